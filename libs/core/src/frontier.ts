@@ -1,0 +1,148 @@
+/**
+ * Owns what remains to do: adding and finishing tasks, what blocks a task and why, which is next, and the matching of
+ * signals and timers to waiting tasks. Pure. `after: 'all'` means every task that is pending and was created before, so
+ * two such tasks can never wait for each other.
+ */
+
+import type { TaskDeclaration } from './event.ts';
+import { type Sequence, type TaskId, taskId } from './ids.ts';
+import type { Cause, Frontier, TaskState, UnconsumedSignal } from './state.ts';
+import { taskRank } from './task-list.ts';
+
+/** Why a task can't run yet. */
+export type Blocked =
+  | { readonly on: 'tasks'; readonly tasks: readonly TaskId[] }
+  | { readonly on: 'all-earlier'; readonly remainingCount: number }
+  | { readonly on: 'signal'; readonly names: readonly string[] }
+  | { readonly on: 'timer'; readonly timer: string; readonly dueAtMs: number }
+  | { readonly on: 'retry'; readonly failureCount: number; readonly dueAtMs: number };
+
+/** Everything that keeps the task from running; empty when it may run. */
+export function blockedOn(task: TaskState): readonly Blocked[] {
+  const reasons: Blocked[] = [];
+  if (task.after.length > 0) reasons.push({ on: 'tasks', tasks: task.after });
+  if (task.barrierCount > 0) reasons.push({ on: 'all-earlier', remainingCount: task.barrierCount });
+  const names = task.when.flatMap((condition) => (condition.kind === 'signal' ? [condition.name] : []));
+  if (names.length > 0) reasons.push({ on: 'signal', names });
+  for (const condition of task.when) {
+    if (condition.kind === 'timer') {
+      reasons.push({ on: 'timer', timer: condition.timer, dueAtMs: condition.anchorMs + condition.delayMs });
+    }
+  }
+  if (task.retry !== null) {
+    reasons.push({
+      on: 'retry',
+      failureCount: task.failureCount,
+      dueAtMs: task.retry.anchorMs + task.retry.delayMs,
+    });
+  }
+  return reasons;
+}
+
+export const isUnblocked = (task: TaskState): boolean =>
+  task.barrierCount === 0 && task.retry === null && task.after.length === 0 && task.when.length === 0;
+
+/** The first unblocked task in order of creation that `skip` does not hold. */
+export function firstUnblocked(frontier: Frontier, skip?: ReadonlySet<TaskId>): TaskState | undefined {
+  for (const task of frontier.tasks) {
+    if (isUnblocked(task) && !skip?.has(task.id)) return task;
+  }
+  return undefined;
+}
+
+/** Adds the tasks that the checkpoint of this sequence declares (0: the opening). */
+export function addTasks(frontier: Frontier, createdAt: Sequence, declarations: readonly TaskDeclaration[]): Frontier {
+  if (declarations.length === 0) return frontier;
+  const added: TaskState[] = [];
+  const barriers = [...frontier.barriers];
+  let waiting = frontier.waiting;
+  for (const [index, declaration] of declarations.entries()) {
+    const id = taskId(createdAt, index);
+    const after =
+      declaration.after === 'all'
+        ? []
+        : [...new Set(declaration.after)].filter((other) => isPending(frontier, added, createdAt, other));
+    const barrierCount = declaration.after === 'all' ? frontier.tasks.size + added.length : 0;
+    if (barrierCount > 0) barriers.push(id);
+    for (const other of after) {
+      const dependents = waiting.get(other)?.dependents ?? [];
+      waiting = waiting.set({ id: other, dependents: [...dependents, id] });
+    }
+    added.push({
+      id,
+      step: declaration.step,
+      after,
+      barrierCount,
+      when: declaration.when,
+      cause: null,
+      failureCount: 0,
+      retry: null,
+      reserved: null,
+      effects: [],
+    });
+  }
+  return { tasks: frontier.tasks.append(added), waiting, barriers };
+}
+
+/** A task that is neither pending nor a sibling declared earlier has been done. */
+function isPending(frontier: Frontier, added: readonly TaskState[], createdAt: Sequence, other: TaskId): boolean {
+  if (frontier.tasks.get(other) !== undefined) return true;
+  const rank = taskRank(other) - taskRank(taskId(createdAt, 0));
+  return rank >= 0 && rank < added.length;
+}
+
+/** Takes a done task out and unblocks those that waited for it. */
+export function finishTask(frontier: Frontier, done: TaskId): Frontier {
+  let tasks = frontier.tasks.delete(done);
+  for (const id of frontier.waiting.get(done)?.dependents ?? []) {
+    const dependent = tasks.get(id);
+    if (dependent !== undefined) {
+      tasks = tasks.set({ ...dependent, after: dependent.after.filter((other) => other !== done) });
+    }
+  }
+  const waiting = frontier.waiting.delete(done);
+  if (frontier.barriers.length === 0) return { tasks, waiting, barriers: frontier.barriers };
+  const barriers: TaskId[] = [];
+  for (const id of frontier.barriers) {
+    const barrier = tasks.get(id);
+    if (barrier === undefined) continue;
+    const remaining = taskRank(id) > taskRank(done) ? barrier.barrierCount - 1 : barrier.barrierCount;
+    if (remaining !== barrier.barrierCount) tasks = tasks.set({ ...barrier, barrierCount: remaining });
+    if (remaining > 0) barriers.push(id);
+  }
+  return { tasks, waiting, barriers };
+}
+
+export const updateTask = (frontier: Frontier, task: TaskState): Frontier => ({
+  ...frontier,
+  tasks: frontier.tasks.set(task),
+});
+
+/** Gives the cause to the first task that waits for it; undefined when none does. */
+export function fulfil(frontier: Frontier, cause: Cause): Frontier | undefined {
+  for (const task of frontier.tasks) {
+    const waits = task.when.some((condition) =>
+      condition.kind === 'signal'
+        ? cause.kind === 'signal' && condition.name === cause.name
+        : cause.kind === 'timer' && condition.timer === cause.name,
+    );
+    if (waits) return updateTask(frontier, { ...task, when: [], cause });
+    if (cause.kind === 'timer' && task.retry?.timer === cause.name)
+      return updateTask(frontier, { ...task, retry: null });
+  }
+  return undefined;
+}
+
+/** Matches stored signals, oldest first, to the tasks that wait for them. */
+export function matchSignals(
+  frontier: Frontier,
+  signals: readonly UnconsumedSignal[],
+): { readonly frontier: Frontier; readonly signals: readonly UnconsumedSignal[] } {
+  let matched = frontier;
+  const left = signals.filter((signal) => {
+    const next = fulfil(matched, { kind: 'signal', name: signal.name, event: signal.event });
+    if (next !== undefined) matched = next;
+    return next === undefined;
+  });
+  return left.length === signals.length ? { frontier, signals } : { frontier: matched, signals: left };
+}

@@ -1,0 +1,147 @@
+/**
+ * Owns the shapes of folded state: a stream (one workflow) and a partition. Everything here follows from `control` alone;
+ * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
+ */
+
+import type { Condition, EffectKind, Retry, Sha256 } from './event.ts';
+import type {
+  CheckpointId,
+  EffectKey,
+  Epoch,
+  EventId,
+  Generation,
+  HolderId,
+  Lamport,
+  Offset,
+  Ordinal,
+  Partition,
+  Position,
+  Sequence,
+  TaskId,
+  TenantId,
+  WorkflowId,
+} from './ids.ts';
+import { TaskList } from './task-list.ts';
+
+/** Ids of inbox events that a stream remembers to reject a repetition; older ones are forgotten. */
+export const INBOX_DEDUPE_MAX = 256;
+/** Tolerance, in milliseconds, of a checkpoint's time before its parent's. */
+export const CLOCK_REGRESSION_MAX_MS = 1_000;
+
+export interface EffectState {
+  readonly key: EffectKey;
+  readonly operation: string;
+  readonly kind: EffectKind;
+  readonly status: 'intended' | 'done' | 'failed';
+  readonly requestDigest: Sha256;
+  readonly responseDigest: Sha256 | null;
+}
+
+/** What fulfilled a task's condition. */
+export interface Cause {
+  readonly kind: 'signal' | 'timer';
+  readonly name: string;
+  /** The event that brought it; its payload holds the value. */
+  readonly event: EventId;
+}
+
+export interface TaskState {
+  readonly id: TaskId;
+  readonly step: string;
+  /** Named tasks that are still to be done. */
+  readonly after: readonly TaskId[];
+  /** For a task declared after `all`: how many of those are still to be done. */
+  readonly barrierCount: number;
+  /** Conditions of which one must still be fulfilled; empty: none. */
+  readonly when: readonly Condition[];
+  readonly cause: Cause | null;
+  /** Failures so far. */
+  readonly failureCount: number;
+  /** Set while a failed task waits for its timer. */
+  readonly retry: Retry | null;
+  /** The checkpoint that was reserved for it before an effect, and is committed with it. */
+  readonly reserved: CheckpointId | null;
+  /** Its journal, in order of intention. */
+  readonly effects: readonly EffectState[];
+}
+
+export interface Frontier {
+  /** Pending tasks by order of creation. */
+  readonly tasks: TaskList<TaskState>;
+  /** For each pending task that others name in `after`: those others. */
+  readonly waiting: TaskList<{ readonly id: TaskId; readonly dependents: readonly TaskId[] }>;
+  /** Pending tasks that were declared after `all`, by order of creation. */
+  readonly barriers: readonly TaskId[];
+}
+
+export const EMPTY_FRONTIER: Frontier = { tasks: TaskList.empty(), waiting: TaskList.empty(), barriers: [] };
+
+export interface Lease {
+  readonly epoch: Epoch;
+  readonly holder: HolderId;
+  /** Last accepted ordinal. */
+  readonly ordinal: Ordinal;
+  /** Lamport time of the holder's last accepted event. */
+  readonly lamport: Lamport;
+}
+
+export interface UnconsumedSignal {
+  readonly name: string;
+  readonly event: EventId;
+}
+
+export type StreamStatus = 'open' | 'parked' | 'completed' | 'failed';
+
+export interface StreamState {
+  readonly tenant: TenantId;
+  readonly workflow: WorkflowId;
+  readonly generation: Generation;
+  readonly definition: string;
+  readonly version: number;
+  readonly rules: number;
+  readonly status: StreamStatus;
+  /** Why, where the status is `parked` or `failed`. */
+  readonly reason: string | null;
+  readonly position: Position;
+  readonly lamport: Lamport;
+  readonly openedAtMs: number;
+  /** Time of the last accepted event. */
+  readonly updatedAtMs: number;
+  /** The newest checkpoint: sequence 0 and no id before the first. */
+  readonly head: { readonly sequence: Sequence; readonly checkpoint: CheckpointId | null; readonly atMs: number };
+  /** Sequence of the newest checkpoint that holds all of belief; 0 is the opening. */
+  readonly beliefSequence: Sequence;
+  /** Last epoch that was claimed. */
+  readonly epoch: Epoch;
+  readonly lease: Lease | null;
+  readonly frontier: Frontier;
+  readonly signals: readonly UnconsumedSignal[];
+  /** The last `INBOX_DEDUPE_MAX` inbox ids, oldest first. */
+  readonly inbox: readonly EventId[];
+  readonly tokens: number;
+  readonly costMicros: number;
+  readonly lastAction: string;
+  /** Where this process met an event that it can't read: nothing after it was folded for this stream. */
+  readonly unreadable: { readonly offset: Offset; readonly type: string; readonly v: number } | null;
+  /** The partition's generation when the stream closed; null while it is open. */
+  readonly closedInGeneration: Generation | null;
+}
+
+export interface PartitionState {
+  readonly partition: Partition;
+  /** Next offset to fold. */
+  readonly next: Offset;
+  /** Generation of the newest workflow opened here. */
+  readonly generation: Generation;
+  /** Open streams, and closed ones until another workflow opens here. */
+  readonly streams: ReadonlyMap<WorkflowId, StreamState>;
+}
+
+export const emptyPartition = (partition: Partition, next: Offset): PartitionState => ({
+  partition,
+  next,
+  generation: 0 as Generation,
+  streams: new Map(),
+});
+
+export const isClosed = (stream: StreamState): boolean => stream.status === 'completed' || stream.status === 'failed';

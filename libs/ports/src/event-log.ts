@@ -1,0 +1,90 @@
+/**
+ * Owns the contract of the checkpoint log: an ordered, gapless, append-only sequence of records in each of a growing
+ * number of partitions. Knows bytes and offsets only; what the bytes mean is codec's and core's business.
+ *
+ * L1 Offsets of a partition are 0, 1, 2 … without gaps; a record never changes and never moves.
+ * L2 `append` resolves only when the records survive the death of every process of ours.
+ * L3 Appends to one partition by one process land in the order in which they were called.
+ * L4 The log may hold a second copy of appended records (an ambiguous request was sent again); never a partial or
+ *    reordered one. The fold rejects the copy.
+ */
+
+import type { Offset, Partition } from '@tidemark/core';
+
+/** One record to append. `type` and `trace` travel as headers for people and tools; only `value` is folded. */
+export interface LogRecord {
+  readonly value: Uint8Array;
+  readonly type: string;
+  /** W3C `traceparent` of the writer's span, where telemetry is on. */
+  readonly trace?: string;
+}
+
+export interface StoredRecord {
+  readonly offset: Offset;
+  readonly value: Uint8Array;
+}
+
+export interface ReadRequest {
+  readonly partition: Partition;
+  /** First offset wanted. */
+  readonly from: Offset;
+}
+
+export interface ReadResult {
+  readonly partition: Partition;
+  /** In offset order, starting at the offset asked for; empty when nothing is there yet. */
+  readonly records: readonly StoredRecord[];
+  /** First offset not yet written, as known by this read; more is waiting when it is past the last record. */
+  readonly end: Offset;
+}
+
+export interface PartitionBounds {
+  /** First offset still held; those before it were trimmed. */
+  readonly start: Offset;
+  /** First offset not yet written. */
+  readonly end: Offset;
+}
+
+export interface AppendOptions {
+  /** Gives the append up; it then is ambiguous to its caller, who must not assume that it failed. */
+  readonly signal?: AbortSignal;
+}
+
+export interface EventLog {
+  /** `power`: survives power loss of this machine; `process`: survives the death of every process. */
+  readonly durability: 'power' | 'process';
+  /** Largest value of one record, in bytes. */
+  readonly recordMaxBytes: number;
+
+  /** Number of partitions. */
+  partitionCount(): Promise<number>;
+  /** Grows to at least `count` partitions; never shrinks. Harmless when repeated or concurrent. Returns the count now. */
+  growTo(count: number): Promise<number>;
+
+  /**
+   * Appends records to one partition, next to each other, in one atomic step; returns the offset of the first.
+   * Retries what is ambiguous with the same bytes until it is known to be stored; while that lasts nothing else goes
+   * to that partition. Throws `LimitError` (a value is too large; nothing was appended), `UnavailableError` only when
+   * closed or aborted before it is known to be stored.
+   */
+  append(partition: Partition, records: readonly LogRecord[], options?: AppendOptions): Promise<Offset>;
+
+  /**
+   * Reads several partitions, each from its offset; returns one result per request, in request order. Bounded by
+   * `maxBytes` in total (at least one record for each partition that has one) and does not wait for records to come.
+   * Throws `CorruptError` with code `log-trimmed` when an offset lies before the log's start (details: partition,
+   * from, start), and `log-past-end` when it lies past the end (the log was replaced).
+   */
+  read(requests: readonly ReadRequest[], options?: { readonly maxBytes?: number }): Promise<readonly ReadResult[]>;
+
+  /** Start and end of the given partitions, or of all. */
+  bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>>;
+
+  /** Removes every record before the offset. Harmless when repeated. Never past `end`. */
+  trim(partition: Partition, before: Offset): Promise<void>;
+
+  /** Bytes held, by partition where the adapter can tell. */
+  sizeBytes(): Promise<number>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,41 @@
+export type { BlobStore } from './blob-store.ts';
+export type {
+  AppendOptions,
+  EventLog,
+  LogRecord,
+  PartitionBounds,
+  ReadRequest,
+  ReadResult,
+  StoredRecord,
+} from './event-log.ts';
+export type { HintBus, HintTopic } from './hint-bus.ts';
+export type { ConsumeOptions, Consumer, Job, JobQueue } from './job-queue.ts';
+export type { HeldLease, Liveness, LivenessView } from './liveness.ts';
+export {
+  type CheckpointRow,
+  type DueTimer,
+  type EffectRow,
+  type EventRow,
+  type FoldedPartition,
+  type FoldedStream,
+  type JsonText,
+  type LeaseRow,
+  type OpenedRow,
+  type PartitionAdvance,
+  type Placement,
+  type PlacementRequest,
+  type ProjectionBatch,
+  type ProjectionStore,
+  RANGE_COUNT,
+  type RejectedRow,
+  type RunnableStream,
+  type StoreCounts,
+  type StreamRow,
+  type StreamSnapshot,
+  type TaskRow,
+  type TimerRow,
+  type WorkflowQuery,
+  type WorkflowSummary,
+} from './projection-store.ts';
+export type { Clock, Digest, Prng } from './system.ts';
+export { type Attributes, type MetricName, noTelemetry, type Span, type Telemetry } from './telemetry.ts';

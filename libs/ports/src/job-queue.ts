@@ -1,0 +1,43 @@
+/**
+ * Owns the contract of dispatch. A job is a hint that a workflow has something to do: safe to lose, to repeat and to
+ * delay. Nothing may depend on a job's arrival for correctness.
+ */
+
+import type { Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
+
+export interface Job {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly definition: string;
+  readonly partition: Partition;
+  /** First offset not yet folded by the one who enqueued; with the workflow it is the job's identity. */
+  readonly offset: Offset;
+  readonly lamport: Lamport;
+}
+
+export interface Consumer {
+  /** Takes no further job; those under way go on. */
+  pause(): Promise<void>;
+  /** Takes no further job, waits for those under way, lets go of everything. */
+  close(): Promise<void>;
+}
+
+export interface ConsumeOptions {
+  /** Jobs under way at once, at most. */
+  readonly concurrency: number;
+  /** Only jobs of these definitions. */
+  readonly definitions: readonly string[];
+}
+
+export interface JobQueue {
+  /** Adds jobs; one that is already waiting (same workflow and offset) is not added twice. Throws `UnavailableError`. */
+  enqueue(jobs: readonly Job[]): Promise<void>;
+  /**
+   * Calls `handle` for each job. The job is gone when the promise settles, whichever way. Survives the loss of the
+   * server: reconnects by itself. Throws `UnavailableError` only when the server can't be reached at all at the start.
+   */
+  consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer>;
+  /** Jobs waiting, by definition; 0 for those without. For autoscaling and `doctor`. */
+  depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  close(): Promise<void>;
+}

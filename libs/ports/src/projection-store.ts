@@ -1,0 +1,358 @@
+/**
+ * Owns the contract of projections: everything in it is derived from the log and may be dropped at any moment (I6).
+ * Rows hold the folded state exactly, so that a fold can go on from them, and payloads unopened, as the log holds them.
+ *
+ * P1 Rows and the partition's next offset change in one transaction, and only from the offset the writer started at.
+ * P2 A reader sees rows and the next offset of one snapshot.
+ * P3 Before `ready`, no claim and no start is answered: after a loss, placements are rebuilt fully first.
+ */
+
+import type {
+  CheckpointId,
+  EffectKey,
+  EffectKind,
+  Epoch,
+  EventId,
+  Generation,
+  HolderId,
+  Lamport,
+  Offset,
+  Partition,
+  Position,
+  Sequence,
+  Sha256,
+  StreamStatus,
+  TaskId,
+  TenantId,
+  WorkflowId,
+} from '@tidemark/core';
+
+/** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
+export type JsonText = string;
+
+// --- What the projector writes -------------------------------------------------------------------------------------
+
+export interface PartitionAdvance {
+  readonly partition: Partition;
+  /** The offset the fold started at; the write is refused when the row says otherwise. */
+  readonly from: Offset;
+  readonly to: Offset;
+  readonly generation: Generation;
+}
+
+export interface StreamRow {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly partition: Partition;
+  readonly generation: Generation;
+  readonly definition: string;
+  readonly version: number;
+  readonly status: StreamStatus;
+  readonly reason: string | null;
+  readonly position: Position;
+  readonly sequence: Sequence;
+  readonly checkpoint: CheckpointId | null;
+  readonly beliefSequence: Sequence;
+  readonly epoch: Epoch;
+  /** Null when no lease is live. */
+  readonly holder: HolderId | null;
+  readonly lamport: Lamport;
+  readonly openedAtMs: number;
+  readonly updatedAtMs: number;
+  readonly tokens: number;
+  readonly costMicros: number;
+  readonly lastAction: string;
+  /** Open, without a lease, and with an unblocked task. */
+  readonly runnable: boolean;
+  readonly pendingCount: number;
+  readonly closedInGeneration: Generation | null;
+  /** The stream's state without its tasks, as core serialises it. */
+  readonly state: JsonText;
+}
+
+/** The opening of a workflow; also its placement, in case Postgres was lost. */
+export interface OpenedRow {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly partition: Partition;
+  readonly generation: Generation;
+  readonly event: EventId;
+}
+
+export interface TaskRow {
+  readonly workflow: WorkflowId;
+  readonly task: TaskId;
+  /** Order of creation. */
+  readonly rank: number;
+  readonly step: string;
+  readonly unblocked: boolean;
+  /** The task's state, as core serialises it. */
+  readonly state: JsonText;
+}
+
+/** Sequence 0 is the opening: its payload holds input, first belief and first tasks' inputs. */
+export interface CheckpointRow {
+  readonly workflow: WorkflowId;
+  readonly sequence: Sequence;
+  readonly checkpoint: CheckpointId | null;
+  readonly parent: CheckpointId | null;
+  readonly task: TaskId | null;
+  readonly step: string | null;
+  readonly stepVersion: number;
+  readonly inputDigest: Sha256;
+  readonly belief: 'none' | 'delta' | 'snapshot';
+  readonly tokens: number;
+  readonly costMicros: number;
+  readonly lastAction: string;
+  readonly epoch: Epoch;
+  readonly holder: HolderId;
+  readonly position: Position;
+  readonly offset: Offset;
+  readonly lamport: Lamport;
+  readonly atMs: number;
+  readonly payload: JsonText;
+}
+
+export interface EffectRow {
+  readonly workflow: WorkflowId;
+  readonly key: EffectKey;
+  readonly task: TaskId;
+  readonly operation: string;
+  readonly kind: EffectKind;
+  readonly status: 'intended' | 'done' | 'failed';
+  readonly requestDigest: Sha256;
+  readonly responseDigest: Sha256 | null;
+  readonly position: Position;
+  readonly atMs: number;
+  /** Of the resolution, or of the intention while there is none. */
+  readonly payload: JsonText;
+}
+
+/** Inbox payloads (signals) and failures, by position: what else a reader of the history wants. */
+export interface EventRow {
+  readonly workflow: WorkflowId;
+  readonly position: Position;
+  readonly event: EventId;
+  readonly type: string;
+  readonly epoch: Epoch;
+  readonly holder: HolderId;
+  readonly lamport: Lamport;
+  readonly offset: Offset;
+  readonly atMs: number;
+  readonly control: JsonText;
+  readonly payload: JsonText;
+}
+
+export interface TimerRow {
+  readonly workflow: WorkflowId;
+  readonly timer: string;
+  readonly partition: Partition;
+  readonly dueAtMs: number;
+}
+
+/** A record that changed nothing, kept for audit. */
+export interface RejectedRow {
+  readonly partition: Partition;
+  readonly offset: Offset;
+  readonly workflow: string | null;
+  readonly type: string | null;
+  readonly reason: string;
+  /** What there is to say about it, at most 2,000 characters; never the payload. */
+  readonly evidence: string;
+  readonly atMs: number;
+}
+
+/** All changes of some partitions' events; one transaction. Lists may be empty. */
+export interface ProjectionBatch {
+  readonly partitions: readonly PartitionAdvance[];
+  readonly opened: readonly OpenedRow[];
+  /** Newest state of each stream that changed. */
+  readonly streams: readonly StreamRow[];
+  /** Workflows that closed in this batch, with the payload of their last event. */
+  readonly closed: readonly {
+    readonly workflow: WorkflowId;
+    readonly partition: Partition;
+    readonly result: JsonText;
+  }[];
+  readonly tasksPut: readonly TaskRow[];
+  readonly tasksGone: readonly { readonly workflow: WorkflowId; readonly task: TaskId }[];
+  readonly checkpoints: readonly CheckpointRow[];
+  readonly effects: readonly EffectRow[];
+  readonly events: readonly EventRow[];
+  readonly timersPut: readonly TimerRow[];
+  readonly timersGone: readonly { readonly workflow: WorkflowId; readonly timer: string }[];
+  readonly rejected: readonly RejectedRow[];
+}
+
+// --- What folds go on from -----------------------------------------------------------------------------------------
+
+export interface FoldedStream {
+  readonly state: JsonText;
+  readonly tasks: readonly JsonText[];
+}
+
+export interface FoldedPartition {
+  readonly partition: Partition;
+  readonly next: Offset;
+  readonly generation: Generation;
+  /** Open streams, and those that closed since the last opening. */
+  readonly streams: readonly FoldedStream[];
+}
+
+/** All that a worker needs to go on with a stream (P2). */
+export interface StreamSnapshot extends FoldedStream {
+  readonly workflow: WorkflowId;
+  readonly partition: Partition;
+  /** The partition's next offset in the same snapshot. */
+  readonly next: Offset;
+  /** Payloads of the checkpoints from `beliefSequence` on, of those that added a pending task, and of the opening; by sequence. */
+  readonly checkpoints: readonly { readonly sequence: Sequence; readonly payload: JsonText }[];
+  /** Journals of pending tasks, by position. */
+  readonly effects: readonly { readonly key: EffectKey; readonly status: string; readonly payload: JsonText }[];
+  /** Payloads of inbox events that fulfilled a condition of a pending task. */
+  readonly causes: readonly { readonly event: EventId; readonly payload: JsonText }[];
+}
+
+// --- Placement ------------------------------------------------------------------------------------------------------
+
+export interface PlacementRequest {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly mode: 'exclusive' | 'shared';
+  /** The opening without partition and generation, from which the record is made the same way every time. */
+  readonly opening: JsonText;
+}
+
+export interface Placement {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly partition: Partition;
+  readonly generation: Generation;
+  readonly mode: 'exclusive' | 'shared';
+  readonly opening: JsonText;
+  /** False: this id was placed before, by this or another caller. */
+  readonly created: boolean;
+  /** True once its opening is known to be in the log. */
+  readonly appended: boolean;
+}
+
+// --- Reads -----------------------------------------------------------------------------------------------------------
+
+export interface RunnableStream {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly definition: string;
+  readonly partition: Partition;
+  readonly next: Offset;
+  readonly lamport: Lamport;
+}
+
+export interface LeaseRow {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly partition: Partition;
+  readonly generation: Generation;
+  readonly epoch: Epoch;
+  readonly holder: HolderId;
+}
+
+export interface DueTimer extends TimerRow {
+  readonly tenant: TenantId;
+  readonly generation: Generation;
+}
+
+export interface WorkflowSummary extends Omit<StreamRow, 'state'> {
+  /** Payload of the closing event; null while open. */
+  readonly result: JsonText | null;
+}
+
+export interface WorkflowQuery {
+  readonly tenant?: TenantId;
+  readonly definition?: string;
+  readonly status?: StreamStatus;
+  readonly limit: number;
+}
+
+export interface StoreCounts {
+  readonly partitionCount: number;
+  readonly openCount: number;
+  readonly leasedCount: number;
+  readonly runnableCount: number;
+  readonly rejectedCount: number;
+  /** Placements whose opening is not yet known to be in the log. */
+  readonly unappendedCount: number;
+}
+
+export interface ProjectionStore {
+  readonly kind: 'postgres' | 'pglite';
+
+  /**
+   * Creates what is missing (database, tables), by numbered migrations under a lock. Harmless when repeated or
+   * concurrent. Throws `ConfigError` (`store-newer`: made by a newer version; nothing was touched), `UnavailableError`.
+   */
+  ensure(): Promise<void>;
+  /** False while placements are not fully rebuilt (P3). */
+  ready(): Promise<boolean>;
+  /**
+   * Adds rows for partitions that have none; `rebuildTo` is the log's end now, up to which they must be folded before
+   * the store is ready. Then marks the store ready if every partition has come that far.
+   */
+  addPartitions(
+    partitions: readonly { readonly partition: Partition; readonly start: Offset; readonly rebuildTo: Offset }[],
+  ): Promise<void>;
+  markReady(): Promise<boolean>;
+
+  // Projector
+  /**
+   * Shares the `RANGE_COUNT` ranges (partition modulo `RANGE_COUNT`) among the living owners: renews the caller's, takes
+   * free or expired ones up to its fair share, gives up a surplus. Returns the caller's ranges.
+   */
+  shareRanges(owner: string, ttlMs: number): Promise<readonly number[]>;
+  releaseRanges(owner: string): Promise<void>;
+  /** Next offset of every partition. */
+  positions(): Promise<ReadonlyMap<Partition, Offset>>;
+  loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]>;
+  /** One transaction (P1). Throws `ConflictError` (`projection-moved`) and writes nothing when any partition's `from` is not its row's next. */
+  apply(batch: ProjectionBatch): Promise<void>;
+
+  // Claims
+  /** Snapshots of those that exist; none for unknown ones. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
+  loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]>;
+
+  // Placement
+  /**
+   * Places workflows that have no placement yet; answers the existing placement for those that have. Leaves out those
+   * for which no partition is free: the caller grows the pool, or asks for `mode: 'shared'`. One transaction. Throws
+   * `UnavailableError` (`store-rebuilding`) before `ready`.
+   */
+  place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]>;
+  markAppended(workflows: readonly WorkflowId[]): Promise<void>;
+  /** Placements whose opening is not known to be in the log, placed at least `ageMs` ago, oldest generation first. */
+  unappended(ageMs: number, limit: number): Promise<readonly Placement[]>;
+
+  // Coordination
+  /** Runnable streams after the given id, by id; for the sweep. */
+  runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]>;
+  /** Distinct holders of live leases, with what they hold. */
+  leases(): Promise<readonly LeaseRow[]>;
+  dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]>;
+
+  // Reads for people and steps
+  workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
+  workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]>;
+  tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]>;
+  /** By sequence, from `from` on; the opening (sequence 0) only when `from` is 0. `step` filters. */
+  checkpoints(
+    workflow: WorkflowId,
+    options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
+  ): Promise<readonly CheckpointRow[]>;
+  effects(workflow: WorkflowId): Promise<readonly EffectRow[]>;
+  events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]>;
+  rejected(limit: number): Promise<readonly RejectedRow[]>;
+  counts(): Promise<StoreCounts>;
+
+  close(): Promise<void>;
+}
+
+/** Number of ranges that partitions are shared out in; more coordinators than this leave some without projection work. */
+export const RANGE_COUNT = 64;

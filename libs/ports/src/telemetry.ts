@@ -1,0 +1,45 @@
+/**
+ * Owns the contract of traces and metrics. Adapters: OpenTelemetry, and one that does nothing (the default). Names of
+ * metrics are those of requirements F1; attributes hold ids and counts, never payloads or secrets.
+ */
+
+export type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+export interface Span {
+  set(attributes: Attributes): void;
+  fail(error: unknown): void;
+  end(): void;
+  /** W3C `traceparent`, or undefined when nothing is recorded. */
+  readonly trace: string | undefined;
+}
+
+export type MetricName =
+  | 'checkpoint_commit_latency_seconds'
+  | 'checkpoint_buffer_drain_latency_seconds'
+  | 'recovery_attempts_total'
+  | 'recovery_duration_seconds'
+  | 'effect_validation_failures_total'
+  | 'events_rejected_total'
+  | 'records_malformed_total'
+  | 'steps_total'
+  | 'step_retries_total'
+  | 'clock_skew_warnings_total'
+  | 'projection_lag_events'
+  | 'projection_batch_seconds'
+  | 'log_size_bytes';
+
+export interface Telemetry {
+  /** Starts a span; `parent` is a `traceparent`. */
+  span(name: string, attributes?: Attributes, parent?: string): Span;
+  /** Adds to a counter. */
+  count(name: MetricName, value: number, attributes?: Attributes): void;
+  /** Records one value of a histogram; durations in seconds. */
+  observe(name: MetricName, value: number, attributes?: Attributes): void;
+  /** Sets a gauge. */
+  gauge(name: MetricName, value: number, attributes?: Attributes): void;
+}
+
+const noSpan: Span = { set: () => {}, fail: () => {}, end: () => {}, trace: undefined };
+
+/** Records nothing. */
+export const noTelemetry: Telemetry = { span: () => noSpan, count: () => {}, observe: () => {}, gauge: () => {} };
