@@ -86,6 +86,8 @@ export interface TaskRow {
   readonly rank: number;
   readonly step: string;
   readonly unblocked: boolean;
+  /** The inbox event that fulfilled its condition; its payload belongs to the task's input. */
+  readonly cause: EventId | null;
   /** The task's state, as core serialises it. */
   readonly state: JsonText;
 }
