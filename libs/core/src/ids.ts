@@ -71,3 +71,9 @@ export function compareTasks(a: TaskId, b: TaskId): number {
 /** Stable over retries, workers and parallel order, since it derives from checkpoint sequences alone (I4). */
 export const effectKey = (workflow: WorkflowId, task: TaskId, operation: string, name: string | number): EffectKey =>
   `${workflow}:${task}:${operation}:${name}` as EffectKey;
+
+/** Where numbering begins: before the first checkpoint, and before the first claim. */
+export const ZERO = { sequence: 0 as Sequence, epoch: 0 as Epoch, ordinal: 0 as Ordinal } as const;
+
+/** The `holder` of inbox events. */
+export const NO_HOLDER = '' as HolderId;

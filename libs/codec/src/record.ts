@@ -1,0 +1,100 @@
+/**
+ * Owns the bytes of a record: one line of JSON (envelope and control), a line feed, then the payload's bytes. A reader that
+ * only folds parses the line and leaves the payload alone; a person reads both in any Kafka console. Decoding never
+ * throws: whether bytes are malformed depends on the bytes alone, and an unknown type or version is told apart from that.
+ */
+
+import {
+  ENVELOPE_VERSION,
+  type Envelope,
+  type EventType,
+  InvalidError,
+  LimitError,
+  type LogEntry,
+} from '@tidemark/core';
+import { controls, envelope as envelopeSchema, type Payloads } from './schema.ts';
+
+const LINE_FEED = 0x0a;
+/** A parser in front of a broker must not be led to parse without bound. */
+export const HEADER_MAX_BYTES = 4_194_304;
+
+const text = new TextDecoder('utf-8', { fatal: true });
+const utf8 = new TextEncoder();
+
+export interface NewEvent<T extends EventType = EventType> {
+  readonly envelope: Envelope<T>;
+  readonly payload: Uint8Array;
+}
+
+/** The payload's bytes. */
+export const encodePayload = <T extends EventType>(_type: T, payload: Payloads[T]): Uint8Array =>
+  payload === null ? EMPTY_PAYLOAD : Buffer.from(JSON.stringify(payload));
+
+const EMPTY_PAYLOAD = utf8.encode('null');
+
+/** The record's bytes. Throws `LimitError` (`value-too-large`) above `maxBytes`, naming the event and both sizes. */
+export function encodeRecord(event: NewEvent, maxBytes: number): Uint8Array {
+  const header = JSON.stringify({ ...event.envelope, payload: 'json' });
+  const headBytes = Buffer.byteLength(header);
+  const bytes = Buffer.allocUnsafe(headBytes + 1 + event.payload.length);
+  bytes.write(header, 0);
+  bytes[headBytes] = LINE_FEED;
+  bytes.set(event.payload, headBytes + 1);
+  if (bytes.length > maxBytes || headBytes > HEADER_MAX_BYTES) {
+    throw new LimitError(
+      'value-too-large',
+      `${event.envelope.type} of workflow ${event.envelope.workflow}: ${bytes.length} bytes, of which ${headBytes} are control, at most ${maxBytes} fit in one event. Store large values elsewhere and keep a reference, or add fewer tasks at once.`,
+      { type: event.envelope.type, workflow: event.envelope.workflow, sizeBytes: bytes.length, maxBytes },
+    );
+  }
+  return bytes;
+}
+
+const malformed = (problem: string): LogEntry => ({ kind: 'malformed', problem });
+
+/** What the bytes say. `payload` is a view of `bytes`. */
+export function decodeRecord(bytes: Uint8Array): LogEntry {
+  const end = bytes.indexOf(LINE_FEED);
+  if (end < 0 || end > HEADER_MAX_BYTES) return malformed('no header line');
+  const payload = bytes.subarray(end + 1);
+  let header: unknown;
+  try {
+    header = JSON.parse(text.decode(bytes.subarray(0, end)));
+  } catch {
+    return malformed('the header line is not JSON');
+  }
+  const parsed = envelopeSchema.safeParse(header);
+  if (!parsed.success) return malformed(problemOf(parsed.error.issues[0]));
+  const { payload: _, ...fields } = parsed.data;
+  const schema = Object.hasOwn(controls, fields.type) ? controls[fields.type as EventType] : undefined;
+  if (schema === undefined || fields.v !== ENVELOPE_VERSION) {
+    return {
+      kind: 'unknown',
+      workflow: fields.workflow,
+      generation: fields.generation,
+      type: fields.type,
+      v: fields.v,
+    };
+  }
+  const control = schema.safeParse(fields.control);
+  if (!control.success) return malformed(`control of ${fields.type}: ${problemOf(control.error.issues[0])}`);
+  // Text columns can't hold it, and JSON never has it unescaped.
+  if (payload.includes(0)) return malformed('the payload holds a NUL byte');
+  return { kind: 'event', envelope: { ...fields, control: control.data } as Envelope, payload };
+}
+
+const problemOf = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): string =>
+  issue === undefined ? 'invalid' : `${issue.path.map(String).join('.') || 'envelope'}: ${issue.message}`;
+
+/** The payload's value. Throws `InvalidError` (`payload-unreadable`) when its bytes aren't JSON. */
+export function decodePayload<T extends EventType>(type: T, payload: Uint8Array | string): Payloads[T] {
+  try {
+    return JSON.parse(typeof payload === 'string' ? payload : text.decode(payload)) as Payloads[T];
+  } catch (cause) {
+    throw new InvalidError('payload-unreadable', `The payload of a ${type} is not JSON.`, { type, cause });
+  }
+}
+
+/** The payload as text, unopened; bytes that are not UTF-8 become replacement characters. */
+export const payloadText = (payload: Uint8Array): string =>
+  Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');

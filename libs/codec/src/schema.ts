@@ -1,0 +1,157 @@
+/**
+ * Owns the wire schemas of version 1: the envelope, the clear control of every event type, and their payloads. The
+ * controls are checked against core's types at compile time. Must not read or write records (see record.ts).
+ */
+
+import type {
+  CheckpointId,
+  Controls,
+  Delta,
+  EffectKey,
+  Epoch,
+  EventId,
+  EventType,
+  Generation,
+  HolderId,
+  Json,
+  Lamport,
+  Ordinal,
+  Partition,
+  Sequence,
+  TaskDeclaration,
+  TaskId,
+  TenantId,
+  WorkflowId,
+} from '@tidemark/core';
+import { z } from 'zod';
+
+/** Longest id or name in an event, in characters. */
+export const NAME_MAX_CHARS = 512;
+
+const text = <T extends string>(): z.ZodType<T> => z.string().min(1).max(NAME_MAX_CHARS) as unknown as z.ZodType<T>;
+const whole = <T extends number>(min: number): z.ZodType<T> => z.int().min(min) as unknown as z.ZodType<T>;
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const task = z.string().regex(/^\d+\.\d+$/) as unknown as z.ZodType<TaskId>;
+const timeMs = z.number().min(0);
+const kind = z.enum(['pure', 'idempotent', 'irreversible']);
+
+const condition = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('signal'), name: text() }),
+  z.object({ kind: z.literal('timer'), timer: text(), anchorMs: timeMs, delayMs: timeMs }),
+]);
+
+const declaration: z.ZodType<TaskDeclaration> = z.object({
+  step: text(),
+  after: z.union([z.literal('all'), z.array(task)]),
+  when: z.array(condition),
+});
+
+/** The control of each event type, by type. */
+export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
+  WorkflowOpened: z.object({
+    definition: text(),
+    version: whole<number>(0),
+    rules: whole<number>(1),
+    partition: whole<Partition>(0),
+    placement: z.enum(['exclusive', 'shared']),
+    inputDigest: digest,
+    tasks: z.array(declaration),
+  }),
+  SignalReceived: z.object({ name: text() }),
+  TimerFired: z.object({ timer: text() }),
+  LeaseRevoked: z.object({ epoch: whole<Epoch>(1), holder: text<HolderId>(), reason: z.string().max(NAME_MAX_CHARS) }),
+  LeaseClaimed: z.object({}),
+  LeaseReleased: z.object({ reason: z.enum(['idle', 'drain', 'fault']) }),
+  CheckpointReserved: z.object({ checkpoint: text<CheckpointId>(), task }),
+  EffectIntended: z.object({ task, key: text<EffectKey>(), operation: text(), kind, requestDigest: digest }),
+  EffectResolved: z.object({
+    task,
+    key: text<EffectKey>(),
+    operation: text(),
+    kind,
+    outcome: z.enum(['done', 'failed']),
+    requestDigest: digest,
+    responseDigest: digest,
+  }),
+  CheckpointCommitted: z.object({
+    checkpoint: text<CheckpointId>(),
+    sequence: whole<Sequence>(1),
+    parent: text<CheckpointId>().nullable(),
+    task,
+    step: text(),
+    stepVersion: whole<number>(0),
+    inputDigest: digest,
+    tasks: z.array(declaration),
+    belief: z.enum(['none', 'delta', 'snapshot']),
+    tokens: z.number().min(0),
+    costMicros: z.number().min(0),
+    lastAction: z.string(),
+  }),
+  StepFailed: z.object({
+    task,
+    attempt: whole<number>(1),
+    code: text(),
+    retry: z.object({ timer: text(), anchorMs: timeMs, delayMs: timeMs }).nullable(),
+  }),
+  WorkflowCompleted: z.object({ outputDigest: digest }),
+  WorkflowFailed: z.object({ code: text(), task: task.nullable() }),
+  WorkflowParked: z.object({ code: text(), task: task.nullable(), key: text<EffectKey>().nullable() }),
+};
+
+/** The envelope around a control that is not looked into yet. */
+export const envelope = z.object({
+  v: whole<number>(1),
+  id: text<EventId>(),
+  tenant: text<TenantId>(),
+  workflow: text<WorkflowId>(),
+  generation: whole<Generation>(1),
+  lamport: whole<Lamport>(0),
+  epoch: whole<Epoch>(0),
+  holder: z.string().max(NAME_MAX_CHARS) as unknown as z.ZodType<HolderId>,
+  ordinal: whole<Ordinal>(0),
+  atMs: timeMs,
+  type: text(),
+  control: z.unknown(),
+  /** How the bytes after the header hold the payload. */
+  payload: z.literal('json'),
+});
+
+/** An entry of the execution log: what a step did, for people. */
+export interface LogNote {
+  readonly atMs: number;
+  readonly action: string;
+  readonly detail?: Json;
+}
+
+/** What a step's error looked like. */
+export interface ErrorNote {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly stack?: string;
+}
+
+/** The opaque part of every event type. `tasks` holds the inputs of the tasks that the control declares, by index. */
+export interface Payloads {
+  readonly WorkflowOpened: { readonly input: Json; readonly belief: Json; readonly tasks: readonly Json[] };
+  readonly SignalReceived: { readonly value: Json };
+  readonly TimerFired: null;
+  readonly LeaseRevoked: null;
+  readonly LeaseClaimed: null;
+  readonly LeaseReleased: null;
+  readonly CheckpointReserved: null;
+  readonly EffectIntended: { readonly request: Json };
+  readonly EffectResolved: { readonly response: Json } | { readonly error: ErrorNote };
+  readonly CheckpointCommitted: {
+    readonly output: Json;
+    /** A delta or a snapshot, as the control says; absent for `none`. */
+    readonly delta?: Delta;
+    readonly snapshot?: Json;
+    readonly tasks: readonly Json[];
+    readonly log?: readonly LogNote[];
+  };
+  readonly StepFailed: { readonly error: ErrorNote };
+  readonly WorkflowCompleted: { readonly output: Json };
+  readonly WorkflowFailed: { readonly error: ErrorNote };
+  readonly WorkflowParked: { readonly error: ErrorNote; readonly evidence: Json };
+}

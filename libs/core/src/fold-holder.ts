@@ -1,0 +1,152 @@
+/**
+ * Owns the acceptance of holder events: fencing by (epoch, holder), the ordinal, the checkpoint chain, and the effect
+ * journal. When a staged batch is lost, its ordinals are missing, so nothing that was built on it is accepted.
+ */
+
+import type { Envelope, HolderEventType } from './event.ts';
+import { addTasks, finishTask, matchSignals, updateTask } from './frontier.ts';
+import type { Ordinal, TaskId } from './ids.ts';
+import { CLOCK_REGRESSION_MAX_MS, type EffectState, type StreamState, type TaskState } from './state.ts';
+import { taskRank } from './task-list.ts';
+import type { RejectReason } from './verdict.ts';
+
+const FIRST_ORDINAL = 1 as Ordinal;
+
+export function foldHolder(stream: StreamState, envelope: Envelope<HolderEventType>): StreamState | RejectReason {
+  if (envelope.type === 'LeaseClaimed') return claim(stream, envelope);
+  const fenced = checkToken(stream, envelope);
+  if (fenced !== undefined) return fenced;
+  const outcome = apply(stream, envelope);
+  if (typeof outcome === 'string') return outcome;
+  if (outcome.lease === null) return outcome;
+  return { ...outcome, lease: { ...outcome.lease, ordinal: envelope.ordinal, lamport: envelope.lamport } };
+}
+
+/** Accepted only while no lease is live; the first in offset order wins. Never rejected for a clock. */
+function claim(stream: StreamState, envelope: Envelope<'LeaseClaimed'>): StreamState | RejectReason {
+  const { epoch, holder, ordinal, lamport } = envelope;
+  if (epoch <= stream.epoch) {
+    const again = stream.lease?.epoch === epoch && stream.lease.holder === holder;
+    return again ? 'duplicate' : 'stale-epoch';
+  }
+  if (stream.lease !== null) return 'wrong-holder';
+  if (epoch !== stream.epoch + 1 || ordinal !== FIRST_ORDINAL) return 'ordinal-gap';
+  if (stream.status === 'parked') return 'parked';
+  return { ...stream, epoch, lease: { epoch, holder, ordinal, lamport } };
+}
+
+function checkToken(stream: StreamState, envelope: Envelope): RejectReason | undefined {
+  const { lease } = stream;
+  if (lease === null) return envelope.epoch <= stream.epoch ? 'stale-epoch' : 'wrong-holder';
+  if (envelope.epoch < lease.epoch) return 'stale-epoch';
+  if (envelope.epoch > lease.epoch || envelope.holder !== lease.holder) return 'wrong-holder';
+  if (envelope.ordinal <= lease.ordinal) return 'duplicate';
+  if (envelope.ordinal > lease.ordinal + 1) return 'ordinal-gap';
+  if (envelope.lamport <= lease.lamport) return 'lamport-regression';
+  return undefined;
+}
+
+function apply(
+  stream: StreamState,
+  envelope: Exclude<Envelope<HolderEventType>, Envelope<'LeaseClaimed'>>,
+): StreamState | RejectReason {
+  switch (envelope.type) {
+    case 'LeaseReleased':
+      return { ...stream, lease: null };
+    case 'CheckpointReserved':
+      return onTask(stream, envelope.control.task, (task) =>
+        task.reserved === null ? { ...task, reserved: envelope.control.checkpoint } : 'duplicate',
+      );
+    case 'EffectIntended':
+      return onTask(stream, envelope.control.task, (task) => intend(task, envelope.control));
+    case 'EffectResolved':
+      return onTask(stream, envelope.control.task, (task) => resolve(task, envelope.control));
+    case 'CheckpointCommitted':
+      return commit(stream, envelope);
+    case 'StepFailed':
+      return onTask(stream, envelope.control.task, (task) => ({
+        ...task,
+        failureCount: task.failureCount + 1,
+        retry: envelope.control.retry,
+      }));
+    case 'WorkflowCompleted':
+      return { ...stream, status: 'completed', lease: null };
+    case 'WorkflowFailed':
+      return { ...stream, status: 'failed', reason: envelope.control.code, lease: null };
+    case 'WorkflowParked':
+      return { ...stream, status: 'parked', reason: envelope.control.code, lease: null };
+  }
+}
+
+/** Changes a pending task; one that is done is a duplicate, one that never was is unknown. */
+function onTask(
+  stream: StreamState,
+  id: TaskId,
+  change: (task: TaskState) => TaskState | RejectReason,
+): StreamState | RejectReason {
+  const task = stream.frontier.tasks.get(id);
+  if (task === undefined) return missingTask(stream, id);
+  const changed = change(task);
+  return typeof changed === 'string' ? changed : { ...stream, frontier: updateTask(stream.frontier, changed) };
+}
+
+const missingTask = (stream: StreamState, id: TaskId): RejectReason =>
+  taskRank(id) < taskRank(`${stream.head.sequence + 1}.0` as TaskId) ? 'duplicate' : 'unknown-task';
+
+/** An effect may be intended again (after a call that was known not to be made), with the same request. */
+function intend(task: TaskState, control: Envelope<'EffectIntended'>['control']): TaskState | RejectReason {
+  const known = task.effects.find((effect) => effect.key === control.key);
+  if (known?.status === 'done') return 'duplicate';
+  if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
+  return withEffect(task, {
+    key: control.key,
+    operation: control.operation,
+    kind: control.kind,
+    status: 'intended',
+    requestDigest: control.requestDigest,
+    responseDigest: null,
+  });
+}
+
+function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']): TaskState | RejectReason {
+  const known = task.effects.find((effect) => effect.key === control.key);
+  if (known?.status === 'done') return 'duplicate';
+  if (control.kind !== 'pure' && known?.status !== 'intended') return 'not-intended';
+  if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
+  return withEffect(task, {
+    key: control.key,
+    operation: control.operation,
+    kind: control.kind,
+    status: control.outcome,
+    requestDigest: control.requestDigest,
+    responseDigest: control.responseDigest,
+  });
+}
+
+function withEffect(task: TaskState, effect: EffectState): TaskState {
+  const at = task.effects.findIndex((other) => other.key === effect.key);
+  return { ...task, effects: at < 0 ? [...task.effects, effect] : task.effects.with(at, effect) };
+}
+
+function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>): StreamState | RejectReason {
+  const { control } = envelope;
+  const { head } = stream;
+  if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';
+  if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';
+  const task = stream.frontier.tasks.get(control.task);
+  if (task === undefined) return missingTask(stream, control.task);
+  // A call whose outcome is open must be decided before its step may count as done.
+  if (task.effects.some((effect) => effect.status === 'intended')) return 'not-intended';
+  const added = addTasks(finishTask(stream.frontier, control.task), control.sequence, control.tasks);
+  const matched = stream.signals.length > 0 ? matchSignals(added, stream.signals) : undefined;
+  return {
+    ...stream,
+    head: { sequence: control.sequence, checkpoint: control.checkpoint, atMs: envelope.atMs },
+    beliefSequence: control.belief === 'snapshot' ? control.sequence : stream.beliefSequence,
+    frontier: matched?.frontier ?? added,
+    signals: matched?.signals ?? stream.signals,
+    tokens: stream.tokens + control.tokens,
+    costMicros: stream.costMicros + control.costMicros,
+    lastAction: control.lastAction,
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * Owns the arbitration: a pure function over one partition in offset order that accepts or rejects each entry. Whatever
+ * is rejected changes nothing but the next offset. All readers of the same prefix reach the same state, in any batching
+ * and from any restart point (I5); per workflow, accepted checkpoints form one chain (I2); one holder an epoch (I3).
+ */
+
+import type { Envelope, LogEntry } from './event.ts';
+import { foldHolder } from './fold-holder.ts';
+import { foldInbox } from './fold-inbox.ts';
+import { addTasks } from './frontier.ts';
+import type { Offset, Position, WorkflowId } from './ids.ts';
+import { ZERO } from './ids.ts';
+import { witness } from './lamport.ts';
+import { EMPTY_FRONTIER, isClosed, type PartitionState, type StreamState } from './state.ts';
+import { type RejectReason, rejected, type Verdict } from './verdict.ts';
+
+/** Rules versions that this code can fold. */
+export const RULES_READABLE = { min: 1, max: 1 } as const;
+
+export interface FoldStep {
+  readonly state: PartitionState;
+  readonly verdict: Verdict;
+}
+
+/** Folds the entry that stands at `state.next`. */
+export function foldEntry(state: PartitionState, entry: LogEntry): FoldStep {
+  const next = (state.next + 1) as Offset;
+  if (entry.kind === 'malformed') return { state: { ...state, next }, verdict: rejected('malformed') };
+  if (entry.kind === 'unknown') return parkUnreadable({ ...state, next }, entry, state.next);
+  const { envelope } = entry;
+  if (envelope.type === 'WorkflowOpened') return foldOpened(state, envelope);
+  const before = state.streams.get(envelope.workflow);
+  if (before === undefined) return { state: { ...state, next }, verdict: rejected('wrong-generation') };
+  const { stream, verdict } = foldStream(before, envelope);
+  if (verdict.kind !== 'accepted') return { state: { ...state, next }, verdict };
+  const after = isClosed(stream) ? { ...stream, closedInGeneration: state.generation } : stream;
+  return { state: { ...state, next, streams: new Map(state.streams).set(envelope.workflow, after) }, verdict };
+}
+
+/**
+ * Folds one event into the stream that it belongs to. What a stream accepts depends on nothing else in its partition,
+ * so a holder may fold its own stream alone.
+ */
+export function foldStream(
+  before: StreamState,
+  envelope: Envelope,
+): { readonly stream: StreamState; readonly verdict: Verdict } {
+  const outcome = decide(before, envelope);
+  if (typeof outcome === 'string') return { stream: before, verdict: rejected(outcome) };
+  if (outcome === undefined) return { stream: before, verdict: { kind: 'unreadable' } };
+  const position = (before.position + 1) as Position;
+  const stream: StreamState = {
+    ...outcome,
+    position,
+    lamport: witness(before.lamport, envelope.lamport),
+    updatedAtMs: envelope.atMs,
+  };
+  return { stream, verdict: { kind: 'accepted', position } };
+}
+
+function decide(stream: StreamState, envelope: Envelope): StreamState | RejectReason | undefined {
+  if (envelope.generation !== stream.generation || envelope.tenant !== stream.tenant) return 'wrong-generation';
+  if (stream.unreadable !== null) return undefined;
+  if (isClosed(stream)) return 'closed';
+  switch (envelope.type) {
+    case 'WorkflowOpened':
+      return 'duplicate';
+    case 'SignalReceived':
+    case 'TimerFired':
+    case 'LeaseRevoked':
+      return foldInbox(stream, envelope);
+    default:
+      return foldHolder(stream, envelope);
+  }
+}
+
+function foldOpened(state: PartitionState, envelope: Envelope<'WorkflowOpened'>): FoldStep {
+  const next = (state.next + 1) as Offset;
+  const { control } = envelope;
+  if (state.streams.get(envelope.workflow)?.generation === envelope.generation) {
+    return { state: { ...state, next }, verdict: rejected('duplicate') };
+  }
+  if (envelope.generation !== state.generation + 1 || control.partition !== state.partition) {
+    return { state: { ...state, next }, verdict: rejected('wrong-generation') };
+  }
+  const streams = new Map<WorkflowId, StreamState>();
+  for (const [id, stream] of state.streams) if (!isClosed(stream)) streams.set(id, stream);
+  streams.set(envelope.workflow, openedStream(envelope, state.next));
+  return {
+    state: { ...state, next, generation: envelope.generation, streams },
+    verdict: { kind: 'accepted', position: 1 as Position },
+  };
+}
+
+function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamState {
+  const { control } = envelope;
+  const readable = control.rules >= RULES_READABLE.min && control.rules <= RULES_READABLE.max;
+  return {
+    tenant: envelope.tenant,
+    workflow: envelope.workflow,
+    generation: envelope.generation,
+    definition: control.definition,
+    version: control.version,
+    rules: control.rules,
+    status: 'open',
+    reason: null,
+    position: 1 as Position,
+    lamport: envelope.lamport,
+    openedAtMs: envelope.atMs,
+    updatedAtMs: envelope.atMs,
+    head: { sequence: ZERO.sequence, checkpoint: null, atMs: envelope.atMs },
+    beliefSequence: ZERO.sequence,
+    epoch: ZERO.epoch,
+    lease: null,
+    frontier: addTasks(EMPTY_FRONTIER, ZERO.sequence, control.tasks),
+    signals: [],
+    inbox: [envelope.id],
+    tokens: 0,
+    costMicros: 0,
+    lastAction: '',
+    unreadable: readable ? null : { offset: at, type: envelope.type, v: control.rules },
+    closedInGeneration: null,
+  };
+}
+
+/** Only the stream that the entry belongs to is stopped; the partition goes on. */
+function parkUnreadable(state: PartitionState, entry: LogEntry & { readonly kind: 'unknown' }, at: Offset): FoldStep {
+  const stream = state.streams.get(entry.workflow);
+  if (stream === undefined || stream.generation !== entry.generation) {
+    return { state, verdict: rejected('wrong-generation') };
+  }
+  if (isClosed(stream)) return { state, verdict: rejected('closed') };
+  if (stream.unreadable !== null) return { state, verdict: { kind: 'unreadable' } };
+  const parked: StreamState = { ...stream, unreadable: { offset: at, type: entry.type, v: entry.v } };
+  return {
+    state: { ...state, streams: new Map(state.streams).set(entry.workflow, parked) },
+    verdict: { kind: 'unreadable' },
+  };
+}
+
+export interface FoldBatch {
+  readonly state: PartitionState;
+  /** One for each entry, in order. */
+  readonly verdicts: readonly Verdict[];
+}
+
+/** Folds entries that stand next to each other from `state.next` on. */
+export function foldEntries(state: PartitionState, entries: readonly LogEntry[]): FoldBatch {
+  let current = state;
+  const verdicts = entries.map((entry) => {
+    const step = foldEntry(current, entry);
+    current = step.state;
+    return step.verdict;
+  });
+  return { state: current, verdicts };
+}

@@ -1,0 +1,51 @@
+/** Owns what the fold says of an event. A rejection is a value with a reason, never an error. */
+
+import type { Position } from './ids.ts';
+
+/**
+ * Why an event changed nothing.
+ * - `stale-epoch`: written under a lease that has ended, or a claim of an epoch already used.
+ * - `wrong-holder`: the epoch is live, or was never given, and the writer doesn't hold it.
+ * - `duplicate`: the same thing was accepted before (id, ordinal, task, effect outcome).
+ * - `ordinal-gap`: an earlier event of the same holder (or an earlier epoch) is missing.
+ * - `wrong-parent`: a checkpoint whose parent or sequence doesn't continue the chain.
+ * - `lamport-regression`: not after the holder's own previous event.
+ * - `clock-regression`: a checkpoint older than its parent by more than the tolerance.
+ * - `closed`: the workflow has ended; `parked`: it waits for a person.
+ * - `wrong-generation`: another generation than the stream's, or an unknown workflow.
+ * - `malformed`: bytes that are no event; `unknown-task`: names a task that never existed.
+ * - `not-intended`: an outcome, or an irreversible effect's result, without its accepted intention (I4).
+ * - `request-changed`: the same effect key with another request digest.
+ */
+export type RejectReason =
+  | 'stale-epoch'
+  | 'wrong-holder'
+  | 'duplicate'
+  | 'ordinal-gap'
+  | 'wrong-parent'
+  | 'lamport-regression'
+  | 'clock-regression'
+  | 'closed'
+  | 'parked'
+  | 'wrong-generation'
+  | 'malformed'
+  | 'unknown-task'
+  | 'not-intended'
+  | 'request-changed';
+
+export type Verdict =
+  | { readonly kind: 'accepted'; readonly position: Position }
+  | { readonly kind: 'rejected'; readonly reason: RejectReason }
+  /** Left for a newer process: this one can't read it, or something before it in the same stream. */
+  | { readonly kind: 'unreadable' };
+
+/** One value per reason, since a flood of rejected records should cost no garbage. */
+const rejections = new Map<RejectReason, Verdict>();
+
+export function rejected(reason: RejectReason): Verdict {
+  const known = rejections.get(reason);
+  if (known !== undefined) return known;
+  const verdict: Verdict = Object.freeze({ kind: 'rejected', reason });
+  rejections.set(reason, verdict);
+  return verdict;
+}
