@@ -1,0 +1,130 @@
+/**
+ * Owns what the runtime needs to know of a user's workflow, after the SDK has taken types and schemas away: data in, data
+ * out, validated at every border. Must not know zod, nor how the SDK spells any of it.
+ */
+
+import type { Cause, EffectKey, EffectKind, Json, TaskId, WorkflowId } from '@tidemark/core';
+
+/** A task that a step (or the opening) adds. `after` may name sibling requests or ids of earlier tasks. */
+export interface TaskRequest {
+  readonly step: string;
+  readonly input: unknown;
+  readonly after?: readonly (TaskRequest | TaskId)[] | 'all' | undefined;
+}
+
+/** Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. */
+export interface RetryPolicy {
+  /** Attempts in all, the first included; 1: never again. */
+  readonly attempts: number;
+  readonly firstDelayMs: number;
+  readonly factor: number;
+  readonly maxDelayMs: number;
+  /** Share of the delay that is random, 0..1. */
+  readonly jitter: number;
+}
+
+export type ProbeResult<Response> =
+  | { readonly status: 'done'; readonly response: Response }
+  | { readonly status: 'not-done' }
+  | { readonly status: 'unknown' };
+
+export interface EffectContext {
+  /** Idempotency key: the same for every attempt at the same effect, whoever makes it. */
+  readonly key: EffectKey;
+  /** Aborts on time-out and when the lease is lost. */
+  readonly signal: AbortSignal;
+}
+
+/** An action on the outside, defined once, so that recovery needs no closure of a dead process. */
+export interface EffectDefinition {
+  readonly operation: string;
+  readonly kind: EffectKind;
+  readonly timeoutMs: number;
+  readonly retry: RetryPolicy;
+  /** Throws `InvalidError` that names the path. */
+  readonly parseRequest: (value: unknown) => Json;
+  readonly parseResponse: (value: unknown) => Json;
+  readonly call: (request: Json, context: EffectContext) => Promise<unknown>;
+  readonly probe?:
+    | ((key: EffectKey, context: { readonly signal: AbortSignal }) => Promise<ProbeResult<unknown>>)
+    | undefined;
+  readonly compensate?: ((response: Json, context: EffectContext) => Promise<void>) | undefined;
+}
+
+export interface RunOptions {
+  /** Names the closure among others of the same name in the step; by default they are counted. */
+  readonly name?: string;
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+  readonly text?: string | undefined;
+}
+
+/** What a step sees. */
+export interface StepContext {
+  readonly workflow: WorkflowId;
+  readonly task: TaskId;
+  readonly step: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** The workflow's own input. */
+  readonly input: Json;
+  /** Belief as it was when the step began. */
+  readonly belief: Json;
+  /** What fulfilled the task's condition, with the value that came. */
+  readonly cause: (Cause & { readonly value: Json }) | null;
+  /** Aborts when the lease is lost or the worker must go: stop then, nothing of this attempt will count. */
+  readonly signal: AbortSignal;
+  /** Runs a closure whose result is journaled: a later attempt at this step gets the recorded value. Kind `pure`. */
+  run(name: string, body: (signal: AbortSignal) => unknown): Promise<Json>;
+  /** Calls an effect at most once for its key: intended before, resolved after; a recorded outcome is not repeated. */
+  effect(effect: EffectDefinition, request: unknown, options?: RunOptions): Promise<Json>;
+  /** Adds to the execution log, stored with the step's checkpoint. */
+  log(action: string, detail?: unknown): void;
+  /** Tells whoever watches; not stored. */
+  progress(progress: Progress): void;
+  /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation. */
+  outputs(step: string): Promise<readonly Json[]>;
+}
+
+/** All that a step changes. */
+export interface StepResult {
+  /** Applied to the belief at commit, so parallel steps' updates compose. */
+  readonly belief?: ((belief: Json) => unknown) | undefined;
+  readonly next?: readonly TaskRequest[] | undefined;
+  /** Kept with the checkpoint; a later step reads it with `ctx.outputs`. */
+  readonly output?: unknown;
+  /** Ends the workflow with this output. */
+  readonly done?: unknown;
+  /** What was done, in words; the step's name by default. */
+  readonly lastAction?: string | undefined;
+  readonly tokens?: number | undefined;
+  readonly costMicros?: number | undefined;
+}
+
+export interface StepDefinition {
+  readonly name: string;
+  /** Steps whose tasks it may add. */
+  readonly mayAdd: ReadonlySet<string>;
+  /** `durable`: goes on when the log has the checkpoint. `staged`: at once, within the staging limits; a crash re-runs. */
+  readonly durability: 'durable' | 'staged';
+  readonly retry: RetryPolicy;
+  readonly parseInput: (value: unknown) => Json;
+  readonly parseOutput: (value: unknown) => Json;
+  readonly run: (context: StepContext, input: Json) => Promise<StepResult> | StepResult;
+}
+
+export interface Definition {
+  readonly name: string;
+  readonly version: number;
+  /** Tasks of one workflow under way at once, at most. */
+  readonly parallel: number;
+  readonly placement: 'exclusive' | 'shared';
+  readonly steps: ReadonlyMap<string, StepDefinition>;
+  readonly parseInput: (value: unknown) => Json;
+  readonly parseBelief: (value: unknown) => Json;
+  readonly parseOutput: (value: unknown) => Json;
+  readonly begin: (input: Json) => { readonly belief: unknown; readonly next: readonly TaskRequest[] };
+}

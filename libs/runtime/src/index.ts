@@ -1,0 +1,13 @@
+export type {
+  Definition,
+  EffectContext,
+  EffectDefinition,
+  ProbeResult,
+  Progress,
+  RetryPolicy,
+  RunOptions,
+  StepContext,
+  StepDefinition,
+  StepResult,
+  TaskRequest,
+} from './definition.ts';
