@@ -1,0 +1,75 @@
+/**
+ * Owns the order in which a server is looked for: an address in the environment, Docker, native. An address that is
+ * given but does not answer is never replaced by another server: the person meant that one.
+ * Must not print; what can't be had is a value with reason and remedy, without credentials.
+ */
+import { startInDocker } from './docker.ts';
+import { pingKafka, startNativeKafka } from './kafka.ts';
+import { pingPostgres, startNativePostgres } from './postgres.ts';
+import { pingRedis, startNativeRedis } from './redis.ts';
+import {
+  addressVariable,
+  type DataIn,
+  type ServerKind,
+  type ServerOptions,
+  type ServerSource,
+  type StartedServer,
+  type UnavailableServer,
+} from './server.ts';
+
+const allSources: readonly ServerSource[] = ['environment', 'docker', 'native'];
+
+const startNative = { kafka: startNativeKafka, redis: startNativeRedis, postgres: startNativePostgres };
+const ping = { kafka: pingKafka, redis: pingRedis, postgres: pingPostgres };
+
+const nativeRemedy: Readonly<Record<ServerKind, string>> = {
+  kafka: 'install Java 17 and Maven',
+  redis: 'install redis-server',
+  postgres: 'install Postgres',
+};
+
+export async function startServer(
+  kind: ServerKind,
+  options: ServerOptions = {},
+): Promise<StartedServer | UnavailableServer> {
+  const sources = options.sources ?? allSources;
+  const given = process.env[addressVariable[kind]];
+  if (sources.includes('environment') && given !== undefined && given !== '') return await fromEnvironment(kind, given);
+  const reasons: string[] = [];
+  for (const source of sources) {
+    if (source === 'environment') continue;
+    try {
+      return await startFrom(source, kind, options.dataIn ?? 'memory');
+    } catch (error) {
+      reasons.push(`${source}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return { kind, unavailable: reasons.join('; '), remedy: remedyFor(kind) };
+}
+
+async function startFrom(source: 'docker' | 'native', kind: ServerKind, dataIn: DataIn): Promise<StartedServer> {
+  return source === 'docker' ? await startInDocker(kind) : await startNative[kind](dataIn);
+}
+
+async function fromEnvironment(kind: ServerKind, address: string): Promise<StartedServer | UnavailableServer> {
+  try {
+    await ping[kind](address);
+  } catch (error) {
+    const code = (error as { code?: string }).code ?? (error instanceof Error ? error.name : 'error');
+    return {
+      kind,
+      unavailable: `${addressVariable[kind]} names ${withoutCredentials(address)}, which does not answer (${code})`,
+      remedy: `start that server, or unset ${addressVariable[kind]} to have one started`,
+    };
+  }
+  return { kind, address, source: 'environment', stop: async () => undefined };
+}
+
+function remedyFor(kind: ServerKind): string {
+  return `${nativeRemedy[kind]}, start Docker, or set ${addressVariable[kind]} to the address of one`;
+}
+
+/** What stands before the @ is the user's secret. */
+function withoutCredentials(address: string): string {
+  return address.replace(/\/\/[^/]*@/, '//').replace(/^[^/]*@/, '');
+}

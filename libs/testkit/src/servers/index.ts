@@ -1,0 +1,20 @@
+/**
+ * The door of the test servers: for `npm run cluster`, the bench, and tests that crash a server of their own.
+ * Test files that share the run's servers use `@tidemark/testkit/suites`.
+ */
+export { type ClusterServers, startClusterServers } from './cluster.ts';
+export { startServer } from './find.ts';
+export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } from './fresh.ts';
+export {
+  addressVariable,
+  type DataIn,
+  type ForeignServer,
+  isUnavailable,
+  type NativeServer,
+  type ServerKind,
+  type ServerOptions,
+  type ServerSource,
+  type StartedServer,
+  serverKinds,
+  type UnavailableServer,
+} from './server.ts';

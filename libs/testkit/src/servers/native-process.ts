@@ -1,0 +1,221 @@
+/**
+ * Owns this process's side of the keeper: starting, ending and watching native server processes and their folders.
+ * Must know nothing about any one server. Invariant: what is started here ends with this process, however it ends
+ * (see keeper.ts), and keeps no event loop alive while nobody waits for it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, mkdirSync, readFileSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { UnavailableError } from '@tidemark/core';
+import type { KeeperCommand, KeeperReport, KeptCommand } from './keeper.ts';
+import { endGraceMs, logTailLines, memoryFolderFreeMinBytes, readyPollMs, serverStartTimeoutMs } from './limits.ts';
+import type { DataIn } from './server.ts';
+
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface NativeCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly folder: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly owner?: Owner | undefined;
+  readonly endSignal?: 'SIGKILL' | 'SIGQUIT';
+}
+
+export interface NativeProcess {
+  readonly pid: number;
+  /** Settles when the process has ended, with how it ended in words. Never rejects. */
+  readonly exited: Promise<string>;
+  /** Sends the end signal and resolves when the process is gone. */
+  end(): Promise<void>;
+}
+
+interface Pending {
+  readonly started: PromiseWithResolvers<number>;
+  readonly exited: PromiseWithResolvers<string>;
+}
+
+class Keeper {
+  readonly #child: ChildProcess;
+  readonly #pending = new Map<number, Pending>();
+  readonly #removals = new Map<string, PromiseWithResolvers<void>>();
+  #nextId = 1;
+  #waiters = 0;
+
+  constructor() {
+    this.#child = spawn(process.execPath, [fileURLToPath(new URL('./keeper.ts', import.meta.url))], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      detached: true,
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    this.#child.stdin?.on('error', () => undefined);
+    this.#child.once('exit', () => this.#lost());
+    this.#child.once('error', () => this.#lost());
+    if (this.#child.stdout !== null) {
+      createInterface({ input: this.#child.stdout }).on('line', (line) => this.#hear(JSON.parse(line)));
+    }
+    this.#holdLoop(false);
+  }
+
+  own(folder: string): void {
+    this.#send({ do: 'own', folder });
+  }
+
+  async remove(folder: string): Promise<void> {
+    const removal = Promise.withResolvers<void>();
+    this.#removals.set(folder, removal);
+    this.#send({ do: 'remove', folder });
+    await this.#awaited(removal.promise);
+  }
+
+  async start(command: KeptCommand): Promise<NativeProcess> {
+    const id = this.#nextId++;
+    const pending: Pending = { started: Promise.withResolvers(), exited: Promise.withResolvers() };
+    this.#pending.set(id, pending);
+    this.#send({ do: 'start', id, ...command });
+    const pid = await this.#awaited(pending.started.promise);
+    const end = async (): Promise<void> => {
+      this.#send({ do: 'end', id });
+      await this.#awaited(pending.exited.promise);
+    };
+    return { pid, exited: pending.exited.promise, end };
+  }
+
+  #send(command: KeeperCommand): void {
+    this.#child.stdin?.write(`${JSON.stringify(command)}\n`);
+  }
+
+  #hear(report: KeeperReport): void {
+    if (report.report === 'removed') {
+      this.#removals.get(report.folder)?.resolve();
+      this.#removals.delete(report.folder);
+      return;
+    }
+    const pending = this.#pending.get(report.id);
+    if (pending === undefined) return;
+    if (report.report === 'started') {
+      pending.started.resolve(report.pid);
+      return;
+    }
+    this.#pending.delete(report.id);
+    const how = report.report === 'failed' ? report.message : `exit code ${report.code}, signal ${report.signal}`;
+    pending.started.reject(new UnavailableError('test-server-start', how));
+    pending.exited.resolve(how);
+  }
+
+  /** The keeper itself was killed: nobody may wait for its reports for ever. */
+  #lost(): void {
+    for (const { started, exited } of this.#pending.values()) {
+      started.reject(new UnavailableError('test-server-keeper', 'the keeper process of the test servers is gone'));
+      exited.resolve('the keeper process is gone');
+    }
+    this.#pending.clear();
+    for (const removal of this.#removals.values()) removal.resolve();
+    this.#removals.clear();
+    if (keeper === this) keeper = undefined;
+  }
+
+  async #awaited<T>(promise: Promise<T>): Promise<T> {
+    if (++this.#waiters === 1) this.#holdLoop(true);
+    try {
+      return await promise;
+    } finally {
+      if (--this.#waiters === 0) this.#holdLoop(false);
+    }
+  }
+
+  #holdLoop(hold: boolean): void {
+    const method = hold ? 'ref' : 'unref';
+    this.#child[method]();
+    for (const stream of [this.#child.stdin, this.#child.stdout]) {
+      (stream as unknown as { ref(): void; unref(): void } | null)?.[method]();
+    }
+  }
+}
+
+/** One keeper for all servers of this process, started with the first. */
+let keeper: Keeper | undefined;
+
+function theKeeper(): Keeper {
+  keeper ??= new Keeper();
+  return keeper;
+}
+
+export async function startNativeProcess(command: NativeCommand): Promise<NativeProcess> {
+  return await theKeeper().start({
+    command: command.command,
+    args: command.args,
+    env: command.env ?? {},
+    cwd: command.folder,
+    logFile: path.join(command.folder, 'server.log'),
+    ...(command.owner === undefined ? {} : { owner: command.owner }),
+    endSignal: command.endSignal ?? 'SIGKILL',
+    endGraceMs,
+  });
+}
+
+/** Makes an empty folder for one server's data, removed with this process at the latest. */
+export function makeServerFolder(kind: string, dataIn: DataIn, owner?: Owner): string {
+  const folder = path.join(dataParent(dataIn), `tidemark-${kind}-${randomBytes(6).toString('hex')}`);
+  theKeeper().own(folder);
+  mkdirSync(folder, { mode: 0o700 });
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  return folder;
+}
+
+export async function removeServerFolder(folder: string): Promise<void> {
+  await theKeeper().remove(folder);
+}
+
+/** Containers often have a tiny /dev/shm: memory is used only where a server's data fits. */
+function dataParent(dataIn: DataIn): string {
+  if (dataIn === 'disk' || process.platform !== 'linux') return tmpdir();
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    return bavail * bsize >= memoryFolderFreeMinBytes ? '/dev/shm' : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
+/** Resolves as soon as `check` does; gives up when the process ends or time is out, quoting the server's own log. */
+export async function waitUntilReady(
+  process: NativeProcess,
+  folder: string,
+  check: () => Promise<unknown>,
+): Promise<void> {
+  const deadline = performance.now() + serverStartTimeoutMs;
+  let ended: string | undefined;
+  void process.exited.then((how) => {
+    ended = how;
+  });
+  let last: unknown;
+  while (ended === undefined && performance.now() < deadline) {
+    try {
+      await check();
+      return;
+    } catch (error) {
+      last = error;
+      await wait(readyPollMs);
+    }
+  }
+  const why = ended ?? `no answer in ${serverStartTimeoutMs} ms`;
+  throw new UnavailableError('test-server-start', `${why}\n${logTail(folder)}`, { cause: last });
+}
+
+function logTail(folder: string): string {
+  try {
+    const text = readFileSync(path.join(folder, 'server.log'), 'utf8').trimEnd();
+    return text.split('\n').slice(-logTailLines).join('\n');
+  } catch {
+    return '';
+  }
+}

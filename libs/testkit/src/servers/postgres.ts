@@ -1,0 +1,71 @@
+/**
+ * Owns how a test Postgres is had: its container image, its native start, its ping. With data in memory nothing is
+ * synced (a crash of the process loses nothing, only one of the machine would); on disk it runs as installed.
+ */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { connectTimeoutMs, postgresConnectionsMax } from './limits.ts';
+import type { NativeCommand } from './native-process.ts';
+import { startNativeServer } from './native-server.ts';
+import { type PostgresPrograms, postgresPrograms } from './postgres-programs.ts';
+import type { DataIn, NativeServer } from './server.ts';
+
+export const postgresImage = 'postgres:17-alpine';
+
+const run = promisify(execFile);
+const role = 'tidemark';
+const unsyncedSettings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+
+export async function startNativePostgres(dataIn: DataIn): Promise<NativeServer> {
+  const programs = await postgresPrograms();
+  const address = (port: number): string => `postgres://${role}@127.0.0.1:${port}/postgres`;
+  return await startNativeServer(
+    {
+      kind: 'postgres',
+      portCount: 1,
+      owner: programs.owner,
+      address,
+      ping: (port) => pingPostgres(address(port)),
+      prepare: (folder, [port]) => prepare(programs, folder, port ?? 0, dataIn),
+    },
+    dataIn,
+  );
+}
+
+async function prepare(
+  programs: PostgresPrograms,
+  folder: string,
+  port: number,
+  dataIn: DataIn,
+): Promise<NativeCommand> {
+  const data = path.join(folder, 'data');
+  const initialise = ['-D', data, '-U', role, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'];
+  await run(programs.initdb, initialise, { ...(programs.owner ?? {}), cwd: folder });
+  const settings = [
+    `max_connections=${postgresConnectionsMax}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    ...(dataIn === 'memory' ? unsyncedSettings : []),
+  ];
+  return {
+    command: programs.postgres,
+    args: ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    folder,
+    owner: programs.owner,
+    endSignal: 'SIGQUIT',
+  };
+}
+
+/** Rejects unless a Postgres answers a query at the address. */
+export async function pingPostgres(address: string): Promise<void> {
+  const client = new Client({ connectionString: address, connectionTimeoutMillis: connectTimeoutMs });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('select 1');
+  } finally {
+    await client.end();
+  }
+}
