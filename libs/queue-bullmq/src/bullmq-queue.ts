@@ -1,0 +1,53 @@
+/** Owns the JobQueue on BullMQ: one producer, any number of consumers, each with connections of its own. */
+
+import { InvalidError } from '@tidemark/core';
+import { type JobQueue, noTelemetry, type Telemetry } from '@tidemark/ports';
+import { openConnection } from './connection.ts';
+import { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
+import { ParcelConsumer } from './parcel-consumer.ts';
+import { Producer } from './producer.ts';
+
+export interface BullmqQueueOptions {
+  /** `redis://` or `rediss://`, with credentials if need be. */
+  readonly url: string;
+  /** Begins every key; two systems on one Redis have different ones. */
+  readonly prefix: string;
+  readonly telemetry?: Telemetry;
+  readonly limits?: Partial<QueueLimits>;
+}
+
+/** Returns at once and connects in the background; throws `ConfigError` for an address that isn't one. */
+export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
+  const limits = { ...QUEUE_LIMITS, ...options.limits };
+  const telemetry = options.telemetry ?? noTelemetry;
+  const keyPrefix = `${options.prefix}:jobs`;
+  const connection = openConnection({ url: options.url, patience: 'briefly' });
+  const producer = new Producer(connection, keyPrefix, limits, telemetry);
+  const consumers = new Set<ParcelConsumer>();
+
+  return {
+    enqueue: (jobs) => producer.enqueue(jobs),
+    async consume(consumeOptions, handle) {
+      const { concurrency } = consumeOptions;
+      if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+        throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
+      }
+      const own = openConnection({ url: options.url, patience: 'forever' });
+      const consumer = new ParcelConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
+      consumers.add(consumer);
+      try {
+        await consumer.start(consumeOptions.definitions);
+      } catch (error) {
+        await consumer.close();
+        throw error;
+      }
+      return consumer;
+    },
+    depth: (definitions) => producer.depth(definitions),
+    async close() {
+      await Promise.all([...consumers].map((consumer) => consumer.close()));
+      await producer.close();
+      connection.close();
+    },
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Owns connections to Redis: how they reconnect, how long anyone waits for them, and what an error says. An address or
+ * an error never carries credentials (ioredis puts the arguments of AUTH into its errors, so no error of it is passed
+ * on as it is). Every connection has an error listener; being away is a state, not an event to crash on.
+ */
+
+import { ConfigError, UnavailableError } from '@tidemark/core';
+import { Redis } from 'ioredis';
+import { RECONNECT_FIRST_MS, RECONNECT_MAX_MS } from './limits.ts';
+
+export interface Connection {
+  readonly redis: Redis;
+  /** `redis://host:port/db`, without credentials. */
+  readonly address: string;
+  /** Resolves when commands can be sent; throws `UnavailableError` (`redis-unavailable`) after the time. */
+  whenReady(timeoutMs: number): Promise<void>;
+  /**
+   * The result of the work, or `UnavailableError` when it fails or takes longer. What was sent and not answered may
+   * have happened. After a time-out the connection is opened anew, so that nothing piles up behind a stuck one.
+   */
+  bounded<T>(timeoutMs: number, work: () => Promise<T>): Promise<T>;
+  /** Ends the connection at once; what is under way fails. */
+  close(): void;
+}
+
+export interface ConnectionOptions {
+  readonly url: string;
+  /** `forever`: commands wait for the server to come back. `briefly`: they fail after one lost attempt. */
+  readonly patience: 'forever' | 'briefly';
+}
+
+export function openConnection(options: ConnectionOptions): Connection {
+  const address = addressOf(options.url);
+  const redis = new Redis(options.url, {
+    maxRetriesPerRequest: options.patience === 'forever' ? null : 1,
+    retryStrategy: (attempt) => Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(attempt - 1, 10), RECONNECT_MAX_MS),
+    disableClientInfo: true,
+  });
+  let lastFault: unknown;
+  redis.on('error', (error: unknown) => {
+    lastFault = error;
+  });
+  redis.on('ready', () => {
+    lastFault = undefined;
+  });
+
+  const connection: Connection = {
+    redis,
+    address,
+    async whenReady(timeoutMs) {
+      if (redis.status === 'ready') return;
+      const ready = await settled(redis, timeoutMs);
+      if (!ready) throw unavailable(address, lastFault ?? `no answer within ${timeoutMs} ms`);
+    },
+    async bounded(timeoutMs, work) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => {
+          reject(unavailable(address, `no answer within ${timeoutMs} ms`));
+          redis.disconnect(true);
+        }, timeoutMs);
+      });
+      const result = work();
+      result.catch(() => {});
+      try {
+        return await Promise.race([result, late]);
+      } catch (error) {
+        throw error instanceof UnavailableError ? error : unavailable(address, error);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    close: () => redis.disconnect(),
+  };
+  return connection;
+}
+
+/** True once ready; false when that did not come within the time or the connection has ended. */
+function settled(redis: Redis, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const finish = (ready: boolean) => () => {
+      clearTimeout(timer);
+      redis.off('ready', onReady);
+      redis.off('end', onEnd);
+      resolve(ready);
+    };
+    const onReady = finish(true);
+    const onEnd = finish(false);
+    const timer = setTimeout(onEnd, timeoutMs);
+    redis.once('ready', onReady);
+    redis.once('end', onEnd);
+    if (redis.status === 'end') onEnd();
+  });
+}
+
+/** The address for people; throws `ConfigError` (`redis-url-invalid`) without repeating the text, which may hold a password. */
+export function addressOf(url: string): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new ConfigError('redis-url-invalid', 'The address of Redis is not a URL; write redis://host:port');
+  }
+  if (parsed.protocol !== 'redis:' && parsed.protocol !== 'rediss:') {
+    throw new ConfigError('redis-url-invalid', 'The address of Redis must begin with redis:// or rediss://');
+  }
+  return `${parsed.protocol}//${parsed.host}${parsed.pathname === '/' ? '' : parsed.pathname}`;
+}
+
+function unavailable(address: string, fault: unknown): UnavailableError {
+  const reason = fault instanceof Error ? faultText(fault) : String(fault);
+  return new UnavailableError('redis-unavailable', `Redis at ${address} is not available: ${reason}`, { address });
+}
+
+/** The message and nothing else: the error's other fields may hold the arguments of AUTH. */
+function faultText(fault: Error): string {
+  const code = (fault as { code?: unknown }).code;
+  if (fault.message !== '') return fault.message;
+  return typeof code === 'string' ? code : fault.name;
+}

@@ -1,0 +1,62 @@
+/** Owns every limit of the Redis adapters: name, unit, default and why. Must not read the environment. */
+
+export interface QueueLimits {
+  /**
+   * Jobs that travel as one BullMQ job (a parcel), at most. BullMQ costs about 0.27 ms of processor time a job whatever
+   * it carries, so a burst is packed; see docs/decisions/0005-jobs-are-hints.md.
+   */
+  readonly jobsPerParcelMax: number;
+  /** A burst is spread over at least this many parcels, so that many workers share it. */
+  readonly parcelsPerBurstMin: number;
+  /** Jobs sent to Redis in one go, at most; the rest follows in the next. */
+  readonly jobsPerFlushMax: number;
+  /** Jobs that wait to be sent by this process, at most; beyond it `enqueue` throws `LimitError`. */
+  readonly jobsPendingMax: number;
+  /** How long a producer or a starting consumer waits for a connection before `UnavailableError`. */
+  readonly connectTimeoutMs: number;
+  /** How long one flush may take before `UnavailableError`; the connection is then opened anew. */
+  readonly commandTimeoutMs: number;
+  /** How long a job counts as waiting between its entry in the index and the arrival of its parcel. */
+  readonly reservationMs: number;
+  /** A parcel is in BullMQ's active list for a round trip only; when its taker dies just then, it returns after this. */
+  readonly parcelLockMs: number;
+  /** Period of BullMQ's check for such parcels. */
+  readonly stalledCheckMs: number;
+  /** An idle consumer blocks in Redis for this long before it looks by itself (a lost wake-up costs this at most). */
+  readonly idleBlockMs: number;
+  /** Pause of a consumer after an error of Redis that isn't a lost connection (out of memory, read-only). */
+  readonly errorPauseMs: number;
+  /** How long `close` and `pause` wait for answers of a server that may be away. */
+  readonly closeWaitMs: number;
+}
+
+export const QUEUE_LIMITS: QueueLimits = {
+  jobsPerParcelMax: 32,
+  parcelsPerBurstMin: 32,
+  jobsPerFlushMax: 5_000,
+  jobsPendingMax: 200_000,
+  connectTimeoutMs: 5_000,
+  commandTimeoutMs: 5_000,
+  reservationMs: 2_000,
+  parcelLockMs: 5_000,
+  stalledCheckMs: 5_000,
+  idleBlockMs: 5_000,
+  errorPauseMs: 250,
+  closeWaitMs: 2_000,
+};
+
+/** First and greatest pause between two attempts to connect; doubles in between. */
+export const RECONNECT_FIRST_MS = 25;
+export const RECONNECT_MAX_MS = 1_000;
+
+/** Partition numbers in one published hint; more go out as several messages. */
+export const HINTED_PARTITIONS_PER_MESSAGE_MAX = 4_096;
+/** Published messages without an answer; beyond it hints are dropped (the sweep makes up for them). */
+export const HINT_MESSAGES_IN_FLIGHT_MAX = 1_024;
+/** How long `subscribe` waits for the server; the subscription goes on in the background. */
+export const SUBSCRIBE_WAIT_MS = 2_000;
+
+/** How long a beat or a view waits for an answer before it counts as failed. */
+export const LIVENESS_TIMEOUT_MS = 2_000;
+/** The coordinators' marker outlives its last view by this many times `markerAgeMs`. */
+export const MARKER_TTL_FACTOR = 4;

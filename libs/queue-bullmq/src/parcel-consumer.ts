@@ -1,0 +1,158 @@
+/**
+ * Owns the way of jobs out of Redis. One loop per definition takes parcels; a parcel is done with as soon as its jobs
+ * have begun (they are hints: nothing is gained by holding them, and a dead worker would hold them from others). What
+ * exceeds the free slots goes back to the front of the queue. Never more than `concurrency` jobs run.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ConsumeOptions, Consumer, Job, Telemetry } from '@tidemark/ports';
+import { type Job as Parcel, Worker } from 'bullmq';
+import type { Connection } from './connection.ts';
+import type { QueueLimits } from './limits.ts';
+import { jobIdentity, packJobs, queueName, unpackJobs } from './parcel.ts';
+import { indexKeyOf } from './producer.ts';
+import { Slots } from './slots.ts';
+import { release } from './waiting-index.ts';
+
+export interface ConsumerSetting {
+  readonly connection: Connection;
+  readonly keyPrefix: string;
+  readonly limits: QueueLimits;
+  readonly telemetry: Telemetry;
+}
+
+export class ParcelConsumer implements Consumer {
+  readonly #setting: ConsumerSetting;
+  readonly #handle: (job: Job) => Promise<void>;
+  readonly #slots: Slots;
+  readonly #token = randomUUID();
+  readonly #workers: Worker[] = [];
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #answers = new Set<Promise<unknown>>();
+  readonly #stopped = new AbortController();
+  #loops: Promise<unknown> = Promise.resolve();
+  #pausing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(setting: ConsumerSetting, options: ConsumeOptions, handle: (job: Job) => Promise<void>) {
+    this.#setting = setting;
+    this.#handle = handle;
+    this.#slots = new Slots(options.concurrency);
+  }
+
+  /** Resolves when every queue's connection stands; throws `UnavailableError`. */
+  async start(definitions: readonly string[]): Promise<void> {
+    const { connection, limits } = this.#setting;
+    await connection.whenReady(limits.connectTimeoutMs);
+    const workers = [...new Set(definitions)].map((definition) => [definition, this.#worker(definition)] as const);
+    await connection.bounded(limits.connectTimeoutMs, () =>
+      Promise.all(workers.map(([, worker]) => worker.waitUntilReady())),
+    );
+    this.#loops = Promise.all(workers.map(([definition, worker]) => this.#consume(definition, worker)));
+  }
+
+  pause(): Promise<void> {
+    this.#pausing ??= this.#stopTaking();
+    return this.#pausing;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      await this.pause();
+      while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+      await within(this.#setting.limits.closeWaitMs, Promise.allSettled(this.#answers));
+      this.#setting.connection.close();
+      await this.#loops;
+    })();
+    return this.#closing;
+  }
+
+  async #stopTaking(): Promise<void> {
+    this.#stopped.abort();
+    this.#slots.wake();
+    // By force: an ordinary close would wait behind the blocking command.
+    await Promise.allSettled(this.#workers.map((worker) => worker.close(true)));
+    await within(this.#setting.limits.closeWaitMs, this.#loops);
+  }
+
+  #worker(definition: string): Worker {
+    const { connection, keyPrefix, limits } = this.#setting;
+    const worker = new Worker(queueName(definition), null, {
+      connection: connection.redis,
+      prefix: keyPrefix,
+      autorun: false,
+      skipVersionCheck: true,
+      lockDuration: limits.parcelLockMs,
+      stalledInterval: limits.stalledCheckMs,
+      // A parcel that was left in the active list comes back as often as that happens; it holds hints.
+      maxStalledCount: Number.MAX_SAFE_INTEGER,
+      drainDelay: limits.idleBlockMs / 1_000,
+    });
+    worker.on('error', () => {});
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async #consume(definition: string, worker: Worker): Promise<void> {
+    const { signal } = this.#stopped;
+    await worker.startStalledCheckTimer();
+    while (!signal.aborted) {
+      await this.#slots.available();
+      try {
+        const parcel = await worker.getNextJob(this.#token, { block: true });
+        if (parcel) this.#deal(definition, worker, parcel);
+      } catch {
+        await delay(this.#setting.limits.errorPauseMs, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  /** Begins as many of the parcel's jobs as there are slots and answers BullMQ, without waiting for either. */
+  #deal(definition: string, worker: Worker, parcel: Parcel): void {
+    const jobs = unpackJobs(definition, parcel.data);
+    const room = this.#stopped.signal.aborted ? 0 : this.#slots.free;
+    const taken = jobs.slice(0, room);
+    for (const job of taken) this.#begin(job);
+    const rest = jobs.slice(room);
+    const { redis } = this.#setting.connection;
+    this.#answer(release(redis, indexKeyOf(worker), taken.map(jobIdentity)));
+    if (rest.length === 0) this.#answer(parcel.moveToCompleted(null, this.#token, false));
+    else {
+      if (taken.length > 0) this.#answer(parcel.updateData(packJobs(rest)));
+      this.#answer(parcel.moveToWait(this.#token));
+    }
+  }
+
+  #begin(job: Job): void {
+    this.#slots.take();
+    const run: Promise<void> = this.#run(job).finally(() => {
+      this.#slots.give();
+      this.#underWay.delete(run);
+    });
+    this.#underWay.add(run);
+  }
+
+  async #run(job: Job): Promise<void> {
+    try {
+      await this.#handle(job);
+    } catch (error) {
+      const span = this.#setting.telemetry.span('jobs.handler-failed', { definition: job.definition });
+      span.fail(error);
+      span.end();
+    }
+  }
+
+  /** An answer that fails costs nothing: the parcel is gone, or BullMQ brings it back. */
+  #answer(reply: Promise<unknown>): void {
+    const settled = reply.catch(() => {}).finally(() => this.#answers.delete(settled));
+    this.#answers.add(settled);
+  }
+}
+
+/** Resolves when the work does, or after the time. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([work, delay(ms, undefined, { signal: timer.signal }).catch(() => {})]);
+  timer.abort();
+}
