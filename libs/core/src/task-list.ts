@@ -135,6 +135,25 @@ export class TaskList<T extends Keyed> implements Iterable<T> {
     for (const chunk of this.#chunks) yield* chunk.items;
   }
 
+  /** What changed from `before` to this list; costs what differs, since shared chunks are skipped. */
+  changesSince(before: TaskList<T>): { readonly put: readonly T[]; readonly gone: readonly TaskId[] } {
+    const mine = new Set(this.#chunks);
+    const theirs = new Set(before.#chunks);
+    const old = new Map<TaskId, T>();
+    for (const chunk of before.#chunks) {
+      if (!mine.has(chunk)) for (const item of chunk.items) old.set(item.id, item);
+    }
+    const put: T[] = [];
+    for (const chunk of this.#chunks) {
+      if (theirs.has(chunk)) continue;
+      for (const item of chunk.items) {
+        if (old.get(item.id) !== item) put.push(item);
+        old.delete(item.id);
+      }
+    }
+    return { put, gone: [...old.keys()] };
+  }
+
   /** Index of the first chunk whose last rank is not below `rank`; the number of chunks when there is none. */
   #chunkOf(rank: number): number {
     let low = 0;

@@ -1,0 +1,158 @@
+/**
+ * Owns turning a step's result into its checkpoint: declared control flow is enforced, values are validated, belief becomes
+ * a delta or a snapshot. Pure but for the ids and digests that are handed in.
+ */
+
+import { canonicalJson, type LogNote, type Payloads, toJson } from '@tidemark/codec';
+import {
+  type CheckpointId,
+  diff,
+  InvalidError,
+  invariant,
+  type Json,
+  type Sequence,
+  snapshotDue,
+  type TaskDeclaration,
+  type TaskId,
+  type TaskState,
+  taskId,
+} from '@tidemark/core';
+import type { Digest } from '@tidemark/ports';
+import type { StreamContent } from './content.ts';
+import type { Definition, StepDefinition, StepResult, TaskRequest } from './definition.ts';
+import type { Draft } from './held-stream.ts';
+
+export interface DeclaredTasks {
+  readonly tasks: readonly TaskDeclaration[];
+  readonly inputs: readonly Json[];
+}
+
+/**
+ * Task requests as the checkpoint of this sequence declares them. Throws `InvalidError` (`task-unknown`,
+ * `task-not-declared`, `task-after-invalid`) that names the step, the task's place in the list and what to do.
+ */
+export function declareTasks(
+  definition: Definition,
+  by: StepDefinition | null,
+  requests: readonly TaskRequest[],
+  sequence: Sequence,
+): DeclaredTasks {
+  const tasks: TaskDeclaration[] = [];
+  const inputs: Json[] = [];
+  const indexes = new Map(requests.map((request, index) => [request, index]));
+  for (const [index, request] of requests.entries()) {
+    const where = `next[${index}] of ${definition.name}.${by?.name ?? 'begin'}`;
+    const step = definition.steps.get(request.step);
+    if (step === undefined) {
+      throw new InvalidError('task-unknown', `${where}: no step is named '${request.step}'.`, {
+        step: request.step,
+        index,
+      });
+    }
+    if (by !== null && !by.mayAdd.has(request.step)) {
+      throw new InvalidError(
+        'task-not-declared',
+        `${where}: step '${by.name}' may not add '${request.step}'. Declare it in flow: ${by.name}: [..., '${request.step}'].`,
+        { step: by.name, task: request.step, index },
+      );
+    }
+    tasks.push({ step: request.step, after: after(request, index, indexes, sequence, where), when: [] });
+    inputs.push(step.parseInput(request.input));
+  }
+  return { tasks, inputs };
+}
+
+function after(
+  request: TaskRequest,
+  index: number,
+  indexes: ReadonlyMap<TaskRequest, number>,
+  sequence: Sequence,
+  where: string,
+): readonly TaskId[] | 'all' {
+  if (request.after === 'all') return 'all';
+  return (request.after ?? []).map((other) => {
+    if (typeof other === 'string') return other;
+    const sibling = indexes.get(other);
+    if (sibling === undefined || sibling >= index) {
+      throw new InvalidError(
+        'task-after-invalid',
+        `${where}: 'after' names a task that is not earlier in the same list. Put it there first, or use the id of a task that exists.`,
+        { index },
+      );
+    }
+    return taskId(sequence, sibling);
+  });
+}
+
+export interface CommitInput {
+  readonly definition: Definition;
+  readonly step: StepDefinition;
+  readonly task: TaskState;
+  readonly input: Json;
+  readonly result: StepResult;
+  readonly notes: readonly LogNote[];
+  readonly content: StreamContent;
+  readonly checkpoint: CheckpointId;
+  readonly sequence: Sequence;
+  readonly parent: CheckpointId | null;
+  readonly digest: Digest;
+}
+
+/** The checkpoint's event, and the workflow's completion after it where the step says so. Changes `content` last of all. */
+export function commitDrafts(given: CommitInput): readonly Draft[] {
+  const { definition, step, task, result, content, sequence, digest } = given;
+  const declared = declareTasks(definition, step, result.next ?? [], sequence);
+  const output = result.output === undefined ? null : step.parseOutput(result.output);
+  const done = result.done === undefined ? undefined : definition.parseOutput(result.done);
+  const belief = believe(definition, step, result, content);
+  const payload: Payloads['CheckpointCommitted'] = {
+    output,
+    tasks: declared.inputs,
+    ...belief.payload,
+    ...(given.notes.length === 0 ? {} : { log: given.notes }),
+  };
+  const committed: Draft = {
+    type: 'CheckpointCommitted',
+    control: {
+      checkpoint: given.checkpoint,
+      sequence,
+      parent: given.parent,
+      task: task.id,
+      step: step.name,
+      stepVersion: definition.version,
+      inputDigest: digest.sha256(canonicalJson(given.input)),
+      tasks: declared.tasks,
+      belief: belief.kind,
+      tokens: result.tokens ?? 0,
+      costMicros: result.costMicros ?? 0,
+      lastAction: result.lastAction ?? step.name,
+    },
+    payload,
+  };
+  if (done === undefined) return [committed];
+  const completed: Draft = {
+    type: 'WorkflowCompleted',
+    control: { outputDigest: digest.sha256(canonicalJson(done)) },
+    payload: { output: done },
+  };
+  return [committed, completed];
+}
+
+interface Believed {
+  readonly kind: 'none' | 'delta' | 'snapshot';
+  readonly payload: Pick<Payloads['CheckpointCommitted'], 'delta' | 'snapshot'>;
+}
+
+/** The update is applied to the belief of now, not of when the step began, so that parallel steps compose. */
+function believe(definition: Definition, step: StepDefinition, result: StepResult, content: StreamContent): Believed {
+  if (result.belief === undefined) return { kind: 'none', payload: {} };
+  const before = content.belief;
+  const returned = result.belief(before);
+  invariant(!(returned instanceof Promise), `belief of ${definition.name}.${step.name} must not be asynchronous`);
+  const after = definition.parseBelief(toJson(returned, `belief of ${definition.name}.${step.name}`));
+  const delta = diff(before, after);
+  if (delta === undefined) return { kind: 'none', payload: {} };
+  return snapshotDue(content.deltaBytes, content.snapshotBytes)
+    ? { kind: 'snapshot', payload: { snapshot: after } }
+    : { kind: 'delta', payload: { delta } };
+}

@@ -1,0 +1,291 @@
+/**
+ * Owns one held lease's view of its stream: writes holder events, learns from offsets alone whether they were accepted, and
+ * folds whatever came between. Must not run user code, nor know what payloads mean.
+ *
+ * Two states are kept. `confirmed` is the fold of the log up to `next`. `speculative` is `confirmed` plus own events whose
+ * acceptance is not known yet; it is what new events are built on. After any rejection both are worthless: the holder is
+ * fenced, and every later write fails with the same error.
+ *
+ * H1 Events go to the log in the order of their ordinals; an event is settled only by its verdict in the fold (I3).
+ * H2 `next` never passes an offset whose record was not folded here.
+ */
+
+import { decodeRecord, encodePayload, encodeRecord, type Payloads } from '@tidemark/codec';
+import {
+  type Controls,
+  type Envelope,
+  eventId,
+  FencedError,
+  foldStream,
+  type HolderEventType,
+  type HolderId,
+  invariant,
+  type LogEntry,
+  type Offset,
+  type Ordinal,
+  type Partition,
+  type StreamState,
+  TidemarkError,
+  uuidv7,
+  type Verdict,
+} from '@tidemark/core';
+import type { LogRecord } from '@tidemark/ports';
+import { EVENT_MAX_BYTES, TAIL_READ_MAX_BYTES } from './limits.ts';
+import type { LamportClock, Ports } from './ports.ts';
+
+/** An event to be written; token, ordinal, time and id are stamped here. */
+export type Draft = {
+  readonly [T in HolderEventType]: {
+    readonly type: T;
+    readonly control: Controls[T];
+    readonly payload: Payloads[T];
+  };
+}[HolderEventType];
+
+interface Unsettled {
+  readonly envelope: Envelope<HolderEventType>;
+  readonly record: LogRecord;
+  /** Speculative state once this event is folded. */
+  after: StreamState;
+  readonly settle: (error?: Error) => void;
+}
+
+export interface HeldStreamOptions {
+  readonly ports: Pick<Ports, 'log' | 'clock' | 'prng' | 'hints' | 'telemetry'>;
+  readonly lamport: LamportClock;
+  readonly partition: Partition;
+  readonly holder: HolderId;
+  /** Called for each accepted event of the stream that this holder didn't write in this epoch, in order. */
+  readonly onForeign?: (entry: LogEntry & { readonly kind: 'event' }) => void;
+  /** Called once, when the lease turns out to be lost. */
+  readonly onFenced?: (error: Error) => void;
+  readonly trace?: string | undefined;
+}
+
+export class HeldStream {
+  readonly #options: HeldStreamOptions;
+  readonly #maxBytes: number;
+  #confirmed: StreamState;
+  #speculative: StreamState;
+  #next: Offset;
+  /** Own events whose verdict is open, by ordinal; those not sent yet are the last `#unsentCount`. */
+  #unsettled: Unsettled[] = [];
+  #unsentCount = 0;
+  /** True while `confirmed` has folded something that the `after` states don't know. */
+  #diverged = false;
+  #settling: Promise<void> = Promise.resolve();
+  #fenced: Error | undefined;
+
+  constructor(state: StreamState, next: Offset, options: HeldStreamOptions) {
+    this.#options = options;
+    this.#confirmed = state;
+    this.#speculative = state;
+    this.#next = next;
+    this.#maxBytes = Math.min(EVENT_MAX_BYTES, options.ports.log.recordMaxBytes);
+  }
+
+  /** The fold of the log as far as it was read. */
+  get confirmed(): StreamState {
+    return this.#confirmed;
+  }
+
+  /** `confirmed` and own events that are under way. */
+  get speculative(): StreamState {
+    return this.#speculative;
+  }
+
+  /** First offset that was not folded here. */
+  get next(): Offset {
+    return this.#next;
+  }
+
+  get fenced(): Error | undefined {
+    return this.#fenced;
+  }
+
+  /** The time to stamp on a checkpoint: never before its parent's, whatever the own clock says; skew is counted. */
+  #atMs(): number {
+    const { clock, telemetry } = this.#options.ports;
+    const now = clock.nowMs();
+    const parent = this.#speculative.head.atMs;
+    if (now >= parent) return now;
+    telemetry.count('clock_skew_warnings_total', 1);
+    return parent;
+  }
+
+  /**
+   * Adds events to the end of the stream, next to each other. Returns a promise of their acceptance; they leave with the
+   * next `flush`. Throws `LimitError` when one is too large: then none was added.
+   */
+  stage(drafts: readonly Draft[]): Promise<void> {
+    if (this.#fenced !== undefined) return Promise.reject(this.#fenced);
+    const before = this.#speculative;
+    const staged: Unsettled[] = [];
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let openCount = drafts.length;
+    const settle = (error?: Error): void => {
+      if (error !== undefined) reject(error);
+      else if (--openCount === 0) resolve();
+    };
+    try {
+      for (const draft of drafts) staged.push(this.#stamp(draft, settle));
+    } catch (error) {
+      this.#speculative = before;
+      return Promise.reject(error);
+    }
+    this.#unsettled.push(...staged);
+    this.#unsentCount += staged.length;
+    return promise;
+  }
+
+  #stamp(draft: Draft, settle: (error?: Error) => void): Unsettled {
+    const { ports, lamport, holder, trace } = this.#options;
+    const state = this.#speculative;
+    const claim = draft.type === 'LeaseClaimed';
+    const atMs = this.#atMs();
+    const envelope = {
+      v: 1,
+      id: eventId(uuidv7(atMs, ports.prng.bytes(10))),
+      tenant: state.tenant,
+      workflow: state.workflow,
+      generation: state.generation,
+      lamport: lamport.stamp(),
+      epoch: claim ? state.epoch + 1 : state.epoch,
+      holder,
+      ordinal: claim ? 1 : (((state.lease?.ordinal ?? 0) + 1) as Ordinal),
+      atMs,
+      type: draft.type,
+      control: draft.control,
+    } as Envelope<HolderEventType>;
+    const payload = encodePayload(draft.type, draft.payload as never);
+    const value = encodeRecord({ envelope, payload }, this.#maxBytes);
+    const { stream, verdict } = foldStream(state, envelope);
+    invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
+    this.#speculative = stream;
+    const record: LogRecord = trace === undefined ? { value, type: draft.type } : { value, type: draft.type, trace };
+    return { envelope, record, after: stream, settle };
+  }
+
+  /** Sends what is staged. Acceptance is told by the promises of `stage`. */
+  flush(): void {
+    if (this.#unsentCount === 0 || this.#fenced !== undefined) return;
+    const batch = this.#unsettled.slice(-this.#unsentCount);
+    this.#unsentCount = 0;
+    const { log, hints } = this.#options.ports;
+    const appended = log.append(
+      this.#options.partition,
+      batch.map((entry) => entry.record),
+    );
+    appended.then(
+      () => hints.publish('appended', this.#options.partition),
+      () => {},
+    );
+    // Settling is chained, since verdicts follow from folding in offset order.
+    this.#settling = this.#settling
+      .then(async () => this.#settle(batch, await appended))
+      .catch((error: unknown) => this.#fence(error));
+  }
+
+  /** Folds the log through the batch, which stands at `base` and the offsets after it. */
+  async #settle(batch: readonly Unsettled[], base: Offset): Promise<void> {
+    if (this.#fenced !== undefined) return;
+    if (base > this.#next) await this.#foldGap(base);
+    for (const [index, entry] of batch.entries()) {
+      const at = base + index;
+      if (at < this.#next) continue;
+      this.#foldAt(entry.envelope, undefined);
+    }
+    invariant(
+      !batch.some((entry) => this.#unsettled.includes(entry)),
+      'an append whose offset lies behind the fold was folded before',
+      { base, next: this.#next },
+    );
+  }
+
+  /** Folds what others, or an ambiguous append of our own, put between `next` and `until`. */
+  async #foldGap(until: Offset): Promise<void> {
+    while (this.#next < until && this.#fenced === undefined) {
+      const [result] = await this.#options.ports.log.read([{ partition: this.#options.partition, from: this.#next }], {
+        maxBytes: TAIL_READ_MAX_BYTES,
+      });
+      for (const record of result?.records ?? []) {
+        if (record.offset >= until) break;
+        const entry = decodeRecord(record.value);
+        if (entry.kind === 'event') this.#foldAt(entry.envelope, entry);
+        else if (entry.kind === 'unknown' && entry.workflow === this.#confirmed.workflow) {
+          throw new FencedError(
+            'stream-unreadable',
+            `Workflow ${entry.workflow} holds a ${entry.type} of version ${entry.v}, which this process can't read; a newer one goes on.`,
+          );
+        } else this.#next = (this.#next + 1) as Offset;
+      }
+    }
+  }
+
+  /** Folds the event at `next`. */
+  #foldAt(envelope: Envelope, read: (LogEntry & { readonly kind: 'event' }) | undefined): void {
+    this.#next = (this.#next + 1) as Offset;
+    if (envelope.workflow !== this.#confirmed.workflow) return;
+    this.#options.lamport.witness(envelope.lamport);
+    const own = this.#unsettled[0]?.envelope.id === envelope.id ? this.#unsettled[0] : undefined;
+    if (own !== undefined && !this.#diverged) {
+      this.#confirmed = own.after;
+      this.#accept(own);
+      return;
+    }
+    const { stream, verdict } = foldStream(this.#confirmed, envelope);
+    this.#confirmed = stream;
+    if (own !== undefined) this.#judge(own, verdict);
+    else if (verdict.kind === 'accepted') this.#rebase(read);
+  }
+
+  #judge(own: Unsettled, verdict: Verdict): void {
+    if (verdict.kind === 'accepted') {
+      this.#accept(own);
+      return;
+    }
+    const reason = verdict.kind === 'rejected' ? verdict.reason : 'unreadable';
+    this.#fence(
+      new FencedError(
+        'lease-lost',
+        `The lease of epoch ${own.envelope.epoch} on workflow ${own.envelope.workflow} is lost: ${own.envelope.type} was rejected (${reason}). Another worker goes on.`,
+        { workflow: own.envelope.workflow, epoch: own.envelope.epoch, reason },
+      ),
+    );
+  }
+
+  #accept(own: Unsettled): void {
+    this.#unsettled.shift();
+    if (this.#unsettled.length === 0) {
+      this.#diverged = false;
+      this.#speculative = this.#confirmed;
+    }
+    own.settle();
+  }
+
+  /** Someone else's event came between: own unsettled events now follow it. Their verdicts are told as they are folded. */
+  #rebase(read: (LogEntry & { readonly kind: 'event' }) | undefined): void {
+    let state = this.#confirmed;
+    for (const entry of this.#unsettled) {
+      state = foldStream(state, entry.envelope).stream;
+      entry.after = state;
+    }
+    this.#speculative = state;
+    this.#diverged = this.#unsettled.length > 0;
+    if (read !== undefined) this.#options.onForeign?.(read);
+  }
+
+  #fence(error: unknown): void {
+    if (this.#fenced !== undefined) return;
+    this.#fenced = error instanceof Error ? error : new TidemarkError('append-failed', String(error));
+    for (const entry of this.#unsettled) entry.settle(this.#fenced);
+    this.#unsettled = [];
+    this.#unsentCount = 0;
+    this.#options.onFenced?.(this.#fenced);
+  }
+
+  /** Resolves when everything that was flushed is settled. */
+  async settled(): Promise<void> {
+    await this.#settling;
+  }
+}

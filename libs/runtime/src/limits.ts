@@ -1,0 +1,57 @@
+/** Owns every limit of the runtime: name, unit, default. Options that change one say so where they are read. */
+
+/** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
+export const EVENT_MAX_BYTES = 1_048_576;
+/** Staged checkpoints that may be unflushed at once in one workflow. */
+export const STAGED_UNFLUSHED_MAX = 10;
+/** Longest time, in milliseconds, that a staged checkpoint stays unflushed. */
+export const STAGED_DELAY_MAX_MS = 50;
+/** An effect's call may start within this many milliseconds of its intention's acceptance (monotonic clock). */
+export const CALL_WINDOW_MS = 5_000;
+/** Bytes asked for in one read of a gap or tail. */
+export const TAIL_READ_MAX_BYTES = 4_194_304;
+
+/** Period of a worker's beat, its time to live, and how long the coordinators' marker must have stood; milliseconds. */
+export const BEAT_PERIOD_MS = 250;
+export const BEAT_TTL_MS = 1_000;
+export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
+/** A live holder that doesn't list a folded lease for this long is told to have lost it, in milliseconds. */
+export const GHOST_GRACE_MS = 2_000;
+/** Period of the coordinators' check of leases, in milliseconds. */
+export const LEASE_CHECK_PERIOD_MS = 250;
+
+/** Entries and bytes that one projection batch takes from the log at most. */
+export const PROJECTION_ENTRIES_MAX = 8_192;
+export const PROJECTION_READ_MAX_BYTES = 8_388_608;
+/** Partitions named in one projection read at most. */
+export const PROJECTION_PARTITIONS_MAX = 1_024;
+/** Folded partitions that a projector keeps in memory. */
+export const FOLD_CACHE_PARTITIONS_MAX = 8_192;
+/** Slow sweep of all end offsets, which catches lost hints; milliseconds. */
+export const SWEEP_PERIOD_MS = 5_000;
+/** Time to live and renewal of a projector's ranges, in milliseconds. */
+export const RANGE_TTL_MS = 5_000;
+export const RANGE_RENEW_PERIOD_MS = 1_000;
+
+/** Sweep that enqueues runnable workflows again, in case jobs were lost; milliseconds, and how many at once. */
+export const REDISPATCH_PERIOD_MS = 2_000;
+export const REDISPATCH_PAGE_COUNT = 1_000;
+/** Period of the look for due timers, in milliseconds, and how many at once. */
+export const TIMER_PERIOD_MS = 100;
+export const TIMER_PAGE_COUNT = 500;
+/** A placement whose opening isn't known to be in the log is appended again after this many milliseconds. */
+export const UNAPPENDED_AGE_MS = 5_000;
+
+/** Starts that go to the store in one placement. */
+export const PLACE_BATCH_MAX = 500;
+/** The pool of partitions grows by doubling up to this many. */
+export const PARTITIONS_MAX = 4_096;
+
+/** Back-off after a server was away: first and longest delay, in milliseconds. */
+export const BACKOFF_FIRST_MS = 50;
+export const BACKOFF_MAX_MS = 2_000;
+
+/** Longest text of an error that is stored, in characters. */
+export const ERROR_TEXT_MAX_CHARS = 8_000;
+/** Entries of the execution log that one step may add. */
+export const LOG_NOTES_MAX = 1_000;

@@ -1,0 +1,327 @@
+/**
+ * Owns what rows follow from folding a stretch of the log: pure, so the same prefix gives the same rows on every adapter and
+ * in any batching (I5). Payloads are passed through unopened. Must not read or write anything.
+ */
+
+import { payloadText } from '@tidemark/codec';
+import {
+  type Envelope,
+  firstUnblocked,
+  foldEntry,
+  isClosed,
+  isUnblocked,
+  type LogEntry,
+  type Offset,
+  type PartitionState,
+  type Sequence,
+  type StreamState,
+  streamToJson,
+  TaskList,
+  type TaskState,
+  taskRank,
+  taskToJson,
+  type Verdict,
+  type WorkflowId,
+} from '@tidemark/core';
+import type {
+  CheckpointRow,
+  EffectRow,
+  EventRow,
+  OpenedRow,
+  PartitionAdvance,
+  ProjectionBatch,
+  RejectedRow,
+  StreamRow,
+  TaskRow,
+  TimerRow,
+} from '@tidemark/ports';
+
+/** A stream as a row; also what dispatch needs to know. */
+export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
+  return {
+    workflow: stream.workflow,
+    tenant: stream.tenant,
+    partition,
+    generation: stream.generation,
+    definition: stream.definition,
+    version: stream.version,
+    status: stream.status,
+    reason: stream.reason,
+    position: stream.position,
+    sequence: stream.head.sequence,
+    checkpoint: stream.head.checkpoint,
+    beliefSequence: stream.beliefSequence,
+    epoch: stream.epoch,
+    holder: stream.lease?.holder ?? null,
+    lamport: stream.lamport,
+    openedAtMs: stream.openedAtMs,
+    updatedAtMs: stream.updatedAtMs,
+    tokens: stream.tokens,
+    costMicros: stream.costMicros,
+    lastAction: stream.lastAction,
+    runnable: isRunnable(stream),
+    pendingCount: isClosed(stream) ? 0 : stream.frontier.tasks.size,
+    closedInGeneration: stream.closedInGeneration,
+    state: streamToJson(stream),
+  };
+}
+
+/** A worker has something to do here. */
+export const isRunnable = (stream: StreamState): boolean =>
+  stream.status === 'open' &&
+  stream.lease === null &&
+  stream.unreadable === null &&
+  firstUnblocked(stream.frontier) !== undefined;
+
+const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
+  workflow,
+  task: task.id,
+  rank: taskRank(task.id),
+  step: task.step,
+  unblocked: isUnblocked(task),
+  cause: task.cause?.event ?? null,
+  state: taskToJson(task),
+});
+
+/** The stream that the entry changed, where it did. */
+function changedStream(entry: LogEntry, verdict: Verdict): WorkflowId | undefined {
+  if (entry.kind === 'event' && verdict.kind === 'accepted') return entry.envelope.workflow;
+  if (entry.kind === 'unknown' && verdict.kind === 'unreadable') return entry.workflow;
+  return undefined;
+}
+
+/** Collects the rows of one projection transaction. */
+export class ProjectionBuilder {
+  readonly #partitions: PartitionAdvance[] = [];
+  readonly #opened: OpenedRow[] = [];
+  readonly #streams: StreamRow[] = [];
+  readonly #closed: { workflow: WorkflowId; partition: StreamRow['partition']; result: string }[] = [];
+  readonly #tasksPut: TaskRow[] = [];
+  readonly #tasksGone: { workflow: WorkflowId; task: TaskState['id'] }[] = [];
+  readonly #checkpoints: CheckpointRow[] = [];
+  readonly #effects = new Map<string, EffectRow>();
+  readonly #events: EventRow[] = [];
+  readonly #timersPut = new Map<string, TimerRow>();
+  readonly #timersGone = new Map<string, { workflow: WorkflowId; timer: string }>();
+  readonly #rejected: RejectedRow[] = [];
+  entryCount = 0;
+
+  /** Folds entries that stand from `state.next` on; returns the state after them. */
+  fold(before: PartitionState, entries: readonly LogEntry[]): PartitionState {
+    let state = before;
+    // The newest state of each stream that changed, also of one that closed and was followed by another here.
+    const touched = new Map<WorkflowId, StreamState>();
+    for (const entry of entries) {
+      const at = state.next;
+      const step = foldEntry(state, entry);
+      state = step.state;
+      this.#row(state, entry, step.verdict, at);
+      const workflow = changedStream(entry, step.verdict);
+      const stream = workflow === undefined ? undefined : state.streams.get(workflow);
+      if (stream !== undefined) touched.set(stream.workflow, stream);
+    }
+    this.entryCount += entries.length;
+    for (const stream of touched.values()) this.#stream(before.streams.get(stream.workflow), stream, state.partition);
+    this.#partitions.push({
+      partition: state.partition,
+      from: before.next,
+      to: state.next,
+      generation: state.generation,
+    });
+    return state;
+  }
+
+  batch(): ProjectionBatch {
+    return {
+      partitions: this.#partitions,
+      opened: this.#opened,
+      streams: this.#streams,
+      closed: this.#closed,
+      tasksPut: this.#tasksPut,
+      tasksGone: this.#tasksGone,
+      checkpoints: this.#checkpoints,
+      effects: [...this.#effects.values()],
+      events: this.#events,
+      timersPut: [...this.#timersPut.values()],
+      timersGone: [...this.#timersGone.values()],
+      rejected: this.#rejected,
+    };
+  }
+
+  /** Rows of one stream's state, from the batch's start to its end: what came and went in between leaves no trace. */
+  #stream(before: StreamState | undefined, after: StreamState, partition: StreamRow['partition']): void {
+    const { workflow } = after;
+    this.#streams.push(streamRow(after, partition));
+    if (isClosed(after)) return;
+    const { put, gone } = after.frontier.tasks.changesSince(
+      before?.generation === after.generation ? before.frontier.tasks : TaskList.empty(),
+    );
+    for (const task of put) {
+      this.#tasksPut.push(taskRow(workflow, task));
+      this.#timers(workflow, task, partition);
+    }
+    for (const task of gone) this.#tasksGone.push({ workflow, task });
+  }
+
+  #timers(workflow: WorkflowId, task: TaskState, partition: StreamRow['partition']): void {
+    const waits = task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition] : []));
+    for (const wait of task.retry === null ? waits : [...waits, task.retry]) {
+      const row = { workflow, timer: wait.timer, partition, dueAtMs: wait.anchorMs + wait.delayMs };
+      this.#timersPut.set(`${workflow} ${wait.timer}`, row);
+    }
+  }
+
+  #row(state: PartitionState, entry: LogEntry, verdict: Verdict, at: Offset): void {
+    if (verdict.kind === 'rejected') this.#reject(state, entry, verdict.reason, at);
+    if (verdict.kind !== 'accepted' || entry.kind !== 'event') return;
+    const { envelope } = entry;
+    switch (envelope.type) {
+      case 'WorkflowOpened':
+        this.#open(state, envelope, entry.payload, at);
+        return;
+      case 'CheckpointCommitted':
+        this.#checkpoint(envelope, verdict.position, at, payloadText(entry.payload));
+        return;
+      case 'EffectIntended':
+      case 'EffectResolved':
+        this.#effect(envelope, verdict.position, payloadText(entry.payload));
+        return;
+      case 'WorkflowCompleted':
+      case 'WorkflowFailed':
+        this.#closed.push({
+          workflow: envelope.workflow,
+          partition: state.partition,
+          result: payloadText(entry.payload),
+        });
+        break;
+      case 'TimerFired':
+        this.#timerGone(envelope.workflow, envelope.control.timer);
+        break;
+      case 'LeaseClaimed':
+      case 'LeaseReleased':
+      case 'CheckpointReserved':
+        return;
+    }
+    this.#event(envelope, verdict.position, at, payloadText(entry.payload));
+  }
+
+  #timerGone(workflow: WorkflowId, timer: string): void {
+    this.#timersPut.delete(`${workflow} ${timer}`);
+    this.#timersGone.set(`${workflow} ${timer}`, { workflow, timer });
+  }
+
+  #open(state: PartitionState, envelope: Envelope<'WorkflowOpened'>, payload: Uint8Array, offset: Offset): void {
+    const { workflow, tenant, generation } = envelope;
+    this.#opened.push({ workflow, tenant, partition: state.partition, generation, event: envelope.id });
+    this.#checkpoints.push({
+      workflow,
+      sequence: 0 as Sequence,
+      checkpoint: null,
+      parent: null,
+      task: null,
+      step: null,
+      stepVersion: envelope.control.version,
+      inputDigest: envelope.control.inputDigest,
+      belief: 'snapshot',
+      tokens: 0,
+      costMicros: 0,
+      lastAction: '',
+      epoch: envelope.epoch,
+      holder: envelope.holder,
+      position: 1 as CheckpointRow['position'],
+      offset,
+      lamport: envelope.lamport,
+      atMs: envelope.atMs,
+      payload: payloadText(payload),
+    });
+  }
+
+  #checkpoint(
+    envelope: Envelope<'CheckpointCommitted'>,
+    position: CheckpointRow['position'],
+    offset: Offset,
+    payload: string,
+  ): void {
+    const { control } = envelope;
+    this.#checkpoints.push({
+      workflow: envelope.workflow,
+      sequence: control.sequence,
+      checkpoint: control.checkpoint,
+      parent: control.parent,
+      task: control.task,
+      step: control.step,
+      stepVersion: control.stepVersion,
+      inputDigest: control.inputDigest,
+      belief: control.belief,
+      tokens: control.tokens,
+      costMicros: control.costMicros,
+      lastAction: control.lastAction,
+      epoch: envelope.epoch,
+      holder: envelope.holder,
+      position,
+      offset,
+      lamport: envelope.lamport,
+      atMs: envelope.atMs,
+      payload,
+    });
+  }
+
+  #effect(
+    envelope: Envelope<'EffectIntended' | 'EffectResolved'>,
+    position: EffectRow['position'],
+    payload: string,
+  ): void {
+    const { control } = envelope;
+    const resolved = envelope.type === 'EffectResolved' ? envelope.control : undefined;
+    this.#effects.set(control.key, {
+      workflow: envelope.workflow,
+      key: control.key,
+      task: control.task,
+      operation: control.operation,
+      kind: control.kind,
+      status: resolved?.outcome ?? 'intended',
+      requestDigest: control.requestDigest,
+      responseDigest: resolved?.responseDigest ?? null,
+      position,
+      atMs: envelope.atMs,
+      payload,
+    });
+  }
+
+  #event(envelope: Envelope, position: EventRow['position'], offset: Offset, payload: string): void {
+    this.#events.push({
+      workflow: envelope.workflow,
+      position,
+      event: envelope.id,
+      type: envelope.type,
+      epoch: envelope.epoch,
+      holder: envelope.holder,
+      lamport: envelope.lamport,
+      offset,
+      atMs: envelope.atMs,
+      control: JSON.stringify(envelope.control),
+      payload,
+    });
+  }
+
+  /** `evidence` says what the record was, never what its payload held. */
+  #reject(state: PartitionState, entry: LogEntry, reason: string, offset: Offset): void {
+    const partition = state.partition;
+    if (entry.kind === 'malformed') {
+      const evidence = entry.problem.slice(0, 2_000);
+      this.#rejected.push({ partition, offset, workflow: null, type: null, reason, evidence, atMs: 0 });
+      return;
+    }
+    if (entry.kind === 'unknown') {
+      const { workflow, type, v, generation } = entry;
+      const evidence = JSON.stringify({ v, generation });
+      this.#rejected.push({ partition, offset, workflow, type, reason, evidence, atMs: 0 });
+      return;
+    }
+    const { workflow, type, id, generation, epoch, holder, ordinal, lamport, control, atMs } = entry.envelope;
+    // A timer that nobody waits for any more must not be fired again and again.
+    if (type === 'TimerFired') this.#timerGone(workflow, (control as Envelope<'TimerFired'>['control']).timer);
+    const evidence = JSON.stringify({ id, generation, epoch, holder, ordinal, lamport, control }).slice(0, 2_000);
+    this.#rejected.push({ partition, offset, workflow, type, reason, evidence, atMs });
+  }
+}

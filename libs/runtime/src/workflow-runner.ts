@@ -1,0 +1,366 @@
+/**
+ * Owns one claimed workflow: starts unblocked tasks up to the definition's limit, commits each as it finishes, and lets the
+ * lease go when nothing is left to do. Must not decide what the fold decides; a rejection ends the run at once.
+ *
+ * W1 A task of a durable step counts as done, and its successors start, only when its checkpoint is known to be accepted.
+ * W2 Nothing irreversible starts while staged checkpoints before it are unflushed: the flush goes first, in order (I4).
+ */
+
+import { type LogNote, toJson } from '@tidemark/codec';
+import {
+  checkpointId,
+  FencedError,
+  firstUnblocked,
+  InvalidError,
+  isClosed,
+  LimitError,
+  type Sequence,
+  type TaskId,
+  type TaskState,
+  uuidv7,
+} from '@tidemark/core';
+import { commitDrafts } from './commit.ts';
+import type { StreamContent } from './content.ts';
+import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
+import { EffectJournal, type JournalHost } from './effect-journal.ts';
+import type { Draft, HeldStream } from './held-stream.ts';
+import { LOG_NOTES_MAX, STAGED_DELAY_MAX_MS, STAGED_UNFLUSHED_MAX } from './limits.ts';
+import type { Ports } from './ports.ts';
+import { retryDelayMs } from './retry.ts';
+import { EffectError, errorCode, errorNote, FatalError, ParkError } from './step-errors.ts';
+
+export interface RunnerOptions {
+  readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
+  readonly definition: Definition;
+  readonly stream: HeldStream;
+  readonly content: StreamContent;
+  /** Aborts when the worker is to go: no further task is started. */
+  readonly stop: AbortSignal;
+  /** Aborts when it must go now: steps under way are told, and count as never made. */
+  readonly abandon: AbortSignal;
+  readonly onProgress?:
+    | ((progress: Progress & { readonly workflow: string; readonly step: string }) => void)
+    | undefined;
+  /** Outputs of committed tasks of a step, once this offset is projected. */
+  readonly readOutputs: StepContext['outputs'];
+  readonly trace?: string | undefined;
+}
+
+/** Why a run ended: the workflow ended or was parked, has nothing to do now, or the worker must go. */
+export type RunEnd = 'closed' | 'idle' | 'stopped';
+
+export class WorkflowRunner {
+  readonly #options: RunnerOptions;
+  readonly #running = new Map<TaskId, Promise<void>>();
+  readonly #abort = new AbortController();
+  readonly #journalHost: JournalHost;
+  #durableInFlightCount = 0;
+  #unflushedCount = 0;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #failure: unknown;
+  readonly #onAbandon = (): void => this.#abort.abort(this.#options.abandon.reason);
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    options.abandon.addEventListener('abort', this.#onAbandon, { once: true });
+    this.#journalHost = this.#makeJournalHost();
+  }
+
+  /** Runs until there is nothing to do. Throws `FencedError` when the lease is lost. The caller releases nothing. */
+  async run(): Promise<RunEnd> {
+    const { stream } = this.#options;
+    try {
+      for (;;) {
+        if (this.#failure !== undefined) throw this.#failure;
+        if (stream.fenced !== undefined) throw stream.fenced;
+        this.#startTasks();
+        if (this.#running.size === 0) break;
+        await Promise.race(this.#running.values());
+      }
+      await this.#drain();
+      return await this.#end();
+    } catch (error) {
+      this.#abort.abort(error);
+      await Promise.allSettled(this.#running.values());
+      throw error;
+    } finally {
+      clearTimeout(this.#flushTimer);
+      this.#options.abandon.removeEventListener('abort', this.#onAbandon);
+    }
+  }
+
+  /** Tells running steps to stop and takes no further one; used when the lease is known to be lost. */
+  cancel(error: Error): void {
+    this.#abort.abort(error);
+  }
+
+  async #end(): Promise<RunEnd> {
+    const { stream } = this.#options;
+    const state = stream.confirmed;
+    if (isClosed(state) || state.status === 'parked') return 'closed';
+    const stopped = this.#options.stop.aborted;
+    await this.#write([{ type: 'LeaseReleased', control: { reason: stopped ? 'drain' : 'idle' }, payload: null }]);
+    return stopped ? 'stopped' : 'idle';
+  }
+
+  /** W1: while a durable checkpoint is under way, only what the log has confirmed may start. */
+  #startTasks(): void {
+    const { stream, definition, stop } = this.#options;
+    while (!stop.aborted && this.#running.size < definition.parallel) {
+      const state = this.#durableInFlightCount > 0 ? stream.confirmed : stream.speculative;
+      if (state.status !== 'open') return;
+      const task = firstUnblocked(state.frontier, this.#running as unknown as ReadonlySet<TaskId>);
+      if (task === undefined) return;
+      const running = this.#runTask(task).then(
+        () => this.#forget(task.id),
+        (error: unknown) => {
+          this.#failure ??= error;
+          this.#forget(task.id);
+        },
+      );
+      this.#running.set(task.id, running);
+    }
+  }
+
+  #forget(task: TaskId): void {
+    this.#running.delete(task);
+  }
+
+  async #runTask(task: TaskState): Promise<void> {
+    const { definition, ports } = this.#options;
+    const step = definition.steps.get(task.step);
+    const span = ports.telemetry.span(
+      `step ${task.step}`,
+      { 'tidemark.workflow': this.#journalHost.workflow, 'tidemark.task': task.id },
+      this.#options.trace,
+    );
+    try {
+      if (step === undefined) {
+        throw new FatalError(`${definition.name} version ${definition.version} has no step '${task.step}'.`);
+      }
+      const { result, notes } = await this.#perform(step, task);
+      this.#abort.signal.throwIfAborted();
+      await this.#commit(step, task, result, notes);
+    } catch (error) {
+      span.fail(error);
+      await this.#failed(step, task, error);
+    } finally {
+      span.end();
+    }
+  }
+
+  async #perform(step: StepDefinition, task: TaskState): Promise<{ result: StepResult; notes: readonly LogNote[] }> {
+    const { content } = this.#options;
+    const notes: LogNote[] = [];
+    const context = this.#context(step, task, notes);
+    const result = await step.run(context, content.inputOf(task.id));
+    return { result: result ?? {}, notes };
+  }
+
+  #context(step: StepDefinition, task: TaskState, notes: LogNote[]): StepContext {
+    const { content, ports, onProgress, readOutputs } = this.#options;
+    const { workflow } = this.#journalHost;
+    const journal = new EffectJournal(this.#journalHost, task.id, this.#abort.signal);
+    return {
+      workflow,
+      task: task.id,
+      step: step.name,
+      attempt: task.failureCount + 1,
+      input: content.input,
+      belief: content.belief,
+      cause: task.cause === null ? null : { ...task.cause, value: content.causeOf(task.cause.event) },
+      signal: this.#abort.signal,
+      run: (name, body, options = {}) => journal.run(name, body, options),
+      effect: (effect, request, options = {}) => journal.effect(effect, request, options),
+      log: (action, detail) => {
+        if (notes.length >= LOG_NOTES_MAX) {
+          throw new LimitError('log-notes', `Step ${step.name}: at most ${LOG_NOTES_MAX} log entries fit in one step.`);
+        }
+        const atMs = ports.clock.nowMs();
+        notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
+      },
+      progress: (progress) => onProgress?.({ ...progress, workflow, step: step.name }),
+      outputs: readOutputs,
+    };
+  }
+
+  async #commit(step: StepDefinition, task: TaskState, result: StepResult, notes: readonly LogNote[]): Promise<void> {
+    const { stream, content, definition, ports } = this.#options;
+    const state = stream.speculative;
+    const current = state.frontier.tasks.get(task.id) ?? task;
+    const open = current.effects.find((effect) => effect.status === 'intended');
+    if (open !== undefined) {
+      throw new InvalidError(
+        'effect-open',
+        `Step ${step.name} ended while the outcome of ${open.key} is open. It is tried again, and the effect decided first.`,
+        { key: open.key },
+      );
+    }
+    const input = content.inputOf(task.id);
+    const drafts = commitDrafts({
+      definition,
+      step,
+      task: current,
+      input,
+      result,
+      notes,
+      content,
+      checkpoint: current.reserved ?? this.#newCheckpoint(),
+      sequence: (state.head.sequence + 1) as Sequence,
+      parent: state.head.checkpoint,
+      digest: ports.digest,
+    });
+    const startedMs = ports.clock.monotonicMs();
+    const accepted = stream.stage(drafts);
+    this.#follow(drafts, current);
+    if (drafts.length > 1) this.#abort.abort(new FencedError('closed', 'The workflow has ended.'));
+    if (step.durability === 'staged' && drafts.length === 1) await this.#goOn(accepted);
+    else await this.#await(accepted);
+    ports.telemetry.observe('checkpoint_commit_latency_seconds', (ports.clock.monotonicMs() - startedMs) / 1_000);
+    ports.telemetry.count('steps_total', 1, { step: step.name });
+  }
+
+  /** Content follows what was staged; if it is rejected, the whole run's content is thrown away. */
+  #follow(drafts: readonly Draft[], task: TaskState): void {
+    const { content } = this.#options;
+    for (const draft of drafts) {
+      if (draft.type !== 'CheckpointCommitted') continue;
+      content.committed(
+        draft.control,
+        draft.payload,
+        JSON.stringify(draft.payload.delta ?? draft.payload.snapshot ?? null).length,
+      );
+      content.forget(task.effects.map((effect) => effect.key));
+    }
+  }
+
+  #newCheckpoint() {
+    const { clock, prng } = this.#options.ports;
+    return checkpointId(uuidv7(clock.nowMs(), prng.bytes(10)));
+  }
+
+  /** Durable: waits for acceptance. */
+  async #await(accepted: Promise<void>): Promise<void> {
+    this.#durableInFlightCount++;
+    try {
+      this.#flush();
+      await accepted;
+    } finally {
+      this.#durableInFlightCount--;
+    }
+  }
+
+  /** Staged: waits only when too much is unflushed. */
+  async #goOn(accepted: Promise<void>): Promise<void> {
+    this.#unflushedCount++;
+    const settled = accepted.then(
+      () => {
+        this.#unflushedCount--;
+      },
+      (error: unknown) => {
+        this.#failure ??= error;
+      },
+    );
+    if (this.#unflushedCount < STAGED_UNFLUSHED_MAX) {
+      this.#flushSoon();
+      return;
+    }
+    this.#flush();
+    await settled;
+  }
+
+  #flush(): void {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    this.#options.stream.flush();
+  }
+
+  #flushSoon(): void {
+    this.#flushTimer ??= setTimeout(() => this.#flush(), STAGED_DELAY_MAX_MS);
+  }
+
+  async #write(drafts: readonly Draft[]): Promise<void> {
+    const accepted = this.#options.stream.stage(drafts);
+    await this.#await(accepted);
+  }
+
+  async #drain(): Promise<void> {
+    this.#flush();
+    await this.#options.stream.settled();
+    if (this.#options.stream.fenced !== undefined) throw this.#options.stream.fenced;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Decides what a failed attempt means: nothing (the lease is lost), a person, the end, or another attempt. */
+  async #failed(step: StepDefinition | undefined, task: TaskState, error: unknown): Promise<void> {
+    const { stream } = this.#options;
+    if (stream.fenced !== undefined) throw stream.fenced;
+    if (error instanceof FencedError) throw error;
+    // The worker must go: this attempt counts as never made.
+    if (this.#abort.signal.aborted) return;
+    const note = errorNote(error);
+    if (error instanceof ParkError) {
+      const control = { code: error.code, task: task.id, key: error.key };
+      await this.#writeLast([{ type: 'WorkflowParked', control, payload: { error: note, evidence: error.evidence } }]);
+      return;
+    }
+    const drafts = this.#failureDrafts(step, task, error);
+    await (drafts.length > 1 ? this.#writeLast(drafts) : this.#write(drafts));
+  }
+
+  /** The lease ends with it, so whatever else is under way counts as never made. */
+  async #writeLast(drafts: readonly Draft[]): Promise<void> {
+    const accepted = this.#options.stream.stage(drafts);
+    this.#abort.abort(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
+    await this.#await(accepted);
+  }
+
+  #failureDrafts(step: StepDefinition | undefined, task: TaskState, error: unknown): readonly Draft[] {
+    const { clock, prng, telemetry } = this.#options.ports;
+    const current = this.#options.stream.speculative.frontier.tasks.get(task.id) ?? task;
+    const attempt = current.failureCount + 1;
+    const code = errorCode(error);
+    const policy = error instanceof EffectError ? error.retry : step?.retry;
+    const again = policy !== undefined && attempt < policy.attempts && !isFatal(error);
+    const timer = `retry:${task.id}:${attempt}`;
+    const retry = again
+      ? { timer, anchorMs: clock.nowMs(), delayMs: retryDelayMs(policy, attempt, prng.bytes(1)[0]! / 256) }
+      : null;
+    telemetry.count('step_retries_total', again ? 1 : 0, { step: task.step });
+    const failed: Draft = {
+      type: 'StepFailed',
+      control: { task: task.id, attempt, code, retry },
+      payload: { error: errorNote(error) },
+    };
+    if (again) return [failed];
+    return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
+  }
+
+  #makeJournalHost(): JournalHost {
+    const { ports, stream, content } = this.#options;
+    return {
+      ports,
+      workflow: stream.confirmed.workflow,
+      content,
+      effectsOf: (task) => stream.speculative.frontier.tasks.get(task)?.effects ?? [],
+      reservation: (task) => {
+        const reserved = stream.speculative.frontier.tasks.get(task)?.reserved ?? null;
+        if (reserved !== null) return undefined;
+        return { type: 'CheckpointReserved', control: { checkpoint: this.#newCheckpoint(), task }, payload: null };
+      },
+      writeDurably: (drafts) => this.#write(drafts),
+      writeStaged: (drafts) => {
+        // A rejection surfaces with the next write, or at the end of the run.
+        stream.stage(drafts).catch(() => {});
+        this.#flushSoon();
+      },
+    };
+  }
+}
+
+/** What no further attempt can mend: the user said so, or the values themselves are wrong. */
+function isFatal(error: unknown): boolean {
+  const cause = error instanceof EffectError ? error.cause : error;
+  if (cause instanceof FatalError || cause instanceof LimitError) return true;
+  return cause instanceof InvalidError && cause.code !== 'effect-open';
+}
