@@ -1,0 +1,46 @@
+// Owns every bound of the audit, with its unit and its reason. Nothing else in this example carries a magic number for a size.
+// What a bound cuts away is always counted beside what was kept, so that a report never looks more complete than it is.
+
+/** Larger files are recorded as skipped: they are nearly always bundles or generated tables. */
+export const MAX_FILE_BYTES = 2 * 1024 * 1024;
+/** Source files taken from one tree; the rest is counted as `filesCut`. */
+export const MAX_FILES = 100_000;
+/** Records of skipped entries kept in a discovery; the rest is only counted. */
+export const MAX_SKIPPED_RECORDS = 1_000;
+/** A package.json or tsconfig.json above this is not read. */
+export const MAX_MANIFEST_BYTES = 1024 * 1024;
+/** Entry points and path mappings kept per package. */
+export const MAX_MANIFEST_ENTRIES = 500;
+
+/** Bracket nesting above which a file is not parsed. The native parser's recursion ends the process at about 5,000. */
+export const MAX_NESTING_DEPTH = 1_000;
+/** Words and operators in one statement (a chain nests once per link) above which a file is not parsed. */
+export const MAX_CHAIN_TOKENS = 6_000;
+/** Recursion of the must-call analysis; what lies deeper counts as "calls nothing". */
+export const MAX_ANALYSIS_DEPTH = 400;
+/** Steps when an identifier is followed through `const` aliases. */
+export const MAX_ALIAS_STEPS = 8;
+
+/** Kept per file, so that the facts of one file stay small enough for a checkpoint. */
+export const MAX_FINDINGS_PER_FILE = 50;
+export const MAX_IMPORTS_PER_FILE = 1_000;
+export const MAX_NAMES_PER_IMPORT = 200;
+export const MAX_EXPORTS_PER_FILE = 500;
+export const MAX_CALL_LINKS_PER_FILE = 200;
+export const MAX_PARSE_ERRORS_PER_FILE = 3;
+export const MAX_EVIDENCE_CHARS = 120;
+export const MAX_MESSAGE_CHARS = 200;
+/** Longer specifiers and names (data URLs, mangled symbols) are shortened. */
+export const MAX_NAME_CHARS = 200;
+
+/** Rows of each table of the Markdown report; the JSON report has all of them. */
+export const MAX_REPORT_ROWS = 200;
+/** Files shown of one import cycle in Markdown. */
+export const MAX_CYCLE_FILES_SHOWN = 12;
+
+/** Prompt of one module summary, in UTF-16 units (about a quarter as many tokens). */
+export const MAX_PROMPT_CHARS = 12_000;
+export const MAX_SUMMARY_TOKENS = 400;
+export const SUMMARY_TIMEOUT_MS = 60_000;
+/** Characters of a model's answer kept in the report. */
+export const MAX_SUMMARY_CHARS = 2_000;

@@ -1,0 +1,158 @@
+// Owns what a secret looks like: known key formats, names that hold credentials, values with the randomness of one; and the
+// masking of all of these. Everything that leaves the audit as text (evidence, messages, specifiers) goes through `Redactor`.
+// Masked text keeps a format's public prefix at most; no character of the secret part is ever shown.
+
+export type KeyFormat = { name: string; pattern: RegExp; prefix: number };
+
+/** Formats that are recognised wherever they stand. `prefix`: leading characters that are the same for all such keys. */
+const FORMATS: readonly KeyFormat[] = [
+  { name: 'AWS access key id', pattern: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, prefix: 4 },
+  { name: 'GitHub token', pattern: /\bgh[pousr]_[0-9A-Za-z]{36,}\b/g, prefix: 4 },
+  { name: 'GitHub fine-grained token', pattern: /\bgithub_pat_[0-9A-Za-z_]{22,}\b/g, prefix: 11 },
+  { name: 'GitLab token', pattern: /\bglpat-[0-9A-Za-z_-]{20,}/g, prefix: 6 },
+  { name: 'npm token', pattern: /\bnpm_[0-9A-Za-z]{36}\b/g, prefix: 4 },
+  { name: 'Slack token', pattern: /\bxox[abprs]-[0-9A-Za-z-]{10,}/g, prefix: 5 },
+  { name: 'Stripe key', pattern: /\b[sr]k_live_[0-9A-Za-z]{16,}\b/g, prefix: 8 },
+  { name: 'Google API key', pattern: /\bAIza[0-9A-Za-z_-]{35}/g, prefix: 4 },
+  { name: 'SendGrid key', pattern: /\bSG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}/g, prefix: 3 },
+  { name: 'model provider key', pattern: /\bsk-(?:ant-|proj-|svcacct-)?[0-9A-Za-z_-]{20,}/g, prefix: 3 },
+  { name: 'JSON web token', pattern: /\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{16,}/g, prefix: 3 },
+];
+/** One test that is false for nearly every file, so that most files cost one pass. */
+const ANY_FORMAT =
+  /AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|npm_|xox[abprs]-|k_live_|AIza|\bSG\.|\bsk-|eyJ|PRIVATE KEY|:\/\/[^\s/:@'"`]+:[^\s/@'"`]+@/;
+
+const PRIVATE_KEY = /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----/g;
+const PRIVATE_KEY_BODY = /^(?:\\n|\\r|\s|['"`+,])*[0-9A-Za-z+/=]{20,}/;
+const URL_PASSWORD = /(:\/\/[^\s/:@'"`]+:)([^\s/@'"`]+)(@)/g;
+const ASSIGNED_SECRET =
+  /((?:password|passwd|passphrase|secret|token|api[_-]?key|credential)s?["']?\s*(?:=|:|\s)\s*["'`]?)([^\s"'`,;)}]+)/gi;
+const LONG_WORD = /[0-9A-Za-z+/_=-]{20,}/g;
+
+export type KnownSecret = { name: string; offset: number; text: string; certain: boolean };
+
+/** Secrets of known formats in a text, in order. `certain` is false for a private key's header without a body. */
+export function knownSecrets(text: string): KnownSecret[] {
+  if (!ANY_FORMAT.test(text)) return [];
+  const found: KnownSecret[] = [];
+  for (const { name, pattern } of FORMATS) {
+    for (const match of text.matchAll(pattern)) {
+      if (looksGenerated(match[0]) && !isPlaceholder(match[0])) {
+        found.push({ name, offset: match.index, text: match[0], certain: true });
+      }
+    }
+  }
+  for (const match of text.matchAll(PRIVATE_KEY)) {
+    const after = text.slice(match.index + match[0].length, match.index + match[0].length + 200);
+    found.push({ name: 'private key', offset: match.index, text: match[0], certain: PRIVATE_KEY_BODY.test(after) });
+  }
+  for (const match of text.matchAll(URL_PASSWORD)) {
+    const password = match[2]!;
+    if (password.length < 6 || isPlaceholder(password) || /^[$%{<]/.test(password)) continue;
+    found.push({ name: 'password in a URL', offset: match.index + match[1]!.length, text: password, certain: true });
+  }
+  return found.sort((a, b) => a.offset - b.offset);
+}
+
+/** Words of an identifier: `dbPassword`, `API_KEY`, `x-auth-token` alike. */
+function wordsOf(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
+}
+
+const SECRET_WORDS = new Set(
+  'password passwd pwd pass passphrase secret token credential credentials apikey authtoken accesskey secretkey'.split(
+    ' ',
+  ),
+);
+const SECRET_PAIRS =
+  /(?:^| )(?:api|access|secret|private|auth|signing|encryption|client|master|account|shared|bearer|session) (?:key|secret|token)$/;
+/** Words that may follow without changing what the name holds. */
+const NEUTRAL_WORDS = new Set(
+  'value string text default prod production dev development staging live test env raw key 1 2'.split(' '),
+);
+
+export type NameKind = 'password' | 'key' | 'none';
+
+/** Whether a name says that it holds a credential: the sensitive word must be its last ("tokenType" holds a type). */
+export function credentialName(name: string): NameKind {
+  const words = wordsOf(name);
+  if (SECRET_PAIRS.test(words.join(' '))) return 'key';
+  let last = words.length - 1;
+  while (last > 0 && NEUTRAL_WORDS.has(words[last]!)) last--;
+  const word = words[last];
+  if (word === undefined || !SECRET_WORDS.has(word)) return 'none';
+  return word.startsWith('pass') || word === 'pwd' ? 'password' : 'key';
+}
+
+const PLACEHOLDER =
+  /example|placeholder|changeme|change[-_ ]me|replace|insert|your|dummy|fake|sample|mock|redacted|todo|xxxx|\*\*\*|\.\.\.|<|>|\$\{|\{\{|%[sd(]|lorem|foobar|deadbeef|undefined|notasecret|not-a-secret|1234567|abcdef/i;
+const TEST_WORDS =
+  /^(?:my|the|test|super|some|top|a|db|root|user|admin|guest|demo|default|old|new|wrong|bad|good|valid|invalid|correct|hunter|letmein|qwerty|welcome|passw(?:or|0r)?d|pass|pwd|secret|token|key|api|postgres|mysql|redis|mongo|minio|rabbitmq|foo|bar|baz|qux|hello|world|abc|[\W_\d])+$/i;
+
+/** Text that stands in for a secret rather than being one. */
+export function isPlaceholder(text: string): boolean {
+  return PLACEHOLDER.test(text) || TEST_WORDS.test(text) || /^(.)\1*$/.test(text);
+}
+
+/** Whether a value given to such a name could be a real credential: random enough, and no word, path, address or sentence. */
+export function isCredentialValue(text: string, kind: NameKind): boolean {
+  const minChars = kind === 'password' ? 8 : 16;
+  if (text.length < minChars || text.length > 4_096 || /\s/.test(text)) return false;
+  if (isPlaceholder(text)) return false;
+  if (/^(?:https?:|wss?:|file:|data:|urn:|[./~#@$]|--|\w+:\/\/)/.test(text)) return false;
+  if (/^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(text)) return false; // the name of an environment variable
+  if (/^[A-Za-z]+\d{0,2}$/.test(text) && !hasMixedCase(text)) return false; // one word
+  if (/^[A-Za-z]+\d?(?:[-_.:/][A-Za-z]+\d?)*$/.test(text) && !looksGenerated(text)) return false; // words joined
+  if (/[()[\]{}]/.test(text) && /[\\^$|?*+]/.test(text)) return false; // a regular expression
+  if (kind === 'key' && !/\d/.test(text)) return false; // keys are drawn from alphabets with digits
+  const classes = [/[a-z]/, /[A-Z]/, /[0-9]/, /[^A-Za-z0-9]/].filter((pattern) => pattern.test(text)).length;
+  if (classes < 2) return false;
+  return entropyBits(text) >= (kind === 'password' ? 2.5 : 3);
+}
+
+function hasMixedCase(text: string): boolean {
+  return text.length >= 20 && /[a-z][A-Z].*[a-z][A-Z].*[a-z][A-Z]/.test(text) && entropyBits(text) >= 4;
+}
+
+/** Has the look of random characters: a digit, and many different ones. */
+function looksGenerated(text: string): boolean {
+  return /\d/.test(text) && entropyBits(text) >= 3;
+}
+
+/** Shannon entropy in bits per character. */
+export function entropyBits(text: string): number {
+  const counts = new Map<string, number>();
+  for (const char of text) counts.set(char, (counts.get(char) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  return bits;
+}
+
+const MASK = '[masked]';
+
+/** Masks secrets in any text of one file; `learn` adds values that only their context gives away. */
+export class Redactor {
+  readonly #values: string[] = [];
+
+  learn(value: string): void {
+    if (value.length >= 4 && !this.#values.includes(value)) this.#values.push(value);
+    this.#values.sort((a, b) => b.length - a.length);
+  }
+
+  redact(text: string): string {
+    let masked = text;
+    for (const value of this.#values) masked = masked.replaceAll(value, MASK);
+    for (const { pattern, prefix } of FORMATS) masked = masked.replace(pattern, (key) => key.slice(0, prefix) + MASK);
+    masked = masked.replace(new RegExp(`(${PRIVATE_KEY.source})[^]*`), `$1${MASK}`);
+    masked = masked.replace(URL_PASSWORD, `$1${MASK}$3`);
+    masked = masked.replace(ASSIGNED_SECRET, (whole, before: string, value: string) =>
+      isCredentialValue(value, 'password') ? before + MASK : whole,
+    );
+    return masked.replace(LONG_WORD, (word) => (looksGenerated(word) && entropyBits(word) >= 3.8 ? MASK : word));
+  }
+}
