@@ -1,0 +1,17 @@
+/** Runs the contract of JobQueue on BullMQ, and what only this adapter promises. */
+
+import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
+
+import { jobQueueContract } from '../../testkit/src/contracts/job-queue.ts';
+import { openBullmqQueue } from './bullmq-queue.ts';
+
+describeServers('queue-bullmq', ['redis'], ({ redis: url }) => {
+  jobQueueContract('bullmq', async () => {
+    const queue = openBullmqQueue({ url, prefix: freshRedisPrefix() });
+    return { queue, close: () => queue.close() };
+  });
+  jobQueueContract('bullmq, one job a parcel', async () => {
+    const queue = openBullmqQueue({ url, prefix: freshRedisPrefix(), limits: { jobsPerParcelMax: 1 } });
+    return { queue, close: () => queue.close() };
+  });
+});

@@ -1,0 +1,45 @@
+/** Runs the contract of JobQueue in memory, and what only this adapter promises. */
+
+import { expect, test } from 'vitest';
+import { job, jobQueueContract } from '../../testkit/src/contracts/job-queue.ts';
+import { createMemoryQueue } from './memory-queue.ts';
+
+jobQueueContract('memory', async () => {
+  const queue = createMemoryQueue();
+  return { queue, close: () => queue.close() };
+});
+
+test('a handler never runs inside enqueue', async () => {
+  const queue = createMemoryQueue();
+  let handled = 0;
+  await queue.consume({ concurrency: 1, definitions: ['d'] }, async () => {
+    handled += 1;
+  });
+  const added = queue.enqueue([job('a', { definition: 'd' })]);
+  expect(handled).toBe(0);
+  await added;
+  await queue.close();
+});
+
+test('consumers share what waits: none takes all while another has slots', async () => {
+  const queue = createMemoryQueue();
+  const counts = [0, 0];
+  const held: (() => void)[] = [];
+  for (const index of [0, 1]) {
+    await queue.consume({ concurrency: 10, definitions: ['d'] }, () => {
+      counts[index]! += 1;
+      return new Promise<void>((resolve) => held.push(resolve));
+    });
+  }
+  await queue.enqueue(Array.from({ length: 10 }, (_, index) => job(`w${index}`, { definition: 'd' })));
+  await Promise.resolve();
+  expect(counts).toEqual([5, 5]);
+  for (const letGo of held) letGo();
+  await queue.close();
+});
+
+test('a closed queue refuses jobs', async () => {
+  const queue = createMemoryQueue();
+  await queue.close();
+  await expect(queue.enqueue([job('a')])).rejects.toMatchObject({ name: 'UnavailableError', code: 'queue-closed' });
+});

@@ -1,0 +1,146 @@
+/**
+ * Owns the JobQueue in process memory: jobs are lost with the process and made again from the frontier. Handlers never
+ * run inside `enqueue`. Never more than `concurrency` handlers of a consumer run.
+ */
+
+import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
+import type { ConsumeOptions, Consumer, Job, JobQueue } from '@tidemark/ports';
+import { WAITING_JOBS_MAX } from './limits.ts';
+import { WaitingLine } from './waiting-line.ts';
+
+export function createMemoryQueue(): JobQueue {
+  return new MemoryQueue();
+}
+
+class MemoryQueue implements JobQueue {
+  readonly #lines = new Map<string, WaitingLine>();
+  readonly #consumers = new Set<MemoryConsumer>();
+  #waitingCount = 0;
+  #serveScheduled = false;
+  #closed = false;
+
+  async enqueue(jobs: readonly Job[]): Promise<void> {
+    if (this.#closed) throw new UnavailableError('queue-closed', 'The job queue is closed');
+    if (this.#waitingCount + jobs.length > WAITING_JOBS_MAX) {
+      throw new LimitError('queue-full', `More than ${WAITING_JOBS_MAX} jobs wait`, { limit: WAITING_JOBS_MAX });
+    }
+    for (const job of jobs) if (this.#line(job.definition).add(job)) this.#waitingCount += 1;
+    this.#serveSoon();
+  }
+
+  async consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer> {
+    const { concurrency, definitions } = options;
+    if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+      throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
+    }
+    const consumer = new MemoryConsumer([...new Set(definitions)], concurrency, handle, {
+      freed: () => this.#serveSoon(),
+      left: () => this.#consumers.delete(consumer),
+    });
+    this.#consumers.add(consumer);
+    this.#serveSoon();
+    return consumer;
+  }
+
+  async depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return new Map(definitions.map((each) => [each, this.#lines.get(each)?.length ?? 0]));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
+  }
+
+  #line(definition: string): WaitingLine {
+    let line = this.#lines.get(definition);
+    if (!line) {
+      line = new WaitingLine();
+      this.#lines.set(definition, line);
+    }
+    return line;
+  }
+
+  #serveSoon(): void {
+    if (this.#serveScheduled) return;
+    this.#serveScheduled = true;
+    queueMicrotask(() => {
+      this.#serveScheduled = false;
+      this.#serve();
+    });
+  }
+
+  /** One job to each consumer in turn, until none wants or none waits: no consumer starves another. */
+  #serve(): void {
+    let wanting = [...this.#consumers];
+    while (wanting.length > 0 && this.#waitingCount > 0) {
+      wanting = wanting.filter((consumer) => {
+        const job = consumer.wants(this.#lines);
+        if (!job) return false;
+        this.#waitingCount -= 1;
+        consumer.begin(job);
+        return true;
+      });
+    }
+  }
+}
+
+class MemoryConsumer implements Consumer {
+  readonly #definitions: readonly string[];
+  readonly #concurrency: number;
+  readonly #handle: (job: Job) => Promise<void>;
+  readonly #on: { freed(): void; left(): void };
+  readonly #underWay = new Set<Promise<void>>();
+  #next = 0;
+  #paused = false;
+
+  constructor(
+    definitions: readonly string[],
+    concurrency: number,
+    handle: (job: Job) => Promise<void>,
+    on: { freed(): void; left(): void },
+  ) {
+    this.#definitions = definitions;
+    this.#concurrency = concurrency;
+    this.#handle = handle;
+    this.#on = on;
+  }
+
+  /** Takes the next job off its definitions' lines, each definition in turn; none when there is no slot. */
+  wants(lines: ReadonlyMap<string, WaitingLine>): Job | undefined {
+    if (this.#paused || this.#underWay.size >= this.#concurrency) return undefined;
+    for (let tried = 0; tried < this.#definitions.length; tried += 1) {
+      const definition = this.#definitions[this.#next]!;
+      this.#next = (this.#next + 1) % this.#definitions.length;
+      const job = lines.get(definition)?.take();
+      if (job) return job;
+    }
+    return undefined;
+  }
+
+  begin(job: Job): void {
+    const run: Promise<void> = this.#run(job).finally(() => {
+      this.#underWay.delete(run);
+      this.#on.freed();
+    });
+    this.#underWay.add(run);
+  }
+
+  async pause(): Promise<void> {
+    this.#paused = true;
+    this.#on.left();
+  }
+
+  async close(): Promise<void> {
+    await this.pause();
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** A job is gone whichever way its handler ends; the handler reports its own failures. */
+  async #run(job: Job): Promise<void> {
+    try {
+      await this.#handle(job);
+    } catch {
+      // The dispatcher makes the job again when there is still something to do.
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Owns the contract of Liveness as tests; every adapter runs it. `open` gives a store of its own for each test; `pass`
+ * lets time go by, on the adapter's clock or in truth. `other` is a second process's view of the same store (the same
+ * object where the adapter is in process).
+ */
+
+import { epoch, holderId, workflowId } from '@tidemark/core';
+import type { HeldLease, Liveness, LivenessView } from '@tidemark/ports';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
+
+export interface OpenedLiveness {
+  readonly liveness: Liveness;
+  readonly other: Liveness;
+  pass(ms: number): void;
+  close(): Promise<void>;
+}
+
+const lease = (workflow: string, number: number): HeldLease => ({
+  workflow: workflowId(workflow),
+  epoch: epoch(number),
+});
+const a = holderId('worker-a:1#x');
+const b = holderId('worker b/2');
+/** Long enough to outlast a test. */
+const LONG_MS = 60_000;
+const SHORT_MS = 40;
+
+export function livenessContract(name: string, open: () => Promise<OpenedLiveness>): void {
+  describe(`liveness contract: ${name}`, () => {
+    let opened: OpenedLiveness;
+    const look = (markerAgeMs = 0): Promise<LivenessView> => opened.other.view({ markerAgeMs });
+    beforeEach(async () => {
+      opened = await open();
+    });
+    afterEach(() => opened.close());
+
+    test('nobody lives at first', async () => {
+      expect((await look()).holders.size).toBe(0);
+    });
+
+    test('who beats lives, with the leases it names', async () => {
+      expect(await opened.liveness.beat(a, [lease('order:1 ☂', 3), lease('order:2', 1)], LONG_MS)).toBe(true);
+      expect(await opened.liveness.beat(b, [], LONG_MS)).toBe(true);
+      const { holders } = await look();
+      expect(holders.get(a)).toEqual(new Map([['order:1 ☂', 3], ['order:2', 1]])); // biome-ignore format: one a pair
+      expect(holders.get(b)).toEqual(new Map());
+      expect(holders.size).toBe(2);
+    });
+
+    test('a later beat replaces the leases of the one before', async () => {
+      await opened.liveness.beat(a, [lease('w1', 1), lease('w2', 1)], LONG_MS);
+      await opened.liveness.beat(a, [lease('w2', 2)], LONG_MS);
+      expect((await look()).holders).toEqual(new Map([[a, new Map([['w2', 2]])]]));
+    });
+
+    test('a beat runs out', async () => {
+      await opened.liveness.beat(a, [lease('w1', 1)], SHORT_MS);
+      await opened.liveness.beat(b, [], LONG_MS);
+      opened.pass(SHORT_MS);
+      const view = await eventually(async () => {
+        const seen = await look();
+        return seen.holders.has(a) ? undefined : seen;
+      });
+      expect([...view.holders.keys()]).toEqual([b]);
+      await opened.liveness.beat(a, [], LONG_MS);
+      expect((await look()).holders.has(a)).toBe(true);
+    });
+
+    test('leaving counts at once; leaving twice or unknown is harmless', async () => {
+      await opened.liveness.beat(a, [], LONG_MS);
+      await opened.liveness.leave(a);
+      await opened.liveness.leave(a);
+      await opened.liveness.leave(b);
+      expect((await look()).holders.size).toBe(0);
+    });
+
+    test('the view becomes trusted and stays so', async () => {
+      await eventually(async () => {
+        const view = await look(SHORT_MS);
+        if (!view.trusted) opened.pass(SHORT_MS);
+        return view.trusted;
+      });
+      expect((await look(SHORT_MS)).trusted).toBe(true);
+    });
+
+    test('thousands of leases', async () => {
+      const leases = Array.from({ length: 3_000 }, (_, index) => lease(`workflow-${index}`, index + 1));
+      await opened.liveness.beat(a, leases, LONG_MS);
+      const held = (await look()).holders.get(a);
+      expect(held?.size).toBe(3_000);
+      expect(held?.get(workflowId('workflow-2999'))).toBe(3_000);
+    });
+  });
+}
