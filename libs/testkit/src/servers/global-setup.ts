@@ -1,0 +1,43 @@
+/**
+ * Owns the servers of one vitest run: starts, once and together, those that the selected test files need by their
+ * names, hands their addresses to `describeServers`, and stops them at the end. vitest calls `setup`.
+ * Must start nothing for a run without such files.
+ */
+import type { TestProject } from 'vitest/node';
+import { startServer } from './find.ts';
+import { isUnavailable, type ServerKind, type StartedServer, serverKinds, type UnavailableServer } from './server.ts';
+import type { ProvidedServer } from './suites.ts';
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const needed = neededServers(await selectedFiles(project));
+  const found = await Promise.all(needed.map((kind) => startServer(kind)));
+  for (const server of found) process.stderr.write(`${introduce(server)}\n`);
+  project.provide('tidemarkServers', Object.fromEntries(found.map((server) => [server.kind, provided(server)])));
+  return async () => {
+    const started = found.filter((server): server is StartedServer => !isUnavailable(server));
+    await Promise.all(started.map((server) => server.stop()));
+  };
+}
+
+/** The files that this run was asked for: all, or those that match the words after `npm test --`. */
+async function selectedFiles(project: TestProject): Promise<readonly string[]> {
+  const { filenamePattern } = project.vitest as unknown as { readonly filenamePattern?: string[] };
+  const { testFiles } = await project.globTestFiles(filenamePattern);
+  return testFiles;
+}
+
+export function neededServers(files: readonly string[]): readonly ServerKind[] {
+  return serverKinds.filter((kind) =>
+    files.some((file) => file.endsWith(`.${kind}.test.ts`) || file.endsWith('.cluster.test.ts')),
+  );
+}
+
+function provided(server: StartedServer | UnavailableServer): ProvidedServer {
+  if (isUnavailable(server)) return { unavailable: server.unavailable, remedy: server.remedy };
+  return { address: server.address };
+}
+
+function introduce(server: StartedServer | UnavailableServer): string {
+  if (isUnavailable(server)) return `no ${server.kind}: ${server.unavailable}. Remedy: ${server.remedy}.`;
+  return `${server.kind}: ${server.source}`;
+}

@@ -1,0 +1,80 @@
+/**
+ * Owns how a test file gets the servers of its run: `describeServers` around suites in `*.kafka.test.ts`,
+ * `*.redis.test.ts`, `*.postgres.test.ts` and `*.cluster.test.ts`. For test files alone: it imports vitest.
+ * Invariant: a suite whose server can't be had is reported by name, as skipped, or with CI=true as failed.
+ */
+import { afterAll, describe, inject, test } from 'vitest';
+import { type FreshDatabase, freshDatabase } from './fresh.ts';
+import type { ServerKind } from './server.ts';
+
+export { freshRedisPrefix, freshTopicName } from './fresh.ts';
+
+/** What the run's setup hands to every test file: an address, or why there is none. */
+export type ProvidedServer = { readonly address: string } | { readonly unavailable: string; readonly remedy: string };
+export type ProvidedServers = Readonly<Partial<Record<ServerKind, ProvidedServer>>>;
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    tidemarkServers: ProvidedServers;
+  }
+}
+
+export type SuiteServers<K extends ServerKind> = Readonly<Record<K, string>> & {
+  /** The url of a new empty database, dropped after the suite. Needs `postgres`. */
+  freshDatabase(): Promise<string>;
+};
+
+/**
+ * A suite that needs servers. `define` gets their addresses: Kafka `host:port`, Redis `redis://…`, Postgres
+ * `postgres://…`. The servers are shared by all files of the run: use fresh topics, databases and prefixes.
+ */
+export function describeServers<const K extends ServerKind>(
+  name: string,
+  kinds: readonly K[],
+  define: (servers: SuiteServers<K>) => void,
+): void {
+  const provided = inject('tidemarkServers');
+  const addresses: Partial<Record<ServerKind, string>> = {};
+  const missing: string[] = [];
+  for (const kind of kinds) {
+    const server = provided[kind] ?? notForeseen(kind);
+    if ('address' in server) addresses[kind] = server.address;
+    else missing.push(`${kind}: ${server.unavailable}. Remedy: ${server.remedy}.`);
+  }
+  if (missing.length > 0) describe(name, () => missingServers(missing));
+  else describe(name, () => defineWith(addresses, define));
+}
+
+/** The setup starts servers by the names of the test files. */
+function notForeseen(kind: ServerKind): ProvidedServer {
+  return { unavailable: 'not started for this file', remedy: `name the file *.${kind}.test.ts or *.cluster.test.ts` };
+}
+
+function missingServers(missing: readonly string[]): void {
+  const text = missing.join(' ');
+  if (process.env.CI === 'true') {
+    test('needs a server', () => {
+      throw new Error(text);
+    });
+  } else {
+    test.skip(`needs a server: ${text}`, () => undefined);
+  }
+}
+
+function defineWith<K extends ServerKind>(
+  addresses: Partial<Record<ServerKind, string>>,
+  define: (servers: SuiteServers<K>) => void,
+): void {
+  const databases: FreshDatabase[] = [];
+  afterAll(async () => {
+    await Promise.all(databases.map((database) => database.drop()));
+  });
+  define({
+    ...(addresses as Record<K, string>),
+    async freshDatabase() {
+      const database = await freshDatabase(addresses.postgres ?? '');
+      databases.push(database);
+      return database.url;
+    },
+  });
+}

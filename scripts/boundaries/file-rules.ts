@@ -1,0 +1,139 @@
+/**
+ * Owns the rules about a single file: its size, what it exports, and, in core, what it may touch. Must read no files.
+ */
+import type { Node } from 'oxc-parser';
+import { visitorKeys } from 'oxc-parser';
+import { pureFolder } from './layers.ts';
+import type { SourceFile } from './tree.ts';
+import { lineOf, type Violation } from './violation.ts';
+
+/** A file of more lines must be split. Tests may be longer. */
+const fileLinesMax = 400;
+/** vitest reads its configuration from a default export. */
+const defaultExportFiles = /(^|\/)vitest\.config\.ts$/;
+
+export function checkFile(file: SourceFile): Violation[] {
+  return [
+    ...checkSyntax(file),
+    ...checkSize(file),
+    ...checkExports(file),
+    ...(file.owner.folder === pureFolder && !file.isTest ? checkGlobals(file) : []),
+  ];
+}
+
+function checkSyntax(file: SourceFile): Violation[] {
+  const error = file.parsed.errors[0];
+  return error === undefined ? [] : [{ rule: 'syntax', file: file.file, line: 1, message: error.message }];
+}
+
+function checkSize(file: SourceFile): Violation[] {
+  const lines = file.source.split('\n').length - 1;
+  if (file.isTest || lines <= fileLinesMax) return [];
+  return [{ rule: 'file-size', file: file.file, line: lines, message: `${lines} lines, at most ${fileLinesMax}` }];
+}
+
+function checkExports(file: SourceFile): Violation[] {
+  const { body } = file.parsed.program;
+  const violations: Violation[] = [];
+  const add = (rule: Violation['rule'], start: number, message: string): void => {
+    violations.push({ rule, file: file.file, line: lineOf(file.source, start), message });
+  };
+  for (const statement of body) {
+    const isDefault =
+      statement.type === 'ExportDefaultDeclaration' ||
+      (statement.type === 'ExportNamedDeclaration' && statement.specifiers.some(exportsDefault));
+    if (isDefault && !defaultExportFiles.test(file.file)) {
+      add('default-export', statement.start, 'export it by a name');
+    }
+    if (statement.type === 'ExportAllDeclaration') add('star-export', statement.start, 'say by name what is exported');
+  }
+  const isDoor = [...file.owner.doors.values()].includes(file.file);
+  const reexportsOnly = body.length > 0 && body.every((s) => s.type === 'ExportNamedDeclaration' && s.source !== null);
+  if (reexportsOnly && !isDoor) {
+    add('inner-barrel', 0, 'only re-exports, and is no door of its package: import from the files themselves');
+  }
+  return violations;
+}
+
+function exportsDefault(specifier: { readonly exported: Node }): boolean {
+  return specifier.exported.type === 'Identifier' && specifier.exported.name === 'default';
+}
+
+/** Time, randomness, scheduling and I/O come into core as arguments. */
+const bannedGlobals = new Set([
+  'performance',
+  'process',
+  'console',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+  'fetch',
+  'crypto',
+  'globalThis',
+  'require',
+]);
+const pureDateMembers = new Set(['UTC', 'parse', 'prototype']);
+
+function checkGlobals(file: SourceFile): Violation[] {
+  const violations: Violation[] = [];
+  const visit = (node: Node, parent: Node | undefined, key: string): void => {
+    const banned = bannedIn(node, parent, key);
+    if (banned !== undefined) {
+      const message = `core may not use ${banned}: take it as an argument`;
+      violations.push({ rule: 'core-globals', file: file.file, line: lineOf(file.source, node.start), message });
+    }
+    for (const [childKey, child] of childrenOf(node)) visit(child, node, childKey);
+  };
+  visit(file.parsed.program, undefined, '');
+  return violations;
+}
+
+function bannedIn(node: Node, parent: Node | undefined, key: string): string | undefined {
+  if (node.type === 'ImportExpression') return 'import()';
+  if (node.type !== 'Identifier' || parent === undefined || !isReference(parent, key)) return undefined;
+  if (bannedGlobals.has(node.name)) return node.name;
+  if (node.name === 'Date' && !isPureDate(parent, key)) return 'the clock (Date)';
+  if (node.name === 'Math' && memberName(parent, key) === 'random') return 'Math.random';
+  // Taking Math apart or passing it on would hide the use of its random.
+  if (node.name === 'Math' && memberName(parent, key) === undefined) return 'Math as a value';
+  return undefined;
+}
+
+/** Names of properties, keys, labels and types are not references to a global. */
+function isReference(parent: Node, key: string): boolean {
+  if (parent.type === 'MemberExpression') return key === 'object' || parent.computed;
+  if (parent.type === 'Property' || parent.type === 'PropertyDefinition' || parent.type === 'MethodDefinition') {
+    return key === 'value' || parent.computed;
+  }
+  return parent.type !== 'ExportSpecifier' && parent.type !== 'ImportSpecifier' && !isTypeOnly(parent);
+}
+
+function isTypeOnly(parent: Node): boolean {
+  const expressions = ['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression', 'TSTypeAssertion'];
+  return parent.type.startsWith('TS') && !expressions.includes(parent.type);
+}
+
+/** `new Date(ms)` only converts; `new Date()` and `Date.now()` read the clock. */
+function isPureDate(parent: Node, key: string): boolean {
+  if (parent.type === 'NewExpression') return key === 'callee' && parent.arguments.length > 0;
+  return pureDateMembers.has(memberName(parent, key) ?? '') || (parent.type === 'BinaryExpression' && key === 'right');
+}
+
+function memberName(parent: Node, key: string): string | undefined {
+  if (parent.type !== 'MemberExpression' || key !== 'object' || parent.computed) return undefined;
+  return parent.property.type === 'Identifier' ? parent.property.name : undefined;
+}
+
+function childrenOf(node: Node): [string, Node][] {
+  const keys = visitorKeys[node.type as keyof typeof visitorKeys] ?? [];
+  return keys.flatMap((key) => {
+    const value = (node as unknown as Record<string, unknown>)[key];
+    const nodes = Array.isArray(value) ? value : [value];
+    return nodes.filter(isNode).map((child): [string, Node] => [key, child]);
+  });
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value;
+}

@@ -1,0 +1,46 @@
+/**
+ * Owns which package may import which: the layers of docs/architecture, as data. A package imports only packages of
+ * lower layers; within a layer nobody imports a neighbour, so adapters know neither each other nor the runtime, and
+ * no service knows another. Must read no files.
+ */
+
+interface Layer {
+  readonly name: string;
+  readonly members: RegExp;
+}
+
+/** Lowest first. A member is a package's folder from the project's root. */
+const layers: readonly Layer[] = [
+  { name: 'core', members: /^libs\/core$/ },
+  { name: 'ports', members: /^libs\/ports$/ },
+  { name: 'codec', members: /^libs\/codec$/ },
+  { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
+  { name: 'sdk, api, host', members: /^libs\/(sdk|api|host)$/ },
+  { name: 'client', members: /^libs\/client$/ },
+  {
+    name: 'integrations, services, examples',
+    members: /^(libs\/(console|mcp|ai|cli)|(services|examples)\/[a-z0-9-]+)$/,
+  },
+];
+
+/** Sees all; seen by tests alone. */
+export const testkitFolder = 'libs/testkit';
+/** Imports nothing, not even Node, and does nothing but compute. */
+export const pureFolder = 'libs/core';
+/** Interfaces alone: they import core and nothing else. */
+export const interfacesFolder = 'libs/ports';
+
+export function layerOf(folder: string): number | undefined {
+  const index = layers.findIndex(({ members }) => members.test(folder));
+  return index === -1 ? undefined : index;
+}
+
+/** Why a package in folder `from` may not import one in folder `to`, or undefined when it may. */
+export function forbidden(from: string, to: string): string | undefined {
+  if (from === to || from === testkitFolder) return undefined;
+  const own = layerOf(from);
+  const other = layerOf(to);
+  if (own === undefined || other === undefined || other < own) return undefined;
+  const names = `${from} (${layers[own]?.name}) may not import ${to} (${layers[other]?.name})`;
+  return own === other ? `${names}: they are in the same layer` : `${names}: dependencies point the other way`;
+}

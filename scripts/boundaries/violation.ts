@@ -1,0 +1,30 @@
+/**
+ * Owns what the boundary check says. Must decide nothing.
+ */
+
+export type Rule =
+  | 'core-globals'
+  | 'core-imports'
+  | 'default-export'
+  | 'direction'
+  | 'door'
+  | 'file-size'
+  | 'inner-barrel'
+  | 'ports-imports'
+  | 'star-export'
+  | 'syntax'
+  | 'testkit-in-product'
+  | 'undeclared'
+  | 'unknown-layer';
+
+export interface Violation {
+  readonly rule: Rule;
+  /** From the project's root. */
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+export function lineOf(source: string, offset: number): number {
+  return source.slice(0, offset).split('\n').length;
+}

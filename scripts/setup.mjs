@@ -1,0 +1,86 @@
+/**
+ * Installs the project's npm packages when they are missing or older than the lock file; the pre-script of every
+ * README command. Plain JavaScript on Node 18 or newer with nothing installed: npm puts node_modules/.bin first on
+ * the path of its scripts, so the command after this one runs on the Node 24 that was installed here.
+ * Must be quick (< 100 ms) when nothing is to do, and must never change package-lock.json.
+ *
+ * `--quiet`: nothing on standard output (for commands whose output is read by programs).
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const nodeMajorMin = 24;
+const root = fileURLToPath(new URL('../', import.meta.url));
+const modules = path.join(root, 'node_modules');
+/** Holds the lock file's digest: what is installed is what it says. A time stamp would not survive a checkout. */
+const stampFile = path.join(modules, '.tidemark-installed');
+const windows = process.platform === 'win32';
+const localNode = path.join(modules, '.bin', windows ? 'node.cmd' : 'node');
+const quiet = process.argv.includes('--quiet');
+
+function say(text) {
+  (quiet ? process.stderr : process.stdout).write(`${text}\n`);
+}
+
+function lockDigest() {
+  return createHash('sha256')
+    .update(readFileSync(path.join(root, 'package-lock.json')))
+    .digest('hex');
+}
+
+function isInstalled(digest) {
+  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === digest;
+}
+
+/** Output goes to standard error: standard output may belong to a program. */
+function npm(args) {
+  const quieter = ['--no-audit', '--no-fund', '--loglevel=error'];
+  const env = { ...process.env, TIDEMARK_SETUP: '1' };
+  return (
+    spawnSync('npm', [...args, ...quieter], { cwd: root, env, stdio: ['ignore', 2, 2], shell: windows }).status === 0
+  );
+}
+
+/**
+ * `npm ci` refuses a lock file that lists optional packages of other platforms without their entries, which npm
+ * writes where a registry lacks those packages; a plain install accepts it.
+ */
+function install() {
+  return npm(['ci']) || npm(['install', '--no-save', '--no-package-lock']);
+}
+
+/** The package `node` fetches its binary in an install script; where those are switched off, it is run here. */
+function ensureNode() {
+  if (hasNode24(localNode) || Number(process.versions.node.split('.')[0]) >= nodeMajorMin) return true;
+  const folder = path.join(modules, 'node');
+  const env = { ...process.env, npm_config_ignore_scripts: 'false', TIDEMARK_SETUP: '1' };
+  spawnSync(process.execPath, ['installArchSpecificPackage.js'], { cwd: folder, env, stdio: ['ignore', 2, 2] });
+  return hasNode24(localNode);
+}
+
+function hasNode24(program) {
+  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', shell: windows });
+  return Number(/^v(\d+)/.exec(stdout ?? '')?.[1] ?? 0) >= nodeMajorMin;
+}
+
+function fail(text) {
+  process.stderr.write(`setup: ${text}\n`);
+  process.exit(1);
+}
+
+function main() {
+  const digest = lockDigest();
+  // npm runs no script of this project while it installs; the guard is for one that would.
+  if (isInstalled(digest) || process.env.TIDEMARK_SETUP === '1') return;
+  const startedAt = Date.now();
+  say('setup: installing the npm packages (once, about half a minute) …');
+  if (!install()) fail('npm could not install the packages; its message is above. Fix that and run the command again.');
+  if (!ensureNode()) fail(`Node ${nodeMajorMin} is missing: install it, or let npm run the install script of "node".`);
+  writeFileSync(stampFile, digest);
+  say(`setup: done in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
+}
+
+main();
