@@ -100,7 +100,7 @@ export function finishTask(frontier: Frontier, done: TaskId): Frontier {
       tasks = tasks.set({ ...dependent, after: dependent.after.filter((other) => other !== done) });
     }
   }
-  const waiting = frontier.waiting.delete(done);
+  const waiting = stopWaiting(frontier, done).delete(done);
   if (frontier.barriers.length === 0) return { tasks, waiting, barriers: frontier.barriers };
   const barriers: TaskId[] = [];
   for (const id of frontier.barriers) {
@@ -111,6 +111,16 @@ export function finishTask(frontier: Frontier, done: TaskId): Frontier {
     if (remaining > 0) barriers.push(id);
   }
   return { tasks, waiting, barriers };
+}
+
+/** The index without a task that is done although it was blocked: it waits for nobody any more. */
+function stopWaiting({ tasks, waiting }: Frontier, done: TaskId): Frontier['waiting'] {
+  let left = waiting;
+  for (const other of tasks.get(done)?.after ?? []) {
+    const dependents = left.get(other)?.dependents.filter((id) => id !== done) ?? [];
+    left = dependents.length === 0 ? left.delete(other) : left.set({ id: other, dependents });
+  }
+  return left;
 }
 
 export const updateTask = (frontier: Frontier, task: TaskState): Frontier => ({
