@@ -77,7 +77,9 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
 function foldOpened(state: PartitionState, envelope: Envelope<'WorkflowOpened'>): FoldStep {
   const next = (state.next + 1) as Offset;
   const { control } = envelope;
-  if (state.streams.get(envelope.workflow)?.generation === envelope.generation) {
+  const known = state.streams.get(envelope.workflow);
+  // A second opening of a live workflow must not replace it, whatever generation it names.
+  if (known !== undefined && (known.generation === envelope.generation || !isClosed(known))) {
     return { state: { ...state, next }, verdict: rejected('duplicate') };
   }
   if (envelope.generation !== state.generation + 1 || control.partition !== state.partition) {
