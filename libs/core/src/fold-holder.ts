@@ -108,15 +108,17 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
   });
 }
 
+/** An effect is what it was intended as: an outcome that calls it pure needs its intention all the same (I4). */
 function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']): TaskState | RejectReason {
   const known = task.effects.find((effect) => effect.key === control.key);
   if (known?.status === 'done') return 'duplicate';
-  if (control.kind !== 'pure' && known?.status !== 'intended') return 'not-intended';
+  const pure = control.kind === 'pure' && (known === undefined || known.kind === 'pure');
+  if (!pure && known?.status !== 'intended') return 'not-intended';
   if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
   return withEffect(task, {
     key: control.key,
     operation: control.operation,
-    kind: control.kind,
+    kind: known?.kind ?? control.kind,
     status: control.outcome,
     requestDigest: control.requestDigest,
     responseDigest: control.responseDigest,
