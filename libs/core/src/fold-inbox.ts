@@ -41,8 +41,9 @@ function apply(
     }
     case 'LeaseRevoked': {
       const { epoch, holder } = envelope.control;
-      if (stream.lease === null || epoch < stream.lease.epoch) return 'stale-epoch';
-      if (epoch !== stream.lease.epoch || holder !== stream.lease.holder) return 'wrong-holder';
+      if (epoch > stream.epoch) return 'wrong-holder';
+      if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
+      if (holder !== stream.lease.holder) return 'wrong-holder';
       return { ...stream, lease: null };
     }
   }

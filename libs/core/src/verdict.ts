@@ -13,8 +13,9 @@ import type { Position } from './ids.ts';
  * - `clock-regression`: a checkpoint older than its parent by more than the tolerance.
  * - `closed`: the workflow has ended; `parked`: it waits for a person.
  * - `wrong-generation`: another generation than the stream's, or an unknown workflow.
- * - `malformed`: bytes that are no event; `unknown-task`: names a task that never existed.
- * - `not-intended`: an outcome, or an irreversible effect's result, without its accepted intention (I4).
+ * - `malformed`: bytes that are no event.
+ * - `unknown-task`: names a task of a checkpoint that isn't there yet, or a timer that nobody waits for.
+ * - `not-intended`: an effect's outcome without its open, accepted intention, or a checkpoint while one is open (I4).
  * - `request-changed`: the same effect key with another request digest.
  */
 export type RejectReason =
