@@ -311,8 +311,8 @@ export interface ProjectionStore {
    */
   shareRanges(owner: string, ttlMs: number): Promise<readonly number[]>;
   releaseRanges(owner: string): Promise<void>;
-  /** Next offset of every partition. */
-  positions(): Promise<ReadonlyMap<Partition, Offset>>;
+  /** Next offset of the given partitions, or of all. */
+  positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>>;
   loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]>;
   /** One transaction (P1). Throws `ConflictError` (`projection-moved`) and writes nothing when any partition's `from` is not its row's next. */
   apply(batch: ProjectionBatch): Promise<void>;

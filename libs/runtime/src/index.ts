@@ -1,3 +1,12 @@
+export {
+  Client,
+  DEFAULT_TENANT,
+  Run,
+  type StartOptions,
+  WORKFLOW_ID_MAX_CHARS,
+  WorkflowFailedError,
+} from './client.ts';
+export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
 export type {
   Definition,
   EffectContext,
@@ -11,3 +20,8 @@ export type {
   StepResult,
   TaskRequest,
 } from './definition.ts';
+export { LamportClock, type Ports } from './ports.ts';
+export { DEFAULT_RETRY } from './retry.ts';
+export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
+export { sha256Digest, systemClock, systemPrng } from './system.ts';
+export { Worker, type WorkerOptions } from './worker.ts';

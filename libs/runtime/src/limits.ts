@@ -55,3 +55,7 @@ export const BACKOFF_MAX_MS = 2_000;
 export const ERROR_TEXT_MAX_CHARS = 8_000;
 /** Entries of the execution log that one step may add. */
 export const LOG_NOTES_MAX = 1_000;
+/** Workflows whose rows one read at a claim covers at most. */
+export const CLAIM_BATCH_MAX = 256;
+/** Checkpoints in one page of `ctx.outputs`. */
+export const OUTPUTS_PAGE_COUNT = 500;

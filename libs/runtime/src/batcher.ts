@@ -1,0 +1,41 @@
+/** Owns the gathering of single requests into few: what arrives while a batch is under way goes out together with the next. */
+
+interface Waiting<Request, Answer> {
+  readonly request: Request;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Returns a function that answers one request by way of batches of at most `maxCount`, one at a time. `perform` answers in
+ * request order; when it throws, all of its batch fail alike.
+ */
+export function batched<Request, Answer>(
+  maxCount: number,
+  perform: (requests: readonly Request[]) => Promise<readonly Answer[]>,
+): (request: Request) => Promise<Answer> {
+  let waiting: Waiting<Request, Answer>[] = [];
+  let busy = false;
+  const drain = async (): Promise<void> => {
+    // Let the rest of this turn's requests come in first.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, maxCount);
+      waiting = waiting.slice(maxCount);
+      try {
+        const answers = await perform(batch.map((entry) => entry.request));
+        for (const [index, entry] of batch.entries()) entry.resolve(answers[index] as Answer);
+      } catch (error) {
+        for (const entry of batch) entry.reject(error);
+      }
+    }
+    busy = false;
+  };
+  return (request) =>
+    new Promise<Answer>((resolve, reject) => {
+      waiting.push({ request, resolve, reject });
+      if (busy) return;
+      busy = true;
+      void drain();
+    });
+}

@@ -1,0 +1,158 @@
+/**
+ * Owns one coordinator: projector, dispatcher, lease keeper, timers and the sweeps, each in a loop of its own that outlives
+ * servers that go away. Any number of coordinators may run: they share partitions by ranges, and everything else that they
+ * write has an id that derives from its cause.
+ */
+
+import { TidemarkError } from '@tidemark/core';
+import { type Loop, startLoop } from './backoff.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Inbox } from './inbox.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import {
+  LEASE_CHECK_PERIOD_MS,
+  RANGE_RENEW_PERIOD_MS,
+  RANGE_TTL_MS,
+  REDISPATCH_PAGE_COUNT,
+  REDISPATCH_PERIOD_MS,
+  SWEEP_PERIOD_MS,
+  TIMER_PERIOD_MS,
+  UNAPPENDED_AGE_MS,
+} from './limits.ts';
+import type { LamportClock, Ports } from './ports.ts';
+import { Projector } from './projector.ts';
+import { addPartitions, Starter } from './starter.ts';
+import { Timers } from './timers.ts';
+
+export interface CoordinatorOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  /** This incarnation's name among coordinators; never reused. */
+  readonly name: string;
+  /** Told of every failure that a loop outlived; for logs. */
+  readonly onError?: (where: string, error: unknown) => void;
+}
+
+export class Coordinator {
+  readonly #options: CoordinatorOptions;
+  readonly #projector: Projector;
+  readonly #dispatcher: Dispatcher;
+  readonly #leases: LeaseKeeper;
+  readonly #timers: Timers;
+  readonly #starter: Starter;
+  #loops: Loop[] = [];
+  #unsubscribe: (() => Promise<void>) | undefined;
+  #ready = false;
+  #ensuring: Promise<void> | undefined;
+
+  constructor(options: CoordinatorOptions) {
+    this.#options = options;
+    const { ports, lamport } = options;
+    const inbox = new Inbox(ports, lamport);
+    this.#dispatcher = new Dispatcher({ ports, onError: (error) => this.#report('dispatch', error) });
+    this.#projector = new Projector({
+      ports,
+      lamport,
+      onApplied: (streams, next) => this.#dispatcher.applied(streams, next),
+      onError: (error) => this.#failed('projection', error),
+    });
+    this.#leases = new LeaseKeeper(ports, inbox);
+    this.#timers = new Timers(ports, inbox);
+    this.#starter = new Starter({ ports, lamport });
+  }
+
+  /** Makes the store ready, takes ranges, and starts all loops. Throws when a server is absent or wrong at the start. */
+  async start(): Promise<void> {
+    const { ports } = this.#options;
+    await ports.store.ensure();
+    await this.#shareRanges();
+    this.#projector.start();
+    this.#unsubscribe = await ports.hints.subscribe('appended', (partitions) => this.#projector.hint(partitions));
+    await this.#sweepLog();
+    this.#loops = [
+      this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),
+      this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog()),
+      this.#loop('readiness', LEASE_CHECK_PERIOD_MS, () => this.#becomeReady()),
+      this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep()),
+      this.#loop('leases', LEASE_CHECK_PERIOD_MS, () => this.#leases.check()),
+      this.#loop('timers', TIMER_PERIOD_MS, () => this.#timers.fire()),
+      this.#loop('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings()),
+    ];
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
+    await this.#unsubscribe?.();
+    await this.#projector.stop();
+    await this.#dispatcher.stop();
+    // Others take the ranges at once instead of after their time to live.
+    await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
+  }
+
+  #loop(where: string, periodMs: number, body: () => Promise<void>): Loop {
+    return startLoop(body, {
+      clock: this.#options.ports.clock,
+      periodMs,
+      onError: (error) => this.#failed(where, error),
+    });
+  }
+
+  #report(where: string, error: unknown): void {
+    this.#options.onError?.(where, error);
+  }
+
+  /** A lost store (tables or database gone) is made anew, once at a time; its rows follow from the log. */
+  #failed(where: string, error: unknown): void {
+    this.#report(where, error);
+    if (!(error instanceof TidemarkError) || error.code !== 'store-missing' || this.#ensuring !== undefined) return;
+    this.#ensuring = this.#rebuild()
+      .catch((failure: unknown) => this.#report('rebuild', failure))
+      .finally(() => {
+        this.#ensuring = undefined;
+      });
+  }
+
+  async #rebuild(): Promise<void> {
+    await this.#options.ports.store.ensure();
+    this.#projector.forgetAll();
+    this.#ready = false;
+    await this.#shareRanges();
+    await this.#sweepLog();
+  }
+
+  async #shareRanges(): Promise<void> {
+    const ranges = await this.#options.ports.store.shareRanges(this.#options.name, RANGE_TTL_MS);
+    // What came to others' partitions before they were ours gave us no hint.
+    if (this.#projector.own(ranges)) await this.#sweepLog();
+  }
+
+  /** Gives rows to new partitions, and hints every one whose log is ahead of its rows. */
+  async #sweepLog(): Promise<void> {
+    const { log, store, telemetry } = this.#options.ports;
+    const count = await log.partitionCount();
+    let positions = await store.positions();
+    if (positions.size < count) {
+      await addPartitions(log, store, positions.size, count);
+      positions = await store.positions();
+    }
+    const bounds = await log.bounds();
+    let lag = 0;
+    for (const [partition, { end }] of bounds) {
+      const next = positions.get(partition);
+      if (next === undefined || next === end) continue;
+      lag += end - next;
+      this.#projector.hint([partition]);
+    }
+    telemetry.gauge('projection_lag_events', lag);
+  }
+
+  async #becomeReady(): Promise<void> {
+    if (this.#ready) return;
+    this.#ready = await this.#options.ports.store.markReady();
+  }
+
+  async #appendOpenings(): Promise<void> {
+    const placements = await this.#options.ports.store.unappended(UNAPPENDED_AGE_MS, REDISPATCH_PAGE_COUNT);
+    for (const placement of placements) await this.#starter.append(placement);
+  }
+}

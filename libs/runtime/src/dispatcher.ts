@@ -1,0 +1,69 @@
+/**
+ * Owns the hints that tell workers what to do: a job for every stream that became runnable, and a slow sweep that enqueues
+ * again whatever is runnable in the rows, so that a flushed queue loses nothing. Jobs are never the truth.
+ */
+
+import type { Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
+import type { Job, StreamRow } from '@tidemark/ports';
+import { REDISPATCH_PAGE_COUNT } from './limits.ts';
+import type { Ports } from './ports.ts';
+
+export interface DispatcherOptions {
+  readonly ports: Pick<Ports, 'queue' | 'store'>;
+  readonly onError: (error: unknown) => void;
+}
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  /** Runnable in the last sweep and not seen to run since: enqueued again only when they still are in the next. */
+  #suspects = new Map<WorkflowId, Lamport>();
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Enqueues what the written rows show to be runnable. Never throws: the sweep makes up for it. */
+  applied(streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>): void {
+    const jobs: Job[] = [];
+    for (const stream of streams) {
+      const offset = next.get(stream.partition);
+      if (!stream.runnable || offset === undefined) continue;
+      const { workflow, tenant, definition, partition, lamport } = stream;
+      jobs.push({ workflow, tenant, definition, partition, offset, lamport });
+    }
+    if (jobs.length === 0) return;
+    this.#sending = this.#sending.then(() => this.#options.ports.queue.enqueue(jobs)).catch(this.#options.onError);
+  }
+
+  /** Enqueues every stream that was runnable, and unchanged, at the last sweep and still is. */
+  async sweep(): Promise<void> {
+    const { store, queue } = this.#options.ports;
+    const seen = new Map<WorkflowId, Lamport>();
+    let after: WorkflowId | null = null;
+    for (;;) {
+      const page = await store.runnable(after, REDISPATCH_PAGE_COUNT);
+      const lost = page.filter((stream) => this.#suspects.get(stream.workflow) === stream.lamport);
+      for (const stream of page) seen.set(stream.workflow, stream.lamport);
+      if (lost.length > 0) {
+        await queue.enqueue(
+          lost.map(({ workflow, tenant, definition, partition, next, lamport }) => ({
+            workflow,
+            tenant,
+            definition,
+            partition,
+            offset: next,
+            lamport,
+          })),
+        );
+      }
+      if (page.length < REDISPATCH_PAGE_COUNT) break;
+      after = page.at(-1)!.workflow;
+    }
+    this.#suspects = seen;
+  }
+
+  async stop(): Promise<void> {
+    await this.#sending;
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Owns the way from the log to the rows: reads hinted partitions, folds them, and writes rows and next offsets in one
+ * transaction. A partition whose row stands elsewhere than the fold is forgotten and folded again from its rows. While one
+ * batch is being written the next is read and folded; they are written in order.
+ *
+ * R1 Folded state is kept only as long as every batch that it rests on was written.
+ * R2 A hint is dropped only after a read that found nothing more.
+ */
+
+import { decodeRecord } from '@tidemark/codec';
+import {
+  ConflictError,
+  CorruptError,
+  type Offset,
+  type Partition,
+  type PartitionState,
+  partitionFrom,
+  streamFromJson,
+  UnavailableError,
+} from '@tidemark/core';
+import { type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
+import { type Loop, startLoop } from './backoff.ts';
+import {
+  FOLD_CACHE_PARTITIONS_MAX,
+  PROJECTION_ENTRIES_MAX,
+  PROJECTION_PARTITIONS_MAX,
+  PROJECTION_READ_MAX_BYTES,
+} from './limits.ts';
+import type { LamportClock, Ports } from './ports.ts';
+import { ProjectionBuilder } from './projection.ts';
+
+export interface ProjectorOptions {
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'telemetry' | 'clock'>;
+  readonly lamport: LamportClock;
+  /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
+  readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+interface Prepared {
+  readonly batch: ProjectionBatch;
+  readonly partitions: readonly Partition[];
+  readonly entryCount: number;
+}
+
+export class Projector {
+  readonly #options: ProjectorOptions;
+  #ranges: ReadonlySet<number> = new Set();
+  /** Partitions that may hold something new. */
+  readonly #hinted = new Set<Partition>();
+  /** Folded partitions, least recently used first. */
+  readonly #states = new Map<Partition, PartitionState>();
+  /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows change. */
+  readonly #halted = new Set<Partition>();
+  #writing: Promise<void> = Promise.resolve();
+  #writeError: unknown;
+  #loop: Loop | undefined;
+
+  constructor(options: ProjectorOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop = startLoop(() => this.#drain(), {
+      clock: this.#options.ports.clock,
+      periodMs: Number.POSITIVE_INFINITY,
+      onError: (error) => this.#recover(error),
+      immediately: false,
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop?.stop();
+    await this.#writing;
+  }
+
+  /** From now on only partitions of these ranges are projected here. True when some of them are new. */
+  own(ranges: readonly number[]): boolean {
+    const owned = new Set(ranges);
+    for (const partition of this.#states.keys()) {
+      if (!owned.has(partition % RANGE_COUNT)) this.#states.delete(partition);
+    }
+    const gained = ranges.some((range) => !this.#ranges.has(range));
+    this.#ranges = owned;
+    return gained;
+  }
+
+  owns(partition: Partition): boolean {
+    return this.#ranges.has(partition % RANGE_COUNT);
+  }
+
+  hint(partitions: Iterable<Partition>): void {
+    for (const partition of partitions) {
+      if (this.owns(partition) && !this.#halted.has(partition)) this.#hinted.add(partition);
+    }
+    if (this.#hinted.size > 0) this.#loop?.wake();
+  }
+
+  /** Rows were lost or rebuilt: everything folded here is worthless. */
+  forgetAll(): void {
+    this.#states.clear();
+    this.#halted.clear();
+  }
+
+  #recover(error: unknown): void {
+    this.#states.clear();
+    this.#options.onError(error);
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#hinted.size > 0) {
+      this.#throwWriteError();
+      const prepared = await this.#prepare(this.#take());
+      // At most one batch is being written while the next is prepared.
+      await this.#writing;
+      this.#throwWriteError();
+      if (prepared !== undefined) this.#writing = this.#write(prepared);
+    }
+    await this.#writing;
+    this.#throwWriteError();
+  }
+
+  #throwWriteError(): void {
+    const error = this.#writeError;
+    this.#writeError = undefined;
+    if (error !== undefined) throw error;
+  }
+
+  #take(): readonly Partition[] {
+    const taken: Partition[] = [];
+    for (const partition of this.#hinted) {
+      if (taken.length === PROJECTION_PARTITIONS_MAX) break;
+      taken.push(partition);
+      this.#hinted.delete(partition);
+    }
+    return taken.filter((partition) => this.owns(partition));
+  }
+
+  async #prepare(partitions: readonly Partition[]): Promise<Prepared | undefined> {
+    try {
+      await this.#load(partitions);
+      const known = partitions.filter((partition) => this.#states.has(partition));
+      const reads = known.map((partition) => ({ partition, from: this.#states.get(partition)!.next }));
+      const results = await this.#read(reads);
+      return this.#fold(results);
+    } catch (error) {
+      for (const partition of partitions) this.#hinted.add(partition);
+      throw error;
+    }
+  }
+
+  async #load(partitions: readonly Partition[]): Promise<void> {
+    const missing = partitions.filter((partition) => !this.#states.has(partition));
+    if (missing.length === 0) return;
+    // Rows must not be read while a batch that changes them is being written.
+    await this.#writing;
+    for (const folded of await this.#options.ports.store.loadPartitions(missing)) {
+      const streams = folded.streams.map((stream) => streamFromJson(stream.state, stream.tasks));
+      this.#states.set(folded.partition, partitionFrom(folded.partition, folded.next, folded.generation, streams));
+    }
+  }
+
+  async #read(reads: readonly { partition: Partition; from: Offset }[]): Promise<readonly ReadResult[]> {
+    if (reads.length === 0) return [];
+    try {
+      return await this.#options.ports.log.read(reads, { maxBytes: PROJECTION_READ_MAX_BYTES });
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      // One partition is wrong: it is left alone and told, the others go on.
+      const partition = error.details.partition as Partition | undefined;
+      if (partition === undefined) throw error;
+      this.#halted.add(partition);
+      this.#states.delete(partition);
+      this.#options.onError(error);
+      return this.#read(reads.filter((read) => read.partition !== partition));
+    }
+  }
+
+  #fold(results: readonly ReadResult[]): Prepared | undefined {
+    const { telemetry } = this.#options.ports;
+    const builder = new ProjectionBuilder();
+    const folded: Partition[] = [];
+    for (const { partition, records, end } of results) {
+      const before = this.#states.get(partition)!;
+      const room = PROJECTION_ENTRIES_MAX - builder.entryCount;
+      const taken = records.length <= room ? records : records.slice(0, room);
+      if (before.next + taken.length < end) this.#hinted.add(partition);
+      if (taken.length === 0) continue;
+      const entries = taken.map((record) => decodeRecord(record.value));
+      for (const entry of entries) {
+        if (entry.kind === 'event') this.#options.lamport.witness(entry.envelope.lamport);
+        if (entry.kind === 'malformed') telemetry.count('records_malformed_total', 1);
+      }
+      this.#keep(builder.fold(before, entries));
+      folded.push(partition);
+    }
+    if (folded.length === 0) return undefined;
+    return { batch: builder.batch(), partitions: folded, entryCount: builder.entryCount };
+  }
+
+  #keep(state: PartitionState): void {
+    this.#states.delete(state.partition);
+    this.#states.set(state.partition, state);
+    if (this.#states.size <= FOLD_CACHE_PARTITIONS_MAX) return;
+    const oldest = this.#states.keys().next().value;
+    if (oldest !== undefined) this.#states.delete(oldest);
+  }
+
+  async #write(prepared: Prepared): Promise<void> {
+    const { store, hints, telemetry, clock } = this.#options.ports;
+    const startedMs = clock.monotonicMs();
+    try {
+      await store.apply(prepared.batch);
+    } catch (error) {
+      // R1: what was folded on top of this batch is worthless too; the next drain loads rows again.
+      this.#states.clear();
+      for (const partition of prepared.partitions) this.#hinted.add(partition);
+      this.#writeError = this.#asRetry(error);
+      this.#loop?.wake();
+      return;
+    }
+    telemetry.observe('projection_batch_seconds', (clock.monotonicMs() - startedMs) / 1_000);
+    for (const { reason } of prepared.batch.rejected) telemetry.count('events_rejected_total', 1, { reason });
+    for (const partition of prepared.partitions) hints.publish('applied', partition);
+    const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
+    this.#options.onApplied(prepared.batch.streams, next);
+  }
+
+  #asRetry(error: unknown): unknown {
+    if (!(error instanceof ConflictError)) return error;
+    return new UnavailableError(
+      'projection-moved',
+      'Another coordinator projected the same partitions; rows are read again.',
+      {
+        cause: error,
+      },
+    );
+  }
+}

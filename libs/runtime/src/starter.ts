@@ -1,0 +1,204 @@
+/**
+ * Owns the start of workflows: placement first (the unique id decides between two starts), then the opening's append. The
+ * placement row holds the whole opening, so whoever finds it unappended can append the very same record; a second copy is a
+ * duplicate in the fold. Starts that come together share one placement transaction.
+ */
+
+import { canonicalJson, encodePayload, encodeRecord, type Payloads, toJson } from '@tidemark/codec';
+import {
+  generation as asGeneration,
+  ConflictError,
+  type Envelope,
+  eventId,
+  type Json,
+  type Lamport,
+  LimitError,
+  NO_HOLDER,
+  type Partition,
+  RULES_VERSION,
+  type Sequence,
+  type TenantId,
+  UnavailableError,
+  type WorkflowId,
+  ZERO,
+} from '@tidemark/core';
+import type { Placement, PlacementRequest } from '@tidemark/ports';
+import { batched } from './batcher.ts';
+import { declareTasks } from './commit.ts';
+import type { Definition } from './definition.ts';
+import { EVENT_MAX_BYTES, PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
+import type { LamportClock, Ports } from './ports.ts';
+
+export interface StartRequest {
+  readonly definition: Definition;
+  readonly input: unknown;
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+}
+
+export interface Started {
+  readonly workflow: WorkflowId;
+  readonly partition: Partition;
+  /** False: the id was there before; its run is the answer, and nothing was started. */
+  readonly created: boolean;
+}
+
+export interface StarterOptions {
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest'>;
+  readonly lamport: LamportClock;
+  /** Largest size of the pool of partitions. */
+  readonly partitionsMax?: number;
+}
+
+/** What the placement row holds: the opening without its place. */
+interface Opening {
+  readonly lamport: Lamport;
+  readonly atMs: number;
+  readonly control: Omit<Envelope<'WorkflowOpened'>['control'], 'partition' | 'placement'>;
+  readonly payload: Payloads['WorkflowOpened'];
+}
+
+export class Starter {
+  readonly #options: StarterOptions;
+  readonly #place: (request: PlacementRequest) => Promise<Placement>;
+  readonly #markAppended: (workflow: WorkflowId) => Promise<void>;
+
+  constructor(options: StarterOptions) {
+    this.#options = options;
+    this.#place = batched(PLACE_BATCH_MAX, (requests) => this.#placeAll(requests));
+    this.#markAppended = batched(PLACE_BATCH_MAX, async (workflows) => {
+      await options.ports.store.markAppended(workflows);
+      return workflows.map(() => undefined);
+    });
+  }
+
+  /**
+   * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log. Throws `InvalidError`
+   * (input or first belief), `ConflictError` (`workflow-differs`: the id belongs to another definition or tenant),
+   * `LimitError` (the opening is too large, or the pool is full), `UnavailableError`.
+   */
+  async start(request: StartRequest): Promise<Started> {
+    const opening = this.#opening(request);
+    const placement = await this.#place({
+      workflow: request.workflow,
+      tenant: request.tenant,
+      mode: request.definition.placement,
+      opening: JSON.stringify(opening),
+    });
+    if (placement.tenant !== request.tenant) {
+      throw new ConflictError('workflow-differs', `Workflow id ${request.workflow} belongs to another tenant.`);
+    }
+    if (!placement.appended) await this.append(placement);
+    return { workflow: request.workflow, partition: placement.partition, created: placement.created };
+  }
+
+  /** Appends the opening that the placement holds; harmless when it is in the log already. */
+  async append(placement: Placement): Promise<void> {
+    const { log, hints } = this.#options.ports;
+    await log.append(placement.partition, [{ value: this.#record(placement), type: 'WorkflowOpened' }]);
+    hints.publish('appended', placement.partition);
+    // Only spares the sweep a look; the projector marks it as well. Nothing is lost when it fails.
+    this.#markAppended(placement.workflow).catch(() => {});
+  }
+
+  #opening({ definition, input, workflow }: StartRequest): Opening {
+    const { clock, digest } = this.#options.ports;
+    const parsed = definition.parseInput(input);
+    const begun = definition.begin(parsed);
+    const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
+    const declared = declareTasks(definition, null, begun.next, 0 as Sequence);
+    const opening: Opening = {
+      lamport: this.#options.lamport.stamp(),
+      atMs: clock.nowMs(),
+      control: {
+        definition: definition.name,
+        version: definition.version,
+        rules: RULES_VERSION,
+        inputDigest: digest.sha256(canonicalJson(parsed)),
+        tasks: declared.tasks,
+      },
+      payload: { input: parsed, belief, tasks: declared.inputs },
+    };
+    // Too large is said before an id is taken.
+    this.#encode(opening, {
+      workflow,
+      tenant: '' as TenantId,
+      partition: 0 as Partition,
+      generation: 1,
+      mode: 'exclusive',
+    });
+    return opening;
+  }
+
+  #record(placement: Placement): Uint8Array {
+    return this.#encode(JSON.parse(placement.opening) as Opening, placement);
+  }
+
+  #encode(
+    opening: Opening,
+    place: Pick<Placement, 'workflow' | 'tenant' | 'partition' | 'mode'> & { readonly generation: number },
+  ): Uint8Array {
+    const envelope: Envelope<'WorkflowOpened'> = {
+      v: 1,
+      id: eventId(`open:${place.workflow}`),
+      tenant: place.tenant,
+      workflow: place.workflow,
+      generation: asGeneration(place.generation),
+      lamport: opening.lamport,
+      epoch: ZERO.epoch,
+      holder: NO_HOLDER,
+      ordinal: ZERO.ordinal,
+      atMs: opening.atMs,
+      type: 'WorkflowOpened',
+      control: { ...opening.control, partition: place.partition, placement: place.mode },
+    };
+    const maxBytes = Math.min(EVENT_MAX_BYTES, this.#options.ports.log.recordMaxBytes);
+    return encodeRecord({ envelope, payload: encodePayload('WorkflowOpened', opening.payload) }, maxBytes);
+  }
+
+  /** Places all; grows the pool while none is free, and shares partitions once it may not grow. */
+  async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
+    const { store } = this.#options.ports;
+    const placed = new Map<WorkflowId, Placement>();
+    let waiting = requests;
+    for (;;) {
+      for (const placement of await store.place(waiting)) placed.set(placement.workflow, placement);
+      waiting = requests.filter((request) => !placed.has(request.workflow));
+      if (waiting.length === 0) break;
+      if (waiting.every((request) => request.mode === 'shared')) {
+        throw new LimitError(
+          'pool-full',
+          "Every partition holds another tenant's live workflows, and the pool may not grow further. Raise log.partitions.max.",
+        );
+      }
+      if (!(await this.#grow(waiting.length))) waiting = waiting.map((request) => ({ ...request, mode: 'shared' }));
+    }
+    return requests.map((request) => placed.get(request.workflow)!);
+  }
+
+  /** Doubles the pool, or more where that many are wanted at once. False when it has its largest size. */
+  async #grow(wantedCount: number): Promise<boolean> {
+    const { log, store } = this.#options.ports;
+    const max = this.#options.partitionsMax ?? PARTITIONS_MAX;
+    const known = (await store.counts()).partitionCount;
+    let count = await log.partitionCount();
+    if (known >= count) {
+      const target = Math.min(Math.max(count * 2, 2 ** Math.ceil(Math.log2(count + wantedCount))), max);
+      if (target <= count) return false;
+      count = await log.growTo(target);
+    }
+    await addPartitions(log, store, known, count);
+    return true;
+  }
+}
+
+/** Gives rows to the partitions `[from, to)` of the log. */
+export async function addPartitions(log: Ports['log'], store: Ports['store'], from: number, to: number): Promise<void> {
+  const wanted = range(from, to);
+  const bounds = await log.bounds(wanted);
+  if (bounds.size < wanted.length) throw new UnavailableError('log-growing', 'New partitions are not there yet.');
+  await store.addPartitions([...bounds].map(([partition, { start, end }]) => ({ partition, start, rebuildTo: end })));
+}
+
+const range = (from: number, to: number): Partition[] =>
+  Array.from({ length: Math.max(to - from, 0) }, (_, index) => (from + index) as Partition);

@@ -1,0 +1,214 @@
+/**
+ * Owns a worker: takes jobs, claims the workflows they hint at, runs them, lets them go; beats so that its death is noticed.
+ * A job that hints at nothing is dropped. Ephemeral: it may vanish at any moment, and keeps nothing that isn't in the log.
+ */
+
+import { decodePayload } from '@tidemark/codec';
+import {
+  compareTasks,
+  type Epoch,
+  FencedError,
+  type HolderId,
+  holderId,
+  isClosed,
+  type Json,
+  type Sequence,
+  type StreamState,
+  streamFromJson,
+  type TaskId,
+  uuidv7,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { CheckpointRow, Consumer, Job, StreamSnapshot } from '@tidemark/ports';
+import { Applied } from './applied.ts';
+import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
+import { batched } from './batcher.ts';
+import { StreamContent } from './content.ts';
+import type { Definition, Progress } from './definition.ts';
+import { HeldStream } from './held-stream.ts';
+import { BEAT_PERIOD_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, OUTPUTS_PAGE_COUNT } from './limits.ts';
+import type { LamportClock, Ports } from './ports.ts';
+import { isRunnable } from './projection.ts';
+import { WorkflowRunner } from './workflow-runner.ts';
+
+export interface WorkerOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  readonly definitions: readonly Definition[];
+  /** Workflows run at once, at most. */
+  readonly concurrency: number;
+  readonly onProgress?: (progress: Progress & { readonly workflow: string; readonly step: string }) => void;
+  /** Told of every claimed workflow, with the checkpoint that it goes on from. */
+  readonly onResume?: (resumed: {
+    readonly workflow: WorkflowId;
+    readonly sequence: Sequence;
+    readonly epoch: Epoch;
+  }) => void;
+  /** Told of every failure that the worker outlived; for logs. */
+  readonly onError?: (where: string, error: unknown) => void;
+}
+
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #definitions: ReadonlyMap<string, Definition>;
+  /** This incarnation's name; never reused. */
+  readonly holder: HolderId;
+  readonly #running = new Map<WorkflowId, Promise<void>>();
+  readonly #held = new Map<WorkflowId, Epoch>();
+  readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
+  readonly #applied: Applied;
+  readonly #stopping = new AbortController();
+  readonly #abandon = new AbortController();
+  #consumer: Consumer | undefined;
+  #beat: Loop | undefined;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    const { ports } = options;
+    this.#definitions = new Map(options.definitions.map((definition) => [definition.name, definition]));
+    this.holder = holderId(`worker-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
+    this.#applied = new Applied(ports);
+    this.#load = batched(CLAIM_BATCH_MAX, async (workflows) => {
+      const snapshots = await ports.store.loadStreams([...new Set(workflows)]);
+      const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
+      return workflows.map((workflow) => found.get(workflow));
+    });
+  }
+
+  async start(): Promise<void> {
+    const { ports, concurrency } = this.#options;
+    await ports.liveness.beat(this.holder, [], BEAT_TTL_MS);
+    this.#beat = startLoop(() => this.#beatOnce(), {
+      clock: ports.clock,
+      periodMs: BEAT_PERIOD_MS,
+      onError: (error) => this.#report('beat', error),
+    });
+    const definitions = [...this.#definitions.keys()];
+    this.#consumer = await ports.queue.consume({ concurrency, definitions }, (job) => this.#handle(job));
+  }
+
+  /** Takes no further job; steps under way may finish within the budget, then they are abandoned and leases let go. */
+  async stop(drainMs: number): Promise<void> {
+    const { clock, liveness } = this.#options.ports;
+    this.#stopping.abort(new FencedError('draining', 'The worker is stopping.'));
+    await this.#consumer?.pause();
+    const drained = new AbortController();
+    const all = Promise.allSettled(this.#running.values()).then(() => drained.abort());
+    await clock.sleep(drainMs, drained.signal);
+    this.#abandon.abort(new FencedError('abandoned', 'The worker must go now.'));
+    await all;
+    await this.#consumer?.close();
+    await this.#beat?.stop();
+    await liveness.leave(this.holder);
+    await this.#applied.close();
+  }
+
+  #report(where: string, error: unknown): void {
+    this.#options.onError?.(where, error);
+  }
+
+  async #beatOnce(): Promise<void> {
+    const leases = [...this.#held].map(([workflow, epoch]) => ({ workflow, epoch }));
+    await this.#options.ports.liveness.beat(this.holder, leases, BEAT_TTL_MS);
+  }
+
+  async #handle(job: Job): Promise<void> {
+    if (this.#running.has(job.workflow) || this.#stopping.signal.aborted) return;
+    const run = this.#run(job).catch((error: unknown) => {
+      if (!(error instanceof FencedError)) this.#report(`workflow ${job.workflow}`, error);
+    });
+    this.#running.set(job.workflow, run);
+    await run;
+    this.#running.delete(job.workflow);
+  }
+
+  async #run(job: Job): Promise<void> {
+    const { ports, lamport } = this.#options;
+    lamport.witness(job.lamport);
+    const snapshot = await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#load(job.workflow));
+    if (snapshot === undefined) return;
+    const state = streamFromJson(snapshot.state, snapshot.tasks);
+    const definition = this.#definitions.get(state.definition);
+    if (definition === undefined || state.version > definition.version || !isRunnable(state)) return;
+    lamport.witness(state.lamport);
+    const span = ports.telemetry.span('run', {
+      'tidemark.workflow': state.workflow,
+      'tidemark.definition': state.definition,
+    });
+    try {
+      await this.#hold(definition, snapshot, state, span.trace);
+    } finally {
+      this.#held.delete(state.workflow);
+      span.end();
+    }
+  }
+
+  /** Claims, runs, lets go. Throws `FencedError` when another was first, or the lease is lost. */
+  async #hold(
+    definition: Definition,
+    snapshot: StreamSnapshot,
+    state: StreamState,
+    trace: string | undefined,
+  ): Promise<void> {
+    const { ports, lamport, onProgress } = this.#options;
+    const content = StreamContent.from(snapshot, state);
+    const { partition } = snapshot;
+    let runner: WorkflowRunner | undefined;
+    const stream = new HeldStream(state, snapshot.next, {
+      ports,
+      lamport,
+      partition,
+      holder: this.holder,
+      onForeign: ({ envelope, payload }) => content.apply(envelope, payload),
+      onFenced: (error) => runner?.cancel(error),
+      trace,
+    });
+    // Listed before it lands, so that no coordinator takes the claim for a ghost.
+    this.#held.set(state.workflow, (state.epoch + 1) as Epoch);
+    const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
+    stream.flush();
+    await claimed;
+    const { head, epoch } = stream.confirmed;
+    this.#options.onResume?.({ workflow: state.workflow, sequence: head.sequence, epoch });
+    runner = new WorkflowRunner({
+      ports,
+      definition,
+      stream,
+      content,
+      stop: this.#stopping.signal,
+      abandon: this.#abandon.signal,
+      onProgress,
+      readOutputs: (step) => this.#outputs(stream, partition, step),
+      trace,
+    });
+    const end = await runner.run();
+    if (end === 'closed' && !isClosed(stream.confirmed)) {
+      this.#report(
+        `workflow ${state.workflow}`,
+        new FencedError('parked', `Workflow ${state.workflow} waits for a person: ${stream.confirmed.reason}.`),
+      );
+    }
+  }
+
+  /** Reads committed outputs from rows, once they hold all that this holder has folded. */
+  async #outputs(stream: HeldStream, partition: StreamSnapshot['partition'], step: string): Promise<readonly Json[]> {
+    const { store, clock } = this.#options.ports;
+    const { workflow } = stream.confirmed;
+    await stream.settled();
+    await this.#applied.wait(partition, stream.next, this.#abandon.signal);
+    const found: { readonly task: TaskId; readonly output: Json }[] = [];
+    let from = 1 as Sequence;
+    for (;;) {
+      const page: readonly CheckpointRow[] = await whileUnavailable(clock, this.#abandon.signal, () =>
+        store.checkpoints(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step }),
+      );
+      for (const row of page) {
+        if (row.task !== null)
+          found.push({ task: row.task, output: decodePayload('CheckpointCommitted', row.payload).output });
+      }
+      if (page.length < OUTPUTS_PAGE_COUNT) break;
+      from = (page.at(-1)!.sequence + 1) as Sequence;
+    }
+    return found.sort((a, b) => compareTasks(a.task, b.task)).map((entry) => entry.output);
+  }
+}
