@@ -34,7 +34,7 @@ export type KeeperReport =
   | { readonly report: 'started'; readonly id: number; readonly pid: number }
   | { readonly report: 'failed'; readonly id: number; readonly message: string }
   | { readonly report: 'exited'; readonly id: number; readonly code: number | null; readonly signal: string | null }
-  | { readonly report: 'removed'; readonly folder: string };
+  | { readonly report: 'owned' | 'removed'; readonly folder: string };
 
 interface Kept {
   readonly child: ChildProcess;
@@ -114,6 +114,7 @@ function obey(command: KeeperCommand): void {
   switch (command.do) {
     case 'own':
       folders.add(command.folder);
+      tell({ report: 'owned', folder: command.folder });
       return;
     case 'remove':
       removeFolder(command.folder);

@@ -46,7 +46,8 @@ interface Pending {
 class Keeper {
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, Pending>();
-  readonly #removals = new Map<string, PromiseWithResolvers<void>>();
+  /** Who waits for a report about a folder: that it is owned, that it is removed. */
+  readonly #folders = new Map<string, PromiseWithResolvers<void>>();
   #nextId = 1;
   #waiters = 0;
 
@@ -65,15 +66,13 @@ class Keeper {
     this.#holdLoop(false);
   }
 
-  own(folder: string): void {
-    this.#send({ do: 'own', folder });
+  /** Resolves when the keeper will remove the folder, whatever happens to this process. */
+  async own(folder: string): Promise<void> {
+    await this.#askAbout(folder, { do: 'own', folder });
   }
 
   async remove(folder: string): Promise<void> {
-    const removal = Promise.withResolvers<void>();
-    this.#removals.set(folder, removal);
-    this.#send({ do: 'remove', folder });
-    await this.#awaited(removal.promise);
+    await this.#askAbout(folder, { do: 'remove', folder });
   }
 
   async start(command: KeptCommand): Promise<NativeProcess> {
@@ -89,14 +88,21 @@ class Keeper {
     return { pid, exited: pending.exited.promise, end };
   }
 
+  async #askAbout(folder: string, command: KeeperCommand): Promise<void> {
+    const answer = Promise.withResolvers<void>();
+    this.#folders.set(folder, answer);
+    this.#send(command);
+    await this.#awaited(answer.promise);
+  }
+
   #send(command: KeeperCommand): void {
     this.#child.stdin?.write(`${JSON.stringify(command)}\n`);
   }
 
   #hear(report: KeeperReport): void {
-    if (report.report === 'removed') {
-      this.#removals.get(report.folder)?.resolve();
-      this.#removals.delete(report.folder);
+    if (report.report === 'removed' || report.report === 'owned') {
+      this.#folders.get(report.folder)?.resolve();
+      this.#folders.delete(report.folder);
       return;
     }
     const pending = this.#pending.get(report.id);
@@ -113,13 +119,14 @@ class Keeper {
 
   /** The keeper itself was killed: nobody may wait for its reports for ever. */
   #lost(): void {
+    const error = new UnavailableError('test-server-keeper', 'the keeper process of the test servers is gone');
     for (const { started, exited } of this.#pending.values()) {
-      started.reject(new UnavailableError('test-server-keeper', 'the keeper process of the test servers is gone'));
-      exited.resolve('the keeper process is gone');
+      started.reject(error);
+      exited.resolve(error.message);
     }
+    for (const folder of this.#folders.values()) folder.reject(error);
     this.#pending.clear();
-    for (const removal of this.#removals.values()) removal.resolve();
-    this.#removals.clear();
+    this.#folders.clear();
     if (keeper === this) keeper = undefined;
   }
 
@@ -163,9 +170,9 @@ export async function startNativeProcess(command: NativeCommand): Promise<Native
 }
 
 /** Makes an empty folder for one server's data, removed with this process at the latest. */
-export function makeServerFolder(kind: string, dataIn: DataIn, owner?: Owner): string {
+export async function makeServerFolder(kind: string, dataIn: DataIn, owner?: Owner): Promise<string> {
   const folder = path.join(dataParent(dataIn), `tidemark-${kind}-${randomBytes(6).toString('hex')}`);
-  theKeeper().own(folder);
+  await theKeeper().own(folder);
   mkdirSync(folder, { mode: 0o700 });
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   return folder;

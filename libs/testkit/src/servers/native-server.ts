@@ -30,7 +30,7 @@ export interface NativeRecipe {
 
 export async function startNativeServer(recipe: NativeRecipe, dataIn: DataIn): Promise<NativeServer> {
   for (let attempt = 1; ; attempt++) {
-    const folder = makeServerFolder(recipe.kind, dataIn, recipe.owner);
+    const folder = await makeServerFolder(recipe.kind, dataIn, recipe.owner);
     try {
       return await startIn(recipe, folder);
     } catch (error) {

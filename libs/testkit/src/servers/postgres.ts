@@ -16,7 +16,8 @@ export const postgresImage = 'postgres:17-alpine';
 
 const run = promisify(execFile);
 const role = 'tidemark';
-const unsyncedSettings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+/** Not synchronous_commit=off: that would lose commits when the process alone is killed. */
+const unsyncedSettings = ['fsync=off', 'full_page_writes=off'];
 
 export async function startNativePostgres(dataIn: DataIn): Promise<NativeServer> {
   const programs = await postgresPrograms();
