@@ -20,6 +20,7 @@ export type {
   StepResult,
   TaskRequest,
 } from './definition.ts';
+export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { LamportClock, type Ports } from './ports.ts';
 export { DEFAULT_RETRY } from './retry.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';

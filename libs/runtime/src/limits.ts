@@ -59,3 +59,5 @@ export const LOG_NOTES_MAX = 1_000;
 export const CLAIM_BATCH_MAX = 256;
 /** Checkpoints in one page of `ctx.outputs`. */
 export const OUTPUTS_PAGE_COUNT = 500;
+/** Period of the report of the log's growth, in milliseconds. */
+export const GROWTH_PERIOD_MS = 60_000;

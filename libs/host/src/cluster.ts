@@ -1,0 +1,56 @@
+/** Owns a process's connection to the cluster's servers: what is opened, in which order, and what is closed when one fails. */
+
+import { openKafkaLog } from '@tidemark/log-kafka';
+import { noTelemetry, type Telemetry } from '@tidemark/ports';
+import { openBullmqQueue, openRedisHints, openRedisLiveness } from '@tidemark/queue-bullmq';
+import { sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
+import { openPostgresStore } from '@tidemark/store-postgres';
+import { openTelemetry } from '@tidemark/telemetry';
+import type { ClusterConfig } from './config.ts';
+import { Host } from './host.ts';
+
+/** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
+export async function openCluster(config: ClusterConfig): Promise<Host> {
+  const telemetry: Telemetry = config.telemetry ? openTelemetry() : noTelemetry;
+  const opened: { close(): Promise<void> }[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const port of opened.toReversed()) await port.close();
+  };
+  const open = async <T extends { close(): Promise<void> }>(opening: T | Promise<T>): Promise<T> => {
+    const port = await opening;
+    opened.push(port);
+    return port;
+  };
+  try {
+    const redis = { url: config.redisUrl, prefix: config.topic };
+    const log = await open(
+      openKafkaLog({
+        brokers: config.brokers,
+        topic: config.topic,
+        partitions: config.partitions,
+        replicationFactor: config.replication,
+        clientId: 'tidemark',
+        appendClient: config.appendClient,
+      }),
+    );
+    const store = await open(openPostgresStore({ url: config.postgresUrl }));
+    const hints = await open(openRedisHints(redis));
+    const liveness = await open(openRedisLiveness(redis));
+    const queue = await open(openBullmqQueue(redis));
+    const ports = {
+      log,
+      store,
+      queue,
+      hints,
+      liveness,
+      telemetry,
+      clock: systemClock,
+      prng: systemPrng,
+      digest: sha256Digest,
+    };
+    return new Host(ports, closeAll, config.partitionsMax);
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+/** Owns a set of opened ports with what runs on them, and the order in which they are let go. */
+
+import { uuidv7 } from '@tidemark/core';
+import { Client, Coordinator, LamportClock, type Ports, Worker, type WorkerOptions } from '@tidemark/runtime';
+
+export interface HostRole {
+  /** Told of every failure that was outlived; for logs. */
+  readonly onError?: ((where: string, error: unknown) => void) | undefined;
+}
+
+export interface WorkerRole extends HostRole, Pick<WorkerOptions, 'definitions' | 'concurrency'> {
+  readonly onProgress?: WorkerOptions['onProgress'] | undefined;
+  readonly onResume?: WorkerOptions['onResume'] | undefined;
+}
+
+/** One process on one set of ports; the ports are closed with it. */
+export class Host {
+  readonly ports: Ports;
+  readonly client: Client;
+  readonly #lamport = new LamportClock();
+  readonly #closePorts: () => Promise<void>;
+  #coordinator: Coordinator | undefined;
+  #worker: Worker | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(ports: Ports, closePorts: () => Promise<void>, partitionsMax?: number) {
+    this.ports = ports;
+    this.#closePorts = closePorts;
+    this.client = new Client({ ports, lamport: this.#lamport, partitionsMax });
+  }
+
+  async startCoordinator(role: HostRole = {}): Promise<Coordinator> {
+    const { clock, prng } = this.ports;
+    const name = `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`;
+    this.#coordinator = new Coordinator({
+      ports: this.ports,
+      lamport: this.#lamport,
+      name,
+      ...(role.onError === undefined ? {} : { onError: role.onError }),
+    });
+    await this.#coordinator.start();
+    return this.#coordinator;
+  }
+
+  async startWorker(role: WorkerRole): Promise<Worker> {
+    const { onError, onProgress, onResume, definitions, concurrency } = role;
+    this.#worker = new Worker({
+      ports: this.ports,
+      lamport: this.#lamport,
+      definitions,
+      concurrency,
+      ...(onError === undefined ? {} : { onError }),
+      ...(onProgress === undefined ? {} : { onProgress }),
+      ...(onResume === undefined ? {} : { onResume }),
+    });
+    await this.#worker.start();
+    return this.#worker;
+  }
+
+  /** Hands work over (steps under way have `drainMs`), then lets everything go. Harmless when repeated. */
+  close(drainMs = 0): Promise<void> {
+    this.#closed ??= this.#close(drainMs);
+    return this.#closed;
+  }
+
+  async #close(drainMs: number): Promise<void> {
+    await this.#worker?.stop(drainMs);
+    await this.#coordinator?.stop();
+    this.client.close();
+    await this.#closePorts();
+  }
+}

@@ -1,0 +1,7 @@
+export { openCluster } from './cluster.ts';
+export { type ClusterConfig, configFromEnv, hasClusterConfig } from './config.ts';
+export { type EmbeddedOptions, openEmbedded } from './embedded.ts';
+export { EXIT, exitCodeOf } from './exit-codes.ts';
+export { Host, type HostRole, type WorkerRole } from './host.ts';
+export { loadDefinitions } from './load-definitions.ts';
+export { failureReporter, type LogLevel, logLine, runService, type Service } from './service.ts';

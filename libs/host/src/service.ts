@@ -1,0 +1,68 @@
+/** Owns the life of a service process: structured lines on standard error, orderly end on SIGTERM and SIGINT, distinct exit codes. */
+
+import { TidemarkError } from '@tidemark/core';
+import { EXIT, exitCodeOf } from './exit-codes.ts';
+
+export type LogLevel = 'info' | 'warn' | 'error';
+
+/** One JSON object a line. Fields hold ids, counts and codes; never payloads or secrets. */
+export function logLine(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+  process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, message, ...fields })}\n`);
+}
+
+/** Repetitions of one failure within this many milliseconds are counted, not written. */
+const REPEAT_WINDOW_MS = 5_000;
+
+/** A reporter for failures that are outlived: each kind at most once a window, with how often it came. */
+export function failureReporter(): (where: string, error: unknown) => void {
+  const seen = new Map<string, { sinceMs: number; repeatCount: number }>();
+  return (where, error) => {
+    const code = error instanceof TidemarkError ? error.code : 'error';
+    const text = error instanceof Error ? error.message : String(error);
+    const key = `${where} ${code} ${text}`;
+    const last = seen.get(key);
+    const now = performance.now();
+    if (last !== undefined && now - last.sinceMs < REPEAT_WINDOW_MS) {
+      last.repeatCount++;
+      return;
+    }
+    logLine('warn', text, { where, code, ...(last === undefined ? {} : { repeated: last.repeatCount }) });
+    seen.set(key, { sinceMs: now, repeatCount: 0 });
+    if (seen.size > 1_000) seen.clear();
+  };
+}
+
+export interface Service {
+  /** Hands over and lets go. */
+  stop(): Promise<void>;
+}
+
+/** Runs a service until a signal asks it to end; exits with 0 then, and with the error's code when it can't start. */
+export async function runService(name: string, start: () => Promise<Service>): Promise<void> {
+  let service: Service;
+  try {
+    service = await start();
+  } catch (error) {
+    fail(name, error);
+    return;
+  }
+  logLine('info', `${name} started`, { pid: process.pid });
+  const end = (signal: string): void => {
+    logLine('info', `${name} stopping`, { signal });
+    service.stop().then(
+      () => {
+        logLine('info', `${name} stopped`);
+        process.exit(EXIT.ok);
+      },
+      (error: unknown) => fail(name, error),
+    );
+  };
+  process.once('SIGTERM', () => end('SIGTERM'));
+  process.once('SIGINT', () => end('SIGINT'));
+}
+
+function fail(name: string, error: unknown): never {
+  const code = error instanceof TidemarkError ? error.code : 'internal';
+  logLine('error', error instanceof Error ? error.message : String(error), { service: name, code });
+  process.exit(exitCodeOf(error));
+}

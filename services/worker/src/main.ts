@@ -1,0 +1,11 @@
+/** The worker process: reads its settings, loads the workflows it can run, connects, and runs until it is asked to end. */
+
+import { configFromEnv, failureReporter, loadDefinitions, openCluster, runService } from '@tidemark/host';
+
+await runService('worker', async () => {
+  const config = configFromEnv(process.env);
+  const definitions = await loadDefinitions(config.workflowModules, process.cwd());
+  const host = await openCluster(config);
+  await host.startWorker({ definitions, concurrency: config.concurrency, onError: failureReporter() });
+  return { stop: () => host.close(config.drainMs) };
+});
