@@ -34,7 +34,8 @@ export type KeeperReport =
   | { readonly report: 'started'; readonly id: number; readonly pid: number }
   | { readonly report: 'failed'; readonly id: number; readonly message: string }
   | { readonly report: 'exited'; readonly id: number; readonly code: number | null; readonly signal: string | null }
-  | { readonly report: 'owned' | 'removed'; readonly folder: string };
+  | { readonly report: 'owned'; readonly folder: string }
+  | { readonly report: 'removed'; readonly folder: string };
 
 interface Kept {
   readonly child: ChildProcess;
