@@ -1,0 +1,110 @@
+/**
+ * Owns what a step sees, typed by its definition, in front of the runtime's untyped context. Must not journal, retry or
+ * decide: the runtime does.
+ */
+
+import { InvalidError, type TaskId, type WorkflowId } from '@tidemark/core';
+import type { Progress, RunOptions, StepContext } from '@tidemark/runtime';
+import type { Effect } from './effect.ts';
+import { freeze } from './freeze.ts';
+import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema } from './schema.ts';
+
+/** What comes back of a journaled closure: undefined is stored as null. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a closure without a return statement has it
+export type Recorded<T> = undefined extends T ? Exclude<T, undefined | void> | null : T;
+
+/** What any step of any definition can do; for functions that steps share. */
+export interface StepActions {
+  readonly workflow: WorkflowId;
+  readonly task: TaskId;
+  readonly step: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** Aborts when the lease is lost or the worker must go: stop then, nothing of this attempt will count. */
+  readonly signal: AbortSignal;
+  /**
+   * Runs a closure that changes nothing outside and records its result, which must be JSON (undefined becomes null): a
+   * later attempt at this step gets the recorded value. Closures of one name in a step are told apart by their order.
+   */
+  run<T>(name: string, body: (signal: AbortSignal) => T | Promise<T>): Promise<Recorded<T>>;
+  /**
+   * Calls an effect at most once for its key, which derives from the workflow, the task, the operation and the effect's
+   * order in the step, or `options.name`: a recorded outcome is not repeated, whoever goes on with the step.
+   */
+  effect<Request extends Schema, Response extends Schema>(
+    effect: Effect<Request, Response>,
+    request: NoInfer<Given<Request>>,
+    options?: RunOptions,
+  ): Promise<Parsed<Response>>;
+  /** Adds a line to the execution log, stored with the step's checkpoint. */
+  log(action: string, detail?: unknown): void;
+  /** Tells whoever watches; not stored. */
+  progress(progress: Progress): void;
+}
+
+/** What a step of a definition sees. All of it is readonly: what a step returns is all that it changes. */
+export interface Context<Input, Belief, Outputs, Names extends string> extends StepActions {
+  /** The workflow's own input. */
+  readonly input: Frozen<Input>;
+  /** Belief as it was when the step began. */
+  readonly belief: Frozen<Belief>;
+  /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation. */
+  outputs<Name extends Names>(step: Name): Promise<readonly ParsedOr<MemberOf<Outputs, Name>>[]>;
+}
+
+/** A context of some definition, once its types are checked. */
+export type AnyContext = Context<unknown, unknown, unknown, string>;
+
+/** What the context refuses by the definition: names of all steps, and operations where they are declared. */
+export interface ContextRules {
+  /** `refund v2`. */
+  readonly definition: string;
+  readonly steps: ReadonlySet<string>;
+  /** Undefined: the definition doesn't list its effects. */
+  readonly operations: ReadonlySet<string> | undefined;
+}
+
+export function typedContext(context: StepContext, rules: ContextRules): AnyContext {
+  return {
+    workflow: context.workflow,
+    task: context.task,
+    step: context.step,
+    attempt: context.attempt,
+    signal: context.signal,
+    get input() {
+      return freeze(context.input);
+    },
+    get belief() {
+      return freeze(context.belief);
+    },
+    run: async <T>(name: string, body: (signal: AbortSignal) => T | Promise<T>) =>
+      (await context.run(name, async (signal) => (await body(signal)) ?? null)) as Recorded<T>,
+    effect: async (effect, request, options) => {
+      if (rules.operations !== undefined && !rules.operations.has(effect.operation))
+        refuseEffect(effect, context, rules);
+      return (await context.effect(effect, request, options)) as never;
+    },
+    log: (action, detail) => context.log(action, detail),
+    progress: (progress) => context.progress(progress),
+    outputs: async (step) => {
+      if (!rules.steps.has(step)) refuseOutputs(step, context, rules);
+      return (await context.outputs(step)) as never;
+    },
+  };
+}
+
+function refuseEffect(effect: Effect, { step }: StepContext, { definition }: ContextRules): never {
+  throw new InvalidError(
+    'effect-unlisted',
+    `${definition}, step ${step}: effect ${effect.operation} is not in the definition's effects. Add it there, or leave that list out.`,
+    { definition, step, operation: effect.operation },
+  );
+}
+
+function refuseOutputs(named: string, { step }: StepContext, { definition, steps }: ContextRules): never {
+  throw new InvalidError(
+    'step-unknown',
+    `${definition}, step ${step}: ctx.outputs names ${named}, which is no step. Steps: ${[...steps].join(', ')}.`,
+    { definition, step, named },
+  );
+}

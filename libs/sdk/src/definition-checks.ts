@@ -1,0 +1,192 @@
+/**
+ * Owns the checks of a definition before it runs: mistakes that would otherwise show when a workflow is already under way.
+ * Mistakes are refused, all at once; what works but has a consequence to know of is a warning.
+ */
+
+import type { EffectDefinition } from '@tidemark/runtime';
+import { PARALLEL_MAX_COUNT } from './limits.ts';
+import {
+  type DefinitionProblem,
+  type DefinitionWarning,
+  nameProblems,
+  schemaProblems,
+  unknownMembers,
+} from './problem.ts';
+import { type Flow, reach } from './reach.ts';
+import { type AnyStep, settingsOf } from './step.ts';
+
+/** A spec of whatever types: also of someone who writes without any. */
+export interface AnySpec {
+  readonly name: string;
+  readonly version: number;
+  readonly input: unknown;
+  readonly belief: unknown;
+  readonly output: unknown;
+  readonly tasks: { readonly [step: string]: unknown };
+  readonly outputs?: { readonly [step: string]: unknown } | undefined;
+  readonly flow: Flow;
+  readonly starts?: readonly string[] | undefined;
+  readonly effects?: readonly EffectDefinition[] | undefined;
+  readonly begin: unknown;
+  readonly steps: { readonly [step: string]: AnyStep };
+  readonly parallel?: number | undefined;
+  readonly durability?: string | undefined;
+  readonly retry?: object | undefined;
+  readonly placement?: string | undefined;
+}
+
+const KNOWN = [
+  ...[
+    'name',
+    'version',
+    'input',
+    'belief',
+    'output',
+    'tasks',
+    'outputs',
+    'flow',
+    'starts',
+    'effects',
+    'begin',
+    'steps',
+  ],
+  ...['parallel', 'durability', 'retry', 'placement'],
+];
+const STEP_KNOWN = ['run', 'durability', 'retry'];
+const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
+const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
+
+/** Everything wrong with a definition, and the starts that follow from it. */
+export function checkSpec(spec: AnySpec): {
+  readonly problems: readonly DefinitionProblem[];
+  readonly starts: readonly string[];
+} {
+  const missing = ['tasks', 'flow', 'steps'].filter((key) => !isRecord(spec[key as 'tasks' | 'flow' | 'steps']));
+  if (missing.length > 0) {
+    return { starts: [], problems: missing.map((key) => problem('part-missing', `${key} must be an object.`)) };
+  }
+  const references = referenceProblems(spec);
+  const reached = reach(spec.flow, spec.starts);
+  return {
+    starts: reached.starts,
+    problems: [
+      ...unknownMembers('defineWorkflow', spec, KNOWN),
+      ...settingProblems(spec),
+      ...allSchemaProblems(spec),
+      ...stepProblems(spec),
+      ...references,
+      // Reachability over names that don't exist would only repeat those problems in other words.
+      ...(references.length === 0 ? reached.problems : []),
+      ...effectProblems(spec.effects ?? []),
+    ],
+  };
+}
+
+function settingProblems(spec: AnySpec): DefinitionProblem[] {
+  const problems = [...nameProblems('name', spec.name)];
+  if (!Number.isSafeInteger(spec.version) || spec.version < 1) {
+    problems.push(problem('version-invalid', 'version must be a whole number, 1 or more.'));
+  }
+  if (typeof spec.begin !== 'function') problems.push(problem('begin-missing', 'begin must be a function.'));
+  const parallel = spec.parallel ?? 1;
+  if (!Number.isSafeInteger(parallel) || parallel < 1 || parallel > PARALLEL_MAX_COUNT) {
+    problems.push(problem('parallel-invalid', `parallel must be a whole number between 1 and ${PARALLEL_MAX_COUNT}.`));
+  }
+  if (!PLACEMENTS.includes(spec.placement)) {
+    problems.push(problem('placement-invalid', "placement must be 'exclusive' or 'shared'."));
+  }
+  if (!DURABILITIES.includes(spec.durability)) problems.push(durabilityProblem(''));
+  return problems;
+}
+
+function allSchemaProblems(spec: AnySpec): DefinitionProblem[] {
+  return [
+    ...schemaProblems('input', spec.input),
+    ...schemaProblems('belief', spec.belief),
+    ...schemaProblems('output', spec.output),
+    ...Object.entries(spec.tasks).flatMap(([step, schema]) => schemaProblems(`tasks.${step}`, schema)),
+    ...Object.entries(spec.outputs ?? {}).flatMap(([step, schema]) => schemaProblems(`outputs.${step}`, schema)),
+  ];
+}
+
+function stepProblems(spec: AnySpec): DefinitionProblem[] {
+  const problems: DefinitionProblem[] = [];
+  const tasks = Object.keys(spec.tasks);
+  if (tasks.length === 0) problems.push(problem('tasks-empty', 'tasks must name at least one step.'));
+  for (const name of tasks) {
+    problems.push(...nameProblems('step', name));
+    if (!Object.hasOwn(spec.steps, name)) {
+      problems.push(problem('step-missing', `no step handles task ${name}: add steps.${name}.`));
+    }
+  }
+  for (const [name, step] of Object.entries(spec.steps)) {
+    if (!Object.hasOwn(spec.tasks, name)) {
+      problems.push(problem('step-unknown', `steps.${name} has no input schema: add tasks.${name}.`));
+    }
+    problems.push(...settingsProblems(name, step));
+  }
+  return problems;
+}
+
+function settingsProblems(name: string, step: AnyStep): DefinitionProblem[] {
+  const settings = isRecord(step) ? step : settingsOf(step);
+  const problems = [...unknownMembers(`steps.${name}`, settings, STEP_KNOWN)];
+  if (typeof settings.run !== 'function') {
+    problems.push(problem('step-invalid', `steps.${name} must be a function, or an object with run.`));
+  }
+  if (!DURABILITIES.includes(settings.durability)) problems.push(durabilityProblem(`steps.${name}.`));
+  return problems;
+}
+
+/** Names in flow, starts and outputs that are no step, and steps without a flow. */
+function referenceProblems(spec: AnySpec): DefinitionProblem[] {
+  const isStep = (name: string) => Object.hasOwn(spec.tasks, name);
+  const known = Object.keys(spec.tasks).join(', ');
+  const unknown = (where: string, names: readonly string[]) =>
+    names
+      .filter((name) => !isStep(name))
+      .map((name) => problem('reference-unknown', `${where} names ${name}, which is no step. Steps: ${known}.`));
+  return [
+    ...unknown('flow', Object.keys(spec.flow)),
+    ...Object.entries(spec.flow).flatMap(([step, next]) => unknown(`flow.${step}`, next)),
+    ...unknown('starts', spec.starts ?? []),
+    ...unknown('outputs', Object.keys(spec.outputs ?? {})),
+    ...Object.keys(spec.tasks)
+      .filter((step) => !Object.hasOwn(spec.flow, step))
+      .map((step) => problem('flow-missing', `flow.${step} is missing: list what it may add, or [] for nothing.`)),
+  ];
+}
+
+/** Two different effects of one operation would answer each other's keys. */
+export function effectProblems(effects: readonly EffectDefinition[]): DefinitionProblem[] {
+  const byOperation = new Map<string, EffectDefinition>();
+  const twice = new Set<string>();
+  for (const effect of effects) {
+    const other = byOperation.get(effect.operation);
+    if (other !== undefined && other !== effect) twice.add(effect.operation);
+    byOperation.set(effect.operation, effect);
+  }
+  return [...twice].map((operation) =>
+    problem(
+      'effect-duplicate',
+      `two effects have the operation ${operation}: define it once and share it, or rename one.`,
+    ),
+  );
+}
+
+/** Effects whose unclear outcome no program can settle. */
+export function effectWarnings(effects: readonly EffectDefinition[]): DefinitionWarning[] {
+  return effects
+    .filter((effect) => effect.kind === 'irreversible' && effect.probe === undefined)
+    .map((effect) => ({
+      code: 'effect-without-probe',
+      subject: effect.operation,
+      message: `Effect ${effect.operation} is irreversible and has no probe: when a worker dies during the call, nothing can tell whether it took place, and the workflow waits for a person to decide. Add probe, or make the call idempotent by its key.`,
+    }));
+}
+
+const problem = (code: string, message: string): DefinitionProblem => ({ code, message });
+const durabilityProblem = (where: string): DefinitionProblem =>
+  problem('durability-invalid', `${where}durability must be 'durable' or 'staged'.`);
+const isRecord = (value: unknown): value is Record<string, never> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,30 @@
+/** The door of the SDK: what a user imports. */
+
+export {
+  ConfigError,
+  ConflictError,
+  CorruptError,
+  type EffectKey,
+  type EffectKind,
+  FencedError,
+  InvalidError,
+  type Json,
+  LimitError,
+  type TaskId,
+  TidemarkError,
+  UnavailableError,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+export type { EffectContext, ProbeResult, Progress, RetryPolicy, RunOptions } from '@tidemark/runtime';
+export type { Context, Recorded, StepActions } from './context.ts';
+export { defineEffect, done, type Effect, type EffectSpec, notDone, unknown } from './effect.ts';
+export type { Problem } from './parse.ts';
+export type { DefinitionProblem, DefinitionWarning } from './problem.ts';
+export type { RetryOptions } from './retry.ts';
+export type { Frozen, Given, Parsed, Schema, Schemas } from './schema.ts';
+export type { Change, StepFunction, StepSettings } from './step.ts';
+export { type AnyTask, type Task, type TaskOf, type TaskOptions, task } from './task.ts';
+export { checkTogether } from './together.ts';
+export { defineWorkflow } from './workflow.ts';
+export type { BeliefOf, InputOf, OutputOf, Workflow, WorkflowSpec } from './workflow-spec.ts';

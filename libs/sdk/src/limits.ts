@@ -1,0 +1,49 @@
+/** Owns the SDK's named limits and defaults, each with its unit. Must hold no behaviour. */
+
+import type { RetryPolicy } from '@tidemark/runtime';
+
+/** Characters of the name of a workflow, a step or an operation, at most. */
+export const NAME_MAX_CHARS = 128;
+
+/** Attempts that a retry policy may ask for, at most. */
+export const ATTEMPTS_MAX_COUNT = 1_000;
+/** Longest delay between two attempts that a retry policy may ask for: a week. */
+export const RETRY_DELAY_MAX_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** Retry of a step when neither the workflow nor the step says otherwise. */
+export const STEP_RETRY_DEFAULT: RetryPolicy = {
+  attempts: 5,
+  firstDelayMs: 200,
+  factor: 2,
+  maxDelayMs: 60_000,
+  jitter: 0.2,
+};
+
+/** Retry of a pure or an idempotent effect by default. */
+export const EFFECT_RETRY_DEFAULT: RetryPolicy = {
+  attempts: 5,
+  firstDelayMs: 200,
+  factor: 2,
+  maxDelayMs: 30_000,
+  jitter: 0.2,
+};
+
+/** Attempts at an irreversible effect by default: an error doesn't say that nothing happened. */
+export const IRREVERSIBLE_ATTEMPTS_DEFAULT_COUNT = 1;
+
+/** Time-out of one call of an effect by default. */
+export const EFFECT_TIMEOUT_DEFAULT_MS = 30_000;
+/** Longest time-out of one call of an effect: an hour. What takes longer is better split in asking and fetching. */
+export const EFFECT_TIMEOUT_MAX_MS = 60 * 60 * 1_000;
+
+/** Tasks of one workflow under way at once, by default. */
+export const PARALLEL_DEFAULT_COUNT = 8;
+/** Tasks of one workflow under way at once, at most. */
+export const PARALLEL_MAX_COUNT = 256;
+
+/** Problems of one value that an error message spells out; the rest are counted. */
+export const PROBLEMS_SHOWN_COUNT = 3;
+/** Characters of one problem's text in an error message, so that a value that a check quotes can't flood it. */
+export const PROBLEM_MAX_CHARS = 200;
+/** Levels of nested schemas that the start-time check follows. */
+export const SCHEMA_DEPTH_MAX = 64;

@@ -1,0 +1,54 @@
+/** Owns how retry options become a policy: what is left out comes from a base. Must not wait or count: that is the runtime. */
+
+import type { RetryPolicy } from '@tidemark/runtime';
+import { ATTEMPTS_MAX_COUNT, RETRY_DELAY_MAX_MS } from './limits.ts';
+
+/**
+ * Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random.
+ * What is left out is as documented in `limits.ts`.
+ */
+export interface RetryOptions {
+  /** Attempts in all, the first included, 1..1,000; 1: never again. */
+  readonly attempts?: number | undefined;
+  /** 0 or more. */
+  readonly firstDelayMs?: number | undefined;
+  /** 1 or more. */
+  readonly factor?: number | undefined;
+  /** Up to a week. */
+  readonly maxDelayMs?: number | undefined;
+  /** Share of the delay that is random, 0..1. */
+  readonly jitter?: number | undefined;
+}
+
+/** The base, with what the options say. */
+export function retryPolicy(options: RetryOptions | undefined, base: RetryPolicy): RetryPolicy {
+  const firstDelayMs = options?.firstDelayMs ?? base.firstDelayMs;
+  return {
+    attempts: options?.attempts ?? base.attempts,
+    firstDelayMs,
+    factor: options?.factor ?? base.factor,
+    // A first delay beyond the base's longest one means to wait that long.
+    maxDelayMs: options?.maxDelayMs ?? Math.max(base.maxDelayMs, firstDelayMs),
+    jitter: options?.jitter ?? base.jitter,
+  };
+}
+
+const KNOWN = ['attempts', 'firstDelayMs', 'factor', 'maxDelayMs', 'jitter'];
+
+/** What is wrong with a policy made of these options, in words; empty when nothing is. */
+export function retryProblems(options: RetryOptions | undefined, policy: RetryPolicy): readonly string[] {
+  const unknown = Object.keys(options ?? {}).filter((key) => !KNOWN.includes(key));
+  return [
+    ...unknown.map((key) => `retry.${key} is not an option; known: ${KNOWN.join(', ')}`),
+    ...outside('attempts', policy.attempts, 1, ATTEMPTS_MAX_COUNT, Number.isInteger(policy.attempts)),
+    ...outside('firstDelayMs', policy.firstDelayMs, 0, RETRY_DELAY_MAX_MS),
+    ...outside('factor', policy.factor, 1, 1_000),
+    ...outside('maxDelayMs', policy.maxDelayMs, policy.firstDelayMs, RETRY_DELAY_MAX_MS),
+    ...outside('jitter', policy.jitter, 0, 1),
+  ];
+}
+
+function outside(name: string, value: number, min: number, max: number, also = true): readonly string[] {
+  if (also && value >= min && value <= max) return [];
+  return [`retry.${name} must be ${name === 'attempts' ? 'a whole number ' : ''}between ${min} and ${max}`];
+}

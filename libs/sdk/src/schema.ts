@@ -1,0 +1,28 @@
+/**
+ * Owns the types of schemas and of the values they stand for. Any zod 4 schema will do, `zod/mini` included. What is given
+ * to Tidemark may be readonly all the way down, since it is only stored; what comes back as belief is, since it is shared.
+ * Must not parse: that is parse.ts.
+ */
+
+import type { Json } from '@tidemark/core';
+import type { $ZodType, input, output } from 'zod/v4/core';
+
+/** Any zod 4 schema. */
+export type Schema = $ZodType;
+export type Schemas = { readonly [name: string]: Schema };
+
+type Leaf = string | number | boolean | bigint | symbol | null | undefined | ((...args: never[]) => unknown);
+
+/** The same value, readonly all the way down. */
+export type Frozen<T> = unknown extends T ? T : T extends Leaf ? T : { readonly [K in keyof T]: Frozen<T[K]> };
+
+/** What a caller gives for a schema: members with a default may be left out. */
+export type Given<S extends Schema> = Frozen<input<S>>;
+/** What comes of it after validation. */
+export type Parsed<S extends Schema> = output<S>;
+
+/** What comes of a value, or any JSON where there is no schema. */
+export type ParsedOr<S> = S extends Schema ? Parsed<S> : Json;
+
+/** A member where there is one, else undefined. */
+export type MemberOf<T, Key> = Key extends keyof T ? T[Key] : undefined;

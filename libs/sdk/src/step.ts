@@ -1,0 +1,148 @@
+/**
+ * Owns the types of steps and of what they return, and the border where a step's result enters Tidemark: nothing it holds
+ * is dropped in silence. Must not apply the result: the runtime does, at commit.
+ */
+
+import { InvalidError, type Json } from '@tidemark/core';
+import type { StepResult as RuntimeResult, StepContext } from '@tidemark/runtime';
+import { type AnyContext, type Context, type ContextRules, typedContext } from './context.ts';
+import { freeze } from './freeze.ts';
+import { kindOf } from './parse.ts';
+import type { RetryOptions } from './retry.ts';
+import type { Frozen, Given, MemberOf, Parsed, Schema, Schemas } from './schema.ts';
+import type { AnyTask, TaskOf } from './task.ts';
+
+/** All that a step changes. */
+export interface Change<Belief extends Schema, Output extends Schema, Next> {
+  /** The new belief, from the one at commit, so that parallel steps' updates compose. */
+  readonly belief?: ((belief: Frozen<Parsed<Belief>>) => Given<Belief>) | undefined;
+  /** Tasks to add; only those that `flow` allows this step. */
+  readonly next?: readonly Next[] | undefined;
+  /** Ends the workflow with this output. Not together with `next`. */
+  readonly done?: Given<Output>;
+  /** What was done, in words; the step's name by default. */
+  readonly lastAction?: string | undefined;
+  /** Tokens that the step used, to be added to the run's total. */
+  readonly tokens?: number | undefined;
+  /** What the step cost, in millionths of a US dollar. */
+  readonly costMicros?: number | undefined;
+}
+
+/** A step with an output schema must return one; without, it may return any JSON, or nothing at all. */
+type Returned<Result, Out> = Out extends Schema
+  ? Result & { readonly output: Given<Out> }
+  : // biome-ignore lint/suspicious/noConfusingVoidType: a step without a return statement has it
+    (Result & { readonly output?: unknown }) | void;
+
+export type StepFunction<
+  Input extends Schema,
+  Belief extends Schema,
+  Output extends Schema,
+  Tasks extends Schemas,
+  Outputs,
+  Name extends keyof Tasks,
+  Next extends string,
+> = (
+  ctx: Context<Parsed<Input>, Parsed<Belief>, Outputs, keyof Tasks & string>,
+  input: Frozen<Parsed<Tasks[Name]>>,
+) => Returning<Returned<Change<Belief, Output, TaskOf<Tasks, Next>>, MemberOf<Outputs, Name>>>;
+
+type Returning<T> = T | Promise<T>;
+
+/** A step with settings of its own. */
+export interface StepSettings<Run> {
+  readonly run: Run;
+  /** `staged` goes on before the log has the checkpoint; a crash then runs the step again. For pure steps. */
+  readonly durability?: 'durable' | 'staged' | undefined;
+  /** Over the workflow's. */
+  readonly retry?: RetryOptions | undefined;
+}
+
+/** A step of some definition, once its types are checked. */
+export type AnyStepFunction = (ctx: AnyContext, input: Json) => unknown;
+export type AnyStep = AnyStepFunction | StepSettings<AnyStepFunction>;
+
+export const settingsOf = (step: AnyStep): StepSettings<AnyStepFunction> =>
+  typeof step === 'function' ? { run: step } : step;
+
+/** What a step's own result is checked against. */
+export interface StepRules extends ContextRules {
+  readonly step: string;
+  readonly needsOutput: boolean;
+  /** Validates the belief that the step returns. */
+  readonly parseBelief: (value: unknown) => Json;
+}
+
+/** The step as the runtime runs it. */
+export function runStep(run: AnyStepFunction, rules: StepRules) {
+  return async (context: StepContext, input: Json): Promise<RuntimeResult> =>
+    checkedResult(await run(typedContext(context, rules), freeze(input)), rules);
+}
+
+const MEMBERS = ['belief', 'next', 'output', 'done', 'lastAction', 'tokens', 'costMicros'];
+
+function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
+  const refuse: Refuse = (problem, remedy) => refuseResult(rules, problem, remedy);
+  if (value === undefined && !rules.needsOutput) return {};
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refuse(`it returned ${kindOf(value)}`, `Return an object of ${MEMBERS.join(', ')}.`);
+  }
+  const stray = Object.keys(value).find((key) => !MEMBERS.includes(key));
+  if (stray !== undefined) refuse(`it returned ${stray}, which means nothing`, `Known: ${MEMBERS.join(', ')}.`);
+  const result: RuntimeResult = value;
+  if (result.next !== undefined) checkTasks(result.next, refuse);
+  if ('done' in result) checkDone(result, refuse);
+  if (rules.needsOutput && result.output === undefined) {
+    refuse('it returned no output', `outputs.${rules.step} has a schema: return { output }.`);
+  }
+  checkCount('tokens', result.tokens, refuse);
+  checkCount('costMicros', result.costMicros, refuse);
+  if (result.lastAction !== undefined && typeof result.lastAction !== 'string') {
+    refuse(`lastAction is ${kindOf(result.lastAction)}`, 'Return a string.');
+  }
+  return result.belief === undefined ? result : { ...result, belief: checkedUpdate(result.belief, rules, refuse) };
+}
+
+/** Refuses a step's or the opening's result: what is wrong, and what to do. */
+export type Refuse = (problem: string, remedy: string) => never;
+
+function checkDone(result: RuntimeResult, refuse: Refuse): void {
+  if (result.done === undefined) refuse('done is undefined', 'Return the output, or leave done out.');
+  if (result.next !== undefined && result.next.length > 0) {
+    refuse('it returned both done and next', 'A workflow that is done has no further tasks: return one of them.');
+  }
+}
+
+/** Checks the shape of what was returned as tasks; names and inputs are for the runtime, which adds them. */
+export function checkTasks(next: unknown, refuse: Refuse): readonly AnyTask[] {
+  if (!Array.isArray(next)) return refuse(`next is ${kindOf(next)}`, "Return an array: next: [task('name', input)].");
+  for (const [at, item] of next.entries()) {
+    if (typeof item !== 'object' || item === null || typeof item.step !== 'string' || !('input' in item)) {
+      refuse(`next[${at}] is ${kindOf(item)}, not a task`, "Make it with task('name', input).");
+    }
+  }
+  return next;
+}
+
+function checkCount(name: string, value: unknown, refuse: Refuse): void {
+  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) return;
+  refuse(`${name} is ${typeof value === 'number' ? value : kindOf(value)}`, 'Return a whole number, 0 or more.');
+}
+
+function checkedUpdate(update: unknown, rules: StepRules, refuse: Refuse): (belief: Json) => Json {
+  if (typeof update !== 'function') {
+    return refuse(`belief is ${kindOf(update)}`, 'Return a function of the belief: belief: (b) => ({ ...b, … }).');
+  }
+  return (belief) => {
+    const after = update(freeze(belief));
+    if (after instanceof Promise) refuse('its belief function is async', 'Await first, then return { belief }.');
+    return rules.parseBelief(after);
+  };
+}
+
+function refuseResult({ definition, step }: StepRules, problem: string, remedy: string): never {
+  throw new InvalidError('step-result-invalid', `${definition}, step ${step}: ${problem}. ${remedy}`, {
+    definition,
+    step,
+  });
+}

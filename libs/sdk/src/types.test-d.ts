@@ -1,0 +1,376 @@
+/**
+ * Owns the proof that definitions infer and that mistakes don't compile: checked by `tsc`, run by no one. Each line under
+ * an `@ts-expect-error` is one mistake.
+ */
+
+import type { TaskId, WorkflowId } from '@tidemark/core';
+import { z } from 'zod';
+import * as mini from 'zod/mini';
+import {
+  type BeliefOf,
+  checkTogether,
+  defineEffect,
+  defineWorkflow,
+  done,
+  type InputOf,
+  notDone,
+  type OutputOf,
+  type StepActions,
+  task,
+  type Workflow,
+} from './index.ts';
+
+/** Compiles only when both types are the same. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <A, B>(_proof: Same<A, B>): void => {};
+
+declare const payments: {
+  credit(
+    request: { orderId: string; cents: number },
+    options: { idempotencyKey: string },
+  ): Promise<{ creditId: string }>;
+};
+
+export const issueCredit = defineEffect({
+  operation: 'payments.credit',
+  kind: 'irreversible',
+  request: z.object({ orderId: z.string(), cents: z.number().int().positive() }),
+  response: z.object({ creditId: z.string() }),
+  call: (request, { key }) => payments.credit(request, { idempotencyKey: key }),
+  probe: async (key) => (key.endsWith('0') ? done({ creditId: 'c0' }) : notDone()),
+  compensate: async (response) => response.creditId,
+  retry: { attempts: 5, firstDelayMs: 200, factor: 2 },
+  timeoutMs: 10_000,
+});
+
+const base = {
+  version: 2,
+  input: z.object({ orderId: z.string() }),
+  belief: z.object({ cents: z.number().optional(), notes: z.array(z.string()).default([]) }),
+  output: z.object({ creditId: z.string() }),
+  tasks: {
+    price: z.object({ orderId: z.string() }),
+    credit: z.object({ orderId: z.string(), cents: z.number().int(), mode: z.enum(['now', 'later']).default('now') }),
+    confirm: z.object({ creditId: z.string() }),
+  },
+} as const;
+
+// The example of the documentation, in full.
+export const refund = defineWorkflow({
+  ...base,
+  name: 'refund',
+  flow: { price: ['credit'], credit: ['confirm'], confirm: [] },
+  effects: [issueCredit],
+  begin: ({ orderId }) => ({ belief: {}, next: [task('price', { orderId })] }),
+  steps: {
+    async price(ctx, { orderId }) {
+      const cents = await ctx.run('prorate', () => orderId.length);
+      same<typeof cents, number>(true);
+      same<typeof ctx.workflow, WorkflowId>(true);
+      same<typeof ctx.task, TaskId>(true);
+      same<typeof ctx.attempt, number>(true);
+      same<typeof ctx.signal, AbortSignal>(true);
+      same<typeof ctx.input, { readonly orderId: string }>(true);
+      same<typeof ctx.belief, { readonly cents?: number | undefined; readonly notes: readonly string[] }>(true);
+      return {
+        belief: (b) => ({ ...b, cents, notes: [...b.notes, 'priced'] }),
+        next: [task('credit', { orderId, cents })],
+        lastAction: `priced ${orderId}`,
+      };
+    },
+    async credit(ctx, { orderId, cents, mode }) {
+      same<typeof mode, 'now' | 'later'>(true);
+      const { creditId } = await ctx.effect(issueCredit, { orderId, cents }, { name: 'once' });
+      ctx.log('credited', { creditId });
+      ctx.progress({ done: 1, total: 1 });
+      return { next: [task('confirm', { creditId })] };
+    },
+    confirm: {
+      durability: 'staged',
+      retry: { attempts: 2 },
+      run: (_ctx, { creditId }) => ({ done: { creditId } }),
+    },
+  },
+});
+
+same<InputOf<typeof refund>, { readonly orderId: string }>(true);
+same<OutputOf<typeof refund>, { creditId: string }>(true);
+same<BeliefOf<typeof refund>, { cents?: number | undefined; notes: string[] }>(true);
+
+// A fan-out: several starts, a typed output, a join over it; tasks made in a callback keep their literal types.
+export const fan = defineWorkflow({
+  name: 'fan',
+  version: 1,
+  input: z.object({ paths: z.array(z.string()) }),
+  belief: z.object({}),
+  output: z.object({ lines: z.number() }),
+  tasks: { parse: z.object({ path: z.string(), depth: z.enum(['full', 'head']) }), merge: z.object({}) },
+  outputs: { parse: z.object({ lines: z.number() }) },
+  flow: { parse: [], merge: ['parse', 'merge'] },
+  starts: ['parse', 'merge'],
+  begin: ({ paths }) => ({
+    belief: {},
+    next: [...paths.map((path) => task('parse', { path, depth: 'full' })), task('merge', {}, { after: 'all' })],
+  }),
+  steps: {
+    parse: async (ctx, { path }) => {
+      const found = await ctx.run('find', () => [...path].find((c) => c > 'a'));
+      same<typeof found, string | null>(true);
+      const nothing = await ctx.run('nothing', () => {});
+      same<typeof nothing, null>(true);
+      return { output: { lines: path.length } };
+    },
+    merge: async (ctx, _input) => {
+      const parsed = await ctx.outputs('parse');
+      same<typeof parsed, readonly { lines: number }[]>(true);
+      if (parsed.length === 0) {
+        const parts = ['a', 'b'].map((path) => task('parse', { path, depth: 'head' }));
+        return { next: [...parts, task('merge', {}, { after: parts })] };
+      }
+      return { done: { lines: parsed.reduce((sum, { lines }) => sum + lines, 0) } };
+    },
+  },
+});
+
+// A step may do nothing but its work, and steps may share functions.
+const note = async (ctx: StepActions, text: string) => ctx.log('note', text);
+export const quiet = defineWorkflow({
+  name: 'quiet',
+  version: 1,
+  input: mini.object({}),
+  belief: mini.object({ n: mini.number() }),
+  output: z.null(),
+  tasks: { think: mini.object({ choice: mini.enum(['think', 'stop']) }), stop: z.object({}) },
+  flow: { think: ['think', 'stop'], stop: [] },
+  begin: () => ({ belief: { n: 0 }, next: [task('think', { choice: 'think' })] }),
+  steps: {
+    async think(ctx, { choice }) {
+      await note(ctx, choice);
+      // A word of a model chooses among the tasks, once it is one of their names.
+      return { next: [choice === 'stop' ? task('stop', {}) : task('think', { choice })] };
+    },
+    async stop() {},
+  },
+});
+
+export const definitions: readonly Workflow[] = [refund, fan, quiet];
+export const warnings = checkTogether([refund, fan, quiet]);
+
+// ── mistakes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const begin = ({ orderId }: { orderId: string }) => ({ belief: {}, next: [task('price', { orderId })] });
+const flow = { price: ['credit'], credit: ['confirm'], confirm: [] } as const;
+const rest = { async credit() {}, async confirm() {} };
+
+export const wrongTaskInput = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error cents must be a number
+    async price() {
+      return { next: [task('credit', { orderId: 'o', cents: '5' })] };
+    },
+  },
+});
+
+export const unknownTask = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error no step is called refnd
+    async price() {
+      return { next: [task('refnd', {})] };
+    },
+  },
+});
+
+export const inventedTask = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error a word of a model is no task's name until it is narrowed to one
+    async price(ctx) {
+      const reply: string = await ctx.run('model', () => 'credit');
+      return { next: [task(reply, { orderId: 'o', cents: 5 })] };
+    },
+  },
+});
+
+export const taskNotInFlow = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error confirm is a step, but price may only add credit
+    async price() {
+      return { next: [task('confirm', { creditId: 'c' })] };
+    },
+  },
+});
+
+export const wrongBelief = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error cents must be a number
+    async price() {
+      return { belief: (b: object) => ({ ...b, cents: 'five' }) };
+    },
+  },
+});
+
+export const wrongDone = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error creditId must be a string
+    async price() {
+      return { done: { creditId: 5 } };
+    },
+  },
+});
+
+export const misspeltMember = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error it is called next
+    async price() {
+      return { nxt: [] };
+    },
+  },
+});
+
+export const inPlace = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    async price(ctx) {
+      // @ts-expect-error belief is readonly: return a function of it instead
+      ctx.belief.notes.push('changed in place');
+      // @ts-expect-error cents must be a number
+      await ctx.effect(issueCredit, { orderId: 'o', cents: '5' });
+      // @ts-expect-error a member is missing
+      await ctx.effect(issueCredit, { orderId: 'o' });
+      // @ts-expect-error no step is called pric
+      await ctx.outputs('pric');
+    },
+  },
+});
+
+export const missingStep = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  // @ts-expect-error no step handles task price
+  steps: rest,
+});
+
+export const unknownStep = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin,
+  // @ts-expect-error audit has no task schema
+  steps: { ...rest, async price() {}, async audit() {} },
+});
+
+export const flowToNowhere = defineWorkflow({
+  ...base,
+  name: 'x',
+  // @ts-expect-error no step is called credt
+  flow: { price: ['credt'], credit: ['confirm'], confirm: [] },
+  begin: () => ({ belief: {}, next: [] }),
+  steps: { ...rest, async price() {} },
+});
+
+export const flowFromNowhere = defineWorkflow({
+  ...base,
+  name: 'x',
+  // @ts-expect-error no step is called audit
+  flow: { price: ['credit'], credit: ['confirm'], confirm: [], audit: [] },
+  begin: () => ({ belief: {}, next: [] }),
+  steps: { ...rest, async price() {} },
+});
+
+export const wrongBeginTask = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin: () => ({
+    belief: {},
+    // @ts-expect-error begin may add price, the one step that no other names
+    next: [task('confirm', { creditId: 'c' })],
+  }),
+  steps: { ...rest, async price() {} },
+});
+
+export const wrongBeginBelief = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  begin: ({ orderId }) => ({
+    // @ts-expect-error cents must be a number
+    belief: { cents: 'five' },
+    next: [task('price', { orderId })],
+  }),
+  steps: { ...rest, async price() {} },
+});
+
+export const missingOutput = defineWorkflow({
+  ...base,
+  name: 'x',
+  flow,
+  outputs: { price: z.object({ cents: z.number() }) },
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error price has an output schema, so it must return one
+    async price() {
+      return { lastAction: 'priced' };
+    },
+  },
+});
+
+export const wrongCall = defineEffect({
+  operation: 'x',
+  kind: 'pure',
+  request: z.object({}),
+  response: z.object({ n: z.number() }),
+  // @ts-expect-error n must be a number
+  call: () => ({ n: 'five' }),
+});
+
+export const wrongProbe = defineEffect({
+  operation: 'x',
+  kind: 'irreversible',
+  request: z.object({}),
+  response: z.object({ n: z.number() }),
+  call: () => ({ n: 5 }),
+  // @ts-expect-error n must be a number
+  probe: () => done({ n: 'five' }),
+});

@@ -1,0 +1,113 @@
+/**
+ * Owns the types of a definition: what a user writes, and the value that comes of it. Schemas come first and functions
+ * after, so that every type is inferred from the schemas; `NoInfer` keeps what functions return from widening them.
+ */
+
+import type { Definition, EffectDefinition } from '@tidemark/runtime';
+import type { Effect } from './effect.ts';
+import type { DefinitionWarning } from './problem.ts';
+import type { Flow, Sources } from './reach.ts';
+import type { RetryOptions } from './retry.ts';
+import type { Given, Parsed, Schema, Schemas } from './schema.ts';
+import type { StepFunction, StepSettings } from './step.ts';
+import type { TaskOf } from './task.ts';
+
+/** For each step, the steps whose tasks it may add. */
+export type FlowOf<Tasks> = { readonly [S in keyof Tasks]: readonly (keyof Tasks & string)[] };
+/** For some steps, the schema of the output they leave for others. */
+export type OutputsOf<Tasks> = { readonly [S in keyof Tasks]?: Schema };
+/** What `begin` may add when `starts` is left out. */
+export type StartsOf<F extends Flow> = readonly Sources<F>[];
+
+type Refused<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
+
+/** What a user writes. */
+export interface WorkflowSpec<
+  Input extends Schema,
+  Belief extends Schema,
+  Output extends Schema,
+  Tasks extends Schemas,
+  F extends FlowOf<Tasks> & Flow,
+  Starts extends readonly (keyof Tasks & string)[],
+  Outputs extends OutputsOf<Tasks>,
+> {
+  readonly name: string;
+  /** 1, 2, 3 …; raise it when running workflows could not go on with the new code. */
+  readonly version: number;
+  /** What a caller gives. */
+  readonly input: Input;
+  /** The working model: what the agent holds true. */
+  readonly belief: Belief;
+  /** What the workflow ends with. */
+  readonly output: Output;
+  /** Every step's input, by name. */
+  readonly tasks: Tasks;
+  /** What steps leave for others to read with `ctx.outputs`; a step named here must return one. */
+  readonly outputs?: (Outputs & Refused<Outputs, NoInfer<Tasks>>) | undefined;
+  /** What each step may add. */
+  readonly flow: F & Refused<F, NoInfer<Tasks>>;
+  /** What `begin` may add; by default the one step that no other step names. */
+  readonly starts?: Starts | undefined;
+  /** Effects that steps call. Listed, they are checked at the start, and steps can call no others. */
+  readonly effects?: readonly Effect[] | undefined;
+  /** The first belief and the first tasks. Runs with whoever starts the workflow, so work belongs in a step. */
+  readonly begin: (input: Parsed<NoInfer<Input>>) => {
+    readonly belief: Given<NoInfer<Belief>>;
+    readonly next: readonly TaskOf<NoInfer<Tasks>, NoInfer<Starts>[number]>[];
+  };
+  readonly steps: {
+    readonly [S in keyof NoInfer<Tasks>]: StepEntry<
+      StepFunction<
+        NoInfer<Input>,
+        NoInfer<Belief>,
+        NoInfer<Output>,
+        NoInfer<Tasks>,
+        NoInfer<Outputs>,
+        S,
+        NoInfer<F>[S][number]
+      >
+    >;
+  };
+  /** Tasks of one workflow under way at once; default 8, at most 256. */
+  readonly parallel?: number | undefined;
+  /** Of steps that don't say; default `durable`. */
+  readonly durability?: 'durable' | 'staged' | undefined;
+  /** Of steps; default 5 attempts, 200 ms first, doubling, at most a minute. */
+  readonly retry?: RetryOptions | undefined;
+  /** Default `exclusive`: a partition of its own while it lives; `shared`: one that it shares. */
+  readonly placement?: 'exclusive' | 'shared' | undefined;
+}
+
+type StepEntry<Run> = Run | StepSettings<Run>;
+
+/** A workflow as a worker and a client take it. */
+export interface Workflow<
+  Input extends Schema = Schema,
+  Belief extends Schema = Schema,
+  Output extends Schema = Schema,
+  Tasks extends Schemas = Schemas,
+  Outputs = unknown,
+> extends Definition {
+  readonly schemas: {
+    readonly input: Input;
+    readonly belief: Belief;
+    readonly output: Output;
+    readonly tasks: Tasks;
+    readonly outputs: Outputs;
+  };
+  /** What each step may add. */
+  readonly flow: Flow;
+  /** What `begin` may add. */
+  readonly starts: readonly string[];
+  /** The effects it lists, if it does. */
+  readonly effects: readonly EffectDefinition[];
+  /** What works, but has a consequence to know of. */
+  readonly warnings: readonly DefinitionWarning[];
+}
+
+/** What a caller gives to start the workflow. */
+export type InputOf<W extends Workflow> = Given<W['schemas']['input']>;
+/** What its run ends with. */
+export type OutputOf<W extends Workflow> = Parsed<W['schemas']['output']>;
+/** Its belief, as a reader sees it. */
+export type BeliefOf<W extends Workflow> = Parsed<W['schemas']['belief']>;

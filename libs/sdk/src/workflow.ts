@@ -1,0 +1,188 @@
+/**
+ * Owns `defineWorkflow`: from what a user writes to what the runtime consumes. Every value that crosses is validated here,
+ * so the runtime never sees a schema. Must hold no state beyond the definition.
+ */
+
+import { toJson } from '@tidemark/codec';
+import { InvalidError, type Json } from '@tidemark/core';
+import type { Definition, RetryPolicy, StepDefinition } from '@tidemark/runtime';
+import { type AnySpec, checkSpec, effectWarnings } from './definition-checks.ts';
+import { freeze, isFrozen } from './freeze.ts';
+import { PARALLEL_DEFAULT_COUNT, STEP_RETRY_DEFAULT } from './limits.ts';
+import { kindOf, parser } from './parse.ts';
+import { refuseProblems } from './problem.ts';
+import type { Flow } from './reach.ts';
+import { retryPolicy, retryProblems } from './retry.ts';
+import type { Schema, Schemas } from './schema.ts';
+import { type AnyStep, checkTasks, runStep, settingsOf } from './step.ts';
+import type { FlowOf, OutputsOf, StartsOf, Workflow, WorkflowSpec } from './workflow-spec.ts';
+
+/**
+ * Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists
+ * everything wrong with the definition.
+ */
+export function defineWorkflow<
+  Input extends Schema,
+  Belief extends Schema,
+  Output extends Schema,
+  const Tasks extends Schemas,
+  const F extends FlowOf<Tasks> & Flow,
+  const Starts extends readonly (keyof Tasks & string)[] = StartsOf<F>,
+  const Outputs extends OutputsOf<Tasks> = Record<never, never>,
+>(
+  spec: WorkflowSpec<Input, Belief, Output, Tasks, F, Starts, Outputs>,
+): Workflow<Input, Belief, Output, Tasks, Outputs> {
+  return build(spec as unknown as CheckedSpec) as Workflow<Input, Belief, Output, Tasks, Outputs>;
+}
+
+/** A spec after the checks, its type parameters forgotten. */
+interface CheckedSpec extends AnySpec {
+  readonly input: Schema;
+  readonly belief: Schema;
+  readonly output: Schema;
+  readonly tasks: Schemas;
+  readonly outputs?: Schemas | undefined;
+  readonly begin: (input: Json) => unknown;
+  readonly durability?: 'durable' | 'staged' | undefined;
+  readonly placement?: 'exclusive' | 'shared' | undefined;
+}
+
+/** What the parts of one definition share. */
+interface Parts {
+  readonly spec: CheckedSpec;
+  /** `refund v2`, to begin messages with. */
+  readonly title: string;
+  readonly starts: readonly string[];
+  /** A belief parser that tells where the belief came from. */
+  readonly beliefParser: (from: string, remedy: string) => (value: unknown) => Json;
+}
+
+function build(spec: CheckedSpec): Workflow {
+  const { problems, starts } = checkSpec(spec);
+  const title = `${spec.name} v${spec.version}`;
+  refuseProblems('definition-invalid', `Workflow ${title}`, [...problems, ...allRetryProblems(spec)]);
+  const parts: Parts = { spec, title, starts, beliefParser: beliefParsers(spec.belief, title) };
+  const effects = spec.effects ?? [];
+  return {
+    name: spec.name,
+    version: spec.version,
+    parallel: spec.parallel ?? PARALLEL_DEFAULT_COUNT,
+    placement: spec.placement ?? 'exclusive',
+    steps: new Map(Object.keys(spec.steps).map((name) => [name, stepDefinition(name, parts)])),
+    parseInput: parser(spec.input, {
+      code: 'input-invalid',
+      what: `${title}, input`,
+      remedy: 'Fix what is given to start the workflow.',
+    }),
+    parseBelief: parts.beliefParser('belief', 'Fix what returns it, or the belief schema.'),
+    parseOutput: parser(spec.output, {
+      code: 'output-invalid',
+      what: `${title}, output`,
+      remedy: 'Fix what a step returns as done, or the output schema.',
+    }),
+    begin: beginning(parts),
+    schemas: {
+      input: spec.input,
+      belief: spec.belief,
+      output: spec.output,
+      tasks: spec.tasks,
+      outputs: spec.outputs ?? {},
+    },
+    flow: spec.flow,
+    starts,
+    effects,
+    warnings: effectWarnings(effects),
+  };
+}
+
+function stepDefinition(name: string, parts: Parts): StepDefinition {
+  const { spec, title } = parts;
+  const settings = settingsOf(spec.steps[name]!);
+  const outputs = spec.outputs?.[name];
+  const what = `${title}, output of step ${name}`;
+  return {
+    name,
+    mayAdd: new Set(spec.flow[name]),
+    durability: settings.durability ?? spec.durability ?? 'durable',
+    retry: stepRetry(spec, spec.steps[name]!),
+    parseInput: parser(spec.tasks[name]!, {
+      code: 'task-input-invalid',
+      what: `${title}, input of step ${name}`,
+      remedy: `Fix the task('${name}', …) that adds it, or tasks.${name}.`,
+    }),
+    // A step without an output schema may leave any JSON, or nothing.
+    parseOutput:
+      outputs === undefined
+        ? (value) => toJson(value ?? null, what)
+        : parser(outputs, {
+            code: 'step-output-invalid',
+            what,
+            remedy: `Fix what the step returns as output, or outputs.${name}.`,
+          }),
+    run: runStep(settings.run, {
+      definition: title,
+      step: name,
+      steps: new Set(Object.keys(spec.tasks)),
+      operations: spec.effects && new Set(spec.effects.map((effect) => effect.operation)),
+      needsOutput: outputs !== undefined,
+      parseBelief: parts.beliefParser(
+        `belief returned by step ${name}`,
+        'Fix what its belief function returns, or the belief schema.',
+      ),
+    }),
+  };
+}
+
+/**
+ * Belief is validated where it is returned, so that the message names the step. What came of that is frozen and
+ * remembered, so that the runtime's own validation of the same value costs nothing.
+ */
+function beliefParsers(schema: Schema, title: string): Parts['beliefParser'] {
+  const valid = new WeakSet<object>();
+  return (from, remedy) => {
+    const parse = parser(schema, { code: 'belief-invalid', what: `${title}, ${from}`, remedy });
+    return (value) => {
+      if (isFrozen(value) && valid.has(value as object)) return value as Json;
+      const parsed = freeze(parse(value));
+      if (typeof parsed === 'object' && parsed !== null) valid.add(parsed);
+      return parsed;
+    };
+  };
+}
+
+/** The opening: held to `starts` as steps are held to `flow`. */
+function beginning({ spec, title, starts, beliefParser }: Parts): Definition['begin'] {
+  const parseBelief = beliefParser('belief returned by begin', 'Fix what begin returns, or the belief schema.');
+  const refuse = (problem: string, remedy: string): never => {
+    throw new InvalidError('begin-invalid', `${title}, begin: ${problem}. ${remedy}`, { definition: title });
+  };
+  return (input) => {
+    const opening = spec.begin(freeze(input));
+    if (opening instanceof Promise) {
+      refuse('it is async', 'It runs with whoever starts the workflow; do the work in the first step.');
+    }
+    if (typeof opening !== 'object' || opening === null || !('belief' in opening) || !('next' in opening)) {
+      return refuse(`it returned ${kindOf(opening)}`, "Return { belief, next: [task('name', input)] }.");
+    }
+    const next = checkTasks(opening.next, refuse);
+    if (next.length === 0) refuse('it adds no task', 'A workflow without tasks would never end; add at least one.');
+    const stray = next.find((added) => !starts.includes(added.step));
+    if (stray !== undefined) {
+      refuse(`it adds a task for ${stray.step}`, `It may add: ${starts.join(', ')}. Name others in starts.`);
+    }
+    return { belief: parseBelief(opening.belief), next };
+  };
+}
+
+const stepRetry = (spec: CheckedSpec, step: AnyStep): RetryPolicy =>
+  retryPolicy(settingsOf(step).retry, retryPolicy(spec.retry, STEP_RETRY_DEFAULT));
+
+function allRetryProblems(spec: CheckedSpec) {
+  const own = retryProblems(spec.retry, retryPolicy(spec.retry, STEP_RETRY_DEFAULT));
+  const ofSteps = Object.entries(spec.steps ?? {}).flatMap(([name, step]) =>
+    typeof step === 'object' && step?.retry !== undefined
+      ? retryProblems(step.retry, stepRetry(spec, step)).map((message) => `steps.${name}.${message}`)
+      : [],
+  );
+  return [...own, ...ofSteps].map((message) => ({ code: 'retry-invalid', message: `${message}.` }));
+}
