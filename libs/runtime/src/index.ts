@@ -21,6 +21,7 @@ export type {
   TaskRequest,
 } from './definition.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
+export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export { LamportClock, type Ports } from './ports.ts';
 export { DEFAULT_RETRY } from './retry.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';

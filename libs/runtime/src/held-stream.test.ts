@@ -1,0 +1,223 @@
+import { decodeRecord, encodePayload, encodeRecord } from '@tidemark/codec';
+import {
+  type Envelope,
+  type EventId,
+  emptyPartition,
+  foldEntry,
+  type LogEntry,
+  NO_HOLDER,
+  type Offset,
+  type Partition,
+  type PartitionState,
+  type StreamState,
+  type TaskId,
+  type WorkflowId,
+  ZERO,
+} from '@tidemark/core';
+import { noTelemetry } from '@tidemark/ports';
+import { createMemoryHints } from '@tidemark/queue-memory';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Draft, HeldStream } from './held-stream.ts';
+import { LamportClock } from './ports.ts';
+import { systemClock, systemPrng } from './system.ts';
+
+const P = 0 as Partition;
+const W = 'w1' as WorkflowId;
+const DIGEST = 'a'.repeat(64);
+const MAX_BYTES = 1_048_576;
+
+function inboxRecord(type: Envelope['type'], id: string, control: unknown, payload: unknown): Uint8Array {
+  const envelope = {
+    v: 1,
+    id: id as EventId,
+    tenant: 't',
+    workflow: W,
+    generation: 1,
+    lamport: 1,
+    epoch: ZERO.epoch,
+    holder: NO_HOLDER,
+    ordinal: ZERO.ordinal,
+    atMs: 1_000,
+    type,
+    control,
+  } as unknown as Envelope;
+  return encodeRecord({ envelope, payload: encodePayload(type, payload as never) }, MAX_BYTES);
+}
+
+const opening = (): Uint8Array =>
+  inboxRecord(
+    'WorkflowOpened',
+    'open',
+    {
+      definition: 'd',
+      version: 1,
+      rules: 1,
+      partition: P,
+      placement: 'exclusive',
+      inputDigest: DIGEST,
+      tasks: [
+        { step: 'a', after: [], when: [] },
+        { step: 'b', after: [], when: [] },
+      ],
+    },
+    { input: null, belief: {}, tasks: [null, null] },
+  );
+
+const signal = (id: string): Uint8Array => inboxRecord('SignalReceived', id, { name: 's' }, { value: 1 });
+const revoke = (epoch: number, holder: string): Uint8Array =>
+  inboxRecord('LeaseRevoked', `revoke:${epoch}`, { epoch, holder, reason: 'test' }, null);
+
+const claim: Draft = { type: 'LeaseClaimed', control: {}, payload: null };
+
+function commit(stream: HeldStream, task: string): Draft {
+  const { head } = stream.speculative;
+  const sequence = head.sequence + 1;
+  return {
+    type: 'CheckpointCommitted',
+    control: {
+      checkpoint: `c${sequence}`,
+      sequence,
+      parent: head.checkpoint,
+      task: task as TaskId,
+      step: 'a',
+      stepVersion: 1,
+      inputDigest: DIGEST,
+      tasks: [],
+      belief: 'none',
+      tokens: 0,
+      costMicros: 0,
+      lastAction: '',
+    },
+    payload: { output: null, tasks: [] },
+  } as unknown as Draft;
+}
+
+/** Folds the whole log as any other reader would. */
+async function foldLog(log: SimulatedLog): Promise<PartitionState> {
+  const [result] = await log.read([{ partition: P, from: 0 as Offset }]);
+  let state = emptyPartition(P, 0 as Offset);
+  for (const record of result!.records) state = foldEntry(state, decodeRecord(record.value)).state;
+  return state;
+}
+
+describe('a held stream', () => {
+  let log: SimulatedLog;
+  let opened: StreamState;
+  const foreign: (LogEntry & { kind: 'event' })[] = [];
+
+  const hold = (holder: string, state = opened, next = 1): HeldStream =>
+    new HeldStream(state, next as Offset, {
+      ports: { log, clock: systemClock, prng: systemPrng, hints: createMemoryHints(), telemetry: noTelemetry },
+      lamport: new LamportClock(),
+      partition: P,
+      holder: holder as never,
+      onForeign: (entry) => foreign.push(entry),
+    });
+
+  const write = async (stream: HeldStream, ...drafts: Draft[]): Promise<void> => {
+    const accepted = stream.stage(drafts);
+    stream.flush();
+    await accepted;
+  };
+
+  beforeEach(async () => {
+    log = new SimulatedLog(1);
+    foreign.length = 0;
+    await log.append(P, [{ value: opening(), type: 'WorkflowOpened' }]);
+    opened = (await foldLog(log)).streams.get(W)!;
+    log.readCount = 0;
+  });
+
+  it('knows without a read that an append was accepted when its offset is the next', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    await write(stream, commit(stream, '0.0'));
+    expect(log.readCount).toBe(0);
+    expect(stream.confirmed.head.sequence).toBe(1);
+    expect((await foldLog(log)).streams.get(W)).toEqual(stream.confirmed);
+  });
+
+  it('folds the gap that a signal made, and goes on', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    log.interpose([signal('s1'), signal('s2')]);
+    await write(stream, commit(stream, '0.0'));
+    expect(foreign.map((entry) => entry.envelope.id)).toEqual(['s1', 's2']);
+    expect(stream.confirmed.signals).toHaveLength(2);
+    await write(stream, commit(stream, '0.1'));
+    expect((await foldLog(log)).streams.get(W)).toEqual(stream.confirmed);
+  });
+
+  it('keeps staged events that follow a gap', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    const release = log.hold();
+    const first = stream.stage([commit(stream, '0.0')]);
+    stream.flush();
+    log.interpose([signal('s1')]);
+    const second = stream.stage([commit(stream, '0.1')]);
+    stream.flush();
+    release();
+    await Promise.all([first, second]);
+    expect(stream.confirmed.head.sequence).toBe(2);
+    expect(stream.speculative).toBe(stream.confirmed);
+    expect((await foldLog(log)).streams.get(W)).toEqual(stream.confirmed);
+  });
+
+  it('takes a batch that was stored twice once', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    log.copyNext();
+    await write(stream, commit(stream, '0.0'));
+    await write(stream, commit(stream, '0.1'));
+    expect(stream.confirmed.head.sequence).toBe(2);
+    expect((await foldLog(log)).streams.get(W)).toEqual(stream.confirmed);
+  });
+
+  it('takes a claim that was stored twice once', async () => {
+    const stream = hold('h1');
+    log.copyNext();
+    await write(stream, claim);
+    expect(stream.confirmed.lease).toMatchObject({ epoch: 1, holder: 'h1' });
+  });
+
+  it('loses the claim to whoever was first in offset order', async () => {
+    const first = hold('h1');
+    const second = hold('h2');
+    await write(first, claim);
+    await expect(write(second, claim)).rejects.toMatchObject({
+      code: 'lease-lost',
+      details: { reason: 'stale-epoch' },
+    });
+    await write(first, commit(first, '0.0'));
+  });
+
+  it('is fenced by a revocation, whatever it had under way, and stays so', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    log.interpose([revoke(1, 'h1')]);
+    const lost = [stream.stage([commit(stream, '0.0')]), stream.stage([commit(stream, '0.1')])];
+    stream.flush();
+    for (const write of lost) await expect(write).rejects.toMatchObject({ code: 'lease-lost' });
+    await expect(stream.stage([commit(stream, '0.0')])).rejects.toMatchObject({ code: 'lease-lost' });
+    expect((await foldLog(log)).streams.get(W)!.head.sequence).toBe(0);
+  });
+
+  it('goes on when the revocation names another epoch (the control of the fence)', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    log.interpose([revoke(9, 'h1')]);
+    await write(stream, commit(stream, '0.0'));
+    expect(stream.confirmed.head.sequence).toBe(1);
+  });
+
+  it('adds nothing when one of the events is too large', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    const large = { ...commit(stream, '0.0'), payload: { output: 'x'.repeat(MAX_BYTES), tasks: [] } } as Draft;
+    await expect(stream.stage([commit(stream, '0.0'), large])).rejects.toMatchObject({ code: 'value-too-large' });
+    await write(stream, commit(stream, '0.0'));
+    expect(stream.confirmed.head.sequence).toBe(1);
+  });
+});

@@ -1,0 +1,62 @@
+/** Owns the system's own time, randomness and digests: the default adapters of those ports. */
+
+import { hash, randomFillSync } from 'node:crypto';
+import type { Clock, Digest, Prng } from '@tidemark/ports';
+
+/** Longest delay that one timer of Node can hold, in milliseconds; a longer sleep is made of several. */
+const TIMER_MAX_MS = 2_147_483_647;
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    let leftMs = ms;
+    let timer: NodeJS.Timeout;
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const next = (): void => {
+      if (leftMs <= 0) {
+        end();
+        return;
+      }
+      const part = Math.min(leftMs, TIMER_MAX_MS);
+      leftMs -= part;
+      timer = setTimeout(next, part);
+    };
+    signal?.addEventListener('abort', end, { once: true });
+    next();
+  });
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep,
+};
+
+/** Randomness is drawn in blocks of this many bytes, since each draw from the system costs microseconds. */
+const BLOCK_BYTES = 4_096;
+
+function bufferedPrng(): Prng {
+  const block = new Uint8Array(BLOCK_BYTES);
+  let at = BLOCK_BYTES;
+  return {
+    bytes(count) {
+      if (count > BLOCK_BYTES) return randomFillSync(new Uint8Array(count));
+      if (at + count > BLOCK_BYTES) {
+        randomFillSync(block);
+        at = 0;
+      }
+      at += count;
+      return block.slice(at - count, at);
+    },
+  };
+}
+
+export const systemPrng: Prng = bufferedPrng();
+
+export const sha256Digest: Digest = {
+  sha256: (data) => hash('sha256', data, 'hex'),
+};

@@ -1,0 +1,27 @@
+/** `npm run bench -- SUITE [--json]`: measures, never judges. With --json one object a line and nothing else on standard output. */
+
+import { parseArgs } from 'node:util';
+import { measurePartitions } from './partitions.ts';
+import { Report } from './report.ts';
+import { clusterSteps, embeddedSteps } from './steps.ts';
+
+const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
+       npm run bench -- partitions [--json] [--counts 100,1000,4000]`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, only: { type: 'string' }, counts: { type: 'string' } },
+});
+const report = new Report(values.json);
+
+if (positionals[0] === 'steps') {
+  if (values.only !== 'cluster') await embeddedSteps(report);
+  if (values.only !== 'embedded') await clusterSteps(report);
+} else if (positionals[0] === 'partitions') {
+  const counts = (values.counts ?? '100,1000,4000').split(',').map(Number);
+  await measurePartitions(counts, report);
+} else {
+  process.stderr.write(`${USAGE}\n`);
+  process.exitCode = 64;
+}
+report.print();

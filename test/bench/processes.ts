@@ -1,0 +1,69 @@
+/** Owns the service processes that a benchmark starts, and what it reads of them: processor time and memory. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const TICKS_PER_S = 100;
+
+export interface ServiceProcess {
+  readonly name: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** Starts a service from its source; resolves when it says that it has started. */
+export async function startService(
+  name: 'coordinator' | 'worker',
+  env: Readonly<Record<string, string>>,
+): Promise<ServiceProcess> {
+  const main = path.join(ROOT, 'services', name, 'src/main.ts');
+  const flags = (process.env.TIDEMARK_BENCH_NODE_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
+  const child = spawn(process.execPath, [...flags, main], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  await started(name, child);
+  return {
+    name,
+    pid: child.pid!,
+    stop: async () => {
+      if (child.exitCode !== null) return;
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+async function started(name: string, child: ChildProcess): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let text = '';
+  child.stderr!.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+    for (const line of text.split('\n').slice(0, -1)) {
+      if (line.includes(`"message":"${name} started"`)) resolve();
+      else process.stderr.write(`${name}: ${line}\n`);
+    }
+    text = text.slice(text.lastIndexOf('\n') + 1);
+  });
+  child.once('exit', (code) => reject(new Error(`${name} exited with ${code}`)));
+  await promise;
+}
+
+/** Processor seconds (user and system) that the process has used. */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+}
+
+/** Resident memory now, and at its peak, in bytes. */
+export async function memoryBytes(pid: number): Promise<{ readonly now: number; readonly peak: number }> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const kilobytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0);
+  return { now: kilobytes('VmRSS') * 1_024, peak: kilobytes('VmHWM') * 1_024 };
+}

@@ -1,0 +1,70 @@
+/** `npm run bench -- steps`: sequential and concurrent steps, embedded and on the cluster, beside the raw appends of the same run. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { configFromEnv, openCluster, openEmbedded } from '@tidemark/host';
+import { startClusterServers } from '@tidemark/testkit/servers';
+import { memoryBytes, startService } from './processes.ts';
+import { rawKafkaAppends, rawSqliteCommits } from './raw.ts';
+import { median, quantile, type Report } from './report.ts';
+import { measureSteps, SEQUENTIAL_STEPS, STEP_BYTES } from './run-steps.ts';
+import { durableSteps, stagedSteps } from './workflows.ts';
+
+const MEGABYTE = 1_048_576;
+
+export async function embeddedSteps(report: Report): Promise<void> {
+  const raw = await rawSqliteCommits(SEQUENTIAL_STEPS, STEP_BYTES);
+  report.add('embedded.sequential.raw_commit_median_ms', median(raw), 'ms');
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-bench-'));
+  const host = await openEmbedded({ folder });
+  try {
+    await host.startCoordinator({ onError: (where, error) => report.note(`${where}: ${error}`) });
+    await host.startWorker({
+      definitions: [durableSteps, stagedSteps],
+      concurrency: 1_000,
+      onError: (where, error) => report.note(`${where}: ${error}`),
+    });
+    await measureSteps(host, 'embedded', report);
+  } finally {
+    await host.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+export async function clusterSteps(report: Report): Promise<void> {
+  const servers = await startClusterServers({ dataIn: 'memory' });
+  const appendClient = process.env.TIDEMARK_APPEND_CLIENT ?? 'platformatic';
+  const env = {
+    TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
+    TIDEMARK_REDIS_URL: servers.redis.address,
+    TIDEMARK_POSTGRES_URL: servers.postgres.address,
+    TIDEMARK_TOPIC: `bench-${process.pid}`,
+    TIDEMARK_PARTITIONS: '1024',
+    TIDEMARK_APPEND_CLIENT: appendClient,
+    TIDEMARK_WORKFLOWS: './test/bench/workflows.ts',
+  };
+  try {
+    report.note(`cluster: broker data in memory, append client ${appendClient}`);
+    const raw = await rawKafkaAppends(servers.kafka.address, SEQUENTIAL_STEPS, STEP_BYTES);
+    report.add('cluster.sequential.raw_append_median_ms', median(raw), 'ms');
+    report.add('cluster.sequential.raw_append_p99_ms', quantile(raw, 0.99), 'ms');
+    const coordinator = await startService('coordinator', env);
+    const worker = await startService('worker', env);
+    const host = await openCluster(configFromEnv(env));
+    try {
+      await measureSteps(host, 'cluster', report);
+      for (const service of [coordinator, worker]) {
+        const { now, peak } = await memoryBytes(service.pid);
+        report.add(`cluster.${service.name}.memory_mb`, now / MEGABYTE, 'MB');
+        report.add(`cluster.${service.name}.memory_peak_mb`, peak / MEGABYTE, 'MB');
+      }
+    } finally {
+      await host.close();
+      await worker.stop();
+      await coordinator.stop();
+    }
+  } finally {
+    await servers.stop();
+  }
+}
