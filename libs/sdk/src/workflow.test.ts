@@ -1,0 +1,325 @@
+import { type InvalidError, type Json, taskId, workflowId } from '@tidemark/core';
+import type { StepContext } from '@tidemark/runtime';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineEffect } from './effect.ts';
+import { task } from './task.ts';
+import { checkTogether } from './together.ts';
+import { defineWorkflow } from './workflow.ts';
+import type { Workflow } from './workflow-spec.ts';
+
+const issueCredit = defineEffect({
+  operation: 'payments.credit',
+  kind: 'irreversible',
+  request: z.object({ cents: z.number().int() }),
+  response: z.object({ creditId: z.string() }),
+  call: ({ cents }) => ({ creditId: `c${cents}` }),
+});
+
+const spec = {
+  name: 'refund',
+  version: 2,
+  input: z.object({ orderId: z.string() }),
+  belief: z.object({ cents: z.number().optional(), notes: z.array(z.string()).default([]) }),
+  output: z.object({ creditId: z.string() }),
+  tasks: { price: z.object({ orderId: z.string() }), credit: z.object({ cents: z.number() }) },
+  flow: { price: ['credit'], credit: [] },
+  begin: ({ orderId }: { orderId: string }) => ({ belief: {}, next: [task('price', { orderId })] }),
+  steps: { price: async () => ({}), credit: async () => ({}) },
+};
+
+/** A definition of any shape, as someone without types might write it. */
+const define = (change: object): Workflow => defineWorkflow({ ...spec, ...change } as never);
+
+function problems(change: object): readonly { readonly code: string; readonly message: string }[] {
+  try {
+    define(change);
+    return [];
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'definition-invalid' });
+    return (error as InvalidError).details.problems as { code: string; message: string }[];
+  }
+}
+
+/** What the runtime hands to a step, as far as these tests need it. */
+const context = (belief: Json = { notes: [] }): StepContext => ({
+  workflow: workflowId('refund-1'),
+  task: taskId(0, 0),
+  step: 'price',
+  attempt: 1,
+  input: { orderId: 'o1' },
+  belief,
+  cause: null,
+  signal: new AbortController().signal,
+  run: async (_name, body) => (await body(new AbortController().signal)) as Json,
+  effect: async (effect, request) =>
+    effect.parseResponse(await effect.call(effect.parseRequest(request), { key: 'k' as never, signal: null as never })),
+  log: () => {},
+  progress: () => {},
+  outputs: async (step) => [step],
+});
+
+const step = (change: object, name = 'price') => define(change).steps.get(name)!;
+/** Runs a step price that is this function. */
+const running = async (price: unknown, change: object = {}, given = context()) =>
+  step({ ...change, steps: { ...spec.steps, price } }).run(given, { orderId: 'o1' });
+
+describe('a definition', () => {
+  it('becomes what the runtime consumes, with documented defaults', () => {
+    const refund = defineWorkflow(spec as never) as Workflow;
+    expect(refund).toMatchObject({ name: 'refund', version: 2, parallel: 8, placement: 'exclusive', warnings: [] });
+    expect(refund.starts).toEqual(['price']);
+    expect(step({})).toMatchObject({ name: 'price', durability: 'durable', retry: { attempts: 5, firstDelayMs: 200 } });
+    expect(step({}).mayAdd).toEqual(new Set(['credit']));
+  });
+
+  it('lets a step say otherwise than the workflow', () => {
+    const change = {
+      durability: 'staged',
+      retry: { attempts: 9, factor: 3 },
+      steps: { ...spec.steps, credit: { durability: 'durable', retry: { attempts: 2 }, run: () => ({}) } },
+    };
+    expect(step(change, 'price')).toMatchObject({ durability: 'staged', retry: { attempts: 9, factor: 3 } });
+    expect(step(change, 'credit')).toMatchObject({ durability: 'durable', retry: { attempts: 2, factor: 3 } });
+  });
+
+  it.each<[string, object, string, RegExp]>([
+    ['a bad name', { name: 'a b' }, 'name-invalid', /name "a b"/],
+    ['a version of 0', { version: 0 }, 'version-invalid', /version must be/],
+    ['a broken version', { version: 1.5 }, 'version-invalid', /version must be/],
+    ['no begin', { begin: undefined }, 'begin-missing', /begin must be/],
+    ['no tasks', { tasks: undefined }, 'part-missing', /tasks must be an object/],
+    ['a task that no step handles', { steps: { price: () => ({}) } }, 'step-missing', /no step handles task credit/],
+    ['a step without a task', { steps: { ...spec.steps, x: () => ({}) } }, 'step-unknown', /steps.x has no input/],
+    ['a step that is no function', { steps: { ...spec.steps, credit: 5 } }, 'step-invalid', /steps.credit must be/],
+    ['flow to nowhere', { flow: { price: ['x'], credit: [] } }, 'reference-unknown', /flow.price names x/],
+    ['flow from nowhere', { flow: { ...spec.flow, x: [] } }, 'reference-unknown', /flow names x/],
+    ['no flow of a step', { flow: { price: ['credit'] } }, 'flow-missing', /flow.credit is missing/],
+    ['an unknown start', { starts: ['x'] }, 'reference-unknown', /starts names x/],
+    ['no clear start', { flow: { price: [], credit: [] } }, 'starts-missing', /starts: \['price', 'credit'\]/],
+    ['an unreached step', { starts: ['credit'] }, 'step-unreached', /step price is never reached/],
+    ['an output of nowhere', { outputs: { x: z.string() } }, 'reference-unknown', /outputs names x/],
+    ['a belief that is no schema', { belief: {} }, 'schema-missing', /belief must be a zod 4 schema/],
+    ['a date in belief', { belief: z.object({ at: z.date() }) }, 'schema-not-storable', /belief at at: a date/],
+    [
+      'a bigint in a task',
+      { tasks: { ...spec.tasks, price: z.bigint() } },
+      'schema-not-storable',
+      /tasks.price: a big/,
+    ],
+    ['no parallelism', { parallel: 0 }, 'parallel-invalid', /parallel must be/],
+    ['an unknown placement', { placement: 'here' }, 'placement-invalid', /placement must be/],
+    ['an unknown durability', { durability: 'no' }, 'durability-invalid', /durability must be/],
+    ['a misspelt option', { paralel: 2 }, 'option-unknown', /paralel is not known/],
+    ['a bad retry', { retry: { attempts: 0 } }, 'retry-invalid', /retry.attempts must be/],
+    [
+      'settings of a step',
+      { steps: { ...spec.steps, price: { run: () => ({}), durability: 'x', retry: { jitter: 2 }, gate: 1 } } },
+      'durability-invalid',
+      /steps.price.durability/,
+    ],
+    [
+      'two effects of one operation',
+      { effects: [issueCredit, { ...issueCredit }] },
+      'effect-duplicate',
+      /two effects have the operation payments.credit/,
+    ],
+  ])('refuses %s', (_, change, code, message) => {
+    const found = problems(change);
+    expect(found.map((problem) => problem.code)).toContain(code);
+    expect(found.map((problem) => problem.message).join('\n')).toMatch(message);
+  });
+
+  it('lists everything wrong at once', () => {
+    const found = problems({ version: 0, parallel: 0, steps: { price: { run: () => ({}), retry: { jitter: 2 } } } });
+    expect(found.map(({ code }) => code)).toEqual([
+      'version-invalid',
+      'parallel-invalid',
+      'step-missing',
+      'retry-invalid',
+    ]);
+  });
+
+  it('warns of an irreversible effect without a probe, and names the consequence', () => {
+    const [warning] = define({ effects: [issueCredit] }).warnings;
+    expect(warning).toMatchObject({ code: 'effect-without-probe', subject: 'payments.credit' });
+    expect(warning?.message).toContain('waits for a person');
+    expect(define({ effects: [{ ...issueCredit, kind: 'idempotent' }] }).warnings).toEqual([]);
+  });
+});
+
+describe('values that cross', () => {
+  it.each<[string, (w: Workflow) => unknown, string, string]>([
+    ['the input', (w) => w.parseInput({}), 'input-invalid', 'refund v2, input: orderId: is missing'],
+    ['belief', (w) => w.parseBelief({ cents: 'x' }), 'belief-invalid', 'refund v2, belief: cents: expected number'],
+    ['the output', (w) => w.parseOutput({}), 'output-invalid', 'refund v2, output: creditId: is missing'],
+    [
+      "a task's input",
+      (w) => w.steps.get('credit')!.parseInput({ cents: null }),
+      'task-input-invalid',
+      'refund v2, input of step credit: cents: expected number, got null',
+    ],
+    [
+      "a step's output",
+      (w) => w.steps.get('credit')!.parseOutput([5]),
+      'step-output-invalid',
+      'refund v2, output of step credit: [0]: expected string, got a number',
+    ],
+  ])('are validated: %s', (_, cross, code, message) => {
+    const workflow = define({ outputs: { credit: z.array(z.string()) } });
+    expect(() => cross(workflow)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(message) }));
+  });
+
+  it('gives defaults, and any JSON or nothing as the output of a step without a schema', () => {
+    expect(define({}).parseBelief({})).toEqual({ notes: [] });
+    expect(step({}).parseOutput(undefined)).toBeNull();
+    expect(step({}).parseOutput({ any: [1] })).toEqual({ any: [1] });
+    expect(() => step({}).parseOutput(new Date(0))).toThrow(expect.objectContaining({ code: 'not-serialisable' }));
+  });
+});
+
+describe('begin', () => {
+  const begin = (result: unknown) => define({ begin: () => result }).begin({ orderId: 'o1' });
+  const price = task('price', { orderId: 'o1' });
+
+  it('gives the first belief and the first tasks', () => {
+    expect(define({}).begin({ orderId: 'o1' })).toEqual({ belief: { notes: [] }, next: [price] });
+  });
+
+  it('names itself when its belief is wrong', () => {
+    expect(() => begin({ belief: { cents: 'x' }, next: [price] })).toThrow('belief returned by begin: cents: expected');
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /it returned nothing/],
+    ['a promise', Promise.resolve(), /it is async/],
+    ['no task', { belief: {}, next: [] }, /adds no task/],
+    ['no list', { belief: {}, next: price }, /next is an object/],
+    ['what is no task', { belief: {}, next: ['price'] }, /next\[0\] is a string, not a task/],
+    ['a task that it may not add', { belief: {}, next: [price, task('credit', {})] }, /adds a task for credit/],
+  ])('is refused when it returns %s', (_, result, message) => {
+    expect(() => begin(result)).toThrow(expect.objectContaining({ code: 'begin-invalid' }));
+    expect(() => begin(result)).toThrow(message);
+  });
+});
+
+describe('a step', () => {
+  it('sees what the runtime gives it', async () => {
+    let seen: object = {};
+    await running(async (ctx: never, input: never) => {
+      seen = { ...(ctx as object), given: input };
+    });
+    expect(seen).toMatchObject({ workflow: 'refund-1', task: '0.0', step: 'price', attempt: 1 });
+    expect(seen).toMatchObject({ input: { orderId: 'o1' }, belief: { notes: [] }, given: { orderId: 'o1' } });
+  });
+
+  it('keeps the tasks it returns as they are, since siblings refer to each other by identity', async () => {
+    const first = task('credit', { cents: 1 });
+    const second = task('credit', { cents: 2 }, { after: [first] });
+    const result = await running(() => ({ next: [first, second] }));
+    expect(result.next?.[0]).toBe(first);
+    expect(result.next?.[1]?.after?.[0]).toBe(first);
+  });
+
+  it('may return nothing', async () => expect(await running(async () => {})).toEqual({}));
+
+  it('records undefined as null', async () => {
+    let recorded: unknown = 'none';
+    await running(async (ctx: { run(name: string, body: () => unknown): Promise<unknown> }) => {
+      recorded = await ctx.run('find', () => undefined);
+    });
+    expect(recorded).toBeNull();
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['a string', 'x', /it returned a string/],
+    ['a list', [], /it returned an array/],
+    ['a misspelt member', { nxt: [] }, /it returned nxt, which means nothing/],
+    ['done without a value', { done: undefined }, /done is undefined/],
+    ['both done and next', { done: {}, next: [task('credit', {})] }, /both done and next/],
+    ['null for tasks', { next: null, done: 1 }, /next is null/],
+    ['what is no task', { next: [{ step: 'credit' }] }, /next\[0\] is an object, not a task/],
+    ['belief that is no function', { belief: { cents: 1 } }, /belief is an object/],
+    ['half a token', { tokens: 0.5 }, /tokens is 0.5/],
+    ['a negative cost', { costMicros: -1 }, /costMicros is -1/],
+    ['an action that is no text', { lastAction: 5 }, /lastAction is a number/],
+  ])('is refused when it returns %s', async (_, result, message) => {
+    const run = running(() => result);
+    await expect(run).rejects.toMatchObject({ code: 'step-result-invalid' });
+    await expect(run).rejects.toThrow(message);
+    await expect(run).rejects.toThrow('refund v2, step price: ');
+  });
+
+  it('must return an output where outputs has a schema for it', async () => {
+    const change = { outputs: { price: z.number() } };
+    await expect(running(() => ({}), change)).rejects.toThrow('it returned no output');
+    await expect(running(() => {}, change)).rejects.toThrow('it returned nothing');
+    expect(await running(() => ({ output: 5 }), change)).toEqual({ output: 5 });
+  });
+
+  it('calls only the effects of the list, where there is one', async () => {
+    const other = { ...issueCredit, operation: 'mail.send', call: async () => ({ creditId: 'm' }) };
+    const calls = (effect: unknown) => async (ctx: { effect(e: unknown, r: unknown): Promise<Json> }) => ({
+      output: await ctx.effect(effect, { cents: 5 }),
+    });
+    const listed = { effects: [issueCredit] };
+    expect(await running(calls(issueCredit), listed)).toEqual({ output: { creditId: 'c5' } });
+    await expect(running(calls(other), listed)).rejects.toMatchObject({ code: 'effect-unlisted' });
+    expect(await running(calls(other))).toEqual({ output: { creditId: 'm' } });
+  });
+
+  it('reads outputs of steps that there are', async () => {
+    const reads = (name: string) => async (ctx: { outputs(step: string): Promise<unknown> }) => ({
+      output: await ctx.outputs(name),
+    });
+    expect(await running(reads('credit'))).toEqual({ output: ['credit'] });
+    await expect(running(reads('credt'))).rejects.toMatchObject({ code: 'step-unknown' });
+  });
+});
+
+describe('belief', () => {
+  const update = async (belief: unknown, before: Json = { notes: ['a'] }) =>
+    (await running(() => ({ belief }))).belief!(before);
+
+  it('is updated by a function, and validated where it is returned', async () => {
+    expect(await update((b: { notes: string[] }) => ({ notes: [...b.notes, 'b'] }))).toEqual({ notes: ['a', 'b'] });
+    await expect(update(() => ({ cents: 'x' }))).rejects.toMatchObject({
+      code: 'belief-invalid',
+      message: expect.stringContaining(
+        'refund v2, belief returned by step price: cents: expected number, got a string',
+      ),
+    });
+    await expect(update(async () => ({}))).rejects.toThrow('its belief function is async');
+  });
+
+  it('is validated once: what came of it passes again untouched', async () => {
+    const workflow = define({ steps: { ...spec.steps, price: () => ({ belief: () => ({ cents: 1 }) }) } });
+    const result = await workflow.steps.get('price')!.run(context(), { orderId: 'o1' });
+    const after = result.belief!({ notes: [] });
+    expect(workflow.parseBelief(after)).toBe(after);
+    // Another definition has never seen it, and looks for itself.
+    expect(define({}).parseBelief(after)).not.toBe(after);
+  });
+
+  it('can not be changed in place, which would be lost', async () => {
+    await expect(update((b: { notes: string[] }) => b.notes.push('b') && b)).rejects.toThrow(TypeError);
+    const mutating = async (ctx: { belief: { notes: string[] } }) => {
+      ctx.belief.notes.push('b');
+    };
+    await expect(running(mutating)).rejects.toThrow(TypeError);
+  });
+});
+
+describe('checkTogether', () => {
+  it('refuses two workflows of one name and version, and two effects of one operation', () => {
+    expect(() => checkTogether([define({}), define({})])).toThrow('two workflows are refund v2');
+    const one = define({ effects: [issueCredit] });
+    const two = define({ version: 3, effects: [{ ...issueCredit }] });
+    expect(() => checkTogether([one, two])).toThrow(expect.objectContaining({ code: 'definitions-conflict' }));
+  });
+
+  it('accepts versions side by side that share effects, and gives each warning once', () => {
+    const effects = [issueCredit];
+    expect(checkTogether([define({ effects }), define({ effects, version: 3 })])).toHaveLength(1);
+  });
+});
