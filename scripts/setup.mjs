@@ -8,7 +8,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -35,13 +35,13 @@ function isInstalled(digest) {
   return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === digest;
 }
 
-/** Output goes to standard error: standard output may belong to a program. */
+/** Runs npm; what it says is kept, and shown only when nothing helps. */
 function npm(args) {
   const quieter = ['--no-audit', '--no-fund', '--loglevel=error'];
   const env = { ...process.env, TIDEMARK_SETUP: '1' };
-  return (
-    spawnSync('npm', [...args, ...quieter], { cwd: root, env, stdio: ['ignore', 2, 2], shell: windows }).status === 0
-  );
+  const options = { cwd: root, env, encoding: 'utf8', shell: windows, maxBuffer: 1 << 26 };
+  const { status, stdout, stderr, error } = spawnSync('npm', [...args, ...quieter], options);
+  return { ok: status === 0, said: `${stdout ?? ''}${stderr ?? ''}${error ?? ''}` };
 }
 
 /**
@@ -49,15 +49,24 @@ function npm(args) {
  * writes where a registry lacks those packages; a plain install accepts it.
  */
 function install() {
-  return npm(['ci']) || npm(['install', '--no-save', '--no-package-lock']);
+  const clean = npm(['ci']);
+  if (clean.ok) return;
+  const plain = npm(['install', '--no-save', '--no-package-lock']);
+  if (plain.ok) return;
+  process.stderr.write(`${clean.said}\n${plain.said}\n`);
+  fail('npm could not install the packages; what it said is above. Put that right and run the command again.');
 }
 
-/** The package `node` fetches its binary in an install script; where those are switched off, it is run here. */
+/**
+ * The package `node` fetches its binary in an install script; where those are switched off, it is run here, and the
+ * link that npm makes for a binary that is there is made here too.
+ */
 function ensureNode() {
   if (hasNode24(localNode) || Number(process.versions.node.split('.')[0]) >= nodeMajorMin) return true;
   const folder = path.join(modules, 'node');
   const env = { ...process.env, npm_config_ignore_scripts: 'false', TIDEMARK_SETUP: '1' };
-  spawnSync(process.execPath, ['installArchSpecificPackage.js'], { cwd: folder, env, stdio: ['ignore', 2, 2] });
+  spawnSync(process.execPath, ['installArchSpecificPackage.js'], { cwd: folder, env, stdio: 'ignore' });
+  if (!windows && !existsSync(localNode)) symlinkSync('../node/bin/node', localNode);
   return hasNode24(localNode);
 }
 
@@ -77,7 +86,7 @@ function main() {
   if (isInstalled(digest) || process.env.TIDEMARK_SETUP === '1') return;
   const startedAt = Date.now();
   say('setup: installing the npm packages (once, about half a minute) …');
-  if (!install()) fail('npm could not install the packages; its message is above. Fix that and run the command again.');
+  install();
   if (!ensureNode()) fail(`Node ${nodeMajorMin} is missing: install it, or let npm run the install script of "node".`);
   writeFileSync(stampFile, digest);
   say(`setup: done in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
