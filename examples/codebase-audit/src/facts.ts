@@ -49,6 +49,8 @@ export const exportFactSchema = z.object({
   imported: z.string().optional(),
   /** A type, an interface or a declaration: nothing of it exists at run time. */
   type: z.literal(true).optional(),
+  /** Its own file uses the name as well. */
+  local: z.literal(true).optional(),
 });
 
 /** An exported function that calls an imported one on every path: what cross-file recursion is found from. */

@@ -194,10 +194,10 @@ class ModuleReader {
     const isType = /^TS(?:Interface|TypeAlias)/.test(declaration.type) ? ({ type: true } as const) : typeOnly;
     if (declaration.type === 'VariableDeclaration') {
       for (const item of declaration.declarations) {
-        for (const { name } of patternNames(item.id)) this.#export(name, item, isType);
+        for (const { name } of patternNames(item.id)) this.#export(name, item, { ...isType, ...this.#usedHere(name) });
       }
     } else if ('id' in declaration && declaration.id?.type === 'Identifier') {
-      this.#export(declaration.id.name, node, isType);
+      this.#export(declaration.id.name, node, { ...isType, ...this.#usedHere(declaration.id.name) });
     }
   }
 
@@ -279,6 +279,11 @@ class ModuleReader {
     const known = this.#exports.get(key);
     if (known !== undefined && (extra.type === true || known.type !== true)) return;
     this.#exports.set(key, { name, line: this.#source.position(node.start).line, ...extra });
+  }
+
+  /** Whether a name that is declared where it is exported is written anywhere else in the file. */
+  #usedHere(name: string): Partial<ExportFact> {
+    return (this.#collected.mentions.get(name) ?? 0) > 1 ? { local: true } : {};
   }
 
   #textOf(node: Node): string {

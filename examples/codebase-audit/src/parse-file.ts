@@ -110,9 +110,18 @@ function at(start: number, end: number): Node {
   return { type: 'EmptyStatement', start, end };
 }
 
-type Analysis = Pick<FileFacts, 'imports' | 'exports' | 'findings' | 'functions' | 'calls' | 'executable' | 'opaqueImports' | 'cut'>;
+type Analysis = Pick<
+  FileFacts,
+  'imports' | 'exports' | 'findings' | 'functions' | 'calls' | 'executable' | 'opaqueImports' | 'cut'
+>;
 
-function analyse(path: string, parsed: ParseResult, source: SourceText, errors: RawFinding[], redactor: Redactor): Analysis {
+function analyse(
+  path: string,
+  parsed: ParseResult,
+  source: SourceText,
+  errors: RawFinding[],
+  redactor: Redactor,
+): Analysis {
   const program = parsed.program;
   const collected = collect(program);
   const modules = moduleFacts(program, collected, source);
@@ -125,8 +134,14 @@ function analyse(path: string, parsed: ParseResult, source: SourceText, errors: 
     ...calls.findings,
   ];
   // Only now does the redactor know every secret of the file.
-  const imports = limited(modules.imports.map((item) => tidyImport(item, redactor)).sort(inTreeFirst), MAX_IMPORTS_PER_FILE);
-  const exports = limited(modules.exports.map((item) => tidyExport(item, redactor)), MAX_EXPORTS_PER_FILE);
+  const imports = limited(
+    modules.imports.map((item) => tidyImport(item, redactor)).sort(inTreeFirst),
+    MAX_IMPORTS_PER_FILE,
+  );
+  const exports = limited(
+    modules.exports.map((item) => tidyExport(item, redactor)),
+    MAX_EXPORTS_PER_FILE,
+  );
   const links = limited(calls.calls.sort(byLink), MAX_CALL_LINKS_PER_FILE);
   const findings = limited(
     raw.map((item) => finish(item, path, source, redactor)).sort(bySeverity),
@@ -157,15 +172,23 @@ const bySeverity = compareBy<Finding>(
   (item) => item.column,
   (item) => item.rule,
 );
-const byLink = compareBy<CallLink>((item) => item.name, (item) => item.from, (item) => item.to);
-const inTreeFirst = compareBy<ImportFact>((item) => (isRelative(item.from) || item.from.startsWith('#') ? 0 : 1), (item) => item.line);
+const byLink = compareBy<CallLink>(
+  (item) => item.name,
+  (item) => item.from,
+  (item) => item.to,
+);
+const inTreeFirst = compareBy<ImportFact>(
+  (item) => (isRelative(item.from) || item.from.startsWith('#') ? 0 : 1),
+  (item) => item.line,
+);
 
 function limited<T>(items: T[], max: number): { kept: T[]; cut: number } {
   return items.length <= max ? { kept: items, cut: 0 } : { kept: items.slice(0, max), cut: items.length - max };
 }
 
 function tidyImport(item: ImportFact, redactor: Redactor): ImportFact {
-  const names = item.names.length > MAX_NAMES_PER_IMPORT ? ['*'] : item.names.map((name) => shorten(name, MAX_NAME_CHARS));
+  const names =
+    item.names.length > MAX_NAMES_PER_IMPORT ? ['*'] : item.names.map((name) => shorten(name, MAX_NAME_CHARS));
   return { ...item, from: tidySpecifier(item.from, redactor), names };
 }
 
@@ -176,7 +199,7 @@ function tidyExport(item: ExportFact, redactor: Redactor): ExportFact {
 
 /** Relative specifiers stay as they are, or they would no longer resolve; others may be addresses with passwords in them. */
 function tidySpecifier(specifier: string, redactor: Redactor): string {
-  return shorten(isRelative(specifier) ? specifier : redactor.redact(specifier), MAX_NAME_CHARS);
+  return shorten(isRelative(specifier) ? specifier : redactor.redactKnown(specifier), MAX_NAME_CHARS);
 }
 
 function finish(raw: RawFinding, path: string, source: SourceText, redactor: Redactor): Finding {

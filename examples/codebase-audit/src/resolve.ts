@@ -44,7 +44,9 @@ export class Resolver {
     this.#sortedPaths = [...paths].sort(compareText);
     for (const facts of [...packages].sort((a, b) => compareText(a.folder, b.folder))) {
       this.#packages.set(facts.folder, facts);
-      if (facts.name !== undefined && !this.#byName.has(facts.name)) this.#byName.set(facts.name, facts);
+      // What lies in a node_modules is seen from beside it only.
+      if (facts.name === undefined || facts.folder.split('/').includes('node_modules')) continue;
+      if (!this.#byName.has(facts.name)) this.#byName.set(facts.name, facts);
     }
   }
 
@@ -62,13 +64,38 @@ export class Resolver {
 
   /** The audited file that a manifest's target stands for: itself, its source, or the same path in `src`. */
   target(folder: string, target: string): string | undefined {
+    for (const path of this.#places(folder, target)) {
+      const file = this.#file(path, false);
+      if (file !== undefined) return file;
+    }
+    return undefined;
+  }
+
+  /** All audited files that a manifest's target stands for; a `*` in it stands for anything. */
+  targets(folder: string, target: string): string[] {
+    const star = target.indexOf('*');
+    if (star < 0) {
+      const file = this.target(folder, target);
+      return file === undefined ? [] : [file];
+    }
+    const extension = extensionOf(target);
+    const found: string[] = [];
+    for (const place of this.#places(folder, extension === '' ? target : target.slice(0, -extension.length))) {
+      const [before, after] = [place.slice(0, place.indexOf('*')), place.slice(place.lastIndexOf('*') + 1)];
+      const matches = (path: string) =>
+        path.startsWith(before) && path.slice(0, -extensionOf(path).length).endsWith(after);
+      found.push(...this.#sortedPaths.filter(matches));
+    }
+    return found;
+  }
+
+  #places(folder: string, target: string): string[] {
     const path = joinPath(folder, target);
-    if (path === undefined) return undefined;
-    const exact = this.#file(path, false);
-    if (exact !== undefined) return exact;
-    const inside = folder === '.' ? path : path.slice(folder.length + 1);
+    if (path === undefined) return [];
+    const start = folder === '.' ? '' : `${folder}/`;
+    const inside = path.slice(start.length);
     const source = inside.replace(BUILD_FOLDERS, 'src/');
-    return source === inside ? undefined : this.#file(folder === '.' ? source : `${folder}/${source}`, false);
+    return source === inside ? [path] : [path, start + source];
   }
 
   /** The folder of the nearest package around a path, `.` when there is none. */

@@ -88,6 +88,8 @@ export type Collected = {
   /** Sites of one node type, in source order. */
   of<T extends NodeType>(type: T): (Site & { node: NodeOf<T> })[];
   root: Scope;
+  /** How often each identifier is written, declarations included. */
+  mentions: ReadonlyMap<string, number>;
 };
 
 const BLOCK_SCOPES = new Set<NodeType>([
@@ -108,6 +110,7 @@ export function collect(program: Program): Collected {
   const sites = new Map<NodeType, Site[]>();
   const writes: { name: string; scope: Scope; append: boolean }[] = [];
   const root = new Scope(undefined, true);
+  const mentions = new Map<string, number>();
   let scope = root;
   /** A function's outermost block shares the scope of its parameters, or `var` and `function` of one name would differ. */
   const bodies = new Set<Node>();
@@ -121,6 +124,7 @@ export function collect(program: Program): Collected {
         scope = new Scope(scope, true);
         if (node.body !== null) bodies.add(node.body);
       } else if (opensBlock(node)) scope = new Scope(scope, false);
+      if (node.type === 'Identifier') mentions.set(node.name, (mentions.get(node.name) ?? 0) + 1);
       declareNames(node, outer, scope);
       noteWrites(node, scope, writes);
       if (!KEPT.has(node.type)) return;
@@ -140,7 +144,7 @@ export function collect(program: Program): Collected {
     binding.reassigned = true;
     if (write.append) binding.appended = true;
   }
-  return { of: (type) => (sites.get(type) ?? []) as never, root };
+  return { of: (type) => (sites.get(type) ?? []) as never, root, mentions };
 }
 
 function declareNames(node: Node, outer: Scope, inner: Scope): void {

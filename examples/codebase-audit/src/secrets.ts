@@ -48,7 +48,8 @@ export function knownSecrets(text: string): KnownSecret[] {
   }
   for (const match of text.matchAll(URL_PASSWORD)) {
     const password = match[2]!;
-    if (password.length < 6 || isPlaceholder(password) || /^[$%{<]/.test(password)) continue;
+    const sameAsUser = match[1] === `://${password}:`;
+    if (password.length < 6 || sameAsUser || isPlaceholder(password) || /^[$%{<]/.test(password)) continue;
     found.push({ name: 'password in a URL', offset: match.index + match[1]!.length, text: password, certain: true });
   }
   return found.sort((a, b) => a.offset - b.offset);
@@ -135,24 +136,71 @@ export function entropyBits(text: string): number {
 
 const MASK = '[masked]';
 
+type Range = { start: number; end: number };
+
 /** Masks secrets in any text of one file; `learn` adds values that only their context gives away. */
 export class Redactor {
-  readonly #values: string[] = [];
+  readonly #values = new Set<string>();
 
   learn(value: string): void {
-    if (value.length >= 4 && !this.#values.includes(value)) this.#values.push(value);
-    this.#values.sort((a, b) => b.length - a.length);
+    if (value.length >= 4) this.#values.add(value);
   }
 
-  redact(text: string): string {
-    let masked = text;
-    for (const value of this.#values) masked = masked.replaceAll(value, MASK);
-    for (const { pattern, prefix } of FORMATS) masked = masked.replace(pattern, (key) => key.slice(0, prefix) + MASK);
-    masked = masked.replace(new RegExp(`(${PRIVATE_KEY.source})[^]*`), `$1${MASK}`);
-    masked = masked.replace(URL_PASSWORD, `$1${MASK}$3`);
-    masked = masked.replace(ASSIGNED_SECRET, (whole, before: string, value: string) =>
-      isCredentialValue(value, 'password') ? before + MASK : whole,
-    );
-    return masked.replace(LONG_WORD, (word) => (looksGenerated(word) && entropyBits(word) >= 3.8 ? MASK : word));
+  /** Masks what is certain: values learnt from their context, known formats, passwords in addresses. */
+  redactKnown(text: string): string {
+    return maskRanges(text, this.#knownRanges(text));
   }
+
+  /** Masks as well what merely might be one: values beside a telling name, long random-looking words. */
+  redact(text: string): string {
+    const ranges = this.#knownRanges(text);
+    for (const match of text.matchAll(ASSIGNED_SECRET)) {
+      if (isCredentialValue(match[2]!, 'password')) ranges.push(rangeOf(match, match[1]!.length));
+    }
+    for (const match of text.matchAll(LONG_WORD)) if (looksRandom(match[0])) ranges.push(rangeOf(match, 0));
+    return maskRanges(text, ranges);
+  }
+
+  /** All are found in the text as it is: masked one after another, one could hide the end of another. */
+  #knownRanges(text: string): Range[] {
+    const ranges: Range[] = [];
+    for (const value of this.#values) {
+      for (let start = text.indexOf(value); start >= 0; start = text.indexOf(value, start + 1)) {
+        ranges.push({ start, end: start + value.length });
+      }
+    }
+    for (const { pattern, prefix } of FORMATS) {
+      for (const match of text.matchAll(pattern)) ranges.push(rangeOf(match, prefix));
+    }
+    for (const match of text.matchAll(PRIVATE_KEY)) {
+      ranges.push({ start: match.index + match[0].length, end: text.length });
+    }
+    for (const match of text.matchAll(URL_PASSWORD)) {
+      const start = match.index + match[1]!.length;
+      ranges.push({ start, end: start + match[2]!.length });
+    }
+    return ranges;
+  }
+}
+
+function rangeOf(match: RegExpExecArray, skip: number): Range {
+  return { start: match.index + skip, end: match.index + match[0].length };
+}
+
+/** Ranges that overlap or touch become one mask. */
+function maskRanges(text: string, ranges: Range[]): string {
+  let masked = '';
+  let done = 0;
+  let maskEnd = -1;
+  for (const { start, end } of ranges.sort((a, b) => a.start - b.start || b.end - a.end)) {
+    if (end <= start || end <= maskEnd) continue;
+    if (start > maskEnd) masked += text.slice(done, start) + MASK;
+    maskEnd = end;
+    done = end;
+  }
+  return masked + text.slice(done);
+}
+
+function looksRandom(word: string): boolean {
+  return /[a-z]/.test(word) && /[A-Z]/.test(word) && looksGenerated(word) && entropyBits(word) >= 3.8;
 }

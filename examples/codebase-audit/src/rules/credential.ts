@@ -20,7 +20,7 @@ export function hardCodedCredentials(
     const end = secret.offset + secret.text.length;
     if (taken.some((other) => secret.offset < other.end && end > other.start)) continue;
     taken.push({ start: secret.offset, end });
-    if (secret.certain && secret.name !== 'private key') redactor.learn(secret.text);
+    if (secret.name === 'password in a URL') redactor.learn(secret.text); // the other formats give themselves away
     found.push(byFormat(secret, lenient));
   }
   for (const { name, value } of namedValues(collected)) {

@@ -1,0 +1,90 @@
+// Owns the call of a language model for a module's summary, through the Vercel AI SDK. Which model is the environment's choice.
+// Must not retry (the workflow does, and records each attempt), print, or let a key into a result, an error or a log.
+
+import { createOpenAI } from '@ai-sdk/openai';
+import { APICallError, createGateway, generateText, type LanguageModel } from 'ai';
+import type { FileFacts } from './facts.ts';
+import { MAX_SUMMARY_CHARS, MAX_SUMMARY_TOKENS, SUMMARY_TIMEOUT_MS } from './limits.ts';
+import { modulePrompt } from './module-prompt.ts';
+import type { ModuleSummary } from './modules.ts';
+import { shorten } from './order.ts';
+import { Redactor } from './secrets.ts';
+
+/** A model to ask, and the name to show for it. */
+export type ModelChoice = { model: LanguageModel; name: string };
+
+export type SummaryResult =
+  | { ok: true; text: string; model: string; usage: { inputTokens: number; outputTokens: number } }
+  /** `retryable`: trying later may help (a rate limit, an outage, a time-out). */
+  | { ok: false; reason: string; retryable: boolean };
+
+export const DEFAULT_OPENAI_MODEL = 'gpt-4.1-mini';
+export const DEFAULT_GATEWAY_MODEL = 'openai/gpt-4.1-mini';
+
+/**
+ * The model that the environment provides, or undefined when it has no key.
+ * OPENAI_API_KEY (with OPENAI_BASE_URL, any server that speaks OpenAI's chat completions), else AI_GATEWAY_API_KEY.
+ * AUDIT_MODEL names another model than the default.
+ */
+export function modelFromEnvironment(env: Readonly<Record<string, string | undefined>>): ModelChoice | undefined {
+  const {
+    OPENAI_API_KEY: openAiKey,
+    OPENAI_BASE_URL: baseURL,
+    AI_GATEWAY_API_KEY: gatewayKey,
+    AUDIT_MODEL: wanted,
+  } = env;
+  if (openAiKey) {
+    const id = wanted || DEFAULT_OPENAI_MODEL;
+    const provider = createOpenAI({ apiKey: openAiKey, ...(baseURL ? { baseURL } : {}) });
+    // Compatible servers know the older of the two interfaces.
+    return { model: baseURL ? provider.chat(id) : provider(id), name: `openai/${id}` };
+  }
+  if (gatewayKey) {
+    const id = wanted || DEFAULT_GATEWAY_MODEL;
+    return { model: createGateway({ apiKey: gatewayKey })(id), name: id };
+  }
+  return undefined;
+}
+
+/** Asks for a summary of one module, once. Rejects never: what went wrong is a value. */
+export async function summariseModule(
+  choice: ModelChoice,
+  module: ModuleSummary,
+  files: readonly FileFacts[],
+  signal?: AbortSignal,
+): Promise<SummaryResult> {
+  const timeout = AbortSignal.timeout(SUMMARY_TIMEOUT_MS);
+  try {
+    const answer = await generateText({
+      model: choice.model,
+      ...modulePrompt(module, files),
+      maxOutputTokens: MAX_SUMMARY_TOKENS,
+      maxRetries: 0,
+      abortSignal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    const text = shorten(answer.text.trim(), MAX_SUMMARY_CHARS);
+    if (text === '') return { ok: false, reason: `${choice.name} gave an empty answer`, retryable: true };
+    const usage = { inputTokens: answer.usage.inputTokens ?? 0, outputTokens: answer.usage.outputTokens ?? 0 };
+    return { ok: true, text, model: choice.name, usage };
+  } catch (error) {
+    return failure(choice.name, error, timeout.aborted);
+  }
+}
+
+function failure(name: string, error: unknown, timedOut: boolean): SummaryResult {
+  if (timedOut) return { ok: false, reason: `${name} gave no answer within ${SUMMARY_TIMEOUT_MS} ms`, retryable: true };
+  if (APICallError.isInstance(error)) {
+    const status = error.statusCode;
+    // A provider's own words about a refused key may quote parts of it.
+    if (status === 401 || status === 403)
+      return { ok: false, reason: `${name} refused the key (${status})`, retryable: false };
+    const words = status === undefined ? clean(error.message) : `status ${status}: ${clean(error.message)}`;
+    return { ok: false, reason: `${name} failed (${words})`, retryable: error.isRetryable };
+  }
+  const words = error instanceof Error ? clean(error.message) : 'unknown error';
+  return { ok: false, reason: `${name} failed (${words})`, retryable: false };
+}
+
+function clean(message: string): string {
+  return shorten(new Redactor().redact(message).replace(/\s+/g, ' '), 200);
+}
