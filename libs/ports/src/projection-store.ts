@@ -277,6 +277,7 @@ export interface WorkflowQuery {
 
 export interface StoreCounts {
   readonly partitionCount: number;
+  /** Workflows that are placed and not closed, whether their opening is projected or not. */
   readonly openCount: number;
   readonly leasedCount: number;
   readonly runnableCount: number;

@@ -213,7 +213,7 @@ export class WorkflowRunner {
     const startedMs = ports.clock.monotonicMs();
     const accepted = stream.stage(drafts);
     this.#follow(drafts, current);
-    if (drafts.length > 1) this.#abort.abort(new FencedError('closed', 'The workflow has ended.'));
+    if (drafts.length > 1 && this.#running.size > 1) this.#abort.abort(new FencedError('closed', 'The workflow has ended.'));
     if (step.durability === 'staged' && drafts.length === 1) await this.#goOn(accepted);
     else await this.#await(accepted);
     ports.telemetry.observe('checkpoint_commit_latency_seconds', (ports.clock.monotonicMs() - startedMs) / 1_000);
