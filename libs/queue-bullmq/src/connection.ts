@@ -70,9 +70,26 @@ export function openConnection(options: ConnectionOptions): Connection {
         clearTimeout(timer);
       }
     },
-    close: () => redis.disconnect(),
+    close: () => endNow(redis),
   };
   return connection;
+}
+
+/** What ending needs of a client; BullMQ's wrappers have it as well. */
+export interface Endable {
+  readonly status: string;
+  connect(): Promise<unknown>;
+  disconnect(): void;
+}
+
+/**
+ * Ends a client whatever it is doing, so that all that waits in it fails. A client between two attempts to reconnect
+ * would only drop its timer and leave its commands unsettled for ever: it begins an attempt that the end then meets.
+ */
+export function endNow(client: Endable): void {
+  if (client.status === 'end') return;
+  if (client.status === 'reconnecting') client.connect().catch(() => {});
+  client.disconnect();
 }
 
 /** True once ready; false when that did not come within the time or the connection has ended. */

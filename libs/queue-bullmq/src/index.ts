@@ -2,3 +2,5 @@
 
 export { type BullmqQueueOptions, openBullmqQueue } from './bullmq-queue.ts';
 export { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
+export { openRedisHints, type RedisHintsOptions } from './redis-hints.ts';
+export { openRedisLiveness, type RedisLivenessOptions } from './redis-liveness.ts';

@@ -60,3 +60,5 @@ export const SUBSCRIBE_WAIT_MS = 2_000;
 export const LIVENESS_TIMEOUT_MS = 2_000;
 /** The coordinators' marker outlives its last view by this many times `markerAgeMs`. */
 export const MARKER_TTL_FACTOR = 4;
+/** And for this long at least. */
+export const MARKER_TTL_MIN_MS = 10_000;

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConsumeOptions, Consumer, Job, Telemetry } from '@tidemark/ports';
 import { type Job as Parcel, Worker } from 'bullmq';
-import type { Connection } from './connection.ts';
+import { type Connection, type Endable, endNow } from './connection.ts';
 import type { QueueLimits } from './limits.ts';
 import { jobIdentity, packJobs, queueName, unpackJobs } from './parcel.ts';
 import { indexKeyOf } from './producer.ts';
@@ -28,6 +28,8 @@ export class ParcelConsumer implements Consumer {
   readonly #slots: Slots;
   readonly #token = randomUUID();
   readonly #workers: Worker[] = [];
+  /** The connections on which the workers block; BullMQ opens them. */
+  readonly #blocking: Endable[] = [];
   readonly #underWay = new Set<Promise<void>>();
   readonly #answers = new Set<Promise<unknown>>();
   readonly #stopped = new AbortController();
@@ -47,7 +49,7 @@ export class ParcelConsumer implements Consumer {
     await connection.whenReady(limits.connectTimeoutMs);
     const workers = [...new Set(definitions)].map((definition) => [definition, this.#worker(definition)] as const);
     await connection.bounded(limits.connectTimeoutMs, () =>
-      Promise.all(workers.map(([, worker]) => worker.waitUntilReady())),
+      Promise.all(workers.map(([, worker]) => this.#whenReady(worker))),
     );
     this.#loops = Promise.all(workers.map(([definition, worker]) => this.#consume(definition, worker)));
   }
@@ -72,7 +74,9 @@ export class ParcelConsumer implements Consumer {
     this.#stopped.abort();
     this.#slots.wake();
     // By force: an ordinary close would wait behind the blocking command.
-    await Promise.allSettled(this.#workers.map((worker) => worker.close(true)));
+    const closed = this.#workers.map((worker) => worker.close(true));
+    for (const client of this.#blocking) endNow(client);
+    await within(this.#setting.limits.closeWaitMs, Promise.allSettled(closed));
     await within(this.#setting.limits.closeWaitMs, this.#loops);
   }
 
@@ -92,6 +96,15 @@ export class ParcelConsumer implements Consumer {
     worker.on('error', () => {});
     this.#workers.push(worker);
     return worker;
+  }
+
+  async #whenReady(worker: Worker): Promise<void> {
+    await worker.waitUntilReady();
+    const client = await worker.getBackend().blockingClient;
+    if (!client) return;
+    // BullMQ stops listening when it closes, and the client would then print what it has to say.
+    client.on('error', () => {});
+    this.#blocking.push(client);
   }
 
   async #consume(definition: string, worker: Worker): Promise<void> {

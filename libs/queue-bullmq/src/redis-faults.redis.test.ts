@@ -1,0 +1,316 @@
+/**
+ * Faults of Redis, on a server of this file's own: flushed, killed, restarted, cut off, stuck, locked. Jobs, hints and
+ * beats may be lost; consumers, subscribers and producers go on by themselves, and nobody waits for ever (architecture,
+ * section 10, case 3). vitest fails the file on an unhandled rejection or error event.
+ */
+
+import { inspect } from 'node:util';
+import { holderId, partition } from '@tidemark/core';
+import type { Job, JobQueue } from '@tidemark/ports';
+import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
+import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { job } from '../../testkit/src/contracts/job-queue.ts';
+import { eventually } from '../../testkit/src/eventually.ts';
+import { openBullmqQueue } from './bullmq-queue.ts';
+import type { QueueLimits } from './limits.ts';
+import { openRedisHints } from './redis-hints.ts';
+import { openRedisLiveness } from './redis-liveness.ts';
+
+const RECOVERY = { timeoutMs: 15_000 };
+const definition = 'd';
+const some = (workflow: string): Job => job(workflow, { definition });
+
+describeServers('Redis fails', ['redis'], () => {
+  let server: NativeServer;
+  let admin: Redis;
+  let prefix: string;
+  const closers: (() => Promise<void>)[] = [];
+  const printed = vi.fn();
+
+  beforeAll(async () => {
+    const started = await startServer('redis', { sources: ['native'] });
+    if (isUnavailable(started)) throw new Error(`${started.unavailable}; ${started.remedy}`);
+    if (started.source !== 'native') throw new Error('a server that may be killed is needed');
+    server = started;
+  });
+  beforeEach(() => {
+    prefix = freshRedisPrefix();
+    admin = new Redis(server.address, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+    admin.on('error', () => {});
+    for (const method of ['log', 'warn', 'error', 'info'] as const) {
+      vi.spyOn(console, method).mockImplementation(printed);
+    }
+  });
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+    vi.restoreAllMocks();
+    expect(printed.mock.calls).toEqual([]);
+    await eventually(async () => (await connections(admin)) === 1, { what: 'every connection is closed' });
+    admin.disconnect();
+  });
+  afterAll(() => server.stop());
+
+  const openQueue = (limits: Partial<QueueLimits> = {}): JobQueue => {
+    const queue = openBullmqQueue({ url: server.address, prefix, limits });
+    closers.push(() => queue.close());
+    return queue;
+  };
+  const collect = async (queue: JobQueue): Promise<Set<string>> => {
+    const got = new Set<string>();
+    await queue.consume({ concurrency: 10, definitions: [definition] }, async (each) => void got.add(each.workflow));
+    return got;
+  };
+  /** What the dispatcher does: makes the job again until it was taken. */
+  const untilTaken = (queue: JobQueue, got: Set<string>, workflow: string): Promise<unknown> =>
+    eventually(async () => {
+      if (got.has(workflow)) return true;
+      await queue.enqueue([some(workflow)]);
+      return false;
+    }, RECOVERY);
+
+  test('flushed in mid-run, again and again: consumers go on (I6)', async () => {
+    const queue = openQueue();
+    const got = await collect(queue);
+    for (let round = 0; round < 5; round += 1) {
+      await queue.enqueue(Array.from({ length: 50 }, (_, index) => some(`lost-${round}-${index}`)));
+      await admin.flushall();
+      await queue.enqueue([some(`after-${round}`)]);
+      await eventually(() => got.has(`after-${round}`));
+    }
+  });
+
+  test('killed and started again: enqueue fails in bounded time, then all goes on; what runs is not disturbed', async () => {
+    const queue = openQueue({ connectTimeoutMs: 200, commandTimeoutMs: 500 });
+    const got = await collect(queue);
+    let letGo = () => {};
+    let ended = false;
+    await queue.consume({ concurrency: 1, definitions: ['long'] }, async () => {
+      await new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      ended = true;
+    });
+    await queue.enqueue([some('before'), job('x', { definition: 'long' })]);
+    await eventually(() => got.has('before'));
+    await server.kill();
+    const began = performance.now();
+    await expect(queue.enqueue([some('while')])).rejects.toMatchObject({
+      name: 'UnavailableError',
+      code: 'redis-unavailable',
+      details: { address: server.address },
+    });
+    expect(performance.now() - began).toBeLessThan(2_000);
+    letGo();
+    await eventually(() => ended);
+    await server.startAgain();
+    await eventually(() => queue.enqueue([some('probe')]).then(() => true), RECOVERY);
+    await untilTaken(queue, got, 'after');
+  });
+
+  test('every connection cut: all goes on', async () => {
+    const queue = openQueue();
+    const got = await collect(queue);
+    for (let round = 0; round < 3; round += 1) {
+      await admin.call('CLIENT', 'KILL', 'SKIPME', 'yes', 'TYPE', 'normal');
+      await eventually(() => queue.enqueue([some(`r${round}`)]).then(() => true), RECOVERY);
+      await untilTaken(queue, got, `r${round}`);
+    }
+  });
+
+  test('a server that does not answer: enqueue and depth end in time, and work again afterwards', async () => {
+    const queue = openQueue({ connectTimeoutMs: 300, commandTimeoutMs: 300 });
+    const got = await collect(queue);
+    await queue.enqueue([some('before')]);
+    await admin.client('PAUSE', 1_500, 'ALL');
+    await expect(queue.enqueue([some('stuck')])).rejects.toMatchObject({ name: 'UnavailableError' });
+    await expect(queue.depth([definition])).rejects.toMatchObject({ name: 'UnavailableError' });
+    await eventually(() => queue.enqueue([some('after')]).then(() => true), RECOVERY);
+    await untilTaken(queue, got, 'after');
+  });
+
+  test('nobody at the address, or the wrong password: UnavailableError that names the address and no secret', async () => {
+    const absent = 'redis://user:hush-hush@127.0.0.1:1/2';
+    const locked = server.address.replace('redis://', 'redis://:hush-hush@');
+    await admin.config('SET', 'requirepass', 'the-real-one');
+    try {
+      for (const [url, address] of [
+        [absent, 'redis://127.0.0.1:1/2'],
+        [locked, server.address],
+      ] as const) {
+        // biome-ignore format: one case each
+        const queue = openBullmqQueue({ url, prefix, limits: { connectTimeoutMs: 300 } });
+        const refused = queue.consume({ concurrency: 1, definitions: [definition] }, async () => {});
+        const error: unknown = await refused.catch((each: unknown) => each);
+        expect(error).toMatchObject({ name: 'UnavailableError', details: { address } });
+        await expect(queue.enqueue([some('a')])).rejects.toMatchObject({ name: 'UnavailableError' });
+        expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hush');
+        await queue.close();
+      }
+    } finally {
+      await admin.config('SET', 'requirepass', '');
+    }
+  });
+
+  test('an address that is none is a ConfigError that does not repeat it', () => {
+    for (const url of ['hush-hush', 'http://hush-hush@x']) {
+      for (const open of [openBullmqQueue, openRedisHints, openRedisLiveness]) {
+        expect(() => open({ url, prefix })).toThrow(expect.objectContaining({ code: 'redis-url-invalid' }));
+        expect(() => open({ url, prefix })).not.toThrow(/hush/);
+      }
+    }
+  });
+
+  test('out of memory: enqueue says so, and the jobs can be added when there is room', async () => {
+    const queue = openQueue();
+    const got = await collect(queue);
+    await admin.config('SET', 'maxmemory', '1');
+    await expect(queue.enqueue([some('a')])).rejects.toThrow(/OOM/);
+    await admin.config('SET', 'maxmemory', '0');
+    await untilTaken(queue, got, 'a');
+  });
+
+  test('a taker that dies between taking and answering: the job comes back', async () => {
+    const limits = { parcelLockMs: 200, stalledCheckMs: 200 };
+    const queue = openQueue(limits);
+    await queue.enqueue([some('orphan')]);
+    // What a taker leaves that died in the middle: the parcel in the active list, its lock running out.
+    const keys = `${prefix}:jobs:${definition}`;
+    const parcel = (await admin.rpoplpush(`${keys}:wait`, `${keys}:active`)) ?? '';
+    await admin.set(`${keys}:${parcel}:lock`, 'dead', 'PX', 200);
+    const got = await collect(queue);
+    await eventually(() => got.has('orphan'), RECOVERY);
+  });
+
+  test('an enqueuer that dies between index and parcel blocks the job for reservationMs at most', async () => {
+    const indexKey = `${prefix}:jobs:${definition}:waiting-jobs`;
+    const leaveBehind = async (): Promise<void> => {
+      await admin.hset(indexKey, `${some('a').offset} a`, `${String(Date.now()).padStart(13, '0')}.dead.0`);
+    };
+    await leaveBehind();
+    const queue = openQueue({ reservationMs: 100 });
+    const got = await collect(queue);
+    await untilTaken(queue, got, 'a');
+    await leaveBehind();
+    await eventually(async () => (await queue.depth([definition])).get(definition) === 0);
+    expect(await admin.exists(indexKey)).toBe(0);
+  });
+
+  test('control: without an end to the reservation, that job would be lost', async () => {
+    const queue = openQueue({ reservationMs: 60_000 });
+    const indexKey = `${prefix}:jobs:${definition}:waiting-jobs`;
+    await admin.hset(indexKey, `${some('a').offset} a`, `${String(Date.now()).padStart(13, '0')}.dead.0`);
+    await queue.enqueue([some('a')]);
+    expect(await admin.llen(`${prefix}:jobs:${definition}:wait`)).toBe(0);
+  });
+
+  test('foreign and damaged jobs in the queue are dropped; those after them arrive', async () => {
+    const queue = openQueue();
+    await queue.enqueue([some('a')]);
+    const [parcel] = await admin.lrange(`${prefix}:jobs:${definition}:wait`, 0, 0);
+    await admin.hset(`${prefix}:jobs:${definition}:${parcel}`, 'data', '[["w"],[1,2,3,4,5],null,{}]');
+    await admin.lpush(`${prefix}:jobs:${definition}:wait`, 'no-such-job');
+    await queue.enqueue([some('b')]);
+    const got = await collect(queue);
+    await eventually(() => got.has('b'));
+    expect([...got]).toEqual(['b']);
+  });
+
+  test('closing while the server is away ends, and prints nothing', async () => {
+    const queue = openBullmqQueue({ url: server.address, prefix, limits: { closeWaitMs: 300 } });
+    await collect(queue);
+    await queue.enqueue([some('a')]);
+    await server.kill();
+    await queue.close();
+    await server.startAgain();
+  });
+
+  test('hints: nothing throws while Redis is away, and subscriptions come back with it', async () => {
+    const bus = openRedisHints({ url: server.address, prefix });
+    const other = openRedisHints({ url: server.address, prefix });
+    closers.push(async () => void (await Promise.all([bus.close(), other.close()])));
+    const heard = new Set<number>();
+    await other.subscribe('appended', (partitions) => {
+      for (const each of partitions) heard.add(each);
+    });
+    const untilHeard = (number: number): Promise<unknown> =>
+      eventually(() => {
+        bus.publish('appended', partition(number));
+        return heard.has(number);
+      }, RECOVERY);
+    await untilHeard(1);
+    await server.kill();
+    for (let number = 100; number < 200; number += 1) bus.publish('appended', partition(number));
+    await server.startAgain();
+    await untilHeard(2);
+    await admin.call('CLIENT', 'KILL', 'SKIPME', 'yes', 'TYPE', 'pubsub');
+    await untilHeard(3);
+  });
+
+  test('hints: a subscription made while Redis is away stands once it is back', async () => {
+    await server.kill();
+    const bus = openRedisHints({ url: server.address, prefix });
+    closers.push(() => bus.close());
+    const heard = new Set<number>();
+    await bus.subscribe('applied', (partitions) => {
+      for (const each of partitions) heard.add(each);
+    });
+    await server.startAgain();
+    await eventually(() => {
+      bus.publish('applied', partition(1));
+      return heard.has(1);
+    }, RECOVERY);
+  });
+
+  test('liveness: an absent or flushed Redis revokes nobody', async () => {
+    let nowMs = 0;
+    const liveness = openRedisLiveness({ url: server.address, prefix, clock: { monotonicMs: () => nowMs } });
+    closers.push(() => liveness.close());
+    const holder = holderId('h');
+    const look = async (ms: number) => {
+      nowMs += ms;
+      return liveness.view({ markerAgeMs: 1_000 });
+    };
+    await liveness.beat(holder, [], 60_000);
+    await look(0);
+    expect(await look(1_000)).toMatchObject({ trusted: true, holders: new Map([[holder, new Map()]]) });
+
+    await admin.flushall();
+    expect(await look(1_000)).toEqual({ trusted: false, holders: new Map() });
+    expect((await look(1_000)).trusted).toBe(true);
+
+    await server.kill();
+    expect(await liveness.beat(holder, [], 60_000)).toBe(false);
+    await liveness.leave(holder);
+    expect(await look(10_000)).toEqual({ trusted: false, holders: new Map() });
+    await server.startAgain();
+    await eventually(() => liveness.beat(holder, [], 60_000), RECOVERY);
+    expect((await look(10_000)).trusted).toBe(false);
+    expect((await look(1_000)).trusted).toBe(true);
+  });
+
+  test('liveness: out of reach for a while with its data intact, nobody is revoked until all could beat again', async () => {
+    let nowMs = 0;
+    const liveness = openRedisLiveness({ url: server.address, prefix, clock: { monotonicMs: () => nowMs } });
+    closers.push(() => liveness.close());
+    const look = async (ms: number) => {
+      nowMs += ms;
+      return (await liveness.view({ markerAgeMs: 1_000 })).trusted;
+    };
+    await look(0);
+    expect(await look(1_000)).toBe(true);
+    await admin.client('PAUSE', 2_500, 'ALL');
+    expect(await look(100)).toBe(false);
+    await eventually(() => liveness.beat(holderId('h'), [], 60_000), RECOVERY);
+    expect(await look(5_000)).toBe(false);
+    expect(await look(999)).toBe(false);
+    expect(await look(1)).toBe(true);
+  });
+});
+
+/** Connections to the server, this one included. */
+async function connections(admin: Redis): Promise<number> {
+  const list = (await admin.client('LIST')) as string;
+  return list.trim().split('\n').length;
+}
