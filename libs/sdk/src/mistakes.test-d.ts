@@ -1,0 +1,226 @@
+/** Owns the proof that mistakes don't compile, one under each `@ts-expect-error`: checked by `tsc`, run by no one. */
+
+import { z } from 'zod';
+import { defineEffect, defineWorkflow, done, task } from './index.ts';
+
+const base = {
+  name: 'x',
+  version: 2,
+  input: z.object({ orderId: z.string() }),
+  belief: z.object({ cents: z.number().optional(), notes: z.array(z.string()).default([]) }),
+  output: z.object({ creditId: z.string() }),
+  tasks: {
+    price: z.object({ orderId: z.string() }),
+    credit: z.object({ orderId: z.string(), cents: z.number().int(), mode: z.enum(['now', 'later']).default('now') }),
+    confirm: z.object({ creditId: z.string() }),
+  },
+} as const;
+
+const issueCredit = defineEffect({
+  operation: 'payments.credit',
+  kind: 'irreversible',
+  request: z.object({ orderId: z.string(), cents: z.number().int().positive() }),
+  response: z.object({ creditId: z.string() }),
+  call: ({ orderId }) => ({ creditId: orderId }),
+});
+const begin = ({ orderId }: { orderId: string }) => ({ belief: {}, next: [task('price', { orderId })] });
+const flow = { price: ['credit'], credit: ['confirm'], confirm: [] } as const;
+const rest = { async credit() {}, async confirm() {} };
+
+export const wrongTaskInput = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error cents must be a number
+    async price() {
+      return { next: [task('credit', { orderId: 'o', cents: '5' })] };
+    },
+  },
+});
+
+export const unknownTask = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error no step is called refnd
+    async price() {
+      return { next: [task('refnd', {})] };
+    },
+  },
+});
+
+export const inventedTask = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error a word of a model is no task's name until it is narrowed to one
+    async price(ctx) {
+      const reply: string = await ctx.run('model', () => 'credit');
+      return { next: [task(reply, { orderId: 'o', cents: 5 })] };
+    },
+  },
+});
+
+export const taskNotInFlow = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error confirm is a step, but price may only add credit
+    async price() {
+      return { next: [task('confirm', { creditId: 'c' })] };
+    },
+  },
+});
+
+export const wrongBelief = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error cents must be a number
+    async price() {
+      return { belief: (b: object) => ({ ...b, cents: 'five' }) };
+    },
+  },
+});
+
+export const wrongDone = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error creditId must be a string
+    async price() {
+      return { done: { creditId: 5 } };
+    },
+  },
+});
+
+export const misspeltMember = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error it is called next
+    async price() {
+      return { nxt: [] };
+    },
+  },
+});
+
+export const inPlace = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    async price(ctx) {
+      // @ts-expect-error belief is readonly: return a function of it instead
+      ctx.belief.notes.push('changed in place');
+      // @ts-expect-error cents must be a number
+      await ctx.effect(issueCredit, { orderId: 'o', cents: '5' });
+      // @ts-expect-error a member is missing
+      await ctx.effect(issueCredit, { orderId: 'o' });
+      // @ts-expect-error no step is called pric
+      await ctx.outputs('pric');
+    },
+  },
+});
+
+export const missingStep = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  // @ts-expect-error no step handles task price
+  steps: rest,
+});
+
+export const unknownStep = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  // @ts-expect-error audit has no task schema
+  steps: { ...rest, async price() {}, async audit() {} },
+});
+
+export const flowToNowhere = defineWorkflow({
+  ...base,
+  // @ts-expect-error no step is called credt
+  flow: { price: ['credt'], credit: ['confirm'], confirm: [] },
+  begin: () => ({ belief: {}, next: [] }),
+  steps: { ...rest, async price() {} },
+});
+
+export const flowFromNowhere = defineWorkflow({
+  ...base,
+  // @ts-expect-error no step is called audit
+  flow: { price: ['credit'], credit: ['confirm'], confirm: [], audit: [] },
+  begin: () => ({ belief: {}, next: [] }),
+  steps: { ...rest, async price() {} },
+});
+
+export const wrongBeginTask = defineWorkflow({
+  ...base,
+  flow,
+  begin: () => ({
+    belief: {},
+    // @ts-expect-error begin may add price, the one step that no other names
+    next: [task('confirm', { creditId: 'c' })],
+  }),
+  steps: { ...rest, async price() {} },
+});
+
+export const wrongBeginBelief = defineWorkflow({
+  ...base,
+  flow,
+  begin: ({ orderId }) => ({
+    // @ts-expect-error cents must be a number
+    belief: { cents: 'five' },
+    next: [task('price', { orderId })],
+  }),
+  steps: { ...rest, async price() {} },
+});
+
+export const missingOutput = defineWorkflow({
+  ...base,
+  flow,
+  outputs: { price: z.object({ cents: z.number() }) },
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error price has an output schema, so it must return one
+    async price() {
+      return { lastAction: 'priced' };
+    },
+  },
+});
+
+export const wrongCall = defineEffect({
+  operation: 'x',
+  kind: 'pure',
+  request: z.object({}),
+  response: z.object({ n: z.number() }),
+  // @ts-expect-error n must be a number
+  call: () => ({ n: 'five' }),
+});
+
+export const wrongProbe = defineEffect({
+  operation: 'x',
+  kind: 'irreversible',
+  request: z.object({}),
+  response: z.object({ n: z.number() }),
+  call: () => ({ n: 5 }),
+  // @ts-expect-error n must be a number
+  probe: () => done({ n: 'five' }),
+});
