@@ -1,0 +1,139 @@
+/**
+ * Owns the topic itself, through kafkajs: creating and growing it, and checking that its settings keep the log (no
+ * retention, no compaction). Must not touch records. Never changes the settings of a topic that is already there.
+ */
+
+import { ConfigError, UnavailableError } from '@tidemark/core';
+import kafkajs, { type Admin } from 'kafkajs';
+import { rootMessage } from './channel.ts';
+import { type KafkaSecurity, kafkajsSecurity } from './security.ts';
+
+const { ConfigResourceTypes, Kafka, logLevel } = kafkajs;
+
+export interface AdministrationOptions {
+  readonly topic: string;
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly security: KafkaSecurity;
+  readonly connectTimeoutMs: number;
+  readonly timeoutMs: number;
+}
+
+export interface NewTopic {
+  readonly partitions: number;
+  /** -1: the cluster's default. */
+  readonly replicationFactor: number;
+  readonly batchMaxBytes: number;
+}
+
+export interface TopicSettings {
+  readonly batchMaxBytes: number;
+  readonly minInSyncReplicas: number;
+}
+
+/** Errors of kafkajs carry Kafka's name of the error, also inside an aggregate. */
+function kafkaType(error: unknown): string | undefined {
+  const shape = error as { type?: string; errors?: unknown[] };
+  return shape.type ?? (shape.errors === undefined ? undefined : kafkaType(shape.errors[0]));
+}
+
+export class Administration {
+  readonly #options: AdministrationOptions;
+
+  constructor(options: AdministrationOptions) {
+    this.#options = options;
+  }
+
+  /** Creates the topic; harmless when it is there already. */
+  async create({ partitions, replicationFactor, batchMaxBytes }: NewTopic): Promise<void> {
+    const configEntries = Object.entries({
+      'cleanup.policy': 'delete',
+      'retention.ms': '-1',
+      'retention.bytes': '-1',
+      'max.message.bytes': String(batchMaxBytes),
+      // The broker's time stands in the log for people; a writer whose clock is hours off is not refused.
+      'message.timestamp.type': 'LogAppendTime',
+    }).map(([name, value]) => ({ name, value }));
+    const topic = { topic: this.#options.topic, numPartitions: partitions, replicationFactor, configEntries };
+    await this.#with('creating', async (admin) => {
+      await admin.createTopics({ waitForLeaders: false, timeout: this.#options.timeoutMs, topics: [topic] });
+    });
+  }
+
+  /** Asks for `count` partitions; harmless when there are as many already. */
+  async grow(count: number): Promise<void> {
+    await this.#with('growing', async (admin) => {
+      try {
+        const topicPartitions = [{ topic: this.#options.topic, count }];
+        await admin.createPartitions({ timeout: this.#options.timeoutMs, topicPartitions });
+      } catch (error) {
+        if (kafkaType(error) !== 'INVALID_PARTITIONS') throw error; // another process was faster
+      }
+    });
+  }
+
+  /** Reads the settings that matter. Throws `ConfigError` with code `log-topic-unsafe` when they would lose records. */
+  async settings(): Promise<TopicSettings> {
+    const { topic } = this.#options;
+    const values = await this.#with('reading the settings of', async (admin) => {
+      const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic }];
+      const described = await admin.describeConfigs({ includeSynonyms: false, resources });
+      return new Map(
+        described.resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
+      );
+    });
+    const wanted = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
+    for (const [name, value] of Object.entries(wanted)) {
+      const found = values.get(name);
+      if (found !== undefined && found !== value) {
+        const message = `The Kafka topic "${topic}" has ${name}=${found} and would lose records; set it to ${value}.`;
+        throw new ConfigError('log-topic-unsafe', message, { topic, setting: name, found, wanted: value });
+      }
+    }
+    const batchMaxBytes = Number(values.get('max.message.bytes') ?? Number.POSITIVE_INFINITY);
+    return { batchMaxBytes, minInSyncReplicas: Number(values.get('min.insync.replicas') ?? 1) };
+  }
+
+  /** A connection for one operation: they are rare. */
+  async #with<T>(doing: string, work: (admin: Admin) => Promise<T>): Promise<T> {
+    const { topic, brokers, clientId, security, connectTimeoutMs, timeoutMs } = this.#options;
+    const kafka = new Kafka({
+      brokers: [...brokers],
+      clientId,
+      ...kafkajsSecurity(security),
+      connectionTimeout: connectTimeoutMs,
+      requestTimeout: timeoutMs,
+      logLevel: logLevel.NOTHING,
+    });
+    const admin = kafka.admin();
+    try {
+      await admin.connect();
+      return await work(admin);
+    } catch (error) {
+      throw administrationError(doing, topic, error);
+    } finally {
+      await admin.disconnect().catch(() => {}); // the work's outcome is what counts
+    }
+  }
+}
+
+const refusedTypes = new Set([
+  'TOPIC_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'SASL_AUTHENTICATION_FAILED',
+  'INVALID_TOPIC_EXCEPTION',
+  'INVALID_PARTITIONS',
+  'INVALID_REPLICATION_FACTOR',
+  'INVALID_CONFIG',
+  'POLICY_VIOLATION',
+]);
+
+function administrationError(doing: string, topic: string, error: unknown): ConfigError | UnavailableError {
+  const message = `Kafka: ${doing} the topic "${topic}" failed: ${rootMessage(error)}`;
+  const kafkaError = kafkaType(error);
+  if (kafkaError !== undefined && refusedTypes.has(kafkaError)) {
+    const code = kafkaError.includes('AUTH') ? 'log-unauthorized' : 'log-topic-refused';
+    return new ConfigError(code, message, { topic, kafkaError, cause: error });
+  }
+  return new UnavailableError('log-unavailable', message, { topic, cause: error });
+}

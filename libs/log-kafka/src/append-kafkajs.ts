@@ -1,0 +1,112 @@
+/**
+ * Owns appends over kafkajs, the second choice, for whoever prefers the older client: retries off, idempotence off,
+ * explicit partitions. kafkajs reports only the first error of a request and none of its successes, so after such an
+ * error every batch of it counts as unknown and is asked for alone.
+ */
+
+import kafkajs, { type Message, type Producer } from 'kafkajs';
+import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
+import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
+import { type KafkaSecurity, kafkajsSecurity } from './security.ts';
+import type { BrokerNode } from './wire-partitions.ts';
+
+const { Kafka, logLevel } = kafkajs;
+
+export interface KafkajsAppendOptions {
+  readonly topic: string;
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly security: KafkaSecurity;
+  readonly connectTimeoutMs: number;
+  readonly appendTimeoutMs: number;
+  readonly appendGraceMs: number;
+}
+
+const asBuffer = (value: Uint8Array): Buffer => Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+
+function messages(batch: PartitionBatch): Message[] {
+  return batch.records.map(({ value, type, trace }) => ({
+    partition: batch.partition,
+    key: null,
+    value: asBuffer(value),
+    headers: trace === undefined ? { type } : { type, traceparent: trace },
+    timestamp: String(batch.timestampMs),
+  }));
+}
+
+/** kafkajs marks the answers of brokers with a numeric code; everything else is a connection or a client error. */
+function kafkaCode(error: unknown): number | undefined {
+  const shape = error as { name?: string; code?: unknown };
+  return shape.name === 'KafkaJSProtocolError' && typeof shape.code === 'number' ? shape.code : undefined;
+}
+
+export class KafkajsAppendClient implements AppendClient {
+  readonly #options: KafkajsAppendOptions;
+  readonly #producers: Record<LaneKind, Producer>;
+
+  constructor(options: KafkajsAppendOptions) {
+    this.#options = options;
+    this.#producers = { append: this.#newProducer(), resend: this.#newProducer() };
+  }
+
+  async append(
+    _leader: BrokerNode,
+    lane: LaneKind,
+    batches: readonly PartitionBatch[],
+  ): Promise<readonly AppendAnswer[]> {
+    const { topic, appendTimeoutMs } = this.#options;
+    try {
+      const producer = this.#producers[lane];
+      await producer.connect(); // does nothing when connected
+      const stored = await producer.send({
+        topic,
+        acks: -1,
+        timeout: appendTimeoutMs,
+        messages: batches.flatMap(messages),
+      });
+      const offsets = new Map(stored.map(({ partition, baseOffset }) => [partition, Number(baseOffset)]));
+      return batches.map(({ partition }) => {
+        const baseOffset = offsets.get(partition);
+        return baseOffset === undefined
+          ? noAnswer('the partition is missing in the answer')
+          : { kind: 'stored', baseOffset };
+      });
+    } catch (error) {
+      return batches.map(({ partition }) => this.#failed(error, partition, lane, batches.length));
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#producers).map((producer) => producer.disconnect().catch(() => {})));
+  }
+
+  #failed(error: unknown, partition: number, lane: LaneKind, batchCount: number): AppendAnswer {
+    const reason = error instanceof Error ? error.message : String(error);
+    const code = kafkaCode(error);
+    if (code === undefined) return noAnswer(reason);
+    if (batchCount === 1) return answerOf(this.#options.topic, partition, code, -1);
+    // Most such errors pass for all at once, when a new leader is known; what then still fails is asked for alone.
+    return { kind: 'unknown', reason, isStale: true, isShared: lane === 'resend' };
+  }
+
+  #newProducer(): Producer {
+    const { brokers, clientId, security, connectTimeoutMs, appendTimeoutMs, appendGraceMs } = this.#options;
+    const kafka = new Kafka({
+      brokers: [...brokers],
+      clientId,
+      ...kafkajsSecurity(security),
+      connectionTimeout: connectTimeoutMs,
+      requestTimeout: appendTimeoutMs + appendGraceMs,
+      enforceRequestTimeout: true,
+      retry: { retries: 0 },
+      logLevel: logLevel.NOTHING,
+    });
+    return kafka.producer({
+      idempotent: false,
+      allowAutoTopicCreation: false,
+      retry: { retries: 0 },
+      // Asked for every message, also for one that names its partition.
+      createPartitioner: () => (args) => args.message.partition!,
+    });
+  }
+}

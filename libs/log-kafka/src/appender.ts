@@ -1,0 +1,325 @@
+/**
+ * Owns the order and the certainty of appends. Per leader there is a lane with one request in flight; what arrives
+ * meanwhile goes out together with the next (group commit). A batch without a clear answer is sent again, the same
+ * bytes, until it is known to be stored; its partition takes nothing else meanwhile, and it goes through the leader's
+ * second lane, so that the other partitions go on at full speed.
+ *
+ * Invariants: at most one request holds records of a partition at any time (L3); a promise resolves only with an offset
+ * that the broker gave with acks=all (L2); a batch is sent whole or not at all (L4).
+ */
+
+import {
+  offset as asOffset,
+  ConfigError,
+  InvalidError,
+  LimitError,
+  type Offset,
+  UnavailableError,
+} from '@tidemark/core';
+import type { LogRecord, Telemetry } from '@tidemark/ports';
+import type { AppendAnswer } from './answers.ts';
+import type { AppendClient, LaneKind } from './append-client.ts';
+import type { KafkaLogLimits } from './limits.ts';
+import { PartitionQueue, type Pending, type SentBatch } from './partition-queue.ts';
+import { BATCH_OVERHEAD_BYTES, recordOverheadBytes } from './record-batch.ts';
+import type { Topology } from './topology.ts';
+import type { BrokerNode } from './wire-partitions.ts';
+
+interface Lane {
+  readonly leader: BrokerNode;
+  readonly kind: LaneKind;
+  ready: PartitionQueue[];
+  isSending: boolean;
+  isScheduled: boolean;
+}
+
+export interface AppenderOptions {
+  readonly topic: string;
+  readonly limits: KafkaLogLimits;
+  readonly client: AppendClient;
+  readonly topology: Topology;
+  readonly telemetry: Telemetry;
+}
+
+export class Appender {
+  readonly #options: AppenderOptions;
+  readonly #queues = new Map<number, PartitionQueue>();
+  readonly #lanes = new Map<string, Lane>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #pendingBytes = 0;
+  #closed = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: AppenderOptions) {
+    this.#options = options;
+  }
+
+  append(partition: number, records: readonly LogRecord[], signal?: AbortSignal): Promise<Offset> {
+    return new Promise((resolve, reject) => {
+      const bytes = this.#checkedBytes(partition, records);
+      if (signal?.aborted) throw givenUp(partition, 'aborted', signal.reason);
+      const append: Pending = { records, bytes, resolve, reject, release: undefined, isSettled: false };
+      if (signal !== undefined) this.#listen(append, partition, signal);
+      this.#pendingBytes += bytes;
+      const queue = this.#queue(partition);
+      queue.add(append);
+      if (!queue.isBusy) this.#ready(queue);
+    });
+  }
+
+  /** Waits for what is under way, then lets go of the rest: each is ambiguous to its caller. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#queues.size > 0) await this.#idle(this.#options.limits.closeTimeoutMs);
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const queue of this.#queues.values()) {
+      for (const append of queue.drain()) this.#reject(append, givenUp(queue.partition, 'closed'));
+    }
+    this.#queues.clear();
+    await this.#options.client.close();
+  }
+
+  #idle(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #checkedBytes(partition: number, records: readonly LogRecord[]): number {
+    const { recordMaxBytes, batchMaxBytes, pendingMaxBytes } = this.#options.limits;
+    if (this.#closed) throw givenUp(partition, 'closed');
+    if (records.length === 0)
+      throw new InvalidError('append-empty', 'An append needs at least one record.', { partition });
+    let bytes = BATCH_OVERHEAD_BYTES;
+    for (const record of records) {
+      const valueBytes = record.value.byteLength;
+      if (valueBytes > recordMaxBytes) {
+        throw new LimitError(
+          'record-too-large',
+          `A record of ${valueBytes} bytes is over the limit of ${recordMaxBytes}.`,
+          {
+            partition,
+            valueBytes,
+            recordMaxBytes,
+          },
+        );
+      }
+      bytes += valueBytes + recordOverheadBytes(record);
+    }
+    if (bytes > batchMaxBytes) {
+      throw new LimitError('append-too-large', `An append of ${bytes} bytes is over the limit of ${batchMaxBytes}.`, {
+        partition,
+        bytes,
+        batchMaxBytes,
+      });
+    }
+    if (this.#pendingBytes + bytes > pendingMaxBytes) {
+      throw new LimitError(
+        'append-queue-full',
+        `Appends of ${this.#pendingBytes} bytes wait already; nothing was added.`,
+        {
+          partition,
+          pendingMaxBytes,
+        },
+      );
+    }
+    return bytes;
+  }
+
+  #listen(append: Pending, partition: number, signal: AbortSignal): void {
+    const onAbort = (): void => this.#reject(append, givenUp(partition, 'aborted', signal.reason));
+    signal.addEventListener('abort', onAbort, { once: true });
+    append.release = () => signal.removeEventListener('abort', onAbort);
+  }
+
+  #queue(partition: number): PartitionQueue {
+    let queue = this.#queues.get(partition);
+    if (queue === undefined) {
+      queue = new PartitionQueue(partition);
+      this.#queues.set(partition, queue);
+    }
+    return queue;
+  }
+
+  /** Puts the partition into the lane of its leader. */
+  #ready(queue: PartitionQueue): void {
+    queue.isBusy = true;
+    const leader = this.#options.topology.leaderOf(queue.partition);
+    if (leader === undefined) {
+      this.#later([queue], true);
+      return;
+    }
+    const lane = this.#lane(leader, queue.batch?.isDoubtful ? 'resend' : 'append');
+    lane.ready.push(queue);
+    this.#schedule(lane);
+  }
+
+  #lane(leader: BrokerNode, kind: LaneKind): Lane {
+    const key = `${kind} ${leader.nodeId} ${leader.host}:${leader.port}`;
+    let lane = this.#lanes.get(key);
+    if (lane === undefined) {
+      lane = { leader, kind, ready: [], isSending: false, isScheduled: false };
+      this.#lanes.set(key, lane);
+    }
+    return lane;
+  }
+
+  /** At the end of this turn of the event loop, so that everyone who appends in it is in the same request. */
+  #schedule(lane: Lane): void {
+    if (lane.isSending || lane.isScheduled || lane.ready.length === 0) return;
+    lane.isScheduled = true;
+    setImmediate(() => {
+      lane.isScheduled = false;
+      void this.#send(lane);
+    });
+  }
+
+  async #send(lane: Lane): Promise<void> {
+    const { queues, batches } = this.#fill(lane);
+    if (batches.length === 0) return;
+    lane.isSending = true;
+    const span = this.#options.telemetry.span('log.append', {
+      lane: lane.kind,
+      broker: lane.leader.nodeId,
+      partitions: batches.length,
+    });
+    const answers = await this.#options.client.append(lane.leader, lane.kind, batches);
+    lane.isSending = false;
+    this.#settle(queues, batches, answers, (reason) => span.fail(reason));
+    span.end();
+    this.#schedule(lane);
+  }
+
+  /** Takes partitions from the front of the lane until the request is full. */
+  #fill(lane: Lane): { queues: readonly PartitionQueue[]; batches: readonly SentBatch[] } {
+    const { requestMaxBytes, requestMaxRecords, batchMaxBytes } = this.#options.limits;
+    const nowMs = Date.now();
+    const queues: PartitionQueue[] = [];
+    const batches: SentBatch[] = [];
+    let bytes = 0;
+    let records = 0;
+    let seen = 0;
+    for (const queue of lane.ready) {
+      const batch = queue.take({ maxBytes: batchMaxBytes, maxRecords: requestMaxRecords }, nowMs);
+      if (batch === undefined) {
+        this.#rest(queue);
+      } else {
+        const fits = bytes + batch.bytes <= requestMaxBytes && records + batch.records.length <= requestMaxRecords;
+        if (batches.length > 0 && (!fits || batch.isAlone)) break;
+        queues.push(queue);
+        batches.push(batch);
+        bytes += batch.bytes;
+        records += batch.records.length;
+      }
+      seen++;
+      if (batch?.isAlone) break;
+    }
+    lane.ready = seen === lane.ready.length ? [] : lane.ready.slice(seen);
+    return { queues, batches };
+  }
+
+  #settle(
+    queues: readonly PartitionQueue[],
+    batches: readonly SentBatch[],
+    answers: readonly AppendAnswer[],
+    onDoubt: (reason: string) => void,
+  ): void {
+    const doubtful: PartitionQueue[] = [];
+    let isStale = false;
+    for (let index = 0; index < queues.length; index++) {
+      const queue = queues[index]!;
+      const batch = batches[index]!;
+      const answer = answers[index]!;
+      if (answer.kind === 'stored') this.#stored(queue, batch, answer.baseOffset);
+      else if (answer.kind === 'refused') this.#refused(queue, batch, answer.error);
+      else {
+        onDoubt(answer.reason);
+        batch.isDoubtful = true;
+        batch.isAlone ||= answer.isShared;
+        isStale ||= answer.isStale;
+        doubtful.push(queue);
+      }
+    }
+    if (doubtful.length > 0) this.#later(doubtful, isStale);
+  }
+
+  #stored(queue: PartitionQueue, batch: SentBatch, baseOffset: number): void {
+    let first = baseOffset;
+    for (const append of batch.appends) {
+      if (this.#settleOnce(append)) append.resolve(asOffset(first));
+      first += append.records.length;
+    }
+    queue.batch = undefined;
+    queue.doubts = 0;
+    this.#next(queue);
+  }
+
+  #refused(queue: PartitionQueue, batch: SentBatch, error: Error): void {
+    if (batch.appends.length > 1) {
+      queue.split(batch);
+    } else {
+      for (const append of batch.appends) this.#reject(append, error);
+      queue.batch = undefined;
+    }
+    this.#next(queue);
+  }
+
+  #next(queue: PartitionQueue): void {
+    if (queue.isEmpty) this.#rest(queue);
+    else this.#ready(queue);
+  }
+
+  #rest(queue: PartitionQueue): void {
+    queue.isBusy = false;
+    // Nothing is kept for a partition at rest, whatever their number.
+    this.#queues.delete(queue.partition);
+    if (this.#queues.size === 0) this.#onIdle?.();
+  }
+
+  /** Sends again after a pause, to whoever leads then. What everyone has given up is dropped. */
+  #later(queues: readonly PartitionQueue[], isStale: boolean): void {
+    const { resendMinMs, resendMaxMs } = this.#options.limits;
+    const doubts = queues.reduce((most, queue) => Math.max(most, queue.doubts++), 0);
+    const pauseMs = Math.min(resendMaxMs, resendMinMs * 2 ** Math.min(doubts, 16));
+    const timer = setTimeout(async () => {
+      if (isStale) await this.#options.topology.refresh().catch(() => {}); // tried again with the next pause
+      this.#timers.delete(timer);
+      for (const queue of queues) this.#again(queue);
+    }, pauseMs);
+    this.#timers.add(timer);
+  }
+
+  #again(queue: PartitionQueue): void {
+    const { topology, topic, limits } = this.#options;
+    if (this.#queues.get(queue.partition) !== queue) return; // closed meanwhile
+    if (queue.batch?.appends.every((append) => append.isSettled)) queue.batch = undefined;
+    if (topology.missingForMs > limits.topicMissingMs) {
+      const error = new ConfigError('log-topic-missing', `The Kafka topic "${topic}" does not exist any more.`, {
+        topic,
+      });
+      for (const append of queue.drain()) this.#reject(append, error);
+    }
+    this.#next(queue);
+  }
+
+  #reject(append: Pending, error: unknown): void {
+    if (this.#settleOnce(append)) append.reject(error);
+  }
+
+  #settleOnce(append: Pending): boolean {
+    if (append.isSettled) return false;
+    append.isSettled = true;
+    append.release?.();
+    this.#pendingBytes -= append.bytes;
+    return true;
+  }
+}
+
+function givenUp(partition: number, why: 'aborted' | 'closed', cause?: unknown): UnavailableError {
+  const message = `The append to partition ${partition} was given up (${why}); whether it is stored is not known.`;
+  return new UnavailableError(`append-${why}`, message, { partition, cause });
+}

@@ -1,0 +1,5 @@
+/** The door of log-kafka: the checkpoint log on a Kafka topic. */
+
+export { defaultLimits, type KafkaLogLimits } from './limits.ts';
+export { type KafkaLogOptions, openKafkaLog } from './open-kafka-log.ts';
+export type { KafkaSasl, KafkaSecurity } from './security.ts';

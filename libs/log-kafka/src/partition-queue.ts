@@ -1,0 +1,104 @@
+/**
+ * Owns what waits for one partition: appends in the order of their calls, and the one batch that is being sent. While a
+ * batch's fate is not known nothing else of the partition is sent (L3). Must not know of leaders, requests or time-outs.
+ */
+
+import type { Offset } from '@tidemark/core';
+import type { LogRecord } from '@tidemark/ports';
+import type { PartitionBatch } from './append-client.ts';
+
+/** One call of `append`. */
+export interface Pending {
+  readonly records: readonly LogRecord[];
+  /** Upper bound of its bytes in a batch. */
+  readonly bytes: number;
+  readonly resolve: (first: Offset) => void;
+  readonly reject: (error: unknown) => void;
+  /** Stops listening to the caller's signal. */
+  release: (() => void) | undefined;
+  /** Answered, given up or refused; whatever comes later is not told. */
+  isSettled: boolean;
+}
+
+export interface SentBatch extends PartitionBatch {
+  readonly appends: readonly Pending[];
+  readonly bytes: number;
+  /** It was in a request that ended without a clear answer. */
+  isDoubtful: boolean;
+  /** Goes in a request of its own, since an answer for many hides which partition it is about. */
+  isAlone: boolean;
+}
+
+export interface BatchLimits {
+  readonly maxBytes: number;
+  readonly maxRecords: number;
+}
+
+export class PartitionQueue {
+  readonly partition: number;
+  /** The batch whose fate is not known yet. */
+  batch: SentBatch | undefined;
+  /** In a lane's list, in a request, or waiting to be sent again. */
+  isBusy = false;
+  /** Times in a row that it could not be sent, or was sent without a clear answer. */
+  doubts = 0;
+  #waiting: Pending[] = [];
+  /** So many of the next appends go one at a time: together they were refused as too large. */
+  #singles = 0;
+
+  constructor(partition: number) {
+    this.partition = partition;
+  }
+
+  get isEmpty(): boolean {
+    return this.batch === undefined && this.#waiting.length === 0;
+  }
+
+  add(append: Pending): void {
+    this.#waiting.push(append);
+  }
+
+  /** The batch to send now: the one sent before, or one made of what waits. Undefined when nothing does. */
+  take(limits: BatchLimits, nowMs: number): SentBatch | undefined {
+    if (this.batch !== undefined) return this.batch;
+    const appends: Pending[] = [];
+    let bytes = 0;
+    let count = 0;
+    let seen = 0;
+    for (const append of this.#waiting) {
+      const fits = bytes + append.bytes <= limits.maxBytes && count + append.records.length <= limits.maxRecords;
+      if (appends.length > 0 && (!fits || this.#singles > 0)) break;
+      seen++;
+      if (append.isSettled) continue;
+      appends.push(append);
+      bytes += append.bytes;
+      count += append.records.length;
+    }
+    if (seen === this.#waiting.length) this.#waiting = [];
+    else this.#waiting.splice(0, seen);
+    if (appends.length === 0) return undefined;
+    this.#singles = Math.max(0, this.#singles - 1);
+    this.batch = newBatch(this.partition, appends, bytes, nowMs);
+    return this.batch;
+  }
+
+  /** Takes the batch apart, to send its appends one by one, in order. */
+  split(batch: SentBatch): void {
+    this.batch = undefined;
+    this.#waiting = [...batch.appends, ...this.#waiting];
+    this.#singles += batch.appends.length;
+  }
+
+  /** Everything that has not been answered, for giving up. */
+  drain(): readonly Pending[] {
+    const all = [...(this.batch?.appends ?? []), ...this.#waiting];
+    this.batch = undefined;
+    this.#waiting = [];
+    return all;
+  }
+}
+
+function newBatch(partition: number, appends: readonly Pending[], bytes: number, timestampMs: number): SentBatch {
+  const records = appends.length === 1 ? appends[0]!.records : appends.flatMap((append) => append.records);
+  return { partition, records, timestampMs, encoded: undefined, appends, bytes, isDoubtful: false, isAlone: false };
+}

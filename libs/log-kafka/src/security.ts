@@ -1,0 +1,56 @@
+/** Owns how TLS and SASL are said once and given to both clients. Must not show or store a secret anywhere else. */
+
+import type { ConnectionOptions } from 'node:tls';
+import type { ConnectionOptions as PlatformaticOptions } from '@platformatic/kafka';
+import type { KafkaConfig } from 'kafkajs';
+
+export type KafkaSasl =
+  | {
+      readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+      readonly username: string;
+      readonly password: string;
+    }
+  | { readonly mechanism: 'oauthbearer'; readonly token: () => Promise<string> };
+
+export interface KafkaSecurity {
+  /** `true`: TLS with the system's authorities. */
+  readonly tls?: true | ConnectionOptions;
+  readonly sasl?: KafkaSasl;
+}
+
+const platformaticMechanism = {
+  plain: 'PLAIN',
+  'scram-sha-256': 'SCRAM-SHA-256',
+  'scram-sha-512': 'SCRAM-SHA-512',
+} as const;
+
+export function platformaticSecurity({
+  tls,
+  sasl,
+}: KafkaSecurity): Pick<PlatformaticOptions, 'tls' | 'sasl' | 'tlsServerName'> {
+  return {
+    // The name in the certificate is checked against the broker's host.
+    ...(tls === undefined ? {} : { tls: tls === true ? {} : tls, tlsServerName: true }),
+    ...(sasl === undefined ? {} : { sasl: platformaticSasl(sasl) }),
+  };
+}
+
+function platformaticSasl(sasl: KafkaSasl): NonNullable<PlatformaticOptions['sasl']> {
+  if (sasl.mechanism === 'oauthbearer') return { mechanism: 'OAUTHBEARER', token: sasl.token };
+  return { mechanism: platformaticMechanism[sasl.mechanism], username: sasl.username, password: sasl.password };
+}
+
+export function kafkajsSecurity({ tls, sasl }: KafkaSecurity): Pick<KafkaConfig, 'ssl' | 'sasl'> {
+  return { ...(tls === undefined ? {} : { ssl: tls }), ...(sasl === undefined ? {} : { sasl: kafkajsSasl(sasl) }) };
+}
+
+function kafkajsSasl(sasl: KafkaSasl): NonNullable<KafkaConfig['sasl']> {
+  if (sasl.mechanism === 'oauthbearer') {
+    const { token } = sasl;
+    return { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: await token() }) };
+  }
+  const { mechanism, username, password } = sasl;
+  if (mechanism === 'plain') return { mechanism, username, password };
+  if (mechanism === 'scram-sha-256') return { mechanism, username, password };
+  return { mechanism, username, password };
+}
