@@ -1,0 +1,3 @@
+/** The door of @tidemark/telemetry. */
+
+export { openTelemetry, type TelemetryOptions } from './open-telemetry.ts';

@@ -1,0 +1,37 @@
+/** Owns what each metric of the port is: its instrument, unit and meaning. One entry per name of `MetricName`. */
+
+import type { MetricName } from '@tidemark/ports';
+
+export type InstrumentKind = 'counter' | 'histogram' | 'gauge';
+
+export interface InstrumentDescription {
+  readonly kind: InstrumentKind;
+  /** UCUM. */
+  readonly unit: string;
+  readonly description: string;
+}
+
+const counter = (description: string, unit = '1'): InstrumentDescription => ({ kind: 'counter', unit, description });
+const seconds = (description: string): InstrumentDescription => ({ kind: 'histogram', unit: 's', description });
+const gauge = (description: string, unit: string): InstrumentDescription => ({ kind: 'gauge', unit, description });
+
+export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = {
+  checkpoint_commit_latency_seconds: seconds('From the end of a step to the acknowledged append of its checkpoint.'),
+  checkpoint_buffer_drain_latency_seconds: seconds('Time to flush the staged checkpoints of a worker.'),
+  recovery_attempts_total: counter('Recoveries, by action: replay, compensate, fail.'),
+  recovery_duration_seconds: seconds('From the claim of an interrupted workflow to its next commit.'),
+  effect_validation_failures_total: counter('Recorded effect outcomes that their validator refused, by operation.'),
+  events_rejected_total: counter('Events that the fold rejected, by reason.'),
+  records_malformed_total: counter('Records of the log that are no events.'),
+  steps_total: counter('Committed steps.'),
+  step_retries_total: counter('Steps that were run again.'),
+  clock_skew_warnings_total: counter('Checkpoints whose holder had a clock behind that of the one before.'),
+  projection_lag_events: gauge('Appended events that the projections do not show yet.', '1'),
+  projection_batch_seconds: seconds('Time to fold and write one batch of the projector.'),
+  log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
+};
+
+/** Bounds of every histogram, in seconds: from a staged step (tens of µs) to a slow recovery. */
+export const SECONDS_BOUNDARIES: readonly number[] = [
+  0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+];

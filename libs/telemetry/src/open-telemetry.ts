@@ -1,0 +1,137 @@
+/**
+ * Owns the Telemetry port on the OpenTelemetry API. It brings no SDK: without one every call does nothing, at the cost
+ * of a call. Attributes pass as they are given (ids and counts). Of an error that isn't Tidemark's, only its class, code
+ * and stack frames are recorded: its message may quote a payload.
+ */
+
+import {
+  type Attributes as ApiAttributes,
+  type Span as ApiSpan,
+  type Context,
+  type Counter,
+  context,
+  type Gauge,
+  type Histogram,
+  type Meter,
+  metrics,
+  ROOT_CONTEXT,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { invariant, TidemarkError } from '@tidemark/core';
+import type { Attributes, MetricName, Span, Telemetry } from '@tidemark/ports';
+import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
+import { formatTraceParent, parseTraceParent } from './trace-parent.ts';
+
+export interface TelemetryOptions {
+  /** Default: the global one by the name `tidemark`. Register the SDK before opening. */
+  readonly tracer?: Tracer;
+  readonly meter?: Meter;
+}
+
+const SCOPE = 'tidemark';
+
+export function openTelemetry(options: TelemetryOptions = {}): Telemetry {
+  const tracer = options.tracer ?? trace.getTracer(SCOPE);
+  const instruments = createInstruments(options.meter ?? metrics.getMeter(SCOPE));
+  return {
+    span(name, attributes, parent) {
+      const started = tracer.startSpan(
+        name,
+        attributes ? { attributes: { ...attributes } } : {},
+        parentContext(parent),
+      );
+      return portSpan(started);
+    },
+    count(name, value, attributes) {
+      instruments.counters.get(assured(name, 'counter'))!.add(value, apiAttributes(attributes));
+    },
+    observe(name, value, attributes) {
+      instruments.histograms.get(assured(name, 'histogram'))!.record(value, apiAttributes(attributes));
+    },
+    gauge(name, value, attributes) {
+      instruments.gauges.get(assured(name, 'gauge'))!.record(value, apiAttributes(attributes));
+    },
+  };
+}
+
+interface Instruments {
+  readonly counters: ReadonlyMap<MetricName, Counter>;
+  readonly histograms: ReadonlyMap<MetricName, Histogram>;
+  readonly gauges: ReadonlyMap<MetricName, Gauge>;
+}
+
+/** Each once, at the start: an instrument made twice would count apart. */
+function createInstruments(meter: Meter): Instruments {
+  const counters = new Map<MetricName, Counter>();
+  const histograms = new Map<MetricName, Histogram>();
+  const gauges = new Map<MetricName, Gauge>();
+  for (const name of Object.keys(INSTRUMENTS) as MetricName[]) {
+    const { kind, unit, description } = INSTRUMENTS[name];
+    if (kind === 'counter') counters.set(name, meter.createCounter(name, { unit, description }));
+    else if (kind === 'gauge') gauges.set(name, meter.createGauge(name, { unit, description }));
+    else {
+      const advice = { explicitBucketBoundaries: [...SECONDS_BOUNDARIES] };
+      histograms.set(name, meter.createHistogram(name, { unit, description, advice }));
+    }
+  }
+  return { counters, histograms, gauges };
+}
+
+function assured(name: MetricName, kind: InstrumentKind): MetricName {
+  invariant(INSTRUMENTS[name]?.kind === kind, `the metric ${name} is no ${kind}`);
+  return name;
+}
+
+const apiAttributes = (attributes: Attributes | undefined): ApiAttributes | undefined =>
+  attributes as ApiAttributes | undefined;
+
+/** The remote parent if one is named and readable, else whatever span is active where the user runs us. */
+function parentContext(parent: string | undefined): Context {
+  const remote = parent === undefined ? undefined : parseTraceParent(parent);
+  return remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : context.active();
+}
+
+function portSpan(span: ApiSpan): Span {
+  return {
+    set(attributes) {
+      span.setAttributes({ ...attributes });
+    },
+    fail(error) {
+      const recorded = recordable(error);
+      span.recordException(recorded);
+      span.setStatus({ code: SpanStatusCode.ERROR, message: recorded.message });
+    },
+    end() {
+      span.end();
+    },
+    trace: formatTraceParent(span.spanContext()),
+  };
+}
+
+interface RecordedException {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly code?: string;
+}
+
+function recordable(error: unknown): RecordedException {
+  if (!(error instanceof Error)) return { name: typeof error, message: `a thrown ${typeof error}` };
+  const { code } = error as { code?: unknown };
+  const message = error instanceof TidemarkError || typeof code !== 'string' ? error.name : `${error.name} ${code}`;
+  return {
+    name: error.name,
+    message: error instanceof TidemarkError ? `${error.code}: ${error.message}` : message,
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(error.stack === undefined ? {} : { stack: framesOf(error.stack) }),
+  };
+}
+
+/** The frames alone: the head of a stack repeats the message, which may have many lines. */
+const framesOf = (stack: string): string =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');
