@@ -1,0 +1,107 @@
+/**
+ * Owns the order of statements by which a batch is written (P1): first the partitions, which locks out every other writer and
+ * fails when someone else has moved them; then openings; then rows; then what went. One transaction, one round trip; two
+ * when something opened, since rows of a stream that is placed elsewhere are left out and that must be known first.
+ */
+
+import type { Partition, WorkflowId } from '@tidemark/core';
+import { InvalidError } from '@tidemark/core';
+import type { ProjectionBatch } from '@tidemark/ports';
+import { STATEMENT_MAX_BYTES } from './limits.ts';
+import { advancePartitions } from './sql/advance-partitions.ts';
+import { closeWorkflows } from './sql/close-workflows.ts';
+import { countLive } from './sql/count-live.ts';
+import { insertCheckpoints } from './sql/insert-checkpoints.ts';
+import { insertEvents } from './sql/insert-events.ts';
+import { insertRejected } from './sql/insert-rejected.ts';
+import { putEffects } from './sql/put-effects.ts';
+import { putOpenings } from './sql/put-openings.ts';
+import { putStreams } from './sql/put-streams.ts';
+import { deleteTasks, putTasks } from './sql/put-tasks.ts';
+import { deleteTimers, putTimers } from './sql/put-timers.ts';
+import { BEGIN, COMMIT, type SqlClient, type Statement, textAt } from './sql-client.ts';
+
+/** Writes the batch; throws the driver's error when a partition has moved. */
+export async function applyBatch(client: SqlClient, batch: ProjectionBatch): Promise<void> {
+  const advance = advancePartitions(batch.partitions);
+  if (batch.opened.length === 0) {
+    await client.run([advance, ...rowStatements(batch)]);
+    return;
+  }
+  refuseTwoHomes(batch);
+  await client.session(async (runner) => {
+    const results = await runner.run([BEGIN, advance, putOpenings(batch.opened)]);
+    const strays = new Set((results[2] ?? []).map((row) => textAt(row, 0) as WorkflowId));
+    await runner.run([...rowStatements(strays.size === 0 ? batch : without(batch, strays)), COMMIT]);
+  });
+}
+
+/** Rows carry no partition, so those of one workflow opened in two could not be told apart. */
+function refuseTwoHomes(batch: ProjectionBatch): void {
+  const homes = new Map<WorkflowId, Partition>();
+  for (const { workflow, partition } of [...batch.opened, ...batch.streams]) {
+    const other = homes.get(workflow);
+    if (other !== undefined && other !== partition) {
+      throw new InvalidError('batch-two-homes', 'A workflow is in two partitions: apply these partitions one by one', {
+        workflow,
+        partitions: [other, partition],
+      });
+    }
+    homes.set(workflow, partition);
+  }
+}
+
+function without(batch: ProjectionBatch, strays: ReadonlySet<WorkflowId>): ProjectionBatch {
+  const placedHere = (row: { readonly workflow: WorkflowId }): boolean => !strays.has(row.workflow);
+  return {
+    partitions: batch.partitions,
+    opened: batch.opened.filter(placedHere),
+    streams: batch.streams.filter(placedHere),
+    closed: batch.closed.filter(placedHere),
+    tasksPut: batch.tasksPut.filter(placedHere),
+    tasksGone: batch.tasksGone.filter(placedHere),
+    checkpoints: batch.checkpoints.filter(placedHere),
+    effects: batch.effects.filter(placedHere),
+    events: batch.events.filter(placedHere),
+    timersPut: batch.timersPut.filter(placedHere),
+    timersGone: batch.timersGone.filter(placedHere),
+    rejected: batch.rejected,
+  };
+}
+
+function rowStatements(batch: ProjectionBatch): readonly Statement[] {
+  const live = new Set([...batch.opened, ...batch.closed].map((row) => row.partition));
+  return [
+    ...split(batch.streams, putStreams, (row) => row.state.length),
+    ...split(batch.tasksPut, putTasks, (row) => row.state.length),
+    ...split(batch.tasksGone, deleteTasks, () => 0),
+    ...split(batch.checkpoints, insertCheckpoints, (row) => row.payload.length),
+    ...split(batch.effects, putEffects, (row) => row.payload.length),
+    ...split(batch.events, insertEvents, (row) => row.payload.length + row.control.length),
+    ...split(batch.timersPut, putTimers, () => 0),
+    ...split(batch.timersGone, deleteTimers, () => 0),
+    ...split(batch.rejected, insertRejected, (row) => row.evidence.length),
+    ...(batch.closed.length === 0 ? [] : closeWorkflows(batch.closed)),
+    ...(live.size === 0 ? [] : [countLive(live)]),
+  ];
+}
+
+/** One statement for all rows, several when they are very large, none when there are none. */
+function split<R>(
+  rows: readonly R[],
+  statement: (rows: readonly R[]) => Statement,
+  bytesOf: (row: R) => number,
+): readonly Statement[] {
+  const statements: Statement[] = [];
+  let first = 0;
+  let bytes = 0;
+  for (let at = 0; at < rows.length; at += 1) {
+    bytes += bytesOf(rows[at]!);
+    if (bytes >= STATEMENT_MAX_BYTES || at === rows.length - 1) {
+      statements.push(statement(first === 0 && at === rows.length - 1 ? rows : rows.slice(first, at + 1)));
+      first = at + 1;
+      bytes = 0;
+    }
+  }
+  return statements;
+}

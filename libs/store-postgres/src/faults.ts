@@ -1,0 +1,47 @@
+/**
+ * Owns what a driver's error means to the caller. An address in an error never has credentials.
+ *
+ * | found | error | code |
+ * | --- | --- | --- |
+ * | no answer, refused, wrong password, ended, restarting, full | Unavailable | store-unavailable |
+ * | database or tables are not there: `ensure` makes them | Unavailable | store-missing |
+ * | partitions are not where the batch starts | Conflict | projection-moved |
+ * | damaged pages or files | Corrupt | store-damaged |
+ * | rows that are there already, or can't be | Corrupt | store-contradiction |
+ * | not allowed | Config | store-forbidden |
+ */
+
+import { ConfigError, ConflictError, CorruptError, TidemarkError, UnavailableError } from '@tidemark/core';
+import pg from 'pg';
+
+/** Undefined database, schema, table. */
+const MISSING = new Set(['3D000', '3F000', '42P01']);
+
+export function faultOf(error: unknown, address: string): TidemarkError {
+  if (error instanceof TidemarkError) return error;
+  const code = error instanceof pg.DatabaseError ? error.code : undefined;
+  const said = error instanceof Error ? error.message : String(error);
+  const details = { address, ...(code === undefined ? {} : { sqlState: code }), cause: error };
+  if (code === undefined) {
+    return new UnavailableError('store-unavailable', `The store at ${address} does not answer: ${said}`, details);
+  }
+  if (code === 'TM001') {
+    return new ConflictError('projection-moved', 'A partition is not where this batch starts: load it again', details);
+  }
+  if (MISSING.has(code)) {
+    return new UnavailableError('store-missing', `The store at ${address} has to be created: ${said}`, details);
+  }
+  if (/^(XX001|XX002)/.test(code)) {
+    return new CorruptError('store-damaged', `The store at ${address} is damaged: ${said}`, details);
+  }
+  if (code.startsWith('23')) {
+    return new CorruptError('store-contradiction', `The store at ${address} contradicts the log: ${said}`, details);
+  }
+  if (code === '42501') {
+    return new ConfigError('store-forbidden', `The store at ${address} does not allow it: ${said}`, details);
+  }
+  if (/^(08|28|40|53|55|57|58|26|XX)/.test(code)) {
+    return new UnavailableError('store-unavailable', `The store at ${address} is not available: ${said}`, details);
+  }
+  return new TidemarkError('store-failed', `The store at ${address} refused a statement: ${said}`, details);
+}

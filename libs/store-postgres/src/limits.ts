@@ -1,0 +1,24 @@
+/** Owns every limit of this library, with units and defaults. */
+
+/** Connections to Postgres that one process holds at most. Overridden by `poolMax`. */
+export const POOL_MAX = 4;
+/** A connection that nobody used for this long is closed. */
+export const IDLE_CONNECTION_MS = 60_000;
+/** Longest wait for a connection: a new one, or a free one of the pool. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+/** Longest wait for the answer to one round trip; then the connection is given up. */
+export const ANSWER_TIMEOUT_MS = 30_000;
+/** Longest start of PGlite, which includes creating its folder. */
+export const PGLITE_START_TIMEOUT_MS = 60_000;
+/** Longest clean stop of PGlite; then its thread is ended. */
+export const PGLITE_STOP_TIMEOUT_MS = 10_000;
+/** Attempts at a transaction that Postgres ended to resolve a deadlock. */
+export const DEADLOCK_ATTEMPTS_MAX = 4;
+/** Bytes of rows in one statement, roughly; more are split over several statements of the same transaction. */
+export const STATEMENT_MAX_BYTES = 16 * 1024 * 1024;
+/** Evidence of a rejected record, in characters; longer is cut. */
+export const EVIDENCE_MAX_CHARS = 2_000;
+/** Memory of one sort or hash of a statement, before Postgres goes to disk. */
+export const WORK_MEM_KB = 32 * 1024;
+/** PGlite has no background processes: after this many bytes of statements it vacuums and writes a checkpoint itself. */
+export const PGLITE_UPKEEP_BYTES = 64 * 1024 * 1024;

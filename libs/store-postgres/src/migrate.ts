@@ -1,0 +1,60 @@
+/**
+ * Owns bringing a database to this version's tables: numbered migrations, each applied once, in order, all in one
+ * transaction under an advisory lock. A database that has any migration this version does not know is left untouched.
+ */
+
+import { ConfigError } from '@tidemark/core';
+import * as projections from './migrations/0001-projections.ts';
+import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
+
+export interface Migration {
+  /** `NNNN-what`, unique and rising. */
+  readonly name: string;
+  readonly sql: string;
+}
+
+export const MIGRATIONS: readonly Migration[] = [projections];
+
+/** Any number; the key of the lock under which migrations run. */
+const MIGRATING = 7_401_000;
+
+const TABLE = `create table if not exists tidemark_migrations (
+  name text primary key,
+  applied_at timestamptz not null default clock_timestamp()
+)`;
+
+/** Creates what is missing. Throws `ConfigError` (`store-newer`), or the driver's error. */
+export async function migrate(client: SqlClient, address: string, migrations = MIGRATIONS): Promise<void> {
+  const before = await appliedIn(client);
+  refuseNewer(before, address, migrations);
+  if (before.length === migrations.length) return;
+  await client.session(async (runner) => {
+    await runner.run([BEGIN, once(`select pg_advisory_xact_lock(${MIGRATING})`)]);
+    await runner.script(TABLE);
+    const applied = await appliedIn(runner);
+    refuseNewer(applied, address, migrations);
+    for (const { name, sql } of migrations) {
+      if (applied.includes(name)) continue;
+      await runner.script(sql);
+      await runner.run([once('insert into tidemark_migrations (name) values ($1)', [name])]);
+    }
+    await runner.run([COMMIT]);
+  });
+}
+
+async function appliedIn(runner: SqlRunner): Promise<readonly string[]> {
+  const [[there] = []] = await runner.run([once(`select to_regclass('tidemark_migrations')`)]);
+  if (there?.[0] === null) return [];
+  const [names = []] = await runner.run([once('select name from tidemark_migrations order by name')]);
+  return names.map((row) => textAt(row, 0));
+}
+
+function refuseNewer(applied: readonly string[], address: string, migrations: readonly Migration[]): void {
+  const unknown = applied.filter((name) => !migrations.some((migration) => migration.name === name));
+  if (unknown.length === 0) return;
+  throw new ConfigError(
+    'store-newer',
+    `The store at ${address} was made by a newer version of Tidemark; nothing was touched. Use that version, or another store`,
+    { address, migrations: unknown },
+  );
+}

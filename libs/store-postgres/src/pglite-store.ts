@@ -1,0 +1,57 @@
+/**
+ * Owns the store on PGlite: Postgres in this process, in a folder or in memory. The same SQL, migrations and client as on a
+ * server; the connection leads to a thread. Opening takes the folder; the first operation starts PGlite.
+ */
+
+import { noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import { PGLITE_START_TIMEOUT_MS } from './limits.ts';
+import { migrate } from './migrate.ts';
+import { takeFolder } from './pglite/folder.ts';
+import { PgliteThread } from './pglite/thread.ts';
+import { PgliteWire } from './pglite/wire.ts';
+import { PoolClient } from './pool-client.ts';
+import { SqlProjectionStore } from './sql-projection-store.ts';
+
+export type PgliteStoreOptions = (
+  | {
+      /** Created when it is missing; nothing else may be in it. */
+      readonly folder: string;
+    }
+  | { readonly memory: true }
+) & { readonly telemetry?: Telemetry };
+
+/** Throws `ConfigError` (`store-locked`, `store-newer`, `store-older`, `store-folder`), `CorruptError` (`store-damaged`). */
+export function openPgliteStore(options: PgliteStoreOptions): ProjectionStore {
+  const folder = 'folder' in options ? takeFolder(options.folder) : undefined;
+  const shown = 'folder' in options ? options.folder : 'memory';
+  const thread = new PgliteThread({ dataFolder: folder?.data ?? null }, shown);
+  const client = new PoolClient({
+    // PGlite is one session.
+    max: 1,
+    idleTimeoutMillis: 0,
+    connectionTimeoutMillis: PGLITE_START_TIMEOUT_MS,
+    user: 'postgres',
+    database: 'postgres',
+    ssl: false,
+    stream: () => new PgliteWire(thread),
+    // The session is still there when its connection was given up.
+    onOpen: async (connection) => {
+      await connection.query('rollback');
+      await connection.query('discard all');
+    },
+  });
+  return new SqlProjectionStore({
+    kind: 'pglite',
+    client,
+    address: shown,
+    telemetry: options.telemetry ?? noTelemetry,
+    async ensure() {
+      await migrate(client, shown);
+      folder?.completed();
+    },
+    async closed() {
+      await thread.stop();
+      folder?.release();
+    },
+  });
+}

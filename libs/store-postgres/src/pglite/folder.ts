@@ -1,0 +1,112 @@
+/**
+ * Owns a PGlite folder as a whole: who may use it, whether this version can, and whether its creation was finished.
+ *
+ * - `lock`: an empty SQLite file that the user holds an exclusive lock on. The operating system drops the lock with the
+ *   process, however that ends; PGlite itself has none, and two writers would destroy the data.
+ * - `format.json`: what made `data`. Read before anything is opened, so that a newer folder stays untouched to the byte.
+ * - `data`: PGlite's own.
+ */
+
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { ConfigError, CorruptError } from '@tidemark/core';
+
+/** Raised when this library could no longer read what it wrote here before. */
+const FORMAT = 1;
+/** PGlite's Postgres, whose files no other major version reads. */
+const POSTGRES_MAJOR = 18;
+
+interface Format {
+  readonly format: number;
+  readonly postgres: number;
+  /** False while `data` is being created; then it holds nothing yet. */
+  readonly complete: boolean;
+}
+
+export interface PgliteFolder {
+  /** PGlite's own folder. */
+  readonly data: string;
+  /** To be called once `data` has its tables. */
+  completed(): void;
+  /** Lets others use the folder. */
+  release(): void;
+}
+
+/** Takes the folder. Throws `ConfigError` (`store-locked`, `store-newer`, `store-older`, `store-folder`), `CorruptError`. */
+export function takeFolder(folder: string): PgliteFolder {
+  const lock = takeLock(folder);
+  try {
+    const data = path.join(folder, 'data');
+    const formatFile = path.join(folder, 'format.json');
+    const found = readFormat(folder, formatFile, data);
+    const write = (complete: boolean): void => writeFormat(formatFile, { format: FORMAT, postgres: POSTGRES_MAJOR, complete });
+    if (found?.complete !== true) {
+      // A creation that was interrupted left nothing of worth.
+      rmSync(data, { recursive: true, force: true });
+      write(false);
+    }
+    return { data, completed: () => found?.complete !== true && write(true), release: () => lock.close() };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function takeLock(folder: string): DatabaseSync {
+  let lock: DatabaseSync | undefined;
+  try {
+    mkdirSync(folder, { recursive: true });
+    lock = new DatabaseSync(path.join(folder, 'lock'), { timeout: 0 });
+    lock.exec('begin exclusive');
+    return lock;
+  } catch (error) {
+    lock?.close();
+    if (error instanceof Error && /locked|busy/i.test(error.message)) {
+      throw new ConfigError('store-locked', `Another process uses ${folder}: end it, or use another folder`, { folder });
+    }
+    throw new ConfigError('store-folder', `The folder ${folder} can't be used: ${String(error)}`, { folder, cause: error });
+  }
+}
+
+function readFormat(folder: string, file: string, data: string): Format | undefined {
+  if (!existsSync(file)) {
+    if (!existsSync(data)) return undefined;
+    throw damaged(folder, 'format.json is missing');
+  }
+  let found: Format;
+  try {
+    found = JSON.parse(readFileSync(file, 'utf8')) as Format;
+    if (typeof found.format !== 'number' || typeof found.postgres !== 'number') throw new TypeError('not a format');
+  } catch (error) {
+    throw damaged(folder, `format.json can't be read: ${String(error)}`);
+  }
+  if (found.format > FORMAT || found.postgres > POSTGRES_MAJOR) {
+    throw new ConfigError(
+      'store-newer',
+      `${folder} was made by a newer version of Tidemark; nothing was touched. Use that version, or another folder`,
+      { folder, found },
+    );
+  }
+  if (found.postgres < POSTGRES_MAJOR) {
+    throw new ConfigError(
+      'store-older',
+      `${folder} was made by an older version of Tidemark. It is derived from the log: delete it and it is built again`,
+      { folder, found },
+    );
+  }
+  return found;
+}
+
+const damaged = (folder: string, problem: string): CorruptError =>
+  new CorruptError(
+    'store-damaged',
+    `${folder} is damaged: ${problem}. It is derived from the log: delete it and it is built again`,
+    { folder },
+  );
+
+/** Never half a file. */
+function writeFormat(file: string, format: Format): void {
+  writeFileSync(`${file}.new`, `${JSON.stringify(format)}\n`);
+  renameSync(`${file}.new`, file);
+}

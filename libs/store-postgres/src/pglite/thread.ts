@@ -1,0 +1,120 @@
+/**
+ * Owns the life of PGlite's thread as the rest of the process sees it: start, stop, and the report of its death. At most one
+ * runs at a time; after a death the next start makes a new one, on the same folder.
+ */
+
+import { Worker } from 'node:worker_threads';
+import { CorruptError, UnavailableError } from '@tidemark/core';
+import { PGLITE_START_TIMEOUT_MS, PGLITE_STOP_TIMEOUT_MS } from '../limits.ts';
+
+export interface ThreadData {
+  /** Null: in memory. */
+  readonly dataFolder: string | null;
+}
+
+export type ToThread = { readonly kind: 'bytes'; readonly bytes: Uint8Array } | { readonly kind: 'stop' };
+export type FromThread =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'stopped' };
+
+/** Who is spoken to. */
+export interface ThreadListener {
+  answer(bytes: Uint8Array): void;
+  died(error: Error): void;
+}
+
+export class PgliteThread {
+  readonly #data: ThreadData;
+  readonly #shown: string;
+  #worker: Worker | undefined;
+  #started: Promise<void> | undefined;
+  #listener: ThreadListener | undefined;
+
+  constructor(data: ThreadData, shown: string) {
+    this.#data = data;
+    this.#shown = shown;
+  }
+
+  /** Starts PGlite unless it runs. Throws `CorruptError` (`store-damaged`), `UnavailableError`. */
+  start(): Promise<void> {
+    this.#started ??= this.#begin();
+    return this.#started;
+  }
+
+  /** Whoever listens from now on; the one before hears nothing more. */
+  listen(listener: ThreadListener): void {
+    this.#listener = listener;
+  }
+
+  send(bytes: Uint8Array): void {
+    const message: ToThread = { kind: 'bytes', bytes };
+    this.#worker?.postMessage(message, [bytes.buffer as ArrayBuffer]);
+  }
+
+  /** Ends the thread at once. What it had written stays readable. */
+  async kill(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  /** Closes the database, then the thread. */
+  async stop(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    await this.start().catch(() => undefined);
+    this.#listener = undefined;
+    const exited = new Promise<void>((resolve) => void worker.once('exit', () => resolve()));
+    if (this.#worker === undefined) return;
+    worker.postMessage({ kind: 'stop' } satisfies ToThread);
+    const timer = setTimeout(() => void worker.terminate(), PGLITE_STOP_TIMEOUT_MS);
+    await exited;
+    clearTimeout(timer);
+  }
+
+  #begin(): Promise<void> {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#data, name: 'tidemark-pglite' });
+    this.#worker = worker;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => void worker.terminate(), PGLITE_START_TIMEOUT_MS);
+      let failure: Error | undefined;
+      worker.on('message', (message: FromThread) => {
+        if (message.kind === 'bytes') this.#listener?.answer(message.bytes);
+        else if (message.kind === 'ready') {
+          clearTimeout(timer);
+          resolve();
+        } else if (message.kind === 'failed') {
+          failure = this.#damaged(message.message);
+          void worker.terminate();
+        }
+      });
+      worker.on('error', (error) => {
+        failure = this.#dead(error);
+      });
+      worker.on('exit', () => {
+        clearTimeout(timer);
+        if (this.#worker === worker) {
+          this.#worker = undefined;
+          this.#started = undefined;
+        }
+        const error = failure ?? this.#dead(undefined);
+        reject(error);
+        this.#listener?.died(error);
+      });
+    });
+  }
+
+  #damaged(message: string): Error {
+    const remedy = 'It is derived from the log: delete it and it is built again';
+    return new CorruptError('store-damaged', `PGlite can't open ${this.#shown}. ${remedy}. It says: ${message}`, {
+      address: this.#shown,
+    });
+  }
+
+  #dead(cause: unknown): Error {
+    return new UnavailableError('store-unavailable', `PGlite on ${this.#shown} has ended`, {
+      address: this.#shown,
+      ...(cause === undefined ? {} : { cause }),
+    });
+  }
+}

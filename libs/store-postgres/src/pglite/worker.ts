@@ -1,0 +1,76 @@
+/**
+ * Owns PGlite inside its thread: starts it, passes protocol messages in and answers out, and does the upkeep for which a
+ * Postgres server has background processes. In a thread of its own since a batch keeps PGlite busy for tens of milliseconds,
+ * in which the process has steps to run and a log to write.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { PGlite } from '@electric-sql/pglite';
+import { PGLITE_UPKEEP_BYTES } from '../limits.ts';
+import type { FromThread, ThreadData, ToThread } from './thread.ts';
+
+/** Rows come and go in these tables. Without a checkpoint the write-ahead log would grow for ever. */
+const UPKEEP = ['vacuum partitions, workflows, tasks, effects, timers, placements', 'checkpoint'];
+/** The last byte of an answer outside of a transaction: `ReadyForQuery` with status idle. */
+const IDLE = 'I'.charCodeAt(0);
+/** What PGlite prints while it starts, for the error when it doesn't; the last lines. */
+const LINES_MAX = 20;
+
+const port = parentPort!;
+const say = (message: FromThread, transfer: readonly ArrayBuffer[] = []): void => port.postMessage(message, [...transfer]);
+
+const printed: string[] = [];
+const print = (text: string): boolean => {
+  printed.push(text.trim());
+  if (printed.length > LINES_MAX) printed.shift();
+  return false;
+};
+
+let bytesSinceUpkeep = 0;
+
+async function answer(database: PGlite, bytes: Uint8Array): Promise<void> {
+  const parts: Uint8Array[] = [];
+  await database.execProtocolRawStream(bytes, {
+    syncToFs: false,
+    // A view of PGlite's memory, valid for the time of the call.
+    onRawData: (part) => void parts.push(part.slice()),
+  });
+  const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+  const idle = whole.at(-1) === IDLE;
+  const own = whole.byteOffset === 0 && whole.byteLength === whole.buffer.byteLength ? whole : new Uint8Array(whole);
+  say({ kind: 'bytes', bytes: own }, [own.buffer as ArrayBuffer]);
+  bytesSinceUpkeep += bytes.byteLength;
+  if (idle && bytesSinceUpkeep >= PGLITE_UPKEEP_BYTES) {
+    bytesSinceUpkeep = 0;
+    for (const statement of UPKEEP) await database.exec(statement);
+  }
+}
+
+async function main({ dataFolder }: ThreadData): Promise<void> {
+  const database = new PGlite({
+    ...(dataFolder === null ? {} : { dataDir: dataFolder }),
+    relaxedDurability: true,
+    onStdout: print,
+    onStderr: print,
+  });
+  try {
+    await database.waitReady;
+  } catch (error) {
+    say({ kind: 'failed', message: [String(error), ...printed].join('\n') });
+    return;
+  }
+  let last = Promise.resolve();
+  port.on('message', (message: ToThread) => {
+    const work = message.kind === 'stop' ? stop : () => answer(database, message.bytes);
+    // An error here is PGlite's end: it leaves as the thread's error.
+    last = last.then(work);
+  });
+  async function stop(): Promise<void> {
+    await database.close();
+    say({ kind: 'stopped' });
+    port.close();
+  }
+  say({ kind: 'ready' });
+}
+
+await main(workerData as ThreadData);

@@ -1,0 +1,139 @@
+/**
+ * Owns which partition a workflow gets. `assign` decides, purely; `placeWorkflows` reads and writes around it, in one
+ * transaction of two round trips. The rules:
+ *
+ * - exclusive: the first partition without a live workflow, with the next generation there.
+ * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows.
+ *   A partition with another tenant's live workflow is never taken.
+ */
+
+import { type Generation, type Partition, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
+import type { Placement, PlacementRequest } from '@tidemark/ports';
+import { readReadiness } from './sql/readiness.ts';
+import {
+  commitDurably,
+  findPlacements,
+  freePartitions,
+  insertPlacements,
+  lockPlacing,
+  sharedPartitions,
+  type TakenPartition,
+  takePartitions,
+} from './sql/place.ts';
+import { BEGIN, booleanAt, COMMIT, nullableText, numberAt, ROLLBACK, type Row, type SqlClient, textAt } from './sql-client.ts';
+
+/** A partition that may be taken, locked. */
+export interface Candidate {
+  readonly partition: Partition;
+  readonly placedGeneration: number;
+  readonly live: number;
+  /** Of the live workflows. */
+  readonly tenant: TenantId | null;
+}
+
+export interface Assignment {
+  readonly placed: readonly Placement[];
+  readonly taken: readonly TakenPartition[];
+}
+
+/** Gives each request a partition, in order; leaves out those for which there is none. */
+export function assign(requests: readonly PlacementRequest[], candidates: readonly Candidate[]): Assignment {
+  const pool = candidates
+    .map((candidate) => ({ ...candidate, taken: false }))
+    .sort((a, b) => a.live - b.live || a.partition - b.partition);
+  const placed: Placement[] = [];
+  let firstFree = 0;
+  for (const request of requests) {
+    while (pool[firstFree] !== undefined && pool[firstFree]!.live > 0) firstFree += 1;
+    let chosen = pool[firstFree];
+    if (chosen === undefined && request.mode === 'shared') {
+      for (const own of pool) {
+        if (own.tenant === request.tenant && (chosen === undefined || own.live < chosen.live)) chosen = own;
+      }
+    }
+    if (chosen === undefined) continue;
+    chosen.live += 1;
+    chosen.placedGeneration += 1;
+    chosen.tenant = request.tenant;
+    chosen.taken = true;
+    const generation = chosen.placedGeneration as Generation;
+    placed.push({ ...request, partition: chosen.partition, generation, created: true, appended: false });
+  }
+  const taken = pool
+    .filter((candidate) => candidate.taken)
+    .map(({ partition, placedGeneration, live, tenant }) => ({ partition, placedGeneration, live, tenant: tenant! }));
+  return { placed, taken };
+}
+
+export async function placeWorkflows(
+  client: SqlClient,
+  requests: readonly PlacementRequest[],
+): Promise<readonly Placement[]> {
+  const distinct = distinctRequests(requests);
+  if (distinct.length === 0) return [];
+  // Partitions that the projector is writing are passed over, unless that leaves too few.
+  return (await attempt(client, distinct, true)) ?? (await attempt(client, distinct, false)) ?? [];
+}
+
+/** The first request for each id. */
+function distinctRequests(requests: readonly PlacementRequest[]): readonly PlacementRequest[] {
+  const first = new Map<WorkflowId, PlacementRequest>();
+  for (const request of requests) {
+    if (!first.has(request.workflow)) first.set(request.workflow, request);
+  }
+  return [...first.values()];
+}
+
+/** Undefined when some request got nothing although `skip` passed over partitions. */
+async function attempt(
+  client: SqlClient,
+  requests: readonly PlacementRequest[],
+  skip: boolean,
+): Promise<readonly Placement[] | undefined> {
+  const tenants = [...new Set(requests.filter((request) => request.mode === 'shared').map((request) => request.tenant))];
+  const sharing = tenants.length === 0 ? [] : [sharedPartitions(tenants, requests.length)];
+  return await client.session(async (runner) => {
+    const [, , , ready, found, free, shared] = await runner.run([
+      BEGIN,
+      commitDurably,
+      lockPlacing,
+      readReadiness,
+      findPlacements(requests.map((request) => request.workflow)),
+      freePartitions(requests.length, skip),
+      ...sharing,
+    ]);
+    if (!ready?.some((row) => booleanAt(row, 0))) {
+      throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt from the log; try again later');
+    }
+    const known = new Map((found ?? []).map(placementOf).map((placement) => [placement.workflow, placement]));
+    const fresh = requests.filter((request) => !known.has(request.workflow));
+    const { placed, taken } = assign(fresh, [...(free ?? []), ...(shared ?? [])].map(candidateOf));
+    if (skip && placed.length < fresh.length) {
+      await runner.run([ROLLBACK]);
+      return undefined;
+    }
+    await runner.run(
+      placed.length === 0 ? [COMMIT] : [insertPlacements(placed), takePartitions(taken), COMMIT],
+    );
+    const made = new Map<WorkflowId, Placement>(placed.map((placement) => [placement.workflow, placement]));
+    return requests.flatMap(({ workflow }) => known.get(workflow) ?? made.get(workflow) ?? []);
+  });
+}
+
+export const placementOf = (row: Row): Placement => ({
+  workflow: textAt(row, 0) as WorkflowId,
+  tenant: textAt(row, 1) as TenantId,
+  partition: numberAt(row, 2) as Partition,
+  generation: numberAt(row, 3) as Generation,
+  mode: textAt(row, 4) as Placement['mode'],
+  opening: textAt(row, 5),
+  appended: booleanAt(row, 6),
+  created: false,
+});
+
+const candidateOf = (row: Row): Candidate => ({
+  partition: numberAt(row, 0) as Partition,
+  placedGeneration: numberAt(row, 1),
+  live: numberAt(row, 2),
+  tenant: nullableText(row, 3) as TenantId | null,
+});

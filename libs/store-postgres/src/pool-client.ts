@@ -1,0 +1,129 @@
+/**
+ * Owns the connections: a pool of `pg` clients, each set up for this library's statements, over TCP or over the stream
+ * that leads to PGlite's thread. Survives the loss of any connection, also of idle ones. Errors leave as they came from
+ * the driver; faults.ts names them.
+ */
+
+import { TidemarkError } from '@tidemark/core';
+import pg from 'pg';
+import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, DEADLOCK_ATTEMPTS_MAX, IDLE_CONNECTION_MS, WORK_MEM_KB } from './limits.ts';
+import { Pipeline } from './pipeline.ts';
+import type { Rows, SqlClient, SqlRunner, Statement } from './sql-client.ts';
+
+/**
+ * Rows are derived from the log, so a transaction need not wait for the disk: a crash of Postgres may lose the last ones,
+ * each entirely, rows and next offset together, and the projector folds that part of the log again. Placements are the
+ * exception (see place.ts). Plans are made once: every statement finds its rows by index whatever the tables hold.
+ */
+const SETTINGS = `set synchronous_commit = off; set plan_cache_mode = force_generic_plan; set jit = off;
+  set work_mem = '${WORK_MEM_KB}kB'; set client_min_messages = error; set timezone = 'UTC'`;
+
+/** Ended by Postgres in favour of another transaction: serialization failure, deadlock. */
+const RUN_AGAIN = new Set(['40001', '40P01']);
+
+export interface PoolClientOptions extends pg.PoolConfig {
+  readonly max: number;
+  /** Run on every new connection, before its settings. */
+  readonly onOpen?: (client: pg.ClientBase) => Promise<void>;
+}
+
+export class PoolClient implements SqlClient {
+  readonly #pool: pg.Pool;
+
+  constructor({ onOpen, ...options }: PoolClientOptions) {
+    this.#pool = new pg.Pool({
+      idleTimeoutMillis: IDLE_CONNECTION_MS,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      application_name: 'tidemark',
+      ...options,
+      onConnect: async (client) => {
+        client.on('error', ignore);
+        await onOpen?.(client);
+        await client.query(SETTINGS);
+      },
+    });
+    // An idle connection that breaks has left the pool already; the next operation opens another or reports the fault.
+    this.#pool.on('error', ignore);
+  }
+
+  run(statements: readonly Statement[]): Promise<readonly Rows[]> {
+    return again(() => this.#lend((client) => roundTrip(client, statements)));
+  }
+
+  session<T>(work: (runner: SqlRunner) => Promise<T>): Promise<T> {
+    return again(() =>
+      this.#lend(async (client) => {
+        try {
+          return await work({
+            run: (statements) => roundTrip(client, statements),
+            script: (text) => script(client, text),
+          });
+        } catch (error) {
+          await client.query('rollback').catch(ignore);
+          throw error;
+        }
+      }),
+    );
+  }
+
+  script(text: string): Promise<void> {
+    return this.#lend((client) => script(client, text));
+  }
+
+  async close(): Promise<void> {
+    if (!this.#pool.ending) await this.#pool.end();
+  }
+
+  /** A connection for the time of the work; one that gave an error that is not Postgres's answer is thrown away. */
+  async #lend<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(isAnswer(error) ? undefined : true);
+      throw error;
+    }
+  }
+}
+
+const ignore = (): void => {};
+
+/** True for an error after which the connection is as good as before. */
+function isAnswer(error: unknown): boolean {
+  if (error instanceof TidemarkError) return true;
+  if (!(error instanceof pg.DatabaseError)) return false;
+  // Connection exceptions, operator intervention, an unknown prepared statement.
+  return !/^(08|57P|26)/.test(error.code ?? '') && error.severity !== 'FATAL' && error.severity !== 'PANIC';
+}
+
+async function again<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const ended = error instanceof pg.DatabaseError && RUN_AGAIN.has(error.code ?? '');
+      if (!ended || count >= DEADLOCK_ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+async function script(client: pg.PoolClient, text: string): Promise<void> {
+  await client.query(text);
+}
+
+function roundTrip(client: pg.PoolClient, statements: readonly Statement[]): Promise<readonly Rows[]> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Error(`No answer within ${ANSWER_TIMEOUT_MS} ms`));
+    }, ANSWER_TIMEOUT_MS);
+    const pipeline = new Pipeline(statements, (error, results) => {
+      clearTimeout(timer);
+      if (error !== null) reject(error);
+      else resolve(results ?? []);
+    });
+    client.query(pipeline as unknown as pg.Submittable);
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * Owns the store on a Postgres server: its pool, and the creation of a database that is not there. Opening connects to
+ * nothing; the first operation does.
+ */
+
+import { type ProjectionStore, noTelemetry, type Telemetry } from '@tidemark/ports';
+import pg from 'pg';
+import { parseAddress, type StoreAddress } from './address.ts';
+import { faultOf } from './faults.ts';
+import { POOL_MAX } from './limits.ts';
+import { migrate } from './migrate.ts';
+import { PoolClient } from './pool-client.ts';
+import { SqlProjectionStore } from './sql-projection-store.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database`; `sslmode` and the like as `pg` reads them. */
+  readonly url: string;
+  /** Connections held at most; default 4. */
+  readonly poolMax?: number;
+  readonly telemetry?: Telemetry;
+}
+
+/** Throws `ConfigError` (`store-address`). Call `ensure` before anything else. */
+export function openPostgresStore(options: PostgresStoreOptions): ProjectionStore {
+  const address = parseAddress(options.url);
+  const client = new PoolClient({ connectionString: address.url, max: options.poolMax ?? POOL_MAX });
+  return new SqlProjectionStore({
+    kind: 'postgres',
+    client,
+    address: address.shown,
+    telemetry: options.telemetry ?? noTelemetry,
+    async ensure() {
+      try {
+        await migrate(client, address.shown);
+      } catch (error) {
+        if (!isMissingDatabase(error)) throw error;
+        await createDatabase(address);
+        await migrate(client, address.shown);
+      }
+    },
+    closed: async () => {},
+  });
+}
+
+const isMissingDatabase = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '3D000';
+
+/** Databases that a server has of its own, from which others are created. */
+const MAINTENANCE = ['postgres', 'template1'];
+/** It is there, or another process is creating it at this moment. */
+const CREATED_ELSEWHERE = new Set(['42P04', '23505']);
+
+async function createDatabase(address: StoreAddress): Promise<void> {
+  let failure: unknown;
+  for (const database of MAINTENANCE) {
+    const client = new PoolClient({ connectionString: address.at(database), max: 1 });
+    try {
+      await client.script(`create database ${pg.escapeIdentifier(address.database)}`);
+      return;
+    } catch (error) {
+      if (error instanceof pg.DatabaseError && CREATED_ELSEWHERE.has(error.code ?? '')) return;
+      if (!isMissingDatabase(error)) throw faultOf(error, address.shown);
+      failure = error;
+    } finally {
+      await client.close();
+    }
+  }
+  throw faultOf(failure, address.shown);
+}

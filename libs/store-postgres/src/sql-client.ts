@@ -1,0 +1,62 @@
+/**
+ * Owns the words in which this library speaks to a database: statements, rows, and what a client of it can do. Knows no
+ * table and no driver.
+ */
+
+/** Text as Postgres writes it, or a value in binary form (see binary-array.ts). */
+export type Value = string | Buffer | null;
+
+/**
+ * One statement with its values. The text belongs to the name for good, so that it is planned once per connection; a
+ * statement that is rarely used has the empty name and is planned each time.
+ */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly Value[];
+}
+
+/** One row: each column as text. */
+export type Row = readonly (string | null)[];
+export type Rows = readonly Row[];
+
+export interface SqlRunner {
+  /**
+   * Runs the statements in order in one round trip; returns the rows of each. Unless they say `begin`, they are one
+   * transaction: when one fails, those after it don't run and none has happened.
+   */
+  run(statements: readonly Statement[]): Promise<readonly Rows[]>;
+  /** Runs a text of statements without values or results, as one transaction unless it says otherwise. */
+  script(text: string): Promise<void>;
+}
+
+export interface SqlClient extends SqlRunner {
+  /**
+   * Gives the work a connection of its own, for a transaction of several round trips: it begins and commits itself. When
+   * it throws, its transaction is rolled back. Work that Postgres ended to resolve a deadlock runs again.
+   */
+  session<T>(work: (runner: SqlRunner) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** A statement that is rarely used. */
+export const once = (text: string, values: readonly Value[] = []): Statement => ({ name: '', text, values });
+
+export const BEGIN: Statement = { name: 'begin', text: 'begin', values: [] };
+export const COMMIT: Statement = { name: 'commit', text: 'commit', values: [] };
+export const ROLLBACK: Statement = { name: 'rollback', text: 'rollback', values: [] };
+
+/** A column that is never null. */
+export function textAt(row: Row, column: number): string {
+  const value = row[column];
+  if (value === null || value === undefined) throw new TypeError(`Column ${column} is null`);
+  return value;
+}
+
+export const numberAt = (row: Row, column: number): number => Number(textAt(row, column));
+export const booleanAt = (row: Row, column: number): boolean => row[column] === 't';
+export const nullableText = (row: Row, column: number): string | null => row[column] ?? null;
+export const nullableNumber = (row: Row, column: number): number | null => {
+  const value = row[column];
+  return value === null || value === undefined ? null : Number(value);
+};

@@ -1,0 +1,197 @@
+/**
+ * Owns the port's operations on any client of a Postgres-like database: which statements run, what their rows mean, and the
+ * name of every fault. Knows neither how connections are made nor any SQL.
+ */
+
+import { type Offset, type Partition, type Sequence, UnavailableError, type WorkflowId } from '@tidemark/core';
+import type {
+  CheckpointRow,
+  DueTimer,
+  EffectRow,
+  EventRow,
+  FoldedPartition,
+  LeaseRow,
+  Placement,
+  PlacementRequest,
+  ProjectionBatch,
+  ProjectionStore,
+  RejectedRow,
+  RunnableStream,
+  StoreCounts,
+  StreamSnapshot,
+  TaskRow,
+  Telemetry,
+  WorkflowQuery,
+  WorkflowSummary,
+} from '@tidemark/ports';
+import { applyBatch } from './apply-batch.ts';
+import { faultOf } from './faults.ts';
+import { placementOf, placeWorkflows } from './place-workflows.ts';
+import { findUnappended, markAppended } from './sql/appended.ts';
+import * as coordinate from './sql/coordinate.ts';
+import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
+import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
+import * as history from './sql/read-history.ts';
+import { readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
+import * as readiness from './sql/readiness.ts';
+import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
+import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement } from './sql-client.ts';
+
+export interface SqlProjectionStoreOptions {
+  readonly kind: ProjectionStore['kind'];
+  readonly client: SqlClient;
+  /** How the store is named in errors; without credentials. */
+  readonly address: string;
+  readonly telemetry: Telemetry;
+  /** Creates what is missing. */
+  ensure(): Promise<void>;
+  /** Runs after the client is closed. */
+  closed(): Promise<void>;
+}
+
+export class SqlProjectionStore implements ProjectionStore {
+  readonly kind: ProjectionStore['kind'];
+  readonly #client: SqlClient;
+  readonly #options: SqlProjectionStoreOptions;
+
+  constructor(options: SqlProjectionStoreOptions) {
+    this.kind = options.kind;
+    this.#client = options.client;
+    this.#options = options;
+  }
+
+  ensure(): Promise<void> {
+    return this.#named('ensure', () => this.#options.ensure());
+  }
+
+  async ready(): Promise<boolean> {
+    return (await this.#read(readiness.readReadiness)).some((row) => booleanAt(row, 0));
+  }
+
+  async addPartitions(
+    partitions: readonly { readonly partition: Partition; readonly start: Offset; readonly rebuildTo: Offset }[],
+  ): Promise<void> {
+    const { lockReadiness, insertPartitions, settleReadiness } = readiness;
+    const statements = [BEGIN, lockReadiness, insertPartitions(partitions), settleReadiness, COMMIT];
+    await this.#named('add-partitions', () => this.#client.run(statements));
+  }
+
+  async markReady(): Promise<boolean> {
+    const { lockReadiness, declareReady, readReadiness } = readiness;
+    const statements = [BEGIN, lockReadiness, declareReady, readReadiness, COMMIT];
+    const results = await this.#named('mark-ready', () => this.#client.run(statements));
+    return results[3]?.some((row) => booleanAt(row, 0)) ?? false;
+  }
+
+  async shareRanges(owner: string, ttlMs: number): Promise<readonly number[]> {
+    const results = await this.#named('share-ranges', () => this.#client.run(shareRanges(owner, ttlMs)));
+    return (results[RANGES_AT] ?? []).map((row) => numberAt(row, 0));
+  }
+
+  async releaseRanges(owner: string): Promise<void> {
+    await this.#named('release-ranges', () => this.#client.run(releaseRanges(owner)));
+  }
+
+  async positions(): Promise<ReadonlyMap<Partition, Offset>> {
+    return new Map((await this.#read(coordinate.readPositions)).map(coordinate.positionOf));
+  }
+
+  async loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]> {
+    return partitions.length === 0 ? [] : partitionsOf(await this.#read(loadPartitions(partitions)));
+  }
+
+  async apply(batch: ProjectionBatch): Promise<void> {
+    if (batch.partitions.length === 0) return;
+    await this.#named('apply', () => applyBatch(this.#client, batch));
+  }
+
+  async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
+    const snapshots = snapshotsOf(await this.#read(loadStreams([...new Set(workflows)])));
+    if (snapshots !== undefined) return snapshots;
+    throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt from the log; try again later');
+  }
+
+  place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
+    return this.#named('place', () => placeWorkflows(this.#client, requests));
+  }
+
+  async markAppended(workflows: readonly WorkflowId[]): Promise<void> {
+    if (workflows.length > 0) await this.#read(markAppended(workflows));
+  }
+
+  async unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
+    return (await this.#read(findUnappended(ageMs, limit))).map(placementOf);
+  }
+
+  async runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]> {
+    return (await this.#read(coordinate.findRunnable(after, limit))).map(coordinate.runnableOf);
+  }
+
+  async leases(): Promise<readonly LeaseRow[]> {
+    return (await this.#read(coordinate.readLeases)).map(coordinate.leaseOf);
+  }
+
+  async dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]> {
+    return (await this.#read(coordinate.findDueTimers(nowMs, limit))).map(coordinate.dueTimerOf);
+  }
+
+  async workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined> {
+    return (await this.#read(readWorkflow(workflow))).map(workflowOf)[0];
+  }
+
+  async workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
+    return (await this.#read(readWorkflows(query))).map(workflowOf);
+  }
+
+  async tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]> {
+    return (await this.#read(history.readTasks(workflow, limit))).map(history.taskOf);
+  }
+
+  async checkpoints(
+    workflow: WorkflowId,
+    options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
+  ): Promise<readonly CheckpointRow[]> {
+    return (await this.#read(history.readCheckpoints(workflow, options))).map(history.checkpointOf);
+  }
+
+  async effects(workflow: WorkflowId): Promise<readonly EffectRow[]> {
+    return (await this.#read(history.readEffects(workflow))).map(history.effectOf);
+  }
+
+  async events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]> {
+    return (await this.#read(history.readEvents(workflow, limit))).map(history.eventOf);
+  }
+
+  async rejected(limit: number): Promise<readonly RejectedRow[]> {
+    return (await this.#read(history.readRejected(limit))).map(history.rejectedOf);
+  }
+
+  async counts(): Promise<StoreCounts> {
+    const [row = []] = await this.#read(coordinate.readCounts);
+    return coordinate.countsOf(row);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+    await this.#options.closed();
+  }
+
+  /** One statement by its name. */
+  async #read(statement: Statement): Promise<Rows> {
+    const [rows = []] = await this.#named(statement.name, () => this.#client.run([statement]));
+    return rows;
+  }
+
+  async #named<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    const span = this.#options.telemetry.span(`store.${operation}`, { store: this.kind });
+    try {
+      return await work();
+    } catch (error) {
+      const fault = faultOf(error, this.#options.address);
+      span.fail(fault);
+      throw fault;
+    } finally {
+      span.end();
+    }
+  }
+}

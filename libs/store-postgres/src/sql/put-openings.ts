@@ -1,0 +1,36 @@
+/**
+ * Records that openings are in the log: completes the placements of those that `place` made, and inserts the others, which
+ * is how placements come back after Postgres was lost. Returns the workflows that are placed in another partition: such an
+ * opening was appended by someone who lost its placement, and the stream behind it can never be claimed.
+ * Inputs: one row each. Locks: the placements' rows. Index: primary key. Cost: 8 ms for 1,000.
+ */
+
+import type { OpenedRow } from '@tidemark/ports';
+import { int4s, int8s, texts } from '../binary-array.ts';
+import type { Statement } from '../sql-client.ts';
+
+const text = `
+with given as (
+  select unnest($1::text[]) as workflow, unnest($2::text[]) as tenant, unnest($3::int4[]) as partition,
+    unnest($4::int8[]) as generation
+), put as (
+  insert into placements (workflow, tenant, partition, generation, mode, opening, appended, live)
+  select workflow, tenant, partition, generation, 'exclusive', '', true, true from given
+  on conflict (workflow) do update set appended = true, opening = ''
+  where placements.partition = excluded.partition
+  returning workflow
+)
+select workflow from given where workflow collate "C" not in (select workflow from put)`;
+
+export function putOpenings(rows: readonly OpenedRow[]): Statement {
+  return {
+    name: 'put-openings',
+    text,
+    values: [
+      texts(rows, (row) => row.workflow),
+      texts(rows, (row) => row.tenant),
+      int4s(rows, (row) => row.partition),
+      int8s(rows, (row) => row.generation),
+    ],
+  };
+}

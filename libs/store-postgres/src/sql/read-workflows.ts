@@ -1,0 +1,69 @@
+/**
+ * Workflows for people: one, or the newest that fit a query. Inputs: id; or filters and a limit. Locks: none. Index: primary
+ * key; workflows_newest, of which rows that don't fit are passed over. Cost: 0.2 ms for one, 1 ms for 100 unfiltered.
+ */
+
+import type {
+  CheckpointId,
+  Epoch,
+  Generation,
+  HolderId,
+  Lamport,
+  Partition,
+  Position,
+  Sequence,
+  StreamStatus,
+  TenantId,
+  WorkflowId,
+} from '@tidemark/core';
+import type { WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
+import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+
+const columns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
+  belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
+  pending_count, closed_in_generation, result`;
+
+export const readWorkflow = (workflow: WorkflowId): Statement => ({
+  name: 'read-workflow',
+  text: `select ${columns} from workflows where workflow = $1`,
+  values: [workflow],
+});
+
+const newest = `
+select ${columns} from workflows
+where ($1::text is null or tenant = $1) and ($2::text is null or definition = $2) and ($3::text is null or status = $3)
+order by opened_at_ms desc, workflow limit $4`;
+
+/** Newest first. */
+export const readWorkflows = (query: WorkflowQuery): Statement => ({
+  name: 'read-workflows',
+  text: newest,
+  values: [query.tenant ?? null, query.definition ?? null, query.status ?? null, String(query.limit)],
+});
+
+export const workflowOf = (row: Row): WorkflowSummary => ({
+  workflow: textAt(row, 0) as WorkflowId,
+  tenant: textAt(row, 1) as TenantId,
+  partition: numberAt(row, 2) as Partition,
+  generation: numberAt(row, 3) as Generation,
+  definition: textAt(row, 4),
+  version: numberAt(row, 5),
+  status: textAt(row, 6) as StreamStatus,
+  reason: nullableText(row, 7),
+  position: numberAt(row, 8) as Position,
+  sequence: numberAt(row, 9) as Sequence,
+  checkpoint: nullableText(row, 10) as CheckpointId | null,
+  beliefSequence: numberAt(row, 11) as Sequence,
+  epoch: numberAt(row, 12) as Epoch,
+  holder: nullableText(row, 13) as HolderId | null,
+  lamport: numberAt(row, 14) as Lamport,
+  openedAtMs: numberAt(row, 15),
+  updatedAtMs: numberAt(row, 16),
+  tokens: numberAt(row, 17),
+  costMicros: numberAt(row, 18),
+  lastAction: textAt(row, 19),
+  runnable: booleanAt(row, 20),
+  pendingCount: numberAt(row, 21),
+  closedInGeneration: nullableNumber(row, 22) as Generation | null,
+  result: nullableText(row, 23),
+});
