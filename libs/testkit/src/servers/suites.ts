@@ -3,9 +3,11 @@
  * `*.redis.test.ts`, `*.postgres.test.ts` and `*.cluster.test.ts`. For test files alone: it imports vitest.
  * Invariant: a suite whose server can't be had is reported by name, as skipped, or with CI=true as failed.
  */
-import { afterAll, describe, inject, test } from 'vitest';
+import { UnavailableError } from '@tidemark/core';
+import { afterAll, describe, inject, type TestContext, test } from 'vitest';
+import { startServer } from './find.ts';
 import { type FreshDatabase, freshDatabase } from './fresh.ts';
-import type { ServerKind } from './server.ts';
+import { type DataIn, isUnavailable, type NativeServer, type ServerKind } from './server.ts';
 
 export { freshRedisPrefix, freshTopicName } from './fresh.ts';
 
@@ -77,4 +79,24 @@ function defineWith<K extends ServerKind>(
       return database.url;
     },
   });
+}
+
+/**
+ * A native server of one test's own, to be crashed by it, and stopped after it. Where native ones can't be had the
+ * test is skipped, or with CI=true fails.
+ */
+export async function ownServer(
+  context: TestContext,
+  kind: ServerKind,
+  dataIn: DataIn = 'memory',
+): Promise<NativeServer> {
+  const server = await startServer(kind, { sources: ['native'], dataIn });
+  if (isUnavailable(server)) {
+    const text = `needs a server: no native ${kind}: ${server.unavailable}. Remedy: ${server.remedy}.`;
+    if (process.env.CI === 'true') throw new UnavailableError('test-server-missing', text);
+    return context.skip(text);
+  }
+  if (server.source !== 'native') throw new UnavailableError('test-server-missing', `${kind} is not a native server`);
+  context.onTestFinished(() => server.stop());
+  return server;
 }
