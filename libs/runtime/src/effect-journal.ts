@@ -15,17 +15,21 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { StreamContent } from './content.ts';
-import type { EffectDefinition, RunOptions } from './definition.ts';
+import type { EffectContext, EffectDefinition, RunOptions } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { EffectError, errorNote, NotDoneError, ParkError } from './step-errors.ts';
+
+/** How an effect's call is made; tests put another in its place. */
+export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;
 
 /** What the journal needs of the runner that the step runs in. */
 export interface JournalHost {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
   readonly workflow: WorkflowId;
   readonly content: StreamContent;
+  readonly callEffect: CallEffect;
   /** The task's journal as folded, own events included. */
   effectsOf(task: TaskId): readonly EffectState[];
   /** Checkpoint to reserve before the task's first effect; undefined when that is done. */
@@ -154,7 +158,9 @@ export class EffectJournal {
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       // A call that ignores its signal must not hold the step beyond its time.
-      return effect.parseResponse(await Promise.race([effect.call(request, { key, signal }), aborted]));
+      return effect.parseResponse(
+        await Promise.race([this.#host.callEffect(effect, request, { key, signal }), aborted]),
+      );
     } finally {
       signal.removeEventListener('abort', onAbort);
     }

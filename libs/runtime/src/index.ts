@@ -20,6 +20,7 @@ export type {
   StepResult,
   TaskRequest,
 } from './definition.ts';
+export type { CallEffect } from './effect-journal.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export { LamportClock, type Ports } from './ports.ts';

@@ -25,6 +25,7 @@ import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
 import { batched } from './batcher.ts';
 import { StreamContent } from './content.ts';
 import type { Definition, Progress } from './definition.ts';
+import type { CallEffect } from './effect-journal.ts';
 import { HeldStream } from './held-stream.ts';
 import { BEAT_PERIOD_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, OUTPUTS_PAGE_COUNT } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -44,6 +45,8 @@ export interface WorkerOptions {
     readonly sequence: Sequence;
     readonly epoch: Epoch;
   }) => void;
+  /** Makes effects' calls in place of `effect.call`; for tests. */
+  readonly callEffect?: CallEffect;
   /** Told of every failure that the worker outlived; for logs. */
   readonly onError?: (where: string, error: unknown) => void;
 }
@@ -101,6 +104,15 @@ export class Worker {
     await this.#beat?.stop();
     await liveness.leave(this.holder);
     await this.#applied.close();
+  }
+
+  /** Vanishes as a killed process would: nothing is handed over, and nothing more is beaten. For tests. */
+  async die(): Promise<void> {
+    const { liveness } = this.#options.ports;
+    this.#stopping.abort(new FencedError('died', 'The worker is dead.'));
+    await this.#consumer?.pause();
+    await this.#beat?.stop();
+    await liveness.leave(this.holder);
   }
 
   #report(where: string, error: unknown): void {
@@ -180,6 +192,7 @@ export class Worker {
       onProgress,
       readOutputs: (step) => this.#outputs(stream, partition, step),
       trace,
+      callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
     const end = await runner.run();
     if (end === 'closed' && !isClosed(stream.confirmed)) {

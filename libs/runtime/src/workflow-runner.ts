@@ -22,7 +22,7 @@ import {
 import { commitDrafts } from './commit.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
-import { EffectJournal, type JournalHost } from './effect-journal.ts';
+import { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
 import { LOG_NOTES_MAX, STAGED_DELAY_MAX_MS, STAGED_UNFLUSHED_MAX } from './limits.ts';
 import type { Ports } from './ports.ts';
@@ -44,6 +44,7 @@ export interface RunnerOptions {
   /** Outputs of committed tasks of a step, once this offset is projected. */
   readonly readOutputs: StepContext['outputs'];
   readonly trace?: string | undefined;
+  readonly callEffect: CallEffect;
 }
 
 /** Why a run ended: the workflow ended or was parked, has nothing to do now, or the worker must go. */
@@ -56,7 +57,8 @@ export class WorkflowRunner {
   readonly #journalHost: JournalHost;
   #durableInFlightCount = 0;
   #unflushedCount = 0;
-  #flushTimer: NodeJS.Timeout | undefined;
+  /** Set while a flush is due; aborted when another came first. */
+  #flushDue: AbortController | undefined;
   #failure: unknown;
   readonly #onAbandon = (): void => this.#abort.abort(this.#options.abandon.reason);
 
@@ -84,7 +86,7 @@ export class WorkflowRunner {
       await Promise.allSettled(this.#running.values());
       throw error;
     } finally {
-      clearTimeout(this.#flushTimer);
+      this.#flushDue?.abort();
       this.#options.abandon.removeEventListener('abort', this.#onAbandon);
     }
   }
@@ -213,7 +215,8 @@ export class WorkflowRunner {
     const startedMs = ports.clock.monotonicMs();
     const accepted = stream.stage(drafts);
     this.#follow(drafts, current);
-    if (drafts.length > 1 && this.#running.size > 1) this.#abort.abort(new FencedError('closed', 'The workflow has ended.'));
+    if (drafts.length > 1 && this.#running.size > 1)
+      this.#abort.abort(new FencedError('closed', 'The workflow has ended.'));
     if (step.durability === 'staged' && drafts.length === 1) await this.#goOn(accepted);
     else await this.#await(accepted);
     ports.telemetry.observe('checkpoint_commit_latency_seconds', (ports.clock.monotonicMs() - startedMs) / 1_000);
@@ -270,13 +273,18 @@ export class WorkflowRunner {
   }
 
   #flush(): void {
-    clearTimeout(this.#flushTimer);
-    this.#flushTimer = undefined;
+    this.#flushDue?.abort();
+    this.#flushDue = undefined;
     this.#options.stream.flush();
   }
 
   #flushSoon(): void {
-    this.#flushTimer ??= setTimeout(() => this.#flush(), STAGED_DELAY_MAX_MS);
+    if (this.#flushDue !== undefined) return;
+    const due = new AbortController();
+    this.#flushDue = due;
+    void this.#options.ports.clock.sleep(STAGED_DELAY_MAX_MS, due.signal).then(() => {
+      if (!due.signal.aborted) this.#flush();
+    });
   }
 
   async #write(drafts: readonly Draft[]): Promise<void> {
@@ -337,9 +345,10 @@ export class WorkflowRunner {
   }
 
   #makeJournalHost(): JournalHost {
-    const { ports, stream, content } = this.#options;
+    const { ports, stream, content, callEffect } = this.#options;
     return {
       ports,
+      callEffect,
       workflow: stream.confirmed.workflow,
       content,
       effectsOf: (task) => stream.speculative.frontier.tasks.get(task)?.effects ?? [],

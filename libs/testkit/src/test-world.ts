@@ -1,0 +1,238 @@
+/**
+ * Owns `testWorld`: a whole Tidemark in one process for users' tests, with time under control, effects that can be stubbed,
+ * and a worker that dies exactly where the test says; another goes on, as in production. The runtime, the fold and the
+ * rows are the real ones; the log is in memory.
+ */
+
+import { decodeRecord } from '@tidemark/codec';
+import { type Envelope, type EventType, InvalidError, type Json, type Partition } from '@tidemark/core';
+import { Host } from '@tidemark/host';
+import { type Clock, type EventLog, type LogRecord, noTelemetry } from '@tidemark/ports';
+import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
+import {
+  type CallEffect,
+  type Definition,
+  type EffectDefinition,
+  LamportClock,
+  type Ports,
+  type Run,
+  type StartOptions,
+  sha256Digest,
+  systemClock,
+  systemPrng,
+  Worker,
+} from '@tidemark/runtime';
+import { openPgliteStore } from '@tidemark/store-postgres';
+import { SimulatedLog } from './simulated-log.ts';
+
+const PARTITIONS = 16;
+const CONCURRENCY = 100;
+
+/** Where the worker dies: once the log has the event, or just before it would, or just after an effect's call was made. */
+export interface CrashPoint {
+  readonly after?: EventType | 'call';
+  readonly before?: EventType;
+  /** Only at events of this operation. */
+  readonly operation?: string;
+  /** Only at events of this step. */
+  readonly step?: string;
+}
+
+export interface EffectCall {
+  readonly request: Json;
+  readonly key: string;
+}
+
+export interface TestWorldOptions {
+  readonly workflows: readonly Definition[];
+  /** Told of every failure that was outlived. */
+  readonly onError?: (where: string, error: unknown) => void;
+}
+
+type Stub = (request: never, context: { readonly key: string; readonly signal: AbortSignal }) => unknown;
+
+/** Opens a world. Close it when the test ends. */
+export async function testWorld(options: TestWorldOptions): Promise<TestWorld> {
+  const store = await openPgliteStore({ memory: true });
+  const world = new TestWorld(options, store);
+  await world.begin();
+  return world;
+}
+
+export class TestWorld {
+  readonly #options: TestWorldOptions;
+  readonly #host: Host;
+  readonly #ports: Ports;
+  readonly #stubs = new Map<string, Stub>();
+  readonly #calls = new Map<string, EffectCall[]>();
+  readonly #crashPoints: CrashPoint[] = [];
+  #skippedMs = 0;
+  #worker: Worker | undefined;
+  /** Ends the life of the current worker: what it writes from now on never arrives. */
+  #kill: (() => void) | undefined;
+  #crashCount = 0;
+
+  constructor(options: TestWorldOptions, store: Ports['store']) {
+    this.#options = options;
+    const clock: Clock = { ...systemClock, nowMs: () => Date.now() + this.#skippedMs };
+    this.#ports = {
+      log: new SimulatedLog(PARTITIONS),
+      store,
+      queue: createMemoryQueue(),
+      hints: createMemoryHints(),
+      liveness: createMemoryLiveness({ clock }),
+      telemetry: noTelemetry,
+      clock,
+      prng: systemPrng,
+      digest: sha256Digest,
+    };
+    this.#host = new Host(this.#ports, async () => {
+      await this.#ports.queue.close();
+      await store.close();
+    });
+  }
+
+  async begin(): Promise<void> {
+    const { onError } = this.#options;
+    await this.#host.startCoordinator(onError === undefined ? {} : { onError });
+    await this.#startWorker();
+  }
+
+  /** Starts a workflow; the same id answers the same run. */
+  start(definition: Definition, input: unknown, options: StartOptions = {}): Promise<Run> {
+    return this.#host.client.start(definition, input, options);
+  }
+
+  /** Answers the effect's calls with the function's result from now on. */
+  stub(effect: Pick<EffectDefinition, 'operation'>, answer: Stub): void {
+    this.#stubs.set(effect.operation, answer);
+  }
+
+  /** Calls of the effect that were made, in order, over all workers' lives. */
+  calls(effect: Pick<EffectDefinition, 'operation'>): readonly EffectCall[] {
+    return this.#calls.get(effect.operation) ?? [];
+  }
+
+  /** The worker dies at the next such place; its successor starts at once. */
+  crash(point: CrashPoint): void {
+    if (point.after === undefined && point.before === undefined) {
+      throw new InvalidError('crash-point-empty', 'crash: name an event with `after` or `before`.');
+    }
+    this.#crashPoints.push(point);
+  }
+
+  /** Crashes that have happened. */
+  get crashCount(): number {
+    return this.#crashCount;
+  }
+
+  /** Moves time forward: timers that fall due meanwhile fire. Accepts milliseconds, or '90s', '30m', '2h', '3d'. */
+  advance(duration: number | string): void {
+    this.#skippedMs += typeof duration === 'number' ? duration : parseDuration(duration);
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.stop(0);
+    await this.#host.close();
+  }
+
+  async #startWorker(): Promise<void> {
+    const life = new AbortController();
+    const { onError, workflows } = this.#options;
+    const worker = new Worker({
+      ports: { ...this.#ports, log: this.#mortalLog(life.signal) },
+      lamport: new LamportClock(),
+      definitions: workflows,
+      concurrency: CONCURRENCY,
+      callEffect: this.#callEffect(life.signal),
+      ...(onError === undefined ? {} : { onError }),
+    });
+    this.#worker = worker;
+    this.#kill = () => {
+      if (life.signal.aborted) return;
+      life.abort();
+      this.#crashCount++;
+      // A dead process beats no more; here its beats are taken away instead.
+      void worker.die().then(() => this.#startWorker());
+    };
+    await worker.start();
+  }
+
+  #callEffect(life: AbortSignal): CallEffect {
+    return async (effect, request, context) => {
+      if (life.aborted) return never();
+      const calls = this.#calls.get(effect.operation) ?? [];
+      this.#calls.set(effect.operation, calls);
+      calls.push({ request, key: context.key });
+      const stub = this.#stubs.get(effect.operation);
+      const response = await (stub === undefined ? effect.call(request, context) : stub(request as never, context));
+      if (this.#dieAt((point) => point.after === 'call' && matches(point, { operation: effect.operation })))
+        return never();
+      return response;
+    };
+  }
+
+  /** The world's log as the worker sees it: once it is dead, what it sends never arrives and nothing answers it. */
+  #mortalLog(life: AbortSignal): EventLog {
+    const log = this.#ports.log;
+    return Object.assign(Object.create(log) as EventLog, {
+      recordMaxBytes: log.recordMaxBytes,
+      partitionCount: () => log.partitionCount(),
+      read: (requests: Parameters<EventLog['read']>[0]) => (life.aborted ? never() : log.read(requests)),
+      bounds: (partitions?: readonly Partition[]) => log.bounds(partitions),
+      append: async (partition: Partition, records: readonly LogRecord[]) => {
+        if (life.aborted) return never();
+        const events = records.map(eventOf);
+        if (this.#dieAt((point) => events.some((event) => point.before === event.type && matches(point, event))))
+          return never();
+        const offset = await log.append(partition, records);
+        if (this.#dieAt((point) => events.some((event) => point.after === event.type && matches(point, event))))
+          return never();
+        return offset;
+      },
+    });
+  }
+
+  #dieAt(here: (point: CrashPoint) => boolean): boolean {
+    const index = this.#crashPoints.findIndex(here);
+    if (index < 0) return false;
+    this.#crashPoints.splice(index, 1);
+    this.#kill?.();
+    return true;
+  }
+}
+
+const never = <T>(): Promise<T> => new Promise<T>(() => {});
+
+interface Place {
+  readonly type?: EventType;
+  readonly operation?: string | undefined;
+  readonly step?: string | undefined;
+}
+
+const matches = (point: CrashPoint, place: Place): boolean =>
+  (point.operation === undefined || point.operation === place.operation) &&
+  (point.step === undefined || point.step === place.step);
+
+function eventOf(record: LogRecord): Place {
+  const entry = decodeRecord(record.value);
+  if (entry.kind !== 'event') return {};
+  const { type, control } = entry.envelope;
+  const { operation, step } = control as Partial<
+    Envelope<'EffectIntended'>['control'] & Envelope<'CheckpointCommitted'>['control']
+  >;
+  return { type, operation, step };
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function parseDuration(text: string): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
+  if (amount === undefined || unit === undefined) {
+    throw new InvalidError(
+      'duration-invalid',
+      `advance('${text}'): write a number with ms, s, m, h or d, such as '2h'.`,
+    );
+  }
+  return Number(amount) * UNIT_MS[unit]!;
+}

@@ -1,0 +1,63 @@
+/**
+ * `npm run cluster`: one coordinator, one worker and one compactor as separate processes, against the servers named in the
+ * environment, or else against native ones that it starts and ends itself. Ctrl-C hands over and ends everything.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { startClusterServers } from '@tidemark/testkit/servers';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+const SERVICES = ['coordinator', 'worker', 'compactor'] as const;
+const DEFAULT_WORKFLOWS = ['loop', 'fan-out', 'effect'].map((name) => `./examples/patterns/src/${name}.ts`).join(',');
+
+const env = { ...process.env };
+env.TIDEMARK_WORKFLOWS ??= DEFAULT_WORKFLOWS;
+
+let stopServers = async (): Promise<void> => {};
+if (env.TIDEMARK_KAFKA_BROKERS === undefined) {
+  const servers = await startClusterServers();
+  stopServers = () => servers.stop();
+  env.TIDEMARK_KAFKA_BROKERS = servers.kafka.address;
+  env.TIDEMARK_REDIS_URL = servers.redis.address;
+  env.TIDEMARK_POSTGRES_URL = servers.postgres.address;
+  const names = ['TIDEMARK_KAFKA_BROKERS', 'TIDEMARK_REDIS_URL', 'TIDEMARK_POSTGRES_URL'] as const;
+  process.stdout.write(
+    `servers started here; in another terminal:\n${names.map((name) => `  export ${name}=${env[name]}\n`).join('')}`,
+  );
+  process.stdout.write('  npm run tidemark -- ls\n');
+}
+
+const children = new Map<string, ChildProcess>();
+let ending = false;
+
+async function end(exitCode: number): Promise<void> {
+  if (ending) return;
+  ending = true;
+  for (const child of children.values()) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exited;
+  }
+  await stopServers();
+  process.exit(exitCode);
+}
+
+for (const name of SERVICES) {
+  const child = spawn(process.execPath, [path.join(ROOT, 'services', name, 'src/main.ts')], {
+    env,
+    stdio: 'inherit',
+    cwd: process.cwd(),
+  });
+  children.set(name, child);
+  child.once('exit', (code, signal) => {
+    if (ending) return;
+    process.stderr.write(`${name} ended (${signal ?? code}); ending the others\n`);
+    void end(code ?? 1);
+  });
+}
+// A terminal sends Ctrl-C to the children as well; they hand over, and this waits for them.
+process.once('SIGINT', () => void end(0));
+process.once('SIGTERM', () => void end(0));
