@@ -101,7 +101,8 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
   return withEffect(task, {
     key: control.key,
     operation: control.operation,
-    kind: control.kind,
+    // What once left the process never becomes pure.
+    kind: control.kind === 'pure' ? (known?.kind ?? 'pure') : control.kind,
     status: 'intended',
     requestDigest: control.requestDigest,
     responseDigest: null,
