@@ -1,0 +1,120 @@
+/**
+ * Owns checkers of invariants over a folded history: they watch what was accepted and know nothing of how the fold
+ * decides. Each returns the violations in words; none means that the invariant held. Tested on bad histories too.
+ */
+
+import type { Envelope, LogEntry, Verdict } from '@tidemark/core';
+
+/** The accepted events of each stream, in order; a stream is a workflow and a generation. */
+function acceptedByStream(entries: readonly LogEntry[], verdicts: readonly Verdict[]): Map<string, Envelope[]> {
+  const streams = new Map<string, Envelope[]>();
+  entries.forEach((entry, at) => {
+    if (entry.kind !== 'event' || verdicts[at]?.kind !== 'accepted') return;
+    const { workflow, generation } = entry.envelope;
+    const stream = `${workflow}/${generation}`;
+    streams.set(stream, [...(streams.get(stream) ?? []), entry.envelope]);
+  });
+  return streams;
+}
+
+type Check = (stream: string, events: readonly Envelope[]) => string[];
+
+const checker =
+  (check: Check) =>
+  (entries: readonly LogEntry[], verdicts: readonly Verdict[]): string[] =>
+    [...acceptedByStream(entries, verdicts)].flatMap(([stream, events]) => check(stream, events));
+
+/** I2: sequence 1..n, each the parent of the next. */
+export const checkChain = checker((stream, events) => {
+  const violations: string[] = [];
+  let sequence = 0;
+  let head: string | null = null;
+  for (const event of events) {
+    if (event.type !== 'CheckpointCommitted') continue;
+    const { control } = event;
+    if (control.sequence !== sequence + 1) violations.push(`${stream}: sequence ${control.sequence} after ${sequence}`);
+    if (control.parent !== head) violations.push(`${stream}: parent of ${control.sequence} is not the head`);
+    sequence = control.sequence;
+    head = control.checkpoint;
+  }
+  return violations;
+});
+
+const INBOX = new Set(['WorkflowOpened', 'SignalReceived', 'TimerFired', 'LeaseRevoked']);
+
+/** I3: one holder an epoch, nothing of an older epoch after a newer claim, and no hole in an epoch's ordinals. */
+export const checkFencing = checker((stream, events) => {
+  const violations: string[] = [];
+  let live: { epoch: number; holder: string; ordinal: number } | null = null;
+  let lastEpoch = 0;
+  for (const event of events) {
+    if (event.type === 'LeaseRevoked') live = null;
+    if (INBOX.has(event.type)) continue;
+    const { epoch, holder, ordinal } = event;
+    if (event.type === 'LeaseClaimed') {
+      if (live !== null) violations.push(`${stream}: epoch ${epoch} claimed while ${live.epoch} is live`);
+      if (epoch !== lastEpoch + 1) violations.push(`${stream}: epoch ${epoch} claimed after ${lastEpoch}`);
+      live = { epoch, holder, ordinal: 0 };
+      lastEpoch = epoch;
+    }
+    if (live === null) {
+      violations.push(`${stream}: ${event.type} of epoch ${epoch} without a live lease`);
+      continue;
+    }
+    if (epoch !== live.epoch) violations.push(`${stream}: ${event.type} of epoch ${epoch} in epoch ${live.epoch}`);
+    if (holder !== live.holder) violations.push(`${stream}: ${event.type} by ${holder} in the epoch of ${live.holder}`);
+    if (ordinal !== live.ordinal + 1) violations.push(`${stream}: ordinal ${ordinal} after ${live.ordinal}`);
+    live = { ...live, ordinal };
+    if (event.type === 'LeaseReleased' || event.type.startsWith('Workflow')) live = null;
+  }
+  return violations;
+});
+
+/**
+ * I4: what was ever intended as more than pure is resolved only by an open intention, each intention is resolved once, and
+ * what is done is neither intended nor resolved again.
+ */
+export const checkEffects = checker((stream, events) => {
+  const violations: string[] = [];
+  const open = new Set<string>();
+  const done = new Set<string>();
+  const outside = new Set<string>();
+  for (const event of events) {
+    if (event.type !== 'EffectIntended' && event.type !== 'EffectResolved') continue;
+    const { task, kind } = event.control;
+    // A key begins with its task; a history may name another one, which then has an effect of its own.
+    const key = `${task} ${event.control.key}`;
+    if (done.has(key)) violations.push(`${stream}: ${event.type} of ${key}, which is done`);
+    if (kind !== 'pure') outside.add(key);
+    if (event.type === 'EffectIntended') {
+      open.add(key);
+      continue;
+    }
+    if (outside.has(key) && !open.has(key)) violations.push(`${stream}: ${key} resolved without an open intention`);
+    open.delete(key);
+    if (event.control.outcome === 'done') done.add(key);
+  }
+  return violations;
+});
+
+const CLOSING = new Set(['WorkflowCompleted', 'WorkflowFailed']);
+
+/** Positions run 1, 2, 3 … and nothing is accepted after the end. */
+export function checkPositions(entries: readonly LogEntry[], verdicts: readonly Verdict[]): string[] {
+  const violations: string[] = [];
+  const positions = new Map<string, number>();
+  const ended = new Set<string>();
+  entries.forEach((entry, at) => {
+    const verdict = verdicts[at];
+    if (entry.kind !== 'event' || verdict?.kind !== 'accepted') return;
+    const { workflow, generation, type } = entry.envelope;
+    const stream = `${workflow}/${generation}`;
+    const expected = (positions.get(stream) ?? 0) + 1;
+    if (verdict.position !== expected)
+      violations.push(`${stream}: position ${verdict.position} instead of ${expected}`);
+    if (ended.has(stream)) violations.push(`${stream}: ${type} accepted after the end`);
+    positions.set(stream, verdict.position);
+    if (CLOSING.has(type)) ended.add(stream);
+  });
+  return violations;
+}

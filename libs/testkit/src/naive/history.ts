@@ -1,0 +1,265 @@
+/**
+ * Owns the making of random histories of one partition, several workflows in it, out of a list of small choices that a
+ * property test draws (and shrinks). Each choice becomes one log entry that fits the state the naive fold is in, so most
+ * entries are accepted and histories get deep; a choice's twist then makes it wrong in one way. Same choices, same history.
+ */
+
+import type { Controls, Envelope, EventType, LogEntry } from '@tidemark/core';
+import { digestOf, entryOf, type Loose } from './events.ts';
+import { NaivePartition, type NaiveStream, type NaiveTask } from './fold.ts';
+import { TWISTS, type Twist } from './twists.ts';
+
+export const ACTS = [
+  'open',
+  'claim',
+  'release',
+  'revoke',
+  'reserve',
+  'intend',
+  'resolve',
+  'commit',
+  'fail',
+  'complete',
+  'break',
+  'park',
+  'signal',
+  'timer',
+  'resend',
+  'unknown',
+  'malformed',
+] as const;
+export type Act = (typeof ACTS)[number];
+
+export interface Choice {
+  readonly act: Act;
+  /** Which workflow. */
+  readonly who: number;
+  /** Whatever else there is to choose. */
+  readonly pick: number;
+  readonly twist: Twist;
+}
+
+export const HISTORY_PARTITION = 3;
+
+/** One of the items, by a number of any size. */
+const choose = <T>(items: readonly T[], pick: number): T => items[pick % items.length]!;
+
+/** A stream of decisions out of one number. */
+function decisions(seed: number): (below: number) => number {
+  let state = (seed * 2_654_435_761 + 1) >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+interface Writer {
+  readonly partition: NaivePartition;
+  readonly entries: LogEntry[];
+  lamport: number;
+  nowMs: number;
+}
+
+/** The entries of a history that starts at offset `start`. */
+export function historyOf(choices: readonly Choice[], start = 0): LogEntry[] {
+  const writer: Writer = {
+    partition: new NaivePartition(HISTORY_PARTITION, start),
+    entries: [],
+    lamport: 0,
+    nowMs: 1_000_000,
+  };
+  for (const choice of choices) {
+    const entry = entryFor(writer, choice);
+    writer.partition.fold(entry);
+    writer.entries.push(entry);
+  }
+  return writer.entries;
+}
+
+function entryFor(writer: Writer, choice: Choice): LogEntry {
+  const { partition, entries } = writer;
+  const going = partition.streams.filter((one) => one.status === 'open' && one.unreadable === null);
+  if (choice.act === 'malformed') return { kind: 'malformed', problem: 'no header line' };
+  if (choice.act === 'resend' && entries.length > 0) return choose(entries, choice.pick);
+  // Now and then to a stream that has ended, is parked or can't be read, if there is one.
+  const stream = choose(choice.pick % 10 === 0 ? partition.streams : going, choice.who);
+  const wanted = stream === undefined || (choice.act === 'open' && going.length < 4) ? 'open' : choice.act;
+  if (wanted === 'unknown' && stream !== undefined) {
+    const generation = choice.twist === 'generation' ? stream.generation + 1 : stream.generation;
+    return { kind: 'unknown', workflow: stream.workflow, generation, type: 'Dreamt', v: 2 } as LogEntry;
+  }
+  writer.lamport += 1 + (choice.pick % 3);
+  writer.nowMs += choice.pick % 700;
+  const envelope = stream === undefined || wanted === 'open' ? opening(writer, choice) : next(writer, stream, choice);
+  return entryOf(TWISTS[choice.twist](envelope, { stream, pick: choice.pick }));
+}
+
+function envelope<T extends EventType>(
+  writer: Writer,
+  of: { readonly workflow: string; readonly generation: number },
+  type: T,
+  control: Loose<Controls[T]>,
+): Envelope<T> {
+  return {
+    v: 1,
+    id: `e${writer.entries.length}`,
+    tenant: 't',
+    workflow: of.workflow,
+    generation: of.generation,
+    lamport: writer.lamport,
+    epoch: 0,
+    holder: '',
+    ordinal: 0,
+    atMs: writer.nowMs,
+    type,
+    control,
+  } as unknown as Envelope<T>;
+}
+
+function opening(writer: Writer, choice: Choice): Envelope {
+  const generation = writer.partition.generation + 1;
+  const decide = decisions(choice.pick);
+  return envelope(writer, { workflow: `w${generation}`, generation }, 'WorkflowOpened', {
+    definition: 'audit',
+    version: 1,
+    rules: decide(40) === 0 ? 2 : 1,
+    partition: HISTORY_PARTITION,
+    placement: 'shared',
+    inputDigest: digestOf('input'),
+    tasks: declarations([], 0, 1 + decide(4), decide),
+  });
+}
+
+/** An event that the stream would accept, near to the one that was wanted. */
+function next(writer: Writer, stream: NaiveStream, { act, pick }: Choice): Envelope {
+  const decide = decisions(pick);
+  if (act === 'signal')
+    return envelope(writer, stream, 'SignalReceived', { name: choose(['go', 'stop', 'more'], decide(3)) });
+  if (act === 'timer') return envelope(writer, stream, 'TimerFired', { timer: choose(timersOf(stream), decide(97)) });
+  if (stream.lease === null) {
+    const claim = envelope(writer, stream, 'LeaseClaimed', {});
+    return { ...claim, epoch: stream.epoch + 1, holder: `h${writer.entries.length}`, ordinal: 1 } as Envelope;
+  }
+  const { epoch, holder, ordinal } = stream.lease;
+  if (act === 'revoke') return envelope(writer, stream, 'LeaseRevoked', { epoch, holder, reason: 'silent' });
+  return { ...holderDraft(writer, stream, act, decide), epoch, holder, ordinal: ordinal + 1 } as Envelope;
+}
+
+function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (below: number) => number): Envelope {
+  const unblocked = stream.tasks.filter(
+    (task) => task.blockers.length === 0 && task.when.length === 0 && task.retry === null,
+  );
+  // A holder may also touch what is blocked; the fold has no rule against it.
+  const task =
+    decide(6) === 0 || unblocked.length === 0 ? choose(stream.tasks, decide(97)) : choose(unblocked, decide(3));
+  if (act === 'release') return envelope(writer, stream, 'LeaseReleased', { reason: 'idle' });
+  if (act === 'park')
+    return envelope(writer, stream, 'WorkflowParked', { code: 'effect-unknown', task: null, key: null });
+  if (act === 'break') return envelope(writer, stream, 'WorkflowFailed', { code: 'boom', task: null });
+  if (act === 'complete' || task === undefined) {
+    return envelope(writer, stream, 'WorkflowCompleted', { outputDigest: digestOf('output') });
+  }
+  if (act === 'reserve' && task.reserved === null) {
+    return envelope(writer, stream, 'CheckpointReserved', { checkpoint: `r${writer.entries.length}`, task: task.id });
+  }
+  if (act === 'intend') return envelope(writer, stream, 'EffectIntended', intention(stream, task, decide));
+  if (act === 'resolve') return resolution(writer, stream, task, decide);
+  if (act === 'fail') {
+    const retry = decide(2) === 0 ? null : { timer: `retry-${task.id}`, anchorMs: writer.nowMs, delayMs: 500 };
+    return envelope(writer, stream, 'StepFailed', {
+      task: task.id,
+      attempt: task.failureCount + 1,
+      code: 'boom',
+      retry,
+    });
+  }
+  // What is open must be resolved before its step may count as done.
+  if (task.effects.some((effect) => effect.status === 'intended') && decide(5) > 0) {
+    return resolution(writer, stream, task, decide);
+  }
+  return envelope(writer, stream, 'CheckpointCommitted', checkpoint(writer, stream, task, decide));
+}
+
+function intention(
+  stream: NaiveStream,
+  task: NaiveTask,
+  decide: (below: number) => number,
+): Loose<Controls['EffectIntended']> {
+  const operation = `op${decide(3)}`;
+  const key = `${stream.workflow}:${task.id}:${operation}:0`;
+  const kind = choose(['irreversible', 'idempotent', 'pure'], decide(4));
+  return { task: task.id, key, operation, kind, requestDigest: digestOf(operation) };
+}
+
+/** Mostly of an effect that is open; else of one that isn't, which only a pure one survives. */
+function resolution(writer: Writer, stream: NaiveStream, task: NaiveTask, decide: (below: number) => number): Envelope {
+  const open = task.effects.filter((effect) => effect.status === 'intended');
+  const known = open.length > 0 ? open : task.effects;
+  const effect = known.length > 0 ? choose(known, decide(7)) : { ...intention(stream, task, decide), kind: 'pure' };
+  return envelope(writer, stream, 'EffectResolved', {
+    task: task.id,
+    key: effect.key,
+    operation: effect.operation,
+    kind: effect.kind,
+    outcome: decide(3) === 0 ? 'failed' : 'done',
+    requestDigest: effect.requestDigest,
+    responseDigest: digestOf('response'),
+  });
+}
+
+function checkpoint(
+  writer: Writer,
+  stream: NaiveStream,
+  task: NaiveTask,
+  decide: (below: number) => number,
+): Loose<Controls['CheckpointCommitted']> {
+  const sequence = stream.head.sequence + 1;
+  const left = stream.tasks.filter((one) => one !== task).map((one) => one.id);
+  return {
+    checkpoint: task.reserved ?? `c${writer.entries.length}`,
+    sequence,
+    parent: stream.head.checkpoint,
+    task: task.id,
+    step: task.step,
+    stepVersion: 1,
+    inputDigest: digestOf('input'),
+    tasks: declarations(left, sequence, left.length > 12 ? 0 : decide(4), decide),
+    belief: choose(['none', 'delta', 'snapshot'], decide(3)),
+    tokens: decide(100),
+    costMicros: decide(1_000),
+    lastAction: `did ${task.id}`,
+  };
+}
+
+/** Tasks after nothing, after some that are pending, done, siblings or to come, or after all; some with conditions. */
+function declarations(
+  pending: readonly string[],
+  sequence: number,
+  count: number,
+  decide: (below: number) => number,
+): Loose<Controls['WorkflowOpened']['tasks']> {
+  return Array.from({ length: count }, (_, index) => {
+    const names = [...pending, '0.0', `${sequence}.0`, `${sequence}.${index}`, `${sequence}.${index + 1}`];
+    const after = Array.from({ length: decide(4) }, () => choose(names, decide(97)));
+    return {
+      step: `s${decide(3)}`,
+      after: decide(5) === 0 ? 'all' : decide(2) === 0 ? [] : after,
+      when: decide(3) > 0 ? [] : conditions(decide),
+    };
+  });
+}
+
+function conditions(decide: (below: number) => number): Loose<Controls['WorkflowOpened']['tasks'][number]['when']> {
+  const signal = { kind: 'signal', name: choose(['go', 'stop', 'more'], decide(3)) };
+  const timer = { kind: 'timer', timer: `t${decide(3)}`, anchorMs: 1_000_000, delayMs: 500 };
+  return choose([[signal], [timer], [signal, timer], [signal, { kind: 'signal', name: 'other' }]], decide(4));
+}
+
+/** Names of timers that the stream waits for, and one that nobody waits for when there are none. */
+function timersOf(stream: NaiveStream): string[] {
+  const names = stream.tasks.flatMap((task) => [
+    ...task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition.timer] : [])),
+    ...(task.retry === null ? [] : [task.retry.timer]),
+  ]);
+  return names.length > 0 ? names : ['nobody'];
+}
