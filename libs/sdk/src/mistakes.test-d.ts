@@ -27,6 +27,19 @@ const begin = ({ orderId }: { orderId: string }) => ({ belief: {}, next: [task('
 const flow = { price: ['credit'], credit: ['confirm'], confirm: [] } as const;
 const rest = { async credit() {}, async confirm() {} };
 
+// The control: the same without a mistake.
+export const sound = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    async price() {
+      return { belief: (b) => ({ ...b, cents: 5 }), next: [task('credit', { orderId: 'o', cents: 5 })] };
+    },
+  },
+});
+
 export const wrongTaskInput = defineWorkflow({
   ...base,
   flow,

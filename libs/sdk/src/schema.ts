@@ -5,7 +5,7 @@
  */
 
 import type { Json } from '@tidemark/core';
-import type { $ZodType, input, output } from 'zod/v4/core';
+import type { $ZodType, input, output, util } from 'zod/v4/core';
 
 /** Any zod 4 schema. */
 export type Schema = $ZodType;
@@ -13,8 +13,17 @@ export type Schemas = { readonly [name: string]: Schema };
 
 type Leaf = string | number | boolean | bigint | symbol | null | undefined | ((...args: never[]) => unknown);
 
-/** The same value, readonly all the way down. */
-export type Frozen<T> = unknown extends T ? T : T extends Leaf ? T : { readonly [K in keyof T]: Frozen<T[K]> };
+/** The type of `z.json()`. */
+type ZodJson = util.JSONType;
+
+/** The same value, readonly all the way down. Any JSON is named as such, since the type is endless when spelt out. */
+export type Frozen<T> = unknown extends T
+  ? T
+  : ZodJson extends T
+    ? Json | Exclude<T, ZodJson>
+    : T extends Leaf
+      ? T
+      : { readonly [K in keyof T]: Frozen<T[K]> };
 
 /** What a caller gives for a schema: members with a default may be left out. */
 export type Given<S extends Schema> = Frozen<input<S>>;

@@ -75,8 +75,13 @@ export interface StepRules extends ContextRules {
 
 /** The step as the runtime runs it. */
 export function runStep(run: AnyStepFunction, rules: StepRules) {
-  return async (context: StepContext, input: Json): Promise<RuntimeResult> =>
-    checkedResult(await run(typedContext(context, rules), freeze(input)), rules);
+  return async (context: StepContext, input: Json): Promise<RuntimeResult> => {
+    try {
+      return checkedResult(await run(typedContext(context, rules), freeze(input)), rules);
+    } catch (error) {
+      throw explained(error, rules);
+    }
+  };
 }
 
 const MEMBERS = ['belief', 'next', 'output', 'done', 'lastAction', 'tokens', 'costMicros'];
@@ -134,10 +139,29 @@ function checkedUpdate(update: unknown, rules: StepRules, refuse: Refuse): (beli
     return refuse(`belief is ${kindOf(update)}`, 'Return a function of the belief: belief: (b) => ({ ...b, … }).');
   }
   return (belief) => {
-    const after = update(freeze(belief));
+    const after = attempt(() => update(freeze(belief)), rules);
     if (after instanceof Promise) refuse('its belief function is async', 'Await first, then return { belief }.');
     return rules.parseBelief(after);
   };
+}
+
+function attempt<T>(body: () => T, rules: StepRules): T {
+  try {
+    return body();
+  } catch (error) {
+    throw explained(error, rules);
+  }
+}
+
+/** An error of changing something frozen says what to do instead; any other is the user's own and stays as it is. */
+function explained(error: unknown, { definition, step }: StepRules): unknown {
+  const inPlace = /read only property|object is not extensible|Cannot (?:delete|redefine) property/;
+  if (!(error instanceof TypeError) || !inPlace.test(error.message)) return error;
+  return new InvalidError(
+    'changed-in-place',
+    `${definition}, step ${step}: something readonly was changed in place (${error.message}). What a step is handed is readonly: copy it, and return belief: (b) => ({ ...b, … }).`,
+    { definition, step, cause: error },
+  );
 }
 
 function refuseResult({ definition, step }: StepRules, problem: string, remedy: string): never {

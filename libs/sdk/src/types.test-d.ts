@@ -1,6 +1,6 @@
 /** Owns the proof that definitions infer: checked by `tsc`, run by no one. */
 
-import type { TaskId, WorkflowId } from '@tidemark/core';
+import type { Json, TaskId, WorkflowId } from '@tidemark/core';
 import { z } from 'zod';
 import * as mini from 'zod/mini';
 import {
@@ -150,5 +150,42 @@ export const quiet = defineWorkflow({
   },
 });
 
-export const definitions: readonly Workflow[] = [refund, fan, quiet];
-export const warnings = checkTogether([refund, fan, quiet]);
+// Schemas that are open or recursive.
+const tree = z.object({
+  name: z.string(),
+  get children() {
+    return z.array(tree);
+  },
+});
+export const open = defineWorkflow({
+  name: 'open',
+  version: 1,
+  input: z.object({ data: z.json(), any: z.any(), map: z.record(z.string(), z.array(z.number())) }),
+  belief: z.object({ tree, data: z.json(), unknown: z.unknown() }),
+  output: tree,
+  tasks: { grow: tree, keep: z.object({ data: z.json().optional(), list: z.array(z.json()) }) },
+  flow: { grow: ['grow', 'keep'], keep: [] },
+  begin: ({ data, any }) => ({
+    belief: { tree: { name: 'root', children: [] }, data, unknown: any },
+    next: [task('grow', { name: 'root', children: [{ name: 'leaf', children: [] }] })],
+  }),
+  steps: {
+    async grow(ctx, { name, children }) {
+      const any: { readonly whatever: number } = ctx.input.any;
+      ctx.log('any', any.whatever);
+      same<typeof ctx.belief.unknown, unknown>(true);
+      // What is handed out is readonly, and may be handed on.
+      const { data } = ctx.belief;
+      same<typeof data, Json>(true);
+      if (name === '') return { next: [task('keep', { data, list: [data, { deep: [1] }] })] };
+      if (children.length > 0) return { next: [task('grow', children[0] ?? ctx.belief.tree)] };
+      return { belief: (b) => ({ ...b, tree: { name, children } }), done: ctx.belief.tree };
+    },
+    async keep(_ctx, { data, list }) {
+      return { belief: (b) => ({ ...b, data: data ?? list[0] ?? null }) };
+    },
+  },
+});
+
+export const definitions: readonly Workflow[] = [refund, fan, quiet, open];
+export const warnings = checkTogether([refund, fan, quiet, open]);

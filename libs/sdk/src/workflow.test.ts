@@ -301,12 +301,23 @@ describe('belief', () => {
     expect(define({}).parseBelief(after)).not.toBe(after);
   });
 
-  it('can not be changed in place, which would be lost', async () => {
-    await expect(update((b: { notes: string[] }) => b.notes.push('b') && b)).rejects.toThrow(TypeError);
+  it('can not be changed in place, which would be lost: the error says what to do', async () => {
+    const refusal = { code: 'changed-in-place', message: expect.stringContaining('return belief: (b) =>') };
+    await expect(update((b: { notes: string[] }) => b.notes.push('b') && b)).rejects.toMatchObject(refusal);
+    await expect(update((b: { cents: number }) => Object.assign(b, { cents: 1 }))).rejects.toMatchObject(refusal);
     const mutating = async (ctx: { belief: { notes: string[] } }) => {
-      ctx.belief.notes.push('b');
+      ctx.belief.notes[0] = 'b';
     };
-    await expect(running(mutating)).rejects.toThrow(TypeError);
+    await expect(running(mutating, {}, context({ notes: ['a'] }))).rejects.toMatchObject(refusal);
+  });
+
+  it('leaves other errors as they are', async () => {
+    const own = new TypeError('of my own');
+    const failing = () => {
+      throw own;
+    };
+    await expect(update(failing)).rejects.toBe(own);
+    await expect(running(failing)).rejects.toBe(own);
   });
 });
 
