@@ -1,0 +1,124 @@
+/** Runs the contract of BlobStore in a folder, and what only this adapter promises: faults of the disk, leftovers. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { blobStoreContract } from '../../testkit/src/contracts/blob-store.ts';
+import { openFsBlobs } from './fs-blobs.ts';
+import { FOREIGN_TEMPORARY_MAX_MS } from './limits.ts';
+import { temporaryName } from './temporary-files.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'tidemark-blobs-'));
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const fileOf = (digest: string): string => path.join(folder, digest.slice(0, 2), digest.slice(2, 4), digest);
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+blobStoreContract('folder', async () => {
+  const blobs = await openFsBlobs({ folder });
+  return {
+    blobs,
+    async damage(digest) {
+      const held = await readFile(fileOf(digest));
+      held[0]! ^= 1;
+      await writeFile(fileOf(digest), held);
+    },
+    again: () => openFsBlobs({ folder }),
+    close: () => blobs.close(),
+  };
+});
+
+/** Makes the next call of a file handle's method fail, as a disk does. */
+async function failNext(method: 'writeFile' | 'sync', code: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  const prototype = Object.getPrototypeOf(handle) as { [name in typeof method]: () => Promise<void> };
+  await handle.close();
+  vi.spyOn(prototype, method).mockRejectedValueOnce(Object.assign(new Error(`${code}: simulated`), { code }));
+}
+
+test.each([
+  ['writeFile', 'ENOSPC', /disk is full/],
+  ['writeFile', 'EROFS', /read-only/],
+  ['sync', 'EIO', /EIO/],
+] as const)(
+  '%s fails with %s: UnavailableError, nothing half written is left, and later it works',
+  async (method, code, said) => {
+    const blobs = await openFsBlobs({ folder });
+    await failNext(method, code);
+    await expect(blobs.put(bytes('x'))).rejects.toMatchObject({
+      name: 'UnavailableError',
+      message: expect.stringMatching(said),
+    });
+    expect(await readdir(path.join(folder, 'writing'))).toEqual([]);
+    for await (const digest of blobs.list()) expect.unreachable(digest);
+    const digest = await blobs.put(bytes('x'));
+    expect(Buffer.from(await blobs.get(digest)).toString()).toBe('x');
+  },
+);
+
+test('a file cut short is damaged, not shorter data', async () => {
+  const blobs = await openFsBlobs({ folder });
+  const digest = await blobs.put(bytes('long enough'));
+  await writeFile(fileOf(digest), 'long');
+  await expect(blobs.get(digest)).rejects.toMatchObject({ code: 'blob-damaged', details: { digest, bytes: 4 } });
+});
+
+test('something else at the place of a folder of blobs is UnavailableError; a file as the folder is ConfigError', async () => {
+  const blobs = await openFsBlobs({ folder });
+  const digest = await blobs.put(bytes('x'));
+  await rm(path.join(folder, digest.slice(0, 2)), { recursive: true });
+  await writeFile(path.join(folder, digest.slice(0, 2)), 'a file');
+  await expect(blobs.put(bytes('x'))).rejects.toMatchObject({ name: 'UnavailableError', code: 'blobs-unavailable' });
+  const file = path.join(folder, 'file');
+  await writeFile(file, '');
+  for (const place of [file, path.join(file, 'below')]) {
+    await expect(openFsBlobs({ folder: place })).rejects.toMatchObject({ code: 'blob-folder-invalid' });
+  }
+});
+
+test('the folder is removed under us: the next put makes it again', async () => {
+  const blobs = await openFsBlobs({ folder });
+  await blobs.put(bytes('x'));
+  await rm(folder, { recursive: true });
+  expect(await blobs.has(await blobs.put(bytes('x')))).toBe(true);
+});
+
+test('foreign files in the folder are not listed', async () => {
+  const blobs = await openFsBlobs({ folder });
+  const digest = await blobs.put(bytes('x'));
+  await writeFile(path.join(folder, 'README'), '');
+  await mkdir(path.join(folder, 'zz'));
+  await mkdir(path.join(folder, '00', '00'), { recursive: true });
+  await writeFile(path.join(folder, '00', '00', digest), 'misplaced');
+  const listed: string[] = [];
+  for await (const each of blobs.list()) listed.push(each);
+  expect(listed).toEqual([digest]);
+});
+
+test('opening removes what dead processes left half written, and nothing else', async () => {
+  const writing = path.join(folder, 'writing');
+  await mkdir(writing);
+  const machine = Buffer.from(hostname()).toString('hex');
+  const deadPid = spawnSync(process.execPath, ['--version']).pid;
+  const dead = `${machine}-${deadPid}-1-1`;
+  const before = `${machine}-${process.pid}-1-1`;
+  const own = temporaryName();
+  const living = `${machine}-${process.ppid}-1-1`;
+  const elsewhere = 'aa-1-1-1';
+  const elsewhereOld = 'aa-1-1-2';
+  for (const name of [dead, before, own, living, elsewhere, elsewhereOld, 'foreign']) {
+    await writeFile(path.join(writing, name), 'half');
+  }
+  const old = new Date(Date.now() - FOREIGN_TEMPORARY_MAX_MS - 60_000);
+  await utimes(path.join(writing, elsewhereOld), old, old);
+  await openFsBlobs({ folder });
+  expect((await readdir(writing)).sort()).toEqual([own, living, elsewhere, 'foreign'].sort());
+});

@@ -1,0 +1,3 @@
+/** The door of @tidemark/blob-fs. */
+
+export { type FsBlobsOptions, openFsBlobs } from './fs-blobs.ts';
