@@ -5,7 +5,15 @@
  */
 
 import { decodeRecord } from '@tidemark/codec';
-import { type Envelope, type EventType, InvalidError, type Json, type Partition } from '@tidemark/core';
+import {
+  type Envelope,
+  type EventType,
+  InvalidError,
+  type Json,
+  type Partition,
+  type TaskState,
+  type WorkflowId,
+} from '@tidemark/core';
 import { Host } from '@tidemark/host';
 import { type Clock, type EventLog, type LogRecord, noTelemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
@@ -27,6 +35,7 @@ import { SimulatedLog } from './simulated-log.ts';
 
 const PARTITIONS = 16;
 const CONCURRENCY = 100;
+const TASKS_MAX = 10_000;
 
 /** Where the worker dies: once the log has the event, or just before it would, or just after an effect's call was made. */
 export interface CrashPoint {
@@ -129,6 +138,12 @@ export class TestWorld {
   /** Moves time forward: timers that fall due meanwhile fire. Accepts milliseconds, or '90s', '30m', '2h', '3d'. */
   advance(duration: number | string): void {
     this.#skippedMs += typeof duration === 'number' ? duration : parseDuration(duration);
+  }
+
+  /** Pending tasks as the rows have them. */
+  async tasksOf(workflow: WorkflowId): Promise<readonly TaskState[]> {
+    const rows = await this.#ports.store.tasks(workflow, TASKS_MAX);
+    return rows.map((row) => JSON.parse(row.state) as TaskState);
   }
 
   async close(): Promise<void> {
