@@ -71,12 +71,8 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     step: context.step,
     attempt: context.attempt,
     signal: context.signal,
-    get input() {
-      return freeze(context.input);
-    },
-    get belief() {
-      return freeze(context.belief);
-    },
+    input: freeze(context.input),
+    belief: freeze(context.belief),
     run: async <T>(name: string, body: (signal: AbortSignal) => T | Promise<T>) =>
       (await context.run(name, async (signal) => (await body(signal)) ?? null)) as Recorded<T>,
     effect: async (effect, request, options) => {

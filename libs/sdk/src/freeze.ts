@@ -3,16 +3,19 @@
  * comparing before and after, so an update in place would be lost without a word: frozen, it throws where it is made.
  */
 
-/** Values frozen all the way down. Belief shares what a step didn't touch, so only what is new is visited. */
-const frozen = new WeakSet<object>();
-
-/** Freezes a JSON value all the way down, and returns it. */
+/**
+ * Freezes a JSON value all the way down, and returns it. What is frozen already counts as frozen below, so that belief,
+ * which shares what a step didn't touch, costs only what is new.
+ */
 export function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || frozen.has(value)) return value;
-  for (const member of Object.values(value)) freeze(member);
-  frozen.add(Object.freeze(value));
-  return value;
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const key in value) freeze(value[key]);
+  return Object.freeze(value);
 }
 
-/** Whether `freeze` has frozen it. */
-export const isFrozen = (value: unknown): boolean => typeof value === 'object' && value !== null && frozen.has(value);
+/** The same for a value that someone else may have frozen at its surface, as `z.readonly()` does. */
+export function freezeAll<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const key in value) freezeAll(value[key]);
+  return Object.freeze(value);
+}

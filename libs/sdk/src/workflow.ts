@@ -7,7 +7,7 @@ import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import type { Definition, RetryPolicy, StepDefinition } from '@tidemark/runtime';
 import { type AnySpec, checkSpec, effectWarnings } from './definition-checks.ts';
-import { freeze, isFrozen } from './freeze.ts';
+import { freeze, freezeAll } from './freeze.ts';
 import { PARALLEL_DEFAULT_COUNT, STEP_RETRY_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
@@ -134,18 +134,16 @@ function stepDefinition(name: string, parts: Parts): StepDefinition {
 }
 
 /**
- * Belief is validated where it is returned, so that the message names the step. What came of that is frozen and
- * remembered, so that the runtime's own validation of the same value costs nothing.
+ * Belief is validated where it is returned, so that the message names the step. The runtime validates it again at once:
+ * what was validated last is frozen and remembered, so that this costs nothing.
  */
 function beliefParsers(schema: Schema, title: string): Parts['beliefParser'] {
-  const valid = new WeakSet<object>();
+  let last: Json | undefined;
   return (from, remedy) => {
     const parse = parser(schema, { code: 'belief-invalid', what: `${title}, ${from}`, remedy });
     return (value) => {
-      if (isFrozen(value) && valid.has(value as object)) return value as Json;
-      const parsed = freeze(parse(value));
-      if (typeof parsed === 'object' && parsed !== null) valid.add(parsed);
-      return parsed;
+      if (value === undefined || value !== last) last = freezeAll(parse(value));
+      return last as Json;
     };
   };
 }
