@@ -4,7 +4,7 @@ import { MAX_CHAIN_TOKENS, MAX_NESTING_DEPTH } from './limits.ts';
 import { tooDeep } from './nesting.ts';
 import { parseFile } from './parse-file.ts';
 
-/** Shapes that nest in the parser, each `n` deep. All but one end a process outright at some depth below 100,000. */
+/** Shapes that nest in the parser, each `n` deep. Most end a process outright at some depth below 100,000. */
 const SHAPES: Record<string, (n: number) => string> = {
   parentheses: (n) => `${'('.repeat(n)}1${')'.repeat(n)}`,
   brackets: (n) => `x = ${'['.repeat(n)}${']'.repeat(n)}`,
@@ -14,6 +14,10 @@ const SHAPES: Record<string, (n: number) => string> = {
   'additions over lines': (n) => `x = 1${' +\n a'.repeat(n)}`,
   negations: (n) => `x = ${'!'.repeat(n)}1`,
   arrows: (n) => `x = ${'a=>'.repeat(n)}1`,
+  'empty calls': (n) => `x = a${'()'.repeat(n)}`,
+  'array types': (n) => `x = a as T${'[]'.repeat(n)}`,
+  'for heads': (n) => `${'for (;;) '.repeat(n)};`,
+  'if heads': (n) => `${'if (a) '.repeat(n)}b`,
   elements: (n) => `x = ${'<a>'.repeat(n)}${'</a>'.repeat(n)}`,
 };
 
@@ -21,7 +25,7 @@ describe('tooDeep', () => {
   it.each(Object.keys(SHAPES))('stops %s before the parser sees them', (shape) => {
     const text = SHAPES[shape]!(100_000);
     expect(tooDeep(text)).toBeDefined();
-    expect(parseFile('deep.jsx', new TextEncoder().encode(text))).toMatchObject({
+    expect(parseFile('deep.tsx', new TextEncoder().encode(text))).toMatchObject({
       status: 'unparsed',
       findings: [{ rule: 'parse-error', message: expect.stringContaining('not parsed') }],
     });

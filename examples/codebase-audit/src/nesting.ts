@@ -58,6 +58,7 @@ class NestingScan {
   }
 
   #open(opener: string): void {
+    this.#top().tokens++; // `f()()()` and `T[][][]` are chains as well
     this.#levels.push({ opener, tokens: 0 });
     this.#at++;
     this.#expectOperand = true;

@@ -143,10 +143,7 @@ function analyse(
     MAX_EXPORTS_PER_FILE,
   );
   const links = limited(calls.calls.sort(byLink), MAX_CALL_LINKS_PER_FILE);
-  const findings = limited(
-    raw.map((item) => finish(item, path, source, redactor)).sort(bySeverity),
-    MAX_FINDINGS_PER_FILE,
-  );
+  const findings = limited(raw.sort(bySeverity), MAX_FINDINGS_PER_FILE);
   const cut = {
     ...(findings.cut > 0 ? { findings: findings.cut } : {}),
     ...(imports.cut > 0 ? { imports: imports.cut } : {}),
@@ -156,7 +153,7 @@ function analyse(
   return {
     imports: imports.kept,
     exports: exports.kept,
-    findings: findings.kept,
+    findings: findings.kept.map((item) => finish(item, path, source, redactor)),
     functions: calls.functionCount,
     ...(links.kept.length > 0 ? { calls: links.kept } : {}),
     ...(program.hashbang !== null ? { executable: true as const } : {}),
@@ -166,10 +163,9 @@ function analyse(
 }
 
 /** The most severe first, so that a cut takes the least; then by place. */
-const bySeverity = compareBy<Finding>(
+const bySeverity = compareBy<RawFinding>(
   (item) => SEVERITIES.indexOf(item.severity),
-  (item) => item.line,
-  (item) => item.column,
+  (item) => item.node.start,
   (item) => item.rule,
 );
 const byLink = compareBy<CallLink>(

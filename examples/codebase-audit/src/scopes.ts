@@ -24,18 +24,25 @@ export class Scope {
   readonly parent: Scope | undefined;
   readonly isFunction: boolean;
   readonly #names = new Map<string, Binding>();
+  readonly #outer = new Map<string, Binding | null>();
 
   constructor(parent: Scope | undefined, isFunctionScope: boolean) {
     this.parent = parent;
     this.isFunction = isFunctionScope;
   }
 
+  /** Only once all is declared: answers are kept, so that depth of nesting doesn't multiply the cost of a long block. */
   lookup(name: string): Binding | undefined {
-    for (let scope: Scope | undefined = this; scope !== undefined; scope = scope.parent) {
-      const binding = scope.#names.get(name);
-      if (binding !== undefined) return binding;
+    const own = this.#names.get(name);
+    if (own !== undefined || this.parent === undefined) return own;
+    const known = this.#outer.get(name);
+    if (known !== undefined) return known ?? undefined; // null: declared nowhere
+    let found: Binding | undefined;
+    for (let scope: Scope | undefined = this.parent; scope !== undefined && found === undefined; scope = scope.parent) {
+      found = scope.#names.get(name);
     }
-    return undefined;
+    this.#outer.set(name, found ?? null);
+    return found;
   }
 
   /** A second declaration of one name (`var x`, overloads) makes it reassigned, except that an overload's body wins. */

@@ -15,24 +15,24 @@ export function hardCodedCredentials(
   lenient: boolean,
 ): RawFinding[] {
   const found: RawFinding[] = [];
-  const taken: { start: number; end: number }[] = [];
+  let end = 0;
   for (const secret of knownSecrets(text)) {
-    const end = secret.offset + secret.text.length;
-    if (taken.some((other) => secret.offset < other.end && end > other.start)) continue;
-    taken.push({ start: secret.offset, end });
+    if (secret.offset < end) continue; // part of the one before
+    end = secret.offset + secret.text.length;
     if (secret.name === 'password in a URL') redactor.learn(secret.text); // the other formats give themselves away
     found.push(byFormat(secret, lenient));
   }
+  const seen = new Set<number>();
   for (const { name, value } of namedValues(collected)) {
     const kind = credentialName(name);
     if (kind === 'none') continue;
     for (const literal of literalsOf(value)) {
       const written = literalText(literal);
-      if (written === undefined || !isCredentialValue(written, kind)) continue;
+      if (written === undefined || seen.has(literal.start) || !isCredentialValue(written, kind)) continue;
+      seen.add(literal.start);
       redactor.learn(written);
       redactor.learn(text.slice(literal.start + 1, literal.end - 1)); // as written, where escapes differ
-      if (taken.some((other) => literal.start < other.end && literal.end > other.start)) continue;
-      taken.push({ start: literal.start, end: literal.end });
+      if (knownSecrets(written).length > 0) continue; // found by its format already
       const severity: Severity = lenient ? 'low' : literal === value ? 'high' : 'medium';
       const how = literal === value ? 'is given a fixed value' : 'falls back to a fixed value';
       found.push({ rule: 'hard-coded-credential', severity, node: literal, message: `${name} ${how}` });
