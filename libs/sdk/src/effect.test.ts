@@ -34,10 +34,9 @@ describe('defineEffect', () => {
     expect(effect.compensate).toBeUndefined();
   });
 
-  it('attempts an irreversible effect once unless told otherwise, since an error proves nothing', () => {
-    expect(defineEffect(spec).retry.attempts).toBe(1);
-    expect(defineEffect({ ...spec, retry: { attempts: 3 } }).retry.attempts).toBe(3);
-    expect(defineEffect({ ...spec, kind: 'idempotent' }).retry.attempts).toBe(5);
+  it('takes from the default policy what is left out', () => {
+    expect(defineEffect(spec).retry).toMatchObject({ attempts: 5, firstDelayMs: 200 });
+    expect(defineEffect({ ...spec, retry: { attempts: 3 } }).retry).toMatchObject({ attempts: 3, firstDelayMs: 200 });
   });
 
   it('validates request and response, naming the operation and the path', () => {

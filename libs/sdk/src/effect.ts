@@ -5,12 +5,7 @@
 
 import { type EffectKey, type EffectKind, InvalidError, type Json } from '@tidemark/core';
 import type { EffectContext, EffectDefinition, ProbeResult } from '@tidemark/runtime';
-import {
-  EFFECT_RETRY_DEFAULT,
-  EFFECT_TIMEOUT_DEFAULT_MS,
-  EFFECT_TIMEOUT_MAX_MS,
-  IRREVERSIBLE_ATTEMPTS_DEFAULT_COUNT,
-} from './limits.ts';
+import { EFFECT_RETRY_DEFAULT, EFFECT_TIMEOUT_DEFAULT_MS, EFFECT_TIMEOUT_MAX_MS } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { type DefinitionProblem, nameProblems, refuseProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type RetryOptions, retryPolicy, retryProblems } from './retry.ts';
@@ -41,7 +36,10 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
     | undefined;
   /** Undoes it, given what it answered. */
   readonly compensate?: ((response: Parsed<NoInfer<Response>>, context: EffectContext) => unknown) | undefined;
-  /** Default: 5 attempts, 200 ms first, doubling, at most 30 s; an irreversible one is attempted once. */
+  /**
+   * Default: 5 attempts, 200 ms first, doubling, at most 30 s. An error of an irreversible call doesn't say that nothing
+   * happened: the next attempt asks the probe, and without one a person. Throw `NotDoneError` when it certainly did not.
+   */
   readonly retry?: RetryOptions | undefined;
   /** Of one call; default 30 s, at most an hour. */
   readonly timeoutMs?: number | undefined;
@@ -65,8 +63,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
   spec: EffectSpec<Request, Response>,
 ): Effect<Request, Response> {
   const { operation, kind, call, probe, compensate } = spec;
-  const attempts = kind === 'irreversible' ? IRREVERSIBLE_ATTEMPTS_DEFAULT_COUNT : EFFECT_RETRY_DEFAULT.attempts;
-  const retry = retryPolicy(spec.retry, { ...EFFECT_RETRY_DEFAULT, attempts });
+  const retry = retryPolicy(spec.retry, EFFECT_RETRY_DEFAULT);
   const timeoutMs = spec.timeoutMs ?? EFFECT_TIMEOUT_DEFAULT_MS;
   const problems = [
     ...effectProblems(spec),

@@ -16,7 +16,15 @@ export {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-export type { EffectContext, ProbeResult, Progress, RetryPolicy, RunOptions } from '@tidemark/runtime';
+export {
+  type EffectContext,
+  FatalError,
+  NotDoneError,
+  type ProbeResult,
+  type Progress,
+  type RetryPolicy,
+  type RunOptions,
+} from '@tidemark/runtime';
 export type { Context, Recorded, StepActions } from './context.ts';
 export { defineEffect, done, type Effect, type EffectSpec, notDone, unknown } from './effect.ts';
 export type { Problem } from './parse.ts';

@@ -19,7 +19,7 @@ export const STEP_RETRY_DEFAULT: RetryPolicy = {
   jitter: 0.2,
 };
 
-/** Retry of a pure or an idempotent effect by default. */
+/** Retry of an effect by default. A further attempt at an irreversible one asks its probe first, and never calls blindly. */
 export const EFFECT_RETRY_DEFAULT: RetryPolicy = {
   attempts: 5,
   firstDelayMs: 200,
@@ -27,9 +27,6 @@ export const EFFECT_RETRY_DEFAULT: RetryPolicy = {
   maxDelayMs: 30_000,
   jitter: 0.2,
 };
-
-/** Attempts at an irreversible effect by default: an error doesn't say that nothing happened. */
-export const IRREVERSIBLE_ATTEMPTS_DEFAULT_COUNT = 1;
 
 /** Time-out of one call of an effect by default. */
 export const EFFECT_TIMEOUT_DEFAULT_MS = 30_000;
