@@ -6,6 +6,8 @@
  * Invariant: `applyDelta(before, diff(before, after))` is deeply equal to `after`, for any two JSON values.
  */
 
+import { CorruptError } from './errors.ts';
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /**
@@ -52,21 +54,32 @@ function diffObjects(
   return gone.length === 0 ? { o: members } : { o: members, x: gone };
 }
 
-/** Applies a change; shares with `before` whatever the delta doesn't touch. */
+/**
+ * Applies a change; shares with `before` whatever the delta doesn't touch. Throws `CorruptError` (`belief-mismatch`) when
+ * the delta was not made from a value of this shape: what was written contradicts itself, and no belief follows from it.
+ */
 export function applyDelta(before: Json | undefined, delta: Delta): Json {
   if ('v' in delta) return delta.v;
-  if ('a' in delta) return [...(before as readonly Json[]), ...delta.a];
-  const source = before as { readonly [key: string]: Json };
-  const result: { [key: string]: Json } = { ...source };
+  if ('a' in delta) {
+    if (!Array.isArray(before)) mismatch('items are appended to what is no array');
+    return [...before, ...delta.a];
+  }
+  if (before === undefined || !isObject(before) || !('o' in delta))
+    mismatch('members are changed of what is no object');
+  const result: { [key: string]: Json } = { ...before };
   for (const key of delta.x ?? []) delete result[key];
   for (const [key, change] of Object.entries(delta.o)) {
-    const value = applyDelta(Object.hasOwn(source, key) ? source[key] : undefined, change);
+    const value = applyDelta(Object.hasOwn(before, key) ? before[key] : undefined, change);
     // A plain assignment to this one name would set the prototype instead of a member.
     if (key === '__proto__')
       Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true });
     else result[key] = value;
   }
   return result;
+}
+
+function mismatch(problem: string): never {
+  throw new CorruptError('belief-mismatch', `A stored change of belief doesn't fit the belief before it: ${problem}.`);
 }
 
 /** Deltas are kept at least until they add up to this many bytes. */
