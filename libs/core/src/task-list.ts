@@ -103,8 +103,12 @@ export class TaskList<T extends Keyed> implements Iterable<T> {
   /** Adds many items, all created after every one that is here. */
   append(added: readonly T[]): TaskList<T> {
     if (added.length === 0) return this;
-    if (added.length === 1 && this.#chunks.length <= 1) return this.set(added[0]!);
     const last = this.#chunks.at(-1);
+    invariant(
+      last === undefined || last.ranks.at(-1)! < taskRank(added[0]!.id),
+      'tasks are appended in order of creation',
+    );
+    if (added.length === 1 && this.#chunks.length <= 1) return this.set(added[0]!);
     const tail = last !== undefined && last.items.length < CHUNK_ITEMS ? last : { ranks: [], items: [] };
     const ranks = [...tail.ranks, ...added.map((item) => taskRank(item.id))];
     const items = [...tail.items, ...added];
