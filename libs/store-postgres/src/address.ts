@@ -18,7 +18,10 @@ const DEFAULT_PORT = '5432';
 export function parseAddress(url: string): StoreAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol)) {
-    throw new ConfigError('store-address', 'The address of Postgres must look like postgres://user:password@host:5432/name');
+    throw new ConfigError(
+      'store-address',
+      'The address of Postgres must look like postgres://user:password@host:5432/name',
+    );
   }
   const database = decodeURIComponent(parsed.pathname.slice(1)) || decodeURIComponent(parsed.username) || 'postgres';
   return {

@@ -21,7 +21,14 @@ export type PgliteStoreOptions = (
 ) & { readonly telemetry?: Telemetry };
 
 /** Throws `ConfigError` (`store-locked`, `store-newer`, `store-older`, `store-folder`), `CorruptError` (`store-damaged`). */
-export function openPgliteStore(options: PgliteStoreOptions): ProjectionStore {
+export const openPgliteStore = (options: PgliteStoreOptions): ProjectionStore => assemblePglite(options).store;
+
+/** The store with its parts, for tests that reach behind it. */
+export function assemblePglite(options: PgliteStoreOptions): {
+  readonly store: ProjectionStore;
+  readonly client: PoolClient;
+  readonly thread: PgliteThread;
+} {
   const folder = 'folder' in options ? takeFolder(options.folder) : undefined;
   const shown = 'folder' in options ? options.folder : 'memory';
   const thread = new PgliteThread({ dataFolder: folder?.data ?? null }, shown);
@@ -40,7 +47,7 @@ export function openPgliteStore(options: PgliteStoreOptions): ProjectionStore {
       await connection.query('discard all');
     },
   });
-  return new SqlProjectionStore({
+  const store = new SqlProjectionStore({
     kind: 'pglite',
     client,
     address: shown,
@@ -54,4 +61,5 @@ export function openPgliteStore(options: PgliteStoreOptions): ProjectionStore {
       folder?.release();
     },
   });
+  return { store, client, thread };
 }

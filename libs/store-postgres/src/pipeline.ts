@@ -43,10 +43,7 @@ export class Pipeline {
   /** Called once, by pg's convention. */
   callback: (error: Error | null, results?: readonly Rows[]) => void;
 
-  constructor(
-    statements: readonly Statement[],
-    callback: (error: Error | null, results?: readonly Rows[]) => void,
-  ) {
+  constructor(statements: readonly Statement[], callback: (error: Error | null, results?: readonly Rows[]) => void) {
     this.#statements = statements;
     this.callback = callback;
   }

@@ -9,7 +9,6 @@
 
 import { type Generation, type Partition, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { Placement, PlacementRequest } from '@tidemark/ports';
-import { readReadiness } from './sql/readiness.ts';
 import {
   commitDurably,
   findPlacements,
@@ -20,7 +19,18 @@ import {
   type TakenPartition,
   takePartitions,
 } from './sql/place.ts';
-import { BEGIN, booleanAt, COMMIT, nullableText, numberAt, ROLLBACK, type Row, type SqlClient, textAt } from './sql-client.ts';
+import { readReadiness } from './sql/readiness.ts';
+import {
+  BEGIN,
+  booleanAt,
+  COMMIT,
+  nullableText,
+  numberAt,
+  ROLLBACK,
+  type Row,
+  type SqlClient,
+  textAt,
+} from './sql-client.ts';
 
 /** A partition that may be taken, locked. */
 export interface Candidate {
@@ -90,7 +100,9 @@ async function attempt(
   requests: readonly PlacementRequest[],
   skip: boolean,
 ): Promise<readonly Placement[] | undefined> {
-  const tenants = [...new Set(requests.filter((request) => request.mode === 'shared').map((request) => request.tenant))];
+  const tenants = [
+    ...new Set(requests.filter((request) => request.mode === 'shared').map((request) => request.tenant)),
+  ];
   const sharing = tenants.length === 0 ? [] : [sharedPartitions(tenants, requests.length)];
   return await client.session(async (runner) => {
     const [, , , ready, found, free, shared] = await runner.run([
@@ -112,9 +124,7 @@ async function attempt(
       await runner.run([ROLLBACK]);
       return undefined;
     }
-    await runner.run(
-      placed.length === 0 ? [COMMIT] : [insertPlacements(placed), takePartitions(taken), COMMIT],
-    );
+    await runner.run(placed.length === 0 ? [COMMIT] : [insertPlacements(placed), takePartitions(taken), COMMIT]);
     const made = new Map<WorkflowId, Placement>(placed.map((placement) => [placement.workflow, placement]));
     return requests.flatMap(({ workflow }) => known.get(workflow) ?? made.get(workflow) ?? []);
   });

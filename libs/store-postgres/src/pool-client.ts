@@ -6,7 +6,13 @@
 
 import { TidemarkError } from '@tidemark/core';
 import pg from 'pg';
-import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, DEADLOCK_ATTEMPTS_MAX, IDLE_CONNECTION_MS, WORK_MEM_KB } from './limits.ts';
+import {
+  ANSWER_TIMEOUT_MS,
+  CONNECT_TIMEOUT_MS,
+  DEADLOCK_ATTEMPTS_MAX,
+  IDLE_CONNECTION_MS,
+  WORK_MEM_KB,
+} from './limits.ts';
 import { Pipeline } from './pipeline.ts';
 import type { Rows, SqlClient, SqlRunner, Statement } from './sql-client.ts';
 

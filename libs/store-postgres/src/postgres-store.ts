@@ -3,7 +3,7 @@
  * nothing; the first operation does.
  */
 
-import { type ProjectionStore, noTelemetry, type Telemetry } from '@tidemark/ports';
+import { noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import pg from 'pg';
 import { parseAddress, type StoreAddress } from './address.ts';
 import { faultOf } from './faults.ts';
@@ -21,10 +21,16 @@ export interface PostgresStoreOptions {
 }
 
 /** Throws `ConfigError` (`store-address`). Call `ensure` before anything else. */
-export function openPostgresStore(options: PostgresStoreOptions): ProjectionStore {
+export const openPostgresStore = (options: PostgresStoreOptions): ProjectionStore => assemblePostgres(options).store;
+
+/** The store with its parts, for tests that reach behind it. */
+export function assemblePostgres(options: PostgresStoreOptions): {
+  readonly store: ProjectionStore;
+  readonly client: PoolClient;
+} {
   const address = parseAddress(options.url);
   const client = new PoolClient({ connectionString: address.url, max: options.poolMax ?? POOL_MAX });
-  return new SqlProjectionStore({
+  const store = new SqlProjectionStore({
     kind: 'postgres',
     client,
     address: address.shown,
@@ -40,6 +46,7 @@ export function openPostgresStore(options: PostgresStoreOptions): ProjectionStor
     },
     closed: async () => {},
   });
+  return { store, client };
 }
 
 const isMissingDatabase = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '3D000';

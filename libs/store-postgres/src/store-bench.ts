@@ -30,8 +30,14 @@ const OPENING_EVENTS = 2;
 
 const workflowAt = (index: number): WorkflowId => `bench-${String(index).padStart(6, '0')}` as WorkflowId;
 const holder = 'worker-0190b7a2-1111-7222-8333-0123456789ab' as HolderId;
-const payload = JSON.stringify({ output: { text: 'lorem ipsum "dolor" sit amet, '.repeat(40) } }).slice(0, PAYLOAD_BYTES);
-const state = JSON.stringify({ stateVersion: 1, note: 'a folded stream without its tasks, about so long. '.repeat(14) });
+const payload = JSON.stringify({ output: { text: 'lorem ipsum "dolor" sit amet, '.repeat(40) } }).slice(
+  0,
+  PAYLOAD_BYTES,
+);
+const state = JSON.stringify({
+  stateVersion: 1,
+  note: 'a folded stream without its tasks, about so long. '.repeat(14),
+});
 const taskState = JSON.stringify({ id: '12.0', step: 'analyse', after: [], when: [], note: 'x'.repeat(150) });
 const digest = 'a'.repeat(64);
 
@@ -235,7 +241,11 @@ async function measureBlocking(store: ProjectionStore): Promise<void> {
     from += 1;
   }
   running = false;
-  say('longest block of this thread by a batch of 500', gaps.reduce((most, gap) => Math.max(most, gap), 0), 'ms');
+  say(
+    'longest block of this thread by a batch of 500',
+    gaps.reduce((most, gap) => Math.max(most, gap), 0),
+    'ms',
+  );
 }
 
 async function main(where: string): Promise<void> {

@@ -40,7 +40,8 @@ export function takeFolder(folder: string): PgliteFolder {
     const data = path.join(folder, 'data');
     const formatFile = path.join(folder, 'format.json');
     const found = readFormat(folder, formatFile, data);
-    const write = (complete: boolean): void => writeFormat(formatFile, { format: FORMAT, postgres: POSTGRES_MAJOR, complete });
+    const write = (complete: boolean): void =>
+      writeFormat(formatFile, { format: FORMAT, postgres: POSTGRES_MAJOR, complete });
     if (found?.complete !== true) {
       // A creation that was interrupted left nothing of worth.
       rmSync(data, { recursive: true, force: true });
@@ -63,9 +64,14 @@ function takeLock(folder: string): DatabaseSync {
   } catch (error) {
     lock?.close();
     if (error instanceof Error && /locked|busy/i.test(error.message)) {
-      throw new ConfigError('store-locked', `Another process uses ${folder}: end it, or use another folder`, { folder });
+      throw new ConfigError('store-locked', `Another process uses ${folder}: end it, or use another folder`, {
+        folder,
+      });
     }
-    throw new ConfigError('store-folder', `The folder ${folder} can't be used: ${String(error)}`, { folder, cause: error });
+    throw new ConfigError('store-folder', `The folder ${folder} can't be used: ${String(error)}`, {
+      folder,
+      cause: error,
+    });
   }
 }
 

@@ -73,7 +73,10 @@ export class PgliteThread {
   }
 
   #begin(): Promise<void> {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#data, name: 'tidemark-pglite' });
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: this.#data,
+      name: 'tidemark-pglite',
+    });
     this.#worker = worker;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => void worker.terminate(), PGLITE_START_TIMEOUT_MS);

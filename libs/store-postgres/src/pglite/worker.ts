@@ -17,7 +17,8 @@ const IDLE = 'I'.charCodeAt(0);
 const LINES_MAX = 20;
 
 const port = parentPort!;
-const say = (message: FromThread, transfer: readonly ArrayBuffer[] = []): void => port.postMessage(message, [...transfer]);
+const say = (message: FromThread, transfer: readonly ArrayBuffer[] = []): void =>
+  port.postMessage(message, [...transfer]);
 
 const printed: string[] = [];
 const print = (text: string): boolean => {

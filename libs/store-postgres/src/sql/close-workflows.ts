@@ -18,7 +18,8 @@ update placements p set live = false
 from (select unnest($1::text[]) as workflow, unnest($2::int4[]) as partition) given
 where p.workflow = given.workflow and p.partition = given.partition and p.live`;
 
-const tasks = 'delete from tasks using (select unnest($1::text[]) as workflow) given where tasks.workflow = given.workflow';
+const tasks =
+  'delete from tasks using (select unnest($1::text[]) as workflow) given where tasks.workflow = given.workflow';
 const timers =
   'delete from timers using (select unnest($1::text[]) as workflow) given where timers.workflow = given.workflow';
 

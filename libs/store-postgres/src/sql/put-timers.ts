@@ -32,9 +32,7 @@ export function putTimers(rows: readonly TimerRow[]): Statement {
   };
 }
 
-export function deleteTimers(
-  rows: readonly { readonly workflow: WorkflowId; readonly timer: string }[],
-): Statement {
+export function deleteTimers(rows: readonly { readonly workflow: WorkflowId; readonly timer: string }[]): Statement {
   return {
     name: 'delete-timers',
     text: gone,

@@ -1,0 +1,147 @@
+/** Owns the part of the contract about what coordinators and people read, and how projectors share the partitions. */
+
+import type { Epoch, HolderId, Lamport, Sequence, TenantId } from '@tidemark/core';
+import { type ProjectionBatch, RANGE_COUNT } from '@tidemark/ports';
+import { describe, expect, test } from 'vitest';
+import type { StoreUnderTest } from './projection-store.ts';
+import * as rows from './projection-store-rows.ts';
+
+const LONG_MS = 60_000;
+const everyRange = Array.from({ length: RANGE_COUNT }, (_, range) => range);
+
+export function testCoordination(under: StoreUnderTest): void {
+  describe('shareRanges', () => {
+    test('one owner gets all, and gives up half when a second comes', async () => {
+      expect(await under.store.shareRanges('one', LONG_MS)).toEqual(everyRange);
+      expect(await under.other.shareRanges('two', LONG_MS)).toEqual([]);
+      const kept = await under.store.shareRanges('one', LONG_MS);
+      expect(kept).toHaveLength(RANGE_COUNT / 2);
+      const taken = await under.other.shareRanges('two', LONG_MS);
+      expect([...kept, ...taken].sort((a, b) => a - b)).toEqual(everyRange);
+      expect(await under.store.shareRanges('one', LONG_MS)).toEqual(kept);
+    });
+
+    test('what a living owner releases or a dead one leaves is taken', async () => {
+      await under.store.shareRanges('brief', 1);
+      await expect.poll(() => under.store.shareRanges('one', LONG_MS)).toEqual(everyRange);
+      await under.store.releaseRanges('one');
+      expect(await under.other.shareRanges('two', LONG_MS)).toEqual(everyRange);
+      await under.store.releaseRanges('unknown');
+    });
+
+    test('many owners share fairly, and no range has two, at any moment', async () => {
+      const owners = ['a', 'b', 'c', 'd', 'e'];
+      const round = (): Promise<(readonly number[])[]> =>
+        Promise.all(owners.map((owner, n) => (n % 2 === 0 ? under.store : under.other).shareRanges(owner, LONG_MS)));
+      for (let n = 0; n < 3; n += 1) await round();
+      const shares = await round();
+      expect(shares.flat().sort((a, b) => a - b)).toEqual(everyRange);
+      expect(shares.map((share) => share.length).sort()).toEqual([12, 13, 13, 13, 13]);
+    });
+  });
+
+  describe('sweeps', () => {
+    test('runnable streams by id, page by page, with what a job carries', async () => {
+      await under.partitions(4);
+      for (const [n, name] of ['b', 'ä', 'a', 'Z'].entries()) {
+        await under.store.apply(rows.openingBatch(name, n));
+      }
+      await under.store.apply(
+        rows.batch({
+          partitions: [rows.advance(0, 1, 2)],
+          streams: [rows.streamRow('b', 0, { runnable: false, holder: 'h' as HolderId, epoch: 1 as Epoch })],
+        }),
+      );
+      const page = await under.store.runnable(null, 2);
+      expect(page.map((one) => one.workflow)).toEqual(['Z', 'a']);
+      expect(page[1]).toEqual({
+        workflow: 'a',
+        tenant: rows.tenant,
+        definition: 'audit',
+        partition: 2,
+        next: 1,
+        lamport: 1 as Lamport,
+      });
+      expect((await under.other.runnable(page[1]!.workflow, 2)).map((one) => one.workflow)).toEqual(['ä']);
+    });
+
+    test('leases with their holders', async () => {
+      await under.partitions(2);
+      await under.store.apply(rows.openingBatch('a', 0));
+      await under.store.apply(rows.openingBatch('b', 1));
+      const lease = { holder: 'worker-1' as HolderId, epoch: 4 as Epoch, runnable: false };
+      await under.store.apply(
+        rows.batch({ partitions: [rows.advance(1, 1, 2)], streams: [rows.streamRow('b', 1, lease)] }),
+      );
+      expect(await under.store.leases()).toEqual([
+        { workflow: 'b', tenant: rows.tenant, partition: 1, generation: 1, epoch: 4, holder: 'worker-1' },
+      ]);
+      expect(await under.store.counts()).toEqual({
+        partitionCount: 2,
+        openCount: 2,
+        leasedCount: 1,
+        runnableCount: 1,
+        rejectedCount: 0,
+        unappendedCount: 0,
+      });
+    });
+
+    test('timers that are due, earliest first', async () => {
+      await under.partitions(1);
+      const timers = [30, 10, 20].map((due) => rows.timerRow('w', 0, `t-${due}`, due));
+      await under.store.apply(rows.batch({ ...rows.openingBatch('w', 0), timersPut: timers }));
+      const due = await under.store.dueTimers(20, 10);
+      expect(due).toEqual([
+        { workflow: 'w', timer: 't-10', partition: 0, dueAtMs: 10, tenant: rows.tenant, generation: 1 },
+        { workflow: 'w', timer: 't-20', partition: 0, dueAtMs: 20, tenant: rows.tenant, generation: 1 },
+      ]);
+      expect(await under.store.dueTimers(99, 1)).toHaveLength(1);
+    });
+  });
+
+  describe('reads', () => {
+    test('workflows newest first, by tenant, definition and status', async () => {
+      await under.partitions(3);
+      const tenant = 'umbrella' as TenantId;
+      const open = (name: string, partition: number, part: Parameters<typeof rows.streamRow>[2]): ProjectionBatch =>
+        rows.batch({ ...rows.openingBatch(name, partition), streams: [rows.streamRow(name, partition, part)] });
+      await under.store.apply(open('old', 0, { openedAtMs: 1 }));
+      await under.store.apply(open('new', 1, { openedAtMs: 3, definition: 'other' }));
+      await under.store.apply(open('middle', 2, { openedAtMs: 2, tenant, status: 'parked', reason: 'why' }));
+      const ids = async (query: Parameters<typeof under.store.workflows>[0]): Promise<string[]> =>
+        (await under.store.workflows(query)).map((one) => one.workflow);
+      expect(await ids({ limit: 10 })).toEqual(['new', 'middle', 'old']);
+      expect(await ids({ limit: 1 })).toEqual(['new']);
+      expect(await ids({ limit: 10, tenant })).toEqual(['middle']);
+      expect(await ids({ limit: 10, definition: 'audit' })).toEqual(['middle', 'old']);
+      expect(await ids({ limit: 10, status: 'parked', tenant: rows.tenant })).toEqual([]);
+      expect(await under.store.workflow(rows.workflowNamed('nobody'))).toBeUndefined();
+    });
+
+    test('checkpoints by sequence, from one on, of one step', async () => {
+      await under.partitions(1);
+      const checkpoints = [3, 1, 2].map((n) => rows.checkpointRow('w', n, { step: n === 2 ? 'merge' : 'analyse' }));
+      const opening = rows.openingBatch('w', 0);
+      await under.store.apply(rows.batch({ ...opening, checkpoints: [...opening.checkpoints, ...checkpoints] }));
+      const read = async (from: number, limit: number, step?: string): Promise<number[]> => {
+        const options = { from: from as Sequence, limit, ...(step === undefined ? {} : { step }) };
+        return (await under.store.checkpoints(rows.workflowNamed('w'), options)).map((row) => row.sequence);
+      };
+      expect(await read(0, 10)).toEqual([0, 1, 2, 3]);
+      expect(await read(1, 2)).toEqual([1, 2]);
+      expect(await read(0, 10, 'analyse')).toEqual([1, 3]);
+      expect(await read(4, 10)).toEqual([]);
+    });
+
+    test('events by position, effects by position, tasks by creation', async () => {
+      await under.partitions(1);
+      await under.store.apply(
+        rows.batch({ ...rows.openingBatch('w', 0), events: [5, 2, 9].map((n) => rows.eventRow('w', n)) }),
+      );
+      const events = await under.store.events(rows.workflowNamed('w'), 2);
+      expect(events.map((row) => row.position)).toEqual([2, 5]);
+      expect(await under.store.effects(rows.workflowNamed('w'))).toEqual([]);
+      expect(await under.store.tasks(rows.workflowNamed('w'), 0)).toEqual([]);
+    });
+  });
+}

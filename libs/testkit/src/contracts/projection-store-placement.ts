@@ -1,0 +1,180 @@
+/** Owns the part of the contract about readiness (P3) and placement (architecture.md, sections 2 and 10, case 2). */
+
+import type { Generation, TenantId } from '@tidemark/core';
+import type { Placement } from '@tidemark/ports';
+import { describe, expect, test } from 'vitest';
+import type { StoreUnderTest } from './projection-store.ts';
+import * as rows from './projection-store-rows.ts';
+
+const rebuilding = { name: 'UnavailableError', code: 'store-rebuilding' };
+const places = (placements: readonly Placement[]): unknown[] =>
+  placements.map(({ workflow, partition, generation, created }) => [workflow, partition, generation, created]);
+const other = 'umbrella' as TenantId;
+
+export function testPlacement(under: StoreUnderTest): void {
+  describe('readiness', () => {
+    test('a store without partitions is not ready, and places nothing (P3)', async () => {
+      expect(await under.store.ready()).toBe(false);
+      expect(await under.store.markReady()).toBe(false);
+      await expect(under.store.place([rows.request('w')])).rejects.toMatchObject(rebuilding);
+      await under.store.addPartitions([]);
+      expect(await under.store.ready()).toBe(false);
+    });
+
+    test('is ready at once where the log is empty, and once everything is folded where it is not', async () => {
+      await under.partitions(2);
+      expect(await under.other.ready()).toBe(true);
+      await under.store.addPartitions([{ partition: rows.partitionAt(2), start: rows.at(3), rebuildTo: rows.at(5) }]);
+      expect((await under.store.positions()).get(rows.partitionAt(2))).toBe(3);
+      expect(await under.other.ready()).toBe(false);
+      expect(await under.store.markReady()).toBe(false);
+      await expect(under.store.place([rows.request('w')])).rejects.toMatchObject(rebuilding);
+      await under.store.apply(rows.openingBatch('w', 2, 3));
+      expect(await under.store.markReady()).toBe(false);
+      await under.store.apply(rows.batch({ partitions: [rows.advance(2, 4, 5)] }));
+      expect(await under.store.ready()).toBe(false);
+      expect(await under.store.markReady()).toBe(true);
+      expect(await under.other.ready()).toBe(true);
+    });
+
+    test('partitions that are there already stay as they are', async () => {
+      await under.partitions(2);
+      await under.store.apply(rows.openingBatch('w', 1));
+      await Promise.all([under.partitions(3), under.partitions(3)]);
+      await under.other.addPartitions([{ partition: rows.partitionAt(1), start: rows.at(9), rebuildTo: rows.at(9) }]);
+      expect([...(await under.store.positions()).values()]).toEqual([0, 1, 0]);
+      expect(await under.store.ready()).toBe(true);
+    });
+  });
+
+  describe('place', () => {
+    test('exclusive: free partitions in order, the first generation of each, and nothing when none is free', async () => {
+      await under.partitions(2);
+      const placed = await under.store.place(['a', 'b', 'c'].map((name) => rows.request(name)));
+      expect(places(placed)).toEqual([
+        ['a', 0, 1, true],
+        ['b', 1, 1, true],
+      ]);
+      expect(placed[0]).toMatchObject({
+        tenant: rows.tenant,
+        mode: 'exclusive',
+        opening: '{"workflow":"a"}',
+        appended: false,
+      });
+      expect(await under.other.place([rows.request('d')])).toEqual([]);
+    });
+
+    test('an id that is placed keeps its placement, whoever asks and how', async () => {
+      await under.partitions(3);
+      const [first] = await under.store.place([rows.request('a')]);
+      const again = await under.other.place([
+        rows.request('b'),
+        rows.request('a', { tenant: other, mode: 'shared', opening: '{}' }),
+        rows.request('b'),
+      ]);
+      expect(again).toHaveLength(2);
+      expect(again).toContainEqual({ ...first, created: false });
+      expect(places(again)).toContainEqual(['b', 1, 1, true]);
+      expect(places(await under.store.place([rows.request('c')]))).toEqual([['c', 2, 1, true]]);
+    });
+
+    test('concurrent requests for one id give one placement and take one partition', async () => {
+      await under.partitions(8);
+      const names = ['a', 'b', 'c', 'd'];
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          (n % 2 === 0 ? under.store : under.other).place(
+            (n % 3 === 0 ? names.toReversed() : names).map((name) => rows.request(name)),
+          ),
+        ),
+      );
+      const all = answers.flat();
+      expect(all).toHaveLength(32);
+      for (const name of names) {
+        const mine = all.filter((placement) => placement.workflow === name);
+        expect(new Set(mine.map((placement) => placement.partition)).size).toBe(1);
+        expect(mine.filter((placement) => placement.created)).toHaveLength(1);
+      }
+      expect(await under.store.place(['e', 'f', 'g', 'h', 'i'].map((name) => rows.request(name)))).toHaveLength(4);
+    });
+
+    test('a partition is free again as soon as its workflow is closed, with the next generation', async () => {
+      await under.partitions(1);
+      await under.store.place([rows.request('a')]);
+      await under.store.apply(rows.openingBatch('a', 0));
+      expect(await under.store.place([rows.request('b')])).toEqual([]);
+      await under.store.apply(rows.closingBatch('a', 0, 1));
+      expect(places(await under.store.place([rows.request('b')]))).toEqual([['b', 0, 2, true]]);
+      expect(places(await under.store.place([rows.request('a')]))).toEqual([['a', 0, 1, false]]);
+      await under.store.apply(rows.openingBatch('b', 0, 2, 2));
+      await under.store.apply(rows.closingBatch('b', 0, 3, 2));
+      expect(places(await under.store.place([rows.request('c')]))).toEqual([['c', 0, 3, true]]);
+    });
+
+    test('shared: the fewest live workflows, never beside another tenant', async () => {
+      await under.partitions(3);
+      const shared = (name: string, tenant = rows.tenant) => rows.request(name, { mode: 'shared', tenant });
+      expect(places(await under.store.place([rows.request('x', { tenant: other })]))).toEqual([['x', 0, 1, true]]);
+      expect(places(await under.store.place(['a', 'b', 'c', 'd', 'e'].map((name) => shared(name))))).toEqual([
+        ['a', 1, 1, true],
+        ['b', 2, 1, true],
+        ['c', 1, 2, true],
+        ['d', 2, 2, true],
+        ['e', 1, 3, true],
+      ]);
+      expect(
+        places(await under.store.place([shared('f'), shared('y', other), shared('z', 'third' as TenantId)])),
+      ).toEqual([
+        ['f', 2, 3, true],
+        ['y', 0, 2, true],
+      ]);
+      expect(await under.store.place([rows.request('g')])).toEqual([]);
+    });
+
+    test('a shared partition is free for another tenant once the last of its workflows closed', async () => {
+      await under.partitions(1);
+      await under.store.place(['a', 'b'].map((name) => rows.request(name, { mode: 'shared' })));
+      await under.store.apply(rows.openingBatch('a', 0, 0, 1));
+      await under.store.apply(rows.openingBatch('b', 0, 1, 2));
+      await under.store.apply(rows.closingBatch('a', 0, 2, 2));
+      const theirs = rows.request('c', { mode: 'shared', tenant: other });
+      expect(await under.store.place([theirs])).toEqual([]);
+      await under.store.apply(rows.closingBatch('b', 0, 3, 2));
+      expect(places(await under.store.place([theirs]))).toEqual([['c', 0, 3, true]]);
+    });
+
+    test('an opening in the log completes its placement; one without a placement makes it (I6)', async () => {
+      await under.partitions(2);
+      await under.store.place([rows.request('a')]);
+      expect(await under.store.unappended(0, 10)).toHaveLength(1);
+      await under.store.apply(rows.openingBatch('a', 0));
+      await under.store.apply(rows.openingBatch('lost', 1, 0, 7));
+      expect(await under.store.unappended(0, 10)).toEqual([]);
+      const known = await under.store.place([rows.request('lost'), rows.request('a')]);
+      expect(known).toMatchObject([
+        { workflow: 'lost', partition: 1, generation: 7, created: false, appended: true, opening: '' },
+        { workflow: 'a', partition: 0, generation: 1, created: false, appended: true, opening: '' },
+      ]);
+      expect(await under.store.place([rows.request('b')])).toEqual([]);
+      await under.store.apply(rows.closingBatch('lost', 1, 1, 7));
+      expect(places(await under.store.place([rows.request('b')]))).toEqual([['b', 1, 8 as Generation, true]]);
+    });
+
+    test('openings that are not known to be in the log are found by age, and marked', async () => {
+      await under.partitions(3);
+      await under.store.place(['a', 'b', 'c'].map((name) => rows.request(name)));
+      expect(await under.store.unappended(60_000, 10)).toEqual([]);
+      expect(await under.other.unappended(0, 2)).toHaveLength(2);
+      await under.store.markAppended(['b', 'nobody'].map(rows.workflowNamed));
+      await under.store.markAppended([]);
+      const left = await under.store.unappended(0, 10);
+      expect(left.map(({ workflow, created, appended }) => [workflow, created, appended])).toEqual([
+        ['a', false, false],
+        ['c', false, false],
+      ]);
+      expect(left[0]?.opening).toBe('{"workflow":"a"}');
+      expect((await under.store.counts()).unappendedCount).toBe(2);
+      expect(await under.store.place([rows.request('b')])).toMatchObject([{ appended: true, created: false }]);
+    });
+  });
+}

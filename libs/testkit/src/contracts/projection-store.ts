@@ -1,0 +1,59 @@
+/**
+ * Owns the contract of ProjectionStore as tests; every adapter runs it. `open` gives a store with its tables made and empty,
+ * for each test; `other` is another process's view of the same tables (the same store, where there can be only one).
+ */
+
+import type { ProjectionStore } from '@tidemark/ports';
+import { afterEach, beforeEach, describe } from 'vitest';
+import { testApplying } from './projection-store-apply.ts';
+import { testClaims } from './projection-store-claims.ts';
+import { testCoordination } from './projection-store-coordination.ts';
+import { testPlacement } from './projection-store-placement.ts';
+import { at, partitionAt } from './projection-store-rows.ts';
+
+export { dump, type ProjectionDump, type WorkflowDump } from './projection-store-dump.ts';
+
+export interface OpenedProjectionStore {
+  readonly store: ProjectionStore;
+  readonly other: ProjectionStore;
+  close(): Promise<void>;
+}
+
+/** What the parts of the suite see. */
+export interface StoreUnderTest {
+  readonly store: ProjectionStore;
+  readonly other: ProjectionStore;
+  /** Adds empty partitions `[0, count)`; the store is ready then. */
+  partitions(count: number): Promise<void>;
+}
+
+export function projectionStoreContract(name: string, open: () => Promise<OpenedProjectionStore>): void {
+  describe(`projection store contract: ${name}`, () => {
+    let opened: OpenedProjectionStore;
+    beforeEach(async () => {
+      opened = await open();
+    });
+    afterEach(() => opened.close());
+
+    const under: StoreUnderTest = {
+      get store() {
+        return opened.store;
+      },
+      get other() {
+        return opened.other;
+      },
+      async partitions(count) {
+        const added = Array.from({ length: count }, (_, index) => ({
+          partition: partitionAt(index),
+          start: at(0),
+          rebuildTo: at(0),
+        }));
+        await opened.store.addPartitions(added);
+      },
+    };
+    testApplying(under);
+    testClaims(under);
+    testPlacement(under);
+    testCoordination(under);
+  });
+}
