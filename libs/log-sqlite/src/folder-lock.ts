@@ -1,0 +1,61 @@
+/**
+ * Owns the lock of a log's folder: one process at a time. The lock is SQLite's own on an empty file, so the operating
+ * system takes it back with the process, also after kill -9. Beside it stands the holder's process id, for people; it is
+ * told, never trusted.
+ */
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { ConfigError } from '@tidemark/core';
+import { asLogError, isBusy } from './sqlite-errors.ts';
+
+export interface FolderLock {
+  release(): void;
+}
+
+/** Throws `ConfigError` with code `log-locked` when another has it; the folder is untouched then. */
+export function lockFolder(folder: string): FolderLock {
+  const holderFile = path.join(folder, 'lock.pid');
+  const lock = openLock(folder);
+  try {
+    // Without a journal file the lock leaves no traces.
+    lock.exec('pragma journal_mode = memory; pragma locking_mode = exclusive; begin exclusive');
+  } catch (error) {
+    lock.close();
+    throw isBusy(error) ? lockedError(folder, holderFile) : asLogError(folder, error);
+  }
+  writeFileSync(holderFile, `${process.pid}\n`);
+  return {
+    release() {
+      rmSync(holderFile, { force: true });
+      lock.close();
+    },
+  };
+}
+
+function openLock(folder: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path.join(folder, 'lock'), { timeout: 0 });
+  } catch (error) {
+    throw asLogError(folder, error);
+  }
+}
+
+function lockedError(folder: string, holderFile: string): ConfigError {
+  const pid = holder(holderFile);
+  const by = pid === undefined ? 'another process' : pid === process.pid ? 'this process' : `process ${pid}`;
+  return new ConfigError('log-locked', `The log in ${folder} is in use by ${by}; nothing was changed.`, {
+    folder,
+    pid,
+  });
+}
+
+function holder(holderFile: string): number | undefined {
+  try {
+    const pid = Number.parseInt(readFileSync(holderFile, 'utf8'), 10);
+    return pid > 0 ? pid : undefined;
+  } catch {
+    return undefined; // it holds the lock and has not written its number yet
+  }
+}

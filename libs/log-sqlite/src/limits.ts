@@ -1,0 +1,45 @@
+/** Owns every limit of log-sqlite, with its unit and its default. Must not hold anything that is not a number. */
+
+export interface SqliteLogLimits {
+  /** Largest value of one record. Larger things are blobs, named by an event. */
+  readonly recordMaxBytes: number;
+  /** Largest single `append`. */
+  readonly appendMaxBytes: number;
+  /** A transaction is closed when it holds so many bytes, or so many records (one append always fits). */
+  readonly transactionMaxBytes: number;
+  readonly transactionMaxRecords: number;
+  /** Appends waiting for their transaction, in bytes; more are refused with `append-queue-full`. */
+  readonly pendingMaxBytes: number;
+  /** Values returned by one `read` that names no `maxBytes`. */
+  readonly readMaxBytes: number;
+  /** Records removed in one go by `trim`, so that a long one holds up nobody. */
+  readonly trimSliceRecords: number;
+  /** Pages in the write-ahead log at which they are moved into the database file. */
+  readonly checkpointPages: number;
+  /** Page cache. */
+  readonly cacheMaxBytes: number;
+  /** Files up to this size are checked whole when opened; of larger ones the structure is. */
+  readonly checkMaxBytes: number;
+  /** Largest database file; appends beyond are refused with `log-full`, as when the disk is full. */
+  readonly fileMaxBytes: number;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const defaultLimits: SqliteLogLimits = {
+  recordMaxBytes: 4 * MIB,
+  appendMaxBytes: 8 * MIB,
+  transactionMaxBytes: 16 * MIB,
+  transactionMaxRecords: 2_000,
+  pendingMaxBytes: 256 * MIB,
+  readMaxBytes: 4 * MIB,
+  trimSliceRecords: 1_000,
+  checkpointPages: 2_000,
+  cacheMaxBytes: 32 * MIB,
+  checkMaxBytes: 64 * MIB,
+  fileMaxBytes: 1024 * 1024 * MIB,
+};
+
+/** Fixed when the file is made: with 8 KiB a group of small records costs half as many writes as with 4 KiB. */
+export const PAGE_BYTES = 8 * KIB;

@@ -1,0 +1,59 @@
+/**
+ * Owns opening and making the database file. A new one is made under another name and renamed when it is complete, so
+ * that a file with the log's name is always a whole one. The caller holds the folder's lock.
+ */
+
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { APPLICATION_ID, FORMAT_VERSION } from './inspect-file.ts';
+import { PAGE_BYTES, type SqliteLogLimits } from './limits.ts';
+import { addPartition } from './sql/add-partition.ts';
+import { createSchema } from './sql/create-schema.ts';
+
+export type Synchronous = 'full' | 'normal';
+
+export function createFile(folder: string, file: string, partitions: number): void {
+  const unfinished = `${file}.new`;
+  for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${unfinished}${ending}`, { force: true });
+  const database = new DatabaseSync(unfinished);
+  try {
+    database.exec(`pragma page_size = ${PAGE_BYTES}`);
+    database.exec('begin');
+    database.exec(createSchema);
+    database.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${FORMAT_VERSION}`);
+    const add = database.prepare(addPartition);
+    for (let partition = 0; partition < partitions; partition++) add.run(partition);
+    database.exec('commit');
+    database.exec('pragma journal_mode = wal');
+  } finally {
+    database.close();
+  }
+  renameSync(unfinished, file);
+  syncFolder(folder);
+}
+
+export function openFile(file: string, synchronous: Synchronous, limits: SqliteLogLimits): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    // Exclusive: the index of the write-ahead log is in memory, and no other process is asked about anything.
+    database.exec(`pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = ${synchronous}`);
+    database.exec(`pragma wal_autocheckpoint = ${limits.checkpointPages}`);
+    database.exec(`pragma cache_size = ${-Math.ceil(limits.cacheMaxBytes / 1024)}; pragma temp_store = memory`);
+    database.exec(`pragma max_page_count = ${Math.max(1, Math.floor(limits.fileMaxBytes / PAGE_BYTES))}`);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** The new name survives power loss only when the folder itself was written. Not every platform can. */
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,2 @@
+/** Adds one empty partition. In: its number. */
+export const addPartition = 'insert into partitions (partition) values (?)';

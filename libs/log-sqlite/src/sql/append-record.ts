@@ -1,0 +1,3 @@
+/** Appends one record. In: partition, offset, crc, type, trace, value. Index: records_by_offset (unique, L1). */
+export const appendRecord =
+  'insert into records (partition, "offset", crc, type, trace, value) values (?, ?, ?, ?, ?, ?)';

@@ -1,0 +1,367 @@
+/**
+ * Owns the EventLog on one SQLite file: group commit, reads, bounds, trimming. Appends of one turn of the event loop go
+ * out as one transaction, and their promises resolve after its commit (L2). The process is alone with the file, so where
+ * partitions start and end is known in memory. Everything runs on the caller's thread: with a worker thread a single
+ * append takes longer than the commit itself (docs/decisions/0003). Must not open or check files.
+ */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import {
+  CorruptError,
+  InvalidError,
+  LimitError,
+  type Offset,
+  type Partition,
+  type TidemarkError,
+  UnavailableError,
+} from '@tidemark/core';
+import type {
+  AppendOptions,
+  EventLog,
+  LogRecord,
+  PartitionBounds,
+  ReadRequest,
+  ReadResult,
+  StoredRecord,
+} from '@tidemark/ports';
+import type { SqliteLogLimits } from './limits.ts';
+import { addPartition } from './sql/add-partition.ts';
+import { appendRecord } from './sql/append-record.ts';
+import { deleteRecords } from './sql/delete-records.ts';
+import { readPartitions } from './sql/read-partitions.ts';
+import { readRecords } from './sql/read-records.ts';
+import { setStart } from './sql/set-start.ts';
+import { asLogError, damaged } from './sqlite-errors.ts';
+
+export interface SqliteLogParts {
+  readonly folder: string;
+  readonly database: DatabaseSync;
+  readonly durability: 'power' | 'process';
+  readonly limits: SqliteLogLimits;
+  /** Called once, after the database was closed. */
+  readonly release: () => void;
+}
+
+/** One call of `append`. */
+interface Pending {
+  readonly partition: number;
+  readonly records: readonly LogRecord[];
+  readonly bytes: number;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (first: Offset) => void;
+  readonly reject: (error: unknown) => void;
+  /** Given inside the transaction, told after its commit. */
+  first: number;
+}
+
+interface Held {
+  start: number;
+  end: number;
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export class SqliteLog implements EventLog {
+  readonly durability: 'power' | 'process';
+  readonly recordMaxBytes: number;
+  readonly #parts: SqliteLogParts;
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #held: Held[];
+  #pending: Pending[] = [];
+  #pendingBytes = 0;
+  #isScheduled = false;
+  #isClosed = false;
+
+  constructor(parts: SqliteLogParts) {
+    const { database } = parts;
+    this.#parts = parts;
+    this.durability = parts.durability;
+    this.recordMaxBytes = parts.limits.recordMaxBytes;
+    this.#database = database;
+    this.#insert = database.prepare(appendRecord);
+    this.#select = database.prepare(readRecords);
+    this.#select.setReturnArrays(true);
+    this.#begin = database.prepare('begin immediate');
+    this.#commit = database.prepare('commit');
+    this.#held = loadPartitions(parts.folder, database);
+    this.#finishTrims();
+  }
+
+  async partitionCount(): Promise<number> {
+    this.#checkOpen();
+    return this.#held.length;
+  }
+
+  async growTo(count: number): Promise<number> {
+    this.#checkOpen();
+    const had = this.#held.length;
+    if (count <= had) return had;
+    this.#transaction(() => {
+      const add = this.#database.prepare(addPartition);
+      for (let partition = had; partition < count; partition++) add.run(partition);
+    });
+    for (let partition = had; partition < count; partition++) this.#held.push({ start: 0, end: 0 });
+    return count;
+  }
+
+  append(partition: Partition, records: readonly LogRecord[], options?: AppendOptions): Promise<Offset> {
+    return new Promise((resolve, reject) => {
+      const bytes = this.#checkedBytes(partition, records);
+      const signal = options?.signal;
+      if (signal?.aborted) throw givenUp(partition, 'aborted', signal.reason);
+      this.#pending.push({ partition, records, bytes, signal, resolve, reject, first: 0 });
+      this.#pendingBytes += bytes;
+      this.#schedule();
+    });
+  }
+
+  async read(
+    requests: readonly ReadRequest[],
+    options?: { readonly maxBytes?: number },
+  ): Promise<readonly ReadResult[]> {
+    this.#checkOpen();
+    const budget = { leftBytes: options?.maxBytes ?? this.#parts.limits.readMaxBytes };
+    const seen = new Set<number>();
+    return requests.map(({ partition, from }) => {
+      if (seen.has(partition)) {
+        throw new InvalidError('read-repeated', `Partition ${partition} stands twice in one read.`, { partition });
+      }
+      seen.add(partition);
+      const { start, end } = this.#partition(partition);
+      const details = { partition, from, start, end };
+      if (from < start) {
+        throw new CorruptError(
+          'log-trimmed',
+          `Partition ${partition} starts at ${start}; ${from} was trimmed.`,
+          details,
+        );
+      }
+      if (from > end) {
+        const message = `Partition ${partition} ends at ${end}, before ${from}: the log was replaced.`;
+        throw new CorruptError('log-past-end', message, details);
+      }
+      const records = from === end ? [] : this.#records(partition, from, budget);
+      return { partition, records, end: end as Offset };
+    });
+  }
+
+  async bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
+    this.#checkOpen();
+    const wanted = partitions ?? this.#held.keys();
+    const bounds = new Map<Partition, PartitionBounds>();
+    for (const partition of wanted) {
+      const { start, end } = this.#partition(partition);
+      bounds.set(partition as Partition, { start: start as Offset, end: end as Offset });
+    }
+    return bounds;
+  }
+
+  async trim(partition: Partition, before: Offset): Promise<void> {
+    this.#checkOpen();
+    const held = this.#partition(partition);
+    if (before > held.end) {
+      const details = { partition, before, end: held.end };
+      const message = `Partition ${partition} ends at ${held.end}; it cannot be trimmed to ${before}.`;
+      throw new InvalidError('trim-past-end', message, details);
+    }
+    if (before <= held.start) return;
+    // First the start: what lies before it is gone for every reader, also when the process dies before it is deleted.
+    this.#transaction(() => this.#database.prepare(setStart).run(before, partition));
+    held.start = before;
+    while (!this.#isClosed && this.#deleteSlice(partition, before)) await nextTurn();
+  }
+
+  async sizeBytes(): Promise<number> {
+    this.#checkOpen();
+    const value = (name: string): number =>
+      Number(Object.values(this.#database.prepare(`pragma ${name}`).get() ?? {})[0]);
+    return (value('page_count') - value('freelist_count')) * value('page_size');
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    while (this.#pending.length > 0) this.#flush();
+    this.#isClosed = true;
+    try {
+      this.#database.close();
+    } finally {
+      this.#parts.release();
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new UnavailableError('log-closed', 'The log is closed.');
+  }
+
+  #partition(partition: number): Held {
+    const held = this.#held[partition];
+    if (held !== undefined) return held;
+    const partitionCount = this.#held.length;
+    const message = `Partition ${partition} does not exist; the log has ${partitionCount}, counted from 0.`;
+    throw new InvalidError('partition-unknown', message, { partition, partitionCount });
+  }
+
+  #checkedBytes(partition: number, records: readonly LogRecord[]): number {
+    const { recordMaxBytes, appendMaxBytes, pendingMaxBytes } = this.#parts.limits;
+    if (this.#isClosed) throw givenUp(partition, 'closed');
+    this.#partition(partition);
+    if (records.length === 0)
+      throw new InvalidError('append-empty', 'An append needs at least one record.', { partition });
+    let bytes = 0;
+    for (const record of records) {
+      const valueBytes = record.value.byteLength;
+      if (valueBytes > recordMaxBytes) {
+        const message = `A record of ${valueBytes} bytes is over the limit of ${recordMaxBytes}.`;
+        throw new LimitError('record-too-large', message, { partition, valueBytes, recordMaxBytes });
+      }
+      bytes += valueBytes;
+    }
+    if (bytes > appendMaxBytes) {
+      const message = `An append of ${bytes} bytes is over the limit of ${appendMaxBytes}.`;
+      throw new LimitError('append-too-large', message, { partition, bytes, appendMaxBytes });
+    }
+    if (this.#pendingBytes + bytes > pendingMaxBytes) {
+      const message = `Appends of ${this.#pendingBytes} bytes wait already; nothing was added.`;
+      throw new LimitError('append-queue-full', message, { partition, pendingMaxBytes });
+    }
+    return bytes;
+  }
+
+  /** At the end of this turn of the event loop, so that everyone who appends in it shares one commit. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (this.#isClosed) return;
+      this.#flush();
+      if (this.#pending.length > 0) this.#schedule();
+    });
+  }
+
+  #flush(): void {
+    const appends = this.#takeTransaction();
+    let done = 0;
+    try {
+      this.#transaction(() => {
+        for (; done < appends.length; done++) this.#insertAll(appends[done]!);
+      });
+    } catch (error) {
+      // Nothing of it is stored: the offsets given inside are given again.
+      for (const append of appends.slice(0, done).reverse()) this.#held[append.partition]!.end = append.first;
+      for (const append of appends) append.reject(error);
+      return;
+    }
+    for (const append of appends) append.resolve(append.first as Offset);
+  }
+
+  /** Takes from the front of what waits until the transaction is full; drops what was given up. */
+  #takeTransaction(): readonly Pending[] {
+    const { transactionMaxBytes, transactionMaxRecords } = this.#parts.limits;
+    const appends: Pending[] = [];
+    let bytes = 0;
+    let records = 0;
+    let seen = 0;
+    for (const append of this.#pending) {
+      const isFull =
+        bytes + append.bytes > transactionMaxBytes || records + append.records.length > transactionMaxRecords;
+      if (isFull && appends.length > 0) break;
+      seen++;
+      this.#pendingBytes -= append.bytes;
+      if (append.signal?.aborted) {
+        append.reject(givenUp(append.partition, 'aborted', append.signal.reason));
+        continue;
+      }
+      appends.push(append);
+      bytes += append.bytes;
+      records += append.records.length;
+    }
+    this.#pending = seen === this.#pending.length ? [] : this.#pending.slice(seen);
+    return appends;
+  }
+
+  #insertAll(append: Pending): void {
+    const held = this.#held[append.partition]!;
+    let end = held.end;
+    for (const { value, type, trace } of append.records) {
+      this.#insert.run(append.partition, end++, crc32(value), type, trace ?? null, value);
+    }
+    append.first = held.end;
+    held.end = end;
+  }
+
+  /** All of the work or nothing of it. Throws what the port promises. */
+  #transaction(work: () => void): void {
+    try {
+      this.#begin.run();
+      work();
+      this.#commit.run();
+    } catch (error) {
+      // Some errors have already rolled back.
+      if (this.#database.isTransaction) this.#database.exec('rollback');
+      throw asLogError(this.#parts.folder, error);
+    }
+  }
+
+  #records(partition: number, from: number, budget: { leftBytes: number }): readonly StoredRecord[] {
+    const records: StoredRecord[] = [];
+    try {
+      for (const row of this.#select.iterate(partition, from)) {
+        const [offset, crc, value] = row as unknown as [number, number, Uint8Array];
+        if (records.length > 0 && value.byteLength > budget.leftBytes) break;
+        if (offset !== from + records.length || crc32(value) !== crc)
+          throw this.#damagedAt(partition, from + records.length);
+        budget.leftBytes -= value.byteLength;
+        records.push({ offset: offset as Offset, value });
+      }
+    } catch (error) {
+      throw asLogError(this.#parts.folder, error);
+    }
+    if (records.length === 0) throw this.#damagedAt(partition, from);
+    return records;
+  }
+
+  #damagedAt(partition: number, offset: number): TidemarkError {
+    return damaged(
+      this.#parts.folder,
+      `the record at offset ${offset} of partition ${partition} is missing or changed`,
+    );
+  }
+
+  /** Returns whether there may be more. */
+  #deleteSlice(partition: number, before: number): boolean {
+    const { trimSliceRecords } = this.#parts.limits;
+    let deleted = 0;
+    this.#transaction(() => {
+      deleted = Number(this.#database.prepare(deleteRecords).run(partition, before, trimSliceRecords).changes);
+    });
+    return deleted === trimSliceRecords;
+  }
+
+  /** Deletes what a process that died had trimmed and not yet deleted. */
+  #finishTrims(): void {
+    this.#held.forEach(({ start }, partition) => {
+      while (start > 0 && this.#deleteSlice(partition, start));
+    });
+  }
+}
+
+function loadPartitions(folder: string, database: DatabaseSync): Held[] {
+  const rows = database.prepare(readPartitions).all() as { partition: number; start: number; end: number | null }[];
+  return rows.map(({ partition, start, end }, index) => {
+    if (partition !== index) throw damaged(folder, `partition ${index} is missing`);
+    return { start, end: Math.max(start, end ?? 0) };
+  });
+}
+
+function givenUp(partition: number, why: 'aborted' | 'closed', cause?: unknown): UnavailableError {
+  return new UnavailableError(`append-${why}`, `The append to partition ${partition} was given up (${why}).`, {
+    partition,
+    cause,
+  });
+}
