@@ -21,7 +21,11 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
   const limits = { ...QUEUE_LIMITS, ...options.limits };
   const telemetry = options.telemetry ?? noTelemetry;
   const keyPrefix = `${options.prefix}:jobs`;
-  const connection = openConnection({ url: options.url, patience: 'briefly' });
+  if (limits.silenceMs <= limits.idleBlockMs) {
+    throw new InvalidError('limits-invalid', 'silenceMs must be greater than idleBlockMs');
+  }
+  const { silenceMs } = limits;
+  const connection = openConnection({ url: options.url, patience: 'briefly', silenceMs });
   const producer = new Producer(connection, keyPrefix, limits, telemetry);
   const consumers = new Set<ParcelConsumer>();
 
@@ -32,7 +36,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
       if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
         throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
       }
-      const own = openConnection({ url: options.url, patience: 'forever' });
+      const own = openConnection({ url: options.url, patience: 'forever', silenceMs });
       const consumer = new ParcelConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
       consumers.add(consumer);
       try {

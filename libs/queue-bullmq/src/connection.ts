@@ -27,6 +27,8 @@ export interface ConnectionOptions {
   readonly url: string;
   /** `forever`: commands wait for the server to come back. `briefly`: they fail after one lost attempt. */
   readonly patience: 'forever' | 'briefly';
+  /** A command without any answer for this long means a dead connection: it is opened anew. */
+  readonly silenceMs: number;
 }
 
 export function openConnection(options: ConnectionOptions): Connection {
@@ -34,6 +36,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const redis = new Redis(options.url, {
     maxRetriesPerRequest: options.patience === 'forever' ? null : 1,
     retryStrategy: (attempt) => Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(attempt - 1, 10), RECONNECT_MAX_MS),
+    socketTimeout: options.silenceMs,
     disableClientInfo: true,
   });
   let lastFault: unknown;

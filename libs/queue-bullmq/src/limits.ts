@@ -24,6 +24,11 @@ export interface QueueLimits {
   readonly stalledCheckMs: number;
   /** An idle consumer blocks in Redis for this long before it looks by itself (a lost wake-up costs this at most). */
   readonly idleBlockMs: number;
+  /**
+   * A connection that owes an answer for this long is dead (a network that swallows packets reports nothing) and is opened
+   * anew. Must be greater than `idleBlockMs`.
+   */
+  readonly silenceMs: number;
   /** Pause of a consumer after an error of Redis that isn't a lost connection (out of memory, read-only). */
   readonly errorPauseMs: number;
   /** How long `close` and `pause` wait for answers of a server that may be away. */
@@ -41,6 +46,7 @@ export const QUEUE_LIMITS: QueueLimits = {
   parcelLockMs: 5_000,
   stalledCheckMs: 5_000,
   idleBlockMs: 5_000,
+  silenceMs: 8_000,
   errorPauseMs: 250,
   closeWaitMs: 2_000,
 };
@@ -55,6 +61,10 @@ export const HINTED_PARTITIONS_PER_MESSAGE_MAX = 4_096;
 export const HINT_MESSAGES_IN_FLIGHT_MAX = 1_024;
 /** How long `subscribe` waits for the server; the subscription goes on in the background. */
 export const SUBSCRIBE_WAIT_MS = 2_000;
+/** A subscriber asks for a sign of life this often, since it would not notice a dead connection otherwise. */
+export const HINTS_HEARTBEAT_MS = 2_000;
+/** And counts the connection as dead when none comes for this long. */
+export const HINTS_SILENCE_MS = 3_000;
 
 /** How long a beat or a view waits for an answer before it counts as failed. */
 export const LIVENESS_TIMEOUT_MS = 2_000;

@@ -4,6 +4,7 @@
  * section 10, case 3). vitest fails the file on an unhandled rejection or error event.
  */
 
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { holderId, partition } from '@tidemark/core';
 import type { Job, JobQueue } from '@tidemark/ports';
@@ -71,9 +72,8 @@ function defineFaults(server: NativeServer): void {
   /** What the dispatcher does: makes the job again until it was taken. */
   const untilTaken = (queue: JobQueue, got: Set<string>, workflow: string): Promise<unknown> =>
     eventually(async () => {
-      if (got.has(workflow)) return true;
-      await queue.enqueue([some(workflow)]);
-      return false;
+      if (!got.has(workflow)) await queue.enqueue([some(workflow)]);
+      return got.has(workflow);
     }, RECOVERY);
 
   test('flushed in mid-run, again and again: consumers go on (I6)', async () => {
@@ -134,6 +134,28 @@ function defineFaults(server: NativeServer): void {
     await expect(queue.depth([definition])).rejects.toMatchObject({ name: 'UnavailableError' });
     await eventually(() => queue.enqueue([some('after')]).then(() => true), RECOVERY);
     await untilTaken(queue, got, 'after');
+  });
+
+  test('a network that swallows packets: consumers and subscribers notice, and go on over a new connection', async () => {
+    const network = await openNetwork(server.address);
+    closers.push(() => network.close());
+    const limits = { idleBlockMs: 200, silenceMs: 500, commandTimeoutMs: 500 };
+    const queue = openBullmqQueue({ url: network.address, prefix, limits });
+    const bus = openRedisHints({ url: network.address, prefix });
+    closers.push(async () => void (await Promise.all([queue.close(), bus.close()])));
+    const got = await collect(queue);
+    const heard = new Set<number>();
+    await bus.subscribe('appended', (partitions) => {
+      for (const each of partitions) heard.add(each);
+    });
+    for (const round of [0, 1]) {
+      await untilTaken(queue, got, `round-${round}`);
+      await eventually(() => {
+        bus.publish('appended', partition(round));
+        return heard.has(round);
+      }, RECOVERY);
+      if (round === 0) network.swallow();
+    }
   });
 
   test('nobody at the address, or the wrong password: UnavailableError that names the address and no secret', async () => {
@@ -313,6 +335,41 @@ function defineFaults(server: NativeServer): void {
     expect(await look(999)).toBe(false);
     expect(await look(1)).toBe(true);
   });
+}
+
+interface Network {
+  readonly address: string;
+  /** From now on nothing passes on the connections that stand; new ones work. */
+  swallow(): void;
+  close(): Promise<void>;
+}
+
+/** A way to the server that can lose packets without a word. */
+async function openNetwork(address: string): Promise<Network> {
+  const target = new URL(address);
+  const standing = new Set<Socket>();
+  const proxy = createServer((near) => {
+    const far = connect({ host: target.hostname, port: Number(target.port) });
+    near.pipe(far);
+    far.pipe(near);
+    for (const socket of [near, far]) {
+      standing.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => near.destroy() && far.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const { port } = proxy.address() as AddressInfo;
+  return {
+    address: `redis://127.0.0.1:${port}`,
+    swallow() {
+      for (const socket of standing) socket.unpipe().pause();
+    },
+    async close() {
+      for (const socket of standing) socket.destroy();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
 }
 
 /** Connections to the server, this one included. */

@@ -7,7 +7,13 @@
 import type { Partition } from '@tidemark/core';
 import type { HintBus, HintTopic } from '@tidemark/ports';
 import { addressOf, type Connection, openConnection } from './connection.ts';
-import { HINT_MESSAGES_IN_FLIGHT_MAX, HINTED_PARTITIONS_PER_MESSAGE_MAX, SUBSCRIBE_WAIT_MS } from './limits.ts';
+import {
+  HINT_MESSAGES_IN_FLIGHT_MAX,
+  HINTED_PARTITIONS_PER_MESSAGE_MAX,
+  HINTS_HEARTBEAT_MS,
+  HINTS_SILENCE_MS,
+  SUBSCRIBE_WAIT_MS,
+} from './limits.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
 
 export interface RedisHintsOptions {
@@ -33,6 +39,7 @@ class RedisHints implements HintBus {
   #publisher: Connection | undefined;
   #subscriber: Connection | undefined;
   #scheduled: NodeJS.Immediate | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
   #inFlight = 0;
   #closed = false;
 
@@ -71,6 +78,7 @@ class RedisHints implements HintBus {
   async close(): Promise<void> {
     this.#closed = true;
     clearImmediate(this.#scheduled);
+    clearInterval(this.#heartbeat);
     for (const topic of TOPICS) this.#listeners[topic].clear();
     this.#publisher?.close();
     this.#subscriber?.close();
@@ -84,7 +92,11 @@ class RedisHints implements HintBus {
     if (this.#pending[topic].size === 0) return;
     const partitions = [...this.#pending[topic]].sort((a, b) => a - b);
     this.#pending[topic].clear();
-    this.#publisher ??= openConnection({ url: this.#options.url, patience: 'briefly' });
+    this.#publisher ??= openConnection({
+      url: this.#options.url,
+      patience: 'briefly',
+      silenceMs: HINTS_SILENCE_MS,
+    });
     const { redis } = this.#publisher;
     if (redis.status !== 'ready') return;
     for (let start = 0; start < partitions.length; start += HINTED_PARTITIONS_PER_MESSAGE_MAX) {
@@ -100,11 +112,18 @@ class RedisHints implements HintBus {
 
   #subscriberConnection(): Connection {
     if (this.#subscriber) return this.#subscriber;
-    const connection = openConnection({ url: this.#options.url, patience: 'forever' });
+    const connection = openConnection({
+      url: this.#options.url,
+      patience: 'forever',
+      silenceMs: HINTS_SILENCE_MS,
+    });
     connection.redis.on('messageBuffer', (channel: Buffer, message: Buffer) => {
       const topic = TOPICS.find((each) => this.#channel(each) === channel.toString());
       if (topic) this.#hear(topic, decodePartitions(message));
     });
+    this.#heartbeat = setInterval(() => {
+      if (connection.redis.status === 'ready') connection.redis.ping().catch(() => {});
+    }, HINTS_HEARTBEAT_MS);
     this.#subscriber = connection;
     return connection;
   }

@@ -76,7 +76,11 @@ class RedisLiveness implements Liveness {
   #standing: { readonly marker: string; readonly sinceMs: number } | undefined;
 
   constructor(options: RedisLivenessOptions) {
-    this.#connection = openConnection({ url: options.url, patience: 'briefly' });
+    this.#connection = openConnection({
+      url: options.url,
+      patience: 'briefly',
+      silenceMs: LIVENESS_TIMEOUT_MS,
+    });
     this.#clock = options.clock ?? { monotonicMs: () => performance.now() };
     this.#markerKey = `${options.prefix}:live:marker`;
     this.#holdersKey = `${options.prefix}:live:holders`;
