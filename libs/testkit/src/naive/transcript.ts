@@ -1,0 +1,117 @@
+/**
+ * Owns golden transcripts: a text of events, one a line, and beneath each what the fold says and what the stream is then.
+ * Writing one is editing text; its answers are filled in by the fold and reviewed by a person (the style is etcd raft's
+ * testdata). Must not judge whether the answers are right.
+ *
+ * An event line: `Type workflow key=value …`. `by=h1@2:3` is the token (holder h1, epoch 2, ordinal 3); `id`, `tenant`,
+ * `generation`, `lamport`, `atMs` are the envelope's (Lamport time: the line's number when it isn't given; `atMs`:
+ * thousandfold of it); every other key is the control's. `tasks=plan,join(after:all),ask(when:signal/go+timer/late)`.
+ * `malformed` and `unknown workflow` are entries too. Lines that begin with `#` are comments; those with a space, answers.
+ */
+
+import { type Blocked, blockedOn, type LogEntry, type StreamState, type TaskState, type Verdict } from '@tidemark/core';
+import { DEFAULT_CONTROLS, digestOf, entryOf } from './events.ts';
+
+const ENVELOPE_KEYS = new Set(['id', 'tenant', 'generation', 'lamport', 'atMs']);
+const DIGEST_KEYS = new Set(['inputDigest', 'outputDigest', 'requestDigest', 'responseDigest']);
+
+/** The entry that a line describes; `number` is its place among the events, from 1. */
+export function entryOfLine(line: string, number: number): LogEntry {
+  const [type = '', workflow = '', ...pairs] = line.split(/\s+/);
+  if (type === 'malformed') return { kind: 'malformed', problem: 'no header line' };
+  if (type === 'unknown') return { kind: 'unknown', workflow, generation: 1, type: 'Dreamt', v: 2 } as LogEntry;
+  if (!(type in DEFAULT_CONTROLS)) throw new Error(`No event type in this line: ${line}`);
+  const fields: Record<string, unknown> = {
+    v: 1,
+    id: `e${number}`,
+    tenant: 't',
+    workflow,
+    generation: 1,
+    lamport: number,
+    atMs: number * 1_000,
+    epoch: 0,
+    holder: '',
+    ordinal: 0,
+    type,
+  };
+  const control: Record<string, unknown> = { ...DEFAULT_CONTROLS[type as keyof typeof DEFAULT_CONTROLS] };
+  for (const pair of pairs) {
+    const [key = '', text = ''] = splitOnce(pair, '=');
+    if (key === 'by') Object.assign(fields, tokenOf(text));
+    else (ENVELOPE_KEYS.has(key) ? fields : control)[key] = valueOfKey(key, text);
+  }
+  return entryOf({ ...fields, control } as never);
+}
+
+function splitOnce(text: string, by: string): [string, string] {
+  const at = text.indexOf(by);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function tokenOf(text: string): object {
+  const [, holder, epoch, ordinal] = /^(.*)@(\d+):(\d+)$/.exec(text) ?? [];
+  return { holder, epoch: Number(epoch), ordinal: Number(ordinal) };
+}
+
+function valueOfKey(key: string, text: string): unknown {
+  if (key === 'tasks') return text === '' ? [] : text.split(',').map(declarationOf);
+  if (key === 'retry') return { timer: text, anchorMs: 0, delayMs: 500 };
+  if (DIGEST_KEYS.has(key)) return digestOf(text);
+  if (text === '-') return null;
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
+function declarationOf(text: string): object {
+  const [step, options = ''] = splitOnce(text.replace(/\)$/, ''), '(');
+  const option = (name: string): string[] =>
+    options.split(';').flatMap((one) => (one.startsWith(`${name}:`) ? one.slice(name.length + 1).split('+') : []));
+  const when = option('when').map((one) => {
+    const [kind, name] = splitOnce(one, '/');
+    return kind === 'signal' ? { kind, name } : { kind, timer: name, anchorMs: 0, delayMs: 500 };
+  });
+  const after = option('after');
+  return { step, after: after[0] === 'all' ? 'all' : after, when };
+}
+
+/** The lines beneath an event: the verdict, and the stream when it was accepted. */
+export function answerLines(verdict: Verdict, stream: StreamState | undefined): string[] {
+  if (verdict.kind === 'unreadable') return ['  unreadable'];
+  if (verdict.kind === 'rejected') return [`  rejected: ${verdict.reason}`];
+  return [`  accepted at ${verdict.position}`, ...(stream === undefined ? [] : streamLines(stream))];
+}
+
+function streamLines(stream: StreamState): string[] {
+  const { lease, head } = stream;
+  const words = [
+    stream.reason === null ? stream.status : `${stream.status} (${stream.reason})`,
+    lease === null ? `epoch ${stream.epoch} free` : `epoch ${lease.epoch} held by ${lease.holder} at ${lease.ordinal}`,
+    head.checkpoint === null ? 'no checkpoint' : `head ${head.sequence} ${head.checkpoint}`,
+    ...(stream.signals.length > 0 ? [`signals ${stream.signals.map(({ name }) => name).join(' ')}`] : []),
+  ];
+  return [`  ${words.join(', ')}`, ...[...stream.frontier.tasks].map(taskLine)];
+}
+
+function taskLine(task: TaskState): string {
+  const words = [
+    ...(blockedOn(task).length === 0 ? ['ready'] : blockedOn(task).map(blockedWords)),
+    ...(task.cause === null ? [] : [`by ${task.cause.kind} ${task.cause.name} (${task.cause.event})`]),
+    ...(task.reserved === null ? [] : [`reserved ${task.reserved}`]),
+    ...task.effects.map((effect) => `${effect.kind} ${effect.operation} ${effect.status}`),
+  ];
+  return `    ${task.id} ${task.step}: ${words.join(', ')}`;
+}
+
+function blockedWords(blocked: Blocked): string {
+  switch (blocked.on) {
+    case 'tasks':
+      return `after ${blocked.tasks.join(' ')}`;
+    case 'all-earlier':
+      return `after ${blocked.remainingCount} earlier`;
+    case 'signal':
+      return `on signal ${blocked.names.join(' or ')}`;
+    case 'timer':
+      return `on timer ${blocked.timer}`;
+    case 'retry':
+      return `failed ${blocked.failureCount}, retries`;
+  }
+}
