@@ -1,8 +1,7 @@
 /** Runs the contract of JobQueue on BullMQ, and what only this adapter promises. */
 
+import { jobQueueContract } from '@tidemark/testkit/contracts/job-queue';
 import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
-
-import { jobQueueContract } from '../../testkit/src/contracts/job-queue.ts';
 import { openBullmqQueue } from './bullmq-queue.ts';
 
 describeServers('queue-bullmq', ['redis'], ({ redis: url }) => {

@@ -1,7 +1,7 @@
 /** Runs the contract of HintBus on Redis. */
 
+import { hintBusContract } from '@tidemark/testkit/contracts/hint-bus';
 import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
-import { hintBusContract } from '../../testkit/src/contracts/hint-bus.ts';
 import { openRedisHints } from './redis-hints.ts';
 
 describeServers('redis hints', ['redis'], ({ redis: url }) => {

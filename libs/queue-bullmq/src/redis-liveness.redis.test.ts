@@ -1,10 +1,10 @@
 /** Runs the contract of Liveness on Redis, and what its marker promises. */
 
 import { holderId } from '@tidemark/core';
+import { livenessContract } from '@tidemark/testkit/contracts/liveness';
 import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { livenessContract } from '../../testkit/src/contracts/liveness.ts';
 import { openRedisLiveness } from './redis-liveness.ts';
 
 const AGE_MS = 1_000;

@@ -1,6 +1,6 @@
 /** Runs the contract of HintBus in memory. */
 
-import { hintBusContract } from '../../testkit/src/contracts/hint-bus.ts';
+import { hintBusContract } from '@tidemark/testkit/contracts/hint-bus';
 import { createMemoryHints } from './memory-hints.ts';
 
 hintBusContract('memory', async () => {

@@ -1,8 +1,8 @@
 /** Runs the contract of Liveness in memory, with a clock that the test moves. */
 
 import { holderId } from '@tidemark/core';
+import { livenessContract } from '@tidemark/testkit/contracts/liveness';
 import { expect, test } from 'vitest';
-import { livenessContract } from '../../testkit/src/contracts/liveness.ts';
 import { createMemoryLiveness } from './memory-liveness.ts';
 
 livenessContract('memory', async () => {

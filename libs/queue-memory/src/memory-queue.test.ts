@@ -1,7 +1,7 @@
 /** Runs the contract of JobQueue in memory, and what only this adapter promises. */
 
+import { job, jobQueueContract } from '@tidemark/testkit/contracts/job-queue';
 import { expect, test } from 'vitest';
-import { job, jobQueueContract } from '../../testkit/src/contracts/job-queue.ts';
 import { createMemoryQueue } from './memory-queue.ts';
 
 jobQueueContract('memory', async () => {
