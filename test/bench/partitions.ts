@@ -7,7 +7,7 @@ import { type Partition, streamFromJson, type TaskId, type WorkflowId } from '@t
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import { HeldStream, LamportClock } from '@tidemark/runtime';
 import { startClusterServers } from '@tidemark/testkit/servers';
-import { cpuSeconds, memoryBytes, startService } from './processes.ts';
+import { cpuSeconds, memoryBytes, startService } from '@tidemark/testkit/processes';
 import { median, quantile, type Report } from './report.ts';
 import { STEP_BYTES } from './run-steps.ts';
 import { durableSteps } from './workflows.ts';

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { configFromEnv, openCluster, openEmbedded } from '@tidemark/host';
 import { startClusterServers } from '@tidemark/testkit/servers';
-import { memoryBytes, startService } from './processes.ts';
+import { memoryBytes, startService } from '@tidemark/testkit/processes';
 import { rawKafkaAppends, rawSqliteCommits } from './raw.ts';
 import { median, quantile, type Report } from './report.ts';
 import { measureSteps, SEQUENTIAL_STEPS, STEP_BYTES } from './run-steps.ts';

@@ -52,6 +52,8 @@ export class Projector {
   readonly #states = new Map<Partition, PartitionState>();
   /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows change. */
   readonly #halted = new Set<Partition>();
+  /** Counts how often folded state was thrown away, so that work which rests on it can be told. */
+  #forgottenCount = 0;
   #writing: Promise<void> = Promise.resolve();
   #writeError: unknown;
   #loop: Loop | undefined;
@@ -98,12 +100,17 @@ export class Projector {
 
   /** Rows were lost or rebuilt: everything folded here is worthless. */
   forgetAll(): void {
-    this.#states.clear();
+    this.#forget();
     this.#halted.clear();
   }
 
-  #recover(error: unknown): void {
+  #forget(): void {
     this.#states.clear();
+    this.#forgottenCount++;
+  }
+
+  #recover(error: unknown): void {
+    this.#forget();
     this.#options.onError(error);
   }
 
@@ -139,10 +146,13 @@ export class Projector {
   async #prepare(partitions: readonly Partition[]): Promise<Prepared | undefined> {
     try {
       await this.#load(partitions);
+      const forgottenCount = this.#forgottenCount;
       const known = partitions.filter((partition) => this.#states.has(partition));
       const reads = known.map((partition) => ({ partition, from: this.#states.get(partition)!.next }));
       const results = await this.#read(reads);
-      return this.#fold(results);
+      if (forgottenCount === this.#forgottenCount) return this.#fold(results);
+      for (const partition of partitions) this.#hinted.add(partition);
+      return undefined;
     } catch (error) {
       for (const partition of partitions) this.#hinted.add(partition);
       throw error;
@@ -181,7 +191,9 @@ export class Projector {
     const builder = new ProjectionBuilder();
     const folded: Partition[] = [];
     for (const { partition, records, end } of results) {
-      const before = this.#states.get(partition)!;
+      const before = this.#states.get(partition);
+      // Given to another coordinator meanwhile.
+      if (before === undefined) continue;
       const room = PROJECTION_ENTRIES_MAX - builder.entryCount;
       const taken = records.length <= room ? records : records.slice(0, room);
       if (before.next + taken.length < end) this.#hinted.add(partition);
@@ -213,7 +225,7 @@ export class Projector {
       await store.apply(prepared.batch);
     } catch (error) {
       // R1: what was folded on top of this batch is worthless too; the next drain loads rows again.
-      this.#states.clear();
+      this.#forget();
       for (const partition of prepared.partitions) this.#hinted.add(partition);
       this.#writeError = this.#asRetry(error);
       this.#loop?.wake();

@@ -1,22 +1,27 @@
-/** Owns the service processes that a benchmark starts, and what it reads of them: processor time and memory. */
+/** Owns the service processes that tests and benchmarks start from source: their life, and what is read of them from outside. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-const ROOT = path.resolve(import.meta.dirname, '../..');
+const ROOT = path.resolve(import.meta.dirname, '../../..');
 const TICKS_PER_S = 100;
 
 export interface ServiceProcess {
   readonly name: string;
   readonly pid: number;
-  stop(): Promise<void>;
+  /** Asks it to end, and waits. Returns its exit code; null when a signal ended it. */
+  stop(): Promise<number | null>;
+  /** Ends it at once, as a lost machine would. */
+  kill(): Promise<void>;
+  /** Sends a signal such as SIGSTOP. */
+  signal(signal: NodeJS.Signals): void;
 }
 
 /** Starts a service from its source; resolves when it says that it has started. */
 export async function startService(
-  name: 'coordinator' | 'worker',
+  name: 'coordinator' | 'worker' | 'compactor',
   env: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {
   const main = path.join(ROOT, 'services', name, 'src/main.ts');
@@ -26,16 +31,19 @@ export async function startService(
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+  const exited = once(child, 'exit');
   await started(name, child);
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await exited;
+    return child.exitCode;
+  };
   return {
     name,
     pid: child.pid!,
-    stop: async () => {
-      if (child.exitCode !== null) return;
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      await exited;
-    },
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
+    signal: (signal) => void child.kill(signal),
   };
 }
 
