@@ -20,6 +20,8 @@ export const issueCredit = defineEffect({
     return creditId === null ? notDone() : done({ creditId });
   },
   compensate: ({ creditId }) => strike(creditId),
+  // A successor that finds the call open and not done waits this long before it calls itself: the dead may still be at it.
+  timeoutMs: 2_000,
 });
 
 export const refund = defineWorkflow({

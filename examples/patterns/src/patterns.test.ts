@@ -1,8 +1,9 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { AnyTask, EffectKey, Json, Workflow } from '@tidemark/sdk';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EffectKey, Json, Workflow } from '@tidemark/sdk';
+import { type TestWorld, testWorld } from '@tidemark/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { issueCredit, refund } from './effect.ts';
 import { countLines } from './fan-out.ts';
 import { book, entryOf, strike } from './ledger.ts';
@@ -23,39 +24,16 @@ const file = async (path: string, text: string) => {
   await writeFile(join(folder, path), text);
 };
 
-type StepContext = Parameters<NonNullable<ReturnType<Workflow['steps']['get']>>['run']>[0];
+/** Opening a world, database and all, on a busy machine. */
+const OPEN_MAX_MS = 60_000;
 
-/** Does a workflow's tasks one after another, without a log: enough to see that the definitions say what they mean. */
-async function play(workflow: Workflow, input: unknown): Promise<Json> {
-  const given = workflow.parseInput(input);
-  const opening = workflow.begin(given);
-  const outputs: { step: string; output: Json }[] = [];
-  const tasks: AnyTask[] = [...opening.next];
-  let belief = workflow.parseBelief(opening.belief);
-  for (const { step: name, input } of tasks) {
-    const step = workflow.steps.get(name)!;
-    const context: Partial<StepContext> = {
-      input: given,
-      belief,
-      run: async (_name, body) => (await body(new AbortController().signal)) as Json,
-      effect: async (effect, request) =>
-        effect.parseResponse(
-          await effect.call(effect.parseRequest(request), {
-            key: `refund-1:1.0:${effect.operation}:0` as EffectKey,
-            signal: new AbortController().signal,
-          }),
-        ),
-      outputs: async (of) => outputs.filter((entry) => entry.step === of).map((entry) => entry.output),
-    };
-    const result = await step.run(context as StepContext, step.parseInput(input));
-    for (const added of result.next ?? []) expect(step.mayAdd).toContain(added.step);
-    if (result.belief !== undefined) belief = workflow.parseBelief(result.belief(belief));
-    if (result.done !== undefined) return workflow.parseOutput(result.done);
-    outputs.push({ step: name, output: step.parseOutput(result.output) });
-    tasks.push(...((result.next ?? []) as AnyTask[]));
-  }
-  throw new Error(`${workflow.name} ran out of tasks`);
-}
+let world: TestWorld;
+beforeAll(async () => {
+  world = await testWorld({ workflows: [checkLinks, countLines, refund] });
+}, OPEN_MAX_MS);
+afterAll(() => world.close());
+
+const play = async (workflow: Workflow, input: unknown): Promise<Json> => (await world.start(workflow, input)).result();
 
 describe('the loop', () => {
   it('follows links from page to page and finds the broken ones', async () => {
@@ -86,10 +64,11 @@ describe('the effect', () => {
   const order = { orderId: '8821', paidCents: 9900, daysUsed: 10, daysPaid: 30 };
   const entries = () => readdir(process.env.LEDGER_DIR!);
 
-  it('books the credit once, however often the run is repeated', async () => {
-    const first = await play(refund, order);
-    expect(first).toMatchObject({ cents: 6600 });
-    expect(await play(refund, order)).toEqual(first);
+  it('books the credit once, though the worker dies right after the call and another goes on', async () => {
+    world.crash({ after: 'call', operation: issueCredit.operation });
+    expect(await play(refund, order)).toMatchObject({ cents: 6600 });
+    expect(world.crashCount).toBe(1);
+    expect(world.calls(issueCredit)).toHaveLength(1);
     expect(await entries()).toHaveLength(1);
   });
 
