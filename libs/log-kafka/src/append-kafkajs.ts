@@ -34,6 +34,9 @@ function messages(batch: PartitionBatch): Message[] {
   }));
 }
 
+const storedAt = (baseOffset: number | undefined): AppendAnswer =>
+  baseOffset === undefined ? noAnswer('kafkajs did not send it') : { kind: 'stored', baseOffset };
+
 /** kafkajs marks the answers of brokers with a numeric code; everything else is a connection or a client error. */
 function kafkaCode(error: unknown): number | undefined {
   const shape = error as { name?: string; code?: unknown };
@@ -54,23 +57,14 @@ export class KafkajsAppendClient implements AppendClient {
     lane: LaneKind,
     batches: readonly PartitionBatch[],
   ): Promise<readonly AppendAnswer[]> {
-    const { topic, appendTimeoutMs } = this.#options;
+    const { topic, appendTimeoutMs: timeout } = this.#options;
+    const producer = this.#producers[lane];
     try {
-      const producer = this.#producers[lane];
       await producer.connect(); // does nothing when connected
-      const stored = await producer.send({
-        topic,
-        acks: -1,
-        timeout: appendTimeoutMs,
-        messages: batches.flatMap(messages),
-      });
-      const offsets = new Map(stored.map(({ partition, baseOffset }) => [partition, Number(baseOffset)]));
-      return batches.map(({ partition }) => {
-        const baseOffset = offsets.get(partition);
-        return baseOffset === undefined
-          ? noAnswer('the partition is missing in the answer')
-          : { kind: 'stored', baseOffset };
-      });
+      const sent = await producer.send({ topic, acks: -1, timeout, messages: batches.flatMap(messages) });
+      const offsets = new Map(sent.map(({ partition, baseOffset }) => [partition, Number(baseOffset)]));
+      if (offsets.size < batches.length) await this.#renew(lane);
+      return batches.map(({ partition }) => storedAt(offsets.get(partition)));
     } catch (error) {
       return batches.map(({ partition }) => this.#failed(error, partition, lane, batches.length));
     }
@@ -78,6 +72,13 @@ export class KafkajsAppendClient implements AppendClient {
 
   async close(): Promise<void> {
     await Promise.all(Object.values(this.#producers).map((producer) => producer.disconnect().catch(() => {})));
+  }
+
+  /** kafkajs leaves out, in silence, partitions that it does not know yet, and offers no way to make it ask again. */
+  async #renew(lane: LaneKind): Promise<void> {
+    const producer = this.#producers[lane];
+    this.#producers[lane] = this.#newProducer();
+    await producer.disconnect().catch(() => {}); // its records have been answered
   }
 
   #failed(error: unknown, partition: number, lane: LaneKind, batchCount: number): AppendAnswer {
