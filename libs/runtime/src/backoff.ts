@@ -22,6 +22,9 @@ export interface LoopOptions {
   readonly immediately?: boolean;
 }
 
+/** A reason that is at hand: by default each abort would make an error with a stack. */
+const WOKEN = 'woken';
+
 /** Runs the body again and again. A failure is reported, and the next run waits with doubling delays. */
 export function startLoop(body: () => Promise<void>, options: LoopOptions): Loop {
   const stopped = new AbortController();
@@ -29,7 +32,7 @@ export function startLoop(body: () => Promise<void>, options: LoopOptions): Loop
   let wanted = options.immediately !== false;
   const wake = (): void => {
     wanted = true;
-    wakeUp.abort();
+    wakeUp.abort(WOKEN);
   };
   const pause = async (ms: number): Promise<void> => {
     if (ms === Number.POSITIVE_INFINITY) await aborted(AbortSignal.any([wakeUp.signal, stopped.signal]));

@@ -57,7 +57,11 @@ export class Client {
   }
 
   /** Starts a workflow, or answers the run that has this id. Waits while servers are away; see `Starter.start` for errors. */
-  async start(definition: Definition, input: unknown, options: StartOptions = {}): Promise<Run> {
+  async start<Input, Output>(
+    definition: Definition<Input, Output>,
+    input: NoInfer<Input>,
+    options: StartOptions = {},
+  ): Promise<Run<Output>> {
     const { clock, prng } = this.#options.ports;
     const id = options.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     if (id === '' || id.length > WORKFLOW_ID_MAX_CHARS || hasControlCharacters(id)) {
@@ -67,14 +71,19 @@ export class Client {
       );
     }
     const started = await whileUnavailable(clock, this.#closing.signal, () =>
-      this.#starter.start({ definition, input, workflow: workflowId(id), tenant: options.tenant ?? DEFAULT_TENANT }),
+      this.#starter.start({
+        definition: definition as Definition,
+        input,
+        workflow: workflowId(id),
+        tenant: options.tenant ?? DEFAULT_TENANT,
+      }),
     );
-    return this.run(started.workflow, started.created);
+    return this.run<Output>(started.workflow, started.created);
   }
 
   /** A run by its id; whether it exists shows when it is asked. */
-  run(id: string, created = false): Run {
-    return new Run(workflowId(id), created, this.#options.ports, this.#closing.signal);
+  run<Output = Json>(id: string, created = false): Run<Output> {
+    return new Run<Output>(workflowId(id), created, this.#options.ports, this.#closing.signal);
   }
 
   /** Ends all waiting. */
@@ -85,7 +94,7 @@ export class Client {
 
 const hasControlCharacters = (text: string): boolean => /\p{Cc}/u.test(text);
 
-export class Run {
+export class Run<Output = Json> {
   readonly id: WorkflowId;
   /** True when the call that made this handle started the run. */
   readonly created: boolean;
@@ -112,7 +121,7 @@ export class Run {
    * The output, once the workflow has ended. Throws `WorkflowFailedError` with the stored error when it failed or waits for a
    * person, and the signal's reason when that aborts first.
    */
-  async result(options: { readonly signal?: AbortSignal } = {}): Promise<Json> {
+  async result(options: { readonly signal?: AbortSignal } = {}): Promise<Output> {
     const signal = options.signal === undefined ? this.#closing : AbortSignal.any([this.#closing, options.signal]);
     let wake = new AbortController();
     const unsubscribe = await this.#ports.hints.subscribe('applied', () => wake.abort());
@@ -121,7 +130,7 @@ export class Run {
         wake = new AbortController();
         const summary = await this.summary();
         const outcome = summary === undefined ? undefined : outcomeOf(summary);
-        if (outcome !== undefined) return outcome.output;
+        if (outcome !== undefined) return outcome.output as Output;
         await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, AbortSignal.any([wake.signal, signal]));
         signal.throwIfAborted();
       }

@@ -123,8 +123,8 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       inputDigest: digest.sha256(canonicalJson(given.input)),
       tasks: declared.tasks,
       belief: belief.kind,
-      tokens: result.tokens ?? 0,
-      costMicros: result.costMicros ?? 0,
+      tokens: countOf(result.tokens, 'tokens', step),
+      costMicros: countOf(result.costMicros, 'costMicros', step),
       lastAction: result.lastAction ?? step.name,
     },
     payload,
@@ -136,6 +136,15 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
     payload: { output: done },
   };
   return [committed, completed];
+}
+
+function countOf(value: number | undefined, field: string, step: StepDefinition): number {
+  if (value === undefined) return 0;
+  if (Number.isFinite(value) && value >= 0) return value;
+  throw new InvalidError(
+    'step-result-invalid',
+    `${field} of step ${step.name}: expected a number from 0, got ${value}.`,
+  );
 }
 
 interface Believed {

@@ -78,7 +78,7 @@ export interface StepContext {
   /** Aborts when the lease is lost or the worker must go: stop then, nothing of this attempt will count. */
   readonly signal: AbortSignal;
   /** Runs a closure whose result is journaled: a later attempt at this step gets the recorded value. Kind `pure`. */
-  run(name: string, body: (signal: AbortSignal) => unknown): Promise<Json>;
+  run(name: string, body: (signal: AbortSignal) => unknown, options?: RunOptions): Promise<Json>;
   /** Calls an effect at most once for its key: intended before, resolved after; a recorded outcome is not repeated. */
   effect(effect: EffectDefinition, request: unknown, options?: RunOptions): Promise<Json>;
   /** Adds to the execution log, stored with the step's checkpoint. */
@@ -116,7 +116,9 @@ export interface StepDefinition {
   readonly run: (context: StepContext, input: Json) => Promise<StepResult> | StepResult;
 }
 
-export interface Definition {
+/** `Input` and `Output` are known to the SDK's types alone, and carried by `types`, which holds nothing at run time. */
+export interface Definition<Input = unknown, Output = unknown> {
+  readonly types?: { readonly input: Input; readonly output: Output };
   readonly name: string;
   readonly version: number;
   /** Tasks of one workflow under way at once, at most. */

@@ -4,12 +4,13 @@
  * holder left open is decided by the recovery table alone: probe, same key, or a person.
  */
 
-import { canonicalJson, toJson } from '@tidemark/codec';
+import { canonicalJson, NAME_MAX_CHARS, toJson } from '@tidemark/codec';
 import {
   type EffectKey,
   type EffectState,
   effectKey,
   FencedError,
+  InvalidError,
   type Json,
   type TaskId,
   type WorkflowId,
@@ -54,10 +55,14 @@ export class EffectJournal {
 
   /** The key of the next use of the operation: counted, or by the given name. */
   #key(operation: string, name: string | undefined): EffectKey {
-    if (name !== undefined) return effectKey(this.#host.workflow, this.#task, operation, name);
     const ordinal = this.#counts.get(operation) ?? 0;
-    this.#counts.set(operation, ordinal + 1);
-    return effectKey(this.#host.workflow, this.#task, operation, ordinal);
+    if (name === undefined) this.#counts.set(operation, ordinal + 1);
+    const key = effectKey(this.#host.workflow, this.#task, operation, name ?? ordinal);
+    if (key.length <= NAME_MAX_CHARS) return key;
+    throw new InvalidError(
+      'effect-key-too-long',
+      `${operation}: its key has ${key.length} characters, at most ${NAME_MAX_CHARS} are allowed. Shorten the name of the call, or the workflow's id.`,
+    );
   }
 
   async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions): Promise<Json> {

@@ -9,6 +9,7 @@
 import { type LogNote, toJson } from '@tidemark/codec';
 import {
   checkpointId,
+  type EffectKey,
   FencedError,
   firstUnblocked,
   InvalidError,
@@ -46,6 +47,9 @@ export interface RunnerOptions {
   readonly trace?: string | undefined;
   readonly callEffect: CallEffect;
 }
+
+/** A reason that is at hand: by default each abort would make an error with a stack. */
+const FLUSHED = 'flushed';
 
 /** Why a run ended: the workflow ended or was parked, has nothing to do now, or the worker must go. */
 export type RunEnd = 'closed' | 'idle' | 'stopped';
@@ -86,7 +90,7 @@ export class WorkflowRunner {
       await Promise.allSettled(this.#running.values());
       throw error;
     } finally {
-      this.#flushDue?.abort();
+      this.#flushDue?.abort(FLUSHED);
       this.#options.abandon.removeEventListener('abort', this.#onAbandon);
     }
   }
@@ -273,7 +277,7 @@ export class WorkflowRunner {
   }
 
   #flush(): void {
-    this.#flushDue?.abort();
+    this.#flushDue?.abort(FLUSHED);
     this.#flushDue = undefined;
     this.#options.stream.flush();
   }
@@ -306,10 +310,8 @@ export class WorkflowRunner {
     if (error instanceof FencedError) throw error;
     // The worker must go: this attempt counts as never made.
     if (this.#abort.signal.aborted) return;
-    const note = errorNote(error);
     if (error instanceof ParkError) {
-      const control = { code: error.code, task: task.id, key: error.key };
-      await this.#writeLast([{ type: 'WorkflowParked', control, payload: { error: note, evidence: error.evidence } }]);
+      await this.#writeLast([parkDraft(error, task.id)]);
       return;
     }
     const drafts = this.#failureDrafts(step, task, error);
@@ -341,6 +343,9 @@ export class WorkflowRunner {
       payload: { error: errorNote(error) },
     };
     if (again) return [failed];
+    const open = current.effects.find((effect) => effect.status === 'intended' && effect.kind === 'irreversible');
+    // It may have happened: the workflow must not end as if it had not.
+    if (open !== undefined) return [failed, parkDraft(openEffect(open.key, error), task.id)];
     return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
   }
 
@@ -365,6 +370,17 @@ export class WorkflowRunner {
       },
     };
   }
+}
+
+const parkDraft = (error: ParkError, task: TaskId): Draft => ({
+  type: 'WorkflowParked',
+  control: { code: error.code, task, key: error.key },
+  payload: { error: errorNote(error), evidence: error.evidence },
+});
+
+function openEffect(key: EffectKey, error: unknown): ParkError {
+  const message = `The step failed for good while the outcome of ${key} is open, so a person must decide: ${errorNote(error).message}`;
+  return new ParkError('effect-unknown', message, key, { lastError: errorNote(error).message });
 }
 
 /** What no further attempt can mend: the user said so, or the values themselves are wrong. */

@@ -24,9 +24,10 @@ export interface StepActions {
   readonly signal: AbortSignal;
   /**
    * Runs a closure that changes nothing outside and records its result, which must be JSON (undefined becomes null): a
-   * later attempt at this step gets the recorded value. Closures of one name in a step are told apart by their order.
+   * later attempt at this step gets the recorded value. Closures of one name in a step are told apart by their order, or by
+   * `options.name`.
    */
-  run<T>(name: string, body: (signal: AbortSignal) => T | Promise<T>): Promise<Recorded<T>>;
+  run<T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions): Promise<Recorded<T>>;
   /**
    * Calls an effect at most once for its key, which derives from the workflow, the task, the operation and the effect's
    * order in the step, or `options.name`: a recorded outcome is not repeated, whoever goes on with the step.
@@ -73,8 +74,8 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     signal: context.signal,
     input: freeze(context.input),
     belief: freeze(context.belief),
-    run: async <T>(name: string, body: (signal: AbortSignal) => T | Promise<T>) =>
-      (await context.run(name, async (signal) => (await body(signal)) ?? null)) as Recorded<T>,
+    run: async <T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions) =>
+      (await context.run(name, async (signal) => (await body(signal)) ?? null, options)) as Recorded<T>,
     effect: async (effect, request, options) => {
       if (rules.operations !== undefined && !rules.operations.has(effect.operation))
         refuseEffect(effect, context, rules);

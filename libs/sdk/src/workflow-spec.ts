@@ -87,7 +87,7 @@ export interface Workflow<
   Output extends Schema = Schema,
   Tasks extends Schemas = Schemas,
   Outputs = unknown,
-> extends Definition {
+> extends Definition<Given<Input>, Parsed<Output>> {
   readonly schemas: {
     readonly input: Input;
     readonly belief: Belief;

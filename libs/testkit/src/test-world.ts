@@ -108,7 +108,11 @@ export class TestWorld {
   }
 
   /** Starts a workflow; the same id answers the same run. */
-  start(definition: Definition, input: unknown, options: StartOptions = {}): Promise<Run> {
+  start<Input, Output>(
+    definition: Definition<Input, Output>,
+    input: NoInfer<Input>,
+    options: StartOptions = {},
+  ): Promise<Run<Output>> {
     return this.#host.client.start(definition, input, options);
   }
 
