@@ -40,7 +40,7 @@ function check(value: unknown, what: string, path: string, depth: number): Json 
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : refuse(what, path, String(value));
   if (typeof value !== 'object') return refuse(what, path, value === undefined ? 'undefined' : `a ${typeof value}`);
-  if (depth > JSON_DEPTH_MAX)
+  if (depth >= JSON_DEPTH_MAX)
     return refuse(what, path.slice(0, 100), `a cycle, or more than ${JSON_DEPTH_MAX} levels,`);
   if (Array.isArray(value)) return mapArray(value, what, path, depth);
   const prototype = Object.getPrototypeOf(value);
