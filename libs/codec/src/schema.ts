@@ -3,25 +3,28 @@
  * controls are checked against core's types at compile time. Must not read or write records (see record.ts).
  */
 
-import type {
-  CheckpointId,
-  Controls,
-  Delta,
-  EffectKey,
-  Epoch,
-  EventId,
-  EventType,
-  Generation,
-  HolderId,
-  Json,
-  Lamport,
-  Ordinal,
-  Partition,
-  Sequence,
-  TaskDeclaration,
-  TaskId,
-  TenantId,
-  WorkflowId,
+import {
+  type CheckpointId,
+  type Controls,
+  type Delta,
+  type EffectKey,
+  ENVELOPE_VERSION,
+  type Epoch,
+  type EventId,
+  type EventType,
+  type Generation,
+  type HolderId,
+  type Json,
+  type Lamport,
+  type Ordinal,
+  type Partition,
+  type Sequence,
+  TASKS_PER_CHECKPOINT_MAX,
+  type TaskDeclaration,
+  type TaskId,
+  type TenantId,
+  taskOrder,
+  type WorkflowId,
 } from '@tidemark/core';
 import { z } from 'zod';
 
@@ -31,7 +34,11 @@ export const NAME_MAX_CHARS = 512;
 const text = <T extends string>(): z.ZodType<T> => z.string().min(1).max(NAME_MAX_CHARS) as unknown as z.ZodType<T>;
 const whole = <T extends number>(min: number): z.ZodType<T> => z.int().min(min) as unknown as z.ZodType<T>;
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
-const task = z.string().regex(/^\d+\.\d+$/) as unknown as z.ZodType<TaskId>;
+/** One text for each task: without leading zeros, and with an index that no other sequence's rank can meet. */
+const task = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,6})$/)
+  .refine((id) => taskOrder(id as TaskId)[1] < TASKS_PER_CHECKPOINT_MAX) as unknown as z.ZodType<TaskId>;
 const timeMs = z.number().min(0);
 const kind = z.enum(['pure', 'idempotent', 'irreversible']);
 
@@ -114,6 +121,14 @@ export const envelope = z.object({
   control: z.unknown(),
   /** How the bytes after the header hold the payload. */
   payload: z.literal('json'),
+});
+
+/** What every later version of the envelope keeps, so that an older reader knows which stream to stop. */
+export const laterEnvelope = z.object({
+  v: whole<number>(ENVELOPE_VERSION + 1),
+  workflow: text<WorkflowId>(),
+  generation: whole<Generation>(1),
+  type: text(),
 });
 
 /** An entry of the execution log: what a step did, for people. */
