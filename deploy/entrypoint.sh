@@ -1,0 +1,19 @@
+#!/bin/sh
+# Owns which program of the image runs, by the first argument: a service, or the `tidemark` command with its own
+# arguments; anything else is run as it is. `exec` throughout: signals reach the program, and its exit code is the
+# container's (docs/deploy.md).
+set -eu
+
+program=${1:-}
+case "$program" in
+  coordinator | worker | compactor) exec node "/app/services/$program/src/main.ts" ;;
+  tidemark)
+    shift
+    exec node /app/libs/cli/src/main.ts "$@"
+    ;;
+  '')
+    echo 'expected a program: coordinator, worker, compactor, or tidemark with its arguments' >&2
+    exit 64
+    ;;
+  *) exec "$@" ;;
+esac
