@@ -1,0 +1,141 @@
+/**
+ * Owns `tidemark dev`: coordinator and worker in one process on a folder, live lines of what happens, and the socket through
+ * which other commands on the folder are answered meanwhile.
+ */
+
+import { ConfigError, FencedError } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import { outlivedReporter } from '../failures.ts';
+import type { Change } from '../follow/change.ts';
+import { Follower } from '../follow/follower.ts';
+import { changeJson, Narrator } from '../follow/words.ts';
+import { DRAIN_MS } from '../limits.ts';
+import { type Session, takeInterrupts } from '../session.ts';
+import { cardOf, readDefinitions } from '../state/definitions.ts';
+import type { News } from '../state/desk.ts';
+import { HostDesk } from '../state/host-desk.ts';
+import { holdFolder, shareFolder, type Target, targetOf } from '../state/open-desk.ts';
+import { serveSocket } from '../state/socket-server.ts';
+import { progressBar } from '../text/progress.ts';
+import { counted } from '../text/units.ts';
+import { printable } from '../text/width.ts';
+
+export interface DevOptions {
+  readonly workflows?: readonly string[] | undefined;
+  readonly state?: string | undefined;
+  readonly concurrency: number;
+}
+
+type Folder = Extract<Target, { kind: 'embedded' }>;
+
+export async function dev(session: Session, options: DevOptions): Promise<number> {
+  const { terminal, env, cwd } = session;
+  const definitions = await readDefinitions(options.workflows ?? [], cwd);
+  // Always a folder, also where the environment names a cluster: its services do this there.
+  const target = targetOf(options.state, {}, cwd) as Folder;
+  if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {
+    terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is left alone.`);
+  }
+  const interruption = takeInterrupts();
+  const onError = devReporter(session);
+  const desk = await shareFolder(target, () => holdFolder(target, { definitions, onError }));
+  if (!(desk instanceof HostDesk)) {
+    const { place } = desk;
+    await desk.close();
+    throw inUse(target, place.kind === 'embedded' ? place.holder : null);
+  }
+  try {
+    const follower = new Follower({ crowds: !terminal.json });
+    const open = (await follower.baseline(desk)).filter((row) => row.status === 'open');
+    const cards = definitions.map(cardOf);
+    terminal.record({
+      type: 'ready',
+      state: target.folder,
+      pid: process.pid,
+      workflows: cards.map(({ name, version }) => ({ definition: name, definition_version: version })),
+      open_count: open.length,
+    });
+    for (const card of cards) for (const warning of card.warnings) tellWarning(session, card.name, warning);
+    terminal.note(readyWords(session, target, cards, open.length));
+    const unfinished = new Map(open.map((row) => [row.workflow as string, row.definition]));
+    const narrator = new Narrator(terminal.paint, { showsWorkflow: true });
+    const tell = (change: Parameters<Narrator['line']>[0]): void => {
+      terminal.record(changeJson(change));
+      terminal.line(narrator.line(change));
+    };
+    await desk.onNews((news) => {
+      follower.news(news);
+      hear(news, unfinished, terminal, tell);
+    });
+    const server = await serveSocket(desk, target.folder, 'dev');
+    desk.closeFirst(() => server.close());
+    await desk.startWorker(options.concurrency, onError);
+    for await (const change of follower.changes(desk, interruption.signal)) tell(change);
+    terminal.note('Handing over; Ctrl-C again leaves at once.');
+    await desk.close(DRAIN_MS);
+    terminal.note('Stopped. Unfinished workflows go on from their last checkpoints next time.');
+    terminal.record({ type: 'stopped' });
+    return EXIT.ok;
+  } finally {
+    await desk.close();
+    interruption.release();
+  }
+}
+
+/** The first claim of a workflow that was there before is a resumption; what is only claimed again is no news. */
+function hear(
+  news: News,
+  unfinished: Map<string, string>,
+  terminal: Session['terminal'],
+  tell: (change: Change) => void,
+): void {
+  if (news.type === 'progress') {
+    terminal.status(`${printable(news.workflow)}  ${progressBar(news)}`);
+    return;
+  }
+  if (news.type !== 'claimed') return;
+  const { workflow, sequence } = news;
+  const definition = unfinished.get(workflow);
+  unfinished.delete(workflow);
+  if (definition !== undefined) tell({ type: 'resumed', workflow, definition, sequence, atMs: Date.now() });
+}
+
+function devReporter(session: Session): (where: string, error: unknown) => void {
+  const report = outlivedReporter(session.terminal);
+  return (where, error) => {
+    // The line of the workflow itself tells it.
+    if (error instanceof FencedError && error.code === 'parked') return;
+    const message = error instanceof Error ? error.message : String(error);
+    session.terminal.record({ type: 'warning', where, message });
+    report(where, error);
+  };
+}
+
+function tellWarning({ terminal }: Session, where: string, message: string): void {
+  terminal.record({ type: 'warning', where, message });
+  terminal.warn(`${where}: ${message}`);
+}
+
+function readyWords(
+  { terminal }: Session,
+  target: Folder,
+  cards: readonly { readonly name: string; readonly version: number }[],
+  openCount: number,
+): string {
+  const names = cards.map(({ name, version }) => `${name} v${version}`).join(', ');
+  const open = openCount === 0 ? 'nothing unfinished' : `${counted(openCount, 'workflow')} unfinished`;
+  const words = [
+    `${terminal.paintNote('bold', 'tidemark dev')}  state in ${target.shown}, ${open}`,
+    `  runs    ${names}`,
+    `  start   tidemark run ${cards[0]?.name ?? 'NAME'}${target.shown === '.tidemark' ? '' : ` --state ${target.shown}`}`,
+    `  stop    Ctrl-C`,
+    '',
+  ];
+  return words.join('\n');
+}
+
+function inUse(target: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError {
+  const who = holder === null ? 'another process' : `process ${holder.pid} (tidemark ${holder.command})`;
+  const message = `${target.shown} is in use by ${who}. End it first, or use another folder (--state); run, ls, show and watch work beside it.`;
+  return new ConfigError('log-locked', message, { pid: holder?.pid });
+}

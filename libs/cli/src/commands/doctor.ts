@@ -1,0 +1,60 @@
+/** Owns `tidemark doctor`: one line for each check, and what to do where something is not well. */
+
+import { hasClusterConfig } from '@tidemark/host';
+import { checkCluster } from '../doctor/cluster.ts';
+import { checkEmbedded } from '../doctor/embedded.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { exitCodeOfFindings } from '../doctor/health.ts';
+import { checkNode } from '../doctor/machine.ts';
+import type { Session } from '../session.ts';
+import { targetOf } from '../state/open-desk.ts';
+import type { Colour, Terminal } from '../terminal.ts';
+import { counted } from '../text/units.ts';
+import { padEnd, printable, widthOf } from '../text/width.ts';
+
+export interface DoctorOptions {
+  readonly state?: string | undefined;
+}
+
+const COLOURS: Readonly<Record<Finding['level'], Colour>> = { ok: 'green', warn: 'yellow', fail: 'red' };
+
+export async function doctor({ terminal, env, cwd }: Session, options: DoctorOptions): Promise<number> {
+  const isCluster = options.state === undefined && hasClusterConfig(env);
+  // The settings of a cluster are a check of their own, so they are not read here.
+  const target = isCluster ? undefined : targetOf(options.state, {}, cwd);
+  const findings = [
+    checkNode(),
+    ...(target?.kind === 'embedded' ? await checkEmbedded(target) : await checkCluster(env)),
+  ];
+  const exitCode = exitCodeOfFindings(findings);
+  const status = worst(findings);
+  terminal.document({ status, exit_code: exitCode, checks: findings.map(findingJson) });
+  terminal.lines(findingLines(findings, terminal));
+  return exitCode;
+}
+
+function worst(findings: readonly Finding[]): Finding['level'] {
+  if (findings.some(({ level }) => level === 'fail')) return 'fail';
+  return findings.some(({ level }) => level === 'warn') ? 'warn' : 'ok';
+}
+
+const findingJson = ({ check, level, message, remedy }: Finding) => ({
+  check,
+  level,
+  message,
+  ...(remedy === undefined ? {} : { remedy }),
+});
+
+function findingLines(findings: readonly Finding[], { paint }: Terminal): readonly string[] {
+  const columns = Math.max(...findings.map(({ check }) => widthOf(check)));
+  const lines = findings.flatMap(({ check, level, message, remedy }) => [
+    `${paint(COLOURS[level], padEnd(level, 4))}  ${padEnd(check, columns)}  ${printable(message)}`,
+    ...(remedy === undefined ? [] : [`${' '.repeat(columns + 8)}→ ${printable(remedy)}`]),
+  ]);
+  const many = (level: Finding['level']): number => findings.filter((each) => each.level === level).length;
+  const verdict =
+    worst(findings) === 'ok'
+      ? paint('green', 'All is well.')
+      : `${counted(many('fail'), 'failure')}, ${counted(many('warn'), 'warning')}.`;
+  return [...lines, '', verdict];
+}

@@ -1,0 +1,102 @@
+/** Owns `tidemark ls`: the newest workflows that fit what was asked for, as a table. */
+
+import { type StreamStatus, tenantId } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import type { WorkflowSummary } from '@tidemark/ports';
+import type { Session } from '../session.ts';
+import { exists, openToRead, targetOf } from '../state/open-desk.ts';
+import type { Terminal } from '../terminal.ts';
+import { type Column, table } from '../text/table.ts';
+import { ago, cost, count, counted } from '../text/units.ts';
+import { printable } from '../text/width.ts';
+import { ACTIVITY_COLOURS, activityOf, workflowJson } from '../views/workflow.ts';
+
+export interface LsOptions {
+  readonly state?: string | undefined;
+  readonly status?: StreamStatus | undefined;
+  readonly definition?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly limit: number;
+}
+
+export async function ls({ terminal, env, cwd }: Session, options: LsOptions): Promise<number> {
+  const target = targetOf(options.state, env, cwd);
+  if (!exists(target)) {
+    terminal.document([]);
+    terminal.line(`No workflows: nothing is kept in ${target.kind === 'embedded' ? target.shown : ''} yet.`);
+    return EXIT.ok;
+  }
+  const desk = await openToRead(target);
+  try {
+    const { status, definition, tenant, limit } = options;
+    // One more than asked for tells whether there are more.
+    const found = await desk.reads.workflows({
+      limit: limit + 1,
+      ...(status === undefined ? {} : { status }),
+      ...(definition === undefined ? {} : { definition }),
+      ...(tenant === undefined ? {} : { tenant: tenantId(tenant) }),
+    });
+    const rows = found.slice(0, limit);
+    terminal.document(rows.map(workflowJson));
+    if (rows.length === 0) terminal.line(isFiltered(options) ? 'No workflow fits.' : 'No workflows yet.');
+    else terminal.lines(workflowTable(rows, terminal, Date.now()));
+    if (found.length > limit) {
+      terminal.note(terminal.paintNote('dim', `The newest ${counted(limit, 'workflow')}; --limit shows more.`));
+    }
+  } finally {
+    await desk.close();
+  }
+  return EXIT.ok;
+}
+
+const isFiltered = ({ status, definition, tenant }: LsOptions): boolean =>
+  status !== undefined || definition !== undefined || tenant !== undefined;
+
+/** Never cut: people copy it. */
+const ID: Column = { title: 'ID' };
+const DEFINITION: Column = { title: 'WORKFLOW', shrinksTo: 10 };
+const STATUS: Column = { title: 'STATUS' };
+const CHECKPOINTS: Column = { title: 'CHECKPOINTS', align: 'right' };
+const PENDING: Column = { title: 'PENDING', align: 'right' };
+const TOKENS: Column = { title: 'TOKENS', align: 'right' };
+const COST: Column = { title: 'COST', align: 'right' };
+const CHANGED: Column = { title: 'CHANGED' };
+const TENANT: Column = { title: 'TENANT', shrinksTo: 6 };
+const ACTION: Column = { title: 'LAST ACTION', shrinksTo: 11 };
+
+/** Columns that would be the same in every row are left out. */
+function workflowTable(rows: readonly WorkflowSummary[], terminal: Terminal, nowMs: number): readonly string[] {
+  const { paint, width } = terminal;
+  const hasTokens = rows.some((row) => row.tokens > 0);
+  const hasCost = rows.some((row) => row.costMicros > 0);
+  const hasTenants = new Set(rows.map((row) => row.tenant)).size > 1;
+  const optional = <T>(wanted: boolean, value: T): readonly T[] => (wanted ? [value] : []);
+  const columns = [
+    ID,
+    DEFINITION,
+    ...optional(hasTenants, TENANT),
+    STATUS,
+    CHECKPOINTS,
+    PENDING,
+    ...optional(hasTokens, TOKENS),
+    ...optional(hasCost, COST),
+    CHANGED,
+    ACTION,
+  ];
+  const cells = rows.map((row) => {
+    const activity = activityOf(row);
+    return [
+      printable(row.workflow),
+      `${printable(row.definition)} v${row.version}`,
+      ...optional(hasTenants, printable(row.tenant)),
+      { text: activity, paint: (text: string) => paint(ACTIVITY_COLOURS[activity], text) },
+      count(row.sequence),
+      count(row.pendingCount),
+      ...optional(hasTokens, count(row.tokens)),
+      ...optional(hasCost, cost(row.costMicros)),
+      ago(row.updatedAtMs, nowMs),
+      printable(row.reason ?? row.lastAction),
+    ];
+  });
+  return table(columns, cells, { width, title: (text) => paint('bold', text) });
+}

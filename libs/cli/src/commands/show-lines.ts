@@ -1,0 +1,218 @@
+/** Owns how `tidemark show` reads on a terminal. Pure. */
+
+import type { EffectRow } from '@tidemark/ports';
+import { TASKS_SHOWN_COUNT } from '../limits.ts';
+import type { Terminal } from '../terminal.ts';
+import { jsonLines } from '../text/json.ts';
+import { table } from '../text/table.ts';
+import { ago, clockTime, cost, count, counted, dateTime, duration } from '../text/units.ts';
+import { printable } from '../text/width.ts';
+import { endingOf } from '../views/ending.ts';
+import { flowLines } from '../views/flow.ts';
+import { taskWords } from '../views/frontier.ts';
+import { eventWords } from '../views/history.ts';
+import { ACTIVITY_COLOURS, activityOf } from '../views/workflow.ts';
+import type { Found, ShowOptions } from './show.ts';
+
+const INDENT = '  ';
+/** Lines of a value that are shown; all of it is in the JSON. */
+const VALUE_LINES_MAX = 24;
+
+type Look = Pick<Terminal, 'paint' | 'width'>;
+
+export function showLines(found: Found, options: ShowOptions, look: Look, nowMs: number): readonly string[] {
+  const sections: (readonly string[])[] = [
+    headLines(found, look, nowMs),
+    endingLines(found, look),
+    section('Input', valueLines(found.input, look), look),
+    section('Belief', valueLines(found.belief, look), look),
+    frontierLines(found, options, look, nowMs),
+    lastLines(found, look, nowMs),
+    found.definition === undefined ? [] : section('Flow', flowSection(found, look), look),
+    options.checkpoints === true ? checkpointLines(found, look) : [],
+    options.effects === true ? effectLines(found.effects, look) : [],
+    options.events === true ? eventLines(found, look) : [],
+  ];
+  return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
+}
+
+const section = (title: string, lines: readonly string[], { paint }: Look): readonly string[] => [
+  paint('bold', title),
+  ...lines,
+];
+
+const valueLines = (value: Found['belief'], { width }: Look): readonly string[] =>
+  jsonLines(value, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
+
+const tableLines = (...given: Parameters<typeof table>): readonly string[] =>
+  table(...given).map((line) => `${INDENT}${line}`);
+
+const innerWidth = ({ width }: Look): number | undefined => (width === undefined ? undefined : width - INDENT.length);
+
+function headLines({ row }: Found, { paint }: Look, nowMs: number): readonly string[] {
+  const activity = activityOf(row);
+  const holder = row.holder === null ? '' : ` by ${printable(row.holder)} (epoch ${row.epoch})`;
+  const reason = row.reason === null ? '' : ` (${printable(row.reason)})`;
+  const spent = [
+    counted(row.sequence, 'checkpoint'),
+    ...(row.tokens > 0 ? [counted(row.tokens, 'token')] : []),
+    ...(row.costMicros > 0 ? [cost(row.costMicros)] : []),
+  ];
+  return [
+    `${paint('bold', printable(row.workflow))}  ${printable(row.definition)} v${row.version}  ${paint(ACTIVITY_COLOURS[activity], activity)}${reason}${holder}`,
+    paint('dim', `opened ${dateTime(row.openedAtMs)}, changed ${ago(row.updatedAtMs, nowMs)}; ${spent.join(', ')}`),
+    paint('dim', `tenant ${printable(row.tenant)}, partition ${row.partition}`),
+  ];
+}
+
+function endingLines({ row, events }: Found, look: Look): readonly string[] {
+  const ending = endingOf(row);
+  switch (ending?.kind) {
+    case 'completed':
+      return section(
+        `Output after ${duration(row.updatedAtMs - row.openedAtMs)}`,
+        valueLines(ending.output, look),
+        look,
+      );
+    case 'failed':
+      return section('Failed', [`${INDENT}${printable(ending.reason)}: ${printable(ending.message)}`], look);
+    case 'parked': {
+      const event = events.findLast(({ type }) => type === 'WorkflowParked');
+      const words = event === undefined ? ending.reason : eventWords(event);
+      return section('Waits for a person', [`${INDENT}${printable(words)}`], look);
+    }
+    default:
+      return [];
+  }
+}
+
+function frontierLines(
+  { row, tasks, events }: Found,
+  options: ShowOptions,
+  look: Look,
+  nowMs: number,
+): readonly string[] {
+  if (row.pendingCount === 0) return [];
+  const steps = new Map(tasks.map(({ state }) => [state.id, state.step]));
+  const shown = options.tasks === true ? tasks : tasks.slice(0, TASKS_SHOWN_COUNT);
+  const cells = shown.map((task) => {
+    const failure = events.findLast(
+      (event) => event.type === 'StepFailed' && JSON.parse(event.control).task === task.state.id,
+    );
+    const words = taskWords(task, steps, nowMs);
+    // The words of an event about a task begin with the task; here they stand in its line.
+    const why = failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`;
+    const colour = task.ready ? 'cyan' : 'yellow';
+    return [
+      task.state.id,
+      printable(task.state.step),
+      { text: printable(`${words}${why}`), paint: (text: string) => look.paint(colour, text) },
+    ];
+  });
+  const columns = [{ title: 'TASK' }, { title: 'STEP', shrinksTo: 8 }, { title: 'STATE', shrinksTo: 20 }];
+  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  const left = row.pendingCount - shown.length;
+  const more =
+    left > 0 ? [`${INDENT}… ${counted(left, 'more task')}${options.tasks === true ? '' : ' (--tasks)'}`] : [];
+  return section(`Frontier: ${counted(row.pendingCount, 'task')} pending`, [...lines, ...more], look);
+}
+
+function lastLines({ lastCheckpoint, row }: Found, look: Look, nowMs: number): readonly string[] {
+  if (lastCheckpoint === undefined) return section('Last checkpoint', [`${INDENT}none yet`], look);
+  const { sequence, step, task, checkpoint, atMs, inputDigest } = lastCheckpoint;
+  return section(
+    'Last checkpoint',
+    [
+      `${INDENT}#${sequence} ${printable(step ?? '')} (task ${task}), ${ago(atMs, nowMs)}: ${printable(row.lastAction)}`,
+      look.paint('dim', `${INDENT}${checkpoint}, input ${inputDigest.slice(0, 12)}…`),
+    ],
+    look,
+  );
+}
+
+/** The flow with the number of pending tasks behind each step. */
+function flowSection({ definition, tasks, lastCheckpoint }: Found, { paint }: Look): readonly string[] {
+  const pending = new Map<string, number>();
+  for (const { state } of tasks) pending.set(state.step, (pending.get(state.step) ?? 0) + 1);
+  const marks = (step: string): string => {
+    const waiting = pending.get(step);
+    const last = lastCheckpoint?.step === step ? paint('green', '  ✓ last') : '';
+    return `${last}${waiting === undefined ? '' : paint('yellow', `  ● ${waiting} pending`)}`;
+  };
+  return flowLines(definition!, marks).map((line) => `${INDENT}${line}`);
+}
+
+function checkpointLines({ checkpoints = [], row }: Found, look: Look): readonly string[] {
+  let beforeMs = row.openedAtMs;
+  const cells = checkpoints.map((checkpoint) => {
+    const took = duration(checkpoint.atMs - beforeMs);
+    beforeMs = checkpoint.atMs;
+    return [
+      count(checkpoint.sequence),
+      clockTime(checkpoint.atMs),
+      took,
+      printable(checkpoint.step ?? ''),
+      checkpoint.task ?? '',
+      checkpoint.tokens === 0 ? '' : count(checkpoint.tokens),
+      String(checkpoint.epoch),
+      printable(checkpoint.lastAction),
+    ];
+  });
+  const columns = [
+    { title: '#', align: 'right' },
+    { title: 'AT' },
+    { title: 'TOOK', align: 'right' },
+    { title: 'STEP', shrinksTo: 8 },
+    { title: 'TASK' },
+    { title: 'TOKENS', align: 'right' },
+    { title: 'EPOCH', align: 'right' },
+    { title: 'ACTION', shrinksTo: 12 },
+  ] as const;
+  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, look);
+}
+
+function effectLines(effects: readonly EffectRow[], look: Look): readonly string[] {
+  const cells = effects.map((effect) => [
+    clockTime(effect.atMs),
+    printable(effect.operation),
+    effect.kind,
+    {
+      text: effect.status,
+      paint: (text: string) => look.paint(effect.status === 'done' ? 'green' : 'yellow', text),
+    },
+    effect.requestDigest.slice(0, 12),
+    effect.responseDigest?.slice(0, 12) ?? '',
+    printable(effect.key),
+  ]);
+  const columns = [
+    { title: 'AT' },
+    { title: 'OPERATION', shrinksTo: 10 },
+    { title: 'KIND' },
+    { title: 'STATUS' },
+    { title: 'REQUEST' },
+    { title: 'RESPONSE' },
+    { title: 'KEY', shrinksTo: 12 },
+  ];
+  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  return section('Effects', effects.length === 0 ? [`${INDENT}none`] : lines, look);
+}
+
+function eventLines({ events }: Found, look: Look): readonly string[] {
+  const cells = events.map((event) => [
+    count(event.position),
+    clockTime(event.atMs),
+    event.type,
+    event.epoch === 0 ? '' : String(event.epoch),
+    printable(eventWords(event)),
+  ]);
+  const columns = [
+    { title: 'POSITION', align: 'right' },
+    { title: 'AT' },
+    { title: 'TYPE' },
+    { title: 'EPOCH', align: 'right' },
+    { title: '', shrinksTo: 12 },
+  ] as const;
+  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  return section('Events other than checkpoints and effects', events.length === 0 ? [`${INDENT}none`] : lines, look);
+}

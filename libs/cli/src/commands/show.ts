@@ -1,0 +1,104 @@
+/** Owns `tidemark show`: everything that is known of one workflow, read at once and then told. */
+
+import type { Json } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import type { CheckpointRow, EffectRow, EventRow, WorkflowSummary } from '@tidemark/ports';
+import { noState } from '../failures.ts';
+import { EVENTS_READ_MAX, TASKS_READ_MAX } from '../limits.ts';
+import type { Session } from '../session.ts';
+import { cardOf, readDefinitions } from '../state/definitions.ts';
+import type { DefinitionCard, Desk } from '../state/desk.ts';
+import { exists, openToRead, targetOf } from '../state/open-desk.ts';
+import { requireWorkflow } from '../state/require-workflow.ts';
+import { beliefOf, checkpointsOf, inputOf } from '../views/belief.ts';
+import { endingOf } from '../views/ending.ts';
+import { type PendingTask, pendingTask, taskJson } from '../views/frontier.ts';
+import { checkpointJson, effectJson, eventJson } from '../views/history.ts';
+import { workflowJson } from '../views/workflow.ts';
+import { showLines } from './show-lines.ts';
+
+export interface ShowOptions {
+  readonly state?: string | undefined;
+  readonly workflows?: readonly string[] | undefined;
+  readonly checkpoints?: boolean | undefined;
+  readonly effects?: boolean | undefined;
+  readonly events?: boolean | undefined;
+  readonly tasks?: boolean | undefined;
+}
+
+/** What one look at a workflow found. Lists that were not asked for are undefined. */
+export interface Found {
+  readonly row: WorkflowSummary;
+  readonly input: Json;
+  readonly belief: Json;
+  readonly tasks: readonly PendingTask[];
+  readonly lastCheckpoint: CheckpointRow | undefined;
+  readonly checkpoints: readonly CheckpointRow[] | undefined;
+  readonly effects: readonly EffectRow[];
+  readonly events: readonly EventRow[];
+  readonly definition: DefinitionCard | undefined;
+}
+
+export async function show({ terminal, env, cwd }: Session, id: string, options: ShowOptions): Promise<number> {
+  const target = targetOf(options.state, env, cwd);
+  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
+  const named = options.workflows ?? [];
+  const given = named.length === 0 ? [] : (await readDefinitions(named, cwd)).map(cardOf);
+  const desk = await openToRead(target);
+  try {
+    const found = await find(desk, id, options, given);
+    terminal.document(showJson(found, options));
+    if (!terminal.json) terminal.lines(showLines(found, options, terminal, Date.now()));
+  } finally {
+    await desk.close();
+  }
+  return EXIT.ok;
+}
+
+async function find(desk: Desk, id: string, options: ShowOptions, given: readonly DefinitionCard[]): Promise<Found> {
+  const { reads } = desk;
+  const row = await requireWorkflow(desk, id);
+  const { workflow, sequence } = row;
+  const definitions = [...given, ...(await desk.definitions())];
+  const checkpoints =
+    options.checkpoints === true ? await collect(checkpointsOf(reads, workflow, 1, sequence)) : undefined;
+  return {
+    row,
+    input: await inputOf(reads, workflow),
+    belief: await beliefOf(reads, row),
+    tasks: (await reads.tasks(workflow, TASKS_READ_MAX)).map(pendingTask),
+    lastCheckpoint:
+      checkpoints?.at(-1) ?? (await collect(checkpointsOf(reads, workflow, Math.max(sequence, 1), sequence)))[0],
+    checkpoints,
+    effects: await reads.effects(workflow),
+    events: await reads.events(workflow, EVENTS_READ_MAX),
+    definition: definitions.find(({ name, version }) => name === row.definition && version === row.version),
+  };
+}
+
+async function collect<T>(values: AsyncIterable<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+function showJson(found: Found, options: ShowOptions): unknown {
+  const { row, input, belief, tasks, lastCheckpoint, checkpoints, effects, events, definition } = found;
+  const ofTask = (task: string | null): readonly EffectRow[] => effects.filter((effect) => effect.task === task);
+  const ending = endingOf(row);
+  return {
+    ...workflowJson(row),
+    input,
+    belief,
+    ...(ending?.kind === 'completed' ? { output: ending.output } : {}),
+    ...(ending?.kind === 'failed' ? { error: { code: ending.reason, message: ending.message } } : {}),
+    frontier: tasks.map(taskJson),
+    last_checkpoint: lastCheckpoint === undefined ? null : checkpointJson(lastCheckpoint, ofTask(lastCheckpoint.task)),
+    flow: definition === undefined ? null : { starts: definition.starts, steps: definition.flow },
+    ...(checkpoints === undefined
+      ? {}
+      : { checkpoints: checkpoints.map((checkpoint) => checkpointJson(checkpoint, ofTask(checkpoint.task))) }),
+    ...(options.effects === true ? { effects: effects.map(effectJson) } : {}),
+    ...(options.events === true ? { events: events.map(eventJson) } : {}),
+  };
+}

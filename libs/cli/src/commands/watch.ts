@@ -1,0 +1,155 @@
+/**
+ * Owns `tidemark watch`: a line for each thing that happens, as it lands. It never holds a folder for longer than one look,
+ * so that whoever wants to run workflows there can; while nobody does, it waits for somebody.
+ */
+
+import { TidemarkError, UnavailableError } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { noState } from '../failures.ts';
+import { type Change, isEnd } from '../follow/change.ts';
+import { Follower } from '../follow/follower.ts';
+import { changeJson, Narrator } from '../follow/words.ts';
+import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
+import { type Session, takeInterrupts } from '../session.ts';
+import type { Desk } from '../state/desk.ts';
+import { exists, openClusterDesk, openToRead, type Target, targetOf } from '../state/open-desk.ts';
+import { requireWorkflow } from '../state/require-workflow.ts';
+import { connectSocket } from '../state/socket-desk.ts';
+import { jsonText } from '../text/json.ts';
+import { progressBar } from '../text/progress.ts';
+import { counted } from '../text/units.ts';
+import { printable } from '../text/width.ts';
+import { endingOf } from '../views/ending.ts';
+import { ACTIVITY_COLOURS, activityOf, workflowJson } from '../views/workflow.ts';
+
+export interface WatchOptions {
+  readonly state?: string | undefined;
+}
+
+interface Watch {
+  readonly session: Session;
+  readonly signal: AbortSignal;
+  readonly id: string | undefined;
+  readonly follower: Follower;
+  readonly narrator: Narrator;
+}
+
+export async function watch(session: Session, id: string | undefined, options: WatchOptions): Promise<number> {
+  const target = targetOf(options.state, session.env, session.cwd);
+  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
+  const interruption = takeInterrupts();
+  const follower = new Follower({ workflow: id });
+  const narrator = new Narrator(session.terminal.paint, { showsWorkflow: id === undefined });
+  const current: Watch = { session, signal: interruption.signal, id, follower, narrator };
+  try {
+    return (await first(current, target)) ?? (await goOn(current, target)) ?? EXIT.interrupted;
+  } finally {
+    interruption.release();
+    session.terminal.status('');
+  }
+}
+
+/** The first look: what there is now. An exit code when there is nothing to wait for. */
+async function first(current: Watch, target: Target): Promise<number | undefined> {
+  const desk = await openToRead(target);
+  try {
+    if (current.id !== undefined) await requireWorkflow(desk, current.id);
+    const rows = await current.follower.baseline(desk);
+    return tellNow(current, rows);
+  } finally {
+    await desk.close();
+  }
+}
+
+function tellNow({ session, id }: Watch, rows: readonly WorkflowSummary[]): number | undefined {
+  const { terminal } = session;
+  const [row] = rows;
+  if (id === undefined || row === undefined) {
+    const open = rows.filter(({ status }) => status === 'open').length;
+    terminal.note(terminal.paintNote('dim', `${counted(open, 'open workflow')}.`));
+    return undefined;
+  }
+  const activity = activityOf(row);
+  const { paint } = terminal;
+  terminal.record({ type: 'now', ...workflowJson(row) });
+  terminal.line(
+    `${paint('bold', printable(row.workflow))}  ${printable(row.definition)} v${row.version}  ${paint(ACTIVITY_COLOURS[activity], activity)}, ${counted(row.sequence, 'checkpoint')}`,
+  );
+  return row.status === 'open' ? undefined : endCode(terminal, row);
+}
+
+function endCode(terminal: Session['terminal'], row: WorkflowSummary): number {
+  const ending = endingOf(row);
+  if (ending?.kind === 'completed') {
+    terminal.line(jsonText(ending.output));
+    return EXIT.ok;
+  }
+  if (ending?.kind === 'failed') {
+    throw new TidemarkError('workflow-failed', `${row.workflow} failed (${ending.reason}): ${ending.message}`);
+  }
+  throw new TidemarkError('workflow-parked', `${row.workflow} waits for a person (${row.reason}).`);
+}
+
+/** Follows through one desk after the other. Undefined: interrupted. */
+async function goOn(current: Watch, target: Target): Promise<number | undefined> {
+  const { signal } = current;
+  while (!signal.aborted) {
+    const desk = target.kind === 'cluster' ? await openClusterDesk(target.config) : await awaitHolder(current, target);
+    if (desk === undefined) return undefined;
+    try {
+      const code = await follow(current, desk);
+      if (code !== undefined) return code;
+    } catch (error) {
+      if (!(error instanceof UnavailableError) || error.code !== 'holder-gone') throw error;
+      current.session.terminal.note(error.message);
+    } finally {
+      await desk.close();
+    }
+  }
+  return undefined;
+}
+
+async function awaitHolder(
+  { session, signal }: Watch,
+  target: Extract<Target, { kind: 'embedded' }>,
+): Promise<Desk | undefined> {
+  let told = false;
+  while (!signal.aborted) {
+    const desk = await connectSocket(target.folder, target.shown);
+    if (desk !== undefined) return desk;
+    if (!told) session.terminal.note(`Nobody runs workflows in ${target.shown} now; waiting for tidemark dev or run.`);
+    told = true;
+    await new Promise((resolve) => setTimeout(resolve, FOLLOW_ONE_PERIOD_MS));
+  }
+  return undefined;
+}
+
+async function follow({ session, signal, id, follower, narrator }: Watch, desk: Desk): Promise<number | undefined> {
+  const { terminal } = session;
+  const unsubscribe = await desk.onNews((news) => {
+    follower.news(news);
+    if (news.type === 'progress' && (id === undefined || news.workflow === id)) terminal.status(progressBar(news));
+  });
+  try {
+    for await (const change of follower.changes(desk, signal)) {
+      terminal.record(changeJson(change));
+      terminal.line(narrator.line(change));
+      if (id !== undefined && change.type !== 'crowd' && isEnd(change)) return endOf(terminal, change);
+    }
+    return undefined;
+  } finally {
+    unsubscribe();
+    terminal.status('');
+  }
+}
+
+/** The line has told it already. */
+function endOf(
+  terminal: Session['terminal'],
+  change: Extract<Change, { type: 'completed' | 'failed' | 'parked' }>,
+): number {
+  if (change.type !== 'completed') return EXIT.failed;
+  terminal.line(jsonText(change.output));
+  return EXIT.ok;
+}

@@ -1,0 +1,49 @@
+/** Owns the checks of a cluster: settings, each server by itself, then what is in the log and the rows. Prints no secret. */
+
+import { type ClusterConfig, configFromEnv, EXIT, exitCodeOf } from '@tidemark/host';
+import { openClusterDesk } from '../state/open-desk.ts';
+import { type Finding, fail, messageOf, ok } from './finding.ts';
+import { checkHealth } from './health.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const STAFF = { coordinator: 'a coordinator', worker: 'a worker' };
+
+export async function checkCluster(env: Env): Promise<readonly Finding[]> {
+  let config: ClusterConfig;
+  try {
+    config = configFromEnv(env);
+  } catch (error) {
+    return [
+      fail('Settings', messageOf(error), 'Correct the environment; docs/cli.md lists the settings.', EXIT.config),
+    ];
+  }
+  // Drivers that only this check needs.
+  const { probeKafka, probePostgres, probeRedis } = await import('./probes.ts');
+  const probes = await Promise.all([
+    probeKafka(config.brokers, config.topic),
+    probeRedis(config.redisUrl),
+    probePostgres(config.postgresUrl),
+  ]);
+  const findings = [checkSettings(env), ...probes.flatMap((probe) => probe.findings)];
+  return probes.every((probe) => probe.usable) ? [...findings, ...(await checkInside(config))] : findings;
+}
+
+/** Names only: values may hold passwords. */
+function checkSettings(env: Env): Finding {
+  const names = Object.keys(env).filter((name) => name.startsWith('TIDEMARK_') && env[name] !== undefined);
+  return ok('Settings', `${names.sort().join(', ')} set, all valid`);
+}
+
+async function checkInside(config: ClusterConfig): Promise<readonly Finding[]> {
+  try {
+    const desk = await openClusterDesk(config);
+    try {
+      return await checkHealth(desk, STAFF);
+    } finally {
+      await desk.close();
+    }
+  } catch (error) {
+    return [fail('Opening', messageOf(error), 'See the line of the server that it names.', exitCodeOf(error))];
+  }
+}

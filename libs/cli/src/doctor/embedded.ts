@@ -1,0 +1,91 @@
+/** Owns the checks of a state folder: whether it can be used, by whom it is, how large it is. */
+
+import { constants, existsSync } from 'node:fs';
+import { access, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError, TidemarkError } from '@tidemark/core';
+import { EXIT, exitCodeOf } from '@tidemark/host';
+import type { Desk } from '../state/desk.ts';
+import { exists, openToRead, type Target } from '../state/open-desk.ts';
+import { bytes } from '../text/units.ts';
+import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
+import { checkHealth } from './health.ts';
+import { checkDisk } from './machine.ts';
+
+type Folder = Extract<Target, { kind: 'embedded' }>;
+
+const STAFF = { coordinator: 'tidemark dev', worker: 'tidemark dev' };
+
+export async function checkEmbedded(target: Folder): Promise<readonly Finding[]> {
+  const { folder, shown } = target;
+  if (!existsSync(folder)) return [ok('State', `nothing is kept in ${shown} yet`), await nearestDisk(folder, shown)];
+  const refused = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (refused !== undefined) {
+    const remedy = 'Make it readable and writable for this user, or name another folder with --state.';
+    return [fail('State', `${shown} can't be used: ${messageOf(refused)}`, remedy, EXIT.config)];
+  }
+  if (!exists(target)) return [ok('State', `nothing is kept in ${shown} yet`), await checkDisk(folder, shown)];
+  const findings = [await checkSize(target), await checkDisk(folder, shown)];
+  try {
+    const desk = await openToRead(target);
+    try {
+      return [...findings, checkHolder(desk), ...(await checkHealth(desk, STAFF))];
+    } finally {
+      await desk.close();
+    }
+  } catch (error) {
+    return [...findings, cantOpen(error)];
+  }
+}
+
+/** Where the folder would be made. */
+function nearestDisk(folder: string, shown: string): Promise<Finding> {
+  let nearest = path.dirname(folder);
+  while (!existsSync(nearest)) nearest = path.dirname(nearest);
+  return checkDisk(nearest, shown);
+}
+
+async function checkSize({ folder, shown }: Folder): Promise<Finding> {
+  const [log, rows] = await Promise.all(['log', 'rows'].map((part) => sizeOf(path.join(folder, part))));
+  return ok('State', `${shown}: log ${bytes(log ?? 0)}, rows ${bytes(rows ?? 0)}`);
+}
+
+/** Bytes of all files below; those that vanish meanwhile count nothing. */
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map(async (entry) => {
+      const found = await stat(path.join(entry.parentPath, entry.name)).catch(() => undefined);
+      return found?.size ?? 0;
+    });
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+function checkHolder({ place }: Desk): Finding {
+  if (place.kind !== 'embedded' || place.holder === null) return ok('In use', 'by nobody');
+  return ok('In use', `by process ${place.holder.pid} (tidemark ${place.holder.command}), which answers`);
+}
+
+function cantOpen(error: unknown): Finding {
+  const code = error instanceof TidemarkError ? error.code : 'internal';
+  const message = messageOf(error);
+  if (error instanceof ConfigError && code === 'log-locked') {
+    return warn('In use', message, 'The rest can be checked when it is free.');
+  }
+  return fail(
+    'Opening',
+    message,
+    remedies[code] ?? 'Nothing was changed. Keep a copy of the folder before anything else.',
+    exitCodeOf(error),
+  );
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  'log-newer': 'Use the version of Tidemark that wrote it, or a newer one.',
+  'log-foreign': 'Name another folder with --state.',
+  'log-damaged': 'Nothing was changed. Restore the folder from a copy; rows follow from the log.',
+};

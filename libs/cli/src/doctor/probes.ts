@@ -1,0 +1,179 @@
+/**
+ * Owns asking each server of a cluster by itself: is it there, which version, how fast does it answer. Makes nothing on it.
+ * What is said of a server never holds its credentials.
+ */
+
+import { isIP } from 'node:net';
+import { apiVersionsV4, Connection, metadataV12 } from '@platformatic/kafka';
+import { EXIT } from '@tidemark/host';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { LATENCY_WARN_MS, PROBE_TIMEOUT_MS } from '../limits.ts';
+import { duration } from '../text/units.ts';
+import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
+
+export interface Probe {
+  readonly findings: readonly Finding[];
+  /** It answers, and holds what commands read. */
+  readonly usable: boolean;
+}
+
+const CLIENT = 'tidemark-doctor';
+
+/** An answer that took this long, as a finding. */
+function answered(check: string, message: string, ms: number): Finding {
+  const said = `${message}, answers in ${ms < 1 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (ms < LATENCY_WARN_MS) return ok(check, said);
+  return warn(check, said, 'Every step waits for it: bring it nearer, or look at its load.');
+}
+
+function absent(check: string, address: string, error: unknown, secrets: readonly string[]): Probe {
+  const remedy = `Start it, or correct its address; nothing runs without it.`;
+  const message = `${address} can't be used: ${withoutSecrets(messageOf(error), secrets)}`;
+  return { findings: [fail(check, message, remedy, EXIT.unavailable)], usable: false };
+}
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.filter((secret) => secret !== '').reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
+}
+
+/** Address without credentials, and what must not be said. */
+function parse(url: string): { readonly address: string; readonly secrets: readonly string[] } {
+  const { protocol, hostname, port, pathname, password } = new URL(url);
+  const address = `${protocol}//${hostname}${port === '' ? '' : `:${port}`}${pathname === '/' ? '' : pathname}`;
+  return { address, secrets: [password, decodeURIComponent(password)] };
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
+  const startedMs = performance.now();
+  const value = await work();
+  return { value, ms: performance.now() - startedMs };
+}
+
+/** Fails after the time that a probe may take. */
+async function bounded<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${duration(PROBE_TIMEOUT_MS)}`)), PROBE_TIMEOUT_MS);
+  work.catch(() => {}); // when it comes too late
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
+
+export async function probeRedis(url: string): Promise<Probe> {
+  const { address, secrets } = parse(url);
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, disableClientInfo: true });
+  let fault: unknown;
+  redis.on('error', (error: unknown) => {
+    fault = error;
+  });
+  try {
+    const info = await bounded(redis.connect().then(() => redis.info())).catch((error: unknown) => {
+      throw fault ?? error;
+    });
+    const { ms } = await timed(() => bounded(redis.ping()));
+    const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? 'unknown';
+    const findings = [answered('Redis', `${address}, version ${field('redis_version')}`, ms)];
+    const policy = field('maxmemory_policy');
+    if (policy !== 'noeviction' && policy !== 'unknown') {
+      const remedy = 'Set maxmemory-policy to noeviction; lost jobs are made anew, but late.';
+      findings.push(warn('Redis', `maxmemory-policy is ${policy}: jobs may be dropped when it is full`, remedy));
+    }
+    return { findings, usable: true };
+  } catch (error) {
+    return absent('Redis', address, error, secrets);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** SQLSTATE of a database that is not there. */
+const DATABASE_MISSING = '3D000';
+
+export async function probePostgres(url: string): Promise<Probe> {
+  const { address, secrets } = parse(url);
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+    application_name: CLIENT,
+  });
+  client.on('error', () => {}); // whoever waits for an answer learns of it
+  try {
+    await bounded(client.connect());
+    const { value, ms } = await timed(() => bounded(client.query<{ server_version: string }>('show server_version')));
+    const version = value.rows[0]?.server_version ?? 'unknown';
+    const found = await bounded(
+      client.query<{ there: boolean }>("select to_regclass('workflows') is not null as there"),
+    );
+    const findings = [answered('Postgres', `${address}, version ${version}`, ms)];
+    if (found.rows[0]?.there === true) return { findings, usable: true };
+    return { findings: [...findings, notMade('the tables are')], usable: false };
+  } catch (error) {
+    if ((error as { code?: unknown }).code === DATABASE_MISSING) {
+      return { findings: [notMade(`${address} is there, the database is`)], usable: false };
+    }
+    return absent('Postgres', address, error, secrets);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+const notMade = (what: string): Finding =>
+  warn('Postgres', `${what} not made yet`, 'The first coordinator that starts makes them.');
+
+export async function probeKafka(brokers: readonly string[], topic: string): Promise<Probe> {
+  const findings: Finding[] = [];
+  let usable = false;
+  for (const broker of brokers) {
+    const probe = await probeBroker(broker, topic);
+    // The cluster's state is told once.
+    findings.push(...(usable ? probe.findings.slice(0, 1) : probe.findings));
+    usable ||= probe.usable;
+  }
+  const isThere = findings.some(({ level }) => level !== 'fail');
+  // Some brokers away are a warning while others answer.
+  if (isThere)
+    return { findings: findings.map((each) => (each.level === 'fail' ? { ...each, level: 'warn' } : each)), usable };
+  return { findings, usable };
+}
+
+async function probeBroker(broker: string, topic: string): Promise<Probe> {
+  const at = broker.lastIndexOf(':');
+  const host = broker.slice(0, at).replace(/^\[(.*)\]$/, '$1');
+  const connection = new Connection(CLIENT, { connectTimeout: PROBE_TIMEOUT_MS, requestTimeout: PROBE_TIMEOUT_MS });
+  connection.on('error', () => {}); // whoever waits for an answer learns of it
+  try {
+    await bounded(
+      Promise.resolve(connection.connect(isIP(host) === 6 ? `[${host}]` : host, Number(broker.slice(at + 1)))),
+    );
+    const versions = await bounded(apiVersionsV4.api.async(connection, CLIENT, '0'));
+    const { value: metadata, ms } = await timed(() =>
+      bounded(metadataV12.api.async(connection, [topic], false, false)),
+    );
+    const level = versions.finalizedFeatures?.find(({ name }) => name === 'metadata.version')?.maxVersionLevel;
+    const brokerCount = metadata.brokers.length;
+    const said = `${broker}, ${kafkaVersion(level)}, ${brokerCount} broker${brokerCount === 1 ? '' : 's'}`;
+    const findings = [answered('Kafka', said, ms)];
+    const found = metadata.topics.find(({ name, errorCode }) => name === topic && errorCode === 0);
+    if (found !== undefined) return { findings, usable: true };
+    const remedy = 'The first coordinator that starts makes it.';
+    return { findings: [...findings, warn('Kafka', `topic ${topic} is not made yet`, remedy)], usable: false };
+  } catch (error) {
+    return absent('Kafka', broker, rootOf(error), []);
+  } finally {
+    connection.socket?.destroy();
+  }
+}
+
+/** The innermost error names the reason (`connect ECONNREFUSED …`). */
+function rootOf(error: unknown): unknown {
+  let current = error;
+  while (current instanceof Error && current.cause instanceof Error) current = current.cause;
+  return current;
+}
+
+/** A broker tells only the level of its metadata; each release of Kafka has a range of its own (MetadataVersion.java). */
+function kafkaVersion(level: number | undefined): string {
+  if (level === undefined) return 'version unknown';
+  if (level < 22) return `version 3 (metadata level ${level})`;
+  const release = level <= 25 ? '4.0' : level <= 27 ? '4.1' : '4.2 or newer';
+  return `version ${release} (metadata level ${level})`;
+}

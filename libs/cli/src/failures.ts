@@ -1,0 +1,56 @@
+/** Owns how a command's failure is told: one clear line and a code, a stack only for who asks for it. */
+
+import { ConfigError, TidemarkError } from '@tidemark/core';
+import { EXIT, exitCodeOf } from '@tidemark/host';
+import type { Terminal } from './terminal.ts';
+import { printableLines } from './text/width.ts';
+
+/** Wrong usage: an unknown command or option, a value that an option can't have. */
+export class UsageError extends TidemarkError {
+  override readonly name = 'UsageError';
+
+  constructor(message: string) {
+    super('usage', message);
+  }
+}
+
+/** Says what went wrong; returns the exit code. */
+export function tellFailure(
+  error: unknown,
+  terminal: Terminal,
+  env: Readonly<Record<string, string | undefined>>,
+): number {
+  const code = error instanceof TidemarkError ? error.code : 'internal';
+  const said = error instanceof Error ? error.message || error.name : String(error);
+  const exitCode = error instanceof UsageError ? EXIT.usage : exitCodeOf(error);
+  const hint = exitCode === EXIT.internal && env.TIDEMARK_DEBUG !== '1' ? ' (TIDEMARK_DEBUG=1 shows where)' : '';
+  const stack = env.TIDEMARK_DEBUG === '1' ? stackOf(error) : undefined;
+  const message = terminal.json ? said : printableLines(said).join('\n');
+  terminal.failure(code, `${message}${hint}`, stack);
+  return exitCode;
+}
+
+function stackOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const cause = stackOf(error.cause);
+  return cause === undefined ? error.stack : `${error.stack}\nCaused by: ${cause}`;
+}
+
+/** A reporter of failures that are outlived: each kind once, so that a server that is away doesn't fill the screen. */
+export function outlivedReporter(terminal: Terminal): (where: string, error: unknown) => void {
+  const seen = new Set<string>();
+  return (where, error) => {
+    const text = error instanceof Error ? error.message : String(error);
+    const key = `${where} ${text}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    terminal.warn(`${where}: ${printableLines(text).join(' ')}`);
+  };
+}
+
+/** Nothing is kept in the folder: what to do about it. */
+export const noState = (shown: string): ConfigError =>
+  new ConfigError(
+    'state-missing',
+    `No state is kept in ${shown} yet. Start a workflow there, or name the folder with --state.`,
+  );

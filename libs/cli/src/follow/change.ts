@@ -1,0 +1,121 @@
+/** Owns what can be told of a workflow as it happens: from rows to changes. Pure. */
+
+import { decodePayload } from '@tidemark/codec';
+import type { Json } from '@tidemark/core';
+import type { CheckpointRow, EventRow, WorkflowSummary } from '@tidemark/ports';
+
+interface About {
+  readonly workflow: string;
+  readonly definition: string;
+  readonly atMs: number;
+}
+
+export type Change = About &
+  (
+    | { readonly type: 'started'; readonly version: number }
+    /** A worker goes on with it from this checkpoint, after another process had it. */
+    | { readonly type: 'resumed'; readonly sequence: number }
+    | {
+        readonly type: 'checkpoint';
+        readonly sequence: number;
+        readonly checkpoint: string | null;
+        readonly task: string | null;
+        readonly step: string | null;
+        readonly lastAction: string;
+        readonly tokens: number;
+        readonly costMicros: number;
+        /** Since the checkpoint before, or the opening; null where that was not seen. */
+        readonly tookMs: number | null;
+      }
+    | {
+        readonly type: 'step_failed';
+        readonly task: string;
+        readonly attempt: number;
+        readonly code: string;
+        readonly message: string;
+        /** Delay before the next attempt; null when there is none. */
+        readonly retryMs: number | null;
+      }
+    | { readonly type: 'signal'; readonly name: string }
+    | { readonly type: 'lease_lost'; readonly holder: string; readonly reason: string }
+    /** No task can run: what the first ones wait for. */
+    | { readonly type: 'waiting'; readonly tasks: readonly string[] }
+    | { readonly type: 'parked'; readonly reason: string; readonly message: string }
+    | { readonly type: 'completed'; readonly output: Json; readonly tookMs: number }
+    | { readonly type: 'failed'; readonly reason: string; readonly message: string; readonly tookMs: number }
+  );
+
+/** More workflows moved at once than anybody could read. */
+export interface Crowd {
+  readonly type: 'crowd';
+  readonly atMs: number;
+  readonly workflowCount: number;
+  readonly checkpointCount: number;
+  readonly completedCount: number;
+}
+
+export function checkpointChange(
+  row: WorkflowSummary,
+  checkpoint: CheckpointRow,
+  beforeMs: number | undefined,
+): Change {
+  const { workflow, definition } = row;
+  const { sequence, atMs, task, step, lastAction, tokens, costMicros } = checkpoint;
+  const tookMs = beforeMs === undefined ? null : Math.max(0, atMs - beforeMs);
+  return {
+    type: 'checkpoint',
+    workflow,
+    definition,
+    atMs,
+    sequence,
+    checkpoint: checkpoint.checkpoint,
+    task,
+    step,
+    lastAction,
+    tokens,
+    costMicros,
+    tookMs,
+  };
+}
+
+/** Undefined for events that say nothing to people. */
+export function eventChange(row: WorkflowSummary, event: EventRow): Change | undefined {
+  const { workflow, definition, openedAtMs } = row;
+  const about = { workflow, definition, atMs: event.atMs };
+  const tookMs = Math.max(0, event.atMs - openedAtMs);
+  const control = JSON.parse(event.control) as Record<string, never>;
+  switch (event.type) {
+    case 'StepFailed': {
+      const { task, attempt, code, retry } = control as unknown as FailedControl;
+      const { message } = decodePayload(event.type, event.payload).error;
+      return { ...about, type: 'step_failed', task, attempt, code, message, retryMs: retry?.delayMs ?? null };
+    }
+    case 'SignalReceived':
+      return { ...about, type: 'signal', name: String(control.name) };
+    case 'LeaseRevoked':
+      return { ...about, type: 'lease_lost', holder: String(control.holder), reason: String(control.reason) };
+    case 'WorkflowParked': {
+      const { message } = decodePayload(event.type, event.payload).error;
+      return { ...about, type: 'parked', reason: String(control.code), message };
+    }
+    case 'WorkflowCompleted':
+      return { ...about, type: 'completed', output: decodePayload(event.type, event.payload).output, tookMs };
+    case 'WorkflowFailed': {
+      const { message } = decodePayload(event.type, event.payload).error;
+      return { ...about, type: 'failed', reason: String(control.code), message, tookMs };
+    }
+    default:
+      return undefined;
+  }
+}
+
+interface FailedControl {
+  readonly task: string;
+  readonly attempt: number;
+  readonly code: string;
+  readonly retry: { readonly delayMs: number } | null;
+}
+
+/** A change that ends a run, or leaves it to a person. */
+export const isEnd = (change: Change): change is Extract<Change, { type: 'completed' | 'failed' | 'parked' }> =>
+  change.type === 'completed' || change.type === 'failed' || change.type === 'parked';

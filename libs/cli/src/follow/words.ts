@@ -1,0 +1,135 @@
+/** Owns how changes are told: a line for people, an object for programs. Pure. */
+
+import type { Painter } from '../terminal.ts';
+import { clockTime, cost, count, counted, duration, isoTime } from '../text/units.ts';
+import { padEnd, printable, widthOf } from '../text/width.ts';
+import type { Change, Crowd } from './change.ts';
+
+/** Widest column, in columns of the terminal, for the names of workflows. */
+const NAME_COLUMNS_MAX = 40;
+
+/** Writes lines that stay aligned as names of different lengths come. */
+export class Narrator {
+  readonly #paint: Painter;
+  readonly #showsWorkflow: boolean;
+  #nameWidth = 0;
+
+  constructor(paint: Painter, options: { readonly showsWorkflow: boolean }) {
+    this.#paint = paint;
+    this.#showsWorkflow = options.showsWorkflow;
+  }
+
+  line(change: Change | Crowd): string {
+    const time = this.#paint('dim', clockTime(change.atMs));
+    if (change.type === 'crowd') return `${time}  ${this.#paint('dim', crowdWords(change))}`;
+    const words = this.#words(change);
+    if (!this.#showsWorkflow) return `${time}  ${words}`;
+    const name = printable(change.workflow);
+    this.#nameWidth = Math.min(Math.max(this.#nameWidth, widthOf(name)), NAME_COLUMNS_MAX);
+    return `${time}  ${this.#paint('bold', padEnd(name, this.#nameWidth))}  ${words}`;
+  }
+
+  #words(change: Change): string {
+    const paint = this.#paint;
+    switch (change.type) {
+      case 'started':
+        return `started ${printable(change.definition)} v${change.version}`;
+      case 'resumed':
+        return paint('cyan', resumeWords(change.sequence));
+      case 'checkpoint':
+        return `${paint('green', `#${change.sequence}`)} ${checkpointWords(change, paint)}`;
+      case 'step_failed':
+        return `${paint('yellow', 'step failed')} ${failureWords(change)}`;
+      case 'signal':
+        return `signal ${printable(change.name)} came`;
+      case 'lease_lost':
+        return `${paint('yellow', 'lease revoked')} (${printable(change.reason)}): another worker goes on`;
+      case 'waiting':
+        return `${paint('yellow', 'waiting')} ${change.tasks.map(printable).join('; ')}`;
+      case 'parked':
+        return `${paint('yellow', 'waits for a person')} (${printable(change.reason)}): ${printable(change.message)}`;
+      case 'completed':
+        return `${paint('green', 'completed')} in ${duration(change.tookMs)}`;
+      case 'failed':
+        return `${paint('red', 'failed')} (${printable(change.reason)}): ${printable(change.message)}`;
+    }
+  }
+}
+
+const resumeWords = (sequence: number): string =>
+  sequence === 0 ? 'goes on from its start' : `resumes from checkpoint #${sequence}`;
+
+function checkpointWords(change: Extract<Change, { type: 'checkpoint' }>, paint: Painter): string {
+  const { step, lastAction, tookMs, tokens, costMicros } = change;
+  // The action is the step's name where the step gave none.
+  const action = lastAction === '' || lastAction === step ? '' : `: ${printable(lastAction)}`;
+  const figures = [
+    ...(tookMs === null ? [] : [duration(tookMs)]),
+    ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
+    ...(costMicros === 0 ? [] : [cost(costMicros)]),
+  ];
+  return `${printable(step ?? '')}${action}${figures.length === 0 ? '' : `  ${paint('dim', figures.join(', '))}`}`;
+}
+
+function failureWords({ task, attempt, message, retryMs }: Extract<Change, { type: 'step_failed' }>): string {
+  const again = retryMs === null ? 'no further attempt' : `again in ${duration(retryMs)}`;
+  return `(task ${task}, attempt ${attempt}): ${printable(message)}; ${again}`;
+}
+
+const crowdWords = ({ workflowCount, checkpointCount, completedCount }: Crowd): string =>
+  `${counted(workflowCount, 'workflow')} moved on: ${counted(checkpointCount, 'checkpoint')}, ${count(completedCount)} completed`;
+
+/** One object a line; names as in the checkpoint model. */
+export function changeJson(change: Change | Crowd): Readonly<Record<string, unknown>> {
+  const at = isoTime(change.atMs);
+  if (change.type === 'crowd') {
+    const { workflowCount, checkpointCount, completedCount } = change;
+    return {
+      type: 'crowd',
+      at,
+      workflow_count: workflowCount,
+      checkpoint_count: checkpointCount,
+      completed_count: completedCount,
+    };
+  }
+  const about = { type: change.type, at, workflow: change.workflow, definition: change.definition };
+  switch (change.type) {
+    case 'started':
+      return { ...about, definition_version: change.version };
+    case 'resumed':
+      return { ...about, sequence_number: change.sequence };
+    case 'checkpoint':
+      return {
+        ...about,
+        sequence_number: change.sequence,
+        checkpoint_id: change.checkpoint,
+        task: change.task,
+        step: change.step,
+        last_action: change.lastAction,
+        tokens: change.tokens,
+        cost_micros: change.costMicros,
+        took_ms: change.tookMs,
+      };
+    case 'step_failed':
+      return {
+        ...about,
+        task: change.task,
+        attempt: change.attempt,
+        code: change.code,
+        message: change.message,
+        retry_ms: change.retryMs,
+      };
+    case 'signal':
+      return { ...about, name: change.name };
+    case 'lease_lost':
+      return { ...about, holder: change.holder, reason: change.reason };
+    case 'waiting':
+      return { ...about, tasks: change.tasks };
+    case 'parked':
+      return { ...about, reason: change.reason, message: change.message };
+    case 'completed':
+      return { ...about, output: change.output, took_ms: change.tookMs };
+    case 'failed':
+      return { ...about, reason: change.reason, message: change.message, took_ms: change.tookMs };
+  }
+}

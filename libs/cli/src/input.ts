@@ -1,0 +1,50 @@
+/** Owns reading a workflow's input from the command line: JSON itself, `@file`, or `-` for standard input. */
+
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { InvalidError, type Json } from '@tidemark/core';
+import { INPUT_MAX_BYTES } from './limits.ts';
+import type { Session } from './session.ts';
+import { bytes } from './text/units.ts';
+
+/** Throws `InvalidError` (`input-not-json`, `input-unreadable`, `input-too-large`) that names where it came from. */
+export async function readInput(
+  given: string | undefined,
+  { stdin, cwd }: Pick<Session, 'stdin' | 'cwd'>,
+): Promise<Json> {
+  if (given === undefined) return {};
+  if (given === '-') return parse(await readAll(stdin), 'standard input');
+  if (!given.startsWith('@')) return parse(given, '--input');
+  const file = given.slice(1);
+  let text: string;
+  try {
+    text = await readFile(path.resolve(cwd, file), 'utf8');
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
+    throw new InvalidError('input-unreadable', `--input @${file}: ${why}.`, { cause });
+  }
+  return parse(text, file);
+}
+
+async function readAll(stdin: Session['stdin']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stdin) {
+    const buffer = Buffer.from(chunk as Uint8Array);
+    chunks.push(buffer);
+    size += buffer.length;
+    if (size > INPUT_MAX_BYTES) {
+      throw new InvalidError('input-too-large', `standard input: at most ${bytes(INPUT_MAX_BYTES)} fit.`);
+    }
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(text: string, from: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    const why = text.trim() === '' ? 'it is empty' : (cause as Error).message;
+    throw new InvalidError('input-not-json', `${from} is not JSON: ${why}.`, { cause });
+  }
+}

@@ -1,0 +1,62 @@
+/** Owns every limit of the command line: name, unit, default. */
+
+/** Workflows that `ls` shows where no `--limit` is given, and the most that can be asked for. */
+export const LIST_DEFAULT_COUNT = 20;
+export const LIST_MAX_COUNT = 10_000;
+/** Pending tasks that `show` lists without `--tasks`, and reads at most. */
+export const TASKS_SHOWN_COUNT = 12;
+export const TASKS_READ_MAX = 10_000;
+/** Checkpoints in one page of a read. */
+export const CHECKPOINTS_PAGE_COUNT = 500;
+/** Events of one workflow, other than checkpoints and effects, that are read at most. */
+export const EVENTS_READ_MAX = 10_000;
+/** Rejected records that `doctor` looks at to count their reasons. */
+export const REJECTED_READ_COUNT = 1_000;
+
+/** Open workflows, and newest of any status, that are followed at once. */
+export const FOLLOW_OPEN_MAX = 1_000;
+export const FOLLOW_NEWEST_COUNT = 200;
+/** Shortest pause between two looks at the rows, in milliseconds. */
+export const FOLLOW_PAUSE_MS = 50;
+/** Longest pause, in milliseconds, when no hint comes: one workflow, and all of them. */
+export const FOLLOW_ONE_PERIOD_MS = 250;
+export const FOLLOW_ALL_PERIOD_MS = 1_000;
+/** Workflows that moved within one look, above which people are told of their number instead of each. */
+export const CROWD_MIN_COUNT = 25;
+/** How long, in milliseconds, a store that went away is waited for. */
+export const FOLLOW_PATIENCE_MS = 60_000;
+/** A workflow that was started a moment ago may not be in the rows yet: how long, in milliseconds, it is waited for. */
+export const UNKNOWN_GRACE_MS = 2_000;
+
+/** Workflows that `dev` and `run` run at once where nothing else is said, and the most that can be asked for. */
+export const CONCURRENCY_DEFAULT_COUNT = 100;
+export const CONCURRENCY_MAX_COUNT = 10_000;
+/** Time, in milliseconds, that steps under way have after Ctrl-C. */
+export const DRAIN_MS = 5_000;
+/** Longest wait, in milliseconds, for rows to hold all of the log when a folder is opened. */
+export const CATCH_UP_MAX_MS = 120_000;
+/** How long, in milliseconds, a folder that a short-lived command holds is waited for. */
+export const FOLDER_WAIT_MS = 5_000;
+/** Pause between two tries or looks while waiting for something that gives no sign, in milliseconds. */
+export const RETRY_PAUSE_MS = 50;
+/** After this many milliseconds without a sign of life, people are told what may be missing. */
+export const STALL_NOTICE_MS = 5_000;
+
+/** Largest line, in bytes, on the socket of a state folder. */
+export const SOCKET_LINE_MAX_BYTES = 67_108_864;
+/** How long, in milliseconds, whoever holds a folder may take to greet. */
+export const SOCKET_GREETING_MS = 2_000;
+/** Longest path, in bytes, that a socket can have on every system. */
+export const SOCKET_PATH_MAX_BYTES = 100;
+
+/** Largest input of a workflow, in bytes, that is read from a file or standard input. */
+export const INPUT_MAX_BYTES = 16_777_216;
+/** Longest wait for a server's answer in `doctor`, in milliseconds. */
+export const PROBE_TIMEOUT_MS = 5_000;
+/** Events behind the log from which `doctor` warns. */
+export const LAG_WARN_COUNT = 10_000;
+/** A server's answer is slow from this many milliseconds on. */
+export const LATENCY_WARN_MS = 50;
+/** Free space, in bytes, below which `doctor` warns, and below which it fails. */
+export const DISK_WARN_BYTES = 2_147_483_648;
+export const DISK_FAIL_BYTES = 134_217_728;

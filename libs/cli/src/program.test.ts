@@ -1,0 +1,159 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from './program.ts';
+import { Terminal } from './terminal.ts';
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-'));
+});
+afterAll(() => rm(cwd, { recursive: true, force: true }));
+
+const MODULE = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
+
+/** Runs a command that touches no state, in this process. */
+async function call(
+  args: readonly string[],
+  given: { readonly env?: Record<string, string>; readonly stdin?: string } = {},
+) {
+  const written = { out: '', err: '' };
+  const stream = (name: 'out' | 'err') => ({
+    write(text: string | Uint8Array) {
+      written[name] += String(text);
+      return true;
+    },
+  });
+  const env = given.env ?? {};
+  const terminal = new Terminal({
+    stdout: stream('out') as never,
+    stderr: stream('err') as never,
+    env,
+    json: args.includes('--json'),
+  });
+  const stdin = (async function* () {
+    yield Buffer.from(given.stdin ?? '');
+  })();
+  const code = await runCli(args, { terminal, env, cwd, stdin });
+  return { code, ...written };
+}
+
+describe('usage', () => {
+  it.each([
+    [[], /name a command/],
+    [['frobnicate'], /unknown command 'frobnicate'/],
+    [['ls', '--frobnicate'], /unknown option '--frobnicate'/],
+    [['ls', '--status', 'sleeping'], /Allowed choices are open, parked, completed, failed;/],
+    [['ls', '--limit', '0'], /whole number from 1 to 10000/],
+    [['ls', '--limit', '1e3'], /whole number/],
+    [['dev', '--concurrency', 'many'], /whole number/],
+    [['show'], /missing required argument 'id'/],
+    [['run', '--workflows', 'a.ts', 'greet'], /name it before --workflows/],
+    [['ls', 'stray'], /too many arguments/],
+  ])('%j is refused with 64', async (args, message) => {
+    const { code, out, err } = await call(args);
+    expect(code).toBe(64);
+    expect(out).toBe('');
+    expect(err).toMatch(message);
+    expect(err.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('tells programs as JSON', async () => {
+    const { code, out, err } = await call(['frobnicate', '--json']);
+    expect([code, out]).toEqual([64, '']);
+    expect(JSON.parse(err)).toEqual({ error: { code: 'usage', message: expect.stringContaining('frobnicate') } });
+  });
+
+  it('shows help on standard output, with the exit codes', async () => {
+    const { code, out } = await call(['--help']);
+    expect(code).toBe(0);
+    for (const text of ['dev', 'run', 'ls', 'show', 'watch', 'doctor', '78', '130']) expect(out).toContain(text);
+  });
+});
+
+describe('a folder without state', () => {
+  it('lists nothing, and makes nothing', async () => {
+    expect(await call(['ls', '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
+    expect((await call(['ls'])).out).toBe('No workflows: nothing is kept in .tidemark yet.\n');
+  });
+
+  it('is said where something of it was asked for', async () => {
+    for (const args of [['show', 'x'], ['watch', 'x'], ['watch']]) {
+      const { code, err } = await call([...args, '--state', 'elsewhere']);
+      expect(code).toBe(78);
+      expect(err).toContain('No state is kept in elsewhere yet');
+    }
+  });
+
+  it('is well', async () => {
+    const { code, out } = await call(['doctor', '--json']);
+    expect(code).toBe(0);
+    const { checks } = JSON.parse(out) as { checks: { check: string; level: string }[] };
+    expect(checks.map(({ check }) => check)).toEqual(['Node', 'State', 'Disk']);
+  });
+});
+
+describe('what a run is given', () => {
+  const run = (...args: string[]) => call(['run', ...args, '--workflows', MODULE]);
+
+  it('names the workflows there are when asked for another', async () => {
+    const { code, err } = await run('greeting');
+    expect(code).toBe(65);
+    expect(err).toContain("No workflow is named 'greeting'");
+    expect(err).toContain('broken, count-up, greet, order, stubborn');
+  });
+
+  it('names the path of what is wrong with the input', async () => {
+    const { code, err } = await run('greet', '--input', '{"name": 7}');
+    expect(code).toBe(65);
+    expect(err).toMatch(/input: name: expected string/);
+  });
+
+  it('says where the input that is no JSON came from', async () => {
+    await writeFile(path.join(cwd, 'bad.json'), '{');
+    expect((await run('greet', '--input', '{name}')).err).toContain('--input is not JSON');
+    expect((await run('greet', '--input', '@bad.json')).err).toContain('bad.json is not JSON');
+    expect((await run('greet', '--input', '@none.json')).err).toContain('there is no such file');
+    const { code, err } = await call(['run', 'greet', '--input', '-', '--workflows', MODULE], { stdin: '' });
+    expect([code, err]).toEqual([65, expect.stringContaining('standard input is not JSON: it is empty')]);
+  });
+
+  it('needs modules, which it finds by pattern and in the environment', async () => {
+    expect((await call(['run', 'greet'])).code).toBe(78);
+    expect((await call(['run', 'greet', '--workflows', './none/*.ts'])).err).toContain('no file fits');
+    expect((await call(['run', 'greet', '--workflows', './missing.ts'])).code).toBe(78);
+    const fitting = await call(['run', 'nope', '--workflows', `${path.dirname(MODULE)}/a*.ts`]);
+    expect(fitting.err).toContain('known: broken');
+    const named = await call(['run', 'nope'], { env: { TIDEMARK_WORKFLOWS: MODULE } });
+    expect(named.err).toContain('known: broken');
+  });
+});
+
+describe('a cluster in the environment', () => {
+  it('is reported setting by setting, without values', async () => {
+    const env = { TIDEMARK_KAFKA_BROKERS: 'secret-broker', TIDEMARK_REDIS_URL: 'redis://:hunter2@h' };
+    const { code, out } = await call(['doctor', '--json'], { env });
+    expect(code).toBe(78);
+    expect(out).toContain('TIDEMARK_POSTGRES_URL is not set');
+    expect(out).not.toMatch(/secret-broker|hunter2/);
+  });
+
+  it('is checked server by server', async () => {
+    const env = {
+      TIDEMARK_KAFKA_BROKERS: '127.0.0.1:1',
+      TIDEMARK_REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
+      TIDEMARK_POSTGRES_URL: 'postgres://u:hunter2@127.0.0.1:1/x',
+    };
+    const { code, out } = await call(['doctor', '--json'], { env });
+    expect(code).toBe(69);
+    const { status, checks } = JSON.parse(out) as { status: string; checks: { check: string; level: string }[] };
+    expect(status).toBe('fail');
+    expect(checks.filter(({ level }) => level === 'fail').map(({ check }) => check)).toEqual([
+      'Kafka',
+      'Redis',
+      'Postgres',
+    ]);
+    expect(out).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,167 @@
+/** Owns the commands' names, arguments and options, and their help. Must hold no logic of a command. */
+
+import type { StreamStatus } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type DevOptions, dev } from './commands/dev.ts';
+import { type DoctorOptions, doctor } from './commands/doctor.ts';
+import { type LsOptions, ls } from './commands/ls.ts';
+import { type RunOptions, run } from './commands/run.ts';
+import { type ShowOptions, show } from './commands/show.ts';
+import { type WatchOptions, watch } from './commands/watch.ts';
+import { tellFailure, UsageError } from './failures.ts';
+import { CONCURRENCY_DEFAULT_COUNT, CONCURRENCY_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from './limits.ts';
+import type { Session } from './session.ts';
+
+const STATUSES: readonly StreamStatus[] = ['open', 'parked', 'completed', 'failed'];
+
+const EXIT_CODES = `
+Exit codes:
+  0    all went well; for doctor: nothing failed
+  1    the workflow failed, or waits for a person
+  64   wrong usage: an unknown command or option
+  65   wrong input, or no such workflow
+  69   a server is absent or went away
+  70   a fault of Tidemark's own; please report it
+  74   stored data is damaged; it was left as it is
+  75   a limit is reached
+  78   wrong configuration, or a folder in use
+  130  ended by Ctrl-C
+
+State is kept in .tidemark, or on the cluster that TIDEMARK_KAFKA_BROKERS names.`;
+
+const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (Number.isSafeInteger(value) && value >= min && value <= max && /^\d+$/.test(text)) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+  };
+
+const state = (): Option => new Option('--state <folder>', 'keep state in this folder (default: .tidemark)');
+const json = (): Option => new Option('--json', 'print JSON for programs, and nothing else');
+const workflows = (): Option =>
+  new Option(
+    '--workflows <modules...>',
+    'modules that export workflows: files, patterns or packages (default: TIDEMARK_WORKFLOWS)',
+  );
+
+/** Runs the command; resolves to its exit code. Never throws. */
+export async function runCli(args: readonly string[], session: Session): Promise<number> {
+  let code: number = EXIT.ok;
+  const does =
+    <Given extends readonly unknown[]>(command: (...given: [Session, ...Given]) => Promise<number>) =>
+    async (...given: [...Given, Command]): Promise<void> => {
+      code = await command(session, ...(given.slice(0, -1) as unknown as Given));
+    };
+  const program = makeProgram(does, session);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return tellFailure(error, session.terminal, session.env);
+    if (error.exitCode === 0) return EXIT.ok;
+    const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
+    return tellFailure(new UsageError(usageMessage(message, error.code)), session.terminal, session.env);
+  }
+}
+
+function usageMessage(message: string, code: string): string {
+  // Without any command, commander shows the help and throws with a text of its own.
+  if (code === 'commander.help') return 'name a command; tidemark --help lists them';
+  const hint =
+    /'workflow'/.test(message) && code === 'commander.missingArgument' ? ' (name it before --workflows)' : '';
+  return `${message.replace(/\.$/, '')}${hint}; tidemark --help shows how`;
+}
+
+type Does = <Given extends readonly unknown[]>(
+  command: (...given: [Session, ...Given]) => Promise<number>,
+) => (...given: [...Given, Command]) => Promise<void>;
+
+function makeProgram(does: Does, { terminal, env }: Session): Command {
+  const listed = <T extends WithModules>(options: T): T => withModules(options, env);
+  const program = new Command('tidemark')
+    .description('Event-sourced state for fleets of long-lived AI agents.')
+    .exitOverride()
+    .configureOutput({
+      // Errors are told in one way, whoever finds them.
+      writeErr: () => {},
+      writeOut: (text) => terminal.help(text),
+      outputError: () => {},
+      getOutHelpWidth: () => terminal.width ?? 100,
+    })
+    .helpCommand(false)
+    .addHelpText('after', EXIT_CODES);
+  const command = (usage: string, description: string): Command =>
+    program.command(usage).description(description).copyInheritedSettings(program);
+
+  command('dev', 'run workflows in this process, with state in a folder, and tell what happens')
+    .addOption(workflows())
+    .addOption(state())
+    .option(
+      '--concurrency <count>',
+      'workflows run at once',
+      wholeNumber(1, CONCURRENCY_MAX_COUNT),
+      CONCURRENCY_DEFAULT_COUNT,
+    )
+    .addOption(json())
+    .action((options: DevOptions, self: Command) => does<[DevOptions]>(dev)(listed(options), self));
+
+  command('run', 'start a workflow, show how it goes, print its output')
+    .argument('<workflow>', 'name of the workflow')
+    .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
+    .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
+    .option('--tenant <name>', 'whose run it is (default: default)')
+    .addOption(workflows())
+    .addOption(state())
+    .option('--detach', 'start it, print its id, and do not wait')
+    .addOption(json())
+    .action((name: string, options: RunOptions, self: Command) =>
+      does<[string, RunOptions]>(run)(name, listed(options), self),
+    );
+
+  command('ls', 'list workflows, newest first')
+    .addOption(new Option('--status <status>', 'open covers running, ready and waiting').choices([...STATUSES]))
+    .option('--definition <name>', 'runs of this workflow only')
+    .option('--tenant <name>', 'runs of this tenant only')
+    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
+    .addOption(state())
+    .addOption(json())
+    .action(does<[LsOptions]>(ls));
+
+  command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint')
+    .argument('<id>', 'id of the run')
+    .option('--checkpoints', 'list all checkpoints')
+    .option('--effects', 'list all effects')
+    .option('--events', 'list all other events: failures, signals, take-overs')
+    .option('--tasks', 'list all pending tasks')
+    .addOption(workflows())
+    .addOption(state())
+    .addOption(json())
+    .action((id: string, options: ShowOptions, self: Command) =>
+      does<[string, ShowOptions]>(show)(id, listed(options), self),
+    );
+
+  command('watch', 'tell what happens as it happens; with an id, until that run ends')
+    .argument('[id]', 'id of the run (default: all)')
+    .addOption(state())
+    .addOption(json())
+    .action(does<[string | undefined, WatchOptions]>(watch));
+
+  command('doctor', 'check settings, servers and state, and say what to do')
+    .addOption(state())
+    .addOption(json())
+    .action(does<[DoctorOptions]>(doctor));
+  return program;
+}
+
+interface WithModules {
+  readonly workflows?: readonly string[] | undefined;
+}
+
+/** Modules that were not named are those of the environment, separated by commas. */
+function withModules<T extends WithModules>(options: T, env: Session['env']): T {
+  if (options.workflows !== undefined) return options;
+  const names = (env.TIDEMARK_WORKFLOWS ?? '').split(',').map((name) => name.trim());
+  return { ...options, workflows: names.filter((name) => name !== '') };
+}

@@ -1,0 +1,51 @@
+/** Owns workflows as the command line finds them: modules by path or pattern, what they say of themselves, and which are known. */
+
+import { globSync } from 'node:fs';
+import { InvalidError } from '@tidemark/core';
+import { loadDefinitions } from '@tidemark/host';
+import type { Definition } from '@tidemark/runtime';
+import { checkTogether, type Workflow } from '@tidemark/sdk';
+import type { DefinitionCard } from './desk.ts';
+
+const isPattern = (name: string): boolean => /[*?[\]{}]/.test(name);
+
+/** Modules as named, patterns replaced by the files that fit (a shell does it too, unless they were quoted). */
+export function modulePaths(named: readonly string[], cwd: string): readonly string[] {
+  const found = named.flatMap((name) => {
+    if (!isPattern(name)) return [name];
+    const files = globSync(name, { cwd }).sort();
+    if (files.length === 0) throw new InvalidError('workflows-missing', `--workflows ${name}: no file fits.`);
+    return files.map((file) => (file.startsWith('/') ? file : `./${file}`));
+  });
+  return [...new Set(found)];
+}
+
+/** Imports the modules and checks their workflows, also against each other. */
+export async function readDefinitions(named: readonly string[], cwd: string): Promise<readonly Definition[]> {
+  const definitions = await loadDefinitions(modulePaths(named, cwd), cwd);
+  checkTogether(definitions.filter(isWorkflow));
+  return definitions;
+}
+
+const isWorkflow = (definition: Definition): definition is Workflow =>
+  'flow' in definition && 'starts' in definition && 'warnings' in definition && 'effects' in definition;
+
+export function cardOf(definition: Definition): DefinitionCard {
+  const { name, version } = definition;
+  if (isWorkflow(definition)) {
+    const warnings = definition.warnings.map((warning) => warning.message);
+    return { name, version, starts: definition.starts, flow: definition.flow, warnings };
+  }
+  const steps = [...definition.steps.values()];
+  const flow = Object.fromEntries(steps.map((step) => [step.name, [...step.mayAdd]]));
+  return { name, version, starts: null, flow, warnings: [] };
+}
+
+/** The definition of this name. Throws `InvalidError` (`workflow-unknown`) that lists those there are. */
+export function pick<T extends { readonly name: string }>(definitions: readonly T[], name: string, where: string): T {
+  const found = definitions.find((definition) => definition.name === name);
+  if (found !== undefined) return found;
+  const known = definitions.map((definition) => definition.name).sort();
+  const list = known.length === 0 ? 'none is known' : `known: ${known.join(', ')}`;
+  throw new InvalidError('workflow-unknown', `No workflow is named '${name}' ${where}; ${list}.`, { name, known });
+}

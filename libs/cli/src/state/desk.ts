@@ -1,0 +1,103 @@
+/**
+ * Owns what commands need from a place where state is kept, whoever holds it: this process, another one behind a socket,
+ * or a cluster. All of it is plain data, so that it crosses a socket unchanged.
+ */
+
+import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
+
+/** The reads that commands make; a store has them, and a socket passes them on. */
+export const READS = [
+  'workflow',
+  'workflows',
+  'tasks',
+  'checkpoints',
+  'effects',
+  'events',
+  'rejected',
+  'counts',
+] as const satisfies readonly (keyof ProjectionStore)[];
+export type Reads = Pick<ProjectionStore, (typeof READS)[number]>;
+
+/** What a definition says of itself, for people. */
+export interface DefinitionCard {
+  readonly name: string;
+  readonly version: number;
+  /** What `begin` may add, and what each step may add; null where only the runtime's part is known. */
+  readonly starts: readonly string[] | null;
+  readonly flow: Readonly<Record<string, readonly string[]>>;
+  readonly warnings: readonly string[];
+}
+
+export interface Health {
+  readonly store: { readonly kind: 'postgres' | 'pglite'; readonly ready: boolean; readonly counts: StoreCounts };
+  readonly log: {
+    readonly durability: 'power' | 'process';
+    readonly partitionCount: number;
+    readonly sizeBytes: number;
+    /** Events that are in the log and not yet in the rows, and in how many partitions. */
+    readonly lagCount: number;
+    readonly laggingPartitionCount: number;
+  };
+}
+
+/** What happens without being asked for. */
+export type News =
+  /** Rows changed. */
+  | { readonly type: 'applied' }
+  /** A worker of the holder's claimed a workflow. */
+  | { readonly type: 'claimed'; readonly workflow: string; readonly sequence: number; readonly epoch: number }
+  /** A step tells how far it is; not stored. */
+  | {
+      readonly type: 'progress';
+      readonly workflow: string;
+      readonly step: string;
+      readonly done: number;
+      readonly total: number;
+      readonly text?: string | undefined;
+    }
+  /** Whoever held the folder is gone. */
+  | { readonly type: 'gone' };
+
+export type NewsListener = (news: News) => void;
+
+/** The process that holds an embedded folder. */
+export interface Holder {
+  readonly pid: number;
+  readonly command: 'dev' | 'run';
+}
+
+export type Place =
+  | { readonly kind: 'cluster'; readonly topic: string }
+  | {
+      readonly kind: 'embedded';
+      /** As the user named it. */
+      readonly folder: string;
+      /** Null where this process holds it. */
+      readonly holder: Holder | null;
+    };
+
+export interface StartRequest {
+  readonly definition: string;
+  readonly input: unknown;
+  readonly id?: string | undefined;
+  readonly tenant?: string | undefined;
+}
+
+export interface StartAnswer {
+  readonly workflow: string;
+  /** False: the id was there before, and its run is the answer. */
+  readonly created: boolean;
+}
+
+export interface Desk {
+  readonly place: Place;
+  readonly reads: Reads;
+  /** Workflows that whoever holds the place can run; on a cluster those of this process. */
+  definitions(): Promise<readonly DefinitionCard[]>;
+  /** Throws `InvalidError` (`workflow-unknown`, or its input), `ConflictError`, `LimitError`, `UnavailableError`. */
+  start(request: StartRequest): Promise<StartAnswer>;
+  health(): Promise<Health>;
+  /** Returns what ends the subscription. */
+  onNews(listener: NewsListener): Promise<() => void>;
+  close(drainMs?: number): Promise<void>;
+}

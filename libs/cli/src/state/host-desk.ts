@@ -1,0 +1,112 @@
+/** Owns a desk over ports that this process opened: an embedded folder that it holds, or a cluster. */
+
+import { tenantId } from '@tidemark/core';
+import type { Host } from '@tidemark/host';
+import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
+import { cardOf, pick } from './definitions.ts';
+import type { DefinitionCard, Desk, Health, NewsListener, Place, Reads, StartAnswer, StartRequest } from './desk.ts';
+
+export class HostDesk implements Desk {
+  readonly place: Place;
+  readonly reads: Reads;
+  readonly host: Host;
+  readonly #definitions: readonly Definition[];
+  readonly #listeners = new Set<NewsListener>();
+  readonly #closers: (() => Promise<void>)[] = [];
+  #unsubscribe: Promise<() => Promise<void>> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(host: Host, place: Place, definitions: readonly Definition[]) {
+    this.host = host;
+    this.place = place;
+    this.reads = host.ports.store;
+    this.#definitions = definitions;
+  }
+
+  async definitions(): Promise<readonly DefinitionCard[]> {
+    return this.#definitions.map(cardOf);
+  }
+
+  async start({ definition, input, id, tenant }: StartRequest): Promise<StartAnswer> {
+    const where = this.place.kind === 'cluster' ? 'in the given modules' : 'here';
+    const run = await this.host.client.start(pick(this.#definitions, definition, where), input, {
+      id,
+      tenant: tenant === undefined ? undefined : tenantId(tenant),
+    });
+    return { workflow: run.id, created: run.created };
+  }
+
+  health(): Promise<Health> {
+    return healthOf(this.host.ports);
+  }
+
+  /** Runs the workflows that this desk knows, and tells listeners of it. */
+  async startWorker(concurrency: number, onError: NonNullable<WorkerOptions['onError']>): Promise<void> {
+    await this.host.startWorker({
+      definitions: this.#definitions,
+      concurrency,
+      onError,
+      onResume: (resumed) => this.#tell({ type: 'claimed', ...resumed }),
+      onProgress: ({ workflow, step, done, total, text }) =>
+        this.#tell({ type: 'progress', workflow, step, done, total, text }),
+    });
+  }
+
+  async onNews(listener: NewsListener): Promise<() => void> {
+    this.#listeners.add(listener);
+    this.#unsubscribe ??= this.host.ports.hints.subscribe('applied', () => this.#tell({ type: 'applied' }));
+    await this.#unsubscribe;
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** To be closed first, when the desk is. */
+  closeFirst(closer: () => Promise<void>): void {
+    this.#closers.push(closer);
+  }
+
+  close(drainMs = 0): Promise<void> {
+    this.#closed ??= this.#close(drainMs);
+    return this.#closed;
+  }
+
+  async #close(drainMs: number): Promise<void> {
+    for (const closer of this.#closers.splice(0)) await closer();
+    await (await this.#unsubscribe)?.();
+    await this.host.close(drainMs);
+  }
+
+  #tell(news: Parameters<NewsListener>[0]): void {
+    for (const listener of this.#listeners) listener(news);
+  }
+}
+
+async function healthOf({ log, store }: Ports): Promise<Health> {
+  const [positions, bounds] = [await store.positions(), await log.bounds()];
+  let lagCount = 0;
+  let laggingPartitionCount = 0;
+  for (const [partition, { start, end }] of bounds) {
+    const lag = end - (positions.get(partition) ?? start);
+    if (lag <= 0) continue;
+    lagCount += lag;
+    laggingPartitionCount++;
+  }
+  return {
+    store: { kind: store.kind, ready: await store.ready(), counts: await store.counts() },
+    log: {
+      durability: log.durability,
+      partitionCount: await log.partitionCount(),
+      sizeBytes: await log.sizeBytes(),
+      lagCount,
+      laggingPartitionCount,
+    },
+  };
+}
+
+/** True once rows hold all that is in the log now and placements are rebuilt. */
+export async function isCaughtUp({ log, store }: Ports): Promise<boolean> {
+  if (!(await store.ready())) return false;
+  const bounds = await log.bounds();
+  const positions = await store.positions();
+  for (const [partition, { end }] of bounds) if ((positions.get(partition) ?? 0) < end) return false;
+  return true;
+}

@@ -1,0 +1,111 @@
+/**
+ * Owns where a command finds its state. A cluster, when the environment names one; else a folder: through the process that
+ * holds it, when one answers on its socket, or by holding it for the time of the command.
+ */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError, TidemarkError, UnavailableError } from '@tidemark/core';
+import { type ClusterConfig, configFromEnv, hasClusterConfig, openCluster, openEmbedded } from '@tidemark/host';
+import type { Definition } from '@tidemark/runtime';
+import { CATCH_UP_MAX_MS, FOLDER_WAIT_MS, RETRY_PAUSE_MS } from '../limits.ts';
+import type { Desk } from './desk.ts';
+import { HostDesk, isCaughtUp } from './host-desk.ts';
+import { connectSocket } from './socket-desk.ts';
+
+export type Target =
+  | { readonly kind: 'cluster'; readonly config: ClusterConfig }
+  /** `folder` is absolute; `shown` as the user knows it. */
+  | { readonly kind: 'embedded'; readonly folder: string; readonly shown: string };
+
+/** Where state is kept when nothing is said. */
+export const DEFAULT_FOLDER = '.tidemark';
+
+/** `--state` decides where it is given; else the environment; else the default folder. */
+export function targetOf(
+  state: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): Target {
+  if (state === undefined && hasClusterConfig(env)) return { kind: 'cluster', config: configFromEnv(env) };
+  const shown = state ?? DEFAULT_FOLDER;
+  return { kind: 'embedded', folder: path.resolve(cwd, shown), shown };
+}
+
+/** Whether there is anything to read; a command that only looks makes nothing. */
+export const exists = (target: Target): boolean =>
+  target.kind === 'cluster' || existsSync(path.join(target.folder, 'log'));
+
+export async function openClusterDesk(
+  config: ClusterConfig,
+  definitions: readonly Definition[] = [],
+): Promise<HostDesk> {
+  return new HostDesk(await openCluster(config), { kind: 'cluster', topic: config.topic }, definitions);
+}
+
+export interface HoldOptions {
+  readonly definitions?: readonly Definition[];
+  /** Told of every failure that was outlived. */
+  readonly onError?: (where: string, error: unknown) => void;
+}
+
+type Folder = Extract<Target, { kind: 'embedded' }>;
+
+/** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. */
+export async function holdFolder(target: Folder, { definitions = [], onError }: HoldOptions = {}): Promise<HostDesk> {
+  const host = await openEmbedded({ folder: target.folder });
+  const desk = new HostDesk(host, { kind: 'embedded', folder: target.shown, holder: null }, definitions);
+  try {
+    await host.startCoordinator({ onError });
+    await catchUp(desk, target.shown);
+    return desk;
+  } catch (error) {
+    await desk.close();
+    throw error;
+  }
+}
+
+async function catchUp(desk: HostDesk, shown: string): Promise<void> {
+  const { clock } = desk.host.ports;
+  const deadlineMs = clock.monotonicMs() + CATCH_UP_MAX_MS;
+  while (!(await isCaughtUp(desk.host.ports))) {
+    if (clock.monotonicMs() > deadlineMs) {
+      throw new UnavailableError('rows-behind', `The rows in ${shown} did not catch up with its log in time.`);
+    }
+    await clock.sleep(RETRY_PAUSE_MS / 10);
+  }
+}
+
+const isInUse = (error: unknown): boolean => error instanceof ConfigError && error.code === 'log-locked';
+
+/**
+ * Uses the folder through whoever holds it, or holds it with `hold`. Another command may hold it for a moment without a
+ * socket (`ls` does), so it is tried for a while before the folder counts as in use.
+ */
+export async function shareFolder<T extends Desk>(target: Folder, hold: () => Promise<T>): Promise<T | Desk> {
+  const deadlineMs = performance.now() + FOLDER_WAIT_MS;
+  for (;;) {
+    const other = await connectSocket(target.folder, target.shown);
+    if (other !== undefined) return other;
+    try {
+      return await hold();
+    } catch (error) {
+      if (!isInUse(error) || performance.now() > deadlineMs) throw inUse(error, target);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+    }
+  }
+}
+
+function inUse(error: unknown, { shown }: Folder): unknown {
+  if (!isInUse(error) || !(error instanceof TidemarkError)) return error;
+  const { pid } = error.details;
+  const who = typeof pid === 'number' ? `process ${pid}` : 'another process';
+  const message = `${shown} is in use by ${who}, which doesn't answer here. Wait for it, end it, or use another folder (--state).`;
+  return new ConfigError(error.code, message, { ...error.details, cause: error });
+}
+
+/** For commands that only look. */
+export async function openToRead(target: Target): Promise<Desk> {
+  if (target.kind === 'cluster') return openClusterDesk(target.config);
+  return shareFolder(target, () => holdFolder(target));
+}

@@ -1,0 +1,27 @@
+/** Owns finding a workflow by the id that a person gave, also one that was started a moment ago. */
+
+import { InvalidError, workflowId } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
+import type { Desk } from './desk.ts';
+
+/** Throws `InvalidError` (`workflow-unknown`). Rows that this process holds itself are complete: they aren't waited for. */
+export async function requireWorkflow(desk: Desk, id: string): Promise<WorkflowSummary> {
+  const { place } = desk;
+  const isComplete = place.kind === 'embedded' && place.holder === null;
+  const deadlineMs = performance.now() + (isComplete ? 0 : UNKNOWN_GRACE_MS);
+  for (;;) {
+    const row = await desk.reads.workflow(workflowId(id));
+    if (row !== undefined) return row;
+    if (performance.now() >= deadlineMs) break;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+  }
+  const where = place.kind === 'cluster' ? `topic ${place.topic}` : place.folder;
+  throw new InvalidError(
+    'workflow-unknown',
+    `No workflow has the id '${id}' in ${where}; tidemark ls lists those there are.`,
+    {
+      workflow: id,
+    },
+  );
+}

@@ -1,0 +1,121 @@
+/**
+ * Owns what is written where: results on standard output, everything said along the way on standard error. With `--json`
+ * standard output holds JSON alone, and what is meant for people is left out. No colours where nobody would see them.
+ */
+
+import type { WriteStream } from 'node:tty';
+import { cut } from './text/width.ts';
+
+export type Stream = Pick<NodeJS.WritableStream, 'write'> & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
+
+export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+export interface TerminalOptions {
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly json: boolean;
+}
+
+export type Painter = (colour: Colour, text: string) => string;
+
+export class Terminal {
+  readonly json: boolean;
+  /** Columns of standard output; undefined where it is no terminal, and nothing needs to be cut. */
+  readonly width: number | undefined;
+  /** Paints what goes to standard output, and to standard error. */
+  readonly paint: Painter;
+  readonly paintNote: Painter;
+  readonly #stdout: Stream;
+  readonly #stderr: Stream;
+  #status = '';
+
+  constructor({ stdout, stderr, env, json }: TerminalOptions) {
+    this.json = json;
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.width = stdout.isTTY === true ? stdout.columns : undefined;
+    this.paint = painter(stdout, env);
+    this.paintNote = painter(stderr, env);
+  }
+
+  /** A line of the result, for people. */
+  line(text = ''): void {
+    if (this.json) return;
+    this.#clearStatus();
+    this.#stdout.write(`${text}\n`);
+    this.#drawStatus();
+  }
+
+  /** Help, which is text in every form of output. */
+  help(text: string): void {
+    this.#stdout.write(text);
+  }
+
+  lines(all: readonly string[]): void {
+    for (const text of all) this.line(text);
+  }
+
+  /** The result, for programs: one document. */
+  document(value: unknown): void {
+    if (this.json) this.#stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  }
+
+  /** One of many results, for programs: one object a line. */
+  record(value: unknown): void {
+    if (this.json) this.#stdout.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /** Something to know along the way, for people. */
+  note(text: string): void {
+    if (this.json) return;
+    this.#clearStatus();
+    this.#stderr.write(`${text}\n`);
+    this.#drawStatus();
+  }
+
+  warn(text: string): void {
+    this.note(`${this.paintNote('yellow', 'warning:')} ${text}`);
+  }
+
+  /** The command's failure: one line, in the form that was asked for. */
+  failure(code: string, message: string, stack: string | undefined): void {
+    this.status('');
+    if (this.json) this.#stderr.write(`${JSON.stringify({ error: { code, message, ...(stack && { stack }) } })}\n`);
+    else
+      this.#stderr.write(`${this.paintNote('red', 'error:')} ${message}\n${stack === undefined ? '' : `${stack}\n`}`);
+  }
+
+  /** A line that the next one replaces; shown on a terminal only. Empty: none. */
+  status(text: string): void {
+    if (this.json || this.#stderr.isTTY !== true) return;
+    this.#clearStatus();
+    this.#status = text;
+    this.#drawStatus();
+  }
+
+  #clearStatus(): void {
+    if (this.#status !== '') this.#stderr.write('\r\u001b[2K');
+  }
+
+  #drawStatus(): void {
+    if (this.#status !== '') this.#stderr.write(cut(this.#status, (this.#stderr.columns ?? 80) - 1));
+  }
+}
+
+function painter(stream: Stream, env: TerminalOptions['env']): Painter {
+  const wanted = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
+  if (!wanted) return (_, text) => text;
+  return (colour, text) => {
+    const [on, off] = CODES[colour];
+    return text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`;
+  };
+}

@@ -1,0 +1,80 @@
+/** Owns how quantities read: durations, times, sizes, counts, costs. Pure; the zone is the reader's own. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `3 ms`, `1.2 s`, `42 s`, `5 min 3 s`, `3 h 12 min`, `4 d 3 h`. */
+export function duration(ms: number): string {
+  const value = Math.max(0, ms);
+  if (value < SECOND) return `${Math.round(value)} ms`;
+  if (value < 10 * SECOND) return `${(Math.floor(value / 100) / 10).toFixed(1)} s`;
+  if (value < MINUTE) return `${Math.floor(value / SECOND)} s`;
+  if (value < HOUR) return two(value, MINUTE, 'min', SECOND, 's');
+  if (value < DAY) return two(value, HOUR, 'h', MINUTE, 'min');
+  return two(value, DAY, 'd', HOUR, 'h');
+}
+
+function two(value: number, great: number, greatUnit: string, small: number, smallUnit: string): string {
+  const rest = Math.floor((value % great) / small);
+  return `${Math.floor(value / great)} ${greatUnit}${rest === 0 ? '' : ` ${rest} ${smallUnit}`}`;
+}
+
+/** `now`, `42 s ago`, `3 d ago`: one unit is enough for what is past. */
+export function ago(atMs: number, nowMs: number): string {
+  const passed = nowMs - atMs;
+  if (passed < SECOND) return 'now';
+  if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s ago`;
+  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min ago`;
+  if (passed < 2 * DAY) return `${Math.floor(passed / HOUR)} h ago`;
+  return `${Math.floor(passed / DAY)} d ago`;
+}
+
+/** `in 3 s`, or `due` once the time has come. */
+export const until = (atMs: number, nowMs: number): string => (atMs <= nowMs ? 'due' : `in ${duration(atMs - nowMs)}`);
+
+const pad = (value: number): string => String(value).padStart(2, '0');
+
+/** `14:03:11` where the reader is. */
+export function clockTime(atMs: number): string {
+  const at = new Date(atMs);
+  return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+}
+
+/** `2026-03-01 14:03:11` where the reader is. */
+export function dateTime(atMs: number): string {
+  const at = new Date(atMs);
+  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(atMs)}`;
+}
+
+/** For programs. */
+export const isoTime = (atMs: number): string => new Date(atMs).toISOString();
+
+const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+/** `1,234`. */
+export const count = (value: number): string => grouped.format(value);
+
+/** `1 task`, `1,234 tasks`. */
+export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
+  `${count(value)} ${value === 1 ? noun : plural}`;
+
+const SIZES = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** Decimal units: `512 B`, `1.2 MB`. */
+export function bytes(value: number): string {
+  let size = Math.max(0, value);
+  let unit = 0;
+  while (size >= 999.5 && unit < SIZES.length - 1) {
+    size /= 1_000;
+    unit++;
+  }
+  return `${unit === 0 || size >= 99.5 ? Math.round(size) : size.toFixed(1)} ${SIZES[unit]}`;
+}
+
+/** From millionths of a US dollar: `$0.0012`, `$3.20`. */
+export function cost(micros: number): string {
+  const dollars = micros / 1_000_000;
+  if (dollars !== 0 && dollars < 0.0001) return '<$0.0001';
+  return `$${dollars.toFixed(dollars !== 0 && dollars < 1 ? 4 : 2)}`;
+}

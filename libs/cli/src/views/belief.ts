@@ -1,0 +1,46 @@
+/** Owns belief as it is now, from the rows: the newest snapshot and the deltas after it. */
+
+import { decodePayload } from '@tidemark/codec';
+import { applyDelta, type Delta, type Json, type Sequence, sequence } from '@tidemark/core';
+import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import { CHECKPOINTS_PAGE_COUNT } from '../limits.ts';
+import type { Reads } from '../state/desk.ts';
+
+/** Checkpoints from a sequence on, up to one, page by page. */
+export async function* checkpointsOf(
+  reads: Reads,
+  workflow: WorkflowSummary['workflow'],
+  from: number,
+  to: number,
+): AsyncGenerator<CheckpointRow> {
+  for (let next = from; next <= to; ) {
+    const limit = Math.min(CHECKPOINTS_PAGE_COUNT, to - next + 1);
+    const page = await reads.checkpoints(workflow, { from: sequence(next), limit });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    next = last.sequence + 1;
+  }
+}
+
+/** Belief at the newest checkpoint of the summary. */
+export async function beliefOf(reads: Reads, row: WorkflowSummary): Promise<Json> {
+  let belief: Json = null;
+  for await (const checkpoint of checkpointsOf(reads, row.workflow, row.beliefSequence, row.sequence)) {
+    belief = believe(belief, checkpoint.sequence, checkpoint.payload);
+  }
+  return belief;
+}
+
+function believe(before: Json, at: Sequence, payload: string): Json {
+  if (at === 0) return decodePayload('WorkflowOpened', payload).belief;
+  const { snapshot, delta } = decodePayload('CheckpointCommitted', payload);
+  if (snapshot !== undefined) return snapshot;
+  return delta === undefined ? before : applyDelta(before, delta as Delta);
+}
+
+/** What the workflow was started with. */
+export async function inputOf(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<Json> {
+  const [opening] = await reads.checkpoints(workflow, { from: sequence(0), limit: 1 });
+  return opening === undefined ? null : decodePayload('WorkflowOpened', opening.payload).input;
+}

@@ -1,0 +1,96 @@
+/** Owns what remains to do, in JSON and in words: each pending task, and what it is blocked on and why. Pure. */
+
+import { type Blocked, blockedOn, isUnblocked, type TaskId, type TaskState } from '@tidemark/core';
+import type { TaskRow } from '@tidemark/ports';
+import { clockTime, counted, dateTime, isoTime, until } from '../text/units.ts';
+
+/** A day, in milliseconds: what is due later is told with its date. */
+const DAY_MS = 86_400_000;
+
+export interface PendingTask {
+  readonly state: TaskState;
+  readonly blocked: readonly Blocked[];
+  readonly ready: boolean;
+}
+
+export function pendingTask(row: TaskRow): PendingTask {
+  const state = JSON.parse(row.state) as TaskState;
+  return { state, blocked: blockedOn(state), ready: isUnblocked(state) };
+}
+
+export const taskJson = ({ state, blocked, ready }: PendingTask) => ({
+  task: state.id,
+  step: state.step,
+  state: ready ? 'ready' : 'blocked',
+  blocked_on: blocked.map(blockedJson),
+  failure_count: state.failureCount,
+  cause: state.cause,
+  reserved_checkpoint_id: state.reserved,
+  effects: state.effects.map(({ key, operation, kind, status }) => ({
+    idempotency_key: key,
+    operation,
+    kind,
+    status,
+  })),
+});
+
+function blockedJson(blocked: Blocked) {
+  switch (blocked.on) {
+    case 'tasks':
+      return { on: 'tasks', tasks: blocked.tasks };
+    case 'all-earlier':
+      return { on: 'all_earlier', remaining_count: blocked.remainingCount };
+    case 'signal':
+      return { on: 'signal', names: blocked.names };
+    case 'timer':
+      return { on: 'timer', timer: blocked.timer, due_at: isoTime(blocked.dueAtMs) };
+    case 'retry':
+      return { on: 'retry', failure_count: blocked.failureCount, due_at: isoTime(blocked.dueAtMs) };
+  }
+}
+
+/** Names of the steps of pending tasks, to say `2.0 (price)`. */
+export type StepNames = ReadonlyMap<TaskId, string>;
+
+/** What keeps the task from running, or what it is at; one line. */
+export function taskWords(task: PendingTask, steps: StepNames, nowMs: number): string {
+  const { state, blocked, ready } = task;
+  if (ready) return readyWords(state);
+  // Signals and timers are alternatives to each other; everything else must come true as well.
+  const either = blocked.filter(isAlternative);
+  const needed = blocked.filter((reason) => !isAlternative(reason)).map((reason) => blockedWords(reason, steps, nowMs));
+  const waits = either.map((reason) => blockedWords(reason, steps, nowMs)).join(' or ');
+  return [...needed, ...(waits === '' ? [] : [waits])].join(', and ');
+}
+
+const isAlternative = ({ on }: Blocked): boolean => on === 'signal' || on === 'timer';
+
+function readyWords({ effects, failureCount, cause }: TaskState): string {
+  const open = effects.find((effect) => effect.status === 'intended');
+  if (open !== undefined) return `effect ${open.operation} under way (${open.kind})`;
+  const tried = failureCount === 0 ? '' : `, attempt ${failureCount + 1}`;
+  return cause === null ? `can run${tried}` : `can run${tried}: ${cause.kind} ${cause.name} came`;
+}
+
+function blockedWords(blocked: Blocked, steps: StepNames, nowMs: number): string {
+  switch (blocked.on) {
+    case 'tasks':
+      return `after ${blocked.tasks.map((id) => named(id, steps)).join(', ')}`;
+    case 'all-earlier':
+      return `after all earlier tasks (${blocked.remainingCount} to go)`;
+    case 'signal':
+      return `waits for signal ${blocked.names.join(' or ')}`;
+    case 'timer':
+      return `waits until ${timeWords(blocked.dueAtMs, nowMs)}`;
+    case 'retry':
+      return `failed ${counted(blocked.failureCount, 'time')}, tried again ${until(blocked.dueAtMs, nowMs).replace('due', 'now')}`;
+  }
+}
+
+const named = (id: TaskId, steps: StepNames): string => {
+  const step = steps.get(id);
+  return step === undefined ? id : `${id} (${step})`;
+};
+
+const timeWords = (atMs: number, nowMs: number): string =>
+  `${atMs - nowMs > DAY_MS ? dateTime(atMs) : clockTime(atMs)} (${until(atMs, nowMs)})`;

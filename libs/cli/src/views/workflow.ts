@@ -1,0 +1,49 @@
+/** Owns one workflow as commands show it: names and units of the JSON, and the words for people. Pure. */
+
+import type { WorkflowSummary } from '@tidemark/ports';
+import type { Colour } from '../terminal.ts';
+import { isoTime } from '../text/units.ts';
+
+/**
+ * What a workflow is up to. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no
+ * task can run yet); a parked one waits for a person.
+ */
+export type Activity = 'running' | 'ready' | 'waiting' | 'parked' | 'completed' | 'failed';
+
+export function activityOf({ status, holder, runnable }: WorkflowSummary): Activity {
+  if (status !== 'open') return status;
+  if (holder !== null) return 'running';
+  return runnable ? 'ready' : 'waiting';
+}
+
+export const ACTIVITY_COLOURS: Readonly<Record<Activity, Colour>> = {
+  running: 'cyan',
+  ready: 'cyan',
+  waiting: 'yellow',
+  parked: 'yellow',
+  completed: 'green',
+  failed: 'red',
+};
+
+/** One workflow in JSON. Times are ISO 8601, sizes and costs say their unit. */
+export const workflowJson = (row: WorkflowSummary) => ({
+  workflow: row.workflow,
+  tenant: row.tenant,
+  definition: row.definition,
+  definition_version: row.version,
+  status: row.status,
+  activity: activityOf(row),
+  reason: row.reason,
+  sequence_number: row.sequence,
+  checkpoint_id: row.checkpoint,
+  pending_task_count: row.pendingCount,
+  tokens: row.tokens,
+  cost_micros: row.costMicros,
+  last_action: row.lastAction,
+  opened_at: isoTime(row.openedAtMs),
+  updated_at: isoTime(row.updatedAtMs),
+  partition: row.partition,
+  generation: row.generation,
+  epoch: row.epoch,
+  holder: row.holder,
+});
