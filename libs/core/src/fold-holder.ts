@@ -141,7 +141,9 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
   // A call whose outcome is open must be decided before its step may count as done.
   if (task.effects.some((effect) => effect.status === 'intended')) return 'not-intended';
   const added = addTasks(finishTask(stream.frontier, control.task), control.sequence, control.tasks);
-  const matched = stream.signals.length > 0 ? matchSignals(added, stream.signals) : undefined;
+  // A signal is stored only when nobody waits for it, so none can be for a task that was pending before.
+  const mayMatch = stream.signals.length > 0 && control.tasks.some((declared) => declared.when.length > 0);
+  const matched = mayMatch ? matchSignals(added, stream.signals) : undefined;
   return {
     ...stream,
     head: { sequence: control.sequence, checkpoint: control.checkpoint, atMs: envelope.atMs },

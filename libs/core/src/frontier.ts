@@ -44,10 +44,7 @@ export const isUnblocked = (task: TaskState): boolean =>
 
 /** The first unblocked task in order of creation that `skip` does not hold. */
 export function firstUnblocked(frontier: Frontier, skip?: ReadonlySet<TaskId>): TaskState | undefined {
-  for (const task of frontier.tasks) {
-    if (isUnblocked(task) && !skip?.has(task.id)) return task;
-  }
-  return undefined;
+  return frontier.tasks.find((task) => isUnblocked(task) && !skip?.has(task.id));
 }
 
 /** Adds the tasks that the checkpoint of this sequence declares (0: the opening). */
@@ -128,31 +125,41 @@ export const updateTask = (frontier: Frontier, task: TaskState): Frontier => ({
   tasks: frontier.tasks.set(task),
 });
 
+const waitsForSignal = (task: TaskState, name: string): boolean =>
+  task.when.some((condition) => condition.kind === 'signal' && condition.name === name);
+
+const waitsForTimer = (task: TaskState, timer: string): boolean =>
+  task.when.some((condition) => condition.kind === 'timer' && condition.timer === timer);
+
+const given = (task: TaskState, cause: Cause): TaskState => ({ ...task, when: [], cause });
+
 /** Gives the cause to the first task that waits for it; undefined when none does. */
 export function fulfil(frontier: Frontier, cause: Cause): Frontier | undefined {
-  for (const task of frontier.tasks) {
-    const waits = task.when.some((condition) =>
-      condition.kind === 'signal'
-        ? cause.kind === 'signal' && condition.name === cause.name
-        : cause.kind === 'timer' && condition.timer === cause.name,
-    );
-    if (waits) return updateTask(frontier, { ...task, when: [], cause });
-    if (cause.kind === 'timer' && task.retry?.timer === cause.name)
-      return updateTask(frontier, { ...task, retry: null });
-  }
-  return undefined;
+  const { kind, name } = cause;
+  const task = frontier.tasks.find((other) =>
+    kind === 'signal' ? waitsForSignal(other, name) : waitsForTimer(other, name) || other.retry?.timer === name,
+  );
+  if (task === undefined) return undefined;
+  const retries = kind === 'timer' && !waitsForTimer(task, name);
+  return updateTask(frontier, retries ? { ...task, retry: null } : given(task, cause));
 }
 
-/** Matches stored signals, oldest first, to the tasks that wait for them. */
+/**
+ * Matches stored signals, oldest first, to the tasks that wait for them. Goes through the tasks once, since a workflow may
+ * hold many signals that nobody waits for yet.
+ */
 export function matchSignals(
   frontier: Frontier,
   signals: readonly UnconsumedSignal[],
 ): { readonly frontier: Frontier; readonly signals: readonly UnconsumedSignal[] } {
+  const waiting = [...frontier.tasks].filter((task) => task.when.some((condition) => condition.kind === 'signal'));
   let matched = frontier;
-  const left = signals.filter((signal) => {
-    const next = fulfil(matched, { kind: 'signal', name: signal.name, event: signal.event });
-    if (next !== undefined) matched = next;
-    return next === undefined;
+  const left = signals.filter(({ name, event }) => {
+    const at = waiting.findIndex((task) => waitsForSignal(task, name));
+    if (at < 0) return true;
+    const [task] = waiting.splice(at, 1);
+    matched = updateTask(matched, given(task!, { kind: 'signal', name, event }));
+    return false;
   });
   return left.length === signals.length ? { frontier, signals } : { frontier: matched, signals: left };
 }

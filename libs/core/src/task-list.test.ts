@@ -47,6 +47,7 @@ test('does what a map does, through any operations, and keeps every earlier list
         }
         expect(list.size).toBe(model.size);
         expect(list.get(id)).toEqual(model.get(id));
+        expect(list.find(({ value }) => value >= at % 7)).toEqual(inOrder(model).find(({ value }) => value >= at % 7));
         if (n % 20 === 0) kept.push([list, inOrder(model)]);
       });
       kept.push([list, inOrder(model)]);

@@ -135,6 +135,15 @@ export class TaskList<T extends Keyed> implements Iterable<T> {
     return new TaskList(this.#chunks.with(where, rest), this.size - 1);
   }
 
+  /** The first item, in order of creation, that is wanted. Far cheaper than iterating: it makes nothing. */
+  find(wanted: (item: T) => boolean): T | undefined {
+    for (const chunk of this.#chunks) {
+      const item = chunk.items.find(wanted);
+      if (item !== undefined) return item;
+    }
+    return undefined;
+  }
+
   *[Symbol.iterator](): Iterator<T> {
     for (const chunk of this.#chunks) yield* chunk.items;
   }
