@@ -4,6 +4,7 @@
  * large frontier is stored row by row.
  */
 
+import { CorruptError } from './errors.ts';
 import type { Generation, Offset, Partition, TaskId } from './ids.ts';
 import type { Frontier, PartitionState, StreamState, TaskState } from './state.ts';
 import { TaskList } from './task-list.ts';
@@ -19,9 +20,19 @@ export function streamToJson(stream: StreamState): string {
 
 export const taskToJson = (task: TaskState): string => JSON.stringify(task);
 
-/** The stream from its text and its pending tasks' texts, in any order. */
+/**
+ * The stream from its text and its pending tasks' texts, in any order. Throws `CorruptError` (`state-version`) for a text
+ * of another version: what it holds would be taken for something else, and rows can be rebuilt from the log.
+ */
 export function streamFromJson(state: string, tasks: readonly string[]): StreamState {
-  const { stateVersion: _, ...rest } = JSON.parse(state) as Omit<StreamState, 'frontier'> & { stateVersion: number };
+  const { stateVersion, ...rest } = JSON.parse(state) as Omit<StreamState, 'frontier'> & { stateVersion: number };
+  if (stateVersion !== STATE_VERSION) {
+    throw new CorruptError(
+      'state-version',
+      `Stored state of workflow ${rest.workflow} has version ${stateVersion}; this process reads ${STATE_VERSION}. Run the release that wrote it, or rebuild the rows from the log.`,
+      { workflow: rest.workflow, stateVersion },
+    );
+  }
   return { ...rest, frontier: frontierOf(tasks.map((text) => JSON.parse(text) as TaskState)) };
 }
 
