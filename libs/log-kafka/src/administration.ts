@@ -4,11 +4,10 @@
  */
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
-import kafkajs, { type Admin } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import { rootMessage } from './channel.ts';
+import { ConfigResourceTypes, Kafka, logLevel } from './kafkajs.ts';
 import { type KafkaSecurity, kafkajsSecurity } from './security.ts';
-
-const { ConfigResourceTypes, Kafka, logLevel } = kafkajs;
 
 export interface AdministrationOptions {
   readonly topic: string;

@@ -4,13 +4,12 @@
  * error every batch of it counts as unknown and is asked for alone.
  */
 
-import kafkajs, { type Message, type Producer } from 'kafkajs';
+import type { Message, Producer } from 'kafkajs';
 import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
+import { Kafka, logLevel } from './kafkajs.ts';
 import { type KafkaSecurity, kafkajsSecurity } from './security.ts';
 import type { BrokerNode } from './wire-partitions.ts';
-
-const { Kafka, logLevel } = kafkajs;
 
 export interface KafkajsAppendOptions {
   readonly topic: string;

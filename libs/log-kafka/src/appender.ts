@@ -22,7 +22,6 @@ import type { AppendClient, LaneKind } from './append-client.ts';
 import type { KafkaLogLimits } from './limits.ts';
 import { PartitionQueue, type Pending, type SentBatch } from './partition-queue.ts';
 import { BATCH_OVERHEAD_BYTES, recordOverheadBytes } from './record-batch.ts';
-import type { Topology } from './topology.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 
 interface Lane {
@@ -33,11 +32,19 @@ interface Lane {
   isScheduled: boolean;
 }
 
+/** What an appender needs to know of the cluster; `Topology` knows it. */
+export interface Leaders {
+  leaderOf(partition: number): BrokerNode | undefined;
+  refresh(): Promise<void>;
+  /** For so long the cluster has denied that the topic exists. */
+  readonly missingForMs: number;
+}
+
 export interface AppenderOptions {
   readonly topic: string;
   readonly limits: KafkaLogLimits;
   readonly client: AppendClient;
-  readonly topology: Topology;
+  readonly topology: Leaders;
   readonly telemetry: Telemetry;
 }
 
@@ -48,6 +55,8 @@ export class Appender {
   readonly #timers = new Set<NodeJS.Timeout>();
   #pendingBytes = 0;
   #closed = false;
+  /** Closed, and what was not answered by then was let go. */
+  #abandoned = false;
   #onIdle: (() => void) | undefined;
 
   constructor(options: AppenderOptions) {
@@ -71,6 +80,7 @@ export class Appender {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#queues.size > 0) await this.#idle(this.#options.limits.closeTimeoutMs);
+    this.#abandoned = true;
     for (const timer of this.#timers) clearTimeout(timer);
     for (const queue of this.#queues.values()) {
       for (const append of queue.drain()) this.#reject(append, givenUp(queue.partition, 'closed'));
@@ -282,6 +292,7 @@ export class Appender {
 
   /** Sends again after a pause, to whoever leads then. What everyone has given up is dropped. */
   #later(queues: readonly PartitionQueue[], isStale: boolean): void {
+    if (this.#abandoned) return;
     const { resendMinMs, resendMaxMs } = this.#options.limits;
     const doubts = queues.reduce((most, queue) => Math.max(most, queue.doubts++), 0);
     const pauseMs = Math.min(resendMaxMs, resendMinMs * 2 ** Math.min(doubts, 16));
@@ -295,7 +306,7 @@ export class Appender {
 
   #again(queue: PartitionQueue): void {
     const { topology, topic, limits } = this.#options;
-    if (this.#queues.get(queue.partition) !== queue) return; // closed meanwhile
+    if (this.#abandoned) return;
     if (queue.batch?.appends.every((append) => append.isSettled)) queue.batch = undefined;
     if (topology.missingForMs > limits.topicMissingMs) {
       const error = new ConfigError('log-topic-missing', `The Kafka topic "${topic}" does not exist any more.`, {

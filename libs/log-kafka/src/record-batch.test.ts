@@ -1,0 +1,161 @@
+/** Record batches: round trips, what other clients make of ours and we of theirs, damage. */
+
+import { createRecordsBatch, Reader, readRecordsBatch, type Writer } from '@platformatic/kafka';
+import type { LogRecord } from '@tidemark/ports';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  BATCH_OVERHEAD_BYTES,
+  decodeBatches,
+  encodeBatch,
+  PREFIX_BYTES,
+  type RecordSink,
+  readInt64,
+  recordOverheadBytes,
+  writeInt64,
+} from './record-batch.ts';
+
+const records: fc.Arbitrary<LogRecord[]> = fc.array(
+  fc.record(
+    {
+      value: fc.uint8Array({ maxLength: 300 }),
+      type: fc.string({ unit: 'grapheme', maxLength: 20 }),
+      trace: fc.string(),
+    },
+    { requiredKeys: ['value', 'type'] },
+  ),
+  { minLength: 1, maxLength: 200 },
+);
+
+const bare = (batch: Buffer): Buffer => batch.subarray(PREFIX_BYTES);
+
+function decode(bytes: Buffer, from = 0, maxBytes = Number.POSITIVE_INFINITY) {
+  const sink: RecordSink = { records: [], leftBytes: maxBytes };
+  decodeBatches(bytes, from, sink);
+  return sink.records.map(({ offset, value }) => [offset as number, Buffer.from(value).toString('hex')]);
+}
+
+/** As the broker stores it: with the offset of its first record. */
+function at(base: number, batch: Buffer): Buffer {
+  const stored = Buffer.from(bare(batch));
+  writeInt64(stored, base, 0);
+  return stored;
+}
+
+const simple = (count: number, from = 0): LogRecord[] =>
+  Array.from({ length: count }, (_, index) => ({ value: Buffer.from(`record ${from + index}`), type: 'T' }));
+const hex = (index: number): [number, string] => [index, Buffer.from(`record ${index}`).toString('hex')];
+
+describe('encoding', () => {
+  test('what is encoded is decoded', () => {
+    fc.assert(
+      fc.property(records, fc.nat(2 ** 40), (given, base) => {
+        const stored = at(base, encodeBatch(3, given, 1_700_000_000_000));
+        const expected = given.map(({ value }, index) => [base + index, Buffer.from(value).toString('hex')]);
+        expect(decode(stored, base)).toEqual(expected);
+      }),
+    );
+  });
+
+  test('the same records give the same bytes', () => {
+    expect(encodeBatch(1, simple(5), 7)).toEqual(encodeBatch(1, simple(5), 7));
+  });
+
+  test('another client reads values, types and traces', () => {
+    fc.assert(
+      fc.property(records, (given) => {
+        const timestampMs = 1_700_000_000_123;
+        const read = readRecordsBatch(Reader.from(bare(encodeBatch(0, given, timestampMs))));
+        expect(read.firstTimestamp).toBe(BigInt(timestampMs));
+        expect(read.producerId).toBe(-1n);
+        expect(read.records.map(({ value }) => Buffer.from(value ?? []))).toEqual(
+          given.map(({ value }) => Buffer.from(value)),
+        );
+        const headers = read.records.map((record) =>
+          Object.fromEntries(
+            Array.from(record.headers as Iterable<[unknown, unknown]>, ([key, value]) => [String(key), String(value)]),
+          ),
+        );
+        expect(headers).toEqual(
+          given.map(({ type, trace }) => (trace === undefined ? { type } : { type, traceparent: trace })),
+        );
+      }),
+    );
+  });
+
+  test('no batch is larger than the bound that limits are checked with', () => {
+    fc.assert(
+      fc.property(records, (given) => {
+        const bound = given.reduce((sum, record) => sum + record.value.length + recordOverheadBytes(record), 0);
+        expect(encodeBatch(0, given, 0).length).toBeLessThanOrEqual(bound + BATCH_OVERHEAD_BYTES);
+      }),
+    );
+  });
+
+  test('numbers of 64 bits', () => {
+    const bytes = Buffer.alloc(8);
+    for (const value of [0, 1, -1, -2, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 1_700_000_000_000, -(2 ** 40)]) {
+      writeInt64(bytes, value, 0);
+      expect([readInt64(bytes, 0), bytes.readBigInt64BE(0)]).toEqual([value, BigInt(value)]);
+    }
+  });
+});
+
+describe('decoding', () => {
+  const three = Buffer.concat([
+    at(10, encodeBatch(0, simple(3, 10), 0)),
+    at(13, encodeBatch(0, simple(1, 13), 0)),
+    at(14, encodeBatch(0, simple(4, 14), 0)),
+  ]);
+
+  test('begins at the offset asked for, also inside a batch', () => {
+    expect(decode(three, 12)).toEqual([12, 13, 14, 15, 16, 17].map(hex));
+    expect(decode(three, 13)).toEqual([13, 14, 15, 16, 17].map(hex));
+  });
+
+  test('stops at the budget, after at least one record', () => {
+    expect(decode(three, 10, 0)).toEqual([hex(10)]);
+    expect(decode(three, 10, 3 * 'record 10'.length)).toEqual([10, 11, 12].map(hex));
+  });
+
+  test('leaves a batch that was cut short', () => {
+    for (let length = 0; length < three.length; length++) {
+      const whole = decode(three.subarray(0, length), 10);
+      expect([0, 3, 4]).toContain(whole.length);
+    }
+  });
+
+  test('finds any changed byte after the checksum', () => {
+    const batch = at(0, encodeBatch(0, simple(3), 0));
+    for (let place = 21; place < batch.length; place++) {
+      const damaged = Buffer.from(batch);
+      damaged[place]! ^= 0x40;
+      expect(() => decode(damaged)).toThrow(expect.objectContaining({ code: 'log-damaged' }));
+    }
+  });
+
+  test('another format is not taken for records', () => {
+    const batch = at(0, encodeBatch(0, simple(1), 0));
+    batch[16] = 1;
+    expect(() => decode(batch)).toThrow(expect.objectContaining({ code: 'log-damaged' }));
+  });
+
+  test.each(['gzip', 'snappy', 'lz4', 'zstd'] as const)('reads batches compressed with %s', (compression) => {
+    const messages = simple(20).map(({ value }) => ({
+      topic: 't',
+      value: Buffer.from(value),
+      key: Buffer.from('key'),
+    }));
+    const batch = createRecordsBatch(messages as never, { compression }) as unknown as Writer;
+    expect(decode(batch.buffer)).toEqual(Array.from({ length: 20 }, (_, index) => hex(index)));
+  });
+
+  test('records without a value come out empty, and keep their place', () => {
+    const messages = [{ topic: 't' }, { topic: 't', value: Buffer.from('b') }];
+    const batch = createRecordsBatch(messages as never, {}) as unknown as Writer;
+    expect(decode(batch.buffer)).toEqual([
+      [0, ''],
+      [1, '62'],
+    ]);
+  });
+});
