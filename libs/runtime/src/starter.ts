@@ -101,7 +101,7 @@ export class Starter {
     this.#markAppended(placement.workflow).catch(() => {});
   }
 
-  #opening({ definition, input, workflow }: StartRequest): Opening {
+  #opening({ definition, input, workflow, tenant }: StartRequest): Opening {
     const { clock, digest } = this.#options.ports;
     const parsed = definition.parseInput(input);
     const begun = definition.begin(parsed);
@@ -122,7 +122,7 @@ export class Starter {
     // Too large is said before an id is taken.
     this.#encode(opening, {
       workflow,
-      tenant: '' as TenantId,
+      tenant,
       partition: 0 as Partition,
       generation: 1,
       mode: 'exclusive',
