@@ -43,9 +43,13 @@ function partialCopies(calls: readonly AppendedCall[], stored: readonly string[]
 
 /** L3: the first copies of acknowledged appends are in the order of the calls. */
 function wrongOrder(calls: readonly AppendedCall[], stored: readonly string[]): string[] {
+  const firstAt = new Map<string, number>();
+  stored.forEach((name, at) => {
+    if (!firstAt.has(name)) firstAt.set(name, at);
+  });
   const places = calls
     .filter(({ first }) => first !== undefined)
-    .map(({ names }) => ({ name: names[0]!, at: stored.indexOf(names[0]!) }));
+    .map(({ names }) => ({ name: names[0]!, at: firstAt.get(names[0]!) ?? -1 }));
   return places.flatMap(({ name, at }, index) => {
     const before = places[index - 1];
     return before !== undefined && before.at > at
