@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type DiscoverOptions, type Discovery, discover } from './discover.ts';
+import { type Discovery, discoverPage, joinPages, openRoot, type Page, type PageOptions, survey } from './discover.ts';
+import { MAX_PACKAGE_FACTS_BYTES, MAX_PAGE_BYTES } from './limits.ts';
 
 let root: string;
 beforeEach(() => {
@@ -16,36 +17,57 @@ function put(path: string, text = 'x'): void {
   writeFileSync(join(root, path), text);
 }
 
-async function found(folder = root, options?: DiscoverOptions): Promise<Discovery> {
-  const result = await discover(folder, options);
-  if (!result.ok) throw new Error(result.reason);
-  return result.discovery;
+async function pagesOf(folder: string, options: PageOptions): Promise<Page[]> {
+  const opened = await openRoot(folder);
+  if (!opened.ok) throw new Error(opened.reason);
+  const pages: Page[] = [];
+  let after: string | null = null;
+  let found = 0;
+  do {
+    const page: Page = await discoverPage(opened.path, after, { ...options, found });
+    pages.push(page);
+    found += page.files.length;
+    after = page.next;
+  } while (after !== null);
+  return pages;
 }
-const paths = (discovery: Discovery) => discovery.files.map(({ path }) => path);
+
+/** All that a walk by pages finds. */
+async function found(folder = root, options: PageOptions = {}): Promise<Discovery & { files: string[] }> {
+  const pages = await pagesOf(folder, options);
+  const discovery = joinPages(
+    'tree',
+    pages.map((page) => page.facts),
+  );
+  return { ...discovery, files: pages.flatMap((page) => page.files) };
+}
+const paths = async (folder?: string, options?: PageOptions) => (await found(folder, options)).files;
 
 describe('which files', () => {
   it('takes the source extensions and nothing else', async () => {
     const source = ['a.cjs', 'a.cts', 'a.d.ts', 'a.js', 'a.jsx', 'a.mjs', 'a.mts', 'a.ts', 'a.tsx'];
     for (const name of [...source, 'a.json', 'a.css', 'a', '.js', 'README.md']) put(name);
-    expect(paths(await found())).toEqual(source);
+    expect(await paths()).toEqual(source);
   });
 
   it('sorts by code point of the whole path, on any machine', async () => {
     // U+FF5E comes before U+1F600, though its UTF-16 unit is the greater one; upper case comes before lower.
-    for (const name of ['b.js', 'B.js', 'a/z.js', 'a.js', '\u{1F600}.js', '\uFF5E.js', 'é.js']) put(name);
-    expect(paths(await found())).toEqual(['B.js', 'a.js', 'a/z.js', 'b.js', 'é.js', '\uFF5E.js', '\u{1F600}.js']);
+    for (const name of ['b.js', 'B.js', 'a/z.js', 'a.js', 'a0.js', '\u{1F600}.js', '\uFF5E.js', 'é.js']) put(name);
+    const sorted = ['B.js', 'a.js', 'a/z.js', 'a0.js', 'b.js', 'é.js', '\uFF5E.js', '\u{1F600}.js'];
+    expect(await paths()).toEqual(sorted);
   });
 
   it('leaves out .git and node_modules at any depth, and folders it is told to', async () => {
-    for (const name of ['.git/a.js', 'node_modules/b.js', 'x/node_modules/c.js', 'state/d.js', 'x/e.js']) put(name);
-    expect(paths(await found(root, { skipFolders: ['state'] }))).toEqual(['x/e.js']);
+    for (const name of ['.git/a.js', 'node_modules/b.js', 'x/node_modules/c.js', 'state/d.js', 'x/state/e.js'])
+      put(name);
+    expect(await paths(root, { skipPaths: ['state'] })).toEqual(['x/state/e.js']);
   });
 
   it('reads node_modules when the root is one, or lies inside one', async () => {
     put('node_modules/p/index.js');
     put('node_modules/p/node_modules/q/index.js');
-    expect(paths(await found(join(root, 'node_modules')))).toEqual(['p/index.js', 'p/node_modules/q/index.js']);
-    expect(paths(await found(join(root, 'node_modules', 'p')))).toEqual(['index.js', 'node_modules/q/index.js']);
+    expect(await paths(join(root, 'node_modules'))).toEqual(['p/index.js', 'p/node_modules/q/index.js']);
+    expect(await paths(join(root, 'node_modules', 'p'))).toEqual(['index.js', 'node_modules/q/index.js']);
   });
 
   it('does not follow symbolic links, but takes a root that is one', async () => {
@@ -54,9 +76,54 @@ describe('which files', () => {
     symlinkSync(join(root, 'real/a.js'), join(root, 'b.js'));
     symlinkSync(root, join(root, 'real/up'));
     const tree = await found();
-    expect(paths(tree)).toEqual(['real/a.js']);
+    expect(tree.files).toEqual(['real/a.js']);
     expect(tree.symlinks).toBe(3);
-    expect(paths(await found(join(root, 'loop')))).toEqual(['a.js']);
+    expect(await paths(join(root, 'loop'))).toEqual(['a.js']);
+  });
+});
+
+describe('pages', () => {
+  const deep = ['a.js', 'a/b.js', 'a/b/c.js', 'a/b/c/d.js', 'a/b/e.js', 'a/f.js', 'a0/g.js', 'b/h.js', 'z.js'];
+
+  it.each([1, 2, 3, 4, 100])('of %i files hold each entry once, in order', async (maxPageFiles) => {
+    for (const path of deep) put(path);
+    for (const folder of ['a', 'a/b', 'b']) {
+      put(`${folder}/package.json`, `{ "name": "${folder}" }`);
+      symlinkSync(root, join(root, folder, 'link'));
+    }
+    const pages = await pagesOf(root, { maxPageFiles });
+    expect(pages.flatMap((page) => page.files)).toEqual(deep);
+    expect(pages.every((page) => page.files.length <= maxPageFiles)).toBe(true);
+    expect(await found(root, { maxPageFiles })).toEqual(await found());
+    expect((await found()).packages.map(({ folder }) => folder)).toEqual(['a', 'a/b', 'b']);
+    expect((await found()).symlinks).toBe(3);
+  });
+
+  it('go on behind a place that is gone by then', async () => {
+    for (const path of deep) put(path);
+    const first = await discoverPage(root, null, { maxPageFiles: 4 });
+    expect(first.files).toEqual(deep.slice(0, 4));
+    rmSync(join(root, 'a/b'), { recursive: true });
+    expect((await discoverPage(root, first.next)).files).toEqual(['a/f.js', 'a0/g.js', 'b/h.js', 'z.js']);
+  });
+
+  it('end at their size in bytes, whatever the files are', async () => {
+    const folder = 'long-name'.repeat(20);
+    const count = Math.ceil(MAX_PAGE_BYTES / folder.length);
+    for (let i = 0; i < count; i++) put(`${folder}/${String(i).padStart(6, '0')}.js`);
+    const pages = await pagesOf(root, { maxPageFiles: 1_000_000 });
+    expect(pages).toHaveLength(2);
+    expect(pages.flatMap((page) => page.files)).toHaveLength(count);
+  });
+
+  it('say what lies beside a manifest of the page before', async () => {
+    put('p/a.js');
+    put('p/package.json', '{ "name": "p", "main": "./a.js" }');
+    put('p/q.js');
+    put('p/tsconfig.json', '{ "compilerOptions": { "paths": { "~/*": ["./src/*"] } } }');
+    expect((await found(root, { maxPageFiles: 1 })).packages).toEqual([
+      { folder: 'p', name: 'p', main: ['./a.js'], entries: ['p/a.js'], paths: { '~/*': ['p/src/*'] } },
+    ]);
   });
 });
 
@@ -65,15 +132,23 @@ describe('what is left out is on record', () => {
     put('big.js', 'x'.repeat(101));
     put('fits.js', 'x'.repeat(100));
     const tree = await found(root, { maxFileBytes: 100 });
-    expect(tree.files).toEqual([{ path: 'fits.js', bytes: 100 }]);
+    expect(tree.files).toEqual(['fits.js']);
     expect(tree.skipped).toEqual([{ path: 'big.js', reason: 'too-large', bytes: 101 }]);
   });
 
-  it('files beyond the number of one audit', async () => {
-    for (const name of ['c.js', 'a.js', 'b.js']) put(name);
-    const tree = await found(root, { maxFiles: 2 });
-    expect(paths(tree)).toEqual(['a.js', 'b.js']);
-    expect(tree.filesCut).toBe(1);
+  it('a manifest that says too much', async () => {
+    const main = 'x'.repeat(MAX_PACKAGE_FACTS_BYTES);
+    put('package.json', JSON.stringify({ main }));
+    const tree = await found();
+    expect(tree.packages).toEqual([]);
+    expect(tree.skipped).toMatchObject([{ path: 'package.json', reason: 'too-large' }]);
+  });
+
+  it.each([1, 2, 100])('files beyond the number of one audit, by pages of %i', async (maxPageFiles) => {
+    for (const name of ['c.js', 'd/d.js', 'a.js', 'b.js']) put(name);
+    const tree = await found(root, { maxFiles: 2, maxPageFiles });
+    expect(tree.files).toEqual(['a.js', 'b.js']);
+    expect(tree.filesCut).toBe(2);
   });
 
   it.skipIf(process.platform === 'win32')('a pipe that is named like a source file', async () => {
@@ -85,14 +160,18 @@ describe('what is left out is on record', () => {
 describe('a root that cannot be audited', () => {
   it('is refused with the reason, not thrown', async () => {
     put('file.js');
-    expect(await discover(join(root, 'absent'))).toMatchObject({
+    expect(await openRoot(join(root, 'absent'))).toMatchObject({
       ok: false,
       reason: expect.stringContaining('ENOENT'),
     });
-    expect(await discover(join(root, 'file.js'))).toMatchObject({
+    expect(await openRoot(join(root, 'file.js'))).toMatchObject({
       ok: false,
       reason: expect.stringContaining('not a folder'),
     });
+  });
+
+  it('fails a page, so that an absent tree never looks like an empty one', async () => {
+    await expect(discoverPage(join(root, 'absent'), null)).rejects.toThrow('ENOENT');
   });
 });
 
@@ -114,5 +193,28 @@ describe('packages', () => {
         paths: { '~/*': ['src/*'] },
       },
     ]);
+  });
+});
+
+describe('survey', () => {
+  it('counts the files, and its digest changes with paths, sizes and times alone', async () => {
+    for (const path of ['a.ts', 'b/c.ts', 'notes.md', 'package.json']) put(path);
+    const first = await survey(root);
+    expect(first.files).toBe(2);
+    put('notes.md', 'changed');
+    expect(await survey(root)).toEqual(first);
+    const changes = [
+      () => put('d.ts'),
+      () => put('a.ts', 'longer'),
+      () => utimesSync(join(root, 'b/c.ts'), 1, 1),
+      () => put('package.json', '{}'),
+      () => rmSync(join(root, 'd.ts')),
+    ];
+    const digests = new Set([first.digest]);
+    for (const change of changes) {
+      change();
+      digests.add((await survey(root)).digest);
+    }
+    expect(digests.size).toBe(changes.length + 1);
   });
 });

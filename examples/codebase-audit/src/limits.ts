@@ -7,6 +7,12 @@ export const MAX_FILE_BYTES = 2 * 1024 * 1024;
 export const MAX_FILES = 100_000;
 /** Records of skipped entries kept in a discovery; the rest is only counted. */
 export const MAX_SKIPPED_RECORDS = 1_000;
+/** One page of a discovery: files, and bytes of paths and manifest facts. Each becomes one event of the log with a task for
+ * every file, and an event holds at most 1 MiB. It also bounds how many tasks are pending at once. */
+export const MAX_PAGE_FILES = 1_000;
+export const MAX_PAGE_BYTES = 256 * 1024;
+/** Facts of one manifest; one with more is recorded as skipped. */
+export const MAX_PACKAGE_FACTS_BYTES = 128 * 1024;
 /** A package.json or tsconfig.json above this is not read. */
 export const MAX_MANIFEST_BYTES = 1024 * 1024;
 /** Entry points and path mappings kept per package. */
@@ -29,6 +35,8 @@ export const MAX_NAMES_PER_IMPORT = 200;
 export const MAX_EXPORTS_PER_FILE = 500;
 export const MAX_CALL_LINKS_PER_FILE = 200;
 export const MAX_PARSE_ERRORS_PER_FILE = 3;
+/** JSON of all facts of one file: the output of one task, which must fit into an event. */
+export const MAX_FACTS_BYTES = 512 * 1024;
 export const MAX_EVIDENCE_CHARS = 120;
 export const MAX_MESSAGE_CHARS = 200;
 /** Longer specifiers and names (data URLs, mangled symbols) are shortened. */
@@ -39,9 +47,19 @@ export const MAX_REPORT_ROWS = 200;
 /** Files shown of one import cycle in Markdown. */
 export const MAX_CYCLE_FILES_SHOWN = 12;
 
+/** Modules that a model is asked about, the largest first, and bytes of their prompts: they are added in one event. */
+export const MAX_SUMMARIES = 40;
+export const MAX_PROMPTS_BYTES = 512 * 1024;
 /** Prompt of one module summary, in UTF-16 units (about a quarter as many tokens). */
 export const MAX_PROMPT_CHARS = 12_000;
 export const MAX_SUMMARY_TOKENS = 400;
 export const SUMMARY_TIMEOUT_MS = 60_000;
+/** Times that one summary is asked for; then the report does without it. */
+export const MAX_SUMMARY_ATTEMPTS = 4;
 /** Characters of a model's answer kept in the report. */
 export const MAX_SUMMARY_CHARS = 2_000;
+
+/** Files of one audit that are parsed at the same time: enough to keep every thread busy while checkpoints are written. */
+export const PARALLEL_FILES = 8;
+/** Threads that parse; fewer where the machine has fewer cores. */
+export const MAX_THREADS = 4;

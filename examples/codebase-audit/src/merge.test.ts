@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Discovery, discover } from './discover.ts';
+import { type Discovery, discoverPage, joinPages } from './discover.ts';
 import type { FileFacts } from './facts.ts';
 import { type Audit, merge } from './merge.ts';
 import { readFacts } from './parse-file.ts';
@@ -13,10 +13,9 @@ let facts: FileFacts[];
 let audit: Audit;
 
 beforeAll(async () => {
-  const found = await discover(ROOT);
-  if (!found.ok) throw new Error(found.reason);
-  discovery = found.discovery;
-  facts = await Promise.all(discovery.files.map(({ path }) => readFacts(ROOT, path)));
+  const page = await discoverPage(ROOT, null);
+  discovery = joinPages('app', [page.facts]);
+  facts = await Promise.all(page.files.map((path) => readFacts(ROOT, path)));
   audit = merge(discovery, facts);
 });
 
@@ -108,7 +107,7 @@ describe('determinism', () => {
   });
 
   it('is empty for an empty tree', () => {
-    const empty = merge({ ...discovery, files: [], packages: [] }, []);
+    const empty = merge({ ...discovery, packages: [] }, []);
     expect(empty.totals.files).toBe(0);
     expect(markdownReport(empty)).toContain('## Dead exports\n\nNone.');
   });

@@ -7,7 +7,7 @@ import { parseSync } from 'oxc-parser';
 import { z } from 'zod';
 import { keyName, type Node, unwrap } from './ast.ts';
 import { MAX_MANIFEST_BYTES, MAX_MANIFEST_ENTRIES } from './limits.ts';
-import { compareText } from './order.ts';
+import { compareText, sortedUnique } from './order.ts';
 import { folderOf, isSourceFile, joinPath } from './paths.ts';
 
 export const packageFactsSchema = z.object({
@@ -29,17 +29,25 @@ export type PackageFacts = z.infer<typeof packageFactsSchema>;
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
 
-/** Reads the manifests, in the order given; one record a folder. */
-export async function readPackages(root: string, manifests: readonly string[]): Promise<PackageFacts[]> {
+/** What one package.json, tsconfig.json or jsconfig.json says; undefined when it cannot be read. */
+export async function readManifestFacts(root: string, path: string): Promise<PackageFacts | undefined> {
+  const json = await readManifest(join(root, path));
+  if (json === undefined) return undefined;
+  const facts: PackageFacts = { folder: folderOf(path), entries: [] };
+  if (path.endsWith('package.json')) addPackage(facts, json);
+  else addPathMappings(facts, json);
+  return facts;
+}
+
+/** One record a folder, by folder: what a package.json says, with the path mappings that lie beside it. */
+export function joinPackages(records: readonly PackageFacts[]): PackageFacts[] {
   const byFolder = new Map<string, PackageFacts>();
-  for (const path of manifests) {
-    const folder = folderOf(path);
-    const json = await readManifest(join(root, path));
-    if (json === undefined) continue;
-    const facts = byFolder.get(folder) ?? { folder, entries: [] };
-    byFolder.set(folder, facts);
-    if (path.endsWith('package.json')) addPackage(facts, json);
-    else addPathMappings(facts, json);
+  for (const record of records) {
+    const known = byFolder.get(record.folder);
+    const entries = sortedUnique([...(known?.entries ?? []), ...record.entries]);
+    const paths = { ...known?.paths, ...record.paths };
+    const joined = { ...known, ...record, entries };
+    byFolder.set(record.folder, Object.keys(paths).length > 0 ? { ...joined, paths } : joined);
   }
   return [...byFolder.values()].sort((a, b) => compareText(a.folder, b.folder));
 }

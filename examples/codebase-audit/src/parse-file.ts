@@ -2,7 +2,8 @@
 // facts: a file that cannot be parsed is a finding, one that cannot be read a record.
 
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ParseResult, type ParserOptions, parseSync } from 'oxc-parser';
 import type { Node } from './ast.ts';
@@ -12,6 +13,7 @@ import {
   MAX_CALL_LINKS_PER_FILE,
   MAX_EVIDENCE_CHARS,
   MAX_EXPORTS_PER_FILE,
+  MAX_FILE_BYTES,
   MAX_FINDINGS_PER_FILE,
   MAX_IMPORTS_PER_FILE,
   MAX_MESSAGE_CHARS,
@@ -33,15 +35,28 @@ import { collect } from './scopes.ts';
 import { Redactor } from './secrets.ts';
 import { SourceText } from './source-text.ts';
 
-/** Reads and parses one file below `root`; `path` as discovery gave it. Never rejects. */
+/** Reads and parses one file below `root`; `path` as discovery gave it. Never rejects: what is no longer a file of a size to be
+ * read is recorded as unreadable. */
 export async function readFacts(root: string, path: string): Promise<FileFacts> {
   let bytes: Uint8Array;
   try {
-    bytes = await readFile(join(root, path));
+    bytes = await readSource(join(root, path));
   } catch {
     return { ...emptyFacts(path, new Uint8Array()), sha256: '', status: 'unreadable' };
   }
   return parseFile(path, bytes);
+}
+
+/** Between discovery and now the file may have become a link, a pipe or a giant; none of them is opened for long. */
+async function readSource(file: string): Promise<Uint8Array> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile() || stats.size > MAX_FILE_BYTES) throw new Error('not a file to be read');
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
 }
 
 /** The facts of one file. Invalid UTF-8 is read with replacement characters. */

@@ -6,13 +6,11 @@ import { jsonReport, markdownReport } from './report.ts';
 
 const discovery = {
   label: 'tree',
-  files: [],
   packages: [],
   skipped: [],
   skippedCut: 0,
   filesCut: 0,
   symlinks: 0,
-  folders: 1,
 };
 const auditOf = (sources: Record<string, string>) =>
   merge(

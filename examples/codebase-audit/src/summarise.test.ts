@@ -5,17 +5,15 @@ import { MAX_PROMPT_CHARS, MAX_SUMMARY_CHARS, MAX_SUMMARY_TOKENS } from './limit
 import { merge } from './merge.ts';
 import { modulePrompt } from './module-prompt.ts';
 import { parseFile } from './parse-file.ts';
-import { modelFromEnvironment, summariseModule } from './summarise.ts';
+import { askForSummary, modelFromEnvironment } from './summarise.ts';
 
 const discovery = {
   label: 'tree',
-  files: [],
   packages: [],
   skipped: [],
   skippedCut: 0,
   filesCut: 0,
   symlinks: 0,
-  folders: 1,
 };
 const files = (count: number) =>
   Array.from({ length: count }, (_, i) =>
@@ -25,6 +23,7 @@ const files = (count: number) =>
     ),
   );
 const module = (count: number) => merge(discovery, files(count)).modules[0]!;
+const asked = (count: number) => modulePrompt(module(count), files(count));
 
 type Answer = Awaited<ReturnType<MockLanguageModelV4['doGenerate']>>;
 const answer = (text: string): Answer => ({
@@ -60,10 +59,10 @@ describe('modulePrompt', () => {
   });
 });
 
-describe('summariseModule', () => {
+describe('askForSummary', () => {
   it('returns the text and the usage', async () => {
     const mock = choice(async () => answer('  A folder of evals.\n'));
-    expect(await summariseModule(mock, module(2), files(2))).toEqual({
+    expect(await askForSummary(mock, asked(2))).toEqual({
       ok: true,
       text: 'A folder of evals.',
       model: 'mock',
@@ -75,16 +74,14 @@ describe('summariseModule', () => {
   });
 
   it('bounds a long answer and refuses an empty one', async () => {
-    const long = await summariseModule(
+    const long = await askForSummary(
       choice(async () => answer('word '.repeat(5_000))),
-      module(1),
-      files(1),
+      asked(1),
     );
     expect(long.ok && long.text.length).toBe(MAX_SUMMARY_CHARS);
-    const empty = await summariseModule(
+    const empty = await askForSummary(
       choice(async () => answer(' ')),
-      module(1),
-      files(1),
+      asked(1),
     );
     expect(empty).toMatchObject({ ok: false, retryable: true });
   });
@@ -93,7 +90,7 @@ describe('summariseModule', () => {
     const mock = choice(async () => {
       throw refused(503, 'overloaded', true);
     });
-    expect(await summariseModule(mock, module(1), files(1))).toEqual({
+    expect(await askForSummary(mock, asked(1))).toEqual({
       ok: false,
       reason: 'mock failed (status 503: overloaded)',
       retryable: true,
@@ -108,13 +105,12 @@ describe('summariseModule', () => {
         throw error;
       });
     const answers = [
-      await summariseModule(
+      await askForSummary(
         failing(refused(401, `Incorrect API key provided: ${key.slice(0, 9)}***${key.slice(-4)}`, false)),
-        module(1),
-        files(1),
+        asked(1),
       ),
-      await summariseModule(failing(refused(400, `bad header Bearer ${key}`, false)), module(1), files(1)),
-      await summariseModule(failing(new Error(`cannot connect with ${key}`)), module(1), files(1)),
+      await askForSummary(failing(refused(400, `bad header Bearer ${key}`, false)), asked(1)),
+      await askForSummary(failing(new Error(`cannot connect with ${key}`)), asked(1)),
     ];
     for (const result of answers) {
       expect(result).toMatchObject({ ok: false, retryable: false });
@@ -127,7 +123,7 @@ describe('summariseModule', () => {
       abortSignal?.throwIfAborted();
       return answer('late');
     });
-    expect(await summariseModule(mock, module(1), files(1), AbortSignal.abort())).toMatchObject({ ok: false });
+    expect(await askForSummary(mock, asked(1), AbortSignal.abort())).toMatchObject({ ok: false });
   });
 });
 
@@ -144,6 +140,6 @@ describe('modelFromEnvironment', () => {
 
   it('reports a server that cannot be reached, without throwing', async () => {
     const local = modelFromEnvironment({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' })!;
-    expect(await summariseModule(local, module(1), files(1))).toMatchObject({ ok: false, retryable: true });
+    expect(await askForSummary(local, asked(1))).toMatchObject({ ok: false, retryable: true });
   });
 });

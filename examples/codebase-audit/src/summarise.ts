@@ -3,10 +3,8 @@
 
 import { createOpenAI } from '@ai-sdk/openai';
 import { APICallError, createGateway, generateText, type LanguageModel } from 'ai';
-import type { FileFacts } from './facts.ts';
 import { MAX_SUMMARY_CHARS, MAX_SUMMARY_TOKENS, SUMMARY_TIMEOUT_MS } from './limits.ts';
-import { modulePrompt } from './module-prompt.ts';
-import type { ModuleSummary } from './modules.ts';
+import type { ModulePrompt } from './module-prompt.ts';
 import { shorten } from './order.ts';
 import { Redactor } from './secrets.ts';
 
@@ -47,17 +45,17 @@ export function modelFromEnvironment(env: Readonly<Record<string, string | undef
 }
 
 /** Asks for a summary of one module, once. Rejects never: what went wrong is a value. */
-export async function summariseModule(
+export async function askForSummary(
   choice: ModelChoice,
-  module: ModuleSummary,
-  files: readonly FileFacts[],
+  { instructions, prompt }: ModulePrompt,
   signal?: AbortSignal,
 ): Promise<SummaryResult> {
   const timeout = AbortSignal.timeout(SUMMARY_TIMEOUT_MS);
   try {
     const answer = await generateText({
       model: choice.model,
-      ...modulePrompt(module, files),
+      instructions,
+      prompt,
       maxOutputTokens: MAX_SUMMARY_TOKENS,
       maxRetries: 0,
       abortSignal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
