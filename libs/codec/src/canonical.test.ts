@@ -2,8 +2,11 @@
 
 import { InvalidError, type Json } from '@tidemark/core';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { canonicalJson, JSON_DEPTH_MAX, toJson } from './canonical.ts';
+
+/** Properties take seconds when other work has the machine; a hang is still found. */
+vi.setConfig({ testTimeout: 60_000 });
 
 const canonical = (text: string): string => canonicalJson(JSON.parse(text) as Json);
 

@@ -12,10 +12,13 @@ import {
   type LogEntry,
 } from '@tidemark/core';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { DEFAULT_CONTROLS, declared, holderEvent, inboxEvent } from '../../testkit/src/naive/events.ts';
 import { decodePayload, decodeRecord, encodePayload, encodeRecord, HEADER_MAX_BYTES, payloadText } from './record.ts';
 import { NAME_MAX_CHARS } from './schema.ts';
+
+/** Properties take seconds when other work has the machine; a hang is still found. */
+vi.setConfig({ testTimeout: 60_000 });
 
 const TYPES = Object.keys(DEFAULT_CONTROLS) as EventType[];
 const ROOMY_BYTES = 8_388_608;

@@ -6,7 +6,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '../../testkit/src/naive/checkers.ts';
 import { NaivePartition } from '../../testkit/src/naive/fold.ts';
 import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '../../testkit/src/naive/history.ts';
@@ -17,6 +17,9 @@ import { offset, partition } from './ids.ts';
 import { partitionFrom, streamFromJson, streamToJson, taskToJson } from './serialise.ts';
 import { emptyPartition, type PartitionState } from './state.ts';
 import type { Verdict } from './verdict.ts';
+
+/** Properties take seconds when other work has the machine; a hang is still found. */
+vi.setConfig({ testTimeout: 60_000 });
 
 const RUNS = 200;
 const RUNS_OF_SLOW = 100;
