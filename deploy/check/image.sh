@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Builds the image and starts it: with Docker when an engine answers, else with buildah (as root), which needs neither
+# an engine nor a registry: in place of the base image it takes Debian from debootstrap with this project's own Node.
+# That stand-in shows that the Dockerfile's steps work, not that the base image is there. Exits with 1 on a failure.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+image=tidemark:check
+config_exit_code=78
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+
+report() { printf '%-8s %s\n' "$1" "$2"; }
+fail() {
+  report FAILED "$1"
+  sed 's/^/         /' "$output/log"
+  exit 1
+}
+
+# Without settings a service says which are missing, as one JSON line, and ends with the code for that.
+expect_start() { # command that runs the image…
+  local code=0
+  "$@" coordinator >"$output/log" 2>&1 || code=$?
+  [[ $code == "$config_exit_code" ]] || fail "image: exit code $code without settings, not $config_exit_code"
+  grep -q '"code":"setting-invalid"' "$output/log" || fail 'image: no line about the missing settings'
+  "$@" tidemark --help >"$output/log" 2>&1 || fail 'image: tidemark --help'
+  "$@" sh -c '[ "$(id -u)" = 1000 ] && ! touch /app/file 2>/dev/null && touch "$LEDGER_DIR/file"' >"$output/log" 2>&1 ||
+    fail 'image: not the user 1000, or /app can be written, or the ledger can not'
+  "$@" sh -c '[ ! -e /app/node_modules/node ] && [ ! -e /app/node_modules/vitest ]' >"$output/log" 2>&1 ||
+    fail 'image: holds dev dependencies'
+  report ok 'deploy/Dockerfile: built and started'
+}
+
+if docker version >/dev/null 2>&1; then
+  docker build --file deploy/Dockerfile --tag "$image" . >"$output/log" 2>&1 || fail 'deploy/Dockerfile: docker build'
+  expect_start docker run --rm --read-only --volume /var/lib/tidemark/ledger "$image"
+  exit
+fi
+
+for program in buildah debootstrap; do
+  if [[ $(id -u) != 0 ]] || ! command -v "$program" >/dev/null; then
+    report skipped "image: no Docker engine answers, and without one it takes root and $program"
+    exit
+  fi
+done
+export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
+base=$(sed -n 's/^FROM \(node:[^ ]*\) AS base$/\1/p' deploy/Dockerfile)
+if ! buildah inspect --type image "docker.io/library/$base" >/dev/null 2>&1; then
+  root=$output/root
+  debootstrap --variant=minbase --include=ca-certificates bookworm "$root" >"$output/log" 2>&1 || fail 'image: debootstrap'
+  cp node_modules/node/bin/node "$root/usr/local/bin/node"
+  mkdir -p "$root/usr/local/lib/node_modules"
+  cp -rL "$(npm root --global)/npm" "$root/usr/local/lib/node_modules/npm"
+  ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
+  # What this machine trusts, and how npm reaches its registry here.
+  cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+  mkdir -p "$root/usr/local/etc"
+  npmrc=$(npm config get globalconfig)
+  if [[ -f $npmrc ]]; then cp "$npmrc" "$root/usr/local/etc/npmrc"; fi
+  chroot "$root" groupadd --gid 1000 node
+  chroot "$root" useradd --uid 1000 --gid 1000 --create-home node
+  container=$(buildah from scratch)
+  buildah copy --quiet "$container" "$root" / >/dev/null
+  buildah config --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$container"
+  buildah commit --quiet "$container" "docker.io/library/$base" >/dev/null
+  buildah rm "$container" >/dev/null
+fi
+buildah build --pull-never --network host --file deploy/Dockerfile --tag "$image" . >"$output/log" 2>&1 ||
+  fail 'deploy/Dockerfile: buildah build'
+container=$(buildah from --pull-never "localhost/$image")
+trap 'buildah rm "$container" >/dev/null; rm -rf "$output"' EXIT
+expect_start buildah run --isolation chroot "$container" -- tidemark-entrypoint

@@ -1,0 +1,73 @@
+{{/* Owns names, labels and the values that several templates derive alike. */}}
+
+{{- define "tidemark.name" -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Takes {root, part}. What a pod is found by; must never change within a release. */}}
+{{- define "tidemark.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .part }}
+{{- end -}}
+
+{{/* Takes {root, part}. */}}
+{{- define "tidemark.labels" -}}
+{{ include "tidemark.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "tidemark.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- .Values.serviceAccount.name | default (include "tidemark.name" .) -}}
+{{- else -}}
+{{- .Values.serviceAccount.name | default "default" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secret with the addresses that hold credentials: the user's, or with `servers.enabled` the chart's. */}}
+{{- define "tidemark.secret" -}}
+{{- if .Values.existingSecret -}}
+{{- .Values.existingSecret -}}
+{{- else if .Values.servers.enabled -}}
+{{- printf "%s-addresses" (include "tidemark.name" .) -}}
+{{- else -}}
+{{- fail "existingSecret is not set: name a Secret with the keys TIDEMARK_REDIS_URL and TIDEMARK_POSTGRES_URL, or set servers.enabled to try Tidemark out." -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tidemark.brokers" -}}
+{{- if .Values.settings.TIDEMARK_KAFKA_BROKERS -}}
+{{- .Values.settings.TIDEMARK_KAFKA_BROKERS -}}
+{{- else if .Values.servers.enabled -}}
+{{- printf "%s-kafka:9092" (include "tidemark.name" .) -}}
+{{- else -}}
+{{- fail "settings.TIDEMARK_KAFKA_BROKERS is not set: give host:port[,host:port…], or set servers.enabled to try Tidemark out." -}}
+{{- end -}}
+{{- end -}}
+
+{{/* How long a pod may take to end: always longer than the drain that the process is told of. */}}
+{{- define "tidemark.stopSeconds" -}}
+{{- $drainMs := int64 .Values.settings.TIDEMARK_DRAIN_MS -}}
+{{- add (div (add $drainMs 999) 1000) (int64 .Values.stopMarginSeconds) -}}
+{{- end -}}
+
+{{- define "tidemark.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+fsGroup: 1000
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "tidemark.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
