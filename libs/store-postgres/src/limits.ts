@@ -9,7 +9,7 @@ export const CONNECT_TIMEOUT_MS = 10_000;
 /** Longest wait for the answer to one round trip; then the connection is given up. */
 export const ANSWER_TIMEOUT_MS = 30_000;
 /** Longest start of PGlite, which includes creating its folder. */
-export const PGLITE_START_TIMEOUT_MS = 60_000;
+export const PGLITE_START_TIMEOUT_MS = 120_000;
 /** Longest clean stop of PGlite; then its thread is ended. */
 export const PGLITE_STOP_TIMEOUT_MS = 10_000;
 /** Attempts at a transaction that Postgres ended to resolve a deadlock. */

@@ -5,6 +5,7 @@
 
 import { ConfigError } from '@tidemark/core';
 import * as projections from './migrations/0001-projections.ts';
+import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
 export interface Migration {
@@ -29,7 +30,7 @@ export async function migrate(client: SqlClient, address: string, migrations = M
   refuseNewer(before, address, migrations);
   if (before.length === migrations.length) return;
   await client.session(async (runner) => {
-    await runner.run([BEGIN, once(`select pg_advisory_xact_lock(${MIGRATING})`)]);
+    await runner.run([BEGIN, commitDurably, once(`select pg_advisory_xact_lock(${MIGRATING})`)]);
     await runner.script(TABLE);
     const applied = await appliedIn(runner);
     refuseNewer(applied, address, migrations);

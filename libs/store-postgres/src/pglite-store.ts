@@ -24,7 +24,10 @@ export type PgliteStoreOptions = (
 export const openPgliteStore = (options: PgliteStoreOptions): ProjectionStore => assemblePglite(options).store;
 
 /** The store with its parts, for tests that reach behind it. */
-export function assemblePglite(options: PgliteStoreOptions): {
+export function assemblePglite(
+  options: PgliteStoreOptions,
+  answerTimeoutMs?: number,
+): {
   readonly store: ProjectionStore;
   readonly client: PoolClient;
   readonly thread: PgliteThread;
@@ -35,6 +38,7 @@ export function assemblePglite(options: PgliteStoreOptions): {
   const client = new PoolClient({
     // PGlite is one session.
     max: 1,
+    ...(answerTimeoutMs === undefined ? {} : { answerTimeoutMs }),
     idleTimeoutMillis: 0,
     connectionTimeoutMillis: PGLITE_START_TIMEOUT_MS,
     user: 'postgres',

@@ -14,7 +14,7 @@ import {
   WORK_MEM_KB,
 } from './limits.ts';
 import { Pipeline } from './pipeline.ts';
-import type { Rows, SqlClient, SqlRunner, Statement } from './sql-client.ts';
+import { ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statement } from './sql-client.ts';
 
 /**
  * Rows are derived from the log, so a transaction need not wait for the disk: a crash of Postgres may lose the last ones,
@@ -31,17 +31,20 @@ export interface PoolClientOptions extends pg.PoolConfig {
   readonly max: number;
   /** Run on every new connection, before its settings. */
   readonly onOpen?: (client: pg.ClientBase) => Promise<void>;
+  /** Longest wait for the answer to one round trip. */
+  readonly answerTimeoutMs?: number;
 }
 
 export class PoolClient implements SqlClient {
   readonly #pool: pg.Pool;
 
-  constructor({ onOpen, ...options }: PoolClientOptions) {
+  constructor({ onOpen, answerTimeoutMs = ANSWER_TIMEOUT_MS, ...options }: PoolClientOptions) {
     this.#pool = new pg.Pool({
       idleTimeoutMillis: IDLE_CONNECTION_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       application_name: 'tidemark',
+      query_timeout: answerTimeoutMs,
       ...options,
       onConnect: async (client) => {
         client.on('error', ignore);
@@ -66,7 +69,7 @@ export class PoolClient implements SqlClient {
             script: (text) => script(client, text),
           });
         } catch (error) {
-          await client.query('rollback').catch(ignore);
+          if (isAnswer(error)) await roundTrip(client, [ROLLBACK]).catch(ignore);
           throw error;
         }
       }),
@@ -120,13 +123,10 @@ async function script(client: pg.PoolClient, text: string): Promise<void> {
   await client.query(text);
 }
 
+/** Rejects with the first error; `pg` gives up waiting after `query_timeout`. */
 function roundTrip(client: pg.PoolClient, statements: readonly Statement[]): Promise<readonly Rows[]> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new Error(`No answer within ${ANSWER_TIMEOUT_MS} ms`));
-    }, ANSWER_TIMEOUT_MS);
     const pipeline = new Pipeline(statements, (error, results) => {
-      clearTimeout(timer);
       if (error !== null) reject(error);
       else resolve(results ?? []);
     });

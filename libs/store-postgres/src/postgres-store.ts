@@ -24,12 +24,19 @@ export interface PostgresStoreOptions {
 export const openPostgresStore = (options: PostgresStoreOptions): ProjectionStore => assemblePostgres(options).store;
 
 /** The store with its parts, for tests that reach behind it. */
-export function assemblePostgres(options: PostgresStoreOptions): {
+export function assemblePostgres(
+  options: PostgresStoreOptions,
+  answerTimeoutMs?: number,
+): {
   readonly store: ProjectionStore;
   readonly client: PoolClient;
 } {
   const address = parseAddress(options.url);
-  const client = new PoolClient({ connectionString: address.url, max: options.poolMax ?? POOL_MAX });
+  const client = new PoolClient({
+    connectionString: address.url,
+    max: options.poolMax ?? POOL_MAX,
+    ...(answerTimeoutMs === undefined ? {} : { answerTimeoutMs }),
+  });
   const store = new SqlProjectionStore({
     kind: 'postgres',
     client,

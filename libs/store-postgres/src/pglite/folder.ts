@@ -40,6 +40,7 @@ export function takeFolder(folder: string): PgliteFolder {
     const data = path.join(folder, 'data');
     const formatFile = path.join(folder, 'format.json');
     const found = readFormat(folder, formatFile, data);
+    if (found?.complete === true) checkVersion(folder, data);
     const write = (complete: boolean): void =>
       writeFormat(formatFile, { format: FORMAT, postgres: POSTGRES_MAJOR, complete });
     if (found?.complete !== true) {
@@ -47,7 +48,11 @@ export function takeFolder(folder: string): PgliteFolder {
       rmSync(data, { recursive: true, force: true });
       write(false);
     }
-    return { data, completed: () => found?.complete !== true && write(true), release: () => lock.close() };
+    return {
+      data,
+      completed: () => found?.complete !== true && write(true),
+      release: () => void (lock.isOpen && lock.close()),
+    };
   } catch (error) {
     lock.close();
     throw error;
@@ -59,7 +64,7 @@ function takeLock(folder: string): DatabaseSync {
   try {
     mkdirSync(folder, { recursive: true });
     lock = new DatabaseSync(path.join(folder, 'lock'), { timeout: 0 });
-    lock.exec('begin exclusive');
+    lock.exec('pragma journal_mode = memory; begin exclusive');
     return lock;
   } catch (error) {
     lock?.close();
@@ -102,6 +107,17 @@ function readFormat(folder: string, file: string, data: string): Format | undefi
     );
   }
   return found;
+}
+
+/** PGlite would take a folder without this file for an empty one, and write over it. */
+function checkVersion(folder: string, data: string): void {
+  let version: number;
+  try {
+    version = Number(readFileSync(path.join(data, 'PG_VERSION'), 'utf8'));
+  } catch (error) {
+    throw damaged(folder, `data/PG_VERSION can't be read: ${String(error)}`);
+  }
+  if (version !== POSTGRES_MAJOR) throw damaged(folder, `data/PG_VERSION says ${version}, not ${POSTGRES_MAJOR}`);
 }
 
 const damaged = (folder: string, problem: string): CorruptError =>

@@ -31,6 +31,8 @@ export class PgliteThread {
   #worker: Worker | undefined;
   #started: Promise<void> | undefined;
   #listener: ThreadListener | undefined;
+  /** The end of the thread before, which must not overlap with the next. */
+  #ended: Promise<unknown> = Promise.resolve();
 
   constructor(data: ThreadData, shown: string) {
     this.#data = data;
@@ -54,57 +56,66 @@ export class PgliteThread {
   }
 
   /** Ends the thread at once. What it had written stays readable. */
-  async kill(): Promise<void> {
-    await this.#worker?.terminate();
+  kill(): void {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#forget(worker, this.#dead(undefined));
+    this.#ended = worker.terminate();
   }
 
   /** Closes the database, then the thread. */
   async stop(): Promise<void> {
+    if (this.#started === undefined) return;
+    await this.#started.catch(() => undefined);
     const worker = this.#worker;
     if (worker === undefined) return;
-    await this.start().catch(() => undefined);
     this.#listener = undefined;
     const exited = new Promise<void>((resolve) => void worker.once('exit', () => resolve()));
-    if (this.#worker === undefined) return;
     worker.postMessage({ kind: 'stop' } satisfies ToThread);
     const timer = setTimeout(() => void worker.terminate(), PGLITE_STOP_TIMEOUT_MS);
     await exited;
     clearTimeout(timer);
   }
 
-  #begin(): Promise<void> {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: this.#data,
-      name: 'tidemark-pglite',
-    });
+  async #begin(): Promise<void> {
+    await this.#ended;
+    const url = new URL('./worker.ts', import.meta.url);
+    const worker = new Worker(url, { workerData: this.#data, name: 'tidemark-pglite' });
     this.#worker = worker;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => void worker.terminate(), PGLITE_START_TIMEOUT_MS);
-      let failure: Error | undefined;
-      worker.on('message', (message: FromThread) => {
-        if (message.kind === 'bytes') this.#listener?.answer(message.bytes);
-        else if (message.kind === 'ready') {
-          clearTimeout(timer);
-          resolve();
-        } else if (message.kind === 'failed') {
-          failure = this.#damaged(message.message);
-          void worker.terminate();
-        }
-      });
-      worker.on('error', (error) => {
-        failure = this.#dead(error);
-      });
-      worker.on('exit', () => {
-        clearTimeout(timer);
-        if (this.#worker === worker) {
-          this.#worker = undefined;
-          this.#started = undefined;
-        }
-        const error = failure ?? this.#dead(undefined);
-        reject(error);
-        this.#listener?.died(error);
-      });
+    let failure: Error | undefined;
+    const timer = setTimeout(() => void worker.terminate(), PGLITE_START_TIMEOUT_MS);
+    worker.on('error', (error) => {
+      failure = this.#dead(error);
     });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        worker.on('message', (message: FromThread) => {
+          if (message.kind === 'bytes') this.#listener?.answer(message.bytes);
+          else if (message.kind === 'ready') resolve();
+          else if (message.kind === 'failed') {
+            failure = this.#damaged(message.message);
+            void worker.terminate();
+          }
+        });
+        worker.on('exit', () => {
+          const error = failure ?? this.#dead(undefined);
+          this.#forget(worker, error);
+          reject(error);
+        });
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The thread is no more: whoever listens hears it, and the next start makes another. */
+  #forget(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    this.#started = undefined;
+    const listener = this.#listener;
+    this.#listener = undefined;
+    listener?.died(error);
   }
 
   #damaged(message: string): Error {

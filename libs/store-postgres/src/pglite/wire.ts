@@ -6,8 +6,13 @@
 import { Duplex } from 'node:stream';
 import type { PgliteThread } from './thread.ts';
 
+/** The message by which `pg` says good-bye: for a server, not for PGlite, which goes on. */
+const TERMINATE = 'X'.charCodeAt(0);
+
 export class PgliteWire extends Duplex {
   readonly #thread: PgliteThread;
+  /** Messages without an answer. */
+  #open = 0;
 
   constructor(thread: PgliteThread) {
     super({ allowHalfOpen: false });
@@ -17,7 +22,10 @@ export class PgliteWire extends Duplex {
   /** As of `net.Socket`; the address means nothing here. */
   connect(): this {
     this.#thread.listen({
-      answer: (bytes) => this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
+      answer: (bytes) => {
+        this.#open -= 1;
+        if (bytes.byteLength > 0) this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+      },
       died: (error) => this.destroy(error),
     });
     this.#thread.start().then(
@@ -60,13 +68,21 @@ export class PgliteWire extends Duplex {
     done();
   }
 
+  /** Given up while an answer is outstanding: PGlite hangs, and nothing but its end helps. */
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    if (this.#open > 0) void this.#thread.kill();
+    done(error);
+  }
+
   #send(chunks: readonly Buffer[]): void {
+    if (chunks.at(-1)?.[0] === TERMINATE) return;
     const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
     let at = 0;
     for (const chunk of chunks) {
       bytes.set(chunk, at);
       at += chunk.length;
     }
+    this.#open += 1;
     this.#thread.send(bytes);
   }
 }

@@ -1,0 +1,192 @@
+/** What PGlite alone does: folders, their locks and damage, death and hanging of its thread, kill −9 in mid-write. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { dump } from '@tidemark/testkit/contracts/projection-store';
+import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { assemblePglite, openPgliteStore } from './pglite-store.ts';
+import { once } from './sql-client.ts';
+
+/** Creating a folder takes seconds, on a busy machine many. */
+vi.setConfig({ testTimeout: 120_000 });
+
+const parent = mkdtempSync(path.join(tmpdir(), 'tidemark-pglite-'));
+const model = path.join(parent, 'model');
+const children: ChildProcess[] = [];
+const store = openPgliteStore({ folder: model });
+let copies = 0;
+
+beforeAll(async () => {
+  await store.ensure();
+  await store.addPartitions([{ partition: rows.partitionAt(0), start: rows.at(0), rebuildTo: rows.at(0) }]);
+  await store.apply(rows.openingBatch('w', 0));
+  await store.close();
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+
+/** A folder with one workflow in it. */
+function copy(): string {
+  copies += 1;
+  const folder = path.join(parent, `copy-${copies}`);
+  cpSync(model, folder, { recursive: true });
+  return folder;
+}
+
+/** Everything in the folder, as one text. */
+const content = (folder: string): string =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .sort()
+    .map((file) => `${file} ${readFileSync(file).toString('base64')}`)
+    .join('\n');
+
+/** Another process that has the folder open and writes to it without end; resolves once it has written. */
+async function writer(folder: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'fixtures', 'endless-writer.ts'), folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.once('data', () => resolve());
+    child.once('exit', () => reject(new Error('the writer ended')));
+  });
+  return child;
+}
+
+describe('PGlite folder', () => {
+  test('rows are there again when it is opened again', async () => {
+    const again = openPgliteStore({ folder: copy() });
+    expect(await again.ready()).toBe(true);
+    expect((await dump(again)).workflows).toHaveLength(1);
+    await again.close();
+    await again.close();
+  });
+
+  test('is locked while another process or another store of this one has it, whatever became of that one', async () => {
+    const folder = copy();
+    const child = await writer(folder);
+    const locked = { name: 'ConfigError', code: 'store-locked' };
+    expect(() => openPgliteStore({ folder })).toThrow(expect.objectContaining(locked));
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await exited;
+    const mine = openPgliteStore({ folder });
+    expect(() => openPgliteStore({ folder })).toThrow(expect.objectContaining(locked));
+    await mine.close();
+    await openPgliteStore({ folder }).close();
+  });
+
+  test('killed in mid-write it opens again, with rows and offset of one moment (P1)', async () => {
+    const folder = copy();
+    for (let round = 0; round < 2; round += 1) {
+      const child = await writer(folder);
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await exited;
+      const after = openPgliteStore({ folder });
+      const next = (await after.positions()).get(rows.partitionAt(0));
+      expect(await after.rejected(1_000_000)).toHaveLength((next ?? 0) - 1);
+      await after.close();
+    }
+  });
+
+  test.each([
+    ['format', { format: 99, postgres: 18, complete: true }, 'store-newer'],
+    ['Postgres', { format: 1, postgres: 99, complete: true }, 'store-newer'],
+    ['an older Postgres', { format: 1, postgres: 16, complete: true }, 'store-older'],
+  ])('made by another version (%s) it is left untouched', (_, format, code) => {
+    const folder = copy();
+    writeFileSync(path.join(folder, 'format.json'), JSON.stringify(format));
+    const before = content(folder);
+    expect(() => openPgliteStore({ folder })).toThrow(expect.objectContaining({ name: 'ConfigError', code }));
+    expect(content(folder)).toBe(before);
+  });
+
+  test('with migrations of a newer version it is refused', async () => {
+    const folder = copy();
+    const { store: newer, client } = assemblePglite({ folder });
+    await client.run([once(`insert into tidemark_migrations (name) values ('9999-future')`)]);
+    await expect(newer.ensure()).rejects.toMatchObject({ name: 'ConfigError', code: 'store-newer' });
+    await newer.close();
+  });
+
+  test.each([
+    ['global/pg_control is cut', (data: string) => truncateSync(path.join(data, 'global', 'pg_control'), 10)],
+    ['PG_VERSION is gone', (data: string) => rmSync(path.join(data, 'PG_VERSION'))],
+    ['base is gone', (data: string) => rmSync(path.join(data, 'base'), { recursive: true })],
+    ['format.json is cut', (data: string) => truncateSync(path.join(data, '..', 'format.json'), 5)],
+    ['format.json is gone', (data: string) => rmSync(path.join(data, '..', 'format.json'))],
+  ])('damaged (%s) it is reported, and not made anew', async (_, damage) => {
+    const folder = copy();
+    damage(path.join(folder, 'data'));
+    const expected = { name: 'CorruptError', code: 'store-damaged', message: expect.stringContaining('delete it') };
+    const open = async (): Promise<void> => {
+      const damaged = openPgliteStore({ folder });
+      try {
+        await damaged.ensure();
+      } finally {
+        await damaged.close();
+      }
+    };
+    await expect(open()).rejects.toMatchObject(expected);
+    await expect(open()).rejects.toMatchObject(expected);
+  });
+
+  test('a creation that was interrupted begins again', async () => {
+    const folder = copy();
+    writeFileSync(path.join(folder, 'format.json'), JSON.stringify({ format: 1, postgres: 18, complete: false }));
+    rmSync(path.join(folder, 'data', 'global'), { recursive: true });
+    const begun = openPgliteStore({ folder });
+    await begun.ensure();
+    expect((await begun.positions()).size).toBe(0);
+    await begun.close();
+  });
+
+  test('a file where the folder should be is a wrong setting', () => {
+    const file = path.join(parent, 'file');
+    writeFileSync(file, 'x');
+    expect(() => openPgliteStore({ folder: file })).toThrow(expect.objectContaining({ code: 'store-folder' }));
+    expect(readFileSync(file, 'utf8')).toBe('x');
+  });
+});
+
+describe('PGlite thread', () => {
+  const unavailable = { name: 'UnavailableError', code: 'store-unavailable' };
+
+  test('its death is reported to what is under way; the next operation starts it again', async () => {
+    const { store: mine, client, thread } = assemblePglite({ folder: copy() });
+    await mine.ensure();
+    const sleeping = expect(client.run([once('select pg_sleep(60)')])).rejects.toThrow('has ended');
+    // By then it has been sent.
+    await new Promise((resolve) => setImmediate(resolve));
+    thread.kill();
+    await sleeping;
+    expect((await dump(mine)).workflows).toHaveLength(1);
+    await mine.close();
+    await expect(mine.ready()).rejects.toMatchObject(unavailable);
+  });
+
+  test('when it hangs it is ended, and started again', async () => {
+    const { store: mine, client } = assemblePglite({ folder: copy() }, 1000);
+    await expect(client.run([once('select pg_sleep(60)')])).rejects.toThrow('timeout');
+    expect(await mine.ready()).toBe(true);
+    await mine.close();
+  });
+
+  test('in memory, its death loses the tables: the store has to be created', async () => {
+    const { store: mine, thread } = assemblePglite({ memory: true });
+    await mine.ensure();
+    thread.kill();
+    await expect(mine.ready()).rejects.toMatchObject({ name: 'UnavailableError', code: 'store-missing' });
+    await mine.ensure();
+    expect(await mine.ready()).toBe(false);
+    await mine.close();
+  });
+});
