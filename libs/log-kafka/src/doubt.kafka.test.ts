@@ -2,7 +2,7 @@
 
 import { type Offset, offset, type Partition, partition } from '@tidemark/core';
 import type { EventLog } from '@tidemark/ports';
-import { readAll, record, texts } from '@tidemark/testkit/contracts/event-log';
+import { readAll, record, texts } from '@tidemark/testkit/contracts/event-log-under-test';
 import { eventually } from '@tidemark/testkit/eventually';
 import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';

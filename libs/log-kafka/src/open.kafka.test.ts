@@ -2,7 +2,8 @@
 
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { offset, partition } from '@tidemark/core';
-import { readAll, record, texts } from '@tidemark/testkit/contracts/event-log';
+import { readAll, record, texts } from '@tidemark/testkit/contracts/event-log-under-test';
+import { eventually } from '@tidemark/testkit/eventually';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openKafkaLog } from './index.ts';
@@ -142,6 +143,14 @@ describeServers('opening the topic', ['kafka'], (servers) => {
           validateOnly: false,
           resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
         }),
+      );
+      // The broker takes its time to notice.
+      const probe = () => log.append(partition(1), [record('x'.repeat(20_000))]);
+      await eventually(() =>
+        probe().then(
+          () => false,
+          () => true,
+        ),
       );
       const sizes = [4_000, 4_000, 20_000, 4_000];
       const given = sizes.map((size) => log.append(partition(0), [record('x'.repeat(size))]));

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { offset, partition } from '@tidemark/core';
-import { readAll, record, texts } from '@tidemark/testkit/contracts/event-log';
+import { readAll, record, texts } from '@tidemark/testkit/contracts/event-log-under-test';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteLog } from './index.ts';
 

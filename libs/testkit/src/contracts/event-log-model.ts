@@ -7,7 +7,7 @@ import { offset, type Partition } from '@tidemark/core';
 import type { EventLog } from '@tidemark/ports';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type LogUnderTest, record, texts } from './event-log.ts';
+import { type LogUnderTest, record, texts } from './event-log-under-test.ts';
 
 /** Numbers are shares of what the partition holds at the time, so that every sequence makes sense. */
 type Operation =
