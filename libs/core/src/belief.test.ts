@@ -42,7 +42,7 @@ describe('applyDelta(before, diff(before, after))', () => {
         expect(textOf(result)).toBe(textOf(after));
         expect(textOf(before)).toBe(text);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     );
   });
 

@@ -21,8 +21,8 @@ import type { Verdict } from './verdict.ts';
 /** Properties take seconds when other work has the machine; a hang is still found. */
 vi.setConfig({ testTimeout: 60_000 });
 
-const RUNS = 200;
-const RUNS_OF_SLOW = 100;
+const RUNS = 120;
+const RUNS_OF_SLOW = 60;
 const HISTORY_MAX_EVENTS = 120;
 
 const ACT_WEIGHTS: Record<Act, number> = {
