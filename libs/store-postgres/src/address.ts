@@ -24,10 +24,11 @@ export function parseAddress(url: string): StoreAddress {
     );
   }
   const database = decodeURIComponent(parsed.pathname.slice(1)) || decodeURIComponent(parsed.username) || 'postgres';
+  const host = parsed.hostname || parsed.searchParams.get('host') || 'localhost';
   return {
     url,
     database,
-    shown: `postgres://${parsed.hostname}:${parsed.port || DEFAULT_PORT}/${database}`,
+    shown: `postgres://${host}:${parsed.port || DEFAULT_PORT}/${database}`,
     at(other) {
       const there = new URL(url);
       there.pathname = `/${encodeURIComponent(other)}`;

@@ -1,0 +1,76 @@
+import type { Partition, TenantId, WorkflowId } from '@tidemark/core';
+import type { PlacementRequest } from '@tidemark/ports';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { assign, type Candidate } from './place-workflows.ts';
+
+const tenants = ['a', 'b', 'c'] as const;
+const requests = fc.array(fc.record({ tenant: fc.constantFrom(...tenants), shared: fc.boolean() }), { maxLength: 30 });
+const partitions = fc.array(
+  fc.record({ live: fc.nat(3), tenant: fc.constantFrom(...tenants), generation: fc.nat(9) }),
+  {
+    maxLength: 12,
+  },
+);
+
+const asRequests = (made: readonly { tenant: string; shared: boolean }[]): PlacementRequest[] =>
+  made.map(({ tenant, shared }, n) => ({
+    workflow: `w-${n}` as WorkflowId,
+    tenant: tenant as TenantId,
+    mode: shared ? 'shared' : 'exclusive',
+    opening: '{}',
+  }));
+
+const asCandidates = (made: readonly { live: number; tenant: string; generation: number }[]): Candidate[] =>
+  made.map(({ live, tenant, generation }, n) => ({
+    partition: n as Partition,
+    placedGeneration: generation,
+    live,
+    tenant: live === 0 ? null : (tenant as TenantId),
+  }));
+
+describe('assign', () => {
+  test('exclusive ones get a free partition, nobody joins another tenant, nobody is left out for nothing', () => {
+    fc.assert(
+      fc.property(requests, partitions, (asked, there) => {
+        const candidates = asCandidates(there);
+        const { placed, taken } = assign(asRequests(asked), candidates);
+        const live = candidates.map((candidate) => candidate.live);
+        const owner = candidates.map((candidate) => candidate.tenant);
+        const generation = candidates.map((candidate) => candidate.placedGeneration);
+        const byWorkflow = new Map(placed.map((placement) => [placement.workflow, placement]));
+        for (const request of asRequests(asked)) {
+          const placement = byWorkflow.get(request.workflow);
+          const free = live.includes(0);
+          const own = live.some((count, n) => count > 0 && owner[n] === request.tenant);
+          expect(placement !== undefined).toBe(free || (request.mode === 'shared' && own));
+          if (placement === undefined) continue;
+          const at = placement.partition;
+          if (free) expect(live[at]).toBe(0);
+          else expect(owner[at]).toBe(request.tenant);
+          live[at]! += 1;
+          generation[at]! += 1;
+          owner[at] = request.tenant;
+          expect(placement.generation).toBe(generation[at]);
+        }
+        for (const { partition, ...rest } of taken) {
+          expect(rest).toEqual({
+            placedGeneration: generation[partition],
+            live: live[partition],
+            tenant: owner[partition],
+          });
+        }
+        expect(new Set(placed.map((placement) => placement.partition)).size).toBe(taken.length);
+      }),
+    );
+  });
+
+  test('sharing spreads over a tenant’s partitions evenly', () => {
+    const shared = Array.from({ length: 10 }, () => ({ tenant: 'a', shared: true }));
+    const { taken } = assign(
+      asRequests(shared),
+      asCandidates([0, 0, 1].map((live) => ({ live, tenant: 'a', generation: 0 }))),
+    );
+    expect(taken.map((one) => one.live).sort()).toEqual([3, 4, 4]);
+  });
+});
