@@ -285,6 +285,11 @@ describe('writing', () => {
   test.each<[string, Envelope, string]>([
     ['a name that is empty', inboxEvent('SignalReceived', { name: '' }), 'name: '],
     ['a name that is too long', inboxEvent('SignalReceived', { name: 'x'.repeat(NAME_MAX_CHARS + 1) }), 'name: '],
+    [
+      'a long name of quotes',
+      holderEvent('EffectIntended', { epoch: 1, holder: 'h1', ordinal: 2 }, { key: '"'.repeat(NAME_MAX_CHARS + 1) }),
+      'key: ',
+    ],
     ['a NUL in a name', inboxEvent('SignalReceived', {}, { workflow: 'a\0b' }), 'envelope.workflow: holds a NUL'],
     ['half a surrogate pair', inboxEvent('SignalReceived', { name: '\udc00' }), 'control.name: holds a NUL, or half'],
     [
