@@ -14,7 +14,7 @@ import { type Session, takeInterrupts } from '../session.ts';
 import { cardOf, readDefinitions } from '../state/definitions.ts';
 import type { News } from '../state/desk.ts';
 import { HostDesk } from '../state/host-desk.ts';
-import { holdFolder, shareFolder, type Target, targetOf } from '../state/open-desk.ts';
+import { type Folder, holdFolder, shareFolder, targetOf } from '../state/open-desk.ts';
 import { serveSocket } from '../state/socket-server.ts';
 import { progressBar } from '../text/progress.ts';
 import { counted } from '../text/units.ts';
@@ -25,8 +25,6 @@ export interface DevOptions {
   readonly state?: string | undefined;
   readonly concurrency: number;
 }
-
-type Folder = Extract<Target, { kind: 'embedded' }>;
 
 export async function dev(session: Session, options: DevOptions): Promise<number> {
   const { terminal, env, cwd } = session;
@@ -45,6 +43,8 @@ export async function dev(session: Session, options: DevOptions): Promise<number
     throw inUse(target, place.kind === 'embedded' ? place.holder : null);
   }
   try {
+    const server = await serveSocket(desk, target.folder, 'dev');
+    desk.closeFirst(() => server.close());
     const follower = new Follower({ crowds: !terminal.json });
     const open = (await follower.baseline(desk)).filter((row) => row.status === 'open');
     const cards = definitions.map(cardOf);
@@ -67,8 +67,6 @@ export async function dev(session: Session, options: DevOptions): Promise<number
       follower.news(news);
       hear(news, unfinished, terminal, tell);
     });
-    const server = await serveSocket(desk, target.folder, 'dev');
-    desk.closeFirst(() => server.close());
     await desk.startWorker(options.concurrency, onError);
     for await (const change of follower.changes(desk, interruption.signal)) tell(change);
     terminal.note('Handing over; Ctrl-C again leaves at once.');
@@ -127,7 +125,7 @@ function readyWords(
   const words = [
     `${terminal.paintNote('bold', 'tidemark dev')}  state in ${target.shown}, ${open}`,
     `  runs    ${names}`,
-    `  start   tidemark run ${cards[0]?.name ?? 'NAME'}${target.shown === '.tidemark' ? '' : ` --state ${target.shown}`}`,
+    `  start   tidemark run NAME --input JSON${target.shown === '.tidemark' ? '' : ` --state ${target.shown}`}`,
     `  stop    Ctrl-C`,
     '',
   ];

@@ -4,6 +4,7 @@ import { type StreamStatus, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Session } from '../session.ts';
+import { isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Column, table } from '../text/table.ts';
@@ -37,9 +38,10 @@ export async function ls({ terminal, env, cwd }: Session, options: LsOptions): P
       ...(tenant === undefined ? {} : { tenant: tenantId(tenant) }),
     });
     const rows = found.slice(0, limit);
-    terminal.document(rows.map(workflowJson));
+    const idle = isIdle(desk);
+    terminal.document(rows.map((row) => workflowJson(row, idle)));
     if (rows.length === 0) terminal.line(isFiltered(options) ? 'No workflow fits.' : 'No workflows yet.');
-    else terminal.lines(workflowTable(rows, terminal, Date.now()));
+    else terminal.lines(workflowTable(rows, idle, terminal, Date.now()));
     if (found.length > limit) {
       terminal.note(terminal.paintNote('dim', `The newest ${counted(limit, 'workflow')}; --limit shows more.`));
     }
@@ -65,7 +67,12 @@ const TENANT: Column = { title: 'TENANT', shrinksTo: 6 };
 const ACTION: Column = { title: 'LAST ACTION', shrinksTo: 11 };
 
 /** Columns that would be the same in every row are left out. */
-function workflowTable(rows: readonly WorkflowSummary[], terminal: Terminal, nowMs: number): readonly string[] {
+function workflowTable(
+  rows: readonly WorkflowSummary[],
+  idle: boolean,
+  terminal: Terminal,
+  nowMs: number,
+): readonly string[] {
   const { paint, width } = terminal;
   const hasTokens = rows.some((row) => row.tokens > 0);
   const hasCost = rows.some((row) => row.costMicros > 0);
@@ -84,7 +91,7 @@ function workflowTable(rows: readonly WorkflowSummary[], terminal: Terminal, now
     ACTION,
   ];
   const cells = rows.map((row) => {
-    const activity = activityOf(row);
+    const activity = activityOf(row, idle);
     return [
       printable(row.workflow),
       `${printable(row.definition)} v${row.version}`,
@@ -92,8 +99,8 @@ function workflowTable(rows: readonly WorkflowSummary[], terminal: Terminal, now
       { text: activity, paint: (text: string) => paint(ACTIVITY_COLOURS[activity], text) },
       count(row.sequence),
       count(row.pendingCount),
-      ...optional(hasTokens, count(row.tokens)),
-      ...optional(hasCost, cost(row.costMicros)),
+      ...optional(hasTokens, row.tokens === 0 ? '' : count(row.tokens)),
+      ...optional(hasCost, row.costMicros === 0 ? '' : cost(row.costMicros)),
       ago(row.updatedAtMs, nowMs),
       printable(row.reason ?? row.lastAction),
     ];

@@ -3,8 +3,7 @@
  * the state is: on the cluster, in the process that holds the folder, or in this one, which then holds the folder itself.
  */
 
-import { canonicalJson } from '@tidemark/codec';
-import { ConflictError, type Json, TidemarkError, UnavailableError } from '@tidemark/core';
+import { ConflictError, type Json, TidemarkError, UnavailableError, workflowId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { outlivedReporter } from '../failures.ts';
@@ -12,18 +11,15 @@ import { type Change, isEnd } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
 import { readInput } from '../input.ts';
-import { CONCURRENCY_DEFAULT_COUNT, DRAIN_MS, STALL_NOTICE_MS } from '../limits.ts';
+import { DRAIN_MS, STALL_NOTICE_MS } from '../limits.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
-import { pick, readDefinitions } from '../state/definitions.ts';
-import type { Desk, News } from '../state/desk.ts';
-import { HostDesk } from '../state/host-desk.ts';
-import { holdFolder, openClusterDesk, shareFolder, type Target, targetOf } from '../state/open-desk.ts';
+import type { Desk, News, StartAnswer } from '../state/desk.ts';
+import { type Target, targetOf } from '../state/open-desk.ts';
+import { openToRun } from '../state/open-to-run.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
-import { serveSocket } from '../state/socket-server.ts';
 import { jsonText } from '../text/json.ts';
 import { progressBar } from '../text/progress.ts';
 import { duration } from '../text/units.ts';
-import { inputOf } from '../views/belief.ts';
 import { endingOf } from '../views/ending.ts';
 import { workflowJson } from '../views/workflow.ts';
 
@@ -44,9 +40,9 @@ interface Run {
   readonly input: Json;
   readonly options: RunOptions;
   readonly target: Target;
-  readonly follower: Follower | undefined;
   id: string | undefined;
   created: boolean;
+  isTakeover: boolean;
 }
 
 export async function run(session: Session, name: string, options: RunOptions): Promise<number> {
@@ -54,12 +50,12 @@ export async function run(session: Session, name: string, options: RunOptions): 
   const input = await readInput(options.input, session);
   const interruption = takeInterrupts();
   const { id } = options;
-  const current: Run = { session, interruption, name, input, options, target, follower: undefined, id, created: false };
+  const current: Run = { session, interruption, name, input, options, target, id, created: false, isTakeover: false };
   try {
     for (;;) {
       const code = await attempt(current);
       if (code !== 'holder-gone') return code;
-      session.terminal.note('The process that ran it has ended; going on.');
+      goOnHere(current);
     }
   } finally {
     interruption.release();
@@ -67,67 +63,61 @@ export async function run(session: Session, name: string, options: RunOptions): 
   }
 }
 
-/** Runs it on one desk; when the process behind the desk ends first, another desk may go on. */
-async function attempt(current: Run): Promise<number | 'holder-gone'> {
-  const { interruption, session } = current;
-  const desk = await openToRun(current);
-  let drainMs = 0;
-  try {
-    const code = await startAndFollow(current, desk);
-    if (interruption.signal.aborted) drainMs = DRAIN_MS;
-    return code;
-  } catch (error) {
-    const isGone = error instanceof UnavailableError && error.code === 'holder-gone';
-    if (!isGone || current.options.detach === true || interruption.signal.aborted) throw error;
-    return 'holder-gone';
-  } finally {
-    if (drainMs > 0 && desk instanceof HostDesk && desk.place.kind === 'embedded') {
-      session.terminal.note('Handing over; Ctrl-C again leaves at once.');
-    }
-    await desk.close(drainMs);
+/** The process that ran it has ended. Throws `UnavailableError` where this one doesn't know the workflow. */
+function goOnHere(current: Run): void {
+  const { session, options, name, id } = current;
+  if ((options.workflows ?? []).length === 0) {
+    const message = `The process that ran ${id} has ended. It goes on with tidemark dev, or with this command and --workflows.`;
+    throw new UnavailableError('holder-gone', message);
   }
+  session.terminal.note(`The process that ran it has ended; ${name} goes on here.`);
+  current.isTakeover = true;
 }
 
-async function openToRun({ session, target, name, input, options }: Run): Promise<Desk> {
-  const { terminal, cwd } = session;
-  const modules = options.workflows ?? [];
-  if (target.kind === 'cluster') {
-    const definitions = await readDefinitions(modules.length > 0 ? modules : target.config.workflowModules, cwd);
-    pick(definitions, name, 'in the given modules').parseInput(input);
-    return openClusterDesk(target.config, definitions);
-  }
-  return shareFolder(target, async () => {
-    // What is wrong with the call shows before a folder is made or held.
-    const definitions = await readDefinitions(modules, cwd);
-    pick(definitions, name, 'in the given modules').parseInput(input);
-    const onError = outlivedReporter(terminal);
-    const desk = await holdFolder(target, { definitions, onError });
-    if (options.detach === true) return desk;
-    try {
-      await desk.startWorker(CONCURRENCY_DEFAULT_COUNT, onError);
-      const server = await serveSocket(desk, target.folder, 'run');
-      desk.closeFirst(() => server.close());
-      return desk;
-    } catch (error) {
-      await desk.close();
-      throw error;
-    }
+/** Runs it on one desk; when the process behind the desk ends first, another desk may go on. */
+async function attempt(current: Run): Promise<number | 'holder-gone'> {
+  const { session, target, name, input, options, id, isTakeover } = current;
+  const desk = await openToRun({
+    target,
+    name,
+    input: id !== undefined && options.input === undefined ? undefined : input,
+    modules: options.workflows ?? [],
+    cwd: session.cwd,
+    works: options.detach !== true,
+    onError: outlivedReporter(session.terminal),
+    isTakeover,
   });
+  try {
+    return await startAndFollow(current, desk);
+  } catch (error) {
+    const isGone = error instanceof UnavailableError && error.code === 'holder-gone';
+    if (!isGone || current.options.detach === true || current.interruption.signal.aborted) throw error;
+    return 'holder-gone';
+  } finally {
+    await desk.close();
+  }
 }
 
 async function startAndFollow(current: Run, desk: Desk): Promise<number> {
-  const { session, interruption, name, input, options } = current;
-  const started = await stallNoticed(current, desk, () =>
-    desk.start({ definition: name, input, id: current.id, tenant: options.tenant }),
-  );
+  const { session, interruption, options } = current;
+  const started = await stallNoticed(current, desk, () => start(current, desk));
   if (started === undefined) return EXIT.interrupted;
   const isFirst = current.id !== started.workflow || !current.created;
   current.id = started.workflow;
   current.created ||= started.created;
   if (options.detach === true) return detached(current, desk);
   if (started.created) session.terminal.note(placeWords(current, desk));
-  else if (isFirst) await tellFound(current, desk, started.workflow);
+  else if (isFirst) await tellFound(current, desk, started);
   return follow(current, desk, started.workflow, started.created, interruption);
+}
+
+/** The run of the given id, where there is one and no input is given; else a start, which needs one. */
+async function start({ name, input, id, options }: Run, desk: Desk): Promise<StartAnswer> {
+  if (id !== undefined && options.input === undefined) {
+    const row = await desk.reads.workflow(workflowId(id));
+    if (row !== undefined) return { workflow: id, created: false, sameInput: true };
+  }
+  return desk.start({ definition: name, input, id, tenant: options.tenant });
 }
 
 /** Undefined when Ctrl-C came first. After a while says what may be missing. */
@@ -158,7 +148,7 @@ function detached({ session, id, created, name, options }: Run, desk: Desk): num
   const { place } = desk;
   const what = created ? 'Started' : 'Was started before';
   const idle = place.kind === 'embedded' && place.holder === null;
-  const state = options.state === undefined ? '' : ` --state ${options.state}`;
+  const state = options.state === undefined ? '' : ` --state ${shellWord(options.state)}`;
   const where = idle
     ? `it goes on with the next tidemark dev or run on ${place.folder}`
     : `tidemark watch ${id}${state} follows it`;
@@ -174,17 +164,18 @@ function placeWords({ session, id, name }: Run, { place }: Desk): string {
 }
 
 /** The id was there before: says so, and where what was asked for differs from what there is. */
-async function tellFound(current: Run, desk: Desk, id: string): Promise<void> {
-  const { session, name, input, options } = current;
+async function tellFound(current: Run, desk: Desk, { workflow: id, sameInput }: StartAnswer): Promise<void> {
+  const { session, name } = current;
   const row = await requireWorkflow(desk, id);
   if (row.definition !== name) {
     const message = `The id '${id}' belongs to a run of ${row.definition}, not of ${name}. Choose another --id.`;
     throw new ConflictError('workflow-differs', message);
   }
-  if (options.input !== undefined && canonicalJson(await inputOf(desk.reads, row.workflow)) !== canonicalJson(input)) {
+  if (!sameInput) {
     session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
   }
-  session.terminal.note(`${placeWords(current, desk)}${foundWords(row)}`);
+  const found = row.status === 'open' ? placeWords(current, desk) : `${id}  ${name}  has ended before`;
+  session.terminal.note(`${found}${foundWords(row)}`);
 }
 
 function foundWords(row: WorkflowSummary): string {
@@ -239,7 +230,7 @@ async function ended({ session, created }: Run, row: WorkflowSummary): Promise<n
       const spent = row.sequence === 1 ? '1 checkpoint' : `${row.sequence} checkpoints`;
       terminal.note(`${terminal.paintNote('green', 'completed')} in ${took}, ${spent}`);
       terminal.line(jsonText(ending.output));
-      terminal.document({ ...workflowJson(row), created, output: ending.output });
+      terminal.document({ ...workflowJson(row, false), created, output: ending.output });
       return EXIT.ok;
     }
     case 'failed': {
@@ -254,15 +245,20 @@ async function ended({ session, created }: Run, row: WorkflowSummary): Promise<n
   }
 }
 
-async function interrupted({ session, id, name, options, target }: Run, desk: Desk): Promise<number> {
+/** Lets go of the run: it goes on elsewhere, or with the next command that holds the folder. */
+async function interrupted({ session, id, name, options }: Run, desk: Desk): Promise<number> {
   const { terminal } = session;
-  const { place } = desk;
-  const state = options.state === undefined ? '' : ` --state ${options.state}`;
-  if (place.kind === 'embedded' && place.holder === null && target.kind === 'embedded') {
-    const modules = (options.workflows ?? []).map((module) => ` --workflows ${module}`).join('');
-    terminal.note(
-      `Interrupted; goes on from its last checkpoint with: tidemark run ${name} --id ${id}${modules}${state}`,
-    );
-  } else terminal.note(`It goes on without this command; tidemark watch ${id}${state} follows it.`);
+  const state = options.state === undefined ? '' : ` --state ${shellWord(options.state)}`;
+  if (!desk.runsWorker) {
+    terminal.note(`It goes on without this command; tidemark watch ${id}${state} follows it.`);
+    return EXIT.interrupted;
+  }
+  terminal.note('Handing over; Ctrl-C again leaves at once.');
+  await desk.close(DRAIN_MS);
+  const modules = (options.workflows ?? []).map((module) => ` ${shellWord(module)}`).join('');
+  terminal.note(`Interrupted. It goes on from its last checkpoint with:
+  tidemark run ${name} --id ${shellWord(String(id))}${state} --workflows${modules}`);
   return EXIT.interrupted;
 }
+
+const shellWord = (text: string): string => (/^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

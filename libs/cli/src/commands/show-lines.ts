@@ -49,9 +49,10 @@ const tableLines = (...given: Parameters<typeof table>): readonly string[] =>
 
 const innerWidth = ({ width }: Look): number | undefined => (width === undefined ? undefined : width - INDENT.length);
 
-function headLines({ row }: Found, { paint }: Look, nowMs: number): readonly string[] {
-  const activity = activityOf(row);
-  const holder = row.holder === null ? '' : ` by ${printable(row.holder)} (epoch ${row.epoch})`;
+function headLines({ row, idle }: Found, { paint }: Look, nowMs: number): readonly string[] {
+  const activity = activityOf(row, idle);
+  const holder =
+    activity !== 'running' || row.holder === null ? '' : ` by ${printable(row.holder)} (epoch ${row.epoch})`;
   const reason = row.reason === null ? '' : ` (${printable(row.reason)})`;
   const spent = [
     counted(row.sequence, 'checkpoint'),
@@ -87,19 +88,20 @@ function endingLines({ row, events }: Found, look: Look): readonly string[] {
 }
 
 function frontierLines(
-  { row, tasks, events }: Found,
+  { row, idle, tasks, events }: Found,
   options: ShowOptions,
   look: Look,
   nowMs: number,
 ): readonly string[] {
   if (row.pendingCount === 0) return [];
   const steps = new Map(tasks.map(({ state }) => [state.id, state.step]));
+  const isHeld = activityOf(row, idle) === 'running';
   const shown = options.tasks === true ? tasks : tasks.slice(0, TASKS_SHOWN_COUNT);
   const cells = shown.map((task) => {
     const failure = events.findLast(
       (event) => event.type === 'StepFailed' && JSON.parse(event.control).task === task.state.id,
     );
-    const words = taskWords(task, steps, nowMs);
+    const words = taskWords(task, steps, nowMs, isHeld);
     // The words of an event about a task begin with the task; here they stand in its line.
     const why = failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`;
     const colour = task.ready ? 'cyan' : 'yellow';

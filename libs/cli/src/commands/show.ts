@@ -7,7 +7,7 @@ import { noState } from '../failures.ts';
 import { EVENTS_READ_MAX, TASKS_READ_MAX } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { cardOf, readDefinitions } from '../state/definitions.ts';
-import type { DefinitionCard, Desk } from '../state/desk.ts';
+import { type DefinitionCard, type Desk, isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import { beliefOf, checkpointsOf, inputOf } from '../views/belief.ts';
@@ -29,6 +29,7 @@ export interface ShowOptions {
 /** What one look at a workflow found. Lists that were not asked for are undefined. */
 export interface Found {
   readonly row: WorkflowSummary;
+  readonly idle: boolean;
   readonly input: Json;
   readonly belief: Json;
   readonly tasks: readonly PendingTask[];
@@ -64,7 +65,8 @@ async function find(desk: Desk, id: string, options: ShowOptions, given: readonl
     options.checkpoints === true ? await collect(checkpointsOf(reads, workflow, 1, sequence)) : undefined;
   return {
     row,
-    input: await inputOf(reads, workflow),
+    idle: isIdle(desk),
+    input: (await inputOf(reads, workflow)) ?? null,
     belief: await beliefOf(reads, row),
     tasks: (await reads.tasks(workflow, TASKS_READ_MAX)).map(pendingTask),
     lastCheckpoint:
@@ -87,7 +89,7 @@ function showJson(found: Found, options: ShowOptions): unknown {
   const ofTask = (task: string | null): readonly EffectRow[] => effects.filter((effect) => effect.task === task);
   const ending = endingOf(row);
   return {
-    ...workflowJson(row),
+    ...workflowJson(row, found.idle),
     input,
     belief,
     ...(ending?.kind === 'completed' ? { output: ending.output } : {}),

@@ -12,8 +12,8 @@ import { Follower } from '../follow/follower.ts';
 import { changeJson, Narrator } from '../follow/words.ts';
 import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import type { Desk } from '../state/desk.ts';
-import { exists, openClusterDesk, openToRead, type Target, targetOf } from '../state/open-desk.ts';
+import { type Desk, isIdle } from '../state/desk.ts';
+import { exists, type Folder, openClusterDesk, openToRead, type Target, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import { connectSocket } from '../state/socket-desk.ts';
 import { jsonText } from '../text/json.ts';
@@ -56,13 +56,13 @@ async function first(current: Watch, target: Target): Promise<number | undefined
   try {
     if (current.id !== undefined) await requireWorkflow(desk, current.id);
     const rows = await current.follower.baseline(desk);
-    return tellNow(current, rows);
+    return tellNow(current, rows, isIdle(desk));
   } finally {
     await desk.close();
   }
 }
 
-function tellNow({ session, id }: Watch, rows: readonly WorkflowSummary[]): number | undefined {
+function tellNow({ session, id }: Watch, rows: readonly WorkflowSummary[], idle: boolean): number | undefined {
   const { terminal } = session;
   const [row] = rows;
   if (id === undefined || row === undefined) {
@@ -70,9 +70,9 @@ function tellNow({ session, id }: Watch, rows: readonly WorkflowSummary[]): numb
     terminal.note(terminal.paintNote('dim', `${counted(open, 'open workflow')}.`));
     return undefined;
   }
-  const activity = activityOf(row);
+  const activity = activityOf(row, idle);
   const { paint } = terminal;
-  terminal.record({ type: 'now', ...workflowJson(row) });
+  terminal.record({ type: 'now', ...workflowJson(row, idle) });
   terminal.line(
     `${paint('bold', printable(row.workflow))}  ${printable(row.definition)} v${row.version}  ${paint(ACTIVITY_COLOURS[activity], activity)}, ${counted(row.sequence, 'checkpoint')}`,
   );
@@ -110,10 +110,7 @@ async function goOn(current: Watch, target: Target): Promise<number | undefined>
   return undefined;
 }
 
-async function awaitHolder(
-  { session, signal }: Watch,
-  target: Extract<Target, { kind: 'embedded' }>,
-): Promise<Desk | undefined> {
+async function awaitHolder({ session, signal }: Watch, target: Folder): Promise<Desk | undefined> {
   let told = false;
   while (!signal.aborted) {
     const desk = await connectSocket(target.folder, target.shown);

@@ -6,13 +6,11 @@ import path from 'node:path';
 import { ConfigError, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host';
 import type { Desk } from '../state/desk.ts';
-import { exists, openToRead, type Target } from '../state/open-desk.ts';
+import { exists, type Folder, openToRead } from '../state/open-desk.ts';
 import { bytes } from '../text/units.ts';
 import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
 import { checkHealth } from './health.ts';
 import { checkDisk } from './machine.ts';
-
-type Folder = Extract<Target, { kind: 'embedded' }>;
 
 const STAFF = { coordinator: 'tidemark dev', worker: 'tidemark dev' };
 

@@ -3,7 +3,7 @@
 import { EXIT } from '@tidemark/host';
 import type { RejectedRow } from '@tidemark/ports';
 import { LAG_WARN_COUNT, LIST_MAX_COUNT, REJECTED_READ_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
-import type { Desk, Health } from '../state/desk.ts';
+import { type Desk, type Health, isIdle } from '../state/desk.ts';
 import { bytes, count, counted } from '../text/units.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
@@ -28,7 +28,7 @@ export async function checkHealth(desk: Desk, staff: Staff): Promise<readonly Fi
     lag,
     checkOpenings(health, staff),
     checkRejected(health, await desk.reads.rejected(REJECTED_READ_COUNT)),
-    checkWork(health, staff),
+    checkWork(health, staff, isIdle(desk)),
     await checkParked(desk),
   ];
 }
@@ -94,8 +94,11 @@ export function checkRejected({ store }: Pick<Health, 'store'>, newest: readonly
   return warn('Rejected', message, remedy);
 }
 
-function checkWork({ store }: Health, { worker }: Staff): Finding {
-  const { openCount, leasedCount, runnableCount } = store.counts;
+function checkWork({ store }: Health, { worker }: Staff, idle: boolean): Finding {
+  const { openCount } = store.counts;
+  // Where nobody runs anything, a lease is a dead process's.
+  const leasedCount = idle ? 0 : store.counts.leasedCount;
+  const runnableCount = store.counts.runnableCount + store.counts.leasedCount - leasedCount;
   const message = `${counted(openCount, 'open workflow')}: ${count(leasedCount)} running, ${count(runnableCount)} ready`;
   if (runnableCount === 0 || leasedCount > 0) return ok('Workflows', message);
   return warn('Workflows', message, `Nobody runs them: start ${worker} that knows their definitions.`);

@@ -76,6 +76,13 @@ export type Place =
       readonly holder: Holder | null;
     };
 
+/**
+ * Whether nobody can be running anything there: a folder that this process holds without a worker. A lease in its rows is
+ * then a dead process's.
+ */
+export const isIdle = ({ place, runsWorker }: Desk): boolean =>
+  place.kind === 'embedded' && place.holder === null && !runsWorker;
+
 export interface StartRequest {
   readonly definition: string;
   readonly input: unknown;
@@ -87,11 +94,15 @@ export interface StartAnswer {
   readonly workflow: string;
   /** False: the id was there before, and its run is the answer. */
   readonly created: boolean;
+  /** False: that run was started with another input than the one given now. */
+  readonly sameInput: boolean;
 }
 
 export interface Desk {
   readonly place: Place;
   readonly reads: Reads;
+  /** Whether this process itself runs workflows there. */
+  readonly runsWorker: boolean;
   /** Workflows that whoever holds the place can run; on a cluster those of this process. */
   definitions(): Promise<readonly DefinitionCard[]>;
   /** Throws `InvalidError` (`workflow-unknown`, or its input), `ConflictError`, `LimitError`, `UnavailableError`. */

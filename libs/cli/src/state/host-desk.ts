@@ -1,14 +1,17 @@
 /** Owns a desk over ports that this process opened: an embedded folder that it holds, or a cluster. */
 
+import { canonicalJson } from '@tidemark/codec';
 import { tenantId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
+import { inputOf } from '../views/belief.ts';
 import { cardOf, pick } from './definitions.ts';
 import type { DefinitionCard, Desk, Health, NewsListener, Place, Reads, StartAnswer, StartRequest } from './desk.ts';
 
 export class HostDesk implements Desk {
   readonly place: Place;
   readonly reads: Reads;
+  runsWorker = false;
   readonly host: Host;
   readonly #definitions: readonly Definition[];
   readonly #listeners = new Set<NewsListener>();
@@ -29,11 +32,14 @@ export class HostDesk implements Desk {
 
   async start({ definition, input, id, tenant }: StartRequest): Promise<StartAnswer> {
     const where = this.place.kind === 'cluster' ? 'in the given modules' : 'here';
-    const run = await this.host.client.start(pick(this.#definitions, definition, where), input, {
+    const found = pick(this.#definitions, definition, where);
+    const run = await this.host.client.start(found, input, {
       id,
       tenant: tenant === undefined ? undefined : tenantId(tenant),
     });
-    return { workflow: run.id, created: run.created };
+    const before = run.created ? undefined : await inputOf(this.reads, run.id);
+    const sameInput = before === undefined || canonicalJson(before) === canonicalJson(found.parseInput(input));
+    return { workflow: run.id, created: run.created, sameInput };
   }
 
   health(): Promise<Health> {
@@ -42,6 +48,7 @@ export class HostDesk implements Desk {
 
   /** Runs the workflows that this desk knows, and tells listeners of it. */
   async startWorker(concurrency: number, onError: NonNullable<WorkerOptions['onError']>): Promise<void> {
+    this.runsWorker = true;
     await this.host.startWorker({
       definitions: this.#definitions,
       concurrency,

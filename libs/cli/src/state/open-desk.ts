@@ -49,7 +49,7 @@ export interface HoldOptions {
   readonly onError?: (where: string, error: unknown) => void;
 }
 
-type Folder = Extract<Target, { kind: 'embedded' }>;
+export type Folder = Extract<Target, { kind: 'embedded' }>;
 
 /** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. */
 export async function holdFolder(target: Folder, { definitions = [], onError }: HoldOptions = {}): Promise<HostDesk> {
@@ -82,8 +82,12 @@ const isInUse = (error: unknown): boolean => error instanceof ConfigError && err
  * Uses the folder through whoever holds it, or holds it with `hold`. Another command may hold it for a moment without a
  * socket (`ls` does), so it is tried for a while before the folder counts as in use.
  */
-export async function shareFolder<T extends Desk>(target: Folder, hold: () => Promise<T>): Promise<T | Desk> {
-  const deadlineMs = performance.now() + FOLDER_WAIT_MS;
+export async function shareFolder<T extends Desk>(
+  target: Folder,
+  hold: () => Promise<T>,
+  waitMs = FOLDER_WAIT_MS,
+): Promise<T | Desk> {
+  const deadlineMs = performance.now() + waitMs;
   for (;;) {
     const other = await connectSocket(target.folder, target.shown);
     if (other !== undefined) return other;

@@ -71,6 +71,7 @@ export class SocketDesk implements Desk {
   readonly place: Place;
   readonly holder: Holder;
   readonly reads: Reads;
+  readonly runsWorker = false;
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   readonly #listeners = new Set<NewsListener>();

@@ -39,8 +39,8 @@ function believe(before: Json, at: Sequence, payload: string): Json {
   return delta === undefined ? before : applyDelta(before, delta as Delta);
 }
 
-/** What the workflow was started with. */
-export async function inputOf(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<Json> {
+/** What the workflow was started with; undefined while the rows don't know it. */
+export async function inputOf(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<Json | undefined> {
   const [opening] = await reads.checkpoints(workflow, { from: sequence(0), limit: 1 });
-  return opening === undefined ? null : decodePayload('WorkflowOpened', opening.payload).input;
+  return opening === undefined ? undefined : decodePayload('WorkflowOpened', opening.payload).input;
 }

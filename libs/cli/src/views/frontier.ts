@@ -52,10 +52,10 @@ function blockedJson(blocked: Blocked) {
 /** Names of the steps of pending tasks, to say `2.0 (price)`. */
 export type StepNames = ReadonlyMap<TaskId, string>;
 
-/** What keeps the task from running, or what it is at; one line. */
-export function taskWords(task: PendingTask, steps: StepNames, nowMs: number): string {
+/** What keeps the task from running, or what it is at; one line. `isHeld`: a worker has the workflow in hand. */
+export function taskWords(task: PendingTask, steps: StepNames, nowMs: number, isHeld = false): string {
   const { state, blocked, ready } = task;
-  if (ready) return readyWords(state);
+  if (ready) return readyWords(state, isHeld);
   // Signals and timers are alternatives to each other; everything else must come true as well.
   const either = blocked.filter(isAlternative);
   const needed = blocked.filter((reason) => !isAlternative(reason)).map((reason) => blockedWords(reason, steps, nowMs));
@@ -65,11 +65,12 @@ export function taskWords(task: PendingTask, steps: StepNames, nowMs: number): s
 
 const isAlternative = ({ on }: Blocked): boolean => on === 'signal' || on === 'timer';
 
-function readyWords({ effects, failureCount, cause }: TaskState): string {
+function readyWords({ effects, failureCount, cause }: TaskState, isHeld: boolean): string {
   const open = effects.find((effect) => effect.status === 'intended');
   if (open !== undefined) return `effect ${open.operation} under way (${open.kind})`;
   const tried = failureCount === 0 ? '' : `, attempt ${failureCount + 1}`;
-  return cause === null ? `can run${tried}` : `can run${tried}: ${cause.kind} ${cause.name} came`;
+  const words = `${isHeld ? 'running or next' : 'can run'}${tried}`;
+  return cause === null ? words : `${words}: ${cause.kind} ${cause.name} came`;
 }
 
 function blockedWords(blocked: Blocked, steps: StepNames, nowMs: number): string {

@@ -10,9 +10,10 @@ import { isoTime } from '../text/units.ts';
  */
 export type Activity = 'running' | 'ready' | 'waiting' | 'parked' | 'completed' | 'failed';
 
-export function activityOf({ status, holder, runnable }: WorkflowSummary): Activity {
+/** `idle`: nobody runs anything where its rows are, so a lease in them is a dead process's. */
+export function activityOf({ status, holder, runnable }: WorkflowSummary, idle: boolean): Activity {
   if (status !== 'open') return status;
-  if (holder !== null) return 'running';
+  if (holder !== null) return idle ? 'ready' : 'running';
   return runnable ? 'ready' : 'waiting';
 }
 
@@ -26,13 +27,13 @@ export const ACTIVITY_COLOURS: Readonly<Record<Activity, Colour>> = {
 };
 
 /** One workflow in JSON. Times are ISO 8601, sizes and costs say their unit. */
-export const workflowJson = (row: WorkflowSummary) => ({
+export const workflowJson = (row: WorkflowSummary, idle: boolean) => ({
   workflow: row.workflow,
   tenant: row.tenant,
   definition: row.definition,
   definition_version: row.version,
   status: row.status,
-  activity: activityOf(row),
+  activity: activityOf(row, idle),
   reason: row.reason,
   sequence_number: row.sequence,
   checkpoint_id: row.checkpoint,

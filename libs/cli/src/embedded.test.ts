@@ -1,0 +1,238 @@
+/** The real command, spawned, on a folder: what it prints, what it exits with, and what survives whom. */
+
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { AGENTS, cliFolder } from './spawned-cli.ts';
+
+/** Several commands, each a process of its own, on a busy machine. */
+const TIMEOUT_MS = 240_000;
+
+const lines = (text: string): Record<string, unknown>[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe('a run and what is told of it', () => {
+  it(
+    'prints its output, and is found afterwards',
+    async (context) => {
+      const { folder, call } = await cliFolder(context);
+      const ran = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Ada"}', '--workflows', AGENTS);
+      expect(ran.code).toBe(0);
+      expect(JSON.parse(ran.out)).toEqual({ text: 'Hello, Ada!' });
+      expect(ran.err).toMatch(/#1 compose: composed a greeting for Ada/);
+      expect(ran.err).not.toContain('\u001b[');
+
+      // The same id is the same run, also when its input isn't given again; another input is not used.
+      const again = await call('run', 'greet', '--id', 'g1', '--workflows', AGENTS, '--json');
+      expect(JSON.parse(again.out)).toMatchObject({
+        workflow: 'g1',
+        created: false,
+        status: 'completed',
+        sequence_number: 2,
+        tokens: 120,
+        output: { text: 'Hello, Ada!' },
+      });
+      expect(again.err).toBe('');
+      const other = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Bo"}', '--workflows', AGENTS);
+      expect([other.code, JSON.parse(other.out)]).toEqual([0, { text: 'Hello, Ada!' }]);
+      expect(other.err).toContain('was started with another input');
+
+      const listed = JSON.parse((await call('ls', '--json')).out) as unknown[];
+      expect(listed).toMatchObject([
+        { workflow: 'g1', definition: 'greet', status: 'completed', activity: 'completed' },
+      ]);
+      expect((await call('ls', '--status', 'failed')).out).toBe('No workflow fits.\n');
+
+      const shown = JSON.parse((await call('show', 'g1', '--json', '--checkpoints', '--events')).out);
+      expect(shown).toMatchObject({
+        input: { name: 'Ada' },
+        belief: { greeting: 'Hello, Ada!' },
+        output: { text: 'Hello, Ada!' },
+        frontier: [],
+        checkpoints: [
+          { sequence_number: 1, step_definition_ref: 'compose', parent_checkpoint_id: null, status: 'committed' },
+          { sequence_number: 2, step_definition_ref: 'say' },
+        ],
+        events: [{ type: 'WorkflowCompleted' }],
+      });
+      expect(shown.checkpoints[1].parent_checkpoint_id).toBe(shown.checkpoints[0].checkpoint_id);
+
+      const watched = await call('watch', 'g1', '--json');
+      expect([watched.code, lines(watched.out)]).toMatchObject([0, [{ type: 'now', workflow: 'g1' }]]);
+      // Nothing but the log and the rows stays behind.
+      await expect(stat(path.join(folder, '.tidemark', 'tidemark.sock'))).rejects.toThrow(/ENOENT/);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'fails with 1 and one line when the workflow fails',
+    async (context) => {
+      const { call } = await cliFolder(context);
+      const ran = await call('run', 'broken', '--id', 'b1', '--workflows', AGENTS);
+      expect([ran.code, ran.out]).toEqual([1, '']);
+      expect(ran.err).toMatch(/^error: b1 failed \(out-of-reach\): the thing is out of reach$/m);
+      expect(ran.err).not.toContain('    at ');
+
+      const json = await call('run', 'broken', '--id', 'b1', '--workflows', AGENTS, '--json');
+      expect([json.code, json.out]).toEqual([1, '']);
+      expect(JSON.parse(json.err)).toMatchObject({ error: { code: 'workflow-failed' } });
+      const watched = await call('watch', 'b1');
+      expect(watched.code).toBe(1);
+      const shown = JSON.parse((await call('show', 'b1', '--json', '--events')).out);
+      expect(shown).toMatchObject({ status: 'failed', error: { code: 'out-of-reach' } });
+
+      const unknown = await call('show', 'nobody');
+      expect([unknown.code, unknown.out]).toEqual([65, '']);
+      expect(unknown.err).toContain("No workflow has the id 'nobody' in .tidemark");
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows what a task is blocked on, the effects, and the flow',
+    async (context) => {
+      const { call } = await cliFolder(context);
+      const begun = await call('run', 'stubborn', '--detach', '--id', 's1', '--workflows', AGENTS);
+      expect([begun.code, begun.out]).toEqual([0, 's1\n']);
+      expect((await call('run', 'order', '--id', 'o1', '--input', '{"cents":5}', '--workflows', AGENTS)).code).toBe(0);
+
+      const order = await call('show', 'o1', '--effects', '--workflows', AGENTS);
+      expect(order.out).toMatch(/^Flow\n {2}check\n {2}├─ pack\n {2}├─ pay\n {2}└─ ship/m);
+      expect(order.out).toMatch(/payments\.charge +idempotent +done .* o1:1\.1:payments\.charge:0/);
+
+      // The run of the order took the other workflow on as well, whose first attempt failed.
+      const { out } = await call('show', 's1');
+      expect(out).toMatch(/^s1 {2}stubborn v1 {2}waiting$/m);
+      expect(out).toMatch(/0\.0 +knock +failed 1 time, tried again in 59 min .*: nobody opens/);
+      const json = JSON.parse((await call('show', 's1', '--json')).out);
+      expect(json.frontier).toMatchObject([
+        { task: '0.0', state: 'blocked', blocked_on: [{ on: 'retry', failure_count: 1 }] },
+      ]);
+
+      const checked = await call('doctor', '--json');
+      expect(checked.code).toBe(0);
+      expect(JSON.parse(checked.out)).toMatchObject({ status: 'ok', exit_code: 0 });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('whoever is killed', () => {
+  it(
+    'leaves a run that goes on from its last checkpoint and repeats no step that was done',
+    async (context) => {
+      const { folder, start, call } = await cliFolder(context);
+      const journal = path.join(folder, 'journal');
+      const input = JSON.stringify({ to: 30, journal, pauseMs: 30 });
+      const first = start('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
+      await first.says(/#7 tick/);
+      await first.kill();
+
+      const shown = JSON.parse((await call('show', 'c1', '--json')).out);
+      expect(shown).toMatchObject({ status: 'open', activity: 'ready' });
+      expect(shown.sequence_number).toBeGreaterThanOrEqual(7);
+
+      const second = await call('run', 'count-up', '--id', 'c1', '--workflows', AGENTS);
+      expect([second.code, JSON.parse(second.out)]).toEqual([0, { reached: 30 }]);
+      expect(second.err).toMatch(/goes on from checkpoint #\d+/);
+      const attempts = (await readFile(journal, 'utf8')).trim().split('\n').map(Number);
+      expect(new Set(attempts).size).toBe(30);
+      // The step that was under way is the only one that may have run twice.
+      expect(attempts.length).toBeLessThanOrEqual(31);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('dev', () => {
+  it(
+    'holds the folder and answers for it: run, ls, show, watch and doctor go through it',
+    async (context) => {
+      const { folder, start, call } = await cliFolder(context);
+      const dev = start('dev', '--workflows', AGENTS, '--json');
+      await dev.says(/"type":"ready"/);
+      const { mode } = await stat(path.join(folder, '.tidemark', 'tidemark.sock'));
+      expect(mode & 0o777).toBe(0o600);
+
+      const begun = await call('run', 'stubborn', '--id', 's1', '--detach', '--json');
+      expect(JSON.parse(begun.out)).toEqual({ workflow: 's1', definition: 'stubborn', created: true });
+      const watching = start('watch', '--json');
+      const ran = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Cy"}');
+      expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { text: 'Hello, Cy!' }]);
+      expect(ran.err).toContain(`run by process ${dev.process.pid} (tidemark dev)`);
+
+      const ids = (JSON.parse((await call('ls', '--json')).out) as { workflow: string }[]).map((row) => row.workflow);
+      expect(ids).toEqual(['g1', 's1']);
+      // The flow is known without a module: the process that holds the folder knows it.
+      expect(JSON.parse((await call('show', 's1', '--json')).out).flow).toEqual({
+        starts: ['knock'],
+        steps: { knock: ['knock'] },
+      });
+      expect((await call('doctor')).out).toContain(`by process ${dev.process.pid} (tidemark dev), which answers`);
+
+      const wrong = await call('run', 'greet', '--input', '{"name":1}', '--json');
+      expect([wrong.code, JSON.parse(wrong.err).error.message]).toEqual([
+        65,
+        expect.stringContaining('name: expected'),
+      ]);
+      const unknown = await call('run', 'nothing');
+      expect([unknown.code, unknown.err]).toEqual([65, expect.stringContaining('known: broken, count-up')]);
+      const second = await call('dev', '--workflows', AGENTS);
+      expect([second.code, second.err]).toEqual([78, expect.stringContaining(`in use by process ${dev.process.pid}`)]);
+
+      dev.process.kill('SIGINT');
+      const ended = await dev.ended();
+      expect(ended.code).toBe(0);
+      const told = lines(ended.out);
+      expect(told[0]).toMatchObject({ type: 'ready', open_count: 0 });
+      expect(told.at(-1)).toEqual({ type: 'stopped' });
+      expect(told.filter(({ workflow }) => workflow === 'g1').map(({ type }) => type)).toEqual([
+        'started',
+        'checkpoint',
+        'checkpoint',
+        'completed',
+      ]);
+      watching.process.kill('SIGINT');
+      const watched = await watching.ended();
+      expect(watched.code).toBe(130);
+      expect(lines(watched.out).map(({ type }) => type)).toContain('completed');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'says what it resumes; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere',
+    async (context) => {
+      const { folder, start, call } = await cliFolder(context);
+      const input = JSON.stringify({ to: 40, journal: path.join(folder, 'journal'), pauseMs: 100 });
+      const first = start('dev', '--workflows', AGENTS);
+      await first.says(/stop +Ctrl-C/);
+      const run = start('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
+      await first.says(/#3 tick/);
+      await first.kill();
+      // The run's own process takes it over, and lets it go at Ctrl-C.
+      await run.says(/goes on here[\s\S]*#\d+ tick/);
+      run.process.kill('SIGINT');
+      const interrupted = await run.ended();
+      expect(interrupted.code).toBe(130);
+      expect(interrupted.err).toMatch(/tidemark run count-up --id c1 --workflows \S+agents\.ts/);
+
+      const second = start('dev', '--workflows', AGENTS);
+      await second.says(/1 workflow unfinished/);
+      await second.says(/c1 +resumes from checkpoint #\d+/);
+      // Ten minutes a step: without a second Ctrl-C it would be given its time to finish.
+      const slow = JSON.stringify({ to: 2, journal: path.join(folder, 'other'), pauseMs: 600_000 });
+      await call('run', 'count-up', '--id', 'c2', '--input', slow, '--detach');
+      await second.says(/c2 +started/);
+      second.process.kill('SIGINT');
+      await second.says(/Handing over/);
+      second.process.kill('SIGINT');
+      expect((await second.ended()).code).toBe(130);
+    },
+    TIMEOUT_MS,
+  );
+});
