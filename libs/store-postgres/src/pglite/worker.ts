@@ -4,9 +4,12 @@
  * in which the process has steps to run and a log to write.
  */
 
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLITE_UPKEEP_BYTES } from '../limits.ts';
+import { keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
 
 /** Rows come and go in these tables. Without a checkpoint the write-ahead log would grow for ever. */
@@ -49,16 +52,27 @@ async function answer(database: PGlite, bytes: Uint8Array): Promise<void> {
   }
 }
 
-async function main({ dataFolder }: ThreadData): Promise<void> {
+/** Opens the database, or creates it: from the template where there is one, which is made otherwise. */
+async function open(dataFolder: string | null): Promise<PGlite> {
+  const isNew = dataFolder === null || !existsSync(path.join(dataFolder, 'PG_VERSION'));
+  const template = isNew ? readTemplate() : undefined;
   const database = new PGlite({
     ...(dataFolder === null ? {} : { dataDir: dataFolder }),
+    ...(template === undefined ? {} : { loadDataDir: template }),
     relaxedDurability: true,
     initDbStartParams: CREATE,
     onStdout: print,
     onStderr: print,
   });
+  await database.waitReady;
+  if (isNew && template === undefined) await keepTemplate(database);
+  return database;
+}
+
+async function main({ dataFolder }: ThreadData): Promise<void> {
+  let database: PGlite;
   try {
-    await database.waitReady;
+    database = await open(dataFolder);
   } catch (error) {
     say({ kind: 'failed', message: [String(error), ...printed].join('\n') });
     return;

@@ -1,0 +1,59 @@
+/**
+ * Owns the template of an empty PGlite database: creating one from nothing takes seconds of a processor, unpacking one a
+ * fraction. It is made once a machine and version and kept in the user's cache folder; without a cache that can be written
+ * everything works, slower. It holds no user's data.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { PGlite } from '@electric-sql/pglite';
+
+/** Raised when databases are created in another way. */
+const TEMPLATE = 1;
+
+/** `TIDEMARK_CACHE_DIR`, or the place that the system foresees for caches. */
+function cacheFolder(): string {
+  const own = process.env.TIDEMARK_CACHE_DIR;
+  if (own !== undefined && own !== '') return own;
+  return path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'tidemark');
+}
+
+function templateFile(): string {
+  const entry = createRequire(import.meta.url).resolve('@electric-sql/pglite');
+  const manifest = path.join(path.dirname(entry), '..', 'package.json');
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
+  return path.join(cacheFolder(), `pglite-${version}-${TEMPLATE}.tar.zst`);
+}
+
+/** The template as PGlite takes it; undefined when there is none, or none that can be read. */
+export function readTemplate(): Blob | undefined {
+  try {
+    const file = templateFile();
+    if (!existsSync(file)) return undefined;
+    return new Blob([zstdDecompressSync(readFileSync(file))]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a database that was just created as the template. Never throws: the next start creates from nothing again. */
+export async function keepTemplate(database: PGlite): Promise<void> {
+  try {
+    const tar = Buffer.from(await (await database.dumpDataDir('none')).arrayBuffer());
+    const file = templateFile();
+    mkdirSync(path.dirname(file), { recursive: true });
+    const draft = `${file}.${randomUUID()}`;
+    try {
+      writeFileSync(draft, zstdCompressSync(tar));
+      renameSync(draft, file);
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  } catch {
+    // A cache that can't be written costs time, nothing else.
+  }
+}
