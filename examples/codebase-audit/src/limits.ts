@@ -59,7 +59,25 @@ export const MAX_SUMMARY_ATTEMPTS = 4;
 /** Characters of a model's answer kept in the report. */
 export const MAX_SUMMARY_CHARS = 2_000;
 
-/** Files of one audit that are parsed at the same time: enough to keep every thread busy while checkpoints are written. */
-export const PARALLEL_FILES = 8;
+/** Files of one audit under way at the same time: their checkpoints share a write to the disk, and a process that dies leaves at
+ * most so many unfinished. */
+export const PARALLEL_FILES = 16;
 /** Threads that parse; fewer where the machine has fewer cores. */
 export const MAX_THREADS = 4;
+
+/** Time that files under way have to finish after Ctrl-C, in milliseconds. */
+export const DRAIN_MS = 5_000;
+/** A second Ctrl-C counts from here on, in milliseconds: npm passes the first one on once more. */
+export const SECOND_INTERRUPT_MS = 300;
+/** Period, in milliseconds, of a look at the checkpoints that no hint told of, and the shortest pause between two looks. */
+export const LOOK_PERIOD_MS = 250;
+export const LOOK_PAUSE_MS = 50;
+/** Checkpoints read in one look. */
+export const LOOK_PAGE_COUNT = 1_000;
+/** Without a checkpoint for so many milliseconds, people are told what may be missing. */
+export const STALL_NOTICE_MS = 5_000;
+/** Where the output is no terminal: a line at least every so many percent, and milliseconds. */
+export const LINE_EVERY_PERCENT = 5;
+export const LINE_EVERY_MS = 10_000;
+/** Other unfinished audits in the same state that are named. */
+export const MAX_OTHERS_SHOWN = 5;
