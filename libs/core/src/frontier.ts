@@ -88,13 +88,19 @@ function isPending(frontier: Frontier, added: readonly TaskState[], createdAt: S
   return rank >= 0 && rank < added.length;
 }
 
+/** The list without one id, which it holds at most once. Found and cut out: a join may name thousands of tasks. */
+function without(list: readonly TaskId[], id: TaskId): readonly TaskId[] {
+  const at = list.indexOf(id);
+  return at < 0 ? list : list.toSpliced(at, 1);
+}
+
 /** Takes a done task out and unblocks those that waited for it. */
 export function finishTask(frontier: Frontier, done: TaskId): Frontier {
   let tasks = frontier.tasks.delete(done);
   for (const id of frontier.waiting.get(done)?.dependents ?? []) {
     const dependent = tasks.get(id);
     if (dependent !== undefined) {
-      tasks = tasks.set({ ...dependent, after: dependent.after.filter((other) => other !== done) });
+      tasks = tasks.set({ ...dependent, after: without(dependent.after, done) });
     }
   }
   const waiting = stopWaiting(frontier, done).delete(done);
@@ -114,7 +120,7 @@ export function finishTask(frontier: Frontier, done: TaskId): Frontier {
 function stopWaiting({ tasks, waiting }: Frontier, done: TaskId): Frontier['waiting'] {
   let left = waiting;
   for (const other of tasks.get(done)?.after ?? []) {
-    const dependents = left.get(other)?.dependents.filter((id) => id !== done) ?? [];
+    const dependents = without(left.get(other)?.dependents ?? [], done);
     left = dependents.length === 0 ? left.delete(other) : left.set({ id: other, dependents });
   }
   return left;
