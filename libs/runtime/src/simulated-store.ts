@@ -1,0 +1,414 @@
+/**
+ * Owns a ProjectionStore in memory for the runtime's own tests: it keeps P1 to P3 as the contract has them, and each of its
+ * operations can be made to wait or to fail. It survives nothing. Must not be used outside tests.
+ */
+
+import {
+  ConflictError,
+  type Generation,
+  InvalidError,
+  type Offset,
+  type Partition,
+  type Sequence,
+  type TenantId,
+  taskOrder,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import {
+  type CheckpointRow,
+  type DueTimer,
+  type EffectRow,
+  type EventRow,
+  type FoldedPartition,
+  type LeaseRow,
+  type Placement,
+  type PlacementRequest,
+  type ProjectionBatch,
+  type ProjectionStore,
+  RANGE_COUNT,
+  type RejectedRow,
+  type RunnableStream,
+  type StoreCounts,
+  type StreamRow,
+  type StreamSnapshot,
+  type TaskRow,
+  type TimerRow,
+  type WorkflowSummary,
+} from '@tidemark/ports';
+
+interface PartitionRow {
+  next: Offset;
+  generation: Generation;
+  placedGeneration: number;
+  rebuildTo: Offset;
+}
+
+interface Rows {
+  stream: StreamRow;
+  result: string | null;
+  readonly tasks: Map<string, TaskRow>;
+  readonly checkpoints: CheckpointRow[];
+  readonly effects: Map<string, EffectRow>;
+  readonly events: EventRow[];
+  readonly timers: Map<string, TimerRow>;
+}
+
+interface PlacedRow extends Placement {
+  live: boolean;
+  appended: boolean;
+}
+
+type Operation = Exclude<keyof ProjectionStore, 'kind'>;
+type Hook = () => unknown;
+
+export class SimulatedStore implements ProjectionStore {
+  readonly kind = 'pglite';
+  readonly partitions = new Map<Partition, PartitionRow>();
+  readonly rows = new Map<WorkflowId, Rows>();
+  readonly placements = new Map<WorkflowId, PlacedRow>();
+  readonly rejectedRows: RejectedRow[] = [];
+  readonly batches: ProjectionBatch[] = [];
+  /** Calls of each operation. */
+  readonly calls = new Map<Operation, number>();
+  /** Ranges that every caller is given. */
+  ranges: readonly number[] = Array.from({ length: RANGE_COUNT }, (_, index) => index);
+  #ready = false;
+  readonly #hooks = new Map<Operation, Hook>();
+
+  constructor(partitionCount = 0) {
+    for (let at = 0; at < partitionCount; at++) this.#addPartition(at as Partition, 0 as Offset, 0 as Offset);
+    this.#ready = partitionCount > 0;
+  }
+
+  /** Runs before each call of the operation: it may wait, or throw. Undefined takes it away. */
+  on(operation: Operation, hook: Hook | undefined): void {
+    if (hook === undefined) this.#hooks.delete(operation);
+    else this.#hooks.set(operation, hook);
+  }
+
+  /** The next call of the operation fails with the error. */
+  failOnce(operation: Operation, error: unknown): void {
+    this.on(operation, () => {
+      this.on(operation, undefined);
+      throw error;
+    });
+  }
+
+  async #enter(operation: Operation): Promise<void> {
+    this.calls.set(operation, (this.calls.get(operation) ?? 0) + 1);
+    await this.#hooks.get(operation)?.();
+  }
+
+  /** Everything is gone, as after a dropped database. */
+  drop(): void {
+    this.partitions.clear();
+    this.rows.clear();
+    this.placements.clear();
+    this.rejectedRows.length = 0;
+    this.#ready = false;
+  }
+
+  #addPartition(partition: Partition, start: Offset, rebuildTo: Offset): void {
+    if (this.partitions.has(partition)) return;
+    this.partitions.set(partition, { next: start, generation: 0 as Generation, placedGeneration: 0, rebuildTo });
+  }
+
+  async ensure(): Promise<void> {
+    await this.#enter('ensure');
+  }
+
+  async ready(): Promise<boolean> {
+    await this.#enter('ready');
+    return this.#ready;
+  }
+
+  async addPartitions(
+    added: readonly { readonly partition: Partition; readonly start: Offset; readonly rebuildTo: Offset }[],
+  ): Promise<void> {
+    await this.#enter('addPartitions');
+    for (const { partition, start, rebuildTo } of added) this.#addPartition(partition, start, rebuildTo);
+    this.#ready = this.#isRebuilt();
+  }
+
+  async markReady(): Promise<boolean> {
+    await this.#enter('markReady');
+    this.#ready ||= this.#isRebuilt();
+    return this.#ready;
+  }
+
+  #isRebuilt(): boolean {
+    return this.partitions.size > 0 && [...this.partitions.values()].every((row) => row.next >= row.rebuildTo);
+  }
+
+  async shareRanges(): Promise<readonly number[]> {
+    await this.#enter('shareRanges');
+    return this.ranges;
+  }
+
+  async releaseRanges(): Promise<void> {
+    await this.#enter('releaseRanges');
+  }
+
+  async positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>> {
+    await this.#enter('positions');
+    const wanted = partitions ?? [...this.partitions.keys()];
+    return new Map(
+      wanted.flatMap((partition) => {
+        const row = this.partitions.get(partition);
+        return row === undefined ? [] : [[partition, row.next] as const];
+      }),
+    );
+  }
+
+  async loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]> {
+    await this.#enter('loadPartitions');
+    return partitions.flatMap((partition) => {
+      const row = this.partitions.get(partition);
+      if (row === undefined) return [];
+      const streams = [...this.rows.values()]
+        .filter(({ stream }) => stream.partition === partition)
+        .filter(({ stream }) => stream.closedInGeneration === null || stream.closedInGeneration === row.generation)
+        .map(({ stream, tasks }) => ({ state: stream.state, tasks: [...tasks.values()].map((task) => task.state) }));
+      return [{ partition, next: row.next, generation: row.generation, streams }];
+    });
+  }
+
+  async apply(batch: ProjectionBatch): Promise<void> {
+    await this.#enter('apply');
+    refuseTwoHomes(batch);
+    for (const { partition, from } of batch.partitions) {
+      if (this.partitions.get(partition)?.next !== from) {
+        throw new ConflictError('projection-moved', `Partition ${partition} is not at ${from}.`);
+      }
+    }
+    this.batches.push(batch);
+    for (const { partition, to, generation } of batch.partitions) {
+      Object.assign(this.partitions.get(partition)!, { next: to, generation });
+    }
+    this.#open(batch);
+    this.#put(batch);
+    this.#close(batch);
+    this.rejectedRows.push(...batch.rejected);
+  }
+
+  #open(batch: ProjectionBatch): void {
+    for (const opened of batch.opened) {
+      const known = this.placements.get(opened.workflow);
+      if (known !== undefined) known.appended = true;
+      else {
+        const mode = 'exclusive' as const;
+        const live = true;
+        this.placements.set(opened.workflow, { ...opened, mode, opening: '', created: false, appended: true, live });
+      }
+    }
+  }
+
+  #put(batch: ProjectionBatch): void {
+    for (const stream of batch.streams) {
+      const known = this.rows.get(stream.workflow);
+      if (known !== undefined) known.stream = stream;
+      else this.rows.set(stream.workflow, newRows(stream));
+    }
+    for (const row of batch.tasksPut) this.rows.get(row.workflow)?.tasks.set(row.task, row);
+    for (const row of batch.tasksGone) this.rows.get(row.workflow)?.tasks.delete(row.task);
+    for (const row of batch.checkpoints) this.rows.get(row.workflow)?.checkpoints.push(row);
+    for (const row of batch.effects) this.rows.get(row.workflow)?.effects.set(row.key, row);
+    for (const row of batch.events) this.rows.get(row.workflow)?.events.push(row);
+    for (const row of batch.timersPut) this.rows.get(row.workflow)?.timers.set(row.timer, row);
+    for (const row of batch.timersGone) this.rows.get(row.workflow)?.timers.delete(row.timer);
+  }
+
+  #close(batch: ProjectionBatch): void {
+    for (const { workflow, result } of batch.closed) {
+      const rows = this.rows.get(workflow);
+      const placement = this.placements.get(workflow);
+      if (placement !== undefined) placement.live = false;
+      if (rows === undefined) continue;
+      rows.result = result;
+      rows.tasks.clear();
+      rows.timers.clear();
+    }
+  }
+
+  async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
+    await this.#enter('loadStreams');
+    this.#mustBeReady();
+    return workflows.flatMap((workflow) => {
+      const rows = this.rows.get(workflow);
+      if (rows === undefined) return [];
+      return [snapshotOf(rows, this.partitions.get(rows.stream.partition)!.next)];
+    });
+  }
+
+  #mustBeReady(): void {
+    if (!this.#ready) throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt.');
+  }
+
+  async place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
+    await this.#enter('place');
+    this.#mustBeReady();
+    return requests.flatMap((request) => {
+      const known = this.placements.get(request.workflow);
+      if (known !== undefined) return [{ ...known, created: false }];
+      const partition = this.#free(request);
+      if (partition === undefined) return [];
+      const row = this.partitions.get(partition)!;
+      row.placedGeneration = Math.max(row.placedGeneration, row.generation) + 1;
+      const generation = row.placedGeneration as Generation;
+      const placed = { ...request, partition, generation, created: true, appended: false };
+      this.placements.set(request.workflow, { ...placed, live: true });
+      return [placed];
+    });
+  }
+
+  #free({ mode, tenant }: PlacementRequest): Partition | undefined {
+    const tenants = new Map<Partition, TenantId>();
+    for (const { partition, tenant: owner, live } of this.placements.values()) if (live) tenants.set(partition, owner);
+    const all = [...this.partitions.keys()];
+    const free = all.find((partition) => !tenants.has(partition));
+    if (free !== undefined || mode === 'exclusive') return free;
+    return all.find((partition) => tenants.get(partition) === tenant);
+  }
+
+  async markAppended(workflows: readonly WorkflowId[]): Promise<void> {
+    await this.#enter('markAppended');
+    for (const workflow of workflows) {
+      const placement = this.placements.get(workflow);
+      if (placement !== undefined) placement.appended = true;
+    }
+  }
+
+  async unappended(_ageMs: number, limit: number): Promise<readonly Placement[]> {
+    await this.#enter('unappended');
+    return [...this.placements.values()].filter((placement) => !placement.appended).slice(0, limit);
+  }
+
+  async runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]> {
+    await this.#enter('runnable');
+    return this.#streams()
+      .filter((stream) => stream.runnable && stream.workflow > (after ?? ''))
+      .slice(0, limit)
+      .map((stream) => ({ ...stream, next: this.partitions.get(stream.partition)!.next }));
+  }
+
+  async leases(): Promise<readonly LeaseRow[]> {
+    await this.#enter('leases');
+    return this.#streams().flatMap((stream) => (stream.holder === null ? [] : [{ ...stream, holder: stream.holder }]));
+  }
+
+  async dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]> {
+    await this.#enter('dueTimers');
+    const due = [...this.rows.values()].flatMap(({ timers, stream }) =>
+      [...timers.values()]
+        .filter((timer) => timer.dueAtMs <= nowMs)
+        .map((timer) => ({ ...timer, tenant: stream.tenant, generation: stream.generation })),
+    );
+    return due.sort((a, b) => a.dueAtMs - b.dueAtMs).slice(0, limit);
+  }
+
+  #streams(): StreamRow[] {
+    const streams = [...this.rows.values()].map((rows) => rows.stream);
+    return streams.sort((a, b) => (a.workflow < b.workflow ? -1 : 1));
+  }
+
+  async workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined> {
+    await this.#enter('workflow');
+    const rows = this.rows.get(workflow);
+    return rows === undefined ? undefined : { ...rows.stream, result: rows.result };
+  }
+
+  async workflows(): Promise<readonly WorkflowSummary[]> {
+    await this.#enter('workflows');
+    return [...this.rows.values()].map((rows) => ({ ...rows.stream, result: rows.result }));
+  }
+
+  async tasks(workflow: WorkflowId): Promise<readonly TaskRow[]> {
+    await this.#enter('tasks');
+    return [...(this.rows.get(workflow)?.tasks.values() ?? [])].sort((a, b) => a.rank - b.rank);
+  }
+
+  async checkpoints(
+    workflow: WorkflowId,
+    { from, limit, step }: { readonly from: Sequence; readonly limit: number; readonly step?: string },
+  ): Promise<readonly CheckpointRow[]> {
+    await this.#enter('checkpoints');
+    return (this.rows.get(workflow)?.checkpoints ?? [])
+      .filter((row) => row.sequence >= from && (step === undefined || row.step === step))
+      .slice(0, limit);
+  }
+
+  async effects(workflow: WorkflowId): Promise<readonly EffectRow[]> {
+    await this.#enter('effects');
+    return [...(this.rows.get(workflow)?.effects.values() ?? [])];
+  }
+
+  async events(workflow: WorkflowId): Promise<readonly EventRow[]> {
+    await this.#enter('events');
+    return this.rows.get(workflow)?.events ?? [];
+  }
+
+  async rejected(limit: number): Promise<readonly RejectedRow[]> {
+    await this.#enter('rejected');
+    return this.rejectedRows.slice(0, limit);
+  }
+
+  async counts(): Promise<StoreCounts> {
+    await this.#enter('counts');
+    const streams = this.#streams();
+    const placements = [...this.placements.values()];
+    return {
+      partitionCount: this.partitions.size,
+      openCount: placements.filter((placement) => placement.live).length,
+      leasedCount: streams.filter((stream) => stream.holder !== null).length,
+      runnableCount: streams.filter((stream) => stream.runnable).length,
+      rejectedCount: this.rejectedRows.length,
+      unappendedCount: placements.filter((placement) => !placement.appended).length,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#enter('close');
+  }
+}
+
+const newRows = (stream: StreamRow): Rows => ({
+  stream,
+  result: null,
+  tasks: new Map(),
+  checkpoints: [],
+  effects: new Map(),
+  events: [],
+  timers: new Map(),
+});
+
+/** What a claim reads: as few payloads as the contract promises, so that whoever needs more is found out. */
+function snapshotOf({ stream, tasks, checkpoints, effects, events }: Rows, next: Offset): StreamSnapshot {
+  const pending = [...tasks.values()];
+  const creators = new Set(pending.map(({ task }) => taskOrder(task)[0]));
+  const causes = new Set(pending.flatMap(({ cause }) => cause ?? []));
+  return {
+    workflow: stream.workflow,
+    partition: stream.partition,
+    next,
+    state: stream.state,
+    tasks: pending.map((task) => task.state),
+    checkpoints: checkpoints.filter(
+      ({ sequence, belief }) =>
+        sequence === 0 || creators.has(sequence) || (sequence >= stream.beliefSequence && belief !== 'none'),
+    ),
+    effects: [...effects.values()].filter(({ task }) => tasks.has(task)),
+    causes: events.filter(({ event }) => causes.has(event)),
+  };
+}
+
+function refuseTwoHomes(batch: ProjectionBatch): void {
+  if (batch.opened.length === 0) return;
+  const homes = new Map<WorkflowId, Partition>();
+  for (const { workflow, partition } of [...batch.opened, ...batch.streams]) {
+    if ((homes.get(workflow) ?? partition) !== partition) {
+      throw new InvalidError('batch-two-homes', 'A workflow is in two partitions: apply these partitions one by one');
+    }
+    homes.set(workflow, partition);
+  }
+}
