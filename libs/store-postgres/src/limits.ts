@@ -15,7 +15,7 @@ export const PGLITE_STOP_TIMEOUT_MS = 10_000;
 /** Attempts at a transaction that Postgres ended to resolve a deadlock. */
 export const DEADLOCK_ATTEMPTS_MAX = 4;
 /** Bytes of rows in one statement, roughly; more are split over several statements of the same transaction. */
-export const STATEMENT_MAX_BYTES = 16 * 1024 * 1024;
+export const STATEMENT_MAX_BYTES = 4 * 1024 * 1024;
 /** Evidence of a rejected record, in characters; longer is cut. */
 export const EVIDENCE_MAX_CHARS = 2_000;
 /** Memory of one sort or hash of a statement, before Postgres goes to disk. */

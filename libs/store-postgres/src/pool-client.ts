@@ -19,9 +19,13 @@ import { ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statement } f
 /**
  * Rows are derived from the log, so a transaction need not wait for the disk: a crash of Postgres may lose the last ones,
  * each entirely, rows and next offset together, and the projector folds that part of the log again. Placements are the
- * exception (see place.ts). Plans are made once: every statement finds its rows by index whatever the tables hold.
+ * exception (see sql/place.ts).
+ *
+ * Plans are made once per connection, perhaps while the tables are empty, and must hold when they are large. So the choice
+ * is left to nobody: every statement finds its rows by an index, row by row, and the plans that suit small tables are off.
  */
 const SETTINGS = `set synchronous_commit = off; set plan_cache_mode = force_generic_plan; set jit = off;
+  set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
   set work_mem = '${WORK_MEM_KB}kB'; set client_min_messages = error; set timezone = 'UTC'`;
 
 /** Ended by Postgres in favour of another transaction: serialization failure, deadlock. */

@@ -16,30 +16,31 @@ const KIND = { ready: 0, stream: 1, task: 2, checkpoint: 3, effect: 4, cause: 5 
 const text = `
 with wanted as materialized (
   select given.at, w.workflow, w.partition, p.next, w.belief_sequence, w.state
-  from (select unnest($1::text[]) as workflow, generate_series(0, cardinality($1::text[]) - 1) as at) given
+  from unnest($1::text[]) with ordinality as given (workflow, at)
   join workflows w on w.workflow = given.workflow
   join placements l on l.workflow = w.workflow and l.partition = w.partition
   join partitions p on p.partition = w.partition
 ), pending as materialized (
-  select wanted.at, t.workflow, t.rank, t.cause, t.state
+  select wanted.at, wanted.belief_sequence, t.workflow, t.rank, t.cause, t.state
   from wanted join tasks t on t.workflow = wanted.workflow
-), needed as (
-  select at, workflow, 0::bigint as sequence from wanted
+), creators as (
+  select at, workflow, belief_sequence, 0::bigint as sequence from wanted
   union
-  select at, workflow, rank >> 20 from pending
-  union
-  select wanted.at, c.workflow, c.sequence
-  from wanted join checkpoints c
-    on c.workflow = wanted.workflow and c.sequence >= wanted.belief_sequence and c.belief <> 'none'
+  select at, workflow, belief_sequence, rank >> 20 from pending
 )
-select ${KIND.ready}, 0, 0::bigint, null, null, null from meta where ready
+select ${KIND.ready}, 0::bigint, 0::bigint, null, null, null from meta where ready
 union all
 select ${KIND.stream}, at, next, workflow, partition::text, state from wanted
 union all
 select ${KIND.task}, at, rank, null, null, state from pending
 union all
-select ${KIND.checkpoint}, needed.at, c.sequence, null, null, c.payload
-from needed join checkpoints c on c.workflow = needed.workflow and c.sequence = needed.sequence
+select ${KIND.checkpoint}, wanted.at, c.sequence, null, null, c.payload
+from wanted join checkpoints c
+  on c.workflow = wanted.workflow and c.sequence >= wanted.belief_sequence and c.belief <> 'none'
+union all
+select ${KIND.checkpoint}, creators.at, c.sequence, null, null, c.payload
+from creators join checkpoints c on c.workflow = creators.workflow and c.sequence = creators.sequence
+where c.sequence < creators.belief_sequence or c.belief = 'none'
 union all
 select ${KIND.effect}, pending.at, e.position, e.key, e.status, e.payload
 from pending join effects e on e.workflow = pending.workflow and e.task_rank = pending.rank
