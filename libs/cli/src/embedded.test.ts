@@ -3,7 +3,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { AGENTS, cliFolder } from './spawned-cli.ts';
+import { callCli } from './called-cli.ts';
+import { AGENTS, cliFolder, type Ended } from './spawned-cli.ts';
 
 /** Several commands, each a process of its own, on a busy machine. */
 const TIMEOUT_MS = 240_000;
@@ -14,39 +15,76 @@ const lines = (text: string): Record<string, unknown>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-describe('a run and what is told of it', () => {
+type Here = (...args: string[]) => Promise<Ended>;
+
+async function startsThroughIt(here: Here): Promise<void> {
+  const begun = await here('run', 'stubborn', '--id', 's1', '--detach', '--json');
+  expect(JSON.parse(begun.out)).toEqual({ workflow: 's1', definition: 'stubborn', created: true });
+  const failed = await here('run', 'broken', '--id', 'b1', '--json');
+  expect([failed.code, failed.out]).toEqual([1, '']);
+  expect(JSON.parse(failed.err)).toMatchObject({ error: { code: 'workflow-failed' } });
+  const ordered = await here('run', 'order', '--id', 'o1', '--input', '{"cents":5}', '--json');
+  expect(JSON.parse(ordered.out)).toMatchObject({ workflow: 'o1', created: true, output: { receipt: 'receipt-5' } });
+  // The same id is the same run, also when its input isn't given again.
+  const again = await here('run', 'order', '--id', 'o1', '--json');
+  expect(JSON.parse(again.out)).toMatchObject({ workflow: 'o1', created: false, output: { receipt: 'receipt-5' } });
+
+  const wrong = await here('run', 'greet', '--input', '{"name":1}', '--json');
+  expect([wrong.code, JSON.parse(wrong.err).error.message]).toEqual([65, expect.stringContaining('name: expected')]);
+  const unknown = await here('run', 'nothing');
+  expect([unknown.code, unknown.err]).toEqual([65, expect.stringContaining('known: broken, count-up')]);
+  const taken = await here('run', 'greet', '--id', 'o1', '--input', '{"name":"x"}');
+  expect([taken.code, taken.err]).toEqual([65, expect.stringContaining('belongs to a run of order')]);
+}
+
+async function looksThroughIt(here: Here): Promise<void> {
+  const rows = JSON.parse((await here('ls', '--json')).out) as Record<string, unknown>[];
+  expect(rows.map(({ workflow, activity }) => [workflow, activity])).toEqual([
+    ['o1', 'completed'],
+    ['b1', 'failed'],
+    ['s1', 'waiting'],
+    ['g1', 'completed'],
+  ]);
+  expect((await here('ls', '--definition', 'order')).out).toMatch(/^ID .*\no1 +order v3 +completed +4 +0 /);
+  expect((await here('ls', '--status', 'parked')).out).toBe('No workflow fits.\n');
+  expect((await here('ls', '--limit', '1')).err).toContain('--limit shows more');
+
+  // The flow is known without a module: the process that holds the folder knows it.
+  const order = await here('show', 'o1', '--effects');
+  expect(order.out).toMatch(/^Flow\n {2}check\n {2}├─ pack\n {2}├─ pay\n {2}└─ ship/m);
+  expect(order.out).toMatch(/payments\.charge +idempotent +done .* o1:1\.1:payments\.charge:0/);
+  const stubborn = await here('show', 's1');
+  expect(stubborn.out).toMatch(/^s1 {2}stubborn v1 {2}waiting$/m);
+  expect(stubborn.out).toMatch(/0\.0 +knock +failed 1 time, tried again in 59 min .*: nobody opens/);
+  expect(JSON.parse((await here('show', 's1', '--json')).out)).toMatchObject({
+    frontier: [{ task: '0.0', state: 'blocked', blocked_on: [{ on: 'retry', failure_count: 1 }] }],
+    flow: { starts: ['knock'], steps: { knock: ['knock'] } },
+  });
+  expect(JSON.parse((await here('show', 'b1', '--json')).out)).toMatchObject({ error: { code: 'out-of-reach' } });
+  const nobody = await here('show', 'nobody');
+  expect([nobody.code, nobody.err]).toEqual([65, expect.stringContaining("No workflow has the id 'nobody'")]);
+
+  expect((await here('watch', 'b1')).code).toBe(1);
+  const watched = await here('watch', 'g1', '--json');
+  expect([watched.code, lines(watched.out)]).toMatchObject([0, [{ type: 'now', workflow: 'g1' }]]);
+}
+
+describe('a run in a process of its own', () => {
   it(
-    'prints its output, and is found afterwards',
+    'prints its output, and is the same run when it is asked for again',
     async (context) => {
       const { folder, call } = await cliFolder(context);
       const ran = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Ada"}', '--workflows', AGENTS);
-      expect(ran.code).toBe(0);
-      expect(JSON.parse(ran.out)).toEqual({ text: 'Hello, Ada!' });
+      expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { text: 'Hello, Ada!' }]);
       expect(ran.err).toMatch(/#1 compose: composed a greeting for Ada/);
       expect(ran.err).not.toContain('\u001b[');
 
-      // The same id is the same run, also when its input isn't given again; another input is not used.
-      const again = await call('run', 'greet', '--id', 'g1', '--workflows', AGENTS, '--json');
-      expect(JSON.parse(again.out)).toMatchObject({
-        workflow: 'g1',
-        created: false,
-        status: 'completed',
-        sequence_number: 2,
-        tokens: 120,
-        output: { text: 'Hello, Ada!' },
-      });
-      expect(again.err).toBe('');
       const other = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Bo"}', '--workflows', AGENTS);
       expect([other.code, JSON.parse(other.out)]).toEqual([0, { text: 'Hello, Ada!' }]);
       expect(other.err).toContain('was started with another input');
 
-      const listed = JSON.parse((await call('ls', '--json')).out) as unknown[];
-      expect(listed).toMatchObject([
-        { workflow: 'g1', definition: 'greet', status: 'completed', activity: 'completed' },
-      ]);
-      expect((await call('ls', '--status', 'failed')).out).toBe('No workflow fits.\n');
-
-      const shown = JSON.parse((await call('show', 'g1', '--json', '--checkpoints', '--events')).out);
+      const { out } = await call('show', 'g1', '--json', '--checkpoints', '--events');
+      const shown = JSON.parse(out);
       expect(shown).toMatchObject({
         input: { name: 'Ada' },
         belief: { greeting: 'Hello, Ada!' },
@@ -59,9 +97,6 @@ describe('a run and what is told of it', () => {
         events: [{ type: 'WorkflowCompleted' }],
       });
       expect(shown.checkpoints[1].parent_checkpoint_id).toBe(shown.checkpoints[0].checkpoint_id);
-
-      const watched = await call('watch', 'g1', '--json');
-      expect([watched.code, lines(watched.out)]).toMatchObject([0, [{ type: 'now', workflow: 'g1' }]]);
       // Nothing but the log and the rows stays behind.
       await expect(stat(path.join(folder, '.tidemark', 'tidemark.sock'))).rejects.toThrow(/ENOENT/);
     },
@@ -76,46 +111,6 @@ describe('a run and what is told of it', () => {
       expect([ran.code, ran.out]).toEqual([1, '']);
       expect(ran.err).toMatch(/^error: b1 failed \(out-of-reach\): the thing is out of reach$/m);
       expect(ran.err).not.toContain('    at ');
-
-      const json = await call('run', 'broken', '--id', 'b1', '--workflows', AGENTS, '--json');
-      expect([json.code, json.out]).toEqual([1, '']);
-      expect(JSON.parse(json.err)).toMatchObject({ error: { code: 'workflow-failed' } });
-      const watched = await call('watch', 'b1');
-      expect(watched.code).toBe(1);
-      const shown = JSON.parse((await call('show', 'b1', '--json', '--events')).out);
-      expect(shown).toMatchObject({ status: 'failed', error: { code: 'out-of-reach' } });
-
-      const unknown = await call('show', 'nobody');
-      expect([unknown.code, unknown.out]).toEqual([65, '']);
-      expect(unknown.err).toContain("No workflow has the id 'nobody' in .tidemark");
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    'shows what a task is blocked on, the effects, and the flow',
-    async (context) => {
-      const { call } = await cliFolder(context);
-      const begun = await call('run', 'stubborn', '--detach', '--id', 's1', '--workflows', AGENTS);
-      expect([begun.code, begun.out]).toEqual([0, 's1\n']);
-      expect((await call('run', 'order', '--id', 'o1', '--input', '{"cents":5}', '--workflows', AGENTS)).code).toBe(0);
-
-      const order = await call('show', 'o1', '--effects', '--workflows', AGENTS);
-      expect(order.out).toMatch(/^Flow\n {2}check\n {2}├─ pack\n {2}├─ pay\n {2}└─ ship/m);
-      expect(order.out).toMatch(/payments\.charge +idempotent +done .* o1:1\.1:payments\.charge:0/);
-
-      // The run of the order took the other workflow on as well, whose first attempt failed.
-      const { out } = await call('show', 's1');
-      expect(out).toMatch(/^s1 {2}stubborn v1 {2}waiting$/m);
-      expect(out).toMatch(/0\.0 +knock +failed 1 time, tried again in 59 min .*: nobody opens/);
-      const json = JSON.parse((await call('show', 's1', '--json')).out);
-      expect(json.frontier).toMatchObject([
-        { task: '0.0', state: 'blocked', blocked_on: [{ on: 'retry', failure_count: 1 }] },
-      ]);
-
-      const checked = await call('doctor', '--json');
-      expect(checked.code).toBe(0);
-      expect(JSON.parse(checked.out)).toMatchObject({ status: 'ok', exit_code: 0 });
     },
     TIMEOUT_MS,
   );
@@ -157,31 +152,16 @@ describe('dev', () => {
       await dev.says(/"type":"ready"/);
       const { mode } = await stat(path.join(folder, '.tidemark', 'tidemark.sock'));
       expect(mode & 0o777).toBe(0o600);
-
-      const begun = await call('run', 'stubborn', '--id', 's1', '--detach', '--json');
-      expect(JSON.parse(begun.out)).toEqual({ workflow: 's1', definition: 'stubborn', created: true });
       const watching = start('watch', '--json');
       const ran = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Cy"}');
       expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { text: 'Hello, Cy!' }]);
       expect(ran.err).toContain(`run by process ${dev.process.pid} (tidemark dev)`);
 
-      const ids = (JSON.parse((await call('ls', '--json')).out) as { workflow: string }[]).map((row) => row.workflow);
-      expect(ids).toEqual(['g1', 's1']);
-      // The flow is known without a module: the process that holds the folder knows it.
-      expect(JSON.parse((await call('show', 's1', '--json')).out).flow).toEqual({
-        starts: ['knock'],
-        steps: { knock: ['knock'] },
-      });
-      expect((await call('doctor')).out).toContain(`by process ${dev.process.pid} (tidemark dev), which answers`);
-
-      const wrong = await call('run', 'greet', '--input', '{"name":1}', '--json');
-      expect([wrong.code, JSON.parse(wrong.err).error.message]).toEqual([
-        65,
-        expect.stringContaining('name: expected'),
-      ]);
-      const unknown = await call('run', 'nothing');
-      expect([unknown.code, unknown.err]).toEqual([65, expect.stringContaining('known: broken, count-up')]);
-      const second = await call('dev', '--workflows', AGENTS);
+      const here = (...args: string[]) => callCli(args, { cwd: folder });
+      await startsThroughIt(here);
+      await looksThroughIt(here);
+      expect((await here('doctor')).out).toContain(`by process ${dev.process.pid} (tidemark dev), which answers`);
+      const second = await here('dev', '--workflows', AGENTS);
       expect([second.code, second.err]).toEqual([78, expect.stringContaining(`in use by process ${dev.process.pid}`)]);
 
       dev.process.kill('SIGINT');

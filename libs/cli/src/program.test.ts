@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from './program.ts';
-import { Terminal } from './terminal.ts';
+import { type CallOptions, callCli } from './called-cli.ts';
 
 let cwd: string;
 beforeAll(async () => {
@@ -13,31 +12,7 @@ afterAll(() => rm(cwd, { recursive: true, force: true }));
 
 const MODULE = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
 
-/** Runs a command that touches no state, in this process. */
-async function call(
-  args: readonly string[],
-  given: { readonly env?: Record<string, string>; readonly stdin?: string } = {},
-) {
-  const written = { out: '', err: '' };
-  const stream = (name: 'out' | 'err') => ({
-    write(text: string | Uint8Array) {
-      written[name] += String(text);
-      return true;
-    },
-  });
-  const env = given.env ?? {};
-  const terminal = new Terminal({
-    stdout: stream('out') as never,
-    stderr: stream('err') as never,
-    env,
-    json: args.includes('--json'),
-  });
-  const stdin = (async function* () {
-    yield Buffer.from(given.stdin ?? '');
-  })();
-  const code = await runCli(args, { terminal, env, cwd, stdin });
-  return { code, ...written };
-}
+const call = (args: readonly string[], given: Omit<CallOptions, 'cwd'> = {}) => callCli(args, { cwd, ...given });
 
 describe('usage', () => {
   it.each([

@@ -4,13 +4,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { TestContext } from 'vitest';
 
 const MAIN = path.resolve(import.meta.dirname, 'main.ts');
 export const AGENTS = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
 
 /** Longest wait, in milliseconds, for anything a spawned command does; a busy machine starts it slowly. */
 const PATIENCE_MS = 90_000;
+
+/** The part of a test that clean-up needs. */
+export interface TestEnd {
+  onTestFinished(cleanUp: () => Promise<void>): void;
+}
 
 export interface Ended {
   readonly code: number | null;
@@ -75,7 +79,7 @@ export class SpawnedCli {
 }
 
 /** A temporary folder, and commands in it that don't outlive the test. */
-export async function cliFolder(context: TestContext, env: Readonly<Record<string, string>> = {}) {
+export async function cliFolder(context: TestEnd, env: Readonly<Record<string, string>> = {}) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-'));
   const spawned: SpawnedCli[] = [];
   context.onTestFinished(async () => {
