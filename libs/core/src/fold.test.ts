@@ -10,7 +10,7 @@ import {
   inboxEvent,
   signalNamed,
   timerNamed,
-} from '../../testkit/src/naive/events.ts';
+} from '@tidemark/testkit/naive/events';
 import type { Envelope, LogEntry } from './event.ts';
 import { foldEntries } from './fold.ts';
 import { offset, partition, workflowId } from './ids.ts';

@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { answerLines, entryOfLine } from '../../testkit/src/naive/transcript.ts';
+import { answerLines, entryOfLine } from '@tidemark/testkit/naive/transcript';
 import { foldEntry } from './fold.ts';
 import { offset, partition } from './ids.ts';
 import { emptyPartition } from './state.ts';
