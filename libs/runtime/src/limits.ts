@@ -53,6 +53,10 @@ export const BACKOFF_MAX_MS = 2_000;
 
 /** Longest text of an error that is stored, in characters. */
 export const ERROR_TEXT_MAX_CHARS = 8_000;
+/** Longest code of an error that is stored, in characters. */
+export const ERROR_CODE_MAX_CHARS = 200;
+/** Longest text of a request that is kept as evidence of a parked workflow, in characters. */
+export const EVIDENCE_MAX_CHARS = 64_000;
 /** Entries of the execution log that one step may add. */
 export const LOG_NOTES_MAX = 1_000;
 /** Workflows whose rows one read at a claim covers at most. */

@@ -3,7 +3,7 @@
 import type { ErrorNote } from '@tidemark/codec';
 import { type EffectKey, type Json, TidemarkError } from '@tidemark/core';
 import type { RetryPolicy } from './definition.ts';
-import { ERROR_TEXT_MAX_CHARS } from './limits.ts';
+import { ERROR_CODE_MAX_CHARS, ERROR_TEXT_MAX_CHARS } from './limits.ts';
 
 /** Thrown by an effect's `call`: it certainly did not happen, whatever its kind. It may be tried again. */
 export class NotDoneError extends TidemarkError {
@@ -29,7 +29,7 @@ export class EffectError extends TidemarkError {
   readonly retry: RetryPolicy;
 
   constructor(operation: string, retry: RetryPolicy, cause: unknown) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = cause instanceof Error ? textOf(cause.message) : textOf(cause);
     super('effect-failed', `${operation}: ${message}`, { operation, cause });
     this.retry = retry;
   }
@@ -48,21 +48,41 @@ export class ParkError extends TidemarkError {
   }
 }
 
-/** What is stored of an error: name, message, code and stack, each bounded. */
+/** What is stored of an error: name, message, code and stack, each bounded. Never throws, whatever was thrown. */
 export function errorNote(error: unknown): ErrorNote {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error).slice(0, ERROR_TEXT_MAX_CHARS) };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  if (!(error instanceof Error)) return { name: 'Error', message: textOf(error).slice(0, ERROR_TEXT_MAX_CHARS) };
+  const code = ownCode(error);
   return {
-    name: error.name,
-    message: error.message.slice(0, ERROR_TEXT_MAX_CHARS),
-    ...(code === undefined ? {} : { code: code.slice(0, 200) }),
-    ...(error.stack === undefined ? {} : { stack: error.stack.slice(0, ERROR_TEXT_MAX_CHARS) }),
+    name: textOf(error.name),
+    message: textOf(error.message).slice(0, ERROR_TEXT_MAX_CHARS),
+    ...(code === undefined ? {} : { code }),
+    ...(error.stack === undefined ? {} : { stack: textOf(error.stack).slice(0, ERROR_TEXT_MAX_CHARS) }),
   };
 }
 
-/** The code of an error for `control`: its own, or its name. */
+/** The code of an error for `control`: its own, or its name; without what an event's header can't hold. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'error';
-  const code = 'code' in error && typeof error.code === 'string' && error.code !== '' ? error.code : error.name;
-  return code.slice(0, 200) || 'error';
+  return ownCode(error) ?? (nameLike(textOf(error.name)) || 'error');
+}
+
+function ownCode(error: Error): string | undefined {
+  const code: unknown = 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? nameLike(code) || undefined : undefined;
+}
+
+/** Control characters and halves of surrogate pairs would make the event's header one that no reader takes. */
+const nameLike = (text: string): string =>
+  text
+    .slice(0, ERROR_CODE_MAX_CHARS)
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .toWellFormed();
+
+/** A text for anything, also for what can't be made one (an object without a prototype). */
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
 }

@@ -14,6 +14,7 @@ import {
   firstUnblocked,
   InvalidError,
   isClosed,
+  isUnblocked,
   LimitError,
   type Sequence,
   type TaskId,
@@ -64,7 +65,11 @@ export class WorkflowRunner {
   /** Set while a flush is due; aborted when another came first. */
   #flushDue: AbortController | undefined;
   #failure: unknown;
-  readonly #onAbandon = (): void => this.#abort.abort(this.#options.abandon.reason);
+  /** Ends the run's wait for a task's end. */
+  #wake: (() => void) | undefined;
+  /** Those that wait for user code, which may not heed its signal. */
+  readonly #leavers = new Set<(reason: unknown) => void>();
+  readonly #onAbandon = (): void => this.cancel(this.#options.abandon.reason);
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -81,12 +86,14 @@ export class WorkflowRunner {
         if (stream.fenced !== undefined) throw stream.fenced;
         this.#startTasks();
         if (this.#running.size === 0) break;
-        await Promise.race(this.#running.values());
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
       }
       await this.#drain();
       return await this.#end();
     } catch (error) {
-      this.#abort.abort(error);
+      this.cancel(error);
       await Promise.allSettled(this.#running.values());
       throw error;
     } finally {
@@ -95,9 +102,11 @@ export class WorkflowRunner {
     }
   }
 
-  /** Tells running steps to stop and takes no further one; used when the lease is known to be lost. */
-  cancel(error: Error): void {
-    this.#abort.abort(error);
+  /** Tells running steps to stop, waits for none of them, and takes no further one. */
+  cancel(reason: unknown): void {
+    this.#abort.abort(reason);
+    for (const leave of this.#leavers) leave(reason);
+    this.#leavers.clear();
   }
 
   async #end(): Promise<RunEnd> {
@@ -109,13 +118,10 @@ export class WorkflowRunner {
     return stopped ? 'stopped' : 'idle';
   }
 
-  /** W1: while a durable checkpoint is under way, only what the log has confirmed may start. */
   #startTasks(): void {
-    const { stream, definition, stop } = this.#options;
-    while (!stop.aborted && this.#running.size < definition.parallel) {
-      const state = this.#durableInFlightCount > 0 ? stream.confirmed : stream.speculative;
-      if (state.status !== 'open') return;
-      const task = firstUnblocked(state.frontier, this.#running as unknown as ReadonlySet<TaskId>);
+    const { definition, stop } = this.#options;
+    while (!stop.aborted && !this.#abort.signal.aborted && this.#running.size < definition.parallel) {
+      const task = this.#nextTask();
       if (task === undefined) return;
       const running = this.#runTask(task).then(
         () => this.#forget(task.id),
@@ -128,8 +134,27 @@ export class WorkflowRunner {
     }
   }
 
+  /**
+   * W1: while a durable write is under way, only what the log has confirmed may start. What is done or ended by an event
+   * on its way doesn't start either: the confirmed state doesn't know of it yet.
+   */
+  #nextTask(): TaskState | undefined {
+    const { confirmed, speculative } = this.#options.stream;
+    if (confirmed.status !== 'open' || speculative.status !== 'open') return undefined;
+    if (this.#durableInFlightCount === 0) {
+      return firstUnblocked(speculative.frontier, this.#running as unknown as ReadonlySet<TaskId>);
+    }
+    for (const task of confirmed.frontier.tasks) {
+      if (!isUnblocked(task) || this.#running.has(task.id)) continue;
+      const now = speculative.frontier.tasks.get(task.id);
+      if (now !== undefined && isUnblocked(now)) return now;
+    }
+    return undefined;
+  }
+
   #forget(task: TaskId): void {
     this.#running.delete(task);
+    this.#wake?.();
   }
 
   async #runTask(task: TaskState): Promise<void> {
@@ -158,15 +183,32 @@ export class WorkflowRunner {
   async #perform(step: StepDefinition, task: TaskState): Promise<{ result: StepResult; notes: readonly LogNote[] }> {
     const { content } = this.#options;
     const notes: LogNote[] = [];
-    const context = this.#context(step, task, notes);
-    const result = await step.run(context, content.inputOf(task.id));
-    return { result: result ?? {}, notes };
+    const journal = new EffectJournal(this.#journalHost, task.id, this.#abort.signal);
+    const context = this.#context(step, task, notes, journal);
+    try {
+      const running = step.run(context, content.inputOf(task.id));
+      const result = running instanceof Promise ? await this.#unlessCancelled(running) : await running;
+      return { result: result ?? {}, notes };
+    } finally {
+      await journal.close();
+    }
   }
 
-  #context(step: StepDefinition, task: TaskState, notes: LogNote[]): StepContext {
+  /** A step that doesn't heed its signal must hold neither the lease nor the worker: nothing that it does later counts. */
+  async #unlessCancelled<T>(work: Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#leavers.add(reject);
+    work.then(resolve, reject);
+    try {
+      return await promise;
+    } finally {
+      this.#leavers.delete(reject);
+    }
+  }
+
+  #context(step: StepDefinition, task: TaskState, notes: LogNote[], journal: EffectJournal): StepContext {
     const { content, ports, onProgress, readOutputs } = this.#options;
     const { workflow } = this.#journalHost;
-    const journal = new EffectJournal(this.#journalHost, task.id, this.#abort.signal);
     return {
       workflow,
       task: task.id,
@@ -218,9 +260,10 @@ export class WorkflowRunner {
     });
     const startedMs = ports.clock.monotonicMs();
     const accepted = stream.stage(drafts);
+    // Nothing was added, since an event is too large: then nothing may follow from it.
+    if (stream.speculative === state) await accepted;
     this.#follow(drafts, current);
-    if (drafts.length > 1 && this.#running.size > 1)
-      this.#abort.abort(new FencedError('closed', 'The workflow has ended.'));
+    if (drafts.length > 1 && this.#running.size > 1) this.cancel(new FencedError('closed', 'The workflow has ended.'));
     if (step.durability === 'staged' && drafts.length === 1) await this.#goOn(accepted);
     else await this.#await(accepted);
     ports.telemetry.observe('checkpoint_commit_latency_seconds', (ports.clock.monotonicMs() - startedMs) / 1_000);
@@ -307,9 +350,9 @@ export class WorkflowRunner {
   async #failed(step: StepDefinition | undefined, task: TaskState, error: unknown): Promise<void> {
     const { stream } = this.#options;
     if (stream.fenced !== undefined) throw stream.fenced;
-    if (error instanceof FencedError) throw error;
-    // The worker must go: this attempt counts as never made.
+    // The worker must go, or the workflow has ended: this attempt counts as never made.
     if (this.#abort.signal.aborted) return;
+    if (error instanceof FencedError) throw error;
     if (error instanceof ParkError) {
       await this.#writeLast([parkDraft(error, task.id)]);
       return;
@@ -321,7 +364,7 @@ export class WorkflowRunner {
   /** The lease ends with it, so whatever else is under way counts as never made. */
   async #writeLast(drafts: readonly Draft[]): Promise<void> {
     const accepted = this.#options.stream.stage(drafts);
-    this.#abort.abort(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
+    this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
     await this.#await(accepted);
   }
 
@@ -363,9 +406,13 @@ export class WorkflowRunner {
         return { type: 'CheckpointReserved', control: { checkpoint: this.#newCheckpoint(), task }, payload: null };
       },
       writeDurably: (drafts) => this.#write(drafts),
-      writeStaged: (drafts) => {
+      writeStaged: async (drafts) => {
+        const before = stream.speculative;
+        const accepted = stream.stage(drafts);
+        // Nothing was added: the event is too large, or the lease is lost.
+        if (stream.speculative === before) await accepted;
         // A rejection surfaces with the next write, or at the end of the run.
-        stream.stage(drafts).catch(() => {});
+        accepted.catch(() => {});
         this.#flushSoon();
       },
     };
