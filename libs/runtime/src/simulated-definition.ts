@@ -37,7 +37,7 @@ export const P0 = 0 as Partition;
 const asIs = (value: unknown): Json => (value ?? null) as Json;
 
 export const NO_RETRY: RetryPolicy = { attempts: 1, firstDelayMs: 0, factor: 1, maxDelayMs: 0, jitter: 0 };
-export const RETRY_AT_ONCE: RetryPolicy = { ...NO_RETRY, attempts: 5 };
+export const RETRY_AT_ONCE: RetryPolicy = { ...NO_RETRY, attempts: 5, maxDelayMs: 60_000 };
 
 export type StepSpec = Partial<Omit<StepDefinition, 'name' | 'mayAdd' | 'run'>> & {
   readonly run: StepDefinition['run'];
