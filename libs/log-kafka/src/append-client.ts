@@ -13,8 +13,8 @@ export interface PartitionBatch {
   readonly partition: number;
   readonly records: readonly LogRecord[];
   readonly timestampMs: number;
-  /** Kept by the client that encodes by itself. */
-  encoded: Buffer | undefined;
+  /** Kept by the client that encodes by itself: where the bytes lie. */
+  encoded: { readonly bytes: Buffer; readonly start: number; readonly end: number } | undefined;
 }
 
 /** `resend` has a connection of its own, so that doubtful partitions do not hold up the others of the same leader. */

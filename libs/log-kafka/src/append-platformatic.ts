@@ -6,7 +6,7 @@
 import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { Channel, type ChannelOptions, rootMessage } from './channel.ts';
-import { encodeBatch } from './record-batch.ts';
+import { groupBytes, writeGroup } from './record-batch.ts';
 import { PRODUCE } from './wire.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 import { produceAnswers, produceRequest } from './wire-records.ts';
@@ -18,9 +18,20 @@ export interface PlatformaticAppendOptions {
   readonly appendTimeoutMs: number;
 }
 
-function encoded(batch: PartitionBatch): Buffer {
-  batch.encoded ??= encodeBatch(batch.partition, batch.records, batch.timestampMs);
-  return batch.encoded;
+/** The batches one after another, each encoded when it is first sent; all that are new share one buffer. */
+function encoded(batches: readonly PartitionBatch[]): readonly Buffer[] {
+  const fresh = batches.filter((batch) => batch.encoded === undefined);
+  const sizes = fresh.map(groupBytes);
+  const bytes = Buffer.allocUnsafeSlow(sizes.reduce((sum, size) => sum + size, 0));
+  let start = 0;
+  fresh.forEach((batch, index) => {
+    const end = start + sizes[index]!;
+    writeGroup(bytes, start, end - start, batch);
+    batch.encoded = { bytes, start, end };
+    start = end;
+  });
+  if (fresh.length === batches.length) return [bytes];
+  return batches.map(({ encoded: own }) => own!.bytes.subarray(own!.start, own!.end));
 }
 
 export class PlatformaticAppendClient implements AppendClient {
@@ -37,7 +48,7 @@ export class PlatformaticAppendClient implements AppendClient {
     batches: readonly PartitionBatch[],
   ): Promise<readonly AppendAnswer[]> {
     const { topic, appendTimeoutMs } = this.#options;
-    const request = produceRequest(topic, batches.map(encoded), appendTimeoutMs);
+    const request = produceRequest(topic, batches.length, encoded(batches), appendTimeoutMs);
     try {
       const answers = produceAnswers(await this.#channel(leader, lane).request(PRODUCE, request));
       return batches.map(({ partition }) => {

@@ -34,6 +34,7 @@ interface Lane {
 
 /** What an appender needs to know of the cluster; `Topology` knows it. */
 export interface Leaders {
+  /** Gives the same object for as long as the broker has the same address: there is a lane for each. */
   leaderOf(partition: number): BrokerNode | undefined;
   refresh(): Promise<void>;
   /** For so long the cluster has denied that the topic exists. */
@@ -51,7 +52,7 @@ export interface AppenderOptions {
 export class Appender {
   readonly #options: AppenderOptions;
   readonly #queues = new Map<number, PartitionQueue>();
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes: Record<LaneKind, Map<BrokerNode, Lane>> = { append: new Map(), resend: new Map() };
   readonly #timers = new Set<NodeJS.Timeout>();
   #pendingBytes = 0;
   #closed = false;
@@ -169,11 +170,10 @@ export class Appender {
   }
 
   #lane(leader: BrokerNode, kind: LaneKind): Lane {
-    const key = `${kind} ${leader.nodeId} ${leader.host}:${leader.port}`;
-    let lane = this.#lanes.get(key);
+    let lane = this.#lanes[kind].get(leader);
     if (lane === undefined) {
       lane = { leader, kind, ready: [], isSending: false, isScheduled: false };
-      this.#lanes.set(key, lane);
+      this.#lanes[kind].set(leader, lane);
     }
     return lane;
   }

@@ -4,8 +4,15 @@
  * asked decides. Every use (appends, resends, reads, metadata) has its own channel, so that none waits behind another.
  */
 
-import { Connection, type ConnectionOptions, ConnectionStatuses, type Reader, Writer } from '@platformatic/kafka';
-import { UnavailableError } from '@tidemark/core';
+import {
+  AuthenticationError,
+  Connection,
+  type ConnectionOptions,
+  ConnectionStatuses,
+  type Reader,
+  Writer,
+} from '@platformatic/kafka';
+import { ConfigError, UnavailableError } from '@tidemark/core';
 import { type Address, showAddress } from './address.ts';
 import type { Api } from './wire.ts';
 
@@ -43,7 +50,7 @@ export class Channel {
     this.#options = options;
   }
 
-  /** Throws `UnavailableError` with `details.sent`: false when the request certainly never left. */
+  /** Throws `UnavailableError`, `details.sent` being false when the request certainly never left; or `ConfigError`. */
   async request(api: Api, parts: readonly Buffer[]): Promise<Buffer> {
     const ready = this.#connection;
     const connection = ready?.isConnected() ? ready : await this.#connect();
@@ -67,7 +74,7 @@ export class Channel {
     if (this.#closed) return Promise.reject(this.#unavailable(new Error('closed'), false));
     // Requests that come right after a refusal fail at once instead of knocking again and again.
     if (performance.now() - this.#refusedAtMs < this.#options.reconnectMs) {
-      return Promise.reject(this.#unavailable(this.#refusal, false));
+      return Promise.reject(this.#refused(this.#refusal));
     }
     this.#connecting ??= this.#open().finally(() => {
       this.#connecting = undefined;
@@ -94,7 +101,7 @@ export class Channel {
     } catch (error) {
       this.#refusedAtMs = performance.now();
       this.#refusal = error;
-      throw this.#unavailable(error, false);
+      throw this.#refused(error);
     }
   }
 
@@ -111,6 +118,15 @@ export class Channel {
     return connection;
   }
 
+  /** Wrong credentials do not get better by waiting. */
+  #refused(cause: unknown): ConfigError | UnavailableError {
+    const refusal = authenticationError(cause);
+    if (refusal === undefined) return this.#unavailable(cause, false);
+    const address = showAddress(this.address);
+    const message = `Kafka at ${address} does not accept the credentials: ${refusal.message}`;
+    return new ConfigError('log-unauthorized', message, { address, cause });
+  }
+
   #unavailable(cause: unknown, sent: boolean): UnavailableError {
     const address = showAddress(this.address);
     const why = rootMessage(cause);
@@ -120,6 +136,11 @@ export class Channel {
       cause,
     });
   }
+}
+
+function authenticationError(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return (error as { code?: unknown }).code === AuthenticationError.code ? error : authenticationError(error.cause);
 }
 
 /** The innermost message, which names the reason (`connect ECONNREFUSED …`). */

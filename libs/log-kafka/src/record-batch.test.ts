@@ -7,11 +7,12 @@ import { describe, expect, test } from 'vitest';
 import {
   BATCH_OVERHEAD_BYTES,
   decodeBatches,
-  encodeBatch,
+  groupBytes,
   PREFIX_BYTES,
   type RecordSink,
   readInt64,
   recordOverheadBytes,
+  writeGroup,
   writeInt64,
 } from './record-batch.ts';
 
@@ -26,6 +27,16 @@ const records: fc.Arbitrary<LogRecord[]> = fc.array(
   ),
   { minLength: 1, maxLength: 200 },
 );
+
+function encodeBatch(number: number, given: readonly LogRecord[], timestampMs: number): Buffer {
+  const group = { partition: number, records: given, timestampMs };
+  const bytes = groupBytes(group);
+  // At a place of its own in a larger buffer, as in a request.
+  const out = Buffer.alloc(bytes + 20, 0xee);
+  writeGroup(out, 10, bytes, group);
+  expect([...out.subarray(0, 10), ...out.subarray(10 + bytes)].every((byte) => byte === 0xee)).toBe(true);
+  return out.subarray(10, 10 + bytes);
+}
 
 const bare = (batch: Buffer): Buffer => batch.subarray(PREFIX_BYTES);
 

@@ -115,10 +115,16 @@ export class Topology {
     return this.#channel;
   }
 
+  /** The object known already for a broker that has not moved: others tell brokers apart by it. */
+  #same(node: BrokerNode): BrokerNode {
+    const known = this.#brokers.get(node.nodeId);
+    return known !== undefined && showAddress(known) === showAddress(node) ? known : node;
+  }
+
   #take(bytes: Buffer): void {
     const answer = metadataAnswer(bytes);
     if (isAuthorizationCode(answer.errorCode)) throw authorizationError(this.#options.topic, answer.errorCode);
-    this.#brokers = answer.brokers;
+    this.#brokers = new Map(Array.from(answer.brokers, ([nodeId, node]) => [nodeId, this.#same(node)]));
     if (answer.errorCode === UNKNOWN_TOPIC) {
       this.#missingSinceMs ??= performance.now();
       return;

@@ -11,8 +11,13 @@ export interface ProduceAnswer {
   readonly baseOffset: number;
 }
 
-/** `encoded` are batches with their prefix, as `encodeBatch` made them. acks is all. */
-export function produceRequest(topic: string, encoded: readonly Buffer[], timeoutMs: number): readonly Buffer[] {
+/** `encoded` holds the batches with their prefixes, as `writeGroup` made them. acks is all. */
+export function produceRequest(
+  topic: string,
+  batchCount: number,
+  encoded: readonly Buffer[],
+  timeoutMs: number,
+): readonly Buffer[] {
   const acksAll = -1;
   const noTransaction = -1;
   return [
@@ -23,7 +28,7 @@ export function produceRequest(topic: string, encoded: readonly Buffer[], timeou
         [4, timeoutMs],
       ],
       topic,
-      encoded.length,
+      batchCount,
     ),
     ...encoded,
   ];
