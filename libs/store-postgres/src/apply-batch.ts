@@ -71,8 +71,13 @@ function without(batch: ProjectionBatch, strays: ReadonlySet<WorkflowId>): Proje
 
 function rowStatements(batch: ProjectionBatch): readonly Statement[] {
   const live = new Set([...batch.opened, ...batch.closed].map((row) => row.partition));
+  const results = new Map(batch.closed.map((row) => [row.workflow, row.result]));
   return [
-    ...split(batch.streams, putStreams, (row) => row.state.length),
+    ...split(
+      batch.streams,
+      (rows) => putStreams(rows, results),
+      (row) => row.state.length,
+    ),
     ...split(batch.tasksPut, putTasks, (row) => row.state.length),
     ...split(batch.tasksGone, deleteTasks, () => 0),
     ...split(batch.checkpoints, insertCheckpoints, (row) => row.payload.length),

@@ -106,7 +106,8 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
-    const snapshots = snapshotsOf(await this.#read(loadStreams([...new Set(workflows)])));
+    const distinct = [...new Set(workflows)];
+    const snapshots = snapshotsOf(distinct, await this.#read(loadStreams(distinct)));
     if (snapshots !== undefined) return snapshots;
     throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt from the log; try again later');
   }

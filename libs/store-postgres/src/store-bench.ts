@@ -192,10 +192,13 @@ async function measureApply(store: ProjectionStore): Promise<void> {
     const name = `apply ${size} streams with ${steps} checkpoint${steps === 1 ? '' : 's'} each`;
     say(name, (rounds * size * steps * 1000) / total, 'checkpoints/s');
     say(`${name}: a batch`, median(spent), 'ms (median)');
+    // On a machine that does other things too, the fastest batch says what it costs by itself.
+    say(`${name}: fastest batch`, (size * steps * 1000) / Math.min(...spent), 'checkpoints/s');
   }
   const single: number[] = [];
   for (let n = 0; n < 300; n += 1) single.push(await round(1, 1, 7));
   say('apply one stream with one checkpoint', median(single), 'ms (median)');
+  say('apply one stream with one checkpoint: fastest', Math.min(...single), 'ms');
 }
 
 async function measureClaims(store: ProjectionStore): Promise<void> {
@@ -206,6 +209,7 @@ async function measureClaims(store: ProjectionStore): Promise<void> {
       spent.push(await timed(() => store.loadStreams(workflows)));
     }
     say(`loadStreams of ${count}`, median(spent), 'ms (median)');
+    say(`loadStreams of ${count}: fastest`, Math.min(...spent), 'ms');
   }
   const partitions = Array.from({ length: WORKFLOWS }, (_, index) => index as Partition);
   say('loadPartitions of 1000', await timed(() => store.loadPartitions(partitions)), 'ms');

@@ -2,6 +2,8 @@
  * Moves partitions from the offset the projector started at to the next (P1); the first statement of every batch.
  * Inputs: partition, from, to, generation, one row each. Locks: the partitions' rows, which makes this transaction the only
  * writer of all that belongs to them. Index: primary key. Fails with SQLSTATE TM001 when any is elsewhere or unknown.
+ * An upsert, since that finds each row by its key, while an update joined to a list leaves the order of the loops to the planner;
+ * `rebuild_to` only carries the expected offset in, and what would be inserted makes the statement fail.
  * Cost: 0.15 ms for one, 6 ms for 1,000 (Postgres 15, updates stay in their page).
  */
 
@@ -14,13 +16,15 @@ with given as (
   select unnest($1::int4[]) as partition, unnest($2::int8[]) as starts, unnest($3::int8[]) as ends,
     unnest($4::int8[]) as generation
 ), moved as (
-  update partitions p
-  set next = given.ends, generation = given.generation, placed_generation = greatest(p.placed_generation, given.generation)
-  from given
-  where p.partition = given.partition and p.next = given.starts
-  returning 1
+  insert into partitions (partition, next, generation, placed_generation, rebuild_to)
+  select partition, ends, generation, generation, starts from given
+  on conflict (partition) do update set
+    next = excluded.next, generation = excluded.generation,
+    placed_generation = greatest(partitions.placed_generation, excluded.generation)
+  where partitions.next = excluded.rebuild_to
+  returning xmax <> 0 as was_there
 )
-select tidemark_expect((select count(*) from moved), (select count(*) from given))`;
+select tidemark_expect((select count(*) from moved where was_there), (select count(*) from given))`;
 
 export function advancePartitions(rows: readonly PartitionAdvance[]): Statement {
   // The same order in every transaction, so that two projectors never wait for each other in a circle.

@@ -8,9 +8,7 @@ import { textArray } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
 
 const mark = `
-update placements p set appended = true
-from (select unnest($1::text[]) as workflow) given
-where p.workflow = given.workflow and not p.appended`;
+update placements set appended = true where workflow = any($1::text[]) and not appended`;
 
 const missing = `
 select workflow, tenant, partition, generation, mode, opening, appended from placements
@@ -19,9 +17,8 @@ order by generation, partition limit $2`;
 
 export const markAppended = (workflows: readonly WorkflowId[]): Statement => ({
   name: 'mark-appended',
-  // In order, so that two callers never wait for each other in a circle.
   text: mark,
-  values: [textArray([...workflows].sort())],
+  values: [textArray(workflows)],
 });
 
 export const findUnappended = (ageMs: number, limit: number): Statement => ({

@@ -20,8 +20,9 @@ export const positionOf = (row: Row): readonly [Partition, Offset] => [
 ];
 
 const runnable = `
-select w.workflow, w.tenant, w.definition, w.partition, p.next, w.lamport
-from workflows w join partitions p on p.partition = w.partition
+select w.workflow, w.tenant, w.definition, w.partition,
+  (select p.next from partitions p where p.partition = w.partition), w.lamport
+from workflows w
 where w.runnable and w.workflow > $1 collate "C"
 order by w.workflow limit $2`;
 
@@ -59,7 +60,8 @@ export const leaseOf = (row: Row): LeaseRow => ({
 
 const due = `
 select t.workflow, t.timer, t.partition, t.due_at_ms, w.tenant, w.generation
-from timers t join workflows w on w.workflow = t.workflow
+from timers t
+cross join lateral (select tenant, generation from workflows where workflow = t.workflow limit 1) w
 where t.due_at_ms <= $1
 order by t.due_at_ms, t.workflow, t.timer limit $2`;
 

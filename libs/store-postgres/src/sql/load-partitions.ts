@@ -1,6 +1,7 @@
 /**
  * What the projector goes on from: partitions with their open streams and those that closed since the last opening, from
- * one statement (P2). Inputs: partitions. Locks: none. Index: workflows_open, workflows_closed, primary keys.
+ * one statement (P2). Inputs: partitions. Locks: none. Index: workflows_open, workflows_closed, primary keys; `offset 0` keeps
+ * the planner from turning the loops round.
  * Cost: 4 ms for 100 partitions with one stream of two tasks each.
  */
 
@@ -13,20 +14,24 @@ const KIND = { partition: 0, stream: 1, task: 2 } as const;
 
 const text = `
 with wanted as materialized (
-  select p.partition, p.next, p.generation
-  from (select unnest($1::int4[]) as partition) given join partitions p on p.partition = given.partition
+  select partition, next, generation from partitions where partition = any($1::int4[])
 ), streams as materialized (
-  select w.partition, w.workflow, w.generation, w.state
-  from wanted join workflows w on w.partition = wanted.partition and w.closed_in_generation is null
+  select wanted.partition, w.workflow, w.generation, w.state
+  from wanted cross join lateral (
+    select * from workflows where partition = wanted.partition and closed_in_generation is null offset 0
+  ) w
   union all
-  select w.partition, w.workflow, w.generation, w.state
-  from wanted join workflows w on w.partition = wanted.partition and w.closed_in_generation = wanted.generation
+  select wanted.partition, w.workflow, w.generation, w.state
+  from wanted cross join lateral (
+    select * from workflows where partition = wanted.partition and closed_in_generation = wanted.generation offset 0
+  ) w
 )
 select ${KIND.partition}, partition, next, generation, null, null from wanted
 union all
 select ${KIND.stream}, partition, 0, generation, workflow, state from streams
 union all
-select ${KIND.task}, s.partition, t.rank, 0, s.workflow, t.state from streams s join tasks t on t.workflow = s.workflow
+select ${KIND.task}, s.partition, t.rank, 0, s.workflow, t.state
+from streams s cross join lateral (select rank, state from tasks where workflow = s.workflow offset 0) t
 order by 1, 2, 4, 5, 3`;
 
 export const loadPartitions = (partitions: readonly Partition[]): Statement => ({

@@ -27,8 +27,7 @@ export const commitDurably: Statement = {
 };
 
 const known = `
-select p.workflow, p.tenant, p.partition, p.generation, p.mode, p.opening, p.appended
-from (select unnest($1::text[]) as workflow) given join placements p on p.workflow = given.workflow`;
+select workflow, tenant, partition, generation, mode, opening, appended from placements where workflow = any($1::text[])`;
 
 /** Placements of those ids that have one. Index: primary key. */
 export const findPlacements = (workflows: readonly WorkflowId[]): Statement => ({
@@ -50,13 +49,13 @@ export const freePartitions = (limit: number, skip: boolean): Statement => ({
 /** Each tenant's partitions with the fewest live workflows, locked. Index: partitions_shared. */
 const shared = `
 select p.partition, p.placed_generation, p.live, p.tenant from partitions p
-where p.partition in (
+where p.partition = any(array(
   select least_used.partition
   from (select unnest($1::text[]) as tenant) given
   cross join lateral (
     select partition from partitions where tenant = given.tenant and live > 0 order by live, partition limit $2
   ) least_used
-)
+))
 order by p.partition for update`;
 
 export const sharedPartitions = (tenants: readonly TenantId[], limit: number): Statement => ({
@@ -91,14 +90,12 @@ export interface TakenPartition {
 }
 
 const take = `
-update partitions p set placed_generation = taken.generation, live = taken.live, tenant = taken.tenant
-from (
-  select unnest($1::int4[]) as partition, unnest($2::int8[]) as generation, unnest($3::int4[]) as live,
-    unnest($4::text[]) as tenant
-) taken
-where p.partition = taken.partition`;
+insert into partitions (partition, next, rebuild_to, placed_generation, live, tenant)
+select unnest($1::int4[]), 0, 0, unnest($2::int8[]), unnest($3::int4[]), unnest($4::text[])
+on conflict (partition) do update set
+  placed_generation = excluded.placed_generation, live = excluded.live, tenant = excluded.tenant`;
 
-/** Writes what was decided about locked partitions. */
+/** Writes what was decided about locked partitions; all of them exist. */
 export const takePartitions = (rows: readonly TakenPartition[]): Statement => ({
   name: 'take-partitions',
   text: take,

@@ -1,6 +1,6 @@
 /**
- * Upserts and deletes pending tasks. Inputs: one row each. Locks: the rows, all of this batch's partitions. Index: primary
- * key. Cost: 9 ms to put 1,000, 4 ms to delete 1,000.
+ * Upserts and deletes pending tasks. Inputs: one row each. Locks: the rows, all of this batch's partitions, which keeps a
+ * row where it was found until it is deleted there. Index: primary key. Cost: 9 ms to put 1,000, 4 ms to delete 1,000.
  */
 
 import { type TaskId, taskRank, type WorkflowId } from '@tidemark/core';
@@ -16,8 +16,13 @@ on conflict (workflow, rank) do update set
   unblocked = excluded.unblocked, cause = excluded.cause, state = excluded.state`;
 
 const gone = `
-delete from tasks using (select unnest($1::text[]) as workflow, unnest($2::int8[]) as rank) given
-where tasks.workflow = given.workflow and tasks.rank = given.rank`;
+delete from tasks where ctid = any(array(
+  select t.ctid
+  from (select unnest($1::text[]) as workflow, unnest($2::int8[]) as rank) given
+  cross join lateral (
+    select ctid from tasks where workflow = given.workflow and rank = given.rank limit 1
+  ) t
+))`;
 
 export function putTasks(rows: readonly TaskRow[]): Statement {
   return {

@@ -15,9 +15,16 @@ on conflict (workflow, hashtextextended(timer, 0), hashtextextended(timer, 1)) d
   due_at_ms = excluded.due_at_ms`;
 
 const gone = `
-delete from timers using (select unnest($1::text[]) as workflow, unnest($2::text[]) collate "C" as timer) given
-where timers.workflow = given.workflow and hashtextextended(timers.timer, 0) = hashtextextended(given.timer, 0)
-  and hashtextextended(timers.timer, 1) = hashtextextended(given.timer, 1)`;
+delete from timers where ctid = any(array(
+  select t.ctid
+  from (select unnest($1::text[]) as workflow, unnest($2::text[]) collate "C" as timer) given
+  cross join lateral (
+    select ctid from timers
+    where workflow = given.workflow and hashtextextended(timer, 0) = hashtextextended(given.timer, 0)
+      and hashtextextended(timer, 1) = hashtextextended(given.timer, 1)
+    limit 1
+  ) t
+))`;
 
 export function putTimers(rows: readonly TimerRow[]): Statement {
   return {
