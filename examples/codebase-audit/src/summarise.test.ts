@@ -134,6 +134,9 @@ describe('modelFromEnvironment', () => {
     expect(modelFromEnvironment({ OPENAI_API_KEY: 'k', AI_GATEWAY_API_KEY: 'g' })?.name).toBe('openai/gpt-4.1-mini');
     expect(modelFromEnvironment({ AI_GATEWAY_API_KEY: 'g' })?.name).toBe('openai/gpt-4.1-mini');
     expect(modelFromEnvironment({ OPENAI_API_KEY: 'k', AUDIT_MODEL: 'other' })?.name).toBe('openai/other');
+    expect(modelFromEnvironment({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: '' })?.model).toMatchObject({
+      provider: 'openai.responses',
+    });
     const local = modelFromEnvironment({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' });
     expect(local?.model).toMatchObject({ provider: 'openai.chat' });
   });

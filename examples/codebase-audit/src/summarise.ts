@@ -16,6 +16,8 @@ export type SummaryResult =
   /** `retryable`: trying later may help (a rate limit, an outage, a time-out). */
   | { ok: false; reason: string; retryable: boolean };
 
+/** Always given: left to itself the SDK would read the environment, and refuse an empty OPENAI_BASE_URL. */
+const OPENAI_URL = 'https://api.openai.com/v1';
 export const DEFAULT_OPENAI_MODEL = 'gpt-4.1-mini';
 export const DEFAULT_GATEWAY_MODEL = 'openai/gpt-4.1-mini';
 
@@ -33,7 +35,7 @@ export function modelFromEnvironment(env: Readonly<Record<string, string | undef
   } = env;
   if (openAiKey) {
     const id = wanted || DEFAULT_OPENAI_MODEL;
-    const provider = createOpenAI({ apiKey: openAiKey, ...(baseURL ? { baseURL } : {}) });
+    const provider = createOpenAI({ apiKey: openAiKey, baseURL: baseURL || OPENAI_URL });
     // Compatible servers know the older of the two interfaces.
     return { model: baseURL ? provider.chat(id) : provider(id), name: `openai/${id}` };
   }
