@@ -32,7 +32,7 @@ spec:
     spec:
       serviceAccountName: {{ include "tidemark.serviceAccount" .root }}
       automountServiceAccountToken: false
-      # Kubernetes would put names that begin like settings (TIDEMARK_KAFKA_PORT) into the environment.
+      # Kubernetes would put names into the environment that begin like those of settings.
       enableServiceLinks: false
       # The program is not PID 1 then, which would be deaf to a signal before the program listens to it.
       shareProcessNamespace: true

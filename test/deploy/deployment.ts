@@ -1,0 +1,66 @@
+/**
+ * Owns reading the deployment files as text: what they name, not what they mean (deploy/check.sh has real parsers for
+ * that). The settings are read from the source of libs/host, the one place that defines them.
+ */
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+export const projectFolder = path.resolve(import.meta.dirname, '../..');
+
+export const readProjectFile = (file: string): string => readFileSync(path.join(projectFolder, file), 'utf8');
+
+export function filesUnder(folder: string): readonly string[] {
+  const names = readdirSync(path.join(projectFolder, folder), { recursive: true, encoding: 'utf8' });
+  return names
+    .map((name) => path.join(folder, name))
+    .filter((file) => statSync(path.join(projectFolder, file)).isFile());
+}
+
+export const chartFiles = (): readonly string[] => filesUnder('helm/tidemark');
+
+/** Every file that tells a process its settings, or tells people of them. */
+export const deploymentFiles = (): readonly string[] => [
+  'docker-compose.yml',
+  'docs/deploy.md',
+  ...filesUnder('deploy'),
+  ...chartFiles(),
+];
+
+/** What is a setting by its look. */
+export const settingNamesIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(/\bTIDEMARK_[A-Z]+(?:_[A-Z]+)*\b/g)].map(([name]) => name));
+
+/** The settings with their defaults as text; undefined for one that must be set. */
+export function readSettings(
+  source = readProjectFile('libs/host/src/config.ts'),
+): ReadonlyMap<string, string | undefined> {
+  const body = between(source, 'const settings = {\n', '\n} as const;');
+  const entries = body.split(/^ {2}(?=TIDEMARK_)/m).filter((entry) => entry.startsWith('TIDEMARK_'));
+  return new Map(entries.map((entry) => [entry.slice(0, entry.indexOf(':')), defaultIn(entry)]));
+}
+
+function defaultIn(entry: string): string | undefined {
+  const value = /\.default\(([^)]*)\)/.exec(entry)?.[1];
+  return value?.replaceAll(/['_]/g, '');
+}
+
+/** The lines that are indented below `key:`, in a text of YAML's shape; throws when there is no such key. */
+export function blockOf(text: string, key: string): string {
+  const lines = text.split('\n');
+  const start = lines.findIndex((line) => line.trimStart().startsWith(`${key}:`));
+  if (start < 0) throw new Error(`no key '${key}'`);
+  const indent = indentOf(lines[start]!);
+  const rest = lines.slice(start + 1);
+  const end = rest.findIndex((line) => line.trim() !== '' && indentOf(line) <= indent);
+  return (end < 0 ? rest : rest.slice(0, end)).join('\n');
+}
+
+const indentOf = (line: string): number => line.length - line.trimStart().length;
+
+function between(text: string, before: string, after: string): string {
+  const start = text.indexOf(before);
+  const end = text.indexOf(after, start);
+  if (start < 0 || end < 0) throw new Error(`nothing between '${before.trim()}' and '${after.trim()}'`);
+  return text.slice(start + before.length, end);
+}

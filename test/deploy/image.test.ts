@@ -1,0 +1,116 @@
+/** What the deployment files name exists, and is what the tests run on. */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { blockOf, filesUnder, projectFolder, readProjectFile } from './deployment.ts';
+
+const exists = (file: string): boolean => existsSync(path.join(projectFolder, file));
+const dockerfile = readProjectFile('deploy/Dockerfile');
+const ignoreLines = readProjectFile('.dockerignore').split('\n');
+const included = ignoreLines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+const excluded = ignoreLines.filter((line) => line !== '' && line !== '*' && !/^[!#]/.test(line));
+const isInContext = (file: string): boolean =>
+  included.some((entry) => `${file}/`.startsWith(`${entry}/`)) &&
+  !excluded.some((entry) => `${file}/`.startsWith(`${entry}/`));
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+const manifests = new Map(
+  ['libs', 'services', 'examples']
+    .flatMap(filesUnder)
+    .filter((file) => /^\w+\/[^/]+\/package\.json$/.test(file))
+    .map((file) => [path.dirname(file), JSON.parse(readProjectFile(file)) as Manifest]),
+);
+
+describe('deploy/Dockerfile', () => {
+  test('copies what is there, and what .dockerignore lets through', () => {
+    const copies = [...dockerfile.matchAll(/^COPY (?!--from)(?:--\S+ )?(.*)$/gm)];
+    const sources = copies.flatMap(([, files = '']) => files.split(' ').slice(0, -1));
+    expect(sources.length).toBeGreaterThan(8);
+    const folders = new Set(included.map((entry) => entry.split('/')[0]));
+    for (const source of sources) {
+      expect([source, exists(source)]).toEqual([source, true]);
+      expect([source, isInContext(source) || folders.has(source)]).toEqual([source, true]);
+    }
+  });
+
+  test('every workspace that the image needs is in the build', () => {
+    const folderOf = new Map([...manifests].map(([folder, { name }]) => [name, folder]));
+    const wanted = [...manifests.keys()].filter((folder) =>
+      /^services\/|^libs\/cli$|^examples\/patterns$/.test(folder),
+    );
+    const seen = new Set<string>();
+    for (let folder = wanted.pop(); folder !== undefined; folder = wanted.pop()) {
+      if (seen.has(folder)) continue;
+      seen.add(folder);
+      expect([folder, isInContext(folder)]).toEqual([folder, true]);
+      for (const name of Object.keys(manifests.get(folder)?.dependencies ?? {})) {
+        const next = folderOf.get(name);
+        if (next !== undefined) wanted.push(next);
+      }
+    }
+    expect(seen.size).toBeGreaterThan(12);
+    expect(isInContext('libs/testkit')).toBe(false);
+  });
+
+  test('has the Node that the tests run on', () => {
+    const lock = JSON.parse(readProjectFile('package-lock.json'));
+    expect(/^FROM node:([\d.]+)-\S+ AS base$/m.exec(dockerfile)?.[1]).toBe(lock.packages['node_modules/node'].version);
+  });
+
+  test('runs as a user by number, who is not root', () => expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m));
+});
+
+test('deploy/entrypoint.sh starts programs that are there', () => {
+  const script = readProjectFile('deploy/entrypoint.sh');
+  const services = /^ {2}([\w |]+)\) exec node "\/app\/services\/\$program\/src\/main\.ts"/m
+    .exec(script)?.[1]
+    ?.split(' | ');
+  expect(services).toEqual(['coordinator', 'worker', 'compactor']);
+  const programs = [...(services ?? []).map((name) => `services/${name}/src/main.ts`), 'libs/cli/src/main.ts'];
+  for (const program of programs) expect([program, exists(program)]).toEqual([program, true]);
+  expect(script).toContain('exec node /app/libs/cli/src/main.ts "$@"');
+});
+
+describe.each(['docker-compose.yml', 'helm/tidemark/values.yaml'])('%s', (file) => {
+  const text = readProjectFile(file);
+
+  test('its workflows are in the image', () => {
+    const modules = text.match(/\.\/examples\/[^,}\s]+/g) ?? [];
+    expect(modules.length).toBeGreaterThan(0);
+    for (const module of modules)
+      expect([module, exists(module) && isInContext(path.normalize(module))]).toEqual([module, true]);
+  });
+
+  test.each(['kafka', 'redis', 'postgres'])('%s is the one that the tests run on', (kind) => {
+    const tested = new RegExp(`${kind}Image = '([^']+)'`).exec(
+      readProjectFile(`libs/testkit/src/servers/${kind}.ts`),
+    )?.[1];
+    const block = blockOf(text, file.startsWith('helm') ? 'servers' : 'services');
+    expect(/image: (\S+)/.exec(blockOf(block, kind))?.[1]).toBe(tested);
+    expect(tested).toMatch(/:\d/);
+  });
+
+  test('Redis refuses to drop jobs when it is full', () => {
+    const redis = file.startsWith('helm') ? readProjectFile('helm/tidemark/templates/servers/redis.yaml') : text;
+    expect(redis).toContain('--maxmemory-policy, noeviction');
+  });
+});
+
+test('the chart has the version of the services', () => {
+  const version = /^appVersion: (\S+)$/m.exec(readProjectFile('helm/tidemark/Chart.yaml'))?.[1];
+  expect(version).toBe(manifests.get('services/worker')?.version);
+});
+
+test('docs/deploy.md: every link leads somewhere', () => {
+  const links = [...readProjectFile('docs/deploy.md').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(
+    ([, link = '']) => link,
+  );
+  expect(links.length).toBeGreaterThan(2);
+  for (const link of links) expect([link, exists(path.join('docs', link))]).toEqual([link, true]);
+});
