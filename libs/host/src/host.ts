@@ -29,6 +29,7 @@ export class Host {
     this.client = new Client({ ports, lamport: this.#lamport, partitionsMax });
   }
 
+  /** Projects, dispatches, revokes and fires timers from now on. When it can't start, the host is closed. */
   async startCoordinator(role: HostRole = {}): Promise<Coordinator> {
     const { clock, prng } = this.ports;
     const name = `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`;
@@ -38,10 +39,21 @@ export class Host {
       name,
       ...(role.onError === undefined ? {} : { onError: role.onError }),
     });
-    await this.#coordinator.start();
+    await this.#orClose(this.#coordinator.start());
     return this.#coordinator;
   }
 
+  /** What can't start leaves nothing open. */
+  async #orClose(starting: Promise<void>): Promise<void> {
+    try {
+      await starting;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  /** Runs workflows of these definitions from now on. When it can't start, the host is closed. */
   async startWorker(role: WorkerRole): Promise<Worker> {
     const { onError, onProgress, onResume, definitions, concurrency } = role;
     this.#worker = new Worker({
@@ -53,7 +65,7 @@ export class Host {
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(onResume === undefined ? {} : { onResume }),
     });
-    await this.#worker.start();
+    await this.#orClose(this.#worker.start());
     return this.#worker;
   }
 

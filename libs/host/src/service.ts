@@ -1,6 +1,7 @@
 /** Owns the life of a service process: structured lines on standard error, orderly end on SIGTERM and SIGINT, distinct exit codes. */
 
-import { TidemarkError } from '@tidemark/core';
+import { TidemarkError, UnavailableError } from '@tidemark/core';
+import { systemClock } from '@tidemark/runtime';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 
 export type LogLevel = 'info' | 'warn' | 'error';
@@ -37,14 +38,17 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** A service whose servers are away waits for them this long at its start, in milliseconds; then it exits with 69. */
+const START_TIMEOUT_MS = 60_000;
+const START_RETRY_MS = 1_000;
+
 /** Runs a service until a signal asks it to end; exits with 0 then, and with the error's code when it can't start. */
 export async function runService(name: string, start: () => Promise<Service>): Promise<void> {
   let service: Service;
   try {
-    service = await start();
+    service = await startPatiently(name, start);
   } catch (error) {
     fail(name, error);
-    return;
   }
   logLine('info', `${name} started`, { pid: process.pid });
   const end = (signal: string): void => {
@@ -59,6 +63,19 @@ export async function runService(name: string, start: () => Promise<Service>): P
   };
   process.once('SIGTERM', () => end('SIGTERM'));
   process.once('SIGINT', () => end('SIGINT'));
+}
+
+async function startPatiently(name: string, start: () => Promise<Service>): Promise<Service> {
+  const startedMs = performance.now();
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!(error instanceof UnavailableError) || performance.now() - startedMs > START_TIMEOUT_MS) throw error;
+      logLine('warn', error.message, { service: name, code: error.code, retryInMs: START_RETRY_MS });
+      await systemClock.sleep(START_RETRY_MS);
+    }
+  }
 }
 
 function fail(name: string, error: unknown): never {
