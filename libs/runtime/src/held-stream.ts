@@ -26,10 +26,11 @@ import {
   type Partition,
   type StreamState,
   TidemarkError,
+  UnavailableError,
   uuidv7,
   type Verdict,
 } from '@tidemark/core';
-import type { LogRecord } from '@tidemark/ports';
+import type { LogRecord, StoredRecord } from '@tidemark/ports';
 import { EVENT_MAX_BYTES, TAIL_READ_MAX_BYTES } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
@@ -208,18 +209,44 @@ export class HeldStream {
       const [result] = await this.#options.ports.log.read([{ partition: this.#options.partition, from: this.#next }], {
         maxBytes: TAIL_READ_MAX_BYTES,
       });
-      for (const record of result?.records ?? []) {
-        if (record.offset >= until) break;
-        const entry = decodeRecord(record.value);
-        if (entry.kind === 'event') this.#foldAt(entry.envelope, entry);
-        else if (entry.kind === 'unknown' && entry.workflow === this.#confirmed.workflow) {
-          throw new FencedError(
-            'stream-unreadable',
-            `Workflow ${entry.workflow} holds a ${entry.type} of version ${entry.v}, which this process can't read; a newer one goes on.`,
-          );
-        } else this.#next = (this.#next + 1) as Offset;
-      }
+      this.#foldRecords(result?.records ?? [], until);
     }
+  }
+
+  #foldRecords(records: readonly StoredRecord[], until: Offset): void {
+    for (const record of records) {
+      if (record.offset >= until || this.#fenced !== undefined) return;
+      const entry = decodeRecord(record.value);
+      if (entry.kind === 'event') this.#foldAt(entry.envelope, entry);
+      else if (entry.kind === 'unknown' && entry.workflow === this.#confirmed.workflow) {
+        throw new FencedError(
+          'stream-unreadable',
+          `Workflow ${entry.workflow} holds a ${entry.type} of version ${entry.v}, which this process can't read; a newer one goes on.`,
+        );
+      } else this.#next = (this.#next + 1) as Offset;
+    }
+  }
+
+  /**
+   * Folds what others have added meanwhile, without an append of our own. A log that is away now is looked at another time.
+   * Resolves when it is folded; a lost lease shows as `fenced`.
+   */
+  catchUp(): Promise<void> {
+    this.#settling = this.#settling
+      .then(async () => {
+        if (this.#fenced !== undefined) return;
+        const [result] = await this.#options.ports.log.read(
+          [{ partition: this.#options.partition, from: this.#next }],
+          {
+            maxBytes: TAIL_READ_MAX_BYTES,
+          },
+        );
+        if (result !== undefined) this.#foldRecords(result.records, result.end);
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof UnavailableError)) this.#fence(error);
+      });
+    return this.#settling;
   }
 
   /** Folds the event at `next`. */
@@ -236,7 +263,12 @@ export class HeldStream {
     const { stream, verdict } = foldStream(this.#confirmed, envelope);
     this.#confirmed = stream;
     if (own !== undefined) this.#judge(own, verdict);
-    else if (verdict.kind === 'accepted') this.#rebase(read);
+    else if (verdict.kind === 'accepted') {
+      this.#rebase(read);
+      // Whatever is under way will be rejected; known now, nothing more is built on a lease that is gone.
+      if (envelope.type === 'LeaseRevoked')
+        this.#fence(leaseLost(stream, `it was revoked: ${envelope.control.reason}`));
+    }
   }
 
   #judge(own: Unsettled, verdict: Verdict): void {
@@ -245,13 +277,7 @@ export class HeldStream {
       return;
     }
     const reason = verdict.kind === 'rejected' ? verdict.reason : 'unreadable';
-    this.#fence(
-      new FencedError(
-        'lease-lost',
-        `The lease of epoch ${own.envelope.epoch} on workflow ${own.envelope.workflow} is lost: ${own.envelope.type} was rejected (${reason}). Another worker goes on.`,
-        { workflow: own.envelope.workflow, epoch: own.envelope.epoch, reason },
-      ),
-    );
+    this.#fence(leaseLost(own.envelope, `${own.envelope.type} was rejected (${reason})`, reason));
   }
 
   #accept(own: Unsettled): void {
@@ -289,3 +315,14 @@ export class HeldStream {
     await this.#settling;
   }
 }
+
+const leaseLost = (
+  { workflow, epoch }: Pick<StreamState, 'workflow' | 'epoch'>,
+  why: string,
+  reason = 'revoked',
+): FencedError =>
+  new FencedError(
+    'lease-lost',
+    `The lease of epoch ${epoch} on workflow ${workflow} is lost: ${why}. Another worker goes on.`,
+    { workflow, epoch, reason },
+  );

@@ -8,6 +8,8 @@ export const STAGED_UNFLUSHED_MAX = 10;
 export const STAGED_DELAY_MAX_MS = 50;
 /** An effect's call may start within this many milliseconds of its intention's acceptance (monotonic clock). */
 export const CALL_WINDOW_MS = 5_000;
+/** While a task waits for a timer or a signal and others run: period of the holder's look at the log, in milliseconds. */
+export const INBOX_LOOK_PERIOD_MS = 250;
 /** Bytes asked for in one read of a gap or tail. */
 export const TAIL_READ_MAX_BYTES = 4_194_304;
 

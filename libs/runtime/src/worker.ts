@@ -207,7 +207,10 @@ export class Worker {
   async #outputs(stream: HeldStream, partition: StreamSnapshot['partition'], step: string): Promise<readonly Json[]> {
     const { store, clock } = this.#options.ports;
     const { workflow } = stream.confirmed;
+    // A join builds on checkpoints that may be staged still: rows hold only what the log has.
+    stream.flush();
     await stream.settled();
+    if (stream.fenced !== undefined) throw stream.fenced;
     await this.#applied.wait(partition, stream.next, this.#abandon.signal);
     const found: { readonly task: TaskId; readonly output: Json }[] = [];
     let from = 1 as Sequence;

@@ -6,30 +6,29 @@
  * W2 Nothing irreversible starts while staged checkpoints before it are unflushed: the flush goes first, in order (I4).
  */
 
-import { type LogNote, toJson } from '@tidemark/codec';
+import type { LogNote } from '@tidemark/codec';
 import {
   checkpointId,
-  type EffectKey,
   FencedError,
   firstUnblocked,
   InvalidError,
   isClosed,
   isUnblocked,
-  LimitError,
   type Sequence,
   type TaskId,
   type TaskState,
   uuidv7,
 } from '@tidemark/core';
+import { failureDrafts, parkDraft } from './attempt-failure.ts';
 import { commitDrafts } from './commit.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
 import { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
-import { LOG_NOTES_MAX, STAGED_DELAY_MAX_MS, STAGED_UNFLUSHED_MAX } from './limits.ts';
+import { INBOX_LOOK_PERIOD_MS, STAGED_DELAY_MAX_MS, STAGED_UNFLUSHED_MAX } from './limits.ts';
 import type { Ports } from './ports.ts';
-import { retryDelayMs } from './retry.ts';
-import { EffectError, errorCode, errorNote, FatalError, ParkError } from './step-errors.ts';
+import { stepContext } from './step-context.ts';
+import { FatalError, ParkError } from './step-errors.ts';
 
 export interface RunnerOptions {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
@@ -49,8 +48,9 @@ export interface RunnerOptions {
   readonly callEffect: CallEffect;
 }
 
-/** A reason that is at hand: by default each abort would make an error with a stack. */
+/** Reasons that are at hand: by default each abort would make an error with a stack. */
 const FLUSHED = 'flushed';
+const WOKEN = 'woken';
 
 /** Why a run ended: the workflow ended or was parked, has nothing to do now, or the worker must go. */
 export type RunEnd = 'closed' | 'idle' | 'stopped';
@@ -86,9 +86,7 @@ export class WorkflowRunner {
         if (stream.fenced !== undefined) throw stream.fenced;
         this.#startTasks();
         if (this.#running.size === 0) break;
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+        await this.#taskEnds();
       }
       await this.#drain();
       return await this.#end();
@@ -100,6 +98,26 @@ export class WorkflowRunner {
       this.#flushDue?.abort(FLUSHED);
       this.#options.abandon.removeEventListener('abort', this.#onAbandon);
     }
+  }
+
+  /** Waits for a task's end; while another waits for a timer or a signal, no longer than until the next look for it. */
+  async #taskEnds(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    if (!this.#awaitsInbox()) return promise;
+    const ended = new AbortController();
+    void promise.then(() => ended.abort(WOKEN));
+    await this.#options.ports.clock.sleep(INBOX_LOOK_PERIOD_MS, ended.signal);
+    if (!ended.signal.aborted) await this.#options.stream.catchUp();
+  }
+
+  /** Something that others write could start another task now; no append of our own may come for a long time. */
+  #awaitsInbox(): boolean {
+    if (this.#running.size >= this.#options.definition.parallel || this.#options.stop.aborted) return false;
+    for (const task of this.#options.stream.speculative.frontier.tasks) {
+      if (task.retry !== null || task.when.length > 0) return true;
+    }
+    return false;
   }
 
   /** Tells running steps to stop, waits for none of them, and takes no further one. */
@@ -184,7 +202,13 @@ export class WorkflowRunner {
     const { content } = this.#options;
     const notes: LogNote[] = [];
     const journal = new EffectJournal(this.#journalHost, task.id, this.#abort.signal);
-    const context = this.#context(step, task, notes, journal);
+    const context = stepContext(step, task, {
+      ...this.#options,
+      workflow: this.#journalHost.workflow,
+      signal: this.#abort.signal,
+      journal,
+      notes,
+    });
     try {
       const running = step.run(context, content.inputOf(task.id));
       const result = running instanceof Promise ? await this.#unlessCancelled(running) : await running;
@@ -204,32 +228,6 @@ export class WorkflowRunner {
     } finally {
       this.#leavers.delete(reject);
     }
-  }
-
-  #context(step: StepDefinition, task: TaskState, notes: LogNote[], journal: EffectJournal): StepContext {
-    const { content, ports, onProgress, readOutputs } = this.#options;
-    const { workflow } = this.#journalHost;
-    return {
-      workflow,
-      task: task.id,
-      step: step.name,
-      attempt: task.failureCount + 1,
-      input: content.input,
-      belief: content.belief,
-      cause: task.cause === null ? null : { ...task.cause, value: content.causeOf(task.cause.event) },
-      signal: this.#abort.signal,
-      run: (name, body, options = {}) => journal.run(name, body, options),
-      effect: (effect, request, options = {}) => journal.effect(effect, request, options),
-      log: (action, detail) => {
-        if (notes.length >= LOG_NOTES_MAX) {
-          throw new LimitError('log-notes', `Step ${step.name}: at most ${LOG_NOTES_MAX} log entries fit in one step.`);
-        }
-        const atMs = ports.clock.nowMs();
-        notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
-      },
-      progress: (progress) => onProgress?.({ ...progress, workflow, step: step.name }),
-      outputs: readOutputs,
-    };
   }
 
   async #commit(step: StepDefinition, task: TaskState, result: StepResult, notes: readonly LogNote[]): Promise<void> {
@@ -357,7 +355,8 @@ export class WorkflowRunner {
       await this.#writeLast([parkDraft(error, task.id)]);
       return;
     }
-    const drafts = this.#failureDrafts(step, task, error);
+    const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
+    const drafts = failureDrafts(step, current, error, this.#options.ports);
     await (drafts.length > 1 ? this.#writeLast(drafts) : this.#write(drafts));
   }
 
@@ -366,30 +365,6 @@ export class WorkflowRunner {
     const accepted = this.#options.stream.stage(drafts);
     this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
     await this.#await(accepted);
-  }
-
-  #failureDrafts(step: StepDefinition | undefined, task: TaskState, error: unknown): readonly Draft[] {
-    const { clock, prng, telemetry } = this.#options.ports;
-    const current = this.#options.stream.speculative.frontier.tasks.get(task.id) ?? task;
-    const attempt = current.failureCount + 1;
-    const code = errorCode(error);
-    const policy = error instanceof EffectError ? error.retry : step?.retry;
-    const again = policy !== undefined && attempt < policy.attempts && !isFatal(error);
-    const timer = `retry:${task.id}:${attempt}`;
-    const retry = again
-      ? { timer, anchorMs: clock.nowMs(), delayMs: retryDelayMs(policy, attempt, prng.bytes(1)[0]! / 256) }
-      : null;
-    telemetry.count('step_retries_total', again ? 1 : 0, { step: task.step });
-    const failed: Draft = {
-      type: 'StepFailed',
-      control: { task: task.id, attempt, code, retry },
-      payload: { error: errorNote(error) },
-    };
-    if (again) return [failed];
-    const open = current.effects.find((effect) => effect.status === 'intended' && effect.kind === 'irreversible');
-    // It may have happened: the workflow must not end as if it had not.
-    if (open !== undefined) return [failed, parkDraft(openEffect(open.key, error), task.id)];
-    return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
   }
 
   #makeJournalHost(): JournalHost {
@@ -417,22 +392,4 @@ export class WorkflowRunner {
       },
     };
   }
-}
-
-const parkDraft = (error: ParkError, task: TaskId): Draft => ({
-  type: 'WorkflowParked',
-  control: { code: error.code, task, key: error.key },
-  payload: { error: errorNote(error), evidence: error.evidence },
-});
-
-function openEffect(key: EffectKey, error: unknown): ParkError {
-  const message = `The step failed for good while the outcome of ${key} is open, so a person must decide: ${errorNote(error).message}`;
-  return new ParkError('effect-unknown', message, key, { lastError: errorNote(error).message });
-}
-
-/** What no further attempt can mend: the user said so, or the values themselves are wrong. */
-function isFatal(error: unknown): boolean {
-  const cause = error instanceof EffectError ? error.cause : error;
-  if (cause instanceof FatalError || cause instanceof LimitError) return true;
-  return cause instanceof InvalidError && cause.code !== 'effect-open';
 }
