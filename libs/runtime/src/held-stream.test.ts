@@ -212,6 +212,78 @@ describe('a held stream', () => {
     expect(stream.confirmed.head.sequence).toBe(1);
   });
 
+  it('catches up with what others have added, its own event under way included', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    await log.append(P, [{ value: signal('s1'), type: 'SignalReceived' }]);
+    await stream.catchUp();
+    expect(stream.confirmed.signals).toHaveLength(1);
+    // Stored, but not yet answered: the look finds it first.
+    const answered = Promise.withResolvers<void>();
+    const append = log.append.bind(log);
+    log.append = async (...args) => {
+      const base = await append(...args);
+      await answered.promise;
+      return base;
+    };
+    const looked = stream.catchUp();
+    const written = write(stream, commit(stream, '0.0'));
+    await looked;
+    answered.resolve();
+    await written;
+    await stream.catchUp();
+    expect(stream.confirmed.head.sequence).toBe(1);
+    expect((await foldLog(log)).streams.get(W)).toEqual(stream.confirmed);
+  });
+
+  it('is fenced as soon as it folds its revocation, with nothing of its own under way', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    await log.append(P, [{ value: revoke(1, 'h1'), type: 'LeaseRevoked' }]);
+    await stream.catchUp();
+    expect(stream.fenced).toMatchObject({ code: 'lease-lost' });
+    await expect(stream.stage([commit(stream, '0.0')])).rejects.toMatchObject({ code: 'lease-lost' });
+  });
+
+  it('stops at an event of its stream that it cannot read', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    const unknown = Buffer.from(`${JSON.stringify({ v: 9, workflow: W, generation: 1, type: 'Novel' })}\n`);
+    log.interpose([unknown]);
+    await expect(write(stream, commit(stream, '0.0'))).rejects.toMatchObject({ code: 'stream-unreadable' });
+  });
+
+  it('passes over what is malformed, and over other streams', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    const foreignUnknown = Buffer.from(`${JSON.stringify({ v: 9, workflow: 'x', generation: 1, type: 'Novel' })}\n`);
+    log.interpose([Buffer.from('rubbish'), foreignUnknown, Buffer.alloc(0)]);
+    await write(stream, commit(stream, '0.0'));
+    expect(stream.confirmed.head.sequence).toBe(1);
+  });
+
+  it('fails every write when its gap was trimmed away', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    log.interpose([signal('s1')]);
+    const read = log.read.bind(log);
+    log.read = async (requests) => {
+      await log.trim(P, 3 as Offset);
+      return read(requests);
+    };
+    await expect(write(stream, commit(stream, '0.0'))).rejects.toMatchObject({ code: 'log-trimmed' });
+    await expect(stream.stage([commit(stream, '0.0')])).rejects.toMatchObject({ code: 'log-trimmed' });
+  });
+
+  it('fails every write when the log was given up', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    await log.close();
+    await expect(write(stream, commit(stream, '0.0'))).rejects.toMatchObject({ code: 'log-closed' });
+    await stream.settled();
+    await expect(stream.stage([commit(stream, '0.0')])).rejects.toMatchObject({ code: 'log-closed' });
+  });
+
   it('adds nothing when one of the events is too large', async () => {
     const stream = hold('h1');
     await write(stream, claim);

@@ -1,14 +1,18 @@
 /** The runner: what starts when (W1, W2), how attempts end, and that nothing hangs or is done twice whatever comes between. */
 
+import { UnavailableError } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StepContext, StepResult } from './definition.ts';
+import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
 import {
   definitionOf,
   effectOf,
   entriesOf,
   foldLog,
+  inboxRecord,
   openWorkflow,
+  P0,
   RETRY_AT_ONCE,
   revocationOf,
   type StepSpec,
@@ -375,6 +379,80 @@ describe('a runner', () => {
       const { runner, stream } = await claimedRun(log, definitionOf({ steps: { a: () => ({}) } }), { ports });
       expect(await runner.run()).toBe('closed');
       expect(stream.confirmed).toMatchObject({ status: 'failed', reason: 'fatal' });
+    });
+  });
+
+  describe('while one task waits for its retry and another runs', () => {
+    const held = async (run: StepSpec['run']) => {
+      const long = gate();
+      const definition = definitionOf({
+        steps: { bad: { retry: { ...RETRY_AT_ONCE, firstDelayMs: 100 }, run }, long: long.run },
+        next: [
+          { step: 'bad', input: null },
+          { step: 'long', input: null },
+        ],
+      });
+      const made = await heldRun(log, definition);
+      const run_ = watched(made.runner.run());
+      await quiet();
+      return { ...made, long, run: run_ };
+    };
+    const timer = { timer: 'retry:0.0:1' };
+
+    it('sees the timer without an append of its own, and tries again', async () => {
+      let attempts = 0;
+      const { ports, stream, long, run } = await held(() => {
+        if (++attempts === 1) throw new Error('no');
+        return {};
+      });
+      await log.append(P0, [
+        { value: inboxRecord(stream.confirmed, 'timer:1', 'TimerFired', timer, null), type: 'TimerFired' },
+      ]);
+      await ports.clock.run(INBOX_LOOK_PERIOD_MS);
+      expect(attempts).toBe(2);
+      long.open();
+      expect(await run.ended).toBe('idle');
+      expect((await foldLog(log)).rejected).toEqual([]);
+    });
+
+    it('reads the log no more often than its period, and not at all when nothing waits (control)', async () => {
+      const { ports, long, run } = await held(() => Promise.reject(new Error('no')));
+      log.readCount = 0;
+      await ports.clock.run(10 * INBOX_LOOK_PERIOD_MS);
+      expect(log.readCount).toBe(10);
+      long.open();
+      await run.ended;
+      const other = new SimulatedLog(1);
+      const busy = gate();
+      const quietRun = await heldRun(other, definitionOf({ steps: { a: busy.run } }));
+      const ended = watched(quietRun.runner.run());
+      other.readCount = 0;
+      await quiet();
+      expect(quietRun.ports.clock.sleeperCount).toBe(0);
+      busy.open({ done: 1 });
+      expect(await ended.ended).toBe('closed');
+      expect(other.readCount).toBe(0);
+    });
+
+    it('finds out that its lease was revoked', async () => {
+      const { ports, stream, long, run } = await held(() => Promise.reject(new Error('no')));
+      await log.append(P0, [{ value: revocationOf(stream.confirmed), type: 'LeaseRevoked' }]);
+      await ports.clock.run(INBOX_LOOK_PERIOD_MS);
+      expect(run.outcome).toMatchObject({ code: 'lease-lost' });
+      expect(long.starts[0]!.signal.aborted).toBe(true);
+    });
+
+    it('goes on when the log could not be read just then', async () => {
+      const { ports, long, run } = await held(() => Promise.reject(new Error('no')));
+      const read = log.read.bind(log);
+      log.read = async () => {
+        log.read = read;
+        throw new UnavailableError('log-unavailable', 'away');
+      };
+      await ports.clock.run(INBOX_LOOK_PERIOD_MS);
+      expect(run.outcome).toBeUndefined();
+      long.open();
+      expect(await run.ended).toBe('idle');
     });
   });
 
