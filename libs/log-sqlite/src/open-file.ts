@@ -37,6 +37,8 @@ export function openFile(file: string, synchronous: Synchronous, limits: SqliteL
   try {
     // Exclusive: the index of the write-ahead log is in memory, and no other process is asked about anything.
     database.exec(`pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = ${synchronous}`);
+    // Elsewhere than on macOS, where only this reaches the disk itself, it means nothing.
+    if (synchronous === 'full') database.exec('pragma fullfsync = 1; pragma checkpoint_fullfsync = 1');
     database.exec(`pragma wal_autocheckpoint = ${limits.checkpointPages}`);
     database.exec(`pragma cache_size = ${-Math.ceil(limits.cacheMaxBytes / 1024)}; pragma temp_store = memory`);
     database.exec(`pragma max_page_count = ${Math.max(1, Math.floor(limits.fileMaxBytes / PAGE_BYTES))}`);

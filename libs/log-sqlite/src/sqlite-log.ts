@@ -10,7 +10,6 @@ import { crc32 } from 'node:zlib';
 import {
   CorruptError,
   InvalidError,
-  LimitError,
   type Offset,
   type Partition,
   type TidemarkError,
@@ -25,6 +24,7 @@ import type {
   ReadResult,
   StoredRecord,
 } from '@tidemark/ports';
+import { CommitQueue, type Pending } from './commit-queue.ts';
 import type { SqliteLogLimits } from './limits.ts';
 import { addPartition } from './sql/add-partition.ts';
 import { appendRecord } from './sql/append-record.ts';
@@ -41,18 +41,6 @@ export interface SqliteLogParts {
   readonly limits: SqliteLogLimits;
   /** Called once, after the database was closed. */
   readonly release: () => void;
-}
-
-/** One call of `append`. */
-interface Pending {
-  readonly partition: number;
-  readonly records: readonly LogRecord[];
-  readonly bytes: number;
-  readonly signal: AbortSignal | undefined;
-  readonly resolve: (first: Offset) => void;
-  readonly reject: (error: unknown) => void;
-  /** Given inside the transaction, told after its commit. */
-  first: number;
 }
 
 interface Held {
@@ -72,9 +60,7 @@ export class SqliteLog implements EventLog {
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #held: Held[];
-  #pending: Pending[] = [];
-  #pendingBytes = 0;
-  #isScheduled = false;
+  readonly #queue: CommitQueue;
   #isClosed = false;
 
   constructor(parts: SqliteLogParts) {
@@ -89,6 +75,7 @@ export class SqliteLog implements EventLog {
     this.#begin = database.prepare('begin immediate');
     this.#commit = database.prepare('commit');
     this.#held = loadPartitions(parts.folder, database);
+    this.#queue = new CommitQueue(parts.limits, (appends) => this.#store(appends));
     this.#finishTrims();
   }
 
@@ -111,12 +98,8 @@ export class SqliteLog implements EventLog {
 
   append(partition: Partition, records: readonly LogRecord[], options?: AppendOptions): Promise<Offset> {
     return new Promise((resolve, reject) => {
-      const bytes = this.#checkedBytes(partition, records);
-      const signal = options?.signal;
-      if (signal?.aborted) throw givenUp(partition, 'aborted', signal.reason);
-      this.#pending.push({ partition, records, bytes, signal, resolve, reject, first: 0 });
-      this.#pendingBytes += bytes;
-      this.#schedule();
+      if (!this.#isClosed) this.#partition(partition);
+      this.#queue.add({ partition, records, signal: options?.signal, resolve, reject, first: 0 });
     });
   }
 
@@ -185,7 +168,7 @@ export class SqliteLog implements EventLog {
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    while (this.#pending.length > 0) this.#flush();
+    this.#queue.close();
     this.#isClosed = true;
     try {
       this.#database.close();
@@ -206,83 +189,17 @@ export class SqliteLog implements EventLog {
     throw new InvalidError('partition-unknown', message, { partition, partitionCount });
   }
 
-  #checkedBytes(partition: number, records: readonly LogRecord[]): number {
-    const { recordMaxBytes, appendMaxBytes, pendingMaxBytes } = this.#parts.limits;
-    if (this.#isClosed) throw givenUp(partition, 'closed');
-    this.#partition(partition);
-    if (records.length === 0)
-      throw new InvalidError('append-empty', 'An append needs at least one record.', { partition });
-    let bytes = 0;
-    for (const record of records) {
-      const valueBytes = record.value.byteLength;
-      if (valueBytes > recordMaxBytes) {
-        const message = `A record of ${valueBytes} bytes is over the limit of ${recordMaxBytes}.`;
-        throw new LimitError('record-too-large', message, { partition, valueBytes, recordMaxBytes });
-      }
-      bytes += valueBytes;
-    }
-    if (bytes > appendMaxBytes) {
-      const message = `An append of ${bytes} bytes is over the limit of ${appendMaxBytes}.`;
-      throw new LimitError('append-too-large', message, { partition, bytes, appendMaxBytes });
-    }
-    if (this.#pendingBytes + bytes > pendingMaxBytes) {
-      const message = `Appends of ${this.#pendingBytes} bytes wait already; nothing was added.`;
-      throw new LimitError('append-queue-full', message, { partition, pendingMaxBytes });
-    }
-    return bytes;
-  }
-
-  /** At the end of this turn of the event loop, so that everyone who appends in it shares one commit. */
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      if (this.#isClosed) return;
-      this.#flush();
-      if (this.#pending.length > 0) this.#schedule();
-    });
-  }
-
-  #flush(): void {
-    const appends = this.#takeTransaction();
+  /** One transaction. When it fails nothing of it is stored, and the offsets given inside are given again. */
+  #store(appends: readonly Pending[]): void {
     let done = 0;
     try {
       this.#transaction(() => {
         for (; done < appends.length; done++) this.#insertAll(appends[done]!);
       });
     } catch (error) {
-      // Nothing of it is stored: the offsets given inside are given again.
       for (const append of appends.slice(0, done).reverse()) this.#held[append.partition]!.end = append.first;
-      for (const append of appends) append.reject(error);
-      return;
+      throw error;
     }
-    for (const append of appends) append.resolve(append.first as Offset);
-  }
-
-  /** Takes from the front of what waits until the transaction is full; drops what was given up. */
-  #takeTransaction(): readonly Pending[] {
-    const { transactionMaxBytes, transactionMaxRecords } = this.#parts.limits;
-    const appends: Pending[] = [];
-    let bytes = 0;
-    let records = 0;
-    let seen = 0;
-    for (const append of this.#pending) {
-      const isFull =
-        bytes + append.bytes > transactionMaxBytes || records + append.records.length > transactionMaxRecords;
-      if (isFull && appends.length > 0) break;
-      seen++;
-      this.#pendingBytes -= append.bytes;
-      if (append.signal?.aborted) {
-        append.reject(givenUp(append.partition, 'aborted', append.signal.reason));
-        continue;
-      }
-      appends.push(append);
-      bytes += append.bytes;
-      records += append.records.length;
-    }
-    this.#pending = seen === this.#pending.length ? [] : this.#pending.slice(seen);
-    return appends;
   }
 
   #insertAll(append: Pending): void {
@@ -356,12 +273,5 @@ function loadPartitions(folder: string, database: DatabaseSync): Held[] {
   return rows.map(({ partition, start, end }, index) => {
     if (partition !== index) throw damaged(folder, `partition ${index} is missing`);
     return { start, end: Math.max(start, end ?? 0) };
-  });
-}
-
-function givenUp(partition: number, why: 'aborted' | 'closed', cause?: unknown): UnavailableError {
-  return new UnavailableError(`append-${why}`, `The append to partition ${partition} was given up (${why}).`, {
-    partition,
-    cause,
   });
 }
