@@ -16,7 +16,7 @@ import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import type { Desk, News, StartAnswer } from '../state/desk.ts';
 import { type Target, targetOf } from '../state/open-desk.ts';
 import { openToRun } from '../state/open-to-run.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
+import { awaitWorkflow, requireWorkflow } from '../state/require-workflow.ts';
 import { jsonText } from '../text/json.ts';
 import { progressBar } from '../text/progress.ts';
 import { duration } from '../text/units.ts';
@@ -105,7 +105,11 @@ async function startAndFollow(current: Run, desk: Desk): Promise<number> {
   const isFirst = current.id !== started.workflow || !current.created;
   current.id = started.workflow;
   current.created ||= started.created;
-  if (options.detach === true) return detached(current, desk);
+  if (options.detach === true) {
+    // So that a command after this one sees it; nobody needs to know when that takes longer.
+    await awaitWorkflow(desk, started.workflow);
+    return detached(current, desk);
+  }
   if (started.created) session.terminal.note(placeWords(current, desk));
   else if (isFirst) await tellFound(current, desk, started);
   return follow(current, desk, started.workflow, started.created, interruption);

@@ -145,21 +145,30 @@ async function probeBroker(broker: string, topic: string): Promise<Probe> {
       Promise.resolve(connection.connect(isIP(host) === 6 ? `[${host}]` : host, Number(broker.slice(at + 1)))),
     );
     const versions = await bounded(apiVersionsV4.api.async(connection, CLIENT, '0'));
-    const { value: metadata, ms } = await timed(() =>
-      bounded(metadataV12.api.async(connection, [topic], false, false)),
-    );
+    const { value: metadata, ms } = await timed(() => bounded(metadataV12.api.async(connection, [], false, false)));
     const level = versions.finalizedFeatures?.find(({ name }) => name === 'metadata.version')?.maxVersionLevel;
     const brokerCount = metadata.brokers.length;
     const said = `${broker}, ${kafkaVersion(level)}, ${brokerCount} broker${brokerCount === 1 ? '' : 's'}`;
     const findings = [answered('Kafka', said, ms)];
-    const found = metadata.topics.find(({ name, errorCode }) => name === topic && errorCode === 0);
-    if (found !== undefined) return { findings, usable: true };
+    if (await hasTopic(connection, topic)) return { findings, usable: true };
     const remedy = 'The first coordinator that starts makes it.';
     return { findings: [...findings, warn('Kafka', `topic ${topic} is not made yet`, remedy)], usable: false };
   } catch (error) {
     return absent('Kafka', broker, rootOf(error), []);
   } finally {
     connection.socket?.destroy();
+  }
+}
+
+/** Asks for it by name, without having it made. */
+async function hasTopic(connection: Connection, topic: string): Promise<boolean> {
+  try {
+    await bounded(metadataV12.api.async(connection, [topic], false, false));
+    return true;
+  } catch (error) {
+    const { errors = [] } = error as { readonly errors?: readonly { readonly apiId?: string }[] };
+    if (errors.some(({ apiId }) => apiId === 'UNKNOWN_TOPIC_OR_PARTITION')) return false;
+    throw error;
   }
 }
 

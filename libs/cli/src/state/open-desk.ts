@@ -5,7 +5,7 @@
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, TidemarkError, UnavailableError } from '@tidemark/core';
+import { ConfigError, partition, TidemarkError, UnavailableError } from '@tidemark/core';
 import { type ClusterConfig, configFromEnv, hasClusterConfig, openCluster, openEmbedded } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { CATCH_UP_MAX_MS, FOLDER_WAIT_MS, RETRY_PAUSE_MS } from '../limits.ts';
@@ -40,7 +40,11 @@ export async function openClusterDesk(
   config: ClusterConfig,
   definitions: readonly Definition[] = [],
 ): Promise<HostDesk> {
-  return new HostDesk(await openCluster(config), { kind: 'cluster', topic: config.topic }, definitions);
+  const host = await openCluster(config);
+  // A hint bus connects with its first hint, which is lost: let that be one that nobody needs, or a short-lived command's
+  // start would wait for the coordinators' slow sweep.
+  host.ports.hints.publish('appended', partition(0));
+  return new HostDesk(host, { kind: 'cluster', topic: config.topic }, definitions);
 }
 
 export interface HoldOptions {

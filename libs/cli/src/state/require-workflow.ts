@@ -3,19 +3,28 @@
 import { InvalidError, workflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
-import type { Desk } from './desk.ts';
+import { type Desk, isIdle } from './desk.ts';
+
+/** The workflow once the rows know it; undefined when that takes longer than it should. */
+export async function awaitWorkflow(
+  desk: Desk,
+  id: string,
+  graceMs = UNKNOWN_GRACE_MS,
+): Promise<WorkflowSummary | undefined> {
+  const deadlineMs = performance.now() + graceMs;
+  for (;;) {
+    const row = await desk.reads.workflow(workflowId(id));
+    if (row !== undefined || performance.now() >= deadlineMs) return row;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+  }
+}
 
 /** Throws `InvalidError` (`workflow-unknown`). Rows that this process holds itself are complete: they aren't waited for. */
 export async function requireWorkflow(desk: Desk, id: string): Promise<WorkflowSummary> {
   const { place } = desk;
-  const isComplete = place.kind === 'embedded' && place.holder === null;
-  const deadlineMs = performance.now() + (isComplete ? 0 : UNKNOWN_GRACE_MS);
-  for (;;) {
-    const row = await desk.reads.workflow(workflowId(id));
-    if (row !== undefined) return row;
-    if (performance.now() >= deadlineMs) break;
-    await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
-  }
+  const isComplete = isIdle(desk);
+  const row = await awaitWorkflow(desk, id, isComplete ? 0 : UNKNOWN_GRACE_MS);
+  if (row !== undefined) return row;
   const where = place.kind === 'cluster' ? `topic ${place.topic}` : place.folder;
   throw new InvalidError(
     'workflow-unknown',

@@ -1,0 +1,90 @@
+/** The commands against a cluster: services run elsewhere, the command line only starts and looks. */
+
+import path from 'node:path';
+import { configFromEnv, type Host, loadDefinitions, openCluster } from '@tidemark/host';
+import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { callCli } from './called-cli.ts';
+
+const CWD = path.resolve(import.meta.dirname, '../fixtures');
+const TIMEOUT_MS = 120_000;
+
+describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres'], (servers) => {
+  const env: Record<string, string> = {};
+  const hosts: Host[] = [];
+  const call = (...args: string[]) => callCli(args, { cwd: CWD, env });
+
+  beforeAll(async () => {
+    env.TIDEMARK_KAFKA_BROKERS = servers.kafka;
+    env.TIDEMARK_REDIS_URL = servers.redis;
+    env.TIDEMARK_POSTGRES_URL = await servers.freshDatabase();
+    env.TIDEMARK_TOPIC = freshTopicName('cli');
+    env.TIDEMARK_PARTITIONS = '4';
+  });
+  afterAll(async () => {
+    for (const host of hosts) await host.close();
+  });
+
+  it('is told what is not made yet, and makes nothing', { timeout: TIMEOUT_MS }, async () => {
+    const { code, out } = await call('doctor', '--json');
+    expect(code).toBe(0);
+    const { status, checks } = JSON.parse(out) as Doctor;
+    expect(status).toBe('warn');
+    const warnings = checks.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    expect(warnings).toEqual(
+      expect.arrayContaining([expect.stringContaining('is not made yet'), 'the tables are not made yet']),
+    );
+    expect(JSON.parse((await call('doctor', '--json')).out).checks).toHaveLength(checks.length);
+  });
+
+  it('starts, follows, lists and shows what services run', { timeout: TIMEOUT_MS }, async () => {
+    const coordinator = await openCluster(configFromEnv(env));
+    hosts.push(coordinator);
+    await coordinator.startCoordinator();
+    const begun = await call(
+      'run',
+      'greet',
+      '--input',
+      '{"name":"Eve"}',
+      '--id',
+      'g1',
+      '--detach',
+      '--workflows',
+      'agents.ts',
+    );
+    expect([begun.code, begun.out]).toEqual([0, 'g1\n']);
+    expect((await call('ls')).out).toMatch(/g1 +greet v1 +ready/);
+    const alone = await call('doctor');
+    expect(alone.out).toMatch(
+      /warn +Workflows +1 open workflow: 0 running, 1 ready\n +→ Nobody runs them: start a worker/,
+    );
+
+    const watching = call('watch', 'g1', '--json');
+    const worker = await openCluster(configFromEnv(env));
+    hosts.unshift(worker);
+    const definitions = await loadDefinitions(['agents.ts'], CWD);
+    await worker.startWorker({ definitions, concurrency: 10 });
+    const watched = await watching;
+    expect(watched.code).toBe(0);
+    const told = watched.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(told.map(({ type }) => type)).toEqual(['now', 'checkpoint', 'checkpoint', 'completed']);
+
+    const ran = await call('run', 'order', '--input', '{"cents":9}', '--json', '--workflows', 'agents.ts');
+    expect(JSON.parse(ran.out)).toMatchObject({ created: true, output: { receipt: 'receipt-9' } });
+    expect((await call('show', 'g1')).out).toContain('"text": "Hello, Eve!"');
+
+    const well = await call('doctor');
+    expect(well.out).toContain('All is well.');
+    for (const server of ['Kafka', 'Redis', 'Postgres'])
+      expect(well.out).toMatch(new RegExp(`ok +${server} .*version \\d`));
+    expect(well.out).not.toContain(new URL(env.TIDEMARK_POSTGRES_URL ?? '').password || '\u0000');
+  });
+});
+
+interface Doctor {
+  readonly status: string;
+  readonly checks: readonly { readonly check: string; readonly level: string; readonly message: string }[];
+}
