@@ -8,7 +8,6 @@ import {
   type CheckpointId,
   diff,
   InvalidError,
-  invariant,
   type Json,
   type Sequence,
   snapshotDue,
@@ -16,6 +15,7 @@ import {
   type TaskId,
   type TaskState,
   taskId,
+  taskOrder,
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import type { StreamContent } from './content.ts';
@@ -62,6 +62,8 @@ export function declareTasks(
   return { tasks, inputs };
 }
 
+const TASK_ID = /^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,6})$/;
+
 function after(
   request: TaskRequest,
   index: number,
@@ -71,7 +73,15 @@ function after(
 ): readonly TaskId[] | 'all' {
   if (request.after === 'all') return 'all';
   return (request.after ?? []).map((other) => {
-    if (typeof other === 'string') return other;
+    if (typeof other === 'string') {
+      // Written as it is, anything else would make a checkpoint that its writer takes and no reader does.
+      if (TASK_ID.test(other) && taskOrder(other)[0] < sequence) return other;
+      throw new InvalidError(
+        'task-after-invalid',
+        `${where}: 'after' names '${other.slice(0, 100)}', which is no task that was added before. Use ids as ctx.task has them.`,
+        { index },
+      );
+    }
     const sibling = indexes.get(other);
     if (sibling === undefined || sibling >= index) {
       throw new InvalidError(
@@ -157,7 +167,14 @@ function believe(definition: Definition, step: StepDefinition, result: StepResul
   if (result.belief === undefined) return { kind: 'none', payload: {} };
   const before = content.belief;
   const returned = result.belief(before);
-  invariant(!(returned instanceof Promise), `belief of ${definition.name}.${step.name} must not be asynchronous`);
+  if (returned instanceof Promise) {
+    // Nobody waits for it, so its failure must not end the process.
+    returned.catch(() => {});
+    throw new InvalidError(
+      'step-result-invalid',
+      `belief of ${definition.name}.${step.name} must not be asynchronous. Await first, then return the update.`,
+    );
+  }
   const after = definition.parseBelief(toJson(returned, `belief of ${definition.name}.${step.name}`));
   const delta = diff(before, after);
   if (delta === undefined) return { kind: 'none', payload: {} };

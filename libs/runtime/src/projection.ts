@@ -13,6 +13,7 @@ import {
   type LogEntry,
   type Offset,
   type PartitionState,
+  type Retry,
   type Sequence,
   type StreamState,
   streamToJson,
@@ -82,6 +83,19 @@ const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
   cause: task.cause?.event ?? null,
   state: taskToJson(task),
 });
+
+/** The timers that a task waits for. */
+function timersOf(task: TaskState): readonly Retry[] {
+  const waits = task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition] : []));
+  return task.retry === null ? waits : [...waits, task.retry];
+}
+
+/** Whether it may: asked of every changed task, most of which wait for nothing. */
+const waitsForTimer = (task: TaskState | undefined): boolean =>
+  task !== undefined && (task.retry !== null || task.when.length > 0);
+
+/** Ids may hold any character but this one. */
+const rowKey = (workflow: WorkflowId, name: string): string => `${workflow}\0${name}`;
 
 /** The stream that the entry changed, where it did. */
 function changedStream(entry: LogEntry, verdict: Verdict): WorkflowId | undefined {
@@ -153,22 +167,28 @@ export class ProjectionBuilder {
     const { workflow } = after;
     this.#streams.push(streamRow(after, partition));
     if (isClosed(after)) return;
-    const { put, gone } = after.frontier.tasks.changesSince(
-      before?.generation === after.generation ? before.frontier.tasks : TaskList.empty(),
-    );
+    const tasks = before?.generation === after.generation ? before.frontier.tasks : TaskList.empty<TaskState>();
+    const { put, gone } = after.frontier.tasks.changesSince(tasks);
+    const waited: TaskState[] = [];
+    for (const task of put) if (waitsForTimer(tasks.get(task.id))) waited.push(tasks.get(task.id)!);
+    for (const task of gone) if (waitsForTimer(tasks.get(task))) waited.push(tasks.get(task)!);
+    if (waited.length > 0) this.#timersLeft(after, waited);
     for (const task of put) {
       this.#tasksPut.push(taskRow(workflow, task));
-      this.#timers(workflow, task, partition);
+      if (!waitsForTimer(task)) continue;
+      for (const { timer, anchorMs, delayMs } of timersOf(task)) {
+        this.#timersGone.delete(rowKey(workflow, timer));
+        this.#timersPut.set(rowKey(workflow, timer), { workflow, timer, partition, dueAtMs: anchorMs + delayMs });
+      }
     }
     for (const task of gone) this.#tasksGone.push({ workflow, task });
   }
 
-  #timers(workflow: WorkflowId, task: TaskState, partition: StreamRow['partition']): void {
-    const waits = task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition] : []));
-    for (const wait of task.retry === null ? waits : [...waits, task.retry]) {
-      const row = { workflow, timer: wait.timer, partition, dueAtMs: wait.anchorMs + wait.delayMs };
-      this.#timersPut.set(`${workflow} ${wait.timer}`, row);
-    }
+  /** A timer's row stands as long as a task waits for it, whatever ended the wait of these. */
+  #timersLeft(stream: StreamState, changed: readonly TaskState[]): void {
+    const left = new Set(changed.flatMap((task) => timersOf(task).map(({ timer }) => timer)));
+    for (const task of stream.frontier.tasks) for (const { timer } of timersOf(task)) left.delete(timer);
+    for (const timer of left) this.#timerGone(stream.workflow, timer);
   }
 
   #row(state: PartitionState, entry: LogEntry, verdict: Verdict, at: Offset): void {
@@ -194,9 +214,6 @@ export class ProjectionBuilder {
           result: payloadText(entry.payload),
         });
         break;
-      case 'TimerFired':
-        this.#timerGone(envelope.workflow, envelope.control.timer);
-        break;
       case 'LeaseClaimed':
       case 'LeaseReleased':
       case 'CheckpointReserved':
@@ -206,8 +223,8 @@ export class ProjectionBuilder {
   }
 
   #timerGone(workflow: WorkflowId, timer: string): void {
-    this.#timersPut.delete(`${workflow} ${timer}`);
-    this.#timersGone.set(`${workflow} ${timer}`, { workflow, timer });
+    this.#timersPut.delete(rowKey(workflow, timer));
+    this.#timersGone.set(rowKey(workflow, timer), { workflow, timer });
   }
 
   #open(state: PartitionState, envelope: Envelope<'WorkflowOpened'>, payload: Uint8Array, offset: Offset): void {
@@ -273,7 +290,7 @@ export class ProjectionBuilder {
   ): void {
     const { control } = envelope;
     const resolved = envelope.type === 'EffectResolved' ? envelope.control : undefined;
-    this.#effects.set(control.key, {
+    this.#effects.set(rowKey(envelope.workflow, control.key), {
       workflow: envelope.workflow,
       key: control.key,
       task: control.task,
@@ -319,8 +336,6 @@ export class ProjectionBuilder {
       return;
     }
     const { workflow, type, id, generation, epoch, holder, ordinal, lamport, control, atMs } = entry.envelope;
-    // A timer that nobody waits for any more must not be fired again and again.
-    if (type === 'TimerFired') this.#timerGone(workflow, (control as Envelope<'TimerFired'>['control']).timer);
     const evidence = JSON.stringify({ id, generation, epoch, holder, ordinal, lamport, control }).slice(0, 2_000);
     this.#rejected.push({ partition, offset, workflow, type, reason, evidence, atMs });
   }
