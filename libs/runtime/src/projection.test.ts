@@ -1,0 +1,234 @@
+/**
+ * The projection: the same log gives the same rows in any batching, from empty or resumed from rows (I5); what is rejected is
+ * kept aside; timers stand exactly as long as a task waits for them.
+ */
+
+import { payloadText } from '@tidemark/codec';
+import {
+  emptyPartition,
+  type LogEntry,
+  type Offset,
+  type Partition,
+  partitionFrom,
+  streamFromJson,
+  type WorkflowId,
+} from '@tidemark/core';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } from '../../testkit/src/naive/events.ts';
+import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '../../testkit/src/naive/history.ts';
+import { TWISTS, type Twist } from '../../testkit/src/naive/twists.ts';
+import { ProjectionBuilder } from './projection.ts';
+import { SimulatedStore } from './simulated-store.ts';
+
+/** Properties take seconds when other work has the machine; a hang is still found. */
+vi.setConfig({ testTimeout: 60_000 });
+
+const HERE = HISTORY_PARTITION as Partition;
+
+/** Projects the entries, cut into batches before these places; each batch goes on from the rows where `resumes` says so. */
+async function project(
+  entries: readonly LogEntry[],
+  cuts: readonly number[] = [],
+  resumes: (batch: number) => boolean = () => false,
+): Promise<SimulatedStore> {
+  const store = new SimulatedStore(HERE + 1);
+  const places = [...new Set([0, ...cuts.map((cut) => cut % (entries.length + 1)), entries.length])].sort(
+    (a, b) => a - b,
+  );
+  let state = emptyPartition(HERE, 0 as Offset);
+  for (let at = 1; at < places.length; at++) {
+    if (resumes(at)) {
+      const [folded] = await store.loadPartitions([HERE]);
+      const streams = folded!.streams.map((stream) => streamFromJson(stream.state, stream.tasks));
+      state = partitionFrom(HERE, folded!.next, folded!.generation, streams);
+    }
+    const builder = new ProjectionBuilder();
+    state = builder.fold(state, entries.slice(places[at - 1], places[at]));
+    await store.apply(builder.batch());
+  }
+  return store;
+}
+
+/** Everything that the rows say, in one order. */
+function dump(store: SimulatedStore) {
+  const sorted = <T>(rows: Iterable<T>): T[] =>
+    [...rows].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  return {
+    partitions: [...store.partitions],
+    placements: sorted(store.placements.values()),
+    rejected: store.rejectedRows,
+    workflows: sorted(store.rows.values()).map((rows) => ({
+      stream: rows.stream,
+      result: rows.result,
+      tasks: sorted(rows.tasks.values()),
+      checkpoints: rows.checkpoints,
+      effects: sorted(rows.effects.values()),
+      events: rows.events,
+      timers: sorted(rows.timers.values()),
+    })),
+  };
+}
+
+const choices: fc.Arbitrary<Choice[]> = fc.array(
+  fc.record({
+    act: fc.constantFrom(...ACTS),
+    who: fc.nat(7),
+    pick: fc.nat(1_000_000),
+    twist: fc.oneof(
+      { weight: 6, arbitrary: fc.constant('none' as Twist) },
+      { weight: 1, arbitrary: fc.constantFrom(...(Object.keys(TWISTS) as Twist[])) },
+    ),
+  }),
+  { maxLength: 120 },
+);
+
+describe('any history', () => {
+  it('gives the same rows in any batching, whichever batches go on from rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        choices,
+        fc.array(fc.nat(1_000), { maxLength: 20 }),
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
+        async (made, cuts, resumed) => {
+          const entries = historyOf(made);
+          const whole = dump(await project(entries));
+          const pieces = dump(await project(entries, cuts, (batch) => resumed[batch % resumed.length]!));
+          expect(pieces).toEqual(whole);
+          const single = dump(await project(entries, [...entries.keys()], () => true));
+          expect(single).toEqual(whole);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('leaves a timer for each task that waits for one, and no other', async () => {
+    await fc.assert(
+      fc.asyncProperty(choices, fc.array(fc.nat(1_000), { maxLength: 20 }), async (made, cuts) => {
+        const store = await project(historyOf(made), cuts);
+        for (const { stream, tasks, timers } of store.rows.values()) {
+          const waited = [...tasks.values()].flatMap((row) => {
+            const { when, retry } = JSON.parse(row.state) as {
+              when: { timer?: string }[];
+              retry: { timer: string } | null;
+            };
+            return [...when.flatMap(({ timer }) => timer ?? []), ...(retry === null ? [] : [retry.timer])];
+          });
+          expect([stream.workflow, [...timers.keys()].sort()]).toEqual([stream.workflow, [...new Set(waited)].sort()]);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('one batch', () => {
+  const opened = (workflow: string, generation: number, tasks = [declared('a')]): LogEntry =>
+    entryOf(inboxEvent('WorkflowOpened', { partition: HERE, tasks }, { workflow, generation, id: `open:${workflow}` }));
+  const token = (ordinal: number) => ({ epoch: 1, holder: 'h1', ordinal });
+  const claimed = (of: object) => entryOf(holderEvent('LeaseClaimed', token(1), {}, of));
+
+  it('with a workflow that closes and the next that opens in its place has rows of both', async () => {
+    const first = { workflow: 'w1', generation: 1 };
+    const second = { workflow: 'w2', generation: 2 };
+    const store = await project([
+      opened('w1', 1),
+      claimed(first),
+      {
+        ...entryOf(holderEvent('WorkflowCompleted', token(2), {}, first)),
+        payload: Buffer.from('{"output":1}'),
+      } as LogEntry,
+      opened('w2', 2),
+      // Late: its workflow is gone from the partition.
+      entryOf(holderEvent('CheckpointCommitted', token(3), {}, first)),
+      claimed(second),
+    ]);
+    expect(store.rows.get('w1' as WorkflowId)).toMatchObject({
+      stream: { status: 'completed', closedInGeneration: 1, runnable: false, pendingCount: 0 },
+      result: '{"output":1}',
+    });
+    expect(store.rows.get('w1' as WorkflowId)!.tasks.size).toBe(0);
+    expect(store.rows.get('w2' as WorkflowId)!.stream).toMatchObject({ status: 'open', holder: 'h1', generation: 2 });
+    expect(store.rows.get('w2' as WorkflowId)!.tasks.size).toBe(1);
+    expect(store.partitions.get(HERE)).toMatchObject({ next: 6, generation: 2 });
+    expect(store.rejectedRows).toMatchObject([{ offset: 4, type: 'CheckpointCommitted', reason: 'wrong-generation' }]);
+  });
+
+  it('leaves no trace of what came and went within it', async () => {
+    const of = { workflow: 'w1', generation: 1 };
+    const store = await project([
+      opened('w1', 1),
+      claimed(of),
+      entryOf(holderEvent('StepFailed', token(2), { retry: { timer: 'r', anchorMs: 1, delayMs: 2 } }, of)),
+      entryOf(inboxEvent('TimerFired', { timer: 'r' }, of)),
+      entryOf(holderEvent('CheckpointCommitted', token(3), { task: '0.0', tasks: [declared('b')] }, of)),
+    ]);
+    const rows = store.rows.get('w1' as WorkflowId)!;
+    expect([...rows.tasks.keys()]).toEqual(['1.0']);
+    expect(rows.timers.size).toBe(0);
+    expect(rows.events.map((event) => event.type)).toEqual(['StepFailed', 'TimerFired']);
+  });
+
+  it('keeps apart the effects of workflows whose keys are spelt alike', async () => {
+    const builder = new ProjectionBuilder();
+    const key = 'w:0.0:run.a:0.0:b:0';
+    for (const [at, workflow] of ['w', 'w:0.0:run.a'].entries()) {
+      const of = { workflow, generation: 1 };
+      builder.fold(emptyPartition(at as Partition, 0 as Offset), [
+        entryOf(inboxEvent('WorkflowOpened', { partition: at, tasks: [declared('a')] }, { ...of, id: 'o' })),
+        claimed(of),
+        entryOf(holderEvent('EffectResolved', token(2), { key, kind: 'pure' }, of)),
+      ]);
+    }
+    expect(builder.batch().effects.map((effect) => effect.workflow)).toEqual(['w', 'w:0.0:run.a']);
+  });
+
+  it.each([
+    ['a signal that came first', 'SignalReceived'],
+    ['the timer', 'TimerFired'],
+  ] as const)('ends the wait for a timer by %s', async (_, type) => {
+    const of = { workflow: 'w1', generation: 1 };
+    const either = declared('a', [], [signalNamed('go'), timerNamed('late')] as never);
+    const entries = [opened('w1', 1, [either]), entryOf(inboxEvent(type, { name: 'go', timer: 'late' } as never, of))];
+    for (const cuts of [[], [1]]) {
+      expect((await project(entries, cuts)).rows.get('w1' as WorkflowId)!.timers.size).toBe(0);
+    }
+    expect((await project(entries.slice(0, 1))).rows.get('w1' as WorkflowId)!.timers.size).toBe(1);
+  });
+
+  it('keeps what was rejected, with what it was and never its payload', async () => {
+    const secret = Buffer.from('"secret"');
+    const of = { workflow: 'w1', generation: 1 };
+    const store = await project([
+      opened('w1', 1),
+      { kind: 'malformed', problem: `no header line ${'x'.repeat(5_000)}` },
+      { kind: 'unknown', workflow: 'nobody' as WorkflowId, generation: 1 as never, type: 'Novel', v: 2 },
+      { ...entryOf(holderEvent('CheckpointCommitted', token(1), {}, of)), payload: secret } as LogEntry,
+      { ...entryOf(inboxEvent('SignalReceived', {}, { workflow: 'nobody' })), payload: secret } as LogEntry,
+    ]);
+    expect(store.rejectedRows).toMatchObject([
+      { partition: HERE, offset: 1, workflow: null, type: null, reason: 'malformed' },
+      { offset: 2, workflow: 'nobody', type: 'Novel', reason: 'wrong-generation' },
+      { offset: 3, workflow: 'w1', type: 'CheckpointCommitted', reason: 'wrong-holder' },
+      { offset: 4, workflow: 'nobody', type: 'SignalReceived', reason: 'wrong-generation' },
+    ]);
+    for (const { evidence } of store.rejectedRows) {
+      expect(evidence.length).toBeLessThanOrEqual(2_000);
+      expect(evidence).not.toContain('secret');
+    }
+    expect(payloadText(secret)).toBe('"secret"');
+  });
+
+  it('stops a stream at what it cannot read, and goes on with the others of the partition', async () => {
+    const store = await project([
+      opened('w1', 1),
+      opened('w2', 2),
+      { kind: 'unknown', workflow: 'w1' as WorkflowId, generation: 1 as never, type: 'Novel', v: 2 },
+      entryOf(inboxEvent('SignalReceived', {}, { workflow: 'w1', generation: 1 })),
+      entryOf(inboxEvent('SignalReceived', {}, { workflow: 'w2', generation: 2 })),
+    ]);
+    expect(store.rows.get('w1' as WorkflowId)!.stream).toMatchObject({ runnable: false, position: 1 });
+    expect(store.rows.get('w2' as WorkflowId)!.stream).toMatchObject({ runnable: true, position: 2 });
+  });
+});
