@@ -1,9 +1,19 @@
 /** What PGlite alone does: folders, their locks and damage, death and hanging of its thread, kill −9 in mid-write. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -147,6 +157,27 @@ describe('PGlite folder', () => {
     await begun.ensure();
     expect((await begun.positions()).size).toBe(0);
     await begun.close();
+  });
+
+  test('a broken template of an empty database is made again', async () => {
+    const cache = path.join(parent, 'cache');
+    const before = process.env.TIDEMARK_CACHE_DIR;
+    process.env.TIDEMARK_CACHE_DIR = cache;
+    try {
+      mkdirSync(cache);
+      for (const name of ['first', 'second', 'third']) {
+        const made = openPgliteStore({ folder: path.join(parent, name) });
+        await made.ensure();
+        await made.close();
+        const [template] = readdirSync(cache);
+        expect(template).toMatch(/^pglite-.*\.tar\.zst$/);
+        if (name === 'first') writeFileSync(path.join(cache, template!), zstdCompressSync('no database'));
+        else expect(readFileSync(path.join(cache, template!)).length).toBeGreaterThan(100_000);
+      }
+    } finally {
+      if (before === undefined) delete process.env.TIDEMARK_CACHE_DIR;
+      else process.env.TIDEMARK_CACHE_DIR = before;
+    }
   });
 
   test('a file where the folder should be is a wrong setting', () => {

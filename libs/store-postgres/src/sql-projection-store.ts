@@ -27,7 +27,7 @@ import type {
 import { applyBatch } from './apply-batch.ts';
 import { faultOf } from './faults.ts';
 import { placementOf, placeWorkflows } from './place-workflows.ts';
-import { findUnappended, markAppended } from './sql/appended.ts';
+import { findUnappended, renewStale } from './sql/appended.ts';
 import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
@@ -92,8 +92,8 @@ export class SqlProjectionStore implements ProjectionStore {
     await this.#named('release-ranges', () => this.#client.run(releaseRanges(owner)));
   }
 
-  async positions(): Promise<ReadonlyMap<Partition, Offset>> {
-    return new Map((await this.#read(coordinate.readPositions)).map(coordinate.positionOf));
+  async positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>> {
+    return new Map((await this.#read(coordinate.readPositions(partitions))).map(coordinate.positionOf));
   }
 
   async loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]> {
@@ -116,11 +116,8 @@ export class SqlProjectionStore implements ProjectionStore {
     return this.#named('place', () => placeWorkflows(this.#client, requests));
   }
 
-  async markAppended(workflows: readonly WorkflowId[]): Promise<void> {
-    if (workflows.length > 0) await this.#read(markAppended(workflows));
-  }
-
   async unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
+    await this.#read(renewStale(ageMs));
     return (await this.#read(findUnappended(ageMs, limit))).map(placementOf);
   }
 

@@ -273,6 +273,7 @@ async function main(where: string): Promise<void> {
   await measurePlacing(store);
   say('positions of 4096', await timed(() => store.positions()), 'ms');
   say('counts', await timed(() => store.counts()), 'ms');
+  say('resident memory of this process', process.memoryUsage().rss / 2 ** 20, 'MB');
   say('close', await timed(() => store.close()), 'ms');
 }
 

@@ -40,6 +40,15 @@ export function readTemplate(): Blob | undefined {
   }
 }
 
+/** Takes away a template that makes no database. */
+export function forgetTemplate(): void {
+  try {
+    rmSync(templateFile(), { force: true });
+  } catch {
+    // Then it is tried, and passed over, each time.
+  }
+}
+
 /** Keeps a database that was just created as the template. Never throws: the next start creates from nothing again. */
 export async function keepTemplate(database: PGlite): Promise<void> {
   try {

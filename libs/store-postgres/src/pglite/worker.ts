@@ -4,12 +4,12 @@
  * in which the process has steps to run and a log to write.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLITE_UPKEEP_BYTES } from '../limits.ts';
-import { keepTemplate, readTemplate } from './template.ts';
+import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
 
 /** Rows come and go in these tables. Without a checkpoint the write-ahead log would grow for ever. */
@@ -56,6 +56,22 @@ async function answer(database: PGlite, bytes: Uint8Array): Promise<void> {
 async function open(dataFolder: string | null): Promise<PGlite> {
   const isNew = dataFolder === null || !existsSync(path.join(dataFolder, 'PG_VERSION'));
   const template = isNew ? readTemplate() : undefined;
+  if (template !== undefined) {
+    try {
+      return await start(dataFolder, template);
+    } catch {
+      // A broken template must not pass for a broken folder.
+      forgetTemplate();
+      if (dataFolder !== null) rmSync(dataFolder, { recursive: true, force: true });
+      printed.length = 0;
+    }
+  }
+  const database = await start(dataFolder, undefined);
+  if (isNew) await keepTemplate(database);
+  return database;
+}
+
+async function start(dataFolder: string | null, template: Blob | undefined): Promise<PGlite> {
   const database = new PGlite({
     ...(dataFolder === null ? {} : { dataDir: dataFolder }),
     ...(template === undefined ? {} : { loadDataDir: template }),
@@ -65,7 +81,6 @@ async function open(dataFolder: string | null): Promise<PGlite> {
     onStderr: print,
   });
   await database.waitReady;
-  if (isNew && template === undefined) await keepTemplate(database);
   return database;
 }
 

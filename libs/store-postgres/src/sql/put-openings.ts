@@ -16,7 +16,7 @@ with given as (
 ), put as (
   insert into placements (workflow, tenant, partition, generation, mode, opening, appended, live)
   select workflow, tenant, partition, generation, 'exclusive', '', true, true from given
-  on conflict (workflow) do update set appended = true, opening = ''
+  on conflict (workflow) do update set appended = true, opening = '', generation = excluded.generation
   where placements.partition = excluded.partition
   returning workflow
 )

@@ -26,6 +26,8 @@ export function testApplying(under: StoreUnderTest): void {
         [0, 0],
         [1, 1],
       ]);
+      expect([...(await under.other.positions([1, 7].map(rows.partitionAt)))]).toEqual([[1, 1]]);
+      expect((await under.other.positions([])).size).toBe(0);
       expect((await under.other.workflow(rows.workflowNamed('w')))?.partition).toBe(1);
     });
 

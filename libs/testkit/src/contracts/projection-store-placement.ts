@@ -62,6 +62,7 @@ export function testPlacement(under: StoreUnderTest): void {
         appended: false,
       });
       expect(await under.other.place([rows.request('d')])).toEqual([]);
+      expect(await under.store.counts()).toMatchObject({ partitionCount: 2, openCount: 2, unappendedCount: 2 });
     });
 
     test('an id that is placed keeps its placement, whoever asks and how', async () => {
