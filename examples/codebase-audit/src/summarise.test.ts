@@ -3,9 +3,10 @@ import { MockLanguageModelV4 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { MAX_PROMPT_CHARS, MAX_SUMMARY_CHARS, MAX_SUMMARY_TOKENS } from './limits.ts';
 import { merge } from './merge.ts';
+import { modelFromEnvironment } from './model-choice.ts';
 import { modulePrompt } from './module-prompt.ts';
 import { parseFile } from './parse-file.ts';
-import { askForSummary, modelFromEnvironment } from './summarise.ts';
+import { askForSummary, openModel } from './summarise.ts';
 
 const discovery = {
   label: 'tree',
@@ -134,15 +135,14 @@ describe('modelFromEnvironment', () => {
     expect(modelFromEnvironment({ OPENAI_API_KEY: 'k', AI_GATEWAY_API_KEY: 'g' })?.name).toBe('openai/gpt-4.1-mini');
     expect(modelFromEnvironment({ AI_GATEWAY_API_KEY: 'g' })?.name).toBe('openai/gpt-4.1-mini');
     expect(modelFromEnvironment({ OPENAI_API_KEY: 'k', AUDIT_MODEL: 'other' })?.name).toBe('openai/other');
-    expect(modelFromEnvironment({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: '' })?.model).toMatchObject({
-      provider: 'openai.responses',
-    });
-    const local = modelFromEnvironment({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' });
-    expect(local?.model).toMatchObject({ provider: 'openai.chat' });
+    const opened = (env: Record<string, string>) => openModel(modelFromEnvironment(env)!).model;
+    expect(opened({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: '' })).toMatchObject({ provider: 'openai.responses' });
+    const local = opened({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' });
+    expect(local).toMatchObject({ provider: 'openai.chat' });
   });
 
   it('reports a server that cannot be reached, without throwing', async () => {
-    const local = modelFromEnvironment({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' })!;
-    expect(await askForSummary(local, asked(1))).toMatchObject({ ok: false, retryable: true });
+    const choice = modelFromEnvironment({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' })!;
+    expect(await askForSummary(openModel(choice), asked(1))).toMatchObject({ ok: false, retryable: true });
   });
 });

@@ -1,15 +1,16 @@
-// Owns the call of a language model for a module's summary, through the Vercel AI SDK. Which model is the environment's choice.
+// Owns the call of a language model for a module's summary, through the Vercel AI SDK.
 // Must not retry (the workflow does, and records each attempt), print, or let a key into a result, an error or a log.
 
 import { createOpenAI } from '@ai-sdk/openai';
 import { APICallError, createGateway, generateText, type LanguageModel } from 'ai';
 import { MAX_SUMMARY_CHARS, MAX_SUMMARY_TOKENS, SUMMARY_TIMEOUT_MS } from './limits.ts';
+import type { ModelChoice } from './model-choice.ts';
 import type { ModulePrompt } from './module-prompt.ts';
 import { shorten } from './order.ts';
 import { Redactor } from './secrets.ts';
 
 /** A model to ask, and the name to show for it. */
-export type ModelChoice = { model: LanguageModel; name: string };
+export type NamedModel = { model: LanguageModel; name: string };
 
 export type SummaryResult =
   | { ok: true; text: string; model: string; usage: { inputTokens: number; outputTokens: number } }
@@ -18,37 +19,17 @@ export type SummaryResult =
 
 /** Always given: left to itself the SDK would read the environment, and refuse an empty OPENAI_BASE_URL. */
 const OPENAI_URL = 'https://api.openai.com/v1';
-export const DEFAULT_OPENAI_MODEL = 'gpt-4.1-mini';
-export const DEFAULT_GATEWAY_MODEL = 'openai/gpt-4.1-mini';
 
-/**
- * The model that the environment provides, or undefined when it has no key.
- * OPENAI_API_KEY (with OPENAI_BASE_URL, any server that speaks OpenAI's chat completions), else AI_GATEWAY_API_KEY.
- * AUDIT_MODEL names another model than the default.
- */
-export function modelFromEnvironment(env: Readonly<Record<string, string | undefined>>): ModelChoice | undefined {
-  const {
-    OPENAI_API_KEY: openAiKey,
-    OPENAI_BASE_URL: baseURL,
-    AI_GATEWAY_API_KEY: gatewayKey,
-    AUDIT_MODEL: wanted,
-  } = env;
-  if (openAiKey) {
-    const id = wanted || DEFAULT_OPENAI_MODEL;
-    const provider = createOpenAI({ apiKey: openAiKey, baseURL: baseURL || OPENAI_URL });
-    // Compatible servers know the older of the two interfaces.
-    return { model: baseURL ? provider.chat(id) : provider(id), name: `openai/${id}` };
-  }
-  if (gatewayKey) {
-    const id = wanted || DEFAULT_GATEWAY_MODEL;
-    return { model: createGateway({ apiKey: gatewayKey })(id), name: id };
-  }
-  return undefined;
+export function openModel({ provider, id, apiKey, baseURL, name }: ModelChoice): NamedModel {
+  if (provider === 'gateway') return { model: createGateway({ apiKey })(id), name };
+  const openAi = createOpenAI({ apiKey, baseURL: baseURL ?? OPENAI_URL });
+  // Compatible servers know the older of the two interfaces.
+  return { model: baseURL === undefined ? openAi(id) : openAi.chat(id), name };
 }
 
 /** Asks for a summary of one module, once. Rejects never: what went wrong is a value. */
 export async function askForSummary(
-  choice: ModelChoice,
+  choice: NamedModel,
   { instructions, prompt }: ModulePrompt,
   signal?: AbortSignal,
 ): Promise<SummaryResult> {

@@ -4,7 +4,7 @@
 import { defineEffect, NotDoneError } from '@tidemark/sdk';
 import { z } from 'zod';
 import { MAX_SUMMARY_ATTEMPTS, SUMMARY_TIMEOUT_MS } from './limits.ts';
-import { askForSummary, modelFromEnvironment } from './summarise.ts';
+import { modelFromEnvironment } from './model-choice.ts';
 
 /** A model that cannot be asked at all (no key, a refused one) is an answer too; the report says so. */
 export const summaryAnswerSchema = z.discriminatedUnion('ok', [
@@ -23,7 +23,8 @@ export const askModel = defineEffect({
   async call(request, { signal }): Promise<SummaryAnswer> {
     const choice = modelFromEnvironment(process.env);
     if (choice === undefined) return { ok: false, reason: 'no model key in the environment of the worker' };
-    const answer = await askForSummary(choice, request, signal);
+    const { askForSummary, openModel } = await import('./summarise.ts');
+    const answer = await askForSummary(openModel(choice), request, signal);
     if (answer.ok) {
       const { text, model, usage } = answer;
       return { ok: true, text, model, tokens: usage.inputTokens + usage.outputTokens };

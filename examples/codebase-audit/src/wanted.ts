@@ -6,9 +6,9 @@ import { relative, resolve, sep } from 'node:path';
 import { ConfigError, InvalidError } from '@tidemark/sdk';
 import type { Command } from './command-line.ts';
 import { openRoot, survey } from './discover.ts';
+import { modelFromEnvironment } from './model-choice.ts';
 import { SOURCE_EXTENSIONS } from './paths.ts';
 import { REPORT_VERSION } from './report.ts';
-import { modelFromEnvironment } from './summarise.ts';
 import type { AuditInput } from './workflow.ts';
 
 export type Wanted = { input: AuditInput; files: number };

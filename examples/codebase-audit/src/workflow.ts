@@ -13,7 +13,7 @@ import { analyse } from './analysis-pool.ts';
 import { discoverPage, pageFactsSchema } from './discover.ts';
 import { type Finding, fileFactsSchema, SEVERITIES, type Severity } from './facts.ts';
 import { MAX_SUMMARY_ATTEMPTS, PARALLEL_FILES } from './limits.ts';
-import { modelFromEnvironment } from './summarise.ts';
+import { modelFromEnvironment } from './model-choice.ts';
 import { askModel, type SummaryAnswer, summaryAnswerSchema } from './summary-effect.ts';
 import { writeReport, writtenSchema } from './write-report.ts';
 

@@ -1,0 +1,112 @@
+/**
+ * The audit on a cluster: the services are processes, `main.ts` is the client. Its worker is killed in mid-run; another goes on from
+ * the newest checkpoint, reads no finished file again, and the report is the bytes that a folder gives (A1, I1, I2, I10, D6).
+ */
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { configFromEnv, type Host, openCluster } from '@tidemark/host';
+import { type ServiceProcess, startService } from '@tidemark/testkit/processes';
+import { describeServers, freshTopicName, ownServer } from '@tidemark/testkit/suites';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { AuditProcess, momentsOf, resumedFrom } from './audit-process.ts';
+import { randomFrom, writeTree } from './source-tree.ts';
+
+const FILES = 300;
+const KILLS = 5;
+const TIMEOUT_MS = 240_000;
+const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+describeServers('the audit on a cluster', ['kafka', 'postgres'], (servers) => {
+  const services: ServiceProcess[] = [];
+  let env: Record<string, string>;
+  let folder: string;
+
+  const at = (name: string): string => path.join(folder, name);
+  const start = async (name: 'coordinator' | 'worker'): Promise<ServiceProcess> => {
+    const service = await startService(name, env);
+    services.push(service);
+    return service;
+  };
+  const reportIn = async (out: string): Promise<readonly Buffer[]> => [
+    await readFile(path.join(at(out), 'audit-report.md')),
+    await readFile(path.join(at(out), 'audit-report.json')),
+  ];
+
+  beforeEach(async (context) => {
+    // Its own Redis: the prefix is of the topic, but no other test's flush may reach it.
+    const redis = await ownServer(context, 'redis');
+    folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-audit-cluster-'));
+    await writeTree(at('tree'), { files: FILES, functions: 60, seed: 1 });
+    env = {
+      TIDEMARK_KAFKA_BROKERS: servers.kafka,
+      TIDEMARK_REDIS_URL: redis.address,
+      TIDEMARK_POSTGRES_URL: await servers.freshDatabase(),
+      TIDEMARK_TOPIC: freshTopicName('audit'),
+      TIDEMARK_PARTITIONS: '8',
+      TIDEMARK_WORKFLOWS: './examples/codebase-audit/src/workflow.ts',
+      ...{ OPENAI_API_KEY: '', AI_GATEWAY_API_KEY: '' },
+    };
+  }, TIMEOUT_MS);
+
+  afterEach(async () => {
+    await Promise.all(services.splice(0).map((service) => service.kill()));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it(`survives five kills of its worker (TIDEMARK_TEST_SEED=${seed})`, { timeout: TIMEOUT_MS }, async () => {
+    const reference = await new AuditProcess([at('tree'), '--state', at('state'), '--out', at('reference')]).ended;
+    expect(reference.code).toBe(0);
+
+    await start('coordinator');
+    let worker = await start('worker');
+    const audit = new AuditProcess([at('tree'), '--out', at('out')], env);
+    for (const share of momentsOf(KILLS, randomFrom(seed))) {
+      await audit.until(({ progress }) => progress.files >= share * FILES);
+      await worker.kill();
+      worker = await start('worker');
+    }
+    const ended = await audit.ended;
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended.stdout).toContain(`Audited ${FILES} files`);
+    expect(await reportIn('out')).toEqual(await reportIn('reference'));
+    await expectOneChain(env);
+  });
+
+  it('goes on while its client is away, and answers the next one', { timeout: TIMEOUT_MS }, async () => {
+    await start('coordinator');
+    await start('worker');
+    const args = [at('tree'), '--out', at('out')];
+    const first = new AuditProcess(args, env);
+    await first.until(({ progress }) => progress.files > 0);
+    first.signal('SIGINT');
+    const left = await first.ended;
+    expect(left.code).toBe(130);
+    expect(left.stdout).toContain('goes on in the cluster');
+    const second = await new AuditProcess(args, env).ended;
+    expect(second.code).toBe(0);
+    const resumed = resumedFrom(second.stdout);
+    if (resumed === undefined) expect(second.stdout).toContain('Nothing has changed since run');
+    else expect(resumed.files).toBeGreaterThanOrEqual(first.progress.files);
+    expect(await reportIn('out')).toHaveLength(2);
+  });
+});
+
+/** Every file has exactly one checkpoint, in one unbroken chain (I2), and each worker wrote some of them. */
+async function expectOneChain(env: Readonly<Record<string, string>>): Promise<void> {
+  const host: Host = await openCluster(configFromEnv(env));
+  try {
+    const [only, ...others] = await host.ports.store.workflows({ limit: 10 });
+    expect(others).toEqual([]);
+    const rows = await host.client.run(only!.workflow).checkpoints(1, 10_000);
+    expect(rows.map((row) => row.sequence)).toEqual(rows.map((_, index) => index + 1));
+    for (const [index, row] of rows.entries()) expect(row.parent).toBe(rows[index - 1]?.checkpoint ?? null);
+    const parsed = rows.filter((row) => row.step === 'parse').map((row) => row.lastAction);
+    expect(parsed).toHaveLength(FILES);
+    expect(new Set(parsed).size).toBe(FILES);
+    expect(new Set(rows.map((row) => row.holder)).size).toBeGreaterThan(KILLS);
+  } finally {
+    await host.close();
+  }
+}
