@@ -68,7 +68,10 @@ class Session {
     const { host } = this.#place;
     const { signal } = this.#interrupt;
     await this.#place.catchUp(signal);
-    if (signal.aborted) return this.#interrupt.exitCode();
+    if (signal.aborted) {
+      this.#screen.line('Stopped before anything was begun.');
+      return this.#interrupt.exitCode();
+    }
     const choice = await chooseRun(host.client, this.#wanted.input, this.#command.fresh);
     if (choice.what === 'answer') return this.#answer(choice);
     const follower = new Follower(host.client.run(choice.id), host);
@@ -125,10 +128,11 @@ class Session {
   async #watch(run: Run, follower: Follower, resumedFiles: number): Promise<number> {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#interrupt.signal]);
-    const following = follower.follow(this.#onLook(follower.seen), signal);
+    // What ends the watching ends the waiting too.
+    const following = follower.follow(this.#onLook(follower.seen), signal).catch((error) => over.abort(error));
     let output: unknown;
     try {
-      output = await run.result({ signal: this.#interrupt.signal });
+      output = await run.result({ signal });
     } catch (error) {
       if (!this.#interrupt.signal.aborted) throw error;
       return await this.#handOver(run, follower);
