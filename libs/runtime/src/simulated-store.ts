@@ -6,12 +6,10 @@
 import {
   ConflictError,
   type Generation,
-  InvalidError,
   type Offset,
   type Partition,
   type Sequence,
   type TenantId,
-  taskOrder,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
@@ -33,25 +31,15 @@ import {
   type StreamRow,
   type StreamSnapshot,
   type TaskRow,
-  type TimerRow,
   type WorkflowSummary,
 } from '@tidemark/ports';
+import { newRows, type Rows, refuseTwoHomes, snapshotOf } from './simulated-rows.ts';
 
 interface PartitionRow {
   next: Offset;
   generation: Generation;
   placedGeneration: number;
   rebuildTo: Offset;
-}
-
-interface Rows {
-  stream: StreamRow;
-  result: string | null;
-  readonly tasks: Map<string, TaskRow>;
-  readonly checkpoints: CheckpointRow[];
-  readonly effects: Map<string, EffectRow>;
-  readonly events: EventRow[];
-  readonly timers: Map<string, TimerRow>;
 }
 
 interface PlacedRow extends Placement {
@@ -271,14 +259,6 @@ export class SimulatedStore implements ProjectionStore {
     return all.find((partition) => tenants.get(partition) === tenant);
   }
 
-  async markAppended(workflows: readonly WorkflowId[]): Promise<void> {
-    await this.#enter('markAppended');
-    for (const workflow of workflows) {
-      const placement = this.placements.get(workflow);
-      if (placement !== undefined) placement.appended = true;
-    }
-  }
-
   async unappended(_ageMs: number, limit: number): Promise<readonly Placement[]> {
     await this.#enter('unappended');
     return [...this.placements.values()].filter((placement) => !placement.appended).slice(0, limit);
@@ -369,46 +349,5 @@ export class SimulatedStore implements ProjectionStore {
 
   async close(): Promise<void> {
     await this.#enter('close');
-  }
-}
-
-const newRows = (stream: StreamRow): Rows => ({
-  stream,
-  result: null,
-  tasks: new Map(),
-  checkpoints: [],
-  effects: new Map(),
-  events: [],
-  timers: new Map(),
-});
-
-/** What a claim reads: as few payloads as the contract promises, so that whoever needs more is found out. */
-function snapshotOf({ stream, tasks, checkpoints, effects, events }: Rows, next: Offset): StreamSnapshot {
-  const pending = [...tasks.values()];
-  const creators = new Set(pending.map(({ task }) => taskOrder(task)[0]));
-  const causes = new Set(pending.flatMap(({ cause }) => cause ?? []));
-  return {
-    workflow: stream.workflow,
-    partition: stream.partition,
-    next,
-    state: stream.state,
-    tasks: pending.map((task) => task.state),
-    checkpoints: checkpoints.filter(
-      ({ sequence, belief }) =>
-        sequence === 0 || creators.has(sequence) || (sequence >= stream.beliefSequence && belief !== 'none'),
-    ),
-    effects: [...effects.values()].filter(({ task }) => tasks.has(task)),
-    causes: events.filter(({ event }) => causes.has(event)),
-  };
-}
-
-function refuseTwoHomes(batch: ProjectionBatch): void {
-  if (batch.opened.length === 0) return;
-  const homes = new Map<WorkflowId, Partition>();
-  for (const { workflow, partition } of [...batch.opened, ...batch.streams]) {
-    if ((homes.get(workflow) ?? partition) !== partition) {
-      throw new InvalidError('batch-two-homes', 'A workflow is in two partitions: apply these partitions one by one');
-    }
-    homes.set(workflow, partition);
   }
 }

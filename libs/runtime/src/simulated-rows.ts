@@ -1,0 +1,64 @@
+/** Owns one workflow's rows in the simulated store, and what a claim reads of them. Must not be used outside tests. */
+
+import { InvalidError, type Offset, type Partition, taskOrder, type WorkflowId } from '@tidemark/core';
+import type {
+  CheckpointRow,
+  EffectRow,
+  EventRow,
+  ProjectionBatch,
+  StreamRow,
+  StreamSnapshot,
+  TaskRow,
+  TimerRow,
+} from '@tidemark/ports';
+
+export interface Rows {
+  stream: StreamRow;
+  result: string | null;
+  readonly tasks: Map<string, TaskRow>;
+  readonly checkpoints: CheckpointRow[];
+  readonly effects: Map<string, EffectRow>;
+  readonly events: EventRow[];
+  readonly timers: Map<string, TimerRow>;
+}
+
+export const newRows = (stream: StreamRow): Rows => ({
+  stream,
+  result: null,
+  tasks: new Map(),
+  checkpoints: [],
+  effects: new Map(),
+  events: [],
+  timers: new Map(),
+});
+
+/** What a claim reads: as few payloads as the contract promises, so that whoever needs more is found out. */
+export function snapshotOf({ stream, tasks, checkpoints, effects, events }: Rows, next: Offset): StreamSnapshot {
+  const pending = [...tasks.values()];
+  const creators = new Set(pending.map(({ task }) => taskOrder(task)[0]));
+  const causes = new Set(pending.flatMap(({ cause }) => cause ?? []));
+  return {
+    workflow: stream.workflow,
+    partition: stream.partition,
+    next,
+    state: stream.state,
+    tasks: pending.map((task) => task.state),
+    checkpoints: checkpoints.filter(
+      ({ sequence, belief }) =>
+        sequence === 0 || creators.has(sequence) || (sequence >= stream.beliefSequence && belief !== 'none'),
+    ),
+    effects: [...effects.values()].filter(({ task }) => tasks.has(task)),
+    causes: events.filter(({ event }) => causes.has(event)),
+  };
+}
+
+export function refuseTwoHomes(batch: ProjectionBatch): void {
+  if (batch.opened.length === 0) return;
+  const homes = new Map<WorkflowId, Partition>();
+  for (const { workflow, partition } of [...batch.opened, ...batch.streams]) {
+    if ((homes.get(workflow) ?? partition) !== partition) {
+      throw new InvalidError('batch-two-homes', 'A workflow is in two partitions: apply these partitions one by one');
+    }
+    homes.set(workflow, partition);
+  }
+}
