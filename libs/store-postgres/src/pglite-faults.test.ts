@@ -31,7 +31,8 @@ let copies = 0;
 
 beforeAll(async () => {
   await store.ensure();
-  await store.addPartitions([{ partition: rows.partitionAt(0), start: rows.at(0), rebuildTo: rows.at(0) }]);
+  const empty = { start: rows.at(0), rebuildTo: rows.at(0) };
+  await store.addPartitions([0, 1].map((index) => ({ ...empty, partition: rows.partitionAt(index) })));
   await store.apply(rows.openingBatch('w', 0));
   await store.close();
 });
@@ -103,6 +104,8 @@ describe('PGlite folder', () => {
       const after = openPgliteStore({ folder });
       const next = (await after.positions()).get(rows.partitionAt(0));
       expect(await after.rejected(1_000_000)).toHaveLength((next ?? 0) - 1);
+      // Unlike rows, a placement that was answered is never lost.
+      expect(await after.place([rows.request('placed')])).toMatchObject([{ partition: 1, created: false }]);
       await after.close();
     }
   });
