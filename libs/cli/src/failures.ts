@@ -1,6 +1,6 @@
 /** Owns how a command's failure is told: one clear line and a code, a stack only for who asks for it. */
 
-import { ConfigError, TidemarkError } from '@tidemark/core';
+import { ConfigError, InvalidError, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host';
 import type { Terminal } from './terminal.ts';
 import { printableLines } from './text/width.ts';
@@ -25,10 +25,14 @@ export function tellFailure(
   const exitCode = error instanceof UsageError ? EXIT.usage : exitCodeOf(error);
   const hint = exitCode === EXIT.internal && env.TIDEMARK_DEBUG !== '1' ? ' (TIDEMARK_DEBUG=1 shows where)' : '';
   const stack = env.TIDEMARK_DEBUG === '1' ? stackOf(error) : undefined;
-  const message = terminal.json ? said : printableLines(said).join('\n');
+  const message = terminal.json ? said : linesFor(error, printableLines(said)).join('\n');
   terminal.failure(code, `${message}${hint}`, stack);
   return exitCode;
 }
+
+/** What is wrong with a definition may be a list; what a server or a library says after its first line is for who debugs. */
+const linesFor = (error: unknown, lines: readonly string[]): readonly string[] =>
+  error instanceof InvalidError || error instanceof ConfigError ? lines : lines.slice(0, 1);
 
 function stackOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;

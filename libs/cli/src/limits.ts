@@ -21,7 +21,7 @@ export const FOLLOW_PAUSE_MS = 50;
 /** Longest pause, in milliseconds, when no hint comes: one workflow, and all of them. */
 export const FOLLOW_ONE_PERIOD_MS = 250;
 export const FOLLOW_ALL_PERIOD_MS = 1_000;
-/** Workflows that moved within one look, above which people are told of their number instead of each. */
+/** Workflows that moved, or checkpoints of one, within one look, from which on people are told their number instead. */
 export const CROWD_MIN_COUNT = 25;
 /** How long, in milliseconds, a store that went away is waited for. */
 export const FOLLOW_PATIENCE_MS = 60_000;

@@ -130,6 +130,7 @@ async function stallNoticed<T>(
   desk: Desk,
   start: () => Promise<T>,
 ): Promise<T | undefined> {
+  if (interruption.signal.aborted) return undefined;
   const timer = setTimeout(() => {
     const missing =
       target.kind === 'cluster' ? ' Is a coordinator running? tidemark doctor shows what is missing.' : '';
@@ -195,7 +196,7 @@ async function follow(
   { signal }: Interruption,
 ): Promise<number> {
   const { terminal } = current.session;
-  const follower = new Follower({ workflow: id });
+  const follower = new Follower({ workflow: id, crowds: true });
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
   if (!created) {
     const [row] = await follower.baseline(desk);

@@ -39,7 +39,7 @@ export async function watch(session: Session, id: string | undefined, options: W
   const target = targetOf(options.state, session.env, session.cwd);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const interruption = takeInterrupts();
-  const follower = new Follower({ workflow: id });
+  const follower = new Follower({ workflow: id, crowds: !session.terminal.json });
   const narrator = new Narrator(session.terminal.paint, { showsWorkflow: id === undefined });
   const current: Watch = { session, signal: interruption.signal, id, follower, narrator };
   try {

@@ -77,7 +77,7 @@ function cantOpen(error: unknown): Finding {
   return fail(
     'Opening',
     message,
-    remedies[code] ?? 'Nothing was changed. Keep a copy of the folder before anything else.',
+    remedies[code] ?? 'Keep a copy of the folder before anything else.',
     exitCodeOf(error),
   );
 }
@@ -85,5 +85,7 @@ function cantOpen(error: unknown): Finding {
 const remedies: Readonly<Record<string, string>> = {
   'log-newer': 'Use the version of Tidemark that wrote it, or a newer one.',
   'log-foreign': 'Name another folder with --state.',
-  'log-damaged': 'Nothing was changed. Restore the folder from a copy; rows follow from the log.',
+  'log-damaged': 'Restore the folder from a copy; rows follow from the log.',
+  'store-damaged': 'Delete its folder rows: they are built again from the log.',
+  'store-newer': 'Use the version of Tidemark that wrote it, or a newer one.',
 };

@@ -27,6 +27,8 @@ export type Change = About &
         /** Since the checkpoint before, or the opening; null where that was not seen. */
         readonly tookMs: number | null;
       }
+    /** More checkpoints landed at once than anybody could read. */
+    | { readonly type: 'checkpoints'; readonly from: number; readonly to: number; readonly lastAction: string }
     | {
         readonly type: 'step_failed';
         readonly task: string;

@@ -5,7 +5,7 @@
  */
 
 import { UnavailableError, type WorkflowId, workflowId } from '@tidemark/core';
-import type { WorkflowSummary } from '@tidemark/ports';
+import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import {
   CROWD_MIN_COUNT,
   EVENTS_READ_MAX,
@@ -159,8 +159,17 @@ export class Follower {
     const placed: (readonly [position: number, change: Change])[] = [];
     if (told === undefined) placed.push([1, startedChange(row)]);
     let beforeMs = told === undefined ? row.openedAtMs : told.atMs;
-    for await (const checkpoint of checkpointsOf(desk.reads, row.workflow, (told?.sequence ?? 0) + 1, row.sequence)) {
-      placed.push([checkpoint.position, checkpointChange(row, checkpoint, beforeMs)]);
+    const from = (told?.sequence ?? 0) + 1;
+    const isCrowd = this.#options.crowds === true && row.sequence - from >= CROWD_MIN_COUNT;
+    // Of a crowd only the last one is read, for its time and place.
+    for await (const checkpoint of checkpointsOf(
+      desk.reads,
+      row.workflow,
+      isCrowd ? row.sequence : from,
+      row.sequence,
+    )) {
+      if (isCrowd) placed.push([checkpoint.position, checkpointsChange(row, checkpoint, from)]);
+      else placed.push([checkpoint.position, checkpointChange(row, checkpoint, beforeMs)]);
       beforeMs = checkpoint.atMs;
     }
     for (const event of await desk.reads.events(row.workflow, EVENTS_READ_MAX)) {
@@ -198,6 +207,12 @@ const startedChange = ({ workflow, definition, version, openedAtMs }: WorkflowSu
   version,
   atMs: openedAtMs,
 });
+
+const checkpointsChange = (
+  { workflow, definition, sequence }: WorkflowSummary,
+  { atMs, lastAction }: CheckpointRow,
+  from: number,
+): Change => ({ type: 'checkpoints', workflow, definition, atMs, from, to: sequence, lastAction });
 
 const waitingChange = ({ workflow, definition, updatedAtMs }: WorkflowSummary, tasks: readonly string[]): Change => ({
   type: 'waiting',

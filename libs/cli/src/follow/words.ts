@@ -38,6 +38,8 @@ export class Narrator {
         return paint('cyan', resumeWords(change.sequence));
       case 'checkpoint':
         return `${paint('green', `#${change.sequence}`)} ${checkpointWords(change, paint)}`;
+      case 'checkpoints':
+        return `${paint('green', `#${change.from}–#${change.to}`)} ${counted(change.to - change.from + 1, 'checkpoint')}, the last: ${printable(change.lastAction)}`;
       case 'step_failed':
         return `${paint('yellow', 'step failed')} ${failureWords(change)}`;
       case 'signal':
@@ -110,6 +112,8 @@ export function changeJson(change: Change | Crowd): Readonly<Record<string, unkn
         cost_micros: change.costMicros,
         took_ms: change.tookMs,
       };
+    case 'checkpoints':
+      return { ...about, from: change.from, to: change.to, last_action: change.lastAction };
     case 'step_failed':
       return {
         ...about,
