@@ -36,7 +36,12 @@ export function failureReporter(): (where: string, error: unknown) => void {
 export interface Service {
   /** Hands over and lets go. */
   stop(): Promise<void>;
+  /** Time, in milliseconds, that `stop` may give to work under way. */
+  readonly drainMs?: number;
 }
+
+/** After the drain budget a service that can't let go (its servers are away) ends all the same; milliseconds. */
+const STOP_GRACE_MS = 10_000;
 
 /** A service whose servers are away waits for them this long at its start, in milliseconds; then it exits with 69. */
 const START_TIMEOUT_MS = 60_000;
@@ -44,15 +49,19 @@ const START_RETRY_MS = 1_000;
 
 /** Runs a service until a signal asks it to end; exits with 0 then, and with the error's code when it can't start. */
 export async function runService(name: string, start: () => Promise<Service>): Promise<void> {
-  let service: Service;
-  try {
-    service = await startPatiently(name, start);
-  } catch (error) {
-    fail(name, error);
-  }
-  logLine('info', `${name} started`, { pid: process.pid });
+  let service: Service | undefined;
+  let asked = false;
   const end = (signal: string): void => {
+    if (asked) return;
+    asked = true;
     logLine('info', `${name} stopping`, { signal });
+    // Nothing is held yet, so nothing is handed over.
+    if (service === undefined) process.exit(EXIT.ok);
+    const stopTimeout = (): never => {
+      logLine('error', `${name} could not let go in time`, { code: 'stop-timeout' });
+      process.exit(EXIT.unavailable);
+    };
+    setTimeout(stopTimeout, (service.drainMs ?? 0) + STOP_GRACE_MS).unref();
     service.stop().then(
       () => {
         logLine('info', `${name} stopped`);
@@ -61,8 +70,15 @@ export async function runService(name: string, start: () => Promise<Service>): P
       (error: unknown) => fail(name, error),
     );
   };
+  // Before the start: the first process of a container has no default for these.
   process.once('SIGTERM', () => end('SIGTERM'));
   process.once('SIGINT', () => end('SIGINT'));
+  try {
+    service = await startPatiently(name, start);
+  } catch (error) {
+    fail(name, error);
+  }
+  logLine('info', `${name} started`, { pid: process.pid });
 }
 
 async function startPatiently(name: string, start: () => Promise<Service>): Promise<Service> {

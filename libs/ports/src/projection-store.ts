@@ -234,7 +234,7 @@ export interface Placement {
   readonly opening: JsonText;
   /** False: this id was placed before, by this or another caller. */
   readonly created: boolean;
-  /** True once its opening is known to be in the log. */
+  /** True once its opening was accepted by the fold. */
   readonly appended: boolean;
 }
 
@@ -329,8 +329,10 @@ export interface ProjectionStore {
    * `UnavailableError` (`store-rebuilding`) before `ready`.
    */
   place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]>;
-  markAppended(workflows: readonly WorkflowId[]): Promise<void>;
-  /** Placements whose opening is not known to be in the log, placed at least `ageMs` ago, oldest generation first. */
+  /**
+   * Placements whose opening the fold hasn't accepted, placed at least `ageMs` ago, by generation. Those whose generation
+   * the fold has passed get their partition's next one first: their old opening would be rejected for ever.
+   */
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]>;
 
   // Coordination

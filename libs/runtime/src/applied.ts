@@ -25,7 +25,8 @@ export class Applied {
   /** Resolves when every event before `offset` is in the rows. Rejects with the signal's reason. */
   async wait(partition: Partition, offset: Offset, signal?: AbortSignal): Promise<void> {
     this.#unsubscribe ??= this.#ports.hints.subscribe('applied', (partitions) => {
-      if (partitions.some((hinted) => this.#waitsFor(hinted))) void this.#look();
+      // A failure shows at the waiter's own next look.
+      if (partitions.some((hinted) => this.#waitsFor(hinted))) this.#look().catch(() => {});
     });
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter: Waiter = { partition, offset, resolve };

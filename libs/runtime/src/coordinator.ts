@@ -5,6 +5,7 @@
  */
 
 import { TidemarkError } from '@tidemark/core';
+import type { Placement } from '@tidemark/ports';
 import { type Loop, startLoop } from './backoff.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Inbox } from './inbox.ts';
@@ -135,6 +136,7 @@ export class Coordinator {
       await addPartitions(log, store, positions.size, count);
       positions = await store.positions();
     }
+    this.#projector.reconcile(positions);
     const bounds = await log.bounds();
     let lag = 0;
     for (const [partition, { end }] of bounds) {
@@ -153,6 +155,9 @@ export class Coordinator {
 
   async #appendOpenings(): Promise<void> {
     const placements = await this.#options.ports.store.unappended(UNAPPENDED_AGE_MS, REDISPATCH_PAGE_COUNT);
-    for (const placement of placements) await this.#starter.append(placement);
+    // Each on its own: one that can't be appended must not keep the others waiting.
+    const append = (placement: Placement): Promise<void> =>
+      this.#starter.append(placement).catch((error: unknown) => this.#report('openings', error));
+    await Promise.all(placements.map(append));
   }
 }

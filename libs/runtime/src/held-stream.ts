@@ -31,8 +31,15 @@ import {
   type Verdict,
 } from '@tidemark/core';
 import type { LogRecord, StoredRecord } from '@tidemark/ports';
-import { EVENT_MAX_BYTES, TAIL_READ_MAX_BYTES } from './limits.ts';
+import {
+  BACKOFF_FIRST_MS,
+  BACKOFF_MAX_MS,
+  EVENT_MAX_BYTES,
+  GAP_EMPTY_READS_MAX,
+  TAIL_READ_MAX_BYTES,
+} from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { backoffMs } from './retry.ts';
 
 /** An event to be written; token, ordinal, time and id are stamped here. */
 export type Draft = {
@@ -170,8 +177,27 @@ export class HeldStream {
   /** Sends what is staged. Acceptance is told by the promises of `stage`. */
   flush(): void {
     if (this.#unsentCount === 0 || this.#fenced !== undefined) return;
-    const batch = this.#unsettled.slice(-this.#unsentCount);
+    const unsent = this.#unsettled.slice(-this.#unsentCount);
     this.#unsentCount = 0;
+    for (const batch of this.#appendable(unsent)) this.#send(batch);
+  }
+
+  /** Parts that the log takes in one append: what may be in one record may be in one append. */
+  #appendable(entries: readonly Unsettled[]): readonly (readonly Unsettled[])[] {
+    const batches: Unsettled[][] = [[]];
+    let bytes = 0;
+    for (const entry of entries) {
+      bytes += entry.record.value.length;
+      if (bytes > this.#maxBytes && batches.at(-1)!.length > 0) {
+        batches.push([]);
+        bytes = entry.record.value.length;
+      }
+      batches.at(-1)!.push(entry);
+    }
+    return batches;
+  }
+
+  #send(batch: readonly Unsettled[]): void {
     const { log, hints } = this.#options.ports;
     const appended = log.append(
       this.#options.partition,
@@ -205,11 +231,22 @@ export class HeldStream {
 
   /** Folds what others, or an ambiguous append of our own, put between `next` and `until`. */
   async #foldGap(until: Offset): Promise<void> {
-    while (this.#next < until && this.#fenced === undefined) {
+    const { clock } = this.#options.ports;
+    for (let emptyCount = 0; this.#next < until && this.#fenced === undefined; ) {
+      const before = this.#next;
       const [result] = await this.#options.ports.log.read([{ partition: this.#options.partition, from: this.#next }], {
         maxBytes: TAIL_READ_MAX_BYTES,
       });
       this.#foldRecords(result?.records ?? [], until);
+      if (this.#next > before) continue;
+      // What was acknowledged must be there; a replica that lags may not show it yet.
+      if (++emptyCount === GAP_EMPTY_READS_MAX) {
+        throw new UnavailableError(
+          'log-gap',
+          `Partition ${this.#options.partition} doesn't show what it acknowledged.`,
+        );
+      }
+      await clock.sleep(backoffMs(emptyCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS));
     }
   }
 

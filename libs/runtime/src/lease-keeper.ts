@@ -27,12 +27,13 @@ export class LeaseKeeper {
 
   /** Looks once at all live leases. */
   async check(): Promise<void> {
+    // Leases first: a holder that claims while this runs must not be missed in an older view of the living.
+    const leases = await this.#ports.store.leases();
     const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
     if (!view.trusted) {
       this.#ghosts.clear();
       return;
     }
-    const leases = await this.#ports.store.leases();
     const ghosts = new Map<string, number>();
     const due: { lease: LeaseRow; reason: string }[] = [];
     for (const lease of leases) {

@@ -67,3 +67,5 @@ export const CLAIM_BATCH_MAX = 256;
 export const OUTPUTS_PAGE_COUNT = 500;
 /** Period of the report of the log's growth, in milliseconds. */
 export const GROWTH_PERIOD_MS = 60_000;
+/** Reads in a row that may show nothing of what the log acknowledged; then the holder gives up. */
+export const GAP_EMPTY_READS_MAX = 10;

@@ -11,6 +11,7 @@ import { decodeRecord } from '@tidemark/codec';
 import {
   ConflictError,
   CorruptError,
+  InvalidError,
   type Offset,
   type Partition,
   type PartitionState,
@@ -52,6 +53,10 @@ export class Projector {
   readonly #states = new Map<Partition, PartitionState>();
   /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows change. */
   readonly #halted = new Set<Partition>();
+  /** One partition a batch, since one workflow was opened in two: the first that is written keeps it. */
+  #alone = false;
+  /** Rows that stood behind the fold at the last sweep. */
+  #behind = new Map<Partition, Offset>();
   /** Counts how often folded state was thrown away, so that work which rests on it can be told. */
   #forgottenCount = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -98,6 +103,23 @@ export class Projector {
     if (this.#hinted.size > 0) this.#loop?.wake();
   }
 
+  /**
+   * Compares the fold with the rows. Rows that stand behind it twice, unchanged, were taken back (a restored or crashed
+   * database): what was folded on them is forgotten, and they are hinted.
+   */
+  reconcile(rows: ReadonlyMap<Partition, Offset>): void {
+    const behind = new Map<Partition, Offset>();
+    for (const [partition, state] of this.#states) {
+      const row = rows.get(partition);
+      if (row === undefined || row >= state.next) continue;
+      if (this.#behind.get(partition) === row) {
+        this.#states.delete(partition);
+        this.hint([partition]);
+      } else behind.set(partition, row);
+    }
+    this.#behind = behind;
+  }
+
   /** Rows were lost or rebuilt: everything folded here is worthless. */
   forgetAll(): void {
     this.#forget();
@@ -120,11 +142,17 @@ export class Projector {
       const prepared = await this.#prepare(this.#take());
       // At most one batch is being written while the next is prepared.
       await this.#writing;
+      if (this.#writeError !== undefined) this.#rehint(prepared?.partitions ?? []);
       this.#throwWriteError();
       if (prepared !== undefined) this.#writing = this.#write(prepared);
     }
     await this.#writing;
     this.#throwWriteError();
+    this.#alone = false;
+  }
+
+  #rehint(partitions: readonly Partition[]): void {
+    for (const partition of partitions) this.#hinted.add(partition);
   }
 
   #throwWriteError(): void {
@@ -136,7 +164,7 @@ export class Projector {
   #take(): readonly Partition[] {
     const taken: Partition[] = [];
     for (const partition of this.#hinted) {
-      if (taken.length === PROJECTION_PARTITIONS_MAX) break;
+      if (taken.length === (this.#alone ? 1 : PROJECTION_PARTITIONS_MAX)) break;
       taken.push(partition);
       this.#hinted.delete(partition);
     }
@@ -151,10 +179,10 @@ export class Projector {
       const reads = known.map((partition) => ({ partition, from: this.#states.get(partition)!.next }));
       const results = await this.#read(reads);
       if (forgottenCount === this.#forgottenCount) return this.#fold(results);
-      for (const partition of partitions) this.#hinted.add(partition);
+      this.#rehint(partitions);
       return undefined;
     } catch (error) {
-      for (const partition of partitions) this.#hinted.add(partition);
+      this.#rehint(partitions);
       throw error;
     }
   }
@@ -177,13 +205,21 @@ export class Projector {
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
       // One partition is wrong: it is left alone and told, the others go on.
-      const partition = error.details.partition as Partition | undefined;
-      if (partition === undefined) throw error;
-      this.#halted.add(partition);
-      this.#states.delete(partition);
+      const wrong = error.details.partition as Partition | undefined;
+      if (wrong === undefined && reads.length > 1) return this.#readEach(reads);
+      const halted = wrong ?? reads[0]!.partition;
+      this.#halted.add(halted);
+      this.#states.delete(halted);
       this.#options.onError(error);
-      return this.#read(reads.filter((read) => read.partition !== partition));
+      return this.#read(reads.filter((read) => read.partition !== halted));
     }
+  }
+
+  /** Which partition is damaged shows when each is read alone. */
+  async #readEach(reads: readonly { partition: Partition; from: Offset }[]): Promise<readonly ReadResult[]> {
+    const results: ReadResult[] = [];
+    for (const read of reads) results.push(...(await this.#read([read])));
+    return results;
   }
 
   #fold(results: readonly ReadResult[]): Prepared | undefined {
@@ -226,7 +262,8 @@ export class Projector {
     } catch (error) {
       // R1: what was folded on top of this batch is worthless too; the next drain loads rows again.
       this.#forget();
-      for (const partition of prepared.partitions) this.#hinted.add(partition);
+      this.#rehint(prepared.partitions);
+      this.#alone = error instanceof InvalidError && error.code === 'batch-two-homes';
       this.#writeError = this.#asRetry(error);
       this.#loop?.wake();
       return;

@@ -13,7 +13,9 @@ export const DEFAULT_RETRY: RetryPolicy = {
 
 /** Delay, in milliseconds, after `failureCount` failures; `random` is in [0, 1). */
 export function retryDelayMs(policy: RetryPolicy, failureCount: number, random: number): number {
-  const full = Math.min(policy.firstDelayMs * policy.factor ** (failureCount - 1), policy.maxDelayMs);
+  // The power may be infinite, which nothing but a first delay of 0 turns into no number.
+  const wanted = policy.firstDelayMs === 0 ? 0 : policy.firstDelayMs * policy.factor ** (failureCount - 1);
+  const full = Math.min(wanted, policy.maxDelayMs);
   return Math.round(full * (1 - policy.jitter * random));
 }
 

@@ -60,16 +60,11 @@ interface Opening {
 
 export class Starter {
   readonly #options: StarterOptions;
-  readonly #place: (request: PlacementRequest) => Promise<Placement>;
-  readonly #markAppended: (workflow: WorkflowId) => Promise<void>;
+  readonly #place: (request: PlacementRequest) => Promise<Placement | LimitError>;
 
   constructor(options: StarterOptions) {
     this.#options = options;
     this.#place = batched(PLACE_BATCH_MAX, (requests) => this.#placeAll(requests));
-    this.#markAppended = batched(PLACE_BATCH_MAX, async (workflows) => {
-      await options.ports.store.markAppended(workflows);
-      return workflows.map(() => undefined);
-    });
   }
 
   /**
@@ -85,11 +80,26 @@ export class Starter {
       mode: request.definition.placement,
       opening: JSON.stringify(opening),
     });
-    if (placement.tenant !== request.tenant) {
-      throw new ConflictError('workflow-differs', `Workflow id ${request.workflow} belongs to another tenant.`);
-    }
+    if (placement instanceof LimitError) throw placement;
+    if (!placement.created) await this.#checkSame(request, placement);
     if (!placement.appended) await this.append(placement);
     return { workflow: request.workflow, partition: placement.partition, created: placement.created };
+  }
+
+  /** An id answers the run that it began, and no other. */
+  async #checkSame({ workflow, tenant, definition }: StartRequest, placement: Placement): Promise<void> {
+    if (placement.tenant !== tenant) {
+      throw new ConflictError('workflow-differs', `Workflow id ${workflow} belongs to another tenant.`);
+    }
+    const known = placement.appended
+      ? (await this.#options.ports.store.workflow(workflow))?.definition
+      : (JSON.parse(placement.opening) as Opening).control.definition;
+    if (known === undefined || known === definition.name) return;
+    throw new ConflictError(
+      'workflow-differs',
+      `Workflow id ${workflow} is a run of '${known}', not of '${definition.name}'. Choose another id.`,
+      { workflow, definition: known },
+    );
   }
 
   /** Appends the opening that the placement holds; harmless when it is in the log already. */
@@ -97,8 +107,6 @@ export class Starter {
     const { log, hints } = this.#options.ports;
     await log.append(placement.partition, [{ value: this.#record(placement), type: 'WorkflowOpened' }]);
     hints.publish('appended', placement.partition);
-    // Only spares the sweep a look; the projector marks it as well. Nothing is lost when it fails.
-    this.#markAppended(placement.workflow).catch(() => {});
   }
 
   #opening({ definition, input, workflow, tenant }: StartRequest): Opening {
@@ -119,14 +127,9 @@ export class Starter {
       },
       payload: { input: parsed, belief, tasks: declared.inputs },
     };
-    // Too large is said before an id is taken.
-    this.#encode(opening, {
-      workflow,
-      tenant,
-      partition: 0 as Partition,
-      generation: 1,
-      mode: 'exclusive',
-    });
+    // Too large is said before an id is taken, for the widest place that it may get.
+    const [partition, generation] = [Number.MAX_SAFE_INTEGER as Partition, Number.MAX_SAFE_INTEGER];
+    this.#encode(opening, { workflow, tenant, partition, generation, mode: 'exclusive' });
     return opening;
   }
 
@@ -157,7 +160,7 @@ export class Starter {
   }
 
   /** Places all; grows the pool while none is free, and shares partitions once it may not grow. */
-  async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
+  async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placement | LimitError)[]> {
     const { store } = this.#options.ports;
     const placed = new Map<WorkflowId, Placement>();
     let waiting = requests;
@@ -165,15 +168,10 @@ export class Starter {
       for (const placement of await store.place(waiting)) placed.set(placement.workflow, placement);
       waiting = requests.filter((request) => !placed.has(request.workflow));
       if (waiting.length === 0) break;
-      if (waiting.every((request) => request.mode === 'shared')) {
-        throw new LimitError(
-          'pool-full',
-          "Every partition holds another tenant's live workflows, and the pool may not grow further. Raise log.partitions.max.",
-        );
-      }
+      if (waiting.every((request) => request.mode === 'shared')) break;
       if (!(await this.#grow(waiting.length))) waiting = waiting.map((request) => ({ ...request, mode: 'shared' }));
     }
-    return requests.map((request) => placed.get(request.workflow)!);
+    return requests.map((request) => placed.get(request.workflow) ?? poolFull());
   }
 
   /** Doubles the pool, or more where that many are wanted at once. False when it has its largest size. */
@@ -191,6 +189,12 @@ export class Starter {
     return true;
   }
 }
+
+const poolFull = (): LimitError =>
+  new LimitError(
+    'pool-full',
+    "Every partition holds another tenant's live workflows, and the pool may not grow further. Raise TIDEMARK_PARTITIONS_MAX.",
+  );
 
 /** Gives rows to the partitions `[from, to)` of the log. */
 export async function addPartitions(log: Ports['log'], store: Ports['store'], from: number, to: number): Promise<void> {

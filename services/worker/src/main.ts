@@ -7,5 +7,5 @@ await runService('worker', async () => {
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
   const host = await openCluster(config);
   await host.startWorker({ definitions, concurrency: config.concurrency, onError: failureReporter() });
-  return { stop: () => host.close(config.drainMs) };
+  return { stop: () => host.close(config.drainMs), drainMs: config.drainMs };
 });

@@ -161,13 +161,12 @@ export function testPlacement(under: StoreUnderTest): void {
       expect(places(await under.store.place([rows.request('b')]))).toEqual([['b', 1, 8 as Generation, true]]);
     });
 
-    test('openings that are not known to be in the log are found by age, and marked', async () => {
+    test('openings that the fold has not accepted are found by age', async () => {
       await under.partitions(3);
       await under.store.place(['a', 'b', 'c'].map((name) => rows.request(name)));
       expect(await under.store.unappended(60_000, 10)).toEqual([]);
       expect(await under.other.unappended(0, 2)).toHaveLength(2);
-      await under.store.markAppended(['b', 'nobody'].map(rows.workflowNamed));
-      await under.store.markAppended([]);
+      await under.store.apply(rows.openingBatch('b', 1));
       const left = await under.store.unappended(0, 10);
       expect(left.map(({ workflow, created, appended }) => [workflow, created, appended])).toEqual([
         ['a', false, false],
@@ -176,6 +175,23 @@ export function testPlacement(under: StoreUnderTest): void {
       expect(left[0]?.opening).toBe('{"workflow":"a"}');
       expect((await under.store.counts()).unappendedCount).toBe(2);
       expect(await under.store.place([rows.request('b')])).toMatchObject([{ appended: true, created: false }]);
+    });
+
+    test('an opening whose generation the fold has passed gets the next one, so that it can be appended again', async () => {
+      await under.partitions(1);
+      await under.store.place([rows.request('a', { mode: 'shared' }), rows.request('b', { mode: 'shared' })]);
+      const before = await under.store.unappended(0, 10);
+      expect(before.map(({ workflow, generation }) => [workflow, generation])).toEqual([
+        ['a', 1],
+        ['b', 2],
+      ]);
+      // Someone else's opening took generation 1, as after a lost database.
+      await under.store.apply(rows.openingBatch('other', 0, 0, 1));
+      const after = await under.store.unappended(0, 10);
+      expect(after.map(({ workflow, generation }) => [workflow, generation])).toEqual([
+        ['b', 2],
+        ['a', 3],
+      ]);
     });
   });
 }
