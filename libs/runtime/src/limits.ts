@@ -17,6 +17,8 @@ export const TAIL_READ_MAX_BYTES = 4_194_304;
 export const BEAT_PERIOD_MS = 250;
 export const BEAT_TTL_MS = 1_000;
 export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
+/** How long, in milliseconds, a stopping worker waits for its leases to be let go after its drain budget. */
+export const HAND_OVER_MAX_MS = 2_000;
 /** A live holder that doesn't list a folded lease for this long is told to have lost it, in milliseconds. */
 export const GHOST_GRACE_MS = 2_000;
 /** Period of the coordinators' check of leases, in milliseconds. */

@@ -27,7 +27,7 @@ import { StreamContent } from './content.ts';
 import type { Definition, Progress } from './definition.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { HeldStream } from './held-stream.ts';
-import { BEAT_PERIOD_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, OUTPUTS_PAGE_COUNT } from './limits.ts';
+import { BEAT_PERIOD_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS, OUTPUTS_PAGE_COUNT } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { isRunnable } from './projection.ts';
 import { WorkflowRunner } from './workflow-runner.ts';
@@ -57,11 +57,15 @@ export class Worker {
   /** This incarnation's name; never reused. */
   readonly holder: HolderId;
   readonly #running = new Map<WorkflowId, Promise<void>>();
+  /** Jobs that came while their workflow was running here: what they hint at may be newer than what the run has seen. */
+  readonly #again = new Map<WorkflowId, Job>();
   readonly #held = new Map<WorkflowId, Epoch>();
   readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
   readonly #abandon = new AbortController();
+  /** Ends the handling of each job under way: the worker waits for nothing any more. */
+  readonly #leavers = new Set<() => void>();
   #consumer: Consumer | undefined;
   #beat: Loop | undefined;
 
@@ -90,7 +94,10 @@ export class Worker {
     this.#consumer = await ports.queue.consume({ concurrency, definitions }, (job) => this.#handle(job));
   }
 
-  /** Takes no further job; steps under way may finish within the budget, then they are abandoned and leases let go. */
+  /**
+   * Takes no further job; steps under way may finish within the budget, then they are abandoned and leases let go. A lease
+   * that can't be let go in time, since the log is away, is left to be revoked.
+   */
   async stop(drainMs: number): Promise<void> {
     const { clock, liveness } = this.#options.ports;
     this.#stopping.abort(new FencedError('draining', 'The worker is stopping.'));
@@ -99,7 +106,10 @@ export class Worker {
     const all = Promise.allSettled(this.#running.values()).then(() => drained.abort());
     await clock.sleep(drainMs, drained.signal);
     this.#abandon.abort(new FencedError('abandoned', 'The worker must go now.'));
-    await all;
+    const handedOver = new AbortController();
+    void all.then(() => handedOver.abort());
+    await clock.sleep(HAND_OVER_MAX_MS, handedOver.signal);
+    for (const leave of this.#leavers) leave();
     await this.#consumer?.close();
     await this.#beat?.stop();
     await liveness.leave(this.holder);
@@ -116,7 +126,11 @@ export class Worker {
   }
 
   #report(where: string, error: unknown): void {
-    this.#options.onError?.(where, error);
+    try {
+      this.#options.onError?.(where, error);
+    } catch {
+      // Whoever can't take the news must not cost a workflow its place.
+    }
   }
 
   async #beatOnce(): Promise<void> {
@@ -125,13 +139,35 @@ export class Worker {
   }
 
   async #handle(job: Job): Promise<void> {
-    if (this.#running.has(job.workflow) || this.#stopping.signal.aborted) return;
-    const run = this.#run(job).catch((error: unknown) => {
-      if (!(error instanceof FencedError)) this.#report(`workflow ${job.workflow}`, error);
+    if (this.#stopping.signal.aborted) return;
+    if (this.#running.has(job.workflow)) {
+      // The run may be ending, having looked before this came: then the hint would be lost until the sweep.
+      this.#again.set(job.workflow, job);
+      return;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#leavers.add(resolve);
+    const run = this.#runAll(job).then(() => {
+      this.#leavers.delete(resolve);
+      resolve();
     });
     this.#running.set(job.workflow, run);
-    await run;
-    this.#running.delete(job.workflow);
+    await promise;
+  }
+
+  /** Runs the job, and what came for the same workflow meanwhile. Never rejects. */
+  async #runAll(first: Job): Promise<void> {
+    const { workflow } = first;
+    for (let job: Job | undefined = first; job !== undefined && !this.#stopping.signal.aborted; ) {
+      try {
+        await this.#run(job);
+      } catch (error) {
+        if (!(error instanceof FencedError)) this.#report(`workflow ${workflow}`, error);
+      }
+      job = this.#again.get(workflow);
+      this.#again.delete(workflow);
+    }
+    this.#running.delete(workflow);
   }
 
   async #run(job: Job): Promise<void> {
