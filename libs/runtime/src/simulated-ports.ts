@@ -147,11 +147,11 @@ export class SimulatedHints implements HintBus {
   async close(): Promise<void> {}
 }
 
-/** Hands each job to every consumer in turn; keeps what nobody takes. */
+/** Hands the jobs of a definition to its consumers in turn; keeps what nobody takes. */
 export class SimulatedQueue implements JobQueue {
   readonly enqueued: Job[] = [];
   #waiting: Job[] = [];
-  #handle: ((job: Job) => Promise<void>)[] = [];
+  #consumers: { readonly definitions: readonly string[]; readonly handle: (job: Job) => Promise<void> }[] = [];
   #under = new Set<Promise<void>>();
   #turn = 0;
   /** Thrown by `enqueue`. */
@@ -164,11 +164,12 @@ export class SimulatedQueue implements JobQueue {
     this.#serve();
   }
 
-  async consume(_options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer> {
-    this.#handle.push(handle);
+  async consume({ definitions }: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer> {
+    const own = { definitions, handle };
+    this.#consumers.push(own);
     this.#serve();
     const pause = async (): Promise<void> => {
-      this.#handle = this.#handle.filter((other) => other !== handle);
+      this.#consumers = this.#consumers.filter((other) => other !== own);
     };
     return {
       pause,
@@ -180,9 +181,13 @@ export class SimulatedQueue implements JobQueue {
   }
 
   #serve(): void {
-    if (this.#handle.length === 0) return;
     for (const job of this.#waiting.splice(0)) {
-      const handle = this.#handle[this.#turn++ % this.#handle.length]!;
+      const takers = this.#consumers.filter(({ definitions }) => definitions.includes(job.definition));
+      if (takers.length === 0) {
+        this.#waiting.push(job);
+        continue;
+      }
+      const { handle } = takers[this.#turn++ % takers.length]!;
       const handled = Promise.resolve()
         .then(() => handle(job))
         .finally(() => this.#under.delete(handled));
