@@ -131,7 +131,7 @@ describe('the same command again', { timeout: TIMEOUT_MS }, () => {
   it('audits neither its own state nor its report', async () => {
     const inside = ['.', '--state', 'state', '--out', 'out'];
     const first = await new AuditProcess(inside, {}, at('tree')).ended;
-    expect(first.stdout).toContain('Auditing 12 files');
+    expect(first.stdout).toContain('Auditing tree: 12 files');
     expect((await new AuditProcess(inside, {}, at('tree')).ended).stdout).toContain('Nothing has changed');
     for (const name of ['state', 'out']) await rm(at('tree', name), { recursive: true });
   });

@@ -27,7 +27,7 @@ export async function audit(command: Command, surroundings: Surroundings): Promi
   const wanted = await readWanted(command, name.folder, env);
   if (name.folder !== null) await prepareOut(wanted.input.out, command.out);
   screen.line(
-    `Auditing ${plural(wanted.files, 'file')} below ${command.path}. State: ${name.shown}. Report: ${command.out}`,
+    `Auditing ${wanted.input.label}: ${plural(wanted.files, 'file')}. State: ${name.shown}. Report: ${command.out}`,
   );
   const startedMs = performance.now();
   const told = new Set<string>();
