@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { SERVICE_NODE_FLAGS } from '@tidemark/host';
 import { startClusterServers } from '@tidemark/testkit/servers';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
@@ -46,7 +47,7 @@ async function end(exitCode: number): Promise<void> {
 }
 
 for (const name of SERVICES) {
-  const child = spawn(process.execPath, [path.join(ROOT, 'services', name, 'src/main.ts')], {
+  const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, path.join(ROOT, 'services', name, 'src/main.ts')], {
     env,
     stdio: 'inherit',
     cwd: process.cwd(),

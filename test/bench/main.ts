@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { measurePartitions } from './partitions.ts';
+import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
 import { clusterSteps, embeddedSteps } from './steps.ts';
 
@@ -15,9 +16,11 @@ const { values, positionals } = parseArgs({
 const report = new Report(values.json);
 
 if (positionals[0] === 'steps') {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
   if (values.only !== 'cluster') await embeddedSteps(report);
   if (values.only !== 'embedded') await clusterSteps(report);
 } else if (positionals[0] === 'partitions') {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
   const counts = (values.counts ?? '100,1000,4000').split(',').map(Number);
   await measurePartitions(counts, report);
 } else {

@@ -6,8 +6,8 @@
 import { type Partition, streamFromJson, type TaskId, type WorkflowId } from '@tidemark/core';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import { HeldStream, LamportClock } from '@tidemark/runtime';
-import { startClusterServers } from '@tidemark/testkit/servers';
 import { cpuSeconds, memoryBytes, startService } from '@tidemark/testkit/processes';
+import { startClusterServers } from '@tidemark/testkit/servers';
 import { median, quantile, type Report } from './report.ts';
 import { STEP_BYTES } from './run-steps.ts';
 import { durableSteps } from './workflows.ts';

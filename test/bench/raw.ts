@@ -1,10 +1,26 @@
-/** Owns the baselines measured in the same run: a bare kafkajs append, and a bare SQLite commit, of the same size. */
+/** Owns the baselines measured in the same run: a bare kafkajs append and a bare SQLite commit of the same size, and a bare loop. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kafka, logLevel } from 'kafkajs';
+
+const LOOP_COUNT = 50_000_000;
+
+function loop(count: number): number {
+  let sum = 0;
+  for (let n = 0; n < count; n++) sum = (sum * 31 + n) | 0;
+  return sum;
+}
+
+/** Nanoseconds of a turn of a bare loop (about 2 on an idle core of 2 GHz): how fast the machine is just now. */
+export function rawLoopNs(): number {
+  loop(LOOP_COUNT / 50);
+  const start = performance.now();
+  loop(LOOP_COUNT);
+  return ((performance.now() - start) * 1e6) / LOOP_COUNT;
+}
 
 /** Milliseconds of each of `count` sequential appends of `bytes`, acks=all. */
 export async function rawKafkaAppends(broker: string, count: number, bytes: number): Promise<readonly number[]> {

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { SERVICE_NODE_FLAGS } from '@tidemark/host';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const TICKS_PER_S = 100;
@@ -19,13 +20,16 @@ export interface ServiceProcess {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Starts a service from its source; resolves when it says that it has started. */
+/** Starts a service from its source, with further flags of Node from `TIDEMARK_SERVICE_FLAGS` (a profile, for example); resolves when it says that it has started. */
 export async function startService(
   name: 'coordinator' | 'worker' | 'compactor',
   env: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {
   const main = path.join(ROOT, 'services', name, 'src/main.ts');
-  const flags = (process.env.TIDEMARK_BENCH_NODE_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
+  const flags = [
+    ...SERVICE_NODE_FLAGS,
+    ...(process.env.TIDEMARK_SERVICE_FLAGS ?? '').split(' ').filter((flag) => flag !== ''),
+  ];
   const child = spawn(process.execPath, [...flags, main], {
     cwd: ROOT,
     env: { ...process.env, ...env },
