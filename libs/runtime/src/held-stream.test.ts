@@ -284,6 +284,48 @@ describe('a held stream', () => {
     await expect(stream.stage([commit(stream, '0.0')])).rejects.toMatchObject({ code: 'log-closed' });
   });
 
+  it('sends what is staged together in one append, and in several what is too much for one', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    const sizes: string[][] = [];
+    const append = log.append.bind(log);
+    log.append = (partition, records) => {
+      sizes.push(records.map((record) => record.type));
+      return append(partition, records);
+    };
+    const resolved = (at: number): Draft =>
+      ({
+        type: 'EffectResolved',
+        control: {
+          task: '0.0',
+          key: `k${at}`,
+          operation: 'run.x',
+          kind: 'pure',
+          outcome: 'done',
+          requestDigest: DIGEST,
+          responseDigest: DIGEST,
+        },
+        payload: { response: 'x'.repeat(MAX_BYTES / 4) },
+      }) as unknown as Draft;
+    const staged = [1, 2, 3, 4].map((at) => stream.stage([resolved(at)]));
+    staged.push(stream.stage([resolved(5), resolved(6)]));
+    stream.flush();
+    await Promise.all(staged);
+    expect(sizes.map((types) => types.length)).toEqual([3, 3]);
+    expect((await foldLog(log)).streams.get(W)).toEqual(stream.confirmed);
+  });
+
+  it('adds nothing when the events are too large together: they must not be told apart by a crash', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    const half = 'x'.repeat(0.6 * MAX_BYTES);
+    const done = { type: 'WorkflowCompleted', control: { outputDigest: DIGEST }, payload: { output: half } } as Draft;
+    const large = { ...commit(stream, '0.0'), payload: { output: half, tasks: [] } } as Draft;
+    await expect(stream.stage([large, done])).rejects.toMatchObject({ code: 'value-too-large' });
+    await write(stream, large);
+    expect(stream.confirmed).toMatchObject({ status: 'open', head: { sequence: 1 } });
+  });
+
   it('adds nothing when one of the events is too large', async () => {
     const stream = hold('h1');
     await write(stream, claim);

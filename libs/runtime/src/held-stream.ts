@@ -20,6 +20,7 @@ import {
   type HolderEventType,
   type HolderId,
   invariant,
+  LimitError,
   type LogEntry,
   type Offset,
   type Ordinal,
@@ -53,6 +54,8 @@ export type Draft = {
 interface Unsettled {
   readonly envelope: Envelope<HolderEventType>;
   readonly record: LogRecord;
+  /** Events staged together stand or fall together: one of them begins each such group. */
+  beginsGroup: boolean;
   /** Speculative state once this event is folded. */
   after: StreamState;
   readonly settle: (error?: Error) => void;
@@ -122,8 +125,8 @@ export class HeldStream {
   }
 
   /**
-   * Adds events to the end of the stream, next to each other. Returns a promise of their acceptance; they leave with the
-   * next `flush`. Throws `LimitError` when one is too large: then none was added.
+   * Adds events to the end of the stream, next to each other and in one append. Returns a promise of their acceptance; they
+   * leave with the next `flush`. Rejects with `LimitError` when one, or all together, are too large: then none was added.
    */
   stage(drafts: readonly Draft[]): Promise<void> {
     if (this.#fenced !== undefined) return Promise.reject(this.#fenced);
@@ -137,6 +140,7 @@ export class HeldStream {
     };
     try {
       for (const draft of drafts) staged.push(this.#stamp(draft, settle));
+      if (staged.length > 1) this.#mustFitTogether(staged);
     } catch (error) {
       this.#speculative = before;
       return Promise.reject(error);
@@ -144,6 +148,22 @@ export class HeldStream {
     this.#unsettled.push(...staged);
     this.#unsentCount += staged.length;
     return promise;
+  }
+
+  /** A crash between two appends would leave a checkpoint without the end that its step declared. */
+  #mustFitTogether(staged: readonly Unsettled[]): void {
+    let bytes = 0;
+    for (const entry of staged) {
+      bytes += entry.record.value.length;
+      entry.beginsGroup = entry === staged[0];
+    }
+    if (bytes <= this.#maxBytes) return;
+    const types = staged.map((entry) => entry.envelope.type).join(' and ');
+    throw new LimitError(
+      'value-too-large',
+      `${types} of workflow ${staged[0]!.envelope.workflow}: together ${bytes} bytes, at most ${this.#maxBytes} fit in one append. Store large values elsewhere and keep a reference.`,
+      { sizeBytes: bytes, maxBytes: this.#maxBytes },
+    );
   }
 
   #stamp(draft: Draft, settle: (error?: Error) => void): Unsettled {
@@ -171,7 +191,7 @@ export class HeldStream {
     invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
     this.#speculative = stream;
     const record: LogRecord = trace === undefined ? { value, type: draft.type } : { value, type: draft.type, trace };
-    return { envelope, record, after: stream, settle };
+    return { envelope, record, beginsGroup: true, after: stream, settle };
   }
 
   /** Sends what is staged. Acceptance is told by the promises of `stage`. */
@@ -184,15 +204,20 @@ export class HeldStream {
 
   /** Parts that the log takes in one append: what may be in one record may be in one append. */
   #appendable(entries: readonly Unsettled[]): readonly (readonly Unsettled[])[] {
-    const batches: Unsettled[][] = [[]];
-    let bytes = 0;
-    for (const entry of entries) {
-      bytes += entry.record.value.length;
-      if (bytes > this.#maxBytes && batches.at(-1)!.length > 0) {
+    const batches: Unsettled[][] = [];
+    let bytes = Number.POSITIVE_INFINITY;
+    for (let at = 0; at < entries.length; ) {
+      let end = at + 1;
+      while (entries[end]?.beginsGroup === false) end++;
+      const group = entries.slice(at, end);
+      const groupBytes = group.reduce((sum, entry) => sum + entry.record.value.length, 0);
+      if (bytes + groupBytes > this.#maxBytes) {
         batches.push([]);
-        bytes = entry.record.value.length;
+        bytes = 0;
       }
-      batches.at(-1)!.push(entry);
+      bytes += groupBytes;
+      batches.at(-1)!.push(...group);
+      at = end;
     }
     return batches;
   }
