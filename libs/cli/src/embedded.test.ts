@@ -34,7 +34,7 @@ async function startsThroughIt(here: Here): Promise<void> {
   const unknown = await here('run', 'nothing');
   expect([unknown.code, unknown.err]).toEqual([65, expect.stringContaining('known: broken, count-up')]);
   const taken = await here('run', 'greet', '--id', 'o1', '--input', '{"name":"x"}');
-  expect([taken.code, taken.err]).toEqual([65, expect.stringContaining('belongs to a run of order')]);
+  expect([taken.code, taken.err]).toEqual([65, expect.stringContaining("o1 is a run of 'order', not of 'greet'")]);
 }
 
 async function looksThroughIt(here: Here): Promise<void> {

@@ -173,7 +173,7 @@ async function tellFound(current: Run, desk: Desk, { workflow: id, sameInput }: 
   const { session, name } = current;
   const row = await requireWorkflow(desk, id);
   if (row.definition !== name) {
-    const message = `The id '${id}' belongs to a run of ${row.definition}, not of ${name}. Choose another --id.`;
+    const message = `Workflow id ${id} is a run of '${row.definition}', not of '${name}'. Choose another id.`;
     throw new ConflictError('workflow-differs', message);
   }
   if (!sameInput) {
