@@ -48,8 +48,11 @@ const TASK: TaskState = {
   effects: [],
 };
 
-function commit(result: StepResult, options: { readonly content?: StreamContent; readonly of?: Definition } = {}) {
-  const { content = new StreamContent(), of = definition } = options;
+function commit(
+  result: StepResult,
+  options: { readonly content?: StreamContent; readonly of?: Definition; readonly isLast?: boolean } = {},
+) {
+  const { content = new StreamContent(), of = definition, isLast = false } = options;
   const drafts = commitDrafts({
     definition: of,
     step: of.steps.get('loop')!,
@@ -58,6 +61,7 @@ function commit(result: StepResult, options: { readonly content?: StreamContent;
     result,
     notes: [],
     content,
+    isLast,
     checkpoint: 'c5' as CheckpointId,
     sequence: S5,
     parent: 'c4' as CheckpointId,
@@ -187,6 +191,14 @@ describe('a checkpoint', () => {
     });
     // Null is an output; undefined is none.
     expect(commit({ done: null }).completed).toBeDefined();
+  });
+
+  it('of the last task must end the workflow or add a task', () => {
+    expect(() => commit({ output: 1 }, { isLast: true })).toThrow(
+      expect.objectContaining({ code: 'nothing-left', message: expect.stringContaining('Step loop') }),
+    );
+    expect(commit({ done: null }, { isLast: true }).completed).toBeDefined();
+    expect(commit({ next: [task('read')] }, { isLast: true }).completed).toBeUndefined();
   });
 
   it('is refused with an output that its schema refuses', () => {

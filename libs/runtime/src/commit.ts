@@ -102,6 +102,8 @@ export interface CommitInput {
   readonly result: StepResult;
   readonly notes: readonly LogNote[];
   readonly content: StreamContent;
+  /** No other task is pending. */
+  readonly isLast: boolean;
   readonly checkpoint: CheckpointId;
   readonly sequence: Sequence;
   readonly parent: CheckpointId | null;
@@ -114,6 +116,13 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   const declared = declareTasks(definition, step, result.next ?? [], sequence);
   const output = result.output === undefined ? null : step.parseOutput(result.output);
   const done = result.done === undefined ? undefined : definition.parseOutput(result.done);
+  if (done === undefined && declared.tasks.length === 0 && given.isLast) {
+    throw new InvalidError(
+      'nothing-left',
+      `Step ${step.name} was the last task of ${definition.name} and returned neither done nor next: the workflow would never end. Return { done } with its output.`,
+      { step: step.name, task: task.id },
+    );
+  }
   const belief = believe(definition, step, result, content);
   const payload: Payloads['CheckpointCommitted'] = {
     output,

@@ -130,10 +130,12 @@ describe('a runner', () => {
             quickCount++;
             return quick.run(context);
           }),
+          end: () => ({ done: 1 }),
         },
         next: [
           { step: 'slow', input: null },
           { step: 'quick', input: null },
+          { step: 'end', input: null, after: 'all' },
         ],
       }),
     );
@@ -147,7 +149,7 @@ describe('a runner', () => {
     await quiet();
     expect(quickCount).toBe(1);
     release();
-    expect(await run.ended).toBe('idle');
+    expect(await run.ended).toBe('closed');
     expect((await foldLog(log)).rejected).toEqual([]);
   });
 
@@ -189,8 +191,8 @@ describe('a runner', () => {
     await quiet();
     expect(step.starts).toHaveLength(3);
     step.open();
-    step.open();
-    expect(await run.ended).toBe('idle');
+    step.open({ done: 1 });
+    expect(await run.ended).toBe('closed');
   });
 
   it('waits at the tenth unflushed checkpoint, and no earlier', async () => {
@@ -198,7 +200,7 @@ describe('a runner', () => {
     const { runner } = await heldRun(
       log,
       definitionOf({
-        steps: { a: staged(() => ({ next: ++count < 30 ? [{ step: 'a', input: null }] : [] })) },
+        steps: { a: staged(() => (++count < 30 ? { next: [{ step: 'a', input: null }] } : { done: 1 })) },
       }),
     );
     const letGo = log.hold();
@@ -206,7 +208,7 @@ describe('a runner', () => {
     await quiet();
     expect(count).toBe(10);
     letGo();
-    expect(await run.ended).toBe('idle');
+    expect(await run.ended).toBe('closed');
     expect(count).toBe(30);
   });
 
@@ -261,9 +263,18 @@ describe('a runner', () => {
       belief: (belief) => ({ seen: [...(belief as { seen: number[] }).seen, n] }),
     });
     a.open(add(1));
-    a.open(add(2));
+    a.open({ ...add(2), done: 1 });
     await run.ended;
     expect(content.belief).toEqual({ seen: [1, 2] });
+  });
+
+  it('refuses a last task that leaves nothing to do: the workflow would never end', async () => {
+    const { runner, stream } = await heldRun(
+      log,
+      definitionOf({ steps: { a: () => ({}) }, next: [1, 2].map((input) => ({ step: 'a', input })) }),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(stream.confirmed).toMatchObject({ status: 'failed', reason: 'nothing-left', head: { sequence: 1 } });
   });
 
   describe('when an attempt fails', () => {
@@ -410,8 +421,8 @@ describe('a runner', () => {
       ]);
       await ports.clock.run(INBOX_LOOK_PERIOD_MS);
       expect(attempts).toBe(2);
-      long.open();
-      expect(await run.ended).toBe('idle');
+      long.open({ done: 1 });
+      expect(await run.ended).toBe('closed');
       expect((await foldLog(log)).rejected).toEqual([]);
     });
 

@@ -251,6 +251,7 @@ export class WorkflowRunner {
       result,
       notes,
       content,
+      isLast: state.frontier.tasks.size === 1,
       checkpoint: current.reserved ?? this.#newCheckpoint(),
       sequence: (state.head.sequence + 1) as Sequence,
       parent: state.head.checkpoint,
