@@ -7,6 +7,7 @@ import { decodePayload } from '@tidemark/codec';
 import {
   InvalidError,
   type Json,
+  type Partition,
   type Sequence,
   type TenantId,
   TidemarkError,
@@ -23,6 +24,8 @@ import { Starter } from './starter.ts';
 
 /** Period, in milliseconds, of a look at a run that no hint told of. */
 const RESULT_LOOK_PERIOD_MS = 250;
+/** A reason that is at hand: by default each abort would make an error with a stack. */
+const WOKEN = 'woken';
 /** Tenant where none is named. */
 export const DEFAULT_TENANT = tenantId('default');
 /** Longest id of a workflow, in characters. */
@@ -124,11 +127,16 @@ export class Run<Output = Json> {
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<Output> {
     const signal = options.signal === undefined ? this.#closing : AbortSignal.any([this.#closing, options.signal]);
     let wake = new AbortController();
-    const unsubscribe = await this.#ports.hints.subscribe('applied', () => wake.abort());
+    let partition: Partition | undefined;
+    // Once its partition is known, only hints of that one are worth a look: with many that wait, each hint would be one each.
+    const unsubscribe = await this.#ports.hints.subscribe('applied', (applied) => {
+      if (partition === undefined || applied.includes(partition)) wake.abort(WOKEN);
+    });
     try {
       for (;;) {
         wake = new AbortController();
         const summary = await this.summary();
+        partition = summary?.partition;
         const outcome = summary === undefined ? undefined : outcomeOf(summary);
         if (outcome !== undefined) return outcome.output as Output;
         await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, AbortSignal.any([wake.signal, signal]));
