@@ -46,7 +46,8 @@ describeServers('faults of a running cluster', ['kafka', 'postgres'], (servers) 
       expect(await run.result()).toEqual({ sum: (STEPS * (STEPS + 1)) / 2 });
       const checkpoints = await run.checkpoints();
       expect(checkpoints.map((row) => row.sequence)).toEqual(Array.from({ length: STEPS }, (_, n) => n + 1));
-      for (const [index, row] of checkpoints.entries()) expect(row.parent).toBe(checkpoints[index - 1]?.checkpoint ?? null);
+      for (const [index, row] of checkpoints.entries())
+        expect(row.parent).toBe(checkpoints[index - 1]?.checkpoint ?? null);
       const made = (await readFile(fileOf(run.id), 'utf8')).trim().split('\n');
       // An idempotent effect whose outcome was not recorded may be made again, under its own key, once a takeover.
       expect(new Set(made.map((line) => line.split(' ')[0])).size).toBe(STEPS);

@@ -11,9 +11,9 @@ import {
   LimitError,
   type LogEntry,
 } from '@tidemark/core';
+import { DEFAULT_CONTROLS, declared, holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { DEFAULT_CONTROLS, declared, holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import { decodePayload, decodeRecord, encodePayload, encodeRecord, HEADER_MAX_BYTES, payloadText } from './record.ts';
 import { NAME_MAX_CHARS } from './schema.ts';
 

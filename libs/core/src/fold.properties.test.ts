@@ -5,13 +5,13 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '@tidemark/testkit/naive/checkers';
 import { NaivePartition } from '@tidemark/testkit/naive/fold';
 import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
 import { naivePartitionView, partitionView, streamView } from '@tidemark/testkit/naive/view';
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
 import { foldEntries, foldEntry, foldStream } from './fold.ts';
 import { offset, partition } from './ids.ts';
 import { partitionFrom, streamFromJson, streamToJson, taskToJson } from './serialise.ts';

@@ -1,6 +1,5 @@
 /** Owns one readable example of each reason for a rejection, and of what must not be rejected. Deeper: fold.properties.test.ts. */
 
-import { describe, expect, test } from 'vitest';
 import {
   declared,
   digestOf,
@@ -11,6 +10,7 @@ import {
   signalNamed,
   timerNamed,
 } from '@tidemark/testkit/naive/events';
+import { describe, expect, test } from 'vitest';
 import type { Envelope, LogEntry } from './event.ts';
 import { foldEntries } from './fold.ts';
 import { offset, partition, workflowId } from './ids.ts';

@@ -1,7 +1,7 @@
 /** Owns the frontier's examples: dependencies, barriers, conditions, what blocks a task and why, and which is next. */
 
-import { describe, expect, test } from 'vitest';
 import { declared, signalNamed, timerNamed } from '@tidemark/testkit/naive/events';
+import { describe, expect, test } from 'vitest';
 import type { Retry, TaskDeclaration } from './event.ts';
 import {
   addTasks,

@@ -1,8 +1,8 @@
 /** Owns the tests of folded state as text. That a fold goes on from it exactly is in fold.properties.test.ts (I5). */
 
-import { describe, expect, test } from 'vitest';
 import { declared, entryOf, holderEvent, inboxEvent, signalNamed } from '@tidemark/testkit/naive/events';
 import { streamView } from '@tidemark/testkit/naive/view';
+import { describe, expect, test } from 'vitest';
 import { CorruptError } from './errors.ts';
 import { foldEntries } from './fold.ts';
 import { offset, partition, workflowId } from './ids.ts';

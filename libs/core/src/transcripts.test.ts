@@ -4,8 +4,8 @@
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
 import { answerLines, entryOfLine } from '@tidemark/testkit/naive/transcript';
+import { expect, test } from 'vitest';
 import { foldEntry } from './fold.ts';
 import { offset, partition } from './ids.ts';
 import { emptyPartition } from './state.ts';

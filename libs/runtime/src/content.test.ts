@@ -25,7 +25,7 @@ import {
 import type { StreamSnapshot } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '../../testkit/src/naive/history.ts';
+import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { StreamContent } from './content.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { SimulatedStore } from './simulated-store.ts';

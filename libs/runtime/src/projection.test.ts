@@ -15,9 +15,9 @@ import {
 } from '@tidemark/core';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } from '../../testkit/src/naive/events.ts';
-import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '../../testkit/src/naive/history.ts';
-import { TWISTS, type Twist } from '../../testkit/src/naive/twists.ts';
+import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } from '@tidemark/testkit/naive/events';
+import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
+import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
 import { ProjectionBuilder } from './projection.ts';
 import { SimulatedStore } from './simulated-store.ts';
 

@@ -187,7 +187,10 @@ export function testPlacement(under: StoreUnderTest): void {
       ]);
       // Someone else's opening took generation 1, as after a lost database.
       await under.store.apply(rows.openingBatch('other', 0, 0, 1));
+      // However many ask at once.
+      const both = await Promise.all([under.store, under.other, under.store].map((store) => store.unappended(0, 10)));
       const after = await under.store.unappended(0, 10);
+      for (const one of both) expect(one).toEqual(after);
       expect(after.map(({ workflow, generation }) => [workflow, generation])).toEqual([
         ['b', 2],
         ['a', 3],
