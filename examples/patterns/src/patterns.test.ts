@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { EffectKey, Json, Workflow } from '@tidemark/sdk';
+import type { EffectKey, Workflow } from '@tidemark/sdk';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { issueCredit, refund } from './effect.ts';

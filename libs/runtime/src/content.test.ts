@@ -23,9 +23,9 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
+import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { StreamContent } from './content.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { SimulatedStore } from './simulated-store.ts';

@@ -13,11 +13,11 @@ import {
   streamFromJson,
   type WorkflowId,
 } from '@tidemark/core';
-import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
 import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } from '@tidemark/testkit/naive/events';
 import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
 import { ProjectionBuilder } from './projection.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
