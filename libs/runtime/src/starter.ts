@@ -159,19 +159,30 @@ export class Starter {
     return encodeRecord({ envelope, payload: encodePayload('WorkflowOpened', opening.payload) }, maxBytes);
   }
 
-  /** Places all; grows the pool while none is free, and shares partitions once it may not grow. */
+  /**
+   * Places all; grows the pool while none is free, and shares partitions once it may not grow. Only the first of several
+   * requests for one id may have created it.
+   */
   async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placement | LimitError)[]> {
     const { store } = this.#options.ports;
     const placed = new Map<WorkflowId, Placement>();
     let waiting = requests;
-    for (;;) {
+    for (let isFull = false; ; ) {
       for (const placement of await store.place(waiting)) placed.set(placement.workflow, placement);
-      waiting = requests.filter((request) => !placed.has(request.workflow));
-      if (waiting.length === 0) break;
-      if (waiting.every((request) => request.mode === 'shared')) break;
-      if (!(await this.#grow(waiting.length))) waiting = waiting.map((request) => ({ ...request, mode: 'shared' }));
+      waiting = waiting.filter((request) => !placed.has(request.workflow));
+      if (waiting.length === 0 || isFull) break;
+      if (await this.#grow(waiting.length)) continue;
+      isFull = true;
+      waiting = waiting.map((request) => ({ ...request, mode: 'shared' }));
     }
-    return requests.map((request) => placed.get(request.workflow) ?? poolFull());
+    const answered = new Set<WorkflowId>();
+    return requests.map(({ workflow }) => {
+      const placement = placed.get(workflow);
+      if (placement === undefined) return poolFull();
+      if (answered.has(workflow)) return { ...placement, created: false };
+      answered.add(workflow);
+      return placement;
+    });
   }
 
   /** Doubles the pool, or more where that many are wanted at once. False when it has its largest size. */
