@@ -236,7 +236,8 @@ export class SimulatedStore implements ProjectionStore {
   async place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
     await this.#enter('place');
     this.#mustBeReady();
-    return requests.flatMap((request) => {
+    const distinct = new Map(requests.toReversed().map((request) => [request.workflow, request]));
+    return [...distinct.values()].toReversed().flatMap((request) => {
       const known = this.placements.get(request.workflow);
       if (known !== undefined) return [{ ...known, created: false }];
       const partition = this.#free(request);
