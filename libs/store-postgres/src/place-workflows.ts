@@ -9,6 +9,7 @@
 
 import { type Generation, type Partition, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { Placement, PlacementRequest } from '@tidemark/ports';
+import { findUnappended, isStale, renewStale } from './sql/appended.ts';
 import {
   commitDurably,
   findPlacements,
@@ -130,7 +131,20 @@ async function attempt(
   });
 }
 
-export const placementOf = (row: Row): Placement => ({
+/** By generation; those whose generation the fold has passed are placed anew first, which is rare. */
+export async function unappendedPlacements(
+  client: SqlClient,
+  ageMs: number,
+  limit: number,
+): Promise<readonly Placement[]> {
+  const find = findUnappended(ageMs, limit);
+  const [found = []] = await client.run([find]);
+  if (!found.some(isStale)) return found.map(placementOf);
+  const results = await client.run([BEGIN, commitDurably, lockPlacing, renewStale(ageMs), find, COMMIT]);
+  return (results[4] ?? []).map(placementOf);
+}
+
+const placementOf = (row: Row): Placement => ({
   workflow: textAt(row, 0) as WorkflowId,
   tenant: textAt(row, 1) as TenantId,
   partition: numberAt(row, 2) as Partition,

@@ -14,7 +14,7 @@ import {
   WORK_MEM_KB,
 } from './limits.ts';
 import { Pipeline } from './pipeline.ts';
-import { ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statement } from './sql-client.ts';
+import { BEGIN, ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statement } from './sql-client.ts';
 
 /**
  * Rows are derived from the log, so a transaction need not wait for the disk: a crash of Postgres may lose the last ones,
@@ -61,27 +61,24 @@ export class PoolClient implements SqlClient {
   }
 
   run(statements: readonly Statement[]): Promise<readonly Rows[]> {
-    return again(() => this.#lend((client) => roundTrip(client, statements)));
+    const attempt = (client: pg.PoolClient): Promise<readonly Rows[]> => roundTrip(client, statements);
+    // What began a transaction of its own is not ended by the error.
+    const begins = statements.includes(BEGIN);
+    return again(() => this.#lend((client) => (begins ? undoing(client, () => attempt(client)) : attempt(client))));
   }
 
   session<T>(work: (runner: SqlRunner) => Promise<T>): Promise<T> {
     return again(() =>
-      this.#lend(async (client) => {
-        try {
-          return await work({
-            run: (statements) => roundTrip(client, statements),
-            script: (text) => script(client, text),
-          });
-        } catch (error) {
-          if (isAnswer(error)) await roundTrip(client, [ROLLBACK]).catch(ignore);
-          throw error;
-        }
-      }),
+      this.#lend((client) =>
+        undoing(client, () =>
+          work({ run: (statements) => roundTrip(client, statements), script: (text) => script(client, text) }),
+        ),
+      ),
     );
   }
 
   script(text: string): Promise<void> {
-    return this.#lend((client) => script(client, text));
+    return this.#lend((client) => undoing(client, () => script(client, text)));
   }
 
   async close(): Promise<void> {
@@ -110,6 +107,16 @@ function isAnswer(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   // Connection exceptions, operator intervention, an unknown prepared statement.
   return !/^(08|57P|26)/.test(error.code ?? '') && error.severity !== 'FATAL' && error.severity !== 'PANIC';
+}
+
+/** Rolls back what the work has begun when it throws. */
+async function undoing<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isAnswer(error)) await roundTrip(client, [ROLLBACK]).catch(ignore);
+    throw error;
+  }
 }
 
 async function again<T>(attempt: () => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { migrate } from './migrate.ts';
 import { assemblePostgres, openPostgresStore } from './postgres-store.ts';
-import { once } from './sql-client.ts';
+import { BEGIN, COMMIT, once } from './sql-client.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -125,6 +125,22 @@ describeServers('store on a server with faults', ['postgres'], (servers) => {
     await expect(client.run([once('select pg_sleep(60)')])).rejects.toThrow('timeout');
     expect(performance.now() - before).toBeLessThan(20_000);
     expect((await client.run([once('select 1')]))[0]).toEqual([['1']]);
+  });
+
+  test('a statement that fails leaves no transaction behind', async () => {
+    const { store, client } = assemblePostgres({ url, poolMax: 1 });
+    stores.push(store);
+    const failing = once('select 1 / 0');
+    const attempts = [
+      () => client.run([BEGIN, failing, COMMIT]),
+      () => client.run([failing]),
+      () => client.script('begin; select 1 / 0'),
+      () => client.session((runner) => runner.run([BEGIN, failing])),
+    ];
+    for (const attempt of attempts) {
+      await expect(attempt()).rejects.toThrow('division by zero');
+      expect((await client.run([once('select 1')]))[0]).toEqual([['1']]);
+    }
   });
 
   test('migrations: each once, under concurrency; a newer database stays untouched', async () => {

@@ -26,8 +26,7 @@ import type {
 } from '@tidemark/ports';
 import { applyBatch } from './apply-batch.ts';
 import { faultOf } from './faults.ts';
-import { placementOf, placeWorkflows } from './place-workflows.ts';
-import { findUnappended, renewStale } from './sql/appended.ts';
+import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
 import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
@@ -116,9 +115,8 @@ export class SqlProjectionStore implements ProjectionStore {
     return this.#named('place', () => placeWorkflows(this.#client, requests));
   }
 
-  async unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
-    await this.#read(renewStale(ageMs));
-    return (await this.#read(findUnappended(ageMs, limit))).map(placementOf);
+  unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
+    return this.#named('unappended', () => unappendedPlacements(this.#client, ageMs, limit));
   }
 
   async runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]> {

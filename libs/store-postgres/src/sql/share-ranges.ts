@@ -15,7 +15,7 @@ const seen = `
 insert into owners (owner, expires_at) values ($1, clock_timestamp() + make_interval(secs => $2::float8 / 1000))
 on conflict (owner) do update set expires_at = excluded.expires_at`;
 
-const expire = 'delete from owners where expires_at < clock_timestamp()';
+const expire = 'delete from owners where expires_at < clock_timestamp() and owner <> $1';
 
 const unown = 'update ranges set owner = null where owner is not null and owner not in (select owner from owners)';
 
@@ -44,7 +44,7 @@ export const shareRanges = (owner: string, ttlMs: number): readonly Statement[] 
   BEGIN,
   { name: 'lock-sharing', text: lock, values: [] },
   { name: 'owner-seen', text: seen, values: [owner, String(ttlMs)] },
-  { name: 'owners-expire', text: expire, values: [] },
+  { name: 'owners-expire', text: expire, values: [owner] },
   { name: 'ranges-unown', text: unown, values: [] },
   { name: 'ranges-surrender', text: surrender, values: [owner] },
   { name: 'ranges-take', text: take, values: [owner] },
