@@ -1,6 +1,7 @@
 /**
  * Measures log-kafka against a broker: `node libs/log-kafka/bench/measure.ts HOST:PORT [--json]`. Prints the figures of
- * docs/decisions/0003. Must not be part of the library; topics it makes are named `measure-…` and stay.
+ * docs/decisions/0003. Must not be part of the library; topics it makes are
+ * named `measure-…` and removed.
  */
 
 import { type Offset, offset, type Partition, partition } from '@tidemark/core';
@@ -113,6 +114,15 @@ async function all(client: 'platformatic' | 'kafkajs', partitions: number): Prom
     await rawKafkajs(topic);
   }
   await log.close();
+  await remove(topic);
+}
+
+/** Thousands of partitions that nobody uses would slow down what is measured next. */
+async function remove(topic: string): Promise<void> {
+  const admin = new kafkajs.Kafka({ brokers: [broker], logLevel: kafkajs.logLevel.NOTHING }).admin();
+  await admin.connect();
+  await admin.deleteTopics({ topics: [topic] });
+  await admin.disconnect();
 }
 
 await all('platformatic', 1_000);

@@ -40,6 +40,12 @@ interface Wanted {
   end: number;
 }
 
+/** A partition that is to be asked for again, and what the broker said instead of an answer. */
+interface Failure {
+  readonly partition: number;
+  readonly errorCode: number;
+}
+
 interface Budget {
   leftBytes: number;
 }
@@ -98,7 +104,7 @@ export class Reader {
       const errorCode = deleteRecordsAnswer(await this.#ask(leader, DELETE_RECORDS, request));
       if (errorCode === 0) return [];
       this.#throwIfForGood(errorCode);
-      return [partition];
+      return [{ partition, errorCode }];
     });
   }
 
@@ -110,7 +116,7 @@ export class Reader {
       const { errorCode, sizes } = logDirsAnswer(await this.#ask(leader, DESCRIBE_LOG_DIRS, request));
       if (errorCode !== 0) {
         this.#throwIfForGood(errorCode);
-        return led;
+        return led.map((partition) => ({ partition, errorCode }));
       }
       for (const size of sizes.values()) total += size;
       return [];
@@ -132,13 +138,13 @@ export class Reader {
     await this.#eachLeader([...byPartition.keys()], 'read', async (leader, partitions) => {
       const wants = partitions.map((partition) => byPartition.get(partition)!);
       const answers = await this.#fetch(leader, wants, partitionMaxBytes, Math.max(1, budget.leftBytes));
-      const failed: number[] = [];
+      const failed: Failure[] = [];
       for (const answer of answers) {
         const want = byPartition.get(answer.partition)!;
         if (answer.errorCode === OFFSET_OUT_OF_RANGE) outOfRange.push(want);
         else if (answer.errorCode !== 0) {
           this.#throwIfForGood(answer.errorCode);
-          failed.push(answer.partition);
+          failed.push(answer);
         } else if (!take(want, answer, budget)) again.push(want);
       }
       return failed;
@@ -187,12 +193,12 @@ export class Reader {
     const found = new Map<number, number>();
     await this.#eachLeader(partitions, 'bounds', async (leader, led) => {
       const request = listOffsetsRequest(this.#options.topic, led, which);
-      const failed: number[] = [];
+      const failed: Failure[] = [];
       for (const answer of listOffsetsAnswers(await this.#ask(leader, LIST_OFFSETS, request))) {
         if (answer.errorCode === 0) found.set(answer.partition, answer.offset);
         else {
           this.#throwIfForGood(answer.errorCode);
-          failed.push(answer.partition);
+          failed.push(answer);
         }
       }
       return failed;
@@ -207,7 +213,7 @@ export class Reader {
   async #eachLeader(
     partitions: readonly number[],
     what: string,
-    ask: (leader: BrokerNode, partitions: readonly number[]) => Promise<readonly number[]>,
+    ask: (leader: BrokerNode, partitions: readonly number[]) => Promise<readonly Failure[]>,
   ): Promise<void> {
     const { limits, topology } = this.#options;
     const untilMs = performance.now() + limits.readRetryMs;
@@ -219,7 +225,10 @@ export class Reader {
       await Promise.all(
         this.#byLeader(open, failed).map(async ([leader, led]) => {
           try {
-            failed.push(...(await ask(leader, led)));
+            for (const { partition, errorCode } of await ask(leader, led)) {
+              failed.push(partition);
+              reason = new Error(`Kafka error code ${errorCode}`);
+            }
           } catch (error) {
             if (!(error instanceof UnavailableError)) throw error;
             reason = error;

@@ -54,13 +54,21 @@ export async function growTopic(parts: TopicParts, count: number): Promise<void>
 async function untilServed({ topology, reader, limits }: TopicParts, known: number, count: number): Promise<void> {
   const untilMs = performance.now() + limits.administrationTimeoutMs;
   for (let pauseMs = limits.resendMinMs; ; pauseMs = Math.min(pauseMs * 2, limits.resendMaxMs)) {
-    await topology.refresh();
-    if (topology.partitionCount >= count && topology.isLed) break;
+    let cause: unknown;
+    try {
+      await topology.refresh();
+      if (topology.partitionCount >= count) {
+        await reader.bounds(Array.from({ length: topology.partitionCount - known }, (_, index) => known + index));
+        return;
+      }
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      cause = error;
+    }
     if (performance.now() + pauseMs > untilMs) {
-      const message = `Kafka gave no leader to some partitions of ${count} in time.`;
-      throw new UnavailableError('log-unavailable', message, { count });
+      const message = `Kafka did not make the topic's partitions ready, ${count} in all, in time.`;
+      throw new UnavailableError('log-unavailable', message, { count, cause });
     }
     await pause(pauseMs);
   }
-  await reader.bounds(Array.from({ length: topology.partitionCount - known }, (_, index) => known + index));
 }

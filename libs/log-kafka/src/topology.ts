@@ -56,11 +56,6 @@ export class Topology {
     return nodeId === undefined ? undefined : this.#brokers.get(nodeId);
   }
 
-  /** Every known partition has a leader. */
-  get isLed(): boolean {
-    return this.#leaders.length > 0 && this.#leaders.every((nodeId) => this.#brokers.has(nodeId));
-  }
-
   /** Asks the cluster. Throws `UnavailableError` when no broker answers. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#ask().finally(() => {
