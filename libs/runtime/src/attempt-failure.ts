@@ -3,7 +3,15 @@
  * not write anything.
  */
 
-import { type EffectKey, InvalidError, LimitError, type TaskId, type TaskState } from '@tidemark/core';
+import {
+  type EffectKey,
+  type EffectState,
+  type Frontier,
+  InvalidError,
+  LimitError,
+  type TaskId,
+  type TaskState,
+} from '@tidemark/core';
 import type { StepDefinition } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import type { Ports } from './ports.ts';
@@ -32,7 +40,7 @@ export function failureDrafts(
     payload: { error: errorNote(error) },
   };
   if (again) return [failed];
-  const open = task.effects.find((effect) => effect.status === 'intended' && effect.kind === 'irreversible');
+  const open = task.effects.find(isOpenCall);
   // It may have happened: the workflow must not end as if it had not.
   if (open !== undefined) return [failed, parkDraft(openEffect(open.key, error), task.id)];
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
@@ -44,7 +52,18 @@ export const parkDraft = (error: ParkError, task: TaskId): Draft => ({
   payload: { error: errorNote(error), evidence: error.evidence },
 });
 
-function openEffect(key: EffectKey, error: unknown): ParkError {
+/** Irreversible calls whose outcome is open, of every task but this one. */
+export const openCalls = (
+  frontier: Frontier,
+  except: TaskId,
+): readonly { readonly task: TaskId; readonly key: EffectKey }[] =>
+  [...frontier.tasks].flatMap(({ id, effects }) =>
+    id === except ? [] : effects.filter(isOpenCall).map(({ key }) => ({ task: id, key })),
+  );
+
+const isOpenCall = (effect: EffectState): boolean => effect.status === 'intended' && effect.kind === 'irreversible';
+
+export function openEffect(key: EffectKey, error: unknown): ParkError {
   const message = `The step failed for good while the outcome of ${key} is open, so a person must decide: ${errorNote(error).message}`;
   return new ParkError('effect-unknown', message, key, { lastError: errorNote(error).message });
 }

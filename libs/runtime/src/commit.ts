@@ -113,6 +113,14 @@ export interface CommitInput {
 /** The checkpoint's event, and the workflow's completion after it where the step says so. Changes `content` last of all. */
 export function commitDrafts(given: CommitInput): readonly Draft[] {
   const { definition, step, task, result, content, sequence, digest } = given;
+  const open = task.effects.find((effect) => effect.status === 'intended');
+  if (open !== undefined) {
+    throw new InvalidError(
+      'effect-open',
+      `Step ${step.name} ended while the outcome of ${open.key} is open. It is tried again, and the effect decided first.`,
+      { key: open.key },
+    );
+  }
   const declared = declareTasks(definition, step, result.next ?? [], sequence);
   const output = result.output === undefined ? null : step.parseOutput(result.output);
   const done = result.done === undefined ? undefined : definition.parseOutput(result.done);

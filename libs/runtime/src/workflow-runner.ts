@@ -11,7 +11,6 @@ import {
   checkpointId,
   FencedError,
   firstUnblocked,
-  InvalidError,
   isClosed,
   isUnblocked,
   type Sequence,
@@ -19,13 +18,14 @@ import {
   type TaskState,
   uuidv7,
 } from '@tidemark/core';
-import { failureDrafts, parkDraft } from './attempt-failure.ts';
+import { failureDrafts, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { commitDrafts } from './commit.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
 import { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
+import { Flushing } from './flushing.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
-import { INBOX_LOOK_PERIOD_MS, STAGED_DELAY_MAX_MS, STAGED_UNFLUSHED_MAX } from './limits.ts';
+import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { stepContext } from './step-context.ts';
 import { FatalError, ParkError } from './step-errors.ts';
@@ -49,7 +49,6 @@ export interface RunnerOptions {
 }
 
 /** Reasons that are at hand: by default each abort would make an error with a stack. */
-const FLUSHED = 'flushed';
 const WOKEN = 'woken';
 
 /** Why a run ended: the workflow ended or was parked, has nothing to do now, or the worker must go. */
@@ -60,10 +59,7 @@ export class WorkflowRunner {
   readonly #running = new Map<TaskId, Promise<void>>();
   readonly #abort = new AbortController();
   readonly #journalHost: JournalHost;
-  #durableInFlightCount = 0;
-  #unflushedCount = 0;
-  /** Set while a flush is due; aborted when another came first. */
-  #flushDue: AbortController | undefined;
+  readonly #flushing: Flushing;
   #failure: unknown;
   /** Ends the run's wait for a task's end. */
   #wake: (() => void) | undefined;
@@ -74,6 +70,9 @@ export class WorkflowRunner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     options.abandon.addEventListener('abort', this.#onAbandon, { once: true });
+    this.#flushing = new Flushing(options.stream, options.ports.clock, (error) => {
+      this.#failure ??= error;
+    });
     this.#journalHost = this.#makeJournalHost();
   }
 
@@ -95,7 +94,7 @@ export class WorkflowRunner {
       await Promise.allSettled(this.#running.values());
       throw error;
     } finally {
-      this.#flushDue?.abort(FLUSHED);
+      this.#flushing.stop();
       this.#options.abandon.removeEventListener('abort', this.#onAbandon);
     }
   }
@@ -132,7 +131,9 @@ export class WorkflowRunner {
     const state = stream.confirmed;
     if (isClosed(state) || state.status === 'parked') return 'closed';
     const stopped = this.#options.stop.aborted;
-    await this.#write([{ type: 'LeaseReleased', control: { reason: stopped ? 'drain' : 'idle' }, payload: null }]);
+    await this.#flushing.write([
+      { type: 'LeaseReleased', control: { reason: stopped ? 'drain' : 'idle' }, payload: null },
+    ]);
     return stopped ? 'stopped' : 'idle';
   }
 
@@ -159,7 +160,7 @@ export class WorkflowRunner {
   #nextTask(): TaskState | undefined {
     const { confirmed, speculative } = this.#options.stream;
     if (confirmed.status !== 'open' || speculative.status !== 'open') return undefined;
-    if (this.#durableInFlightCount === 0) {
+    if (this.#flushing.durableInFlightCount === 0) {
       return firstUnblocked(speculative.frontier, this.#running as unknown as ReadonlySet<TaskId>);
     }
     for (const task of confirmed.frontier.tasks) {
@@ -232,16 +233,9 @@ export class WorkflowRunner {
 
   async #commit(step: StepDefinition, task: TaskState, result: StepResult, notes: readonly LogNote[]): Promise<void> {
     const { stream, content, definition, ports } = this.#options;
+    if (result.done !== undefined) await this.#othersDecided(task.id);
     const state = stream.speculative;
     const current = state.frontier.tasks.get(task.id) ?? task;
-    const open = current.effects.find((effect) => effect.status === 'intended');
-    if (open !== undefined) {
-      throw new InvalidError(
-        'effect-open',
-        `Step ${step.name} ended while the outcome of ${open.key} is open. It is tried again, and the effect decided first.`,
-        { key: open.key },
-      );
-    }
     const input = content.inputOf(task.id);
     const drafts = commitDrafts({
       definition,
@@ -263,10 +257,25 @@ export class WorkflowRunner {
     if (stream.speculative === state) await accepted;
     this.#follow(drafts, current);
     if (drafts.length > 1 && this.#running.size > 1) this.cancel(new FencedError('closed', 'The workflow has ended.'));
-    if (step.durability === 'staged' && drafts.length === 1) await this.#goOn(accepted);
-    else await this.#await(accepted);
+    if (step.durability === 'staged' && drafts.length === 1) await this.#flushing.staged(accepted);
+    else await this.#flushing.durable(accepted);
     ports.telemetry.observe('checkpoint_commit_latency_seconds', (ports.clock.monotonicMs() - startedMs) / 1_000);
     ports.telemetry.count('steps_total', 1, { step: step.name });
+  }
+
+  /**
+   * An irreversible call that another task has under way comes to its outcome before the workflow ends: otherwise nobody
+   * would ever know of it. Throws `ParkError` when one was left open that nobody has under way, `FencedError` when cancelled.
+   */
+  async #othersDecided(task: TaskId): Promise<void> {
+    for (;;) {
+      this.#abort.signal.throwIfAborted();
+      const open = openCalls(this.#options.stream.speculative.frontier, task);
+      if (open.length === 0) return;
+      const underWay = open.flatMap(({ task: id }) => this.#running.get(id) ?? []);
+      if (underWay.length === 0) throw openEffect(open[0]!.key, new Error('the workflow was about to end'));
+      await Promise.race(underWay);
+    }
   }
 
   /** Content follows what was staged; if it is rejected, the whole run's content is thrown away. */
@@ -288,58 +297,8 @@ export class WorkflowRunner {
     return checkpointId(uuidv7(clock.nowMs(), prng.bytes(10)));
   }
 
-  /** Durable: waits for acceptance. */
-  async #await(accepted: Promise<void>): Promise<void> {
-    this.#durableInFlightCount++;
-    try {
-      this.#flush();
-      await accepted;
-    } finally {
-      this.#durableInFlightCount--;
-    }
-  }
-
-  /** Staged: waits only when too much is unflushed. */
-  async #goOn(accepted: Promise<void>): Promise<void> {
-    this.#unflushedCount++;
-    const settled = accepted.then(
-      () => {
-        this.#unflushedCount--;
-      },
-      (error: unknown) => {
-        this.#failure ??= error;
-      },
-    );
-    if (this.#unflushedCount < STAGED_UNFLUSHED_MAX) {
-      this.#flushSoon();
-      return;
-    }
-    this.#flush();
-    await settled;
-  }
-
-  #flush(): void {
-    this.#flushDue?.abort(FLUSHED);
-    this.#flushDue = undefined;
-    this.#options.stream.flush();
-  }
-
-  #flushSoon(): void {
-    if (this.#flushDue !== undefined) return;
-    const due = new AbortController();
-    this.#flushDue = due;
-    void this.#options.ports.clock.sleep(STAGED_DELAY_MAX_MS, due.signal).then(() => {
-      if (!due.signal.aborted) this.#flush();
-    });
-  }
-
-  async #write(drafts: readonly Draft[]): Promise<void> {
-    const accepted = this.#options.stream.stage(drafts);
-    await this.#await(accepted);
-  }
-
   async #drain(): Promise<void> {
-    this.#flush();
+    this.#flushing.now();
     await this.#options.stream.settled();
     if (this.#options.stream.fenced !== undefined) throw this.#options.stream.fenced;
     if (this.#failure !== undefined) throw this.#failure;
@@ -358,14 +317,27 @@ export class WorkflowRunner {
     }
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const drafts = failureDrafts(step, current, error, this.#options.ports);
-    await (drafts.length > 1 ? this.#writeLast(drafts) : this.#write(drafts));
+    if (drafts.length === 1) await this.#flushing.write(drafts);
+    else
+      await this.#writeLast(drafts.at(-1)!.type === 'WorkflowFailed' ? await this.#onceDecided(task, drafts) : drafts);
+  }
+
+  /** What ends the workflow, once nothing irreversible is open beside it; what parks it instead, when that stays open. */
+  async #onceDecided(task: TaskState, drafts: readonly Draft[]): Promise<readonly Draft[]> {
+    try {
+      await this.#othersDecided(task.id);
+      return drafts;
+    } catch (error) {
+      if (!(error instanceof ParkError)) throw error;
+      return [drafts[0]!, parkDraft(error, task.id)];
+    }
   }
 
   /** The lease ends with it, so whatever else is under way counts as never made. */
   async #writeLast(drafts: readonly Draft[]): Promise<void> {
     const accepted = this.#options.stream.stage(drafts);
     this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
-    await this.#await(accepted);
+    await this.#flushing.durable(accepted);
   }
 
   #makeJournalHost(): JournalHost {
@@ -381,7 +353,7 @@ export class WorkflowRunner {
         if (reserved !== null) return undefined;
         return { type: 'CheckpointReserved', control: { checkpoint: this.#newCheckpoint(), task }, payload: null };
       },
-      writeDurably: (drafts) => this.#write(drafts),
+      writeDurably: (drafts) => this.#flushing.write(drafts),
       writeStaged: async (drafts) => {
         const before = stream.speculative;
         const accepted = stream.stage(drafts);
@@ -389,7 +361,7 @@ export class WorkflowRunner {
         if (stream.speculative === before) await accepted;
         // A rejection surfaces with the next write, or at the end of the run.
         accepted.catch(() => {});
-        this.#flushSoon();
+        this.#flushing.soon();
       },
     };
   }

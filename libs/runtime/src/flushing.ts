@@ -1,0 +1,78 @@
+/**
+ * Owns when a holder's staged events are flushed and who waits for it: durable writes at once and until they are known to be
+ * accepted, staged ones within the limits of requirement C4. Must not know what the events mean.
+ */
+
+import type { Clock } from '@tidemark/ports';
+import type { Draft, HeldStream } from './held-stream.ts';
+import { STAGED_DELAY_MAX_MS, STAGED_UNFLUSHED_MAX } from './limits.ts';
+
+/** A reason that is at hand: by default each abort would make an error with a stack. */
+const FLUSHED = 'flushed';
+
+export class Flushing {
+  readonly #stream: HeldStream;
+  readonly #clock: Clock;
+  /** Told of a staged checkpoint that was not accepted. */
+  readonly #onLost: (error: unknown) => void;
+  #unflushedCount = 0;
+  /** Set while a flush is due; aborted when another came first. */
+  #due: AbortController | undefined;
+  /** Durable writes that wait for their acceptance. */
+  durableInFlightCount = 0;
+
+  constructor(stream: HeldStream, clock: Clock, onLost: (error: unknown) => void) {
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#onLost = onLost;
+  }
+
+  async write(drafts: readonly Draft[]): Promise<void> {
+    await this.durable(this.#stream.stage(drafts));
+  }
+
+  /** Durable: waits for acceptance. */
+  async durable(accepted: Promise<void>): Promise<void> {
+    this.durableInFlightCount++;
+    try {
+      this.now();
+      await accepted;
+    } finally {
+      this.durableInFlightCount--;
+    }
+  }
+
+  /** Staged: waits only when too much is unflushed. */
+  async staged(accepted: Promise<void>): Promise<void> {
+    this.#unflushedCount++;
+    const settled = accepted.then(() => {
+      this.#unflushedCount--;
+    }, this.#onLost);
+    if (this.#unflushedCount < STAGED_UNFLUSHED_MAX) {
+      this.soon();
+      return;
+    }
+    this.now();
+    await settled;
+  }
+
+  now(): void {
+    this.stop();
+    this.#stream.flush();
+  }
+
+  soon(): void {
+    if (this.#due !== undefined) return;
+    const due = new AbortController();
+    this.#due = due;
+    void this.#clock.sleep(STAGED_DELAY_MAX_MS, due.signal).then(() => {
+      if (!due.signal.aborted) this.now();
+    });
+  }
+
+  /** Flushes nothing more by itself. */
+  stop(): void {
+    this.#due?.abort(FLUSHED);
+    this.#due = undefined;
+  }
+}
