@@ -17,7 +17,9 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** Runnable in the last sweep and not seen to run since: enqueued again only when they still are in the next. */
   #suspects = new Map<WorkflowId, Lamport>();
-  #sending: Promise<void> = Promise.resolve();
+  /** The newest job of each workflow that isn't sent yet: a queue that doesn't answer holds no more than that. */
+  #waiting = new Map<WorkflowId, Job>();
+  #sending: Promise<void> | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -25,15 +27,25 @@ export class Dispatcher {
 
   /** Enqueues what the written rows show to be runnable. Never throws: the sweep makes up for it. */
   applied(streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>): void {
-    const jobs: Job[] = [];
     for (const stream of streams) {
       const offset = next.get(stream.partition);
       if (!stream.runnable || offset === undefined) continue;
       const { workflow, tenant, definition, partition, lamport } = stream;
-      jobs.push({ workflow, tenant, definition, partition, offset, lamport });
+      this.#waiting.set(workflow, { workflow, tenant, definition, partition, offset, lamport });
     }
-    if (jobs.length === 0) return;
-    this.#sending = this.#sending.then(() => this.#options.ports.queue.enqueue(jobs)).catch(this.#options.onError);
+    if (this.#waiting.size > 0) this.#sending ??= this.#send();
+  }
+
+  async #send(): Promise<void> {
+    try {
+      while (this.#waiting.size > 0) {
+        const jobs = [...this.#waiting.values()];
+        this.#waiting = new Map();
+        await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
+      }
+    } finally {
+      this.#sending = undefined;
+    }
   }
 
   /** Enqueues every stream that was runnable, and unchanged, at the last sweep and still is. */
