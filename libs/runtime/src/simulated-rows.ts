@@ -62,3 +62,32 @@ export function refuseTwoHomes(batch: ProjectionBatch): void {
     homes.set(workflow, partition);
   }
 }
+
+/** The batch without rows of workflows that it opens although they are placed elsewhere. */
+export function withoutStrays(
+  batch: ProjectionBatch,
+  placements: ReadonlyMap<WorkflowId, { readonly partition: Partition }>,
+): ProjectionBatch {
+  const strays = new Set(
+    batch.opened
+      .filter(({ workflow, partition }) => (placements.get(workflow)?.partition ?? partition) !== partition)
+      .map(({ workflow }) => workflow),
+  );
+  if (strays.size === 0) return batch;
+  const kept = <R extends { readonly workflow: WorkflowId }>(rows: readonly R[]): readonly R[] =>
+    rows.filter(({ workflow }) => !strays.has(workflow));
+  return {
+    partitions: batch.partitions,
+    opened: kept(batch.opened),
+    streams: kept(batch.streams),
+    closed: kept(batch.closed),
+    tasksPut: kept(batch.tasksPut),
+    tasksGone: kept(batch.tasksGone),
+    checkpoints: kept(batch.checkpoints),
+    effects: kept(batch.effects),
+    events: kept(batch.events),
+    timersPut: kept(batch.timersPut),
+    timersGone: kept(batch.timersGone),
+    rejected: batch.rejected,
+  };
+}

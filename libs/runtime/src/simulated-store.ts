@@ -33,7 +33,7 @@ import {
   type TaskRow,
   type WorkflowSummary,
 } from '@tidemark/ports';
-import { newRows, type Rows, refuseTwoHomes, snapshotOf } from './simulated-rows.ts';
+import { newRows, type Rows, refuseTwoHomes, snapshotOf, withoutStrays } from './simulated-rows.ts';
 
 interface PartitionRow {
   next: Offset;
@@ -174,9 +174,10 @@ export class SimulatedStore implements ProjectionStore {
     for (const { partition, to, generation } of batch.partitions) {
       Object.assign(this.partitions.get(partition)!, { next: to, generation });
     }
-    this.#open(batch);
-    this.#put(batch);
-    this.#close(batch);
+    const own = withoutStrays(batch, this.placements);
+    this.#open(own);
+    this.#put(own);
+    this.#close(own);
     this.rejectedRows.push(...batch.rejected);
   }
 
@@ -195,8 +196,8 @@ export class SimulatedStore implements ProjectionStore {
   #put(batch: ProjectionBatch): void {
     for (const stream of batch.streams) {
       const known = this.rows.get(stream.workflow);
-      if (known !== undefined) known.stream = stream;
-      else this.rows.set(stream.workflow, newRows(stream));
+      if (known?.stream.partition === stream.partition) known.stream = stream;
+      else if (known === undefined) this.rows.set(stream.workflow, newRows(stream));
     }
     for (const row of batch.tasksPut) this.rows.get(row.workflow)?.tasks.set(row.task, row);
     for (const row of batch.tasksGone) this.rows.get(row.workflow)?.tasks.delete(row.task);

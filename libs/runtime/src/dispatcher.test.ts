@@ -1,0 +1,127 @@
+/** Dispatch: a job for what can run and for nothing else; whatever is lost is made again; a queue that is away costs nothing else. */
+
+import { type Offset, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
+import type { RunnableStream, StreamRow } from '@tidemark/ports';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Dispatcher } from './dispatcher.ts';
+import { REDISPATCH_PAGE_COUNT } from './limits.ts';
+import { TENANT } from './simulated-definition.ts';
+import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
+
+const away = new UnavailableError('queue-unavailable', 'away');
+
+describe('a dispatcher', () => {
+  let ports: SimulatedPorts;
+  let dispatcher: Dispatcher;
+  let errors: unknown[];
+  let runnable: RunnableStream[];
+
+  beforeEach(() => {
+    ports = simulatedPorts(new SimulatedLog(1));
+    errors = [];
+    runnable = [];
+    dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error) });
+    ports.store.runnable = async (after, limit) =>
+      runnable.filter(({ workflow }) => workflow > (after ?? '')).slice(0, limit);
+  });
+
+  const stream = (workflow: string, fields: Partial<StreamRow & RunnableStream> = {}) =>
+    ({
+      workflow,
+      tenant: TENANT,
+      definition: 'd',
+      partition: 3,
+      lamport: 7,
+      next: 9,
+      runnable: true,
+      ...fields,
+    }) as never;
+  const next = new Map([[3 as Partition, 9 as Offset]]);
+  const sent = () => ports.queue.enqueued.map(({ workflow }) => workflow as string);
+
+  it('makes a job of each stream that can run, with what a worker needs to know', async () => {
+    dispatcher.applied(
+      [stream('a'), stream('b', { runnable: false }), stream('c', { partition: 4 as Partition })],
+      next,
+    );
+    await quiet();
+    expect(ports.queue.enqueued).toEqual([
+      { workflow: 'a', tenant: TENANT, definition: 'd', partition: 3, offset: 9, lamport: 7 },
+    ]);
+  });
+
+  it('outlives a queue that is away, and sends what comes later', async () => {
+    ports.queue.failure = away;
+    dispatcher.applied([stream('a')], next);
+    await quiet();
+    ports.queue.failure = undefined;
+    dispatcher.applied([stream('b')], next);
+    await dispatcher.stop();
+    expect(errors).toEqual([away]);
+    expect(sent()).toEqual(['b']);
+  });
+
+  it('holds one job for each workflow while the queue does not answer', async () => {
+    const gate = Promise.withResolvers<void>();
+    const batches: number[] = [];
+    ports.queue.enqueue = async (jobs) => {
+      batches.push(jobs.length);
+      await gate.promise;
+    };
+    for (let round = 0; round < 1_000; round++) dispatcher.applied([stream('a'), stream('b')], next);
+    await quiet();
+    expect(batches).toEqual([2]);
+    gate.resolve();
+    await dispatcher.stop();
+    expect(batches).toEqual([2, 2]);
+  });
+
+  it('sends a workflow’s newest job', async () => {
+    const gate = Promise.withResolvers<void>();
+    const offsets: number[] = [];
+    ports.queue.enqueue = async (jobs) => {
+      offsets.push(...jobs.map((job) => job.offset));
+      await gate.promise;
+    };
+    for (const offset of [1, 2, 3]) {
+      dispatcher.applied([stream('a')], new Map([[3 as Partition, offset as Offset]]));
+      await quiet();
+    }
+    gate.resolve();
+    await dispatcher.stop();
+    expect(offsets).toEqual([1, 3]);
+  });
+
+  describe('sweeping', () => {
+    it('sends again what stayed runnable and unchanged since the last sweep, and nothing else', async () => {
+      runnable = [stream('a'), stream('b'), stream('c')];
+      await dispatcher.sweep();
+      expect(sent()).toEqual([]);
+      // b has run meanwhile, and can run again; c is done; d is new.
+      runnable = [stream('a'), stream('b', { lamport: 8 as never }), stream('d')];
+      await dispatcher.sweep();
+      expect(sent()).toEqual(['a']);
+      await dispatcher.sweep();
+      expect(sent()).toEqual(['a', 'a', 'b', 'd']);
+    });
+
+    it('goes through all pages', async () => {
+      const count = 2 * REDISPATCH_PAGE_COUNT + 1;
+      runnable = Array.from({ length: count }, (_, at) => stream(`w${String(at).padStart(6, '0')}`));
+      await dispatcher.sweep();
+      await dispatcher.sweep();
+      expect(new Set(sent()).size).toBe(count);
+    });
+
+    it('fails while the queue is away, and makes up for it afterwards', async () => {
+      runnable = [stream('a')];
+      await dispatcher.sweep();
+      ports.queue.failure = away;
+      await expect(dispatcher.sweep()).rejects.toBe(away);
+      ports.queue.failure = undefined;
+      await dispatcher.sweep();
+      expect(sent()).toEqual(['a' as WorkflowId]);
+    });
+  });
+});

@@ -1,0 +1,147 @@
+/** Leases of the dead end, those of the living do not; a view that proves nothing ends none. */
+
+import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
+import { UnavailableError } from '@tidemark/core';
+import type { LeaseRow } from '@tidemark/ports';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Inbox } from './inbox.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import { GHOST_GRACE_MS } from './limits.ts';
+import { LamportClock } from './ports.ts';
+import { entriesOf, P0, TENANT } from './simulated-definition.ts';
+import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
+
+describe('a lease keeper', () => {
+  let log: SimulatedLog;
+  let ports: SimulatedPorts;
+  let keeper: LeaseKeeper;
+  let leases: LeaseRow[];
+
+  beforeEach(() => {
+    log = new SimulatedLog(2);
+    ports = simulatedPorts(log);
+    keeper = new LeaseKeeper(ports, new Inbox(ports, new LamportClock()));
+    leases = [lease('w', 'h1')];
+    ports.store.leases = async () => leases;
+  });
+
+  const lease = (workflow: string, holder: string, epoch = 1, partition = 0): LeaseRow => ({
+    workflow: workflow as WorkflowId,
+    tenant: TENANT,
+    partition: partition as Partition,
+    generation: 1 as never,
+    epoch: epoch as Epoch,
+    holder: holder as HolderId,
+  });
+  const beats = (holder: string, ...held: [string, number][]): void => {
+    ports.liveness.holders.set(holder as HolderId, new Map(held as [WorkflowId, Epoch][]));
+  };
+  const revoked = async (partition = P0) =>
+    (await entriesOf(log, partition)).map((entry) =>
+      entry.kind === 'event' ? [entry.envelope.workflow, entry.envelope.control] : undefined,
+    );
+
+  it('revokes the lease of a holder that is dead, by its epoch and name', async () => {
+    await keeper.check();
+    expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'holder-dead' }]]);
+  });
+
+  it('leaves the lease of a holder that lives and lists it', async () => {
+    beats('h1', ['w', 1]);
+    await keeper.check();
+    ports.clock.jump(10 * GHOST_GRACE_MS);
+    await keeper.check();
+    expect(await revoked()).toEqual([]);
+  });
+
+  it('revokes a lease that its living holder does not list, after the grace and not before', async () => {
+    beats('h1', ['w', 2], ['x', 1]);
+    await keeper.check();
+    ports.clock.jump(GHOST_GRACE_MS);
+    await keeper.check();
+    expect(await revoked()).toEqual([]);
+    ports.clock.jump(1);
+    await keeper.check();
+    expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'lease-not-listed' }]]);
+  });
+
+  it('begins the grace anew when the lease was listed meanwhile, or the view proved nothing', async () => {
+    for (const interruption of [() => beats('h1', ['w', 1]), () => (ports.liveness.isTrusted = false)]) {
+      beats('h1');
+      await keeper.check();
+      ports.clock.jump(GHOST_GRACE_MS);
+      interruption();
+      await keeper.check();
+      beats('h1');
+      ports.liveness.isTrusted = true;
+      ports.clock.jump(GHOST_GRACE_MS);
+      await keeper.check();
+      expect(await revoked()).toEqual([]);
+      beats('h1', ['w', 1]);
+      await keeper.check();
+    }
+  });
+
+  it('revokes nobody in a view that proves nothing; the same view, trusted, does (control)', async () => {
+    ports.liveness.isTrusted = false;
+    await keeper.check();
+    ports.clock.jump(10 * GHOST_GRACE_MS);
+    await keeper.check();
+    expect(await revoked()).toEqual([]);
+    ports.liveness.isTrusted = true;
+    await keeper.check();
+    expect(await revoked()).toHaveLength(1);
+  });
+
+  it('does not take for dead a holder that began to beat and claimed while it looked', async () => {
+    leases = [];
+    ports.store.leases = async () => {
+      const seen = leases;
+      // Right after the rows were read, a new worker beats, claims, and its claim is projected.
+      beats('h2', ['w', 1]);
+      leases = [lease('w', 'h2')];
+      return seen;
+    };
+    await keeper.check();
+    await keeper.check();
+    expect(await revoked()).toEqual([]);
+  });
+
+  it('writes each revocation once while the rows lag, and again for another epoch', async () => {
+    await keeper.check();
+    await keeper.check();
+    expect(await revoked()).toHaveLength(1);
+    leases = [lease('w', 'h1', 2)];
+    await keeper.check();
+    expect((await revoked()).map((entry) => entry![1])).toMatchObject([{ epoch: 1 }, { epoch: 2 }]);
+    // What is gone from the rows is forgotten.
+    leases = [];
+    await keeper.check();
+    leases = [lease('w', 'h1', 2)];
+    await keeper.check();
+    expect(await revoked()).toHaveLength(3);
+  });
+
+  it('writes the same event as another coordinator', async () => {
+    await keeper.check();
+    await new LeaseKeeper(ports, new Inbox(ports, new LamportClock())).check();
+    const ids = (await entriesOf(log)).map((entry) => (entry.kind === 'event' ? entry.envelope.id : undefined));
+    expect(ids).toEqual(['revoke:w:1', 'revoke:w:1']);
+  });
+
+  it('revokes the others when one cannot be written, and that one at the next look', async () => {
+    leases = [lease('w', 'h1'), lease('x', 'h1', 1, 1)];
+    const append = log.append.bind(log);
+    log.append = async (partition, records) => {
+      if (partition === P0) throw new UnavailableError('log-unavailable', 'away');
+      return append(partition, records);
+    };
+    await expect(keeper.check()).rejects.toMatchObject({ code: 'log-unavailable' });
+    expect(await revoked(1 as Partition)).toHaveLength(1);
+    log.append = append;
+    await keeper.check();
+    expect(await revoked()).toHaveLength(1);
+    expect(await revoked(1 as Partition)).toHaveLength(1);
+  });
+});
