@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { SERVICE_NODE_FLAGS } from '@tidemark/host';
 import { describe, expect, test } from 'vitest';
 import { blockOf, filesUnder, projectFolder, readProjectFile } from './deployment.ts';
 
@@ -68,10 +69,11 @@ describe('deploy/Dockerfile', () => {
 
 test('deploy/entrypoint.sh starts programs that are there', () => {
   const script = readProjectFile('deploy/entrypoint.sh');
-  const services = /^ {2}([\w |]+)\) exec node "\/app\/services\/\$program\/src\/main\.ts"/m
+  const services = /^ {2}([\w |]+)\)\n(?: {4}.*\n)* {4}exec node "\/app\/services\/\$program\/src\/main\.ts"/m
     .exec(script)?.[1]
     ?.split(' | ');
   expect(services).toEqual(['coordinator', 'worker', 'compactor']);
+  for (const flag of SERVICE_NODE_FLAGS) expect(script).toContain(flag);
   const programs = [...(services ?? []).map((name) => `services/${name}/src/main.ts`), 'libs/cli/src/main.ts'];
   for (const program of programs) expect([program, exists(program)]).toEqual([program, true]);
   expect(script).toContain('exec node /app/libs/cli/src/main.ts "$@"');
