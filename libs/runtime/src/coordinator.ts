@@ -43,7 +43,6 @@ export class Coordinator {
   readonly #starter: Starter;
   #loops: Loop[] = [];
   #unsubscribe: (() => Promise<void>) | undefined;
-  #ready = false;
   #ensuring: Promise<void> | undefined;
 
   constructor(options: CoordinatorOptions) {
@@ -73,7 +72,8 @@ export class Coordinator {
     this.#loops = [
       this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),
       this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog()),
-      this.#loop('readiness', LEASE_CHECK_PERIOD_MS, () => this.#becomeReady()),
+      // Always asked: another process may have made the rows anew, and died before they were complete.
+      this.#loop('readiness', LEASE_CHECK_PERIOD_MS, async () => void (await ports.store.markReady())),
       this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep()),
       this.#loop('leases', LEASE_CHECK_PERIOD_MS, () => this.#leases.check()),
       this.#loop('timers', TIMER_PERIOD_MS, () => this.#timers.fire()),
@@ -99,7 +99,11 @@ export class Coordinator {
   }
 
   #report(where: string, error: unknown): void {
-    this.#options.onError?.(where, error);
+    try {
+      this.#options.onError?.(where, error);
+    } catch {
+      // Whoever can't take the news must not end a loop.
+    }
   }
 
   /** A lost store (tables or database gone) is made anew, once at a time; its rows follow from the log. */
@@ -116,7 +120,6 @@ export class Coordinator {
   async #rebuild(): Promise<void> {
     await this.#options.ports.store.ensure();
     this.#projector.forgetAll();
-    this.#ready = false;
     await this.#shareRanges();
     await this.#sweepLog();
   }
@@ -146,11 +149,6 @@ export class Coordinator {
       this.#projector.hint([partition]);
     }
     telemetry.gauge('projection_lag_events', lag);
-  }
-
-  async #becomeReady(): Promise<void> {
-    if (this.#ready) return;
-    this.#ready = await this.#options.ports.store.markReady();
   }
 
   async #appendOpenings(): Promise<void> {
