@@ -61,6 +61,8 @@ export class WorkflowRunner {
   readonly #journalHost: JournalHost;
   readonly #flushing: Flushing;
   #failure: unknown;
+  /** Tasks that are about to end the workflow: nothing else begins, or they might never come to it. */
+  #endingCount = 0;
   /** Ends the run's wait for a task's end. */
   #wake: (() => void) | undefined;
   /** Those that wait for user code, which may not heed its signal. */
@@ -159,7 +161,7 @@ export class WorkflowRunner {
    */
   #nextTask(): TaskState | undefined {
     const { confirmed, speculative } = this.#options.stream;
-    if (confirmed.status !== 'open' || speculative.status !== 'open') return undefined;
+    if (confirmed.status !== 'open' || speculative.status !== 'open' || this.#endingCount > 0) return undefined;
     if (this.#flushing.durableInFlightCount === 0) {
       return firstUnblocked(speculative.frontier, this.#running as unknown as ReadonlySet<TaskId>);
     }
@@ -233,7 +235,8 @@ export class WorkflowRunner {
 
   async #commit(step: StepDefinition, task: TaskState, result: StepResult, notes: readonly LogNote[]): Promise<void> {
     const { stream, content, definition, ports } = this.#options;
-    if (result.done !== undefined) await this.#othersDecided(task.id);
+    // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
+    if (result.done !== undefined && !this.#hasOpen(task.id)) await this.#othersDecided(task.id);
     const state = stream.speculative;
     const current = state.frontier.tasks.get(task.id) ?? task;
     const input = content.inputOf(task.id);
@@ -263,18 +266,27 @@ export class WorkflowRunner {
     ports.telemetry.count('steps_total', 1, { step: step.name });
   }
 
+  #hasOpen(task: TaskId): boolean {
+    return this.#journalHost.effectsOf(task).some((effect) => effect.status === 'intended');
+  }
+
   /**
    * An irreversible call that another task has under way comes to its outcome before the workflow ends: otherwise nobody
    * would ever know of it. Throws `ParkError` when one was left open that nobody has under way, `FencedError` when cancelled.
    */
   async #othersDecided(task: TaskId): Promise<void> {
-    for (;;) {
-      this.#abort.signal.throwIfAborted();
-      const open = openCalls(this.#options.stream.speculative.frontier, task);
-      if (open.length === 0) return;
-      const underWay = open.flatMap(({ task: id }) => this.#running.get(id) ?? []);
-      if (underWay.length === 0) throw openEffect(open[0]!.key, new Error('the workflow was about to end'));
-      await Promise.race(underWay);
+    this.#endingCount++;
+    try {
+      for (;;) {
+        this.#abort.signal.throwIfAborted();
+        const open = openCalls(this.#options.stream.speculative.frontier, task);
+        if (open.length === 0) return;
+        const underWay = open.flatMap(({ task: id }) => this.#running.get(id) ?? []);
+        if (underWay.length === 0) throw openEffect(open[0]!.key, new Error('the workflow was about to end'));
+        await Promise.race(underWay);
+      }
+    } finally {
+      this.#endingCount--;
     }
   }
 
