@@ -418,7 +418,9 @@ describe('an effect', () => {
       const ports = simulatedPorts(log);
       const definition = one(async (context) => ({ done: await context.effect(pay, 1) }));
       await openWorkflow(ports, definition);
-      const dead = await claimedRun(log, definition, { ports, callEffect: () => new Promise(() => {}) });
+      // Its own time-out must not come first, however short the test makes it for the next holder.
+      const patient = one(async (context) => ({ done: await context.effect({ ...pay, timeoutMs: 600_000 }, 1) }));
+      const dead = await claimedRun(log, patient, { ports, callEffect: () => new Promise(() => {}) });
       watched(dead.runner.run());
       await quiet();
       await log.append(P0, [{ value: revocationOf(dead.stream.confirmed), type: 'LeaseRevoked' }]);

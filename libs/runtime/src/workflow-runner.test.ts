@@ -277,6 +277,73 @@ describe('a runner', () => {
     expect(stream.confirmed).toMatchObject({ status: 'failed', reason: 'nothing-left', head: { sequence: 1 } });
   });
 
+  describe('that is about to end its workflow', () => {
+    const paying = (call: () => Promise<unknown>) => effectOf({ call });
+
+    it('waits for the irreversible calls of other tasks, and begins nothing more', async () => {
+      const call = Promise.withResolvers<unknown>();
+      let paidCount = 0;
+      const pay = paying(() => call.promise);
+      const { runner, stream } = await heldRun(
+        log,
+        definitionOf({
+          parallel: 2,
+          steps: {
+            pay: async (context) => {
+              paidCount++;
+              await context.effect(pay, null);
+              return { next: [{ step: 'pay', input: null }] };
+            },
+            end: async () => {
+              await quiet();
+              return { done: 1 };
+            },
+          },
+          next: ['pay', 'end', 'pay'].map((step) => ({ step, input: null })),
+        }),
+      );
+      const run = watched(runner.run());
+      await quiet(40);
+      expect(run.outcome).toBeUndefined();
+      call.resolve('paid');
+      expect(await run.ended).toBe('closed');
+      expect(paidCount).toBe(1);
+      expect(stream.confirmed.status).toBe('completed');
+      expect((await foldLog(log)).rejected).toEqual([]);
+    });
+
+    it('does not wait for another that waits for it', async () => {
+      const calls = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
+      const { runner, stream } = await heldRun(
+        log,
+        definitionOf({
+          steps: {
+            a: {
+              retry: RETRY_AT_ONCE,
+              run: async (context, input) => {
+                context
+                  .effect(
+                    paying(() => calls[input as number]!.promise),
+                    null,
+                  )
+                  .catch(() => {});
+                await quiet();
+                return { done: input };
+              },
+            },
+          },
+          next: [0, 1].map((input) => ({ step: 'a', input })),
+        }),
+      );
+      const run = watched(runner.run());
+      await quiet(60);
+      for (const call of calls) call.resolve('paid');
+      await quiet(60);
+      expect(run.outcome).toBeDefined();
+      expect(stream.confirmed.lease).toBeNull();
+    });
+  });
+
   describe('when an attempt fails', () => {
     it('commits what others run, tries again by a timer, and lets go', async () => {
       const other = gate();
