@@ -135,7 +135,7 @@ describe('an effect', () => {
 
   it('is one effect when the same key is used twice at once', async () => {
     const pay = paying();
-    const { runner } = await heldRun(
+    const { runner, stream } = await heldRun(
       log,
       one(async (context) => {
         const both = [1, 2].map(() => context.effect(pay, 9, { name: 'same' }));
@@ -143,6 +143,7 @@ describe('an effect', () => {
       }),
     );
     expect(await runner.run()).toBe('closed');
+    expect(stream.confirmed.status).toBe('completed');
     expect(calls).toHaveLength(1);
     expect((await foldLog(log)).rejected).toEqual([]);
   });

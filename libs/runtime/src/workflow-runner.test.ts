@@ -81,18 +81,22 @@ describe('a runner', () => {
 
   it('W1: a durable step counts as done only once its checkpoint is accepted', async () => {
     const first = gate();
+    const beside = gate();
     const second = gate();
     const { runner } = await heldRun(
       log,
       definitionOf({
-        steps: { a: first.run, b: second.run },
-        next: [{ step: 'a', input: null }],
+        steps: { a: first.run, beside: staged(beside.run), b: second.run },
+        next: ['a', 'beside'].map((step) => ({ step, input: null })),
       }),
     );
     const run = watched(runner.run());
     await quiet();
     const release = log.hold();
     first.open({ next: [{ step: 'b', input: null }] });
+    await quiet();
+    // Another task's end makes the runner look for what may start.
+    beside.open();
     await quiet();
     expect(second.starts).toHaveLength(0);
     release();
