@@ -4,8 +4,9 @@
  */
 
 import path from 'node:path';
+import { CorruptError } from '@tidemark/core';
 import { openSqliteLog } from '@tidemark/log-sqlite';
-import { noTelemetry, type Telemetry } from '@tidemark/ports';
+import { type EventLog, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
 import { sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteStore } from '@tidemark/store-postgres';
@@ -23,14 +24,17 @@ export interface EmbeddedOptions {
 /** Opens the folder. Throws `ConfigError` (in use, newer version, foreign) or `CorruptError` (damaged): left untouched. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
   const log = await openSqliteLog({ folder: path.join(options.folder, 'log'), partitions: EMBEDDED_PARTITIONS });
+  let store: ProjectionStore | undefined;
   try {
-    const store = await openPgliteStore({ folder: path.join(options.folder, 'rows') });
+    store = openPgliteStore({ folder: path.join(options.folder, 'rows') });
+    await refuseLostLog(options.folder, log, store);
+    const rows = store;
     const queue = createMemoryQueue();
     const hints = createMemoryHints();
     const liveness = createMemoryLiveness({ clock: systemClock });
     const ports = {
       log,
-      store,
+      store: rows,
       queue,
       hints,
       liveness,
@@ -41,11 +45,27 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     };
     return new Host(ports, async () => {
       await Promise.all([queue.close(), hints.close(), liveness.close()]);
-      await store.close();
+      await rows.close();
       await log.close();
     });
   } catch (error) {
+    await store?.close();
     await log.close();
     throw error;
+  }
+}
+
+/** Rows that know more than the log prove that the log lost something: only a copy of it can bring that back. */
+async function refuseLostLog(folder: string, log: EventLog, store: ProjectionStore): Promise<void> {
+  await store.ensure();
+  const bounds = await log.bounds();
+  for (const [partition, next] of await store.positions()) {
+    const end = bounds.get(partition)?.end ?? 0;
+    if (next <= end) continue;
+    throw new CorruptError(
+      'log-replaced',
+      `The log in ${path.join(folder, 'log')} ends before what its rows hold (partition ${partition}: ${end} of ${next} events): it was deleted, cut or replaced. Nothing was changed. Restore that folder from a copy; or delete ${path.join(folder, 'rows')} to go on with what the log still has.`,
+      { folder, partition, end, next },
+    );
   }
 }

@@ -19,7 +19,6 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
   const found = new Map<string, { readonly definition: Definition; readonly from: string }>();
   for (const from of modules) {
     const definitions = Object.values(await importModule(from, cwd)).filter(isDefinition);
-    if (definitions.length === 0) throw new ConfigError('workflows-missing', `${from} exports no workflow.`);
     for (const definition of definitions) {
       const known = found.get(definition.name);
       if (known !== undefined && known.definition !== definition) {
@@ -31,6 +30,8 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
       found.set(definition.name, { definition, from });
     }
   }
+  // A module beside them may well be a helper of theirs.
+  if (found.size === 0) throw new ConfigError('workflows-missing', `No workflow is exported by ${modules.join(', ')}.`);
   return [...found.values()].map((entry) => entry.definition);
 }
 
