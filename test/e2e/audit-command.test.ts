@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuditProcess, type Ended } from './audit-process.ts';
 import { writeTree } from './source-tree.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 let folder: string;
 const at = (...names: string[]): string => path.join(folder, ...names);
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>

@@ -9,11 +9,12 @@ import path from 'node:path';
 import { type Host, openEmbedded } from '@tidemark/host';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuditProcess, momentsOf, resumedFrom } from './audit-process.ts';
+import { referenceReport } from './reference-report.ts';
 import { randomFrom, writeTree } from './source-tree.ts';
 
 const FILES = 300;
 const KILLS = 5;
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 600_000;
 const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 let folder: string;
@@ -33,11 +34,12 @@ const reportOf = async (name: string): Promise<readonly Buffer[]> => [
 beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-audit-'));
   tree = at('tree');
-  await writeTree(tree, { files: FILES, functions: 60, seed: 1 });
+  await writeTree(tree, { files: FILES, functions: 40, seed: 1 });
   const ended = await new AuditProcess(argsOf('reference')).ended;
   expect(ended.stderr).toBe('');
   expect(ended.code).toBe(0);
   reference = await reportOf('reference');
+  expect(reference).toEqual(await referenceReport(tree, 'tree'));
 }, TIMEOUT_MS);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
