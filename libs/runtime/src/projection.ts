@@ -116,7 +116,7 @@ export class ProjectionBuilder {
   readonly #effects = new Map<string, EffectRow>();
   readonly #events: EventRow[] = [];
   readonly #timersPut = new Map<string, TimerRow>();
-  readonly #timersGone = new Map<string, { workflow: WorkflowId; timer: string }>();
+  readonly #timersGone: { workflow: WorkflowId; timer: string }[] = [];
   readonly #rejected: RejectedRow[] = [];
   entryCount = 0;
 
@@ -157,7 +157,7 @@ export class ProjectionBuilder {
       effects: [...this.#effects.values()],
       events: this.#events,
       timersPut: [...this.#timersPut.values()],
-      timersGone: [...this.#timersGone.values()],
+      timersGone: this.#timersGone,
       rejected: this.#rejected,
     };
   }
@@ -177,7 +177,6 @@ export class ProjectionBuilder {
       this.#tasksPut.push(taskRow(workflow, task));
       if (!waitsForTimer(task)) continue;
       for (const { timer, anchorMs, delayMs } of timersOf(task)) {
-        this.#timersGone.delete(rowKey(workflow, timer));
         this.#timersPut.set(rowKey(workflow, timer), { workflow, timer, partition, dueAtMs: anchorMs + delayMs });
       }
     }
@@ -188,7 +187,7 @@ export class ProjectionBuilder {
   #timersLeft(stream: StreamState, changed: readonly TaskState[]): void {
     const left = new Set(changed.flatMap((task) => timersOf(task).map(({ timer }) => timer)));
     for (const task of stream.frontier.tasks) for (const { timer } of timersOf(task)) left.delete(timer);
-    for (const timer of left) this.#timerGone(stream.workflow, timer);
+    for (const timer of left) this.#timersGone.push({ workflow: stream.workflow, timer });
   }
 
   #row(state: PartitionState, entry: LogEntry, verdict: Verdict, at: Offset): void {
@@ -220,11 +219,6 @@ export class ProjectionBuilder {
         return;
     }
     this.#event(envelope, verdict.position, at, payloadText(entry.payload));
-  }
-
-  #timerGone(workflow: WorkflowId, timer: string): void {
-    this.#timersPut.delete(rowKey(workflow, timer));
-    this.#timersGone.set(rowKey(workflow, timer), { workflow, timer });
   }
 
   #open(state: PartitionState, envelope: Envelope<'WorkflowOpened'>, payload: Uint8Array, offset: Offset): void {
