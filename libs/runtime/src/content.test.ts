@@ -48,7 +48,9 @@ function payloadOf(envelope: Envelope, belief: Json): { readonly payload: unknow
       };
     }
     case 'CheckpointCommitted': {
-      const after = { ...(belief as object), [`b${envelope.control.sequence % 5}`]: id };
+      const { list = [] } = belief as { readonly list?: readonly string[] };
+      // The list is appended to, so a change that is applied to another belief than its own is found out.
+      const after = { ...(belief as object), [`b${envelope.control.sequence % 5}`]: id, list: [...list, id] };
       const change =
         envelope.control.belief === 'snapshot'
           ? { snapshot: after }
@@ -123,7 +125,7 @@ const choices: fc.Arbitrary<Choice[]> = fc.array(
     pick: fc.nat(1_000_000),
     twist: fc.constant('none' as const),
   }),
-  { maxLength: 80 },
+  { maxLength: 80, size: 'max' },
 );
 
 describe('content', () => {
@@ -186,6 +188,15 @@ describe('content', () => {
     );
     expect(['0.0', '0.1', '1.0'].map((id) => content.inputOf(id as TaskId))).toEqual([null, 'second', 'third']);
     expect(content.belief).toEqual({ n: 1 });
+  });
+
+  it('resumed from rows keeps no input of what is done', () => {
+    const payload = JSON.stringify({ input: 1, belief: {}, tasks: ['first', 'second'] });
+    const of = { workflow: 'w', checkpoints: [{ sequence: 0, payload }], effects: [], causes: [] };
+    const tasks = { get: (id: string) => (id === '0.1' ? {} : undefined), *[Symbol.iterator]() {} };
+    const state = { frontier: { tasks }, head: { sequence: 1 }, beliefSequence: 0 } as unknown as StreamState;
+    const content = StreamContent.from(of as unknown as StreamSnapshot, state);
+    expect(['0.0', '0.1'].map((id) => content.inputOf(id as TaskId))).toEqual([null, 'second']);
   });
 
   it('counts the bytes that decide when belief is stored whole', () => {

@@ -96,11 +96,20 @@ describe('a lease keeper', () => {
 
   it('does not take for dead a holder that began to beat and claimed while it looked', async () => {
     leases = [];
-    ports.store.leases = async () => {
-      const seen = leases;
-      // Right after the rows were read, a new worker beats, claims, and its claim is projected.
+    // Right after the first of the two looks a new worker beats, claims, and its claim is projected.
+    const arrive = (): void => {
       beats('h2', ['w', 1]);
       leases = [lease('w', 'h2')];
+    };
+    ports.store.leases = async () => {
+      const seen = leases;
+      arrive();
+      return seen;
+    };
+    const view = ports.liveness.view.bind(ports.liveness);
+    ports.liveness.view = async () => {
+      const seen = await view();
+      arrive();
       return seen;
     };
     await keeper.check();

@@ -80,7 +80,7 @@ const choices: fc.Arbitrary<Choice[]> = fc.array(
       { weight: 1, arbitrary: fc.constantFrom(...(Object.keys(TWISTS) as Twist[])) },
     ),
   }),
-  { maxLength: 120 },
+  { maxLength: 120, size: 'max' },
 );
 
 describe('any history', () => {
@@ -88,7 +88,7 @@ describe('any history', () => {
     await fc.assert(
       fc.asyncProperty(
         choices,
-        fc.array(fc.nat(1_000), { maxLength: 20 }),
+        fc.array(fc.nat(1_000), { maxLength: 20, size: 'max' }),
         fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
         async (made, cuts, resumed) => {
           const entries = historyOf(made);
@@ -105,7 +105,7 @@ describe('any history', () => {
 
   it('leaves a timer for each task that waits for one, and no other', async () => {
     await fc.assert(
-      fc.asyncProperty(choices, fc.array(fc.nat(1_000), { maxLength: 20 }), async (made, cuts) => {
+      fc.asyncProperty(choices, fc.array(fc.nat(1_000), { maxLength: 20, size: 'max' }), async (made, cuts) => {
         const store = await project(historyOf(made), cuts);
         for (const { stream, tasks, timers } of store.rows.values()) {
           const waited = [...tasks.values()].flatMap((row) => {

@@ -170,18 +170,25 @@ describe('a projector', () => {
   it('keeps every hint when a write fails: those of the batch, and those of the one prepared after it', async () => {
     await open('a');
     await open('b');
-    const gate = Promise.withResolvers<void>();
+    const [reading, writing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const read = log.read.bind(log);
+    log.read = async (requests) => {
+      await reading.promise;
+      return read(requests);
+    };
     ports.store.on('apply', async () => {
       ports.store.on('apply', undefined);
-      await gate.promise;
+      await writing.promise;
       throw new UnavailableError('store-unavailable', 'away');
     });
     const projector = make();
     projector.hint([P0]);
     await quiet();
+    // Comes while the first is read, so it is prepared while the first is written.
     projector.hint([P1]);
+    reading.resolve();
     await quiet();
-    gate.reject(new UnavailableError('store-unavailable', 'away'));
+    writing.resolve();
     await ports.clock.run(1_000);
     expect([next(P0), next(P1)]).toEqual([1, 1]);
     expect(errors).toMatchObject([{ code: 'store-unavailable' }]);
