@@ -25,52 +25,57 @@ export interface LoopOptions {
 /** A reason that is at hand: by default each abort would make an error with a stack. */
 const WOKEN = 'woken';
 
-/** Runs the body again and again. A failure is reported, and the next run waits with doubling delays. */
+/**
+ * Runs the body again and again. A failure is reported, and the next run waits with doubling delays. Combined abort signals
+ * would cost ten times as much a wake, and memory until they are collected.
+ */
 export function startLoop(body: () => Promise<void>, options: LoopOptions): Loop {
+  const { clock, periodMs, onError } = options;
   const stopped = new AbortController();
-  let wakeUp = new AbortController();
   let wanted = options.immediately !== false;
-  const wake = (): void => {
-    wanted = true;
-    wakeUp.abort(WOKEN);
-  };
-  const pause = async (ms: number): Promise<void> => {
-    if (ms === Number.POSITIVE_INFINITY) await aborted(AbortSignal.any([wakeUp.signal, stopped.signal]));
-    else await options.clock.sleep(ms, AbortSignal.any([wakeUp.signal, stopped.signal]));
+  let resume = (): void => {};
+  const pause = async (): Promise<void> => {
+    if (periodMs === Number.POSITIVE_INFINITY) {
+      await new Promise<void>((resolve) => {
+        resume = resolve;
+      });
+      return;
+    }
+    const woken = new AbortController();
+    resume = () => woken.abort(WOKEN);
+    await clock.sleep(periodMs, woken.signal);
   };
   const run = async (): Promise<void> => {
     let failureCount = 0;
     while (!stopped.signal.aborted) {
-      if (!wanted) await pause(options.periodMs);
+      if (!wanted) await pause();
       if (stopped.signal.aborted) return;
       wanted = false;
-      wakeUp = new AbortController();
       try {
         await body();
         failureCount = 0;
       } catch (error) {
         if (stopped.signal.aborted) return;
         failureCount++;
-        options.onError(error);
-        await options.clock.sleep(backoffMs(failureCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS), stopped.signal);
+        onError(error);
+        await clock.sleep(backoffMs(failureCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS), stopped.signal);
         wanted = true;
       }
     }
   };
   const ended = run();
   return {
-    wake,
+    wake: () => {
+      wanted = true;
+      resume();
+    },
     stop: async () => {
       stopped.abort();
+      resume();
       await ended;
     },
   };
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  signal.aborted
-    ? Promise.resolve()
-    : new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
 /** Tries again while a server is away, until the signal aborts; then throws the last failure. Other errors pass. */
 export async function whileUnavailable<T>(clock: Clock, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {

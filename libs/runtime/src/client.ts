@@ -132,6 +132,8 @@ export class Run<Output = Json> {
     const unsubscribe = await this.#ports.hints.subscribe('applied', (applied) => {
       if (partition === undefined || applied.includes(partition)) wake.abort(WOKEN);
     });
+    const giveUp = (): void => wake.abort(WOKEN);
+    signal.addEventListener('abort', giveUp, { once: true });
     try {
       for (;;) {
         wake = new AbortController();
@@ -139,10 +141,12 @@ export class Run<Output = Json> {
         partition = summary?.partition;
         const outcome = summary === undefined ? undefined : outcomeOf(summary);
         if (outcome !== undefined) return outcome.output as Output;
-        await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, AbortSignal.any([wake.signal, signal]));
+        signal.throwIfAborted();
+        await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, wake.signal);
         signal.throwIfAborted();
       }
     } finally {
+      signal.removeEventListener('abort', giveUp);
       await unsubscribe();
     }
   }
