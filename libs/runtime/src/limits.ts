@@ -19,6 +19,11 @@ export const BEAT_TTL_MS = 1_000;
 export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
 /** How long, in milliseconds, a stopping worker waits for its leases to be let go after its drain budget. */
 export const HAND_OVER_MAX_MS = 2_000;
+/** Period of a stopping worker's look at the steps that still run, in milliseconds. */
+export const DRAIN_LOOK_PERIOD_MS = 50;
+/** Weight of the newest attempt in the mean duration of a step, 0..1, and how many steps' durations are remembered. */
+export const STEP_DURATION_WEIGHT = 0.2;
+export const STEP_DURATIONS_MAX = 10_000;
 /** A live holder that doesn't list a folded lease for this long is told to have lost it, in milliseconds. */
 export const GHOST_GRACE_MS = 2_000;
 /** Period of the coordinators' check of leases, in milliseconds. */

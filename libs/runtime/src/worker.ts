@@ -25,6 +25,7 @@ import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
 import { batched } from './batcher.ts';
 import { StreamContent } from './content.ts';
 import type { Definition, Progress } from './definition.ts';
+import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { HeldStream } from './held-stream.ts';
 import { BEAT_PERIOD_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS, OUTPUTS_PAGE_COUNT } from './limits.ts';
@@ -64,6 +65,7 @@ export class Worker {
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
   readonly #abandon = new AbortController();
+  readonly #drain: Drain;
   /** Ends the handling of each job under way: the worker waits for nothing any more. */
   readonly #leavers = new Set<() => void>();
   #consumer: Consumer | undefined;
@@ -75,6 +77,7 @@ export class Worker {
     this.#definitions = new Map(options.definitions.map((definition) => [definition.name, definition]));
     this.holder = holderId(`worker-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
     this.#applied = new Applied(ports);
+    this.#drain = new Drain(ports.clock);
     this.#load = batched(CLAIM_BATCH_MAX, async (workflows) => {
       const snapshots = await ports.store.loadStreams([...new Set(workflows)]);
       const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
@@ -104,7 +107,7 @@ export class Worker {
     await this.#consumer?.pause();
     const drained = new AbortController();
     const all = Promise.allSettled(this.#running.values()).then(() => drained.abort());
-    await clock.sleep(drainMs, drained.signal);
+    await Promise.all([this.#drain.watch(drainMs, drained.signal), clock.sleep(drainMs, drained.signal)]);
     this.#abandon.abort(new FencedError('abandoned', 'The worker must go now.'));
     const handedOver = new AbortController();
     void all.then(() => handedOver.abort());
@@ -228,6 +231,7 @@ export class Worker {
       onProgress,
       readOutputs: (step) => this.#outputs(stream, partition, step),
       trace,
+      drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
     const end = await runner.run();

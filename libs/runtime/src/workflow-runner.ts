@@ -22,6 +22,7 @@ import { failureDrafts, openCalls, openEffect, parkDraft } from './attempt-failu
 import { commitDrafts } from './commit.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
+import { type Drain, StepAbandonedError } from './drain.ts';
 import { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
 import { Flushing } from './flushing.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
@@ -46,6 +47,8 @@ export interface RunnerOptions {
   readonly readOutputs: StepContext['outputs'];
   readonly trace?: string | undefined;
   readonly callEffect: CallEffect;
+  /** Told of every attempt, and may abandon it alone once `stop` has aborted. */
+  readonly drain?: Pick<Drain, 'begin'> | undefined;
 }
 
 /** Reasons that are at hand: by default each abort would make an error with a stack. */
@@ -65,8 +68,8 @@ export class WorkflowRunner {
   #endingCount = 0;
   /** Ends the run's wait for a task's end. */
   #wake: (() => void) | undefined;
-  /** Those that wait for user code, which may not heed its signal. */
-  readonly #leavers = new Set<(reason: unknown) => void>();
+  /** What ends each attempt under way. */
+  readonly #attempts = new Set<AbortController>();
   readonly #onAbandon = (): void => this.cancel(this.#options.abandon.reason);
 
   constructor(options: RunnerOptions) {
@@ -124,8 +127,7 @@ export class WorkflowRunner {
   /** Tells running steps to stop, waits for none of them, and takes no further one. */
   cancel(reason: unknown): void {
     this.#abort.abort(reason);
-    for (const leave of this.#leavers) leave(reason);
-    this.#leavers.clear();
+    for (const attempt of this.#attempts) attempt.abort(reason);
   }
 
   async #end(): Promise<RunEnd> {
@@ -202,34 +204,36 @@ export class WorkflowRunner {
   }
 
   async #perform(step: StepDefinition, task: TaskState): Promise<{ result: StepResult; notes: readonly LogNote[] }> {
-    const { content } = this.#options;
+    const { content, definition, drain, onProgress } = this.#options;
     const notes: LogNote[] = [];
-    const journal = new EffectJournal(this.#journalHost, task.id, this.#abort.signal);
+    const own = new AbortController();
+    this.#attempts.add(own);
+    const attempt = drain?.begin(definition.name, step.name, {
+      abandon: (reason) => own.abort(reason),
+      isCalling: () => this.#hasOpen(task.id),
+    });
+    const journal = new EffectJournal(this.#journalHost, task.id, own.signal);
     const context = stepContext(step, task, {
       ...this.#options,
       workflow: this.#journalHost.workflow,
-      signal: this.#abort.signal,
+      signal: own.signal,
       journal,
       notes,
+      onProgress: (progress) => {
+        attempt?.progress(progress);
+        onProgress?.(progress);
+      },
     });
+    let isWhole = false;
     try {
       const running = step.run(context, content.inputOf(task.id));
-      const result = running instanceof Promise ? await this.#unlessCancelled(running) : await running;
+      const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
+      isWhole = true;
       return { result: result ?? {}, notes };
     } finally {
+      attempt?.end(isWhole);
       await journal.close();
-    }
-  }
-
-  /** A step that doesn't heed its signal must hold neither the lease nor the worker: nothing that it does later counts. */
-  async #unlessCancelled<T>(work: Promise<T>): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#leavers.add(reject);
-    work.then(resolve, reject);
-    try {
-      return await promise;
-    } finally {
-      this.#leavers.delete(reject);
+      this.#attempts.delete(own);
     }
   }
 
@@ -321,7 +325,7 @@ export class WorkflowRunner {
     const { stream } = this.#options;
     if (stream.fenced !== undefined) throw stream.fenced;
     // The worker must go, or the workflow has ended: this attempt counts as never made.
-    if (this.#abort.signal.aborted) return;
+    if (this.#abort.signal.aborted || error instanceof StepAbandonedError) return;
     if (error instanceof FencedError) throw error;
     if (error instanceof ParkError) {
       await this.#writeLast([parkDraft(error, task.id)]);
@@ -376,5 +380,19 @@ export class WorkflowRunner {
         this.#flushing.soon();
       },
     };
+  }
+}
+
+/** A step that doesn't heed its signal must hold neither the lease nor the worker: nothing that it does later counts. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const leave = (): void => reject(signal.reason);
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
+  work.then(resolve, reject);
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', leave);
   }
 }
