@@ -184,6 +184,7 @@ class Holder {
           belief: 'none',
           tokens: 0,
           costMicros: 0,
+          supersedes: null,
           lastAction: 'step',
         },
         payload: { output: 'x'.repeat(STEP_BYTES), tasks: [null] },

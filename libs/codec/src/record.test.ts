@@ -32,7 +32,8 @@ const timeMs = fc.double({ min: 0, max: 1e15, noNaN: true }).map((value) => valu
 const digest = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex'));
 const task = fc.tuple(fc.nat(9_999_999), fc.nat(1_048_575)).map(([sequence, index]) => `${sequence}.${index}`);
 const kind = fc.constantFrom('pure', 'idempotent', 'irreversible');
-const retry = fc.option(fc.record({ timer: name, anchorMs: timeMs, delayMs: timeMs }));
+const timer = fc.record({ timer: name, anchorMs: timeMs, delayMs: timeMs });
+const retry = fc.option(timer);
 const condition = fc.oneof(
   fc.record({ kind: fc.constant('signal'), name }),
   fc.record({ kind: fc.constant('timer'), timer: name, anchorMs: timeMs, delayMs: timeMs }),
@@ -56,14 +57,31 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
     placement: fc.constantFrom('exclusive', 'shared'),
     inputDigest: digest,
     tasks,
+    pinned: fc.boolean(),
+    shadow: fc.boolean(),
+    compensates: fc.option(fc.record({ workflow: name, depth: positive })),
   }),
   SignalReceived: fc.record({ name }),
   TimerFired: fc.record({ timer: name }),
-  LeaseRevoked: fc.record({ epoch: positive, holder: name, reason: anyText }),
+  LeaseRevoked: fc.record({
+    epoch: positive,
+    holder: name,
+    reason: fc.constantFrom('holder-dead', 'lease-not-listed', 'asked'),
+  }),
+  EffectConfirmed: fc.record({ token: name, outcome: fc.constantFrom('done', 'failed'), responseDigest: digest }),
+  ApprovalDecided: fc.record({
+    question: name,
+    resolution: fc.constantFrom('retry', 'done', 'not-done', 'compensate', 'fail'),
+    by: name,
+    responseDigest: fc.option(digest),
+  }),
+  CompensationFinished: fc.record({ undo: name, outcome: fc.constantFrom('compensated', 'failed') }),
+  VersionPinned: fc.record({ pinned: fc.boolean(), by: name }),
   LeaseClaimed: fc.constant({}),
   LeaseReleased: fc.record({ reason: fc.constantFrom('idle', 'drain', 'fault') }),
   CheckpointReserved: fc.record({ checkpoint: name, task }),
-  EffectIntended: fc.record(effect),
+  EffectIntended: fc.record({ ...effect, timeoutMs: timeMs }),
+  EffectPending: fc.record({ task, key: name, token: name, probe: retry, deadline: timer }),
   EffectResolved: fc.record({ ...effect, outcome: fc.constantFrom('done', 'failed'), responseDigest: digest }),
   CheckpointCommitted: fc.record({
     checkpoint: name,
@@ -78,11 +96,13 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
     tokens: count,
     costMicros: timeMs,
     lastAction: fc.oneof(anyText, fc.constant('x'.repeat(5_000))),
+    supersedes: fc.option(positive),
   }),
   StepFailed: fc.record({ task, attempt: positive, code: name, retry }),
   WorkflowCompleted: fc.record({ outputDigest: digest }),
   WorkflowFailed: fc.record({ code: name, task: fc.option(task) }),
   WorkflowParked: fc.record({ code: name, task: fc.option(task), key: fc.option(name) }),
+  CompensationStarted: fc.record({ undo: name, depth: positive, code: name, key: fc.option(name) }),
 };
 
 const envelopeOf = (type: EventType): fc.Arbitrary<Envelope> =>

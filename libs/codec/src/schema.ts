@@ -47,13 +47,18 @@ const condition = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('timer'), timer: text(), anchorMs: timeMs, delayMs: timeMs }),
 ]);
 
+const retry = z.object({ timer: text(), anchorMs: timeMs, delayMs: timeMs });
+
 const declaration: z.ZodType<TaskDeclaration> = z.object({
   step: text(),
   after: z.union([z.literal('all'), z.array(task)]),
   when: z.array(condition),
 });
 
-/** The control of each event type, by type. */
+/** Time-out of effects that were intended before it was recorded, in milliseconds: the default of that time. */
+const UNSTATED_TIMEOUT_MS = 30_000;
+
+/** The control of each event type, by type. What later writers added has a default, so that older records stay readable. */
 export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   WorkflowOpened: z.object({
     definition: text(),
@@ -63,14 +68,41 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     placement: z.enum(['exclusive', 'shared']),
     inputDigest: digest,
     tasks: z.array(declaration),
+    pinned: z.boolean().default(false),
+    shadow: z.boolean().default(false),
+    compensates: z
+      .object({ workflow: text<WorkflowId>(), depth: whole<number>(1) })
+      .nullable()
+      .default(null),
   }),
   SignalReceived: z.object({ name: text() }),
   TimerFired: z.object({ timer: text() }),
-  LeaseRevoked: z.object({ epoch: whole<Epoch>(1), holder: text<HolderId>(), reason: z.string().max(NAME_MAX_CHARS) }),
+  LeaseRevoked: z.object({
+    epoch: whole<Epoch>(1),
+    holder: text<HolderId>(),
+    reason: z.enum(['holder-dead', 'lease-not-listed', 'asked']),
+  }),
+  EffectConfirmed: z.object({ token: text(), outcome: z.enum(['done', 'failed']), responseDigest: digest }),
+  ApprovalDecided: z.object({
+    question: text<EventId>(),
+    resolution: z.enum(['retry', 'done', 'not-done', 'compensate', 'fail']),
+    by: text(),
+    responseDigest: digest.nullable(),
+  }),
+  CompensationFinished: z.object({ undo: text<WorkflowId>(), outcome: z.enum(['compensated', 'failed']) }),
+  VersionPinned: z.object({ pinned: z.boolean(), by: text() }),
   LeaseClaimed: z.object({}),
   LeaseReleased: z.object({ reason: z.enum(['idle', 'drain', 'fault']) }),
   CheckpointReserved: z.object({ checkpoint: text<CheckpointId>(), task }),
-  EffectIntended: z.object({ task, key: text<EffectKey>(), operation: text(), kind, requestDigest: digest }),
+  EffectIntended: z.object({
+    task,
+    key: text<EffectKey>(),
+    operation: text(),
+    kind,
+    requestDigest: digest,
+    timeoutMs: timeMs.default(UNSTATED_TIMEOUT_MS),
+  }),
+  EffectPending: z.object({ task, key: text<EffectKey>(), token: text(), probe: retry.nullable(), deadline: retry }),
   EffectResolved: z.object({
     task,
     key: text<EffectKey>(),
@@ -93,16 +125,23 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     tokens: z.number().min(0),
     costMicros: z.number().min(0),
     lastAction: z.string(),
+    supersedes: whole<Sequence>(1).nullable().default(null),
   }),
   StepFailed: z.object({
     task,
     attempt: whole<number>(1),
     code: text(),
-    retry: z.object({ timer: text(), anchorMs: timeMs, delayMs: timeMs }).nullable(),
+    retry: retry.nullable(),
   }),
   WorkflowCompleted: z.object({ outputDigest: digest }),
   WorkflowFailed: z.object({ code: text(), task: task.nullable() }),
   WorkflowParked: z.object({ code: text(), task: task.nullable(), key: text<EffectKey>().nullable() }),
+  CompensationStarted: z.object({
+    undo: text<WorkflowId>(),
+    depth: whole<number>(1),
+    code: text(),
+    key: text<EffectKey>().nullable(),
+  }),
 };
 
 /** The envelope around a control that is not looked into yet. */
@@ -152,10 +191,17 @@ export interface Payloads {
   readonly SignalReceived: { readonly value: Json };
   readonly TimerFired: null;
   readonly LeaseRevoked: null;
+  readonly EffectConfirmed: { readonly response: Json } | { readonly error: ErrorNote };
+  /** `response`: what the effect in question answered, where the resolution is `done`. */
+  readonly ApprovalDecided: { readonly why: string; readonly response?: Json };
+  readonly CompensationFinished: { readonly error?: ErrorNote };
+  readonly VersionPinned: { readonly why: string };
   readonly LeaseClaimed: null;
   readonly LeaseReleased: null;
   readonly CheckpointReserved: null;
   readonly EffectIntended: { readonly request: Json };
+  /** What the receiver said when it accepted, for whoever confirms. */
+  readonly EffectPending: { readonly detail: Json };
   readonly EffectResolved: { readonly response: Json } | { readonly error: ErrorNote };
   readonly CheckpointCommitted: {
     readonly output: Json;
@@ -169,4 +215,5 @@ export interface Payloads {
   readonly WorkflowCompleted: { readonly output: Json };
   readonly WorkflowFailed: { readonly error: ErrorNote };
   readonly WorkflowParked: { readonly error: ErrorNote; readonly evidence: Json };
+  readonly CompensationStarted: { readonly error: ErrorNote; readonly evidence: Json };
 }

@@ -51,6 +51,21 @@ export interface Retry {
 /** SHA-256, 64 lower-case hex digits. */
 export type Sha256 = string;
 
+/** Why a lease was taken away. Only `holder-dead` counts as a crash of what was running. */
+export type RevokeReason = 'holder-dead' | 'lease-not-listed' | 'asked';
+
+/**
+ * What a person (or a rule in a person's name) decides about a parked workflow. `retry`: go on as if nothing had failed
+ * yet; `done` and `not-done`: what became of the effect in question; `compensate`: undo what was done; `fail`: end it.
+ */
+export type Resolution = 'retry' | 'done' | 'not-done' | 'compensate' | 'fail';
+
+/** The workflow that this one undoes, and how many undoings lie in one another: 1 for that of an ordinary workflow. */
+export interface Compensates {
+  readonly workflow: WorkflowId;
+  readonly depth: number;
+}
+
 /** The clear part of every event type. */
 export interface Controls {
   // Inbox events: written by anyone authorised, through a coordinator.
@@ -62,11 +77,35 @@ export interface Controls {
     readonly placement: 'exclusive' | 'shared';
     readonly inputDigest: Sha256;
     readonly tasks: readonly TaskDeclaration[];
+    /** Runs with exactly this version of its definition. */
+    readonly pinned: boolean;
+    /** Observed only: its agent runs elsewhere, and no worker claims it. */
+    readonly shadow: boolean;
+    readonly compensates: Compensates | null;
   };
   readonly SignalReceived: { readonly name: string };
   readonly TimerFired: { readonly timer: string };
   /** Names the lease that it ends, and counts for no other. */
-  readonly LeaseRevoked: { readonly epoch: Epoch; readonly holder: HolderId; readonly reason: string };
+  readonly LeaseRevoked: { readonly epoch: Epoch; readonly holder: HolderId; readonly reason: RevokeReason };
+  /** What became of an effect that was accepted outside and confirmed later. */
+  readonly EffectConfirmed: {
+    readonly token: string;
+    readonly outcome: 'done' | 'failed';
+    readonly responseDigest: Sha256;
+  };
+  /** Answers the question of a parked workflow, and no other. */
+  readonly ApprovalDecided: {
+    readonly question: EventId;
+    readonly resolution: Resolution;
+    /** Who decided. */
+    readonly by: string;
+    /** Of the response that comes with `done`. */
+    readonly responseDigest: Sha256 | null;
+  };
+  /** The undoing has ended: `compensated`, or `failed` when a person ended it. */
+  readonly CompensationFinished: { readonly undo: WorkflowId; readonly outcome: 'compensated' | 'failed' };
+  /** Keeps the workflow to its version, or lets it go on with newer ones. */
+  readonly VersionPinned: { readonly pinned: boolean; readonly by: string };
 
   // Holder events: written with the fencing token (epoch, holder) and the next ordinal.
   readonly LeaseClaimed: Readonly<Record<string, never>>;
@@ -78,6 +117,19 @@ export interface Controls {
     readonly operation: string;
     readonly kind: EffectKind;
     readonly requestDigest: Sha256;
+    /** Longest time that its call may take, in milliseconds. */
+    readonly timeoutMs: number;
+  };
+  /** Accepted outside; its confirmation is outstanding. The task waits for it, or for one of the two timers. */
+  readonly EffectPending: {
+    readonly task: TaskId;
+    readonly key: EffectKey;
+    /** What the receiver gave for it; names the effect in its confirmation. */
+    readonly token: string;
+    /** When to ask the probe; null: never. */
+    readonly probe: Retry | null;
+    /** When it is overdue, and a person is asked. */
+    readonly deadline: Retry;
   };
   readonly EffectResolved: {
     readonly task: TaskId;
@@ -105,6 +157,8 @@ export interface Controls {
     readonly costMicros: number;
     /** What the agent did last, in words; kept by the system beside the user's own fields. */
     readonly lastAction: string;
+    /** The earlier checkpoint of this chain that this one corrects. */
+    readonly supersedes: Sequence | null;
   };
   readonly StepFailed: {
     readonly task: TaskId;
@@ -114,10 +168,19 @@ export interface Controls {
   };
   readonly WorkflowCompleted: { readonly outputDigest: Sha256 };
   readonly WorkflowFailed: { readonly code: string; readonly task: TaskId | null };
-  /** The workflow waits for a person: evidence is in the payload. */
+  /** The workflow waits for a person: evidence is in the payload, and the event's id names the question. */
   readonly WorkflowParked: {
     readonly code: string;
     readonly task: TaskId | null;
+    readonly key: EffectKey | null;
+  };
+  /** What was done is undone by the workflow `undo`; this one is frozen meanwhile. At most once a workflow. */
+  readonly CompensationStarted: {
+    readonly undo: WorkflowId;
+    readonly depth: number;
+    /** Why, as a code. */
+    readonly code: string;
+    /** The effect whose outcome led here. */
     readonly key: EffectKey | null;
   };
 }
@@ -128,12 +191,14 @@ export type HolderEventType =
   | 'LeaseReleased'
   | 'CheckpointReserved'
   | 'EffectIntended'
+  | 'EffectPending'
   | 'EffectResolved'
   | 'CheckpointCommitted'
   | 'StepFailed'
   | 'WorkflowCompleted'
   | 'WorkflowFailed'
-  | 'WorkflowParked';
+  | 'WorkflowParked'
+  | 'CompensationStarted';
 export type InboxEventType = Exclude<EventType, HolderEventType>;
 
 /** One event without its payload, as the fold sees it. */

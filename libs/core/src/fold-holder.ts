@@ -4,13 +4,14 @@
  */
 
 import type { Envelope, HolderEventType } from './event.ts';
-import { addTasks, finishTask, matchSignals, updateTask } from './frontier.ts';
+import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
-import { CLOCK_REGRESSION_MAX_MS, type EffectState, type StreamState, type TaskState } from './state.ts';
+import { CLOCK_REGRESSION_MAX_MS, isOpen, type StreamState, type TaskState } from './state.ts';
 import { taskRank } from './task-list.ts';
 import type { RejectReason } from './verdict.ts';
 
 const FIRST_ORDINAL = 1 as Ordinal;
+const NO_CRASHES: readonly number[] = [];
 
 export function foldHolder(stream: StreamState, envelope: Envelope<HolderEventType>): StreamState | RejectReason {
   if (envelope.type === 'LeaseClaimed') return claim(stream, envelope);
@@ -31,7 +32,7 @@ function claim(stream: StreamState, envelope: Envelope<'LeaseClaimed'>): StreamS
   }
   if (stream.lease !== null) return 'wrong-holder';
   if (epoch !== stream.epoch + 1 || ordinal !== FIRST_ORDINAL) return 'ordinal-gap';
-  if (stream.status === 'parked') return 'parked';
+  if (stream.status !== 'open') return 'parked';
   return { ...stream, epoch, lease: { epoch, holder, ordinal, lamport } };
 }
 
@@ -52,13 +53,15 @@ function apply(
 ): StreamState | RejectReason {
   switch (envelope.type) {
     case 'LeaseReleased':
-      return { ...stream, lease: null };
+      return released(stream);
     case 'CheckpointReserved':
       return onTask(stream, envelope.control.task, (task) =>
         task.reserved === null ? { ...task, reserved: envelope.control.checkpoint } : 'duplicate',
       );
     case 'EffectIntended':
       return onTask(stream, envelope.control.task, (task) => intend(task, envelope.control));
+    case 'EffectPending':
+      return onTask(stream, envelope.control.task, (task) => awaitConfirmation(task, envelope.control));
     case 'EffectResolved':
       return onTask(stream, envelope.control.task, (task) => resolve(task, envelope.control));
     case 'CheckpointCommitted':
@@ -70,12 +73,30 @@ function apply(
         retry: envelope.control.retry,
       }));
     case 'WorkflowCompleted':
-      return { ...stream, status: 'completed', lease: null };
+      return { ...released(stream), status: 'completed' };
     case 'WorkflowFailed':
-      return { ...stream, status: 'failed', reason: envelope.control.code, lease: null };
-    case 'WorkflowParked':
-      return { ...stream, status: 'parked', reason: envelope.control.code, lease: null };
+      return { ...released(stream), status: 'failed', reason: envelope.control.code, ruling: null };
+    case 'WorkflowParked': {
+      const { code, task, key } = envelope.control;
+      return { ...released(stream), status: 'parked', reason: code, question: { id: envelope.id, code, task, key } };
+    }
+    case 'CompensationStarted':
+      return startCompensation(stream, envelope.control);
   }
+}
+
+const released = (stream: StreamState): StreamState => ({ ...stream, lease: null, lastEnd: 'released' });
+
+/** At most once a workflow, and only when no outcome is open but the one that it is started for. */
+function startCompensation(
+  stream: StreamState,
+  { undo, code, key }: Envelope<'CompensationStarted'>['control'],
+): StreamState | RejectReason {
+  if (stream.undo !== null) return 'undone';
+  for (const { effects } of stream.frontier.tasks) {
+    if (effects.some((effect) => isOpen(effect) && effect.key !== key)) return 'not-intended';
+  }
+  return { ...released(stream), status: 'compensating', reason: code, ruling: null, undo };
 }
 
 /** Changes a pending task; one that is done is a duplicate, one that never was is unknown. */
@@ -96,7 +117,7 @@ const missingTask = (stream: StreamState, id: TaskId): RejectReason =>
 /** An effect may be intended again (after a call that was known not to be made), with the same request. */
 function intend(task: TaskState, control: Envelope<'EffectIntended'>['control']): TaskState | RejectReason {
   const known = task.effects.find((effect) => effect.key === control.key);
-  if (known?.status === 'done') return 'duplicate';
+  if (known?.status === 'done' || known?.status === 'pending') return 'duplicate';
   if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
   return withEffect(task, {
     key: control.key,
@@ -106,7 +127,17 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
     status: 'intended',
     requestDigest: control.requestDigest,
     responseDigest: null,
+    timeoutMs: control.timeoutMs,
+    pending: null,
   });
+}
+
+/** Accepted outside: its confirmation is awaited, or awaited further after a probe that told nothing final. */
+function awaitConfirmation(task: TaskState, control: Envelope<'EffectPending'>['control']): TaskState | RejectReason {
+  const known = task.effects.find((effect) => effect.key === control.key);
+  if (known === undefined || !isOpen(known)) return known?.status === 'done' ? 'duplicate' : 'not-intended';
+  const { token, probe, deadline } = control;
+  return withEffect(task, { ...known, status: 'pending', pending: { token, probe, deadline, isDue: false } });
 }
 
 /** An effect is what it was intended as: an outcome that calls it pure needs its intention all the same (I4). */
@@ -114,7 +145,7 @@ function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']
   const known = task.effects.find((effect) => effect.key === control.key);
   if (known?.status === 'done') return 'duplicate';
   const pure = control.kind === 'pure' && (known === undefined || known.kind === 'pure');
-  if (!pure && known?.status !== 'intended') return 'not-intended';
+  if (!pure && (known === undefined || !isOpen(known))) return 'not-intended';
   if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
   return withEffect(task, {
     key: control.key,
@@ -123,12 +154,9 @@ function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']
     status: control.outcome,
     requestDigest: control.requestDigest,
     responseDigest: control.responseDigest,
+    timeoutMs: known?.timeoutMs ?? 0,
+    pending: null,
   });
-}
-
-function withEffect(task: TaskState, effect: EffectState): TaskState {
-  const at = task.effects.findIndex((other) => other.key === effect.key);
-  return { ...task, effects: at < 0 ? [...task.effects, effect] : task.effects.with(at, effect) };
 }
 
 function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>): StreamState | RejectReason {
@@ -139,7 +167,10 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
   const task = stream.frontier.tasks.get(control.task);
   if (task === undefined) return missingTask(stream, control.task);
   // A call whose outcome is open must be decided before its step may count as done.
-  if (task.effects.some((effect) => effect.status === 'intended')) return 'not-intended';
+  if (task.effects.some(isOpen)) return 'not-intended';
+  if (control.stepVersion < stream.version || (stream.pinned && control.stepVersion !== stream.version))
+    return 'stale-version';
+  if (control.supersedes !== null && control.supersedes > head.sequence) return 'wrong-parent';
   const added = addTasks(finishTask(stream.frontier, control.task), control.sequence, control.tasks);
   // A signal is stored only when nobody waits for it, so none can be for a task that was pending before.
   const mayMatch = stream.signals.length > 0 && control.tasks.some((declared) => declared.when.length > 0);
@@ -153,5 +184,8 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     tokens: stream.tokens + control.tokens,
     costMicros: stream.costMicros + control.costMicros,
     lastAction: control.lastAction,
+    version: control.stepVersion,
+    crashCount: 0,
+    crashTimesMs: NO_CRASHES,
   };
 }

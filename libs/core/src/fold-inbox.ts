@@ -5,15 +5,29 @@
  */
 
 import type { Envelope } from './event.ts';
-import { fulfil } from './frontier.ts';
+import { fulfil, updateTask, withEffect } from './frontier.ts';
 import type { EventId } from './ids.ts';
-import { INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
+import {
+  CRASH_TIMES_MAX,
+  type EffectState,
+  INBOX_DEDUPE_MAX,
+  isOpen,
+  type StreamState,
+  type TaskState,
+} from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
-export function foldInbox(
-  stream: StreamState,
-  envelope: Envelope<'SignalReceived' | 'TimerFired' | 'LeaseRevoked'>,
-): StreamState | RejectReason {
+export type InboxEnvelope = Envelope<
+  | 'SignalReceived'
+  | 'TimerFired'
+  | 'LeaseRevoked'
+  | 'EffectConfirmed'
+  | 'ApprovalDecided'
+  | 'CompensationFinished'
+  | 'VersionPinned'
+>;
+
+export function foldInbox(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
   if (stream.inbox.includes(envelope.id)) return 'duplicate';
   const outcome = apply(stream, envelope);
   return typeof outcome === 'string' ? outcome : { ...outcome, inbox: remember(stream.inbox, envelope.id) };
@@ -22,10 +36,7 @@ export function foldInbox(
 const remember = (inbox: readonly EventId[], id: EventId): readonly EventId[] =>
   inbox.length < INBOX_DEDUPE_MAX ? [...inbox, id] : [...inbox.slice(1), id];
 
-function apply(
-  stream: StreamState,
-  envelope: Envelope<'SignalReceived' | 'TimerFired' | 'LeaseRevoked'>,
-): StreamState | RejectReason {
+function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
   switch (envelope.type) {
     case 'SignalReceived': {
       const { name } = envelope.control;
@@ -39,12 +50,82 @@ function apply(
       // Nobody waits for it any more: its task was fulfilled otherwise, or is done.
       return frontier === undefined ? 'unknown-task' : { ...stream, frontier };
     }
-    case 'LeaseRevoked': {
-      const { epoch, holder } = envelope.control;
-      if (epoch > stream.epoch) return 'wrong-holder';
-      if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
-      if (holder !== stream.lease.holder) return 'wrong-holder';
-      return { ...stream, lease: null };
+    case 'LeaseRevoked':
+      return revoke(stream, envelope);
+    case 'EffectConfirmed':
+      return confirm(stream, envelope.control);
+    case 'ApprovalDecided':
+      return decide(stream, envelope.control);
+    case 'CompensationFinished': {
+      const { undo, outcome } = envelope.control;
+      if (stream.status !== 'compensating' || stream.undo !== undo) return 'not-asked';
+      return outcome === 'compensated'
+        ? { ...stream, status: 'compensated' }
+        : { ...stream, status: 'failed', reason: 'compensation-failed' };
+    }
+    case 'VersionPinned':
+      return { ...stream, pinned: envelope.control.pinned };
+  }
+}
+
+/** Names the lease that it ends. What was running when its holder died is counted against the workflow. */
+function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>): StreamState | RejectReason {
+  const { epoch, holder, reason } = control;
+  if (epoch > stream.epoch) return 'wrong-holder';
+  if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
+  if (holder !== stream.lease.holder) return 'wrong-holder';
+  const revoked: StreamState = { ...stream, lease: null, lastEnd: 'revoked' };
+  if (reason !== 'holder-dead') return revoked;
+  const crashTimesMs = [...stream.crashTimesMs, atMs].slice(-CRASH_TIMES_MAX);
+  return { ...revoked, crashCount: stream.crashCount + 1, crashTimesMs };
+}
+
+function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['control']): StreamState | RejectReason {
+  const { token, outcome, responseDigest } = control;
+  for (const task of stream.frontier.tasks) {
+    const effect = task.effects.find(({ pending }) => pending?.token === token);
+    if (effect !== undefined) return decided(stream, task, { ...effect, status: outcome, responseDigest });
+  }
+  return 'unknown-task';
+}
+
+const decided = (stream: StreamState, task: TaskState, effect: EffectState): StreamState => ({
+  ...stream,
+  frontier: updateTask(stream.frontier, withEffect(task, { ...effect, pending: null })),
+});
+
+/** The workflow is open again; what is to be done with it, the next holder reads from its state. */
+function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['control']): StreamState | RejectReason {
+  const { question } = stream;
+  if (question === null || question.id !== control.question) return 'not-asked';
+  const opened: StreamState = { ...stream, status: 'open', reason: null, question: null };
+  switch (control.resolution) {
+    case 'fail':
+      return { ...opened, ruling: 'fail' };
+    case 'compensate':
+      return stream.undo === null ? { ...opened, ruling: 'compensate' } : 'undone';
+    case 'retry':
+      return afresh(opened, question.task === null ? undefined : stream.frontier.tasks.get(question.task));
+    case 'done':
+    case 'not-done': {
+      const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
+      const effect = task?.effects.find(({ key }) => key === question.key);
+      const isDone = control.resolution === 'done';
+      if (task === undefined || effect === undefined || !isOpen(effect)) return 'not-asked';
+      if (isDone !== (control.responseDigest !== null)) return 'not-asked';
+      const { responseDigest } = control;
+      const answered = decided(opened, task, { ...effect, status: isDone ? 'done' : 'failed', responseDigest });
+      return afresh(answered, answered.frontier.tasks.get(task.id));
     }
   }
 }
+
+/** Nothing that went wrong before counts any more. */
+const afresh = (stream: StreamState, task: TaskState | undefined): StreamState => ({
+  ...stream,
+  crashCount: 0,
+  crashTimesMs: [],
+  budgetFrom: stream.head.sequence,
+  frontier:
+    task === undefined ? stream.frontier : updateTask(stream.frontier, { ...task, failureCount: 0, retry: null }),
+});

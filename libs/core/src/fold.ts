@@ -68,6 +68,10 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
     case 'SignalReceived':
     case 'TimerFired':
     case 'LeaseRevoked':
+    case 'EffectConfirmed':
+    case 'ApprovalDecided':
+    case 'CompensationFinished':
+    case 'VersionPinned':
       return foldInbox(stream, envelope);
     default:
       return foldHolder(stream, envelope);
@@ -106,6 +110,12 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     rules: control.rules,
     status: 'open',
     reason: null,
+    question: null,
+    ruling: null,
+    pinned: control.pinned,
+    shadow: control.shadow,
+    compensates: control.compensates,
+    undo: null,
     position: 1 as Position,
     lamport: envelope.lamport,
     openedAtMs: envelope.atMs,
@@ -114,6 +124,10 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     beliefSequence: ZERO.sequence,
     epoch: ZERO.epoch,
     lease: null,
+    lastEnd: null,
+    crashCount: 0,
+    crashTimesMs: [],
+    budgetFrom: ZERO.sequence,
     frontier: addTasks(EMPTY_FRONTIER, ZERO.sequence, control.tasks),
     signals: [],
     inbox: [envelope.id],

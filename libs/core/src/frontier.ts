@@ -4,9 +4,9 @@
  * two such tasks can never wait for each other.
  */
 
-import type { TaskDeclaration } from './event.ts';
-import { type Sequence, type TaskId, taskId } from './ids.ts';
-import type { Cause, Frontier, TaskState, UnconsumedSignal } from './state.ts';
+import type { Retry, TaskDeclaration } from './event.ts';
+import { type EffectKey, type Sequence, type TaskId, taskId } from './ids.ts';
+import type { Cause, EffectState, Frontier, TaskState, UnconsumedSignal } from './state.ts';
 import { taskRank } from './task-list.ts';
 
 /** Why a task can't run yet. */
@@ -15,7 +15,13 @@ export type Blocked =
   | { readonly on: 'all-earlier'; readonly remainingCount: number }
   | { readonly on: 'signal'; readonly names: readonly string[] }
   | { readonly on: 'timer'; readonly timer: string; readonly dueAtMs: number }
-  | { readonly on: 'retry'; readonly failureCount: number; readonly dueAtMs: number };
+  | { readonly on: 'retry'; readonly failureCount: number; readonly dueAtMs: number }
+  | {
+      readonly on: 'confirmation';
+      readonly key: EffectKey;
+      readonly token: string;
+      readonly overdueAtMs: number | null;
+    };
 
 /** Everything that keeps the task from running; empty when it may run. */
 export function blockedOn(task: TaskState): readonly Blocked[] {
@@ -36,11 +42,34 @@ export function blockedOn(task: TaskState): readonly Blocked[] {
       dueAtMs: task.retry.anchorMs + task.retry.delayMs,
     });
   }
+  for (const { key, pending } of task.effects) {
+    if (pending === null || pending.isDue) continue;
+    const { token, deadline } = pending;
+    const overdueAtMs = deadline === null ? null : deadline.anchorMs + deadline.delayMs;
+    reasons.push({ on: 'confirmation', key, token, overdueAtMs });
+  }
   return reasons;
 }
 
 export const isUnblocked = (task: TaskState): boolean =>
-  task.barrierCount === 0 && task.retry === null && task.after.length === 0 && task.when.length === 0;
+  task.barrierCount === 0 &&
+  task.retry === null &&
+  task.after.length === 0 &&
+  task.when.length === 0 &&
+  !task.effects.some(isAwaited);
+
+const isAwaited = ({ pending }: EffectState): boolean => pending !== null && !pending.isDue;
+
+/** The timers that a task waits for, in no particular order. */
+export function timersOf(task: TaskState): readonly Retry[] {
+  const timers: Retry[] = task.retry === null ? [] : [task.retry];
+  for (const condition of task.when) if (condition.kind === 'timer') timers.push(condition);
+  for (const { pending } of task.effects) {
+    if (pending?.probe != null) timers.push(pending.probe);
+    if (pending?.deadline != null) timers.push(pending.deadline);
+  }
+  return timers;
+}
 
 /** The first unblocked task in order of creation that `skip` does not hold. */
 export function firstUnblocked(frontier: Frontier, skip?: ReadonlySet<TaskId>): TaskState | undefined {
@@ -143,11 +172,27 @@ const given = (task: TaskState, cause: Cause): TaskState => ({ ...task, when: []
 export function fulfil(frontier: Frontier, cause: Cause): Frontier | undefined {
   const { kind, name } = cause;
   const task = frontier.tasks.find((other) =>
-    kind === 'signal' ? waitsForSignal(other, name) : waitsForTimer(other, name) || other.retry?.timer === name,
+    kind === 'signal' ? waitsForSignal(other, name) : timersOf(other).some(({ timer }) => timer === name),
   );
   if (task === undefined) return undefined;
-  const retries = kind === 'timer' && !waitsForTimer(task, name);
-  return updateTask(frontier, retries ? { ...task, retry: null } : given(task, cause));
+  if (kind === 'signal' || waitsForTimer(task, name)) return updateTask(frontier, given(task, cause));
+  if (task.retry?.timer === name) return updateTask(frontier, { ...task, retry: null });
+  return updateTask(frontier, { ...task, effects: task.effects.map((effect) => ring(effect, name)) });
+}
+
+/** The effect after a timer has fired: its probe is due, and once it is overdue there is no further timer. */
+function ring(effect: EffectState, timer: string): EffectState {
+  const { pending } = effect;
+  if (pending?.deadline?.timer === timer)
+    return { ...effect, pending: { ...pending, probe: null, deadline: null, isDue: true } };
+  if (pending?.probe?.timer === timer) return { ...effect, pending: { ...pending, probe: null, isDue: true } };
+  return effect;
+}
+
+/** The task with this effect in place of the one of the same key, or after all others. */
+export function withEffect(task: TaskState, effect: EffectState): TaskState {
+  const at = task.effects.findIndex((other) => other.key === effect.key);
+  return { ...task, effects: at < 0 ? [...task.effects, effect] : task.effects.with(at, effect) };
 }
 
 /**

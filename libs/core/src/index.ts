@@ -14,6 +14,7 @@ export {
   UnavailableError,
 } from './errors.ts';
 export {
+  type Compensates,
   type Condition,
   type Controls,
   type EffectKind,
@@ -23,7 +24,9 @@ export {
   type HolderEventType,
   type InboxEventType,
   type LogEntry,
+  type Resolution,
   type Retry,
+  type RevokeReason,
   RULES_VERSION,
   type Sha256,
   type TaskDeclaration,
@@ -38,6 +41,7 @@ export {
   fulfil,
   isUnblocked,
   matchSignals,
+  timersOf,
   updateTask,
 } from './frontier.ts';
 export {
@@ -77,18 +81,32 @@ export {
   ZERO,
 } from './ids.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
+export {
+  crashVerdict,
+  type FoundEffect,
+  POISON_CRASHES_MAX,
+  type ProbeAnswer,
+  RECOVERY_ATTEMPTS_MAX,
+  RECOVERY_WINDOW_MS,
+  type RecoveryAction,
+  recoveryAction,
+} from './recovery.ts';
 export { partitionFrom, STATE_VERSION, streamFromJson, streamToJson, taskToJson } from './serialise.ts';
 export {
   type Cause,
   CLOCK_REGRESSION_MAX_MS,
+  CRASH_TIMES_MAX,
   type EffectState,
   EMPTY_FRONTIER,
   emptyPartition,
   type Frontier,
   INBOX_DEDUPE_MAX,
   isClosed,
+  isOpen,
   type Lease,
   type PartitionState,
+  type PendingConfirmation,
+  type Question,
   type StreamState,
   type StreamStatus,
   type TaskState,

@@ -3,7 +3,7 @@
  * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
  */
 
-import type { Condition, EffectKind, Retry, Sha256 } from './event.ts';
+import type { Compensates, Condition, EffectKind, Retry, Sha256 } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -32,9 +32,23 @@ export interface EffectState {
   readonly key: EffectKey;
   readonly operation: string;
   readonly kind: EffectKind;
-  readonly status: 'intended' | 'done' | 'failed';
+  readonly status: 'intended' | 'pending' | 'done' | 'failed';
   readonly requestDigest: Sha256;
   readonly responseDigest: Sha256 | null;
+  /** Of its newest intention: how long a call that nobody knows of may still be under way, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Set while its confirmation is outstanding. */
+  readonly pending: PendingConfirmation | null;
+}
+
+export interface PendingConfirmation {
+  readonly token: string;
+  /** The timer of the next probe; null: none, or it has fired. */
+  readonly probe: Retry | null;
+  /** The timer after which a person is asked; null once it has fired. */
+  readonly deadline: Retry | null;
+  /** One of the timers has fired: the task may run, to ask the probe. */
+  readonly isDue: boolean;
 }
 
 /** What fulfilled a task's condition. */
@@ -90,7 +104,20 @@ export interface UnconsumedSignal {
   readonly event: EventId;
 }
 
-export type StreamStatus = 'open' | 'parked' | 'completed' | 'failed';
+export type StreamStatus = 'open' | 'parked' | 'compensating' | 'compensated' | 'completed' | 'failed';
+
+/** What a parked workflow asks a person. */
+export interface Question {
+  /** Id of the event that parked it. */
+  readonly id: EventId;
+  readonly code: string;
+  readonly task: TaskId | null;
+  /** The effect whose outcome is in question. */
+  readonly key: EffectKey | null;
+}
+
+/** Crashes that a stream remembers; older ones are only counted. */
+export const CRASH_TIMES_MAX = 8;
 
 export interface StreamState {
   readonly tenant: TenantId;
@@ -100,8 +127,19 @@ export interface StreamState {
   readonly version: number;
   readonly rules: number;
   readonly status: StreamStatus;
-  /** Why, where the status is `parked` or `failed`. */
+  /** Why, where the status is not `open` or `completed`. */
   readonly reason: string | null;
+  /** Set while the status is `parked`. */
+  readonly question: Question | null;
+  /** What a person decided and the next holder is to do. */
+  readonly ruling: 'compensate' | 'fail' | null;
+  /** Runs with exactly its version. */
+  readonly pinned: boolean;
+  /** Its agent runs elsewhere: no worker claims it. */
+  readonly shadow: boolean;
+  readonly compensates: Compensates | null;
+  /** The workflow that undoes this one, once that was begun: at most one. */
+  readonly undo: WorkflowId | null;
   readonly position: Position;
   readonly lamport: Lamport;
   readonly openedAtMs: number;
@@ -114,6 +152,13 @@ export interface StreamState {
   /** Last epoch that was claimed. */
   readonly epoch: Epoch;
   readonly lease: Lease | null;
+  /** How the last lease ended; null before the first did. */
+  readonly lastEnd: 'released' | 'revoked' | null;
+  /** Deaths of holders since the newest checkpoint, and when the last of them were noticed (oldest first). */
+  readonly crashCount: number;
+  readonly crashTimesMs: readonly number[];
+  /** The checkpoint from which the budget of steps counts. */
+  readonly budgetFrom: Sequence;
   readonly frontier: Frontier;
   readonly signals: readonly UnconsumedSignal[];
   /** The last `INBOX_DEDUPE_MAX` inbox ids, oldest first. */
@@ -144,4 +189,8 @@ export const emptyPartition = (partition: Partition, next: Offset): PartitionSta
   streams: new Map(),
 });
 
-export const isClosed = (stream: StreamState): boolean => stream.status === 'completed' || stream.status === 'failed';
+export const isClosed = ({ status }: StreamState): boolean =>
+  status === 'completed' || status === 'failed' || status === 'compensated';
+
+/** Whether the outcome of a call is yet to be known. */
+export const isOpen = ({ status }: EffectState): boolean => status === 'intended' || status === 'pending';

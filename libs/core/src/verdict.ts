@@ -17,6 +17,9 @@ import type { Position } from './ids.ts';
  * - `unknown-task`: names a task of a checkpoint that isn't there yet, or a timer that nobody waits for.
  * - `not-intended`: an effect's outcome without its open, accepted intention, or a checkpoint while one is open (I4).
  * - `request-changed`: the same effect key with another request digest.
+ * - `not-asked`: answers a question that the workflow doesn't ask (any more), or can't be answered like that.
+ * - `undone`: a second undoing of the same workflow.
+ * - `stale-version`: a checkpoint of an older version than the workflow has reached, or of another than it is pinned to.
  */
 export type RejectReason =
   | 'stale-epoch'
@@ -32,7 +35,10 @@ export type RejectReason =
   | 'malformed'
   | 'unknown-task'
   | 'not-intended'
-  | 'request-changed';
+  | 'request-changed'
+  | 'not-asked'
+  | 'undone'
+  | 'stale-version';
 
 export type Verdict =
   | { readonly kind: 'accepted'; readonly position: Position }

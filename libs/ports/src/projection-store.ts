@@ -11,6 +11,7 @@ import type {
   CheckpointId,
   EffectKey,
   EffectKind,
+  EffectState,
   Epoch,
   EventId,
   Generation,
@@ -19,6 +20,7 @@ import type {
   Offset,
   Partition,
   Position,
+  Question,
   Sequence,
   Sha256,
   StreamStatus,
@@ -47,6 +49,8 @@ export interface StreamRow {
   readonly generation: Generation;
   readonly definition: string;
   readonly version: number;
+  /** Runs with exactly this version. */
+  readonly pinned: boolean;
   readonly status: StreamStatus;
   readonly reason: string | null;
   readonly position: Position;
@@ -106,6 +110,8 @@ export interface CheckpointRow {
   readonly tokens: number;
   readonly costMicros: number;
   readonly lastAction: string;
+  /** The earlier checkpoint that this one corrects. */
+  readonly supersedes: Sequence | null;
   readonly epoch: Epoch;
   readonly holder: HolderId;
   readonly position: Position;
@@ -121,13 +127,15 @@ export interface EffectRow {
   readonly task: TaskId;
   readonly operation: string;
   readonly kind: EffectKind;
-  readonly status: 'intended' | 'done' | 'failed';
+  readonly status: EffectState['status'];
   readonly requestDigest: Sha256;
   readonly responseDigest: Sha256 | null;
   readonly position: Position;
   readonly atMs: number;
-  /** Of the resolution, or of the intention while there is none. */
+  /** Of the newest event about it: resolution, confirmation, decision, or the intention while there is none. */
   readonly payload: JsonText;
+  /** Of its intention; null where none was written (pure ones), or none in this batch: what the row has then stays. */
+  readonly request: JsonText | null;
 }
 
 /** Inbox payloads (signals) and failures, by position: what else a reader of the history wants. */
@@ -208,7 +216,11 @@ export interface StreamSnapshot extends FoldedStream {
   /** The partition's next offset in the same snapshot. */
   readonly next: Offset;
   /** Payloads of the checkpoints from `beliefSequence` on, of those that added a pending task, and of the opening; by sequence. */
-  readonly checkpoints: readonly { readonly sequence: Sequence; readonly payload: JsonText }[];
+  readonly checkpoints: readonly {
+    readonly sequence: Sequence;
+    readonly stepVersion: number;
+    readonly payload: JsonText;
+  }[];
   /** Journals of pending tasks, by position. */
   readonly effects: readonly { readonly key: EffectKey; readonly status: string; readonly payload: JsonText }[];
   /** Payloads of inbox events that fulfilled a condition of a pending task. */
@@ -244,6 +256,8 @@ export interface RunnableStream {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly definition: string;
+  readonly version: number;
+  readonly pinned: boolean;
   readonly partition: Partition;
   readonly next: Offset;
   readonly lamport: Lamport;
@@ -266,6 +280,8 @@ export interface DueTimer extends TimerRow {
 export interface WorkflowSummary extends Omit<StreamRow, 'state'> {
   /** Payload of the closing event; null while open. */
   readonly result: JsonText | null;
+  /** What it asks a person; null unless parked. */
+  readonly question: Question | null;
 }
 
 export interface WorkflowQuery {
@@ -351,7 +367,8 @@ export interface ProjectionStore {
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
   ): Promise<readonly CheckpointRow[]>;
-  effects(workflow: WorkflowId): Promise<readonly EffectRow[]>;
+  /** By position; of one task where it is given. */
+  effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]>;
   events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]>;
   rejected(limit: number): Promise<readonly RejectedRow[]>;
   counts(): Promise<StoreCounts>;

@@ -164,6 +164,7 @@ describe('a checkpoint', () => {
       tokens: 3,
       costMicros: 1.5,
       lastAction: 'loop',
+      supersedes: null,
     });
   });
 

@@ -153,6 +153,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       tokens: countOf(result.tokens, 'tokens', step),
       costMicros: countOf(result.costMicros, 'costMicros', step),
       lastAction: result.lastAction ?? step.name,
+      supersedes: result.supersedes ?? null,
     },
     payload,
   };

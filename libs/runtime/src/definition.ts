@@ -3,7 +3,7 @@
  * out, validated at every border. Must not know zod, nor how the SDK spells any of it.
  */
 
-import type { Cause, EffectKey, EffectKind, Json, TaskId, WorkflowId } from '@tidemark/core';
+import type { Cause, EffectKey, EffectKind, Json, Sequence, TaskId, WorkflowId } from '@tidemark/core';
 
 /** A task that a step (or the opening) adds. `after` may name sibling requests or ids of earlier tasks. */
 export interface TaskRequest {
@@ -102,6 +102,8 @@ export interface StepResult {
   readonly lastAction?: string | undefined;
   readonly tokens?: number | undefined;
   readonly costMicros?: number | undefined;
+  /** The earlier checkpoint of this workflow that this one corrects. */
+  readonly supersedes?: Sequence | undefined;
 }
 
 export interface StepDefinition {

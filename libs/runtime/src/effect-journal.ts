@@ -197,6 +197,7 @@ export class EffectJournal {
         operation: effect.operation,
         kind: effect.kind,
         requestDigest: this.#digest(request),
+        timeoutMs: effect.timeoutMs,
       },
       payload: { request },
     };

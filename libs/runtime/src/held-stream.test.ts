@@ -66,7 +66,7 @@ const opening = (): Uint8Array =>
 
 const signal = (id: string): Uint8Array => inboxRecord('SignalReceived', id, { name: 's' }, { value: 1 });
 const revoke = (epoch: number, holder: string): Uint8Array =>
-  inboxRecord('LeaseRevoked', `revoke:${epoch}`, { epoch, holder, reason: 'test' }, null);
+  inboxRecord('LeaseRevoked', `revoke:${epoch}`, { epoch, holder, reason: 'holder-dead' }, null);
 
 const claim: Draft = { type: 'LeaseClaimed', control: {}, payload: null };
 

@@ -4,7 +4,7 @@
  * alarm costs repeated work, never correctness (I3).
  */
 
-import { eventId } from '@tidemark/core';
+import { eventId, type RevokeReason } from '@tidemark/core';
 import type { LeaseRow, LivenessView } from '@tidemark/ports';
 import type { Inbox } from './inbox.ts';
 import { GHOST_GRACE_MS, MARKER_AGE_MS } from './limits.ts';
@@ -35,7 +35,7 @@ export class LeaseKeeper {
       return;
     }
     const ghosts = new Map<string, number>();
-    const due: { lease: LeaseRow; reason: string }[] = [];
+    const due: { lease: LeaseRow; reason: RevokeReason }[] = [];
     for (const lease of leases) {
       const reason = this.#reasonToRevoke(lease, view, ghosts);
       if (reason !== undefined && !this.#revoked.has(leaseName(lease))) due.push({ lease, reason });
@@ -46,7 +46,7 @@ export class LeaseKeeper {
     await Promise.all(due.map(({ lease, reason }) => this.#revoke(lease, reason)));
   }
 
-  #reasonToRevoke(lease: LeaseRow, view: LivenessView, ghosts: Map<string, number>): string | undefined {
+  #reasonToRevoke(lease: LeaseRow, view: LivenessView, ghosts: Map<string, number>): RevokeReason | undefined {
     const listed = view.holders.get(lease.holder);
     if (listed === undefined) return 'holder-dead';
     if (listed.get(lease.workflow) === lease.epoch) return undefined;
@@ -56,7 +56,7 @@ export class LeaseKeeper {
     return now - since > GHOST_GRACE_MS ? 'lease-not-listed' : undefined;
   }
 
-  async #revoke(lease: LeaseRow, reason: string): Promise<void> {
+  async #revoke(lease: LeaseRow, reason: RevokeReason): Promise<void> {
     const { epoch, holder } = lease;
     await this.#inbox.write(
       lease,

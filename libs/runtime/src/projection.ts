@@ -5,6 +5,7 @@
 
 import { payloadText } from '@tidemark/codec';
 import {
+  type EffectState,
   type Envelope,
   firstUnblocked,
   foldEntry,
@@ -13,7 +14,6 @@ import {
   type LogEntry,
   type Offset,
   type PartitionState,
-  type Retry,
   type Sequence,
   type StreamState,
   streamToJson,
@@ -21,6 +21,7 @@ import {
   type TaskState,
   taskRank,
   taskToJson,
+  timersOf,
   type Verdict,
   type WorkflowId,
 } from '@tidemark/core';
@@ -46,6 +47,7 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
     generation: stream.generation,
     definition: stream.definition,
     version: stream.version,
+    pinned: stream.pinned,
     status: stream.status,
     reason: stream.reason,
     position: stream.position,
@@ -72,7 +74,8 @@ export const isRunnable = (stream: StreamState): boolean =>
   stream.status === 'open' &&
   stream.lease === null &&
   stream.unreadable === null &&
-  firstUnblocked(stream.frontier) !== undefined;
+  !stream.shadow &&
+  (stream.ruling !== null || firstUnblocked(stream.frontier) !== undefined);
 
 const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
   workflow,
@@ -84,15 +87,49 @@ const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
   state: taskToJson(task),
 });
 
-/** The timers that a task waits for. */
-function timersOf(task: TaskState): readonly Retry[] {
-  const waits = task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition] : []));
-  return task.retry === null ? waits : [...waits, task.retry];
-}
-
 /** Whether it may: asked of every changed task, most of which wait for nothing. */
 const waitsForTimer = (task: TaskState | undefined): boolean =>
-  task !== undefined && (task.retry !== null || task.when.length > 0);
+  task !== undefined && (task.retry !== null || task.when.length > 0 || task.effects.length > 0);
+
+type EffectEnvelope = Envelope<
+  'EffectIntended' | 'EffectPending' | 'EffectResolved' | 'EffectConfirmed' | 'ApprovalDecided'
+>;
+
+interface FoundEffect {
+  readonly task: TaskState['id'];
+  readonly effect: EffectState;
+}
+
+/** The effect that the event is about, as it is after the event; undefined when the event decides about none. */
+function effectOf(stream: StreamState, envelope: EffectEnvelope): FoundEffect | undefined {
+  switch (envelope.type) {
+    case 'EffectConfirmed': {
+      const { token, outcome, responseDigest } = envelope.control;
+      const found = findEffect(stream, (effect) => effect.pending?.token === token);
+      return found && { ...found, effect: { ...found.effect, status: outcome, responseDigest } };
+    }
+    case 'ApprovalDecided': {
+      const { resolution, responseDigest } = envelope.control;
+      if (resolution !== 'done' && resolution !== 'not-done') return undefined;
+      const found = findEffect(stream, (effect) => effect.key === stream.question?.key);
+      const status = resolution === 'done' ? 'done' : 'failed';
+      return found && { ...found, effect: { ...found.effect, status, responseDigest } };
+    }
+    default: {
+      const { task, key } = envelope.control;
+      const effect = stream.frontier.tasks.get(task)?.effects.find((other) => other.key === key);
+      return effect && { task, effect };
+    }
+  }
+}
+
+function findEffect(stream: StreamState, wanted: (effect: EffectState) => boolean): FoundEffect | undefined {
+  for (const { id, effects } of stream.frontier.tasks) {
+    const effect = effects.find(wanted);
+    if (effect !== undefined) return { task: id, effect };
+  }
+  return undefined;
+}
 
 /** Ids may hold any character but this one. */
 const rowKey = (workflow: WorkflowId, name: string): string => `${workflow}\0${name}`;
@@ -126,10 +163,10 @@ export class ProjectionBuilder {
     // The newest state of each stream that changed, also of one that closed and was followed by another here.
     const touched = new Map<WorkflowId, StreamState>();
     for (const entry of entries) {
-      const at = state.next;
+      const earlier = state;
       const step = foldEntry(state, entry);
       state = step.state;
-      this.#row(state, entry, step.verdict, at);
+      this.#row(earlier, state, entry, step.verdict);
       const workflow = changedStream(entry, step.verdict);
       const stream = workflow === undefined ? undefined : state.streams.get(workflow);
       if (stream !== undefined) touched.set(stream.workflow, stream);
@@ -190,7 +227,8 @@ export class ProjectionBuilder {
     for (const timer of left) this.#timersGone.push({ workflow: stream.workflow, timer });
   }
 
-  #row(state: PartitionState, entry: LogEntry, verdict: Verdict, at: Offset): void {
+  #row(before: PartitionState, state: PartitionState, entry: LogEntry, verdict: Verdict): void {
+    const at = before.next;
     if (verdict.kind === 'rejected') this.#reject(state, entry, verdict.reason, at);
     if (verdict.kind !== 'accepted' || entry.kind !== 'event') return;
     const { envelope } = entry;
@@ -202,11 +240,17 @@ export class ProjectionBuilder {
         this.#checkpoint(envelope, verdict.position, at, payloadText(entry.payload));
         return;
       case 'EffectIntended':
+      case 'EffectPending':
       case 'EffectResolved':
-        this.#effect(envelope, verdict.position, payloadText(entry.payload));
+        this.#effect(state, envelope, verdict.position, payloadText(entry.payload));
         return;
+      case 'EffectConfirmed':
+      case 'ApprovalDecided':
+        this.#effect(before, envelope, verdict.position, payloadText(entry.payload));
+        break;
       case 'WorkflowCompleted':
       case 'WorkflowFailed':
+      case 'CompensationFinished':
         this.#closed.push({
           workflow: envelope.workflow,
           partition: state.partition,
@@ -237,6 +281,7 @@ export class ProjectionBuilder {
       tokens: 0,
       costMicros: 0,
       lastAction: '',
+      supersedes: null,
       epoch: envelope.epoch,
       holder: envelope.holder,
       position: 1 as CheckpointRow['position'],
@@ -267,6 +312,7 @@ export class ProjectionBuilder {
       tokens: control.tokens,
       costMicros: control.costMicros,
       lastAction: control.lastAction,
+      supersedes: control.supersedes,
       epoch: envelope.epoch,
       holder: envelope.holder,
       position,
@@ -277,25 +323,26 @@ export class ProjectionBuilder {
     });
   }
 
-  #effect(
-    envelope: Envelope<'EffectIntended' | 'EffectResolved'>,
-    position: EffectRow['position'],
-    payload: string,
-  ): void {
-    const { control } = envelope;
-    const resolved = envelope.type === 'EffectResolved' ? envelope.control : undefined;
-    this.#effects.set(rowKey(envelope.workflow, control.key), {
+  /** `at`: the partition in which the effect that the event is about can be found. */
+  #effect(at: PartitionState, envelope: EffectEnvelope, position: EffectRow['position'], payload: string): void {
+    const stream = at.streams.get(envelope.workflow);
+    const found = stream === undefined ? undefined : effectOf(stream, envelope);
+    if (found === undefined) return;
+    const { task, effect } = found;
+    const key = rowKey(envelope.workflow, effect.key);
+    this.#effects.set(key, {
       workflow: envelope.workflow,
-      key: control.key,
-      task: control.task,
-      operation: control.operation,
-      kind: control.kind,
-      status: resolved?.outcome ?? 'intended',
-      requestDigest: control.requestDigest,
-      responseDigest: resolved?.responseDigest ?? null,
+      key: effect.key,
+      task,
+      operation: effect.operation,
+      kind: effect.kind,
+      status: effect.status,
+      requestDigest: effect.requestDigest,
+      responseDigest: effect.responseDigest,
       position,
       atMs: envelope.atMs,
       payload,
+      request: envelope.type === 'EffectIntended' ? payload : (this.#effects.get(key)?.request ?? null),
     });
   }
 

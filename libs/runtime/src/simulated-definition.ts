@@ -165,5 +165,5 @@ export function inboxRecord<T extends InboxEventType>(
 /** The revocation of the stream's live lease. */
 export function revocationOf(stream: StreamState): Uint8Array {
   const { epoch, holder } = stream.lease!;
-  return inboxRecord(stream, `revoke:${epoch}`, 'LeaseRevoked', { epoch, holder, reason: 'test' }, null);
+  return inboxRecord(stream, `revoke:${epoch}`, 'LeaseRevoked', { epoch, holder, reason: 'holder-dead' }, null);
 }

@@ -10,6 +10,7 @@ import type {
   StreamSnapshot,
   TaskRow,
   TimerRow,
+  WorkflowSummary,
 } from '@tidemark/ports';
 
 export interface Rows {
@@ -31,6 +32,12 @@ export const newRows = (stream: StreamRow): Rows => ({
   events: [],
   timers: new Map(),
 });
+
+/** What a reader is told of a workflow. */
+export function summaryOf({ stream: { state, ...row }, result }: Rows): WorkflowSummary {
+  const asks = row.status === 'parked';
+  return { ...row, result, question: asks ? (JSON.parse(state) as Pick<WorkflowSummary, 'question'>).question : null };
+}
 
 /** What a claim reads: as few payloads as the contract promises, so that whoever needs more is found out. */
 export function snapshotOf({ stream, tasks, checkpoints, effects, events }: Rows, next: Offset): StreamSnapshot {

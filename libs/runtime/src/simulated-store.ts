@@ -9,6 +9,7 @@ import {
   type Offset,
   type Partition,
   type Sequence,
+  type TaskId,
   type TenantId,
   UnavailableError,
   type WorkflowId,
@@ -33,7 +34,7 @@ import {
   type TaskRow,
   type WorkflowSummary,
 } from '@tidemark/ports';
-import { newRows, type Rows, refuseTwoHomes, snapshotOf, withoutStrays } from './simulated-rows.ts';
+import { newRows, type Rows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
 
 interface PartitionRow {
   next: Offset;
@@ -202,7 +203,11 @@ export class SimulatedStore implements ProjectionStore {
     for (const row of batch.tasksPut) this.rows.get(row.workflow)?.tasks.set(row.task, row);
     for (const row of batch.tasksGone) this.rows.get(row.workflow)?.tasks.delete(row.task);
     for (const row of batch.checkpoints) this.rows.get(row.workflow)?.checkpoints.push(row);
-    for (const row of batch.effects) this.rows.get(row.workflow)?.effects.set(row.key, row);
+    for (const row of batch.effects) {
+      const effects = this.rows.get(row.workflow)?.effects;
+      // A later batch may know nothing of the intention.
+      effects?.set(row.key, { ...row, request: row.request ?? effects.get(row.key)?.request ?? null });
+    }
     for (const row of batch.events) this.rows.get(row.workflow)?.events.push(row);
     for (const row of batch.timersPut) this.rows.get(row.workflow)?.timers.set(row.timer, row);
     for (const row of batch.timersGone) this.rows.get(row.workflow)?.timers.delete(row.timer);
@@ -297,12 +302,12 @@ export class SimulatedStore implements ProjectionStore {
   async workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined> {
     await this.#enter('workflow');
     const rows = this.rows.get(workflow);
-    return rows === undefined ? undefined : { ...rows.stream, result: rows.result };
+    return rows === undefined ? undefined : summaryOf(rows);
   }
 
   async workflows(): Promise<readonly WorkflowSummary[]> {
     await this.#enter('workflows');
-    return [...this.rows.values()].map((rows) => ({ ...rows.stream, result: rows.result }));
+    return [...this.rows.values()].map((rows) => summaryOf(rows));
   }
 
   async tasks(workflow: WorkflowId): Promise<readonly TaskRow[]> {
@@ -320,9 +325,10 @@ export class SimulatedStore implements ProjectionStore {
       .slice(0, limit);
   }
 
-  async effects(workflow: WorkflowId): Promise<readonly EffectRow[]> {
+  async effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]> {
     await this.#enter('effects');
-    return [...(this.rows.get(workflow)?.effects.values() ?? [])];
+    const rows = [...(this.rows.get(workflow)?.effects.values() ?? [])];
+    return rows.filter((row) => task === undefined || row.task === task).sort((a, b) => a.position - b.position);
   }
 
   async events(workflow: WorkflowId): Promise<readonly EventRow[]> {

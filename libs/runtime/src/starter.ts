@@ -124,6 +124,9 @@ export class Starter {
         rules: RULES_VERSION,
         inputDigest: digest.sha256(canonicalJson(parsed)),
         tasks: declared.tasks,
+        pinned: false,
+        shadow: false,
+        compensates: null,
       },
       payload: { input: parsed, belief, tasks: declared.inputs },
     };

@@ -3,7 +3,14 @@
  * name of every fault. Knows neither how connections are made nor any SQL.
  */
 
-import { type Offset, type Partition, type Sequence, UnavailableError, type WorkflowId } from '@tidemark/core';
+import {
+  type Offset,
+  type Partition,
+  type Sequence,
+  type TaskId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
 import type {
   CheckpointRow,
   DueTimer,
@@ -150,8 +157,8 @@ export class SqlProjectionStore implements ProjectionStore {
     return (await this.#read(history.readCheckpoints(workflow, options))).map(history.checkpointOf);
   }
 
-  async effects(workflow: WorkflowId): Promise<readonly EffectRow[]> {
-    return (await this.#read(history.readEffects(workflow))).map(history.effectOf);
+  async effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]> {
+    return (await this.#read(history.readEffects(workflow, task))).map(history.effectOf);
   }
 
   async events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]> {

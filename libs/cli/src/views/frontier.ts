@@ -85,6 +85,10 @@ function blockedWords(blocked: Blocked, steps: StepNames, nowMs: number): string
       return `waits until ${timeWords(blocked.dueAtMs, nowMs)}`;
     case 'retry':
       return `failed ${counted(blocked.failureCount, 'time')}, tried again ${until(blocked.dueAtMs, nowMs).replace('due', 'now')}`;
+    case 'confirmation': {
+      const overdue = blocked.overdueAtMs === null ? '' : `, at the latest ${timeWords(blocked.overdueAtMs, nowMs)}`;
+      return `waits for the confirmation of ${blocked.key} (${blocked.token})${overdue}`;
+    }
   }
 }
 

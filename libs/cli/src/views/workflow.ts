@@ -1,14 +1,15 @@
 /** Owns one workflow as commands show it: names and units of the JSON, and the words for people. Pure. */
 
+import type { StreamStatus } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Colour } from '../terminal.ts';
 import { isoTime } from '../text/units.ts';
 
 /**
  * What a workflow is up to. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no
- * task can run yet); a parked one waits for a person.
+ * task can run yet); a parked one waits for a person, and one that is compensating for what undoes it.
  */
-export type Activity = 'running' | 'ready' | 'waiting' | 'parked' | 'completed' | 'failed';
+export type Activity = 'running' | 'ready' | 'waiting' | Exclude<StreamStatus, 'open'>;
 
 /** `idle`: nobody runs anything where its rows are, so a lease in them is a dead process's. */
 export function activityOf({ status, holder, runnable }: WorkflowSummary, idle: boolean): Activity {
@@ -22,6 +23,8 @@ export const ACTIVITY_COLOURS: Readonly<Record<Activity, Colour>> = {
   ready: 'cyan',
   waiting: 'yellow',
   parked: 'yellow',
+  compensating: 'yellow',
+  compensated: 'yellow',
   completed: 'green',
   failed: 'red',
 };

@@ -7,7 +7,7 @@
 import type { Epoch, Generation, HolderId, Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 import type { DueTimer, LeaseRow, RunnableStream, StoreCounts } from '@tidemark/ports';
 import { int4Array } from '../binary-array.ts';
-import { numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import { booleanAt, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 const every: Statement = {
   name: 'read-positions',
@@ -31,7 +31,7 @@ export const positionOf = (row: Row): readonly [Partition, Offset] => [
 ];
 
 const runnable = `
-select w.workflow, w.tenant, w.definition, w.partition,
+select w.workflow, w.tenant, w.definition, w.version, w.pinned, w.partition,
   (select p.next from partitions p where p.partition = w.partition), w.lamport
 from workflows w
 where w.runnable and w.workflow > $1 collate "C"
@@ -47,9 +47,11 @@ export const runnableOf = (row: Row): RunnableStream => ({
   workflow: textAt(row, 0) as WorkflowId,
   tenant: textAt(row, 1) as TenantId,
   definition: textAt(row, 2),
-  partition: numberAt(row, 3) as Partition,
-  next: numberAt(row, 4) as Offset,
-  lamport: numberAt(row, 5) as Lamport,
+  version: numberAt(row, 3),
+  pinned: booleanAt(row, 4),
+  partition: numberAt(row, 5) as Partition,
+  next: numberAt(row, 6) as Offset,
+  lamport: numberAt(row, 7) as Lamport,
 });
 
 export const readLeases: Statement = {

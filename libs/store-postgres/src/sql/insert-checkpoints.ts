@@ -10,11 +10,12 @@ import type { Statement } from '../sql-client.ts';
 
 const text = `
 insert into checkpoints (workflow, sequence, checkpoint, parent, task, step, step_version, input_digest, belief, tokens,
-  cost_micros, last_action, epoch, holder, position, "offset", lamport, at_ms, payload)
+  cost_micros, last_action, epoch, holder, position, "offset", lamport, at_ms, payload, supersedes)
 select unnest($1::text[]), unnest($2::int8[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
   unnest($6::text[]), unnest($7::int8[]), unnest($8::text[]), unnest($9::text[]), unnest($10::float8[]),
   unnest($11::float8[]), unnest($12::text[]), unnest($13::int8[]), unnest($14::text[]), unnest($15::int8[]),
-  unnest($16::int8[]), unnest($17::int8[]), unnest($18::float8[]), unnest($19::text[])`;
+  unnest($16::int8[]), unnest($17::int8[]), unnest($18::float8[]), unnest($19::text[]),
+  unnest($20::int8[])`;
 
 export function insertCheckpoints(rows: readonly CheckpointRow[]): Statement {
   return {
@@ -40,6 +41,7 @@ export function insertCheckpoints(rows: readonly CheckpointRow[]): Statement {
       int8s(rows, (row) => row.lamport),
       float8s(rows, (row) => row.atMs),
       texts(rows, (row) => row.payload),
+      int8s(rows, (row) => row.supersedes),
     ],
   };
 }

@@ -11,11 +11,22 @@ import { textArray } from '../binary-array.ts';
 import { numberAt, type Row, type Rows, type Statement, textAt } from '../sql-client.ts';
 
 /** Rows are `(kind, workflow, order, name, text)`; what they mean depends on the kind. */
-const KIND = { ready: 0, stream: 1, task: 2, checkpoint: 3, intended: 4, done: 5, failed: 6, cause: 7 } as const;
+const KIND = {
+  ready: 0,
+  stream: 1,
+  task: 2,
+  checkpoint: 3,
+  intended: 4,
+  done: 5,
+  failed: 6,
+  cause: 7,
+  pending: 8,
+} as const;
 const STATUS: Readonly<Record<number, string>> = {
   [KIND.intended]: 'intended',
   [KIND.done]: 'done',
   [KIND.failed]: 'failed',
+  [KIND.pending]: 'pending',
 };
 
 const text = `
@@ -39,20 +50,21 @@ select ${KIND.stream}, workflow, next, partition::text, state from wanted
 union all
 select ${KIND.task}, workflow, rank, null, state from pending
 union all
-select ${KIND.checkpoint}, wanted.workflow, c.sequence, null, c.payload
+select ${KIND.checkpoint}, wanted.workflow, c.sequence, c.step_version::text, c.payload
 from wanted cross join lateral (
-  select sequence, payload from checkpoints
+  select sequence, step_version, payload from checkpoints
   where workflow = wanted.workflow and sequence >= wanted.belief_sequence and belief <> 'none' offset 0
 ) c
 union all
-select ${KIND.checkpoint}, creators.workflow, c.sequence, null, c.payload
+select ${KIND.checkpoint}, creators.workflow, c.sequence, c.step_version::text, c.payload
 from creators cross join lateral (
-  select sequence, belief, payload from checkpoints
+  select sequence, step_version, belief, payload from checkpoints
   where workflow = creators.workflow and sequence = creators.sequence limit 1
 ) c
 where c.sequence < creators.belief_sequence or c.belief = 'none'
 union all
-select case e.status when 'done' then ${KIND.done} when 'failed' then ${KIND.failed} else ${KIND.intended} end,
+select case e.status when 'done' then ${KIND.done} when 'failed' then ${KIND.failed}
+    when 'pending' then ${KIND.pending} else ${KIND.intended} end,
   pending.workflow, e.position, e.key, e.payload
 from pending cross join lateral (
   select * from effects where workflow = pending.workflow and task_rank = pending.rank offset 0
@@ -122,9 +134,11 @@ function snapshot(workflow: WorkflowId, stream: Row, parts: Gathered): StreamSna
     next: numberAt(stream, 2) as Offset,
     state: payloadOf(stream),
     tasks: tasks.sort(byOrder).map(payloadOf),
-    checkpoints: checkpoints
-      .sort(byOrder)
-      .map((row) => ({ sequence: numberAt(row, 2) as Sequence, payload: payloadOf(row) })),
+    checkpoints: checkpoints.sort(byOrder).map((row) => ({
+      sequence: numberAt(row, 2) as Sequence,
+      stepVersion: Number(nameOf(row)),
+      payload: payloadOf(row),
+    })),
     effects: effects.sort(byOrder).map((row) => ({
       key: nameOf(row) as EffectKey,
       status: STATUS[numberAt(row, 0)] ?? '',

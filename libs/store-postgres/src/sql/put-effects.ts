@@ -10,14 +10,15 @@ import type { Statement } from '../sql-client.ts';
 
 const text = `
 insert into effects (workflow, task_rank, key, operation, kind, status, request_digest, response_digest, position, at_ms,
-  payload)
+  payload, request)
 select unnest($1::text[]), unnest($2::int8[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
   unnest($6::text[]), unnest($7::text[]), unnest($8::text[]), unnest($9::int8[]), unnest($10::float8[]),
-  unnest($11::text[])
+  unnest($11::text[]), unnest($12::text[])
 on conflict (workflow, task_rank, hashtextextended(key, 0), hashtextextended(key, 1)) do update set
   operation = excluded.operation, kind = excluded.kind, status = excluded.status,
   request_digest = excluded.request_digest, response_digest = excluded.response_digest, position = excluded.position,
-  at_ms = excluded.at_ms, payload = excluded.payload`;
+  at_ms = excluded.at_ms, payload = excluded.payload,
+  request = coalesce(excluded.request, effects.request)`;
 
 export function putEffects(rows: readonly EffectRow[]): Statement {
   return {
@@ -35,6 +36,7 @@ export function putEffects(rows: readonly EffectRow[]): Statement {
       int8s(rows, (row) => row.position),
       float8s(rows, (row) => row.atMs),
       texts(rows, (row) => row.payload),
+      texts(rows, (row) => row.request),
     ],
   };
 }

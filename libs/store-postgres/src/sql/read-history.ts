@@ -18,10 +18,11 @@ import {
   TASKS_PER_CHECKPOINT_MAX,
   type TaskId,
   taskId,
+  taskRank,
   type WorkflowId,
 } from '@tidemark/core';
 import type { CheckpointRow, EffectRow, EventRow, RejectedRow, TaskRow } from '@tidemark/ports';
-import { booleanAt, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 const taskOfRank = (rank: number): TaskId =>
   taskId(Math.floor(rank / TASKS_PER_CHECKPOINT_MAX), rank % TASKS_PER_CHECKPOINT_MAX);
@@ -44,7 +45,7 @@ export const taskOf = (row: Row): TaskRow => ({
 
 const checkpoints = `
 select workflow, sequence, checkpoint, parent, task, step, step_version, input_digest, belief, tokens, cost_micros,
-  last_action, epoch, holder, position, "offset", lamport, at_ms, payload
+  last_action, epoch, holder, position, "offset", lamport, at_ms, payload, supersedes
 from checkpoints
 where workflow = $1 and sequence >= $2 and ($3::text is null or step = $3)
 order by sequence limit $4`;
@@ -78,16 +79,17 @@ export const checkpointOf = (row: Row): CheckpointRow => ({
   lamport: numberAt(row, 16) as Lamport,
   atMs: numberAt(row, 17),
   payload: textAt(row, 18),
+  supersedes: nullableNumber(row, 19) as Sequence | null,
 });
 
 const effects = `
-select workflow, key, task_rank, operation, kind, status, request_digest, response_digest, position, at_ms, payload
-from effects where workflow = $1 order by position, key`;
+select workflow, key, task_rank, operation, kind, status, request_digest, response_digest, position, at_ms, payload, request
+from effects where workflow = $1 and ($2::int8 is null or task_rank = $2) order by position, key`;
 
-export const readEffects = (workflow: WorkflowId): Statement => ({
+export const readEffects = (workflow: WorkflowId, task?: TaskId): Statement => ({
   name: 'read-effects',
   text: effects,
-  values: [workflow],
+  values: [workflow, task === undefined ? null : String(taskRank(task))],
 });
 
 export const effectOf = (row: Row): EffectRow => ({
@@ -102,6 +104,7 @@ export const effectOf = (row: Row): EffectRow => ({
   position: numberAt(row, 8) as Position,
   atMs: numberAt(row, 9),
   payload: textAt(row, 10),
+  request: nullableText(row, 11),
 });
 
 const events = `

@@ -11,6 +11,7 @@ import type {
   Lamport,
   Partition,
   Position,
+  Question,
   Sequence,
   StreamStatus,
   TenantId,
@@ -21,7 +22,7 @@ import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type State
 
 const columns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
   belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
-  pending_count, closed_in_generation, result`;
+  pending_count, closed_in_generation, result, pinned, case when status = 'parked' then state end`;
 
 export const readWorkflow = (workflow: WorkflowId): Statement => ({
   name: 'read-workflow',
@@ -33,6 +34,10 @@ const newest = `
 select ${columns} from workflows
 where ($1::text is null or tenant = $1) and ($2::text is null or definition = $2) and ($3::text is null or status = $3)
 order by opened_at_ms desc, workflow limit $4`;
+
+/** Only a parked stream's state holds one. */
+const questionIn = (state: string | null): Question | null =>
+  state === null ? null : (JSON.parse(state) as { readonly question: Question | null }).question;
 
 /** Newest first. */
 export const readWorkflows = (query: WorkflowQuery): Statement => ({
@@ -66,4 +71,6 @@ export const workflowOf = (row: Row): WorkflowSummary => ({
   pendingCount: numberAt(row, 21),
   closedInGeneration: nullableNumber(row, 22) as Generation | null,
   result: nullableText(row, 23),
+  pinned: booleanAt(row, 24),
+  question: questionIn(nullableText(row, 25)),
 });

@@ -83,7 +83,11 @@ export function testClaims(under: StoreUnderTest): void {
         next: 1,
         state: '{"stateVersion":1}',
         tasks: ['{"id":"3.0"}', '{"id":"6.1"}'],
-        checkpoints: [0, 3, 5, 6, 8].map((sequence) => ({ sequence, payload: `{"sequence":${sequence}}` })),
+        checkpoints: [0, 3, 5, 6, 8].map((sequence) => ({
+          sequence,
+          stepVersion: 1,
+          payload: `{"sequence":${sequence}}`,
+        })),
         effects: [
           { key: 'w:3.0:pay:1', status: 'done', payload: '{"response":1}' },
           { key: 'w:3.0:pay:2', status: 'intended', payload: '{"request":1}' },

@@ -58,6 +58,8 @@ export function testCoordination(under: StoreUnderTest): void {
         workflow: 'a',
         tenant: rows.tenant,
         definition: 'audit',
+        version: 1,
+        pinned: false,
         partition: 2,
         next: 1,
         lamport: 1 as Lamport,

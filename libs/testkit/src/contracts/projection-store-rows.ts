@@ -85,6 +85,7 @@ export function streamRow(workflow: string, partition: number, part: Partial<Str
     generation: 1 as Generation,
     definition: 'audit',
     version: 1,
+    pinned: false,
     status: 'open',
     reason: null,
     position: 1 as Position,
@@ -134,6 +135,7 @@ export function checkpointRow(workflow: string, sequence: number, part: Partial<
     tokens: 3,
     costMicros: 4,
     lastAction: `did ${sequence}`,
+    supersedes: null,
     epoch: 1 as Epoch,
     holder: 'worker-1' as HolderId,
     position: (sequence + 1) as Position,
@@ -158,6 +160,7 @@ export function effectRow(workflow: string, task: TaskId, name: string, part: Pa
     position: 1 as Position,
     atMs: 1_700_000_000_000,
     payload: '{"request":1}',
+    request: '{"request":1}',
     ...part,
   };
 }

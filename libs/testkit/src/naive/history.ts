@@ -127,6 +127,9 @@ function opening(writer: Writer, choice: Choice): Envelope {
     placement: 'shared',
     inputDigest: digestOf('input'),
     tasks: declarations([], 0, 1 + decide(4), decide),
+    pinned: false,
+    shadow: false,
+    compensates: null,
   });
 }
 
@@ -188,7 +191,7 @@ function intention(
   const operation = `op${decide(3)}`;
   const key = `${stream.workflow}:${task.id}:${operation}:0`;
   const kind = choose(['irreversible', 'idempotent', 'pure'], decide(4));
-  return { task: task.id, key, operation, kind, requestDigest: digestOf(operation) };
+  return { task: task.id, key, operation, kind, requestDigest: digestOf(operation), timeoutMs: 1_000 };
 }
 
 /** Mostly of an effect that is open; else of one that isn't, which only a pure one survives. */
@@ -228,6 +231,7 @@ function checkpoint(
     tokens: decide(100),
     costMicros: decide(1_000),
     lastAction: `did ${task.id}`,
+    supersedes: null,
   };
 }
 

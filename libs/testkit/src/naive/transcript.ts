@@ -113,5 +113,7 @@ function blockedWords(blocked: Blocked): string {
       return `on timer ${blocked.timer}`;
     case 'retry':
       return `failed ${blocked.failureCount}, retries`;
+    case 'confirmation':
+      return `on confirmation ${blocked.token}`;
   }
 }

@@ -1,0 +1,17 @@
+/**
+ * Owns what the second version adds: pins, corrections, and requests beside outcomes. Folded states have new members, so rows are
+ * made anew from the log; placements stay, since one may hold an opening that isn't in the log yet.
+ */
+
+export const name = '0002-outcomes';
+
+export const sql = `
+alter table workflows add column pinned boolean not null default false;
+alter table checkpoints add column supersedes bigint;
+-- Payload of the intention, which stays beside the outcome's.
+alter table effects add column request text;
+
+truncate workflows, tasks, checkpoints, effects, events, timers, rejected;
+update partitions set rebuild_to = greatest(rebuild_to, next), next = 0, generation = 0;
+update meta set ready = false;
+`;
