@@ -83,8 +83,8 @@ describe('the effect', () => {
     expect(await issueCredit.probe!(key, { signal })).toEqual({ status: 'not-done' });
     const creditId = await book(key, { account: '8821', cents: 5 });
     expect(await issueCredit.probe!(key, { signal })).toEqual({ status: 'done', response: { creditId } });
-    await issueCredit.compensate!({ creditId }, { key, signal });
-    await issueCredit.compensate!({ creditId }, { key, signal });
+    await issueCredit.compensate!({ creditId }, { key, signal, heartbeat: () => {} });
+    await issueCredit.compensate!({ creditId }, { key, signal, heartbeat: () => {} });
     // The credit took place, and a counter-entry took it back, once.
     expect(await entryOf(key)).toBe(creditId);
     expect(await entries()).toHaveLength(2);

@@ -21,6 +21,8 @@ export interface RetryPolicy {
   readonly maxDelayMs: number;
   /** Share of the delay that is random, 0..1. */
   readonly jitter: number;
+  /** Codes of errors (or their names, where they have no code) after which no further attempt is made. */
+  readonly nonRetryable: readonly string[];
 }
 
 export type ProbeResult<Response> =
@@ -33,6 +35,29 @@ export interface EffectContext {
   readonly key: EffectKey;
   /** Aborts on time-out and when the lease is lost. */
   readonly signal: AbortSignal;
+  /** Says that the call is getting on: it may take `heartbeatTimeoutMs` more from now. Progress is shown, not stored. */
+  readonly heartbeat: (progress?: Progress) => void;
+}
+
+/** What a call answers whose outcome is confirmed later: the receiver has accepted it under this token. */
+export class PendingResult {
+  /** Names the effect in its confirmation, 1..512 characters. */
+  readonly token: string;
+  /** For whoever confirms it: JSON. */
+  readonly detail: unknown;
+
+  constructor(token: string, detail: unknown = null) {
+    this.token = token;
+    this.detail = detail;
+  }
+}
+
+/** How an effect that answers `PendingResult` is followed up. */
+export interface ConfirmationPolicy {
+  /** Time between two probes, in milliseconds; a longer one for an effect without a probe makes no difference. */
+  readonly probeEveryMs: number;
+  /** Time, in milliseconds, after which an unconfirmed effect goes to a person. */
+  readonly timeoutMs: number;
 }
 
 /** An action on the outside, defined once, so that recovery needs no closure of a dead process. */
@@ -40,6 +65,9 @@ export interface EffectDefinition {
   readonly operation: string;
   readonly kind: EffectKind;
   readonly timeoutMs: number;
+  /** Longest time between two heartbeats of a call, in milliseconds; undefined: none are expected. */
+  readonly heartbeatTimeoutMs?: number | undefined;
+  readonly confirm: ConfirmationPolicy;
   readonly retry: RetryPolicy;
   /** Throws `InvalidError` that names the path. */
   readonly parseRequest: (value: unknown) => Json;
@@ -48,7 +76,10 @@ export interface EffectDefinition {
   readonly probe?:
     | ((key: EffectKey, context: { readonly signal: AbortSignal }) => Promise<ProbeResult<unknown>>)
     | undefined;
+  /** Undoes it, given what it answered; may be called more than once with the same key. */
   readonly compensate?: ((response: Json, context: EffectContext) => Promise<void>) | undefined;
+  /** Undoes what may or may not have happened, given what was asked. */
+  readonly compensateUnknown?: ((request: Json, context: EffectContext) => Promise<void>) | undefined;
 }
 
 export interface RunOptions {
@@ -116,6 +147,17 @@ export interface StepDefinition {
   readonly parseInput: (value: unknown) => Json;
   readonly parseOutput: (value: unknown) => Json;
   readonly run: (context: StepContext, input: Json) => Promise<StepResult> | StepResult;
+  /** Undoes the committed step, given its input and output; may be called more than once with the same key. */
+  readonly compensate?:
+    | ((done: { readonly input: Json; readonly output: Json }, context: EffectContext) => Promise<void>)
+    | undefined;
+}
+
+/** From one version of a definition to the next. */
+export interface Upcaster {
+  readonly belief: (belief: Json) => unknown;
+  /** By the step's name as it was; answers the step and the input that do the same now. */
+  readonly task: (step: string, input: Json) => { readonly step: string; readonly input: unknown };
 }
 
 /** `Input` and `Output` are known to the SDK's types alone, and carried by `types`, which holds nothing at run time. */
@@ -127,6 +169,14 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly parallel: number;
   readonly placement: 'exclusive' | 'shared';
   readonly steps: ReadonlyMap<string, StepDefinition>;
+  /** Effects that recovery and compensation find by their operation, without the step that called them. */
+  readonly effects: readonly EffectDefinition[];
+  /** What becomes of a workflow whose step fails for good: `fail` ends it, `compensate` undoes first what it did. */
+  readonly onFailure: 'fail' | 'compensate';
+  /** Checkpoints after which a person is asked whether it should go on. */
+  readonly stepBudget: number;
+  /** For each older version that can still be run: how its belief and its tasks' inputs become those of the next version. */
+  readonly upcasters: ReadonlyMap<number, Upcaster>;
   readonly parseInput: (value: unknown) => Json;
   readonly parseBelief: (value: unknown) => Json;
   readonly parseOutput: (value: unknown) => Json;

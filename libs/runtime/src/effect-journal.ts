@@ -207,7 +207,9 @@ export class EffectJournal {
 
   async #attempt(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
     return effect.parseResponse(
-      await this.#inTime(effect, (signal) => this.#host.callEffect(effect, request, { key, signal })),
+      await this.#inTime(effect, (signal) =>
+        this.#host.callEffect(effect, request, { key, signal, heartbeat: () => {} }),
+      ),
     );
   }
 

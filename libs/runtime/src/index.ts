@@ -8,6 +8,7 @@ export {
 } from './client.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
 export type {
+  ConfirmationPolicy,
   Definition,
   EffectContext,
   EffectDefinition,
@@ -19,7 +20,9 @@ export type {
   StepDefinition,
   StepResult,
   TaskRequest,
+  Upcaster,
 } from './definition.ts';
+export { PendingResult } from './definition.ts';
 export type { CallEffect } from './effect-journal.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { backoffMs, DEFAULT_RETRY, retryDelayMs } from './retry.ts';
 
 describe('the delay of a retry', () => {
-  const policy = { attempts: 9, firstDelayMs: 200, factor: 3, maxDelayMs: 4_000, jitter: 0.5 };
+  const policy = { attempts: 9, firstDelayMs: 200, factor: 3, maxDelayMs: 4_000, jitter: 0.5, nonRetryable: [] };
 
   it('grows by the factor up to the longest', () => {
     expect([1, 2, 3, 4, 5].map((failures) => retryDelayMs(policy, failures, 0))).toEqual([
@@ -16,7 +16,7 @@ describe('the delay of a retry', () => {
   it('is shortened by the jitter, never lengthened', () => {
     expect(retryDelayMs(policy, 1, 0.5)).toBe(150);
     expect(retryDelayMs(policy, 5, 1)).toBe(2_000);
-    expect(retryDelayMs({ ...policy, jitter: 0 }, 2, 0.9)).toBe(600);
+    expect(retryDelayMs({ ...policy, jitter: 0, nonRetryable: [] }, 2, 0.9)).toBe(600);
   });
 
   it('is a whole number from 0 to the longest, whatever the count', () => {

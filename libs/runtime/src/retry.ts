@@ -9,6 +9,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   factor: 2,
   maxDelayMs: 60_000,
   jitter: 0.2,
+  nonRetryable: [],
 };
 
 /** Delay, in milliseconds, after `failureCount` failures; `random` is in [0, 1). */

@@ -36,7 +36,14 @@ export const P0 = 0 as Partition;
 /** The value itself: what a schema would let pass. */
 const asIs = (value: unknown): Json => (value ?? null) as Json;
 
-export const NO_RETRY: RetryPolicy = { attempts: 1, firstDelayMs: 0, factor: 1, maxDelayMs: 0, jitter: 0 };
+export const NO_RETRY: RetryPolicy = {
+  attempts: 1,
+  firstDelayMs: 0,
+  factor: 1,
+  maxDelayMs: 0,
+  jitter: 0,
+  nonRetryable: [],
+};
 export const RETRY_AT_ONCE: RetryPolicy = { ...NO_RETRY, attempts: 5, maxDelayMs: 60_000 };
 
 export type StepSpec = Partial<Omit<StepDefinition, 'name' | 'mayAdd' | 'run'>> & {
@@ -62,6 +69,10 @@ export function definitionOf(spec: DefinitionSpec): Definition {
     version: 1,
     parallel: 8,
     placement: 'exclusive',
+    effects: [],
+    onFailure: 'fail',
+    stepBudget: 100_000,
+    upcasters: new Map(),
     parseInput: asIs,
     parseBelief: asIs,
     parseOutput: asIs,
@@ -89,6 +100,7 @@ export const effectOf = (spec: Partial<EffectDefinition> & Pick<EffectDefinition
   kind: 'irreversible',
   timeoutMs: 30_000,
   retry: NO_RETRY,
+  confirm: { probeEveryMs: 60_000, timeoutMs: 86_400_000 },
   parseRequest: asIs,
   parseResponse: asIs,
   ...spec,

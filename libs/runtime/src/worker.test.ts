@@ -369,6 +369,7 @@ describe('a worker', () => {
       operation: 'pay',
       kind: 'irreversible' as const,
       timeoutMs: 5_000,
+      confirm: { probeEveryMs: 1_000, timeoutMs: 10_000 },
       retry: { ...RETRY_AT_ONCE, attempts: 1 },
     };
     const asIs = (value: unknown) => value as never;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { defineEffect, done, type EffectSpec, notDone, unknown } from './effect.ts';
 
 const key = effectKey(workflowId('w'), taskId(3, 0), 'payments.credit', 0);
-const context = { key, signal: new AbortController().signal };
+const context = { key, signal: new AbortController().signal, heartbeat: () => {} };
 
 const spec = {
   operation: 'payments.credit',

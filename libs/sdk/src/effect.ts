@@ -5,7 +5,7 @@
 
 import { type EffectKey, type EffectKind, InvalidError, type Json } from '@tidemark/core';
 import type { EffectContext, EffectDefinition, ProbeResult } from '@tidemark/runtime';
-import { EFFECT_RETRY_DEFAULT, EFFECT_TIMEOUT_DEFAULT_MS, EFFECT_TIMEOUT_MAX_MS } from './limits.ts';
+import { CONFIRM_DEFAULT, EFFECT_RETRY_DEFAULT, EFFECT_TIMEOUT_DEFAULT_MS, EFFECT_TIMEOUT_MAX_MS } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { type DefinitionProblem, nameProblems, refuseProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type RetryOptions, retryPolicy, retryProblems } from './retry.ts';
@@ -81,6 +81,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     kind,
     retry,
     timeoutMs,
+    confirm: CONFIRM_DEFAULT,
     request: spec.request,
     response: spec.response,
     parseRequest: parser(spec.request, {

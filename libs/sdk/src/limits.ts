@@ -1,6 +1,6 @@
 /** Owns the SDK's named limits and defaults, each with its unit. Must hold no behaviour. */
 
-import type { RetryPolicy } from '@tidemark/runtime';
+import type { ConfirmationPolicy, RetryPolicy } from '@tidemark/runtime';
 
 /** Characters of the name of a workflow, a step or an operation, at most. */
 export const NAME_MAX_CHARS = 128;
@@ -17,6 +17,7 @@ export const STEP_RETRY_DEFAULT: RetryPolicy = {
   factor: 2,
   maxDelayMs: 60_000,
   jitter: 0.2,
+  nonRetryable: [],
 };
 
 /** Retry of an effect by default. A further attempt at an irreversible one asks its probe first, and never calls blindly. */
@@ -26,7 +27,13 @@ export const EFFECT_RETRY_DEFAULT: RetryPolicy = {
   factor: 2,
   maxDelayMs: 30_000,
   jitter: 0.2,
+  nonRetryable: [],
 };
+
+/** Follow-up of an effect that is confirmed later: probes a minute apart, a person after a day. */
+export const CONFIRM_DEFAULT: ConfirmationPolicy = { probeEveryMs: 60_000, timeoutMs: 24 * 60 * 60 * 1_000 };
+/** Checkpoints after which a person is asked whether the workflow should go on, by default. */
+export const STEP_BUDGET_DEFAULT_COUNT = 100_000;
 
 /** Time-out of one call of an effect by default. */
 export const EFFECT_TIMEOUT_DEFAULT_MS = 30_000;

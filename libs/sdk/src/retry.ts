@@ -30,6 +30,7 @@ export function retryPolicy(options: RetryOptions | undefined, base: RetryPolicy
     // A first delay beyond the base's longest one means to wait that long.
     maxDelayMs: options?.maxDelayMs ?? Math.max(base.maxDelayMs, firstDelayMs),
     jitter: options?.jitter ?? base.jitter,
+    nonRetryable: base.nonRetryable,
   };
 }
 

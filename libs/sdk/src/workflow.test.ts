@@ -53,7 +53,13 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   signal: new AbortController().signal,
   run: async (_name, body) => (await body(new AbortController().signal)) as Json,
   effect: async (effect, request) =>
-    effect.parseResponse(await effect.call(effect.parseRequest(request), { key: 'k' as never, signal: null as never })),
+    effect.parseResponse(
+      await effect.call(effect.parseRequest(request), {
+        key: 'k' as never,
+        signal: null as never,
+        heartbeat: () => {},
+      }),
+    ),
   log: () => {},
   progress: () => {},
   outputs: async (step) => [step],

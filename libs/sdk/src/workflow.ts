@@ -8,7 +8,7 @@ import { InvalidError, type Json } from '@tidemark/core';
 import type { Definition, RetryPolicy, StepDefinition } from '@tidemark/runtime';
 import { type AnySpec, checkSpec, effectWarnings } from './definition-checks.ts';
 import { freeze, freezeAll } from './freeze.ts';
-import { PARALLEL_DEFAULT_COUNT, STEP_RETRY_DEFAULT } from './limits.ts';
+import { PARALLEL_DEFAULT_COUNT, STEP_BUDGET_DEFAULT_COUNT, STEP_RETRY_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
 import type { Flow } from './reach.ts';
@@ -91,6 +91,9 @@ function build(spec: CheckedSpec): Workflow {
     flow: spec.flow,
     starts,
     effects,
+    onFailure: 'fail',
+    stepBudget: STEP_BUDGET_DEFAULT_COUNT,
+    upcasters: new Map(),
     warnings: effectWarnings(effects),
   };
 }
