@@ -42,18 +42,39 @@ export const kafkaSettings: Readonly<Record<string, string | number>> = {
 };
 
 export async function startNativeKafka(dataIn: DataIn): Promise<NativeServer> {
+  const { server } = await startKafkaBehindProxies([], dataIn);
+  return server;
+}
+
+export interface KafkaBehindProxies {
+  readonly server: NativeServer;
+  /** `host:port` of the listener behind each proxy, in the order of the proxies. The server's own address goes round them. */
+  readonly listeners: readonly string[];
+}
+
+/**
+ * A native broker with a further listener for each proxy, which tells its clients the proxy's address (`host:port`) as the
+ * broker's own: a client that came through a proxy stays with it.
+ */
+export async function startKafkaBehindProxies(
+  proxies: readonly string[],
+  dataIn: DataIn = 'memory',
+): Promise<KafkaBehindProxies> {
   const { java, classPath, formatted } = await kafkaDistribution();
-  return await startNativeServer(
+  let listeners: readonly string[] = [];
+  const server = await startNativeServer(
     {
       kind: 'kafka',
-      portCount: 2,
+      portCount: 2 + proxies.length,
       address: (port) => `127.0.0.1:${port}`,
       ping: (port) => pingKafka(`127.0.0.1:${port}`),
-      async prepare(folder, [port, controllerPort]) {
+      async prepare(folder, [port, controllerPort, ...linkPorts]) {
         const data = path.join(folder, 'data');
         cpSync(path.join(formatted, 'data'), data, { recursive: true });
         const properties = path.join(folder, 'server.properties');
-        await writeFile(properties, serverProperties(data, port ?? 0, controllerPort ?? 0));
+        listeners = linkPorts.map((linkPort) => `127.0.0.1:${linkPort}`);
+        const links = listeners.map((own, index) => ({ own, advertised: proxies[index] ?? own }));
+        await writeFile(properties, serverProperties(data, port ?? 0, controllerPort ?? 0, links));
         const heap = [`-Xms${kafkaHeapStartBytes}`, `-Xmx${kafkaHeapMaxBytes}`];
         const flags = ['-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20', '-Djava.awt.headless=true'];
         return { command: java, args: [...heap, ...flags, '-cp', classPath, 'kafka.Kafka', properties], folder };
@@ -61,17 +82,26 @@ export async function startNativeKafka(dataIn: DataIn): Promise<NativeServer> {
     },
     dataIn,
   );
+  return { server, listeners };
 }
 
-function serverProperties(data: string, port: number, controllerPort: number): string {
+interface Link {
+  readonly own: string;
+  readonly advertised: string;
+}
+
+function serverProperties(data: string, port: number, controllerPort: number, links: readonly Link[]): string {
+  const named = (address: (link: Link) => string): string =>
+    links.map((link, index) => `,LINK${index}://${address(link)}`).join('');
   const own = {
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}${named((link) => link.own)}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}${named((link) => link.advertised)}`,
+    'inter.broker.listener.name': 'PLAINTEXT',
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'listener.security.protocol.map': `CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT${links.map((_, index) => `,LINK${index}:PLAINTEXT`).join('')}`,
     'log.dirs': data,
   };
   const lines = Object.entries({ ...own, ...kafkaSettings }).map(([name, value]) => `${name}=${value}`);

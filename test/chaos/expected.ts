@@ -1,0 +1,119 @@
+/**
+ * Owns what each workflow of the run must end with and do to the ledger, computed from its input alone: no step of the
+ * workload is run, so a mistake of the engine can't hide in both.
+ */
+
+import type { Json } from '@tidemark/core';
+import { type Receiver, receiptOf } from './ledger.ts';
+import type { Random } from './random.ts';
+
+export type PaymentKind = 'deposit' | 'wire' | 'stamp' | 'cash';
+
+export interface Payment {
+  readonly by: PaymentKind;
+  readonly amount: number;
+}
+
+/** One workflow that the run starts. */
+export type Start =
+  | { readonly definition: 'chaos-pace' | 'chaos-staged'; readonly input: { count: number; pauseMs: number } }
+  | {
+      readonly definition: 'chaos-transfer';
+      readonly input: { payments: Payment[]; flakyAt: number; pauseMs: number };
+    }
+  | { readonly definition: 'chaos-fan'; readonly input: { branches: Payment[]; pauseMs: number } }
+  | { readonly definition: 'chaos-long'; readonly input: { stepsMs: number[]; amount: number } };
+
+export interface ExpectedAction {
+  readonly action: string;
+  readonly receiver: Receiver;
+}
+
+export interface Expected {
+  readonly output: Json;
+  /** Each is applied exactly once. */
+  readonly actions: readonly ExpectedAction[];
+}
+
+const receiverOf: Readonly<Record<PaymentKind, Receiver>> = {
+  deposit: 'dedupe',
+  stamp: 'dedupe',
+  wire: 'probed',
+  cash: 'blind',
+};
+
+export function expectedOf(workflow: string, start: Start): Expected {
+  switch (start.definition) {
+    case 'chaos-pace':
+    case 'chaos-staged': {
+      let sum = 0;
+      for (let n = 1; n <= start.input.count; n++) sum = (sum * 31 + n) % 1_000_003;
+      return { output: { sum }, actions: [] };
+    }
+    case 'chaos-transfer': {
+      const { payments } = start.input;
+      const named = payments.map(({ by, amount }, n) => ({ by, amount, action: `${workflow}/pay-${n}` }));
+      const fees = payments.reduce((sum, _, n) => sum + n, 0);
+      const cents = payments.reduce((sum, { amount }) => sum + amount * 100, 0);
+      return { output: { total: receipts(named) + fees, cents }, actions: named.map(actionOf) };
+    }
+    case 'chaos-fan': {
+      const named = start.input.branches.map(({ by, amount }, n) => ({
+        by,
+        amount,
+        action: `${workflow}/branch-${n}`,
+      }));
+      return { output: { total: receipts(named), branchCount: named.length }, actions: named.map(actionOf) };
+    }
+    case 'chaos-long': {
+      const { stepsMs, amount } = start.input;
+      const named = stepsMs.flatMap((_, n) => [
+        { by: 'wire' as const, amount, action: `${workflow}/before-${n}` },
+        { by: 'deposit' as const, amount, action: `${workflow}/after-${n}` },
+      ]);
+      return { output: { total: receipts(named) }, actions: named.map(actionOf) };
+    }
+  }
+}
+
+interface Named extends Payment {
+  readonly action: string;
+}
+
+const receipts = (named: readonly Named[]): number =>
+  named.reduce((sum, { action, amount }) => sum + receiptOf(action, amount), 0);
+
+const actionOf = ({ by, action }: Named): ExpectedAction => ({ action, receiver: receiverOf[by] });
+
+const MIX = { 'chaos-pace': 30, 'chaos-staged': 10, 'chaos-transfer': 30, 'chaos-fan': 15, 'chaos-long': 15 } as const;
+const PAYMENT_MIX = { deposit: 40, wire: 35, stamp: 20, cash: 5 } as const;
+
+/** The next workflow to start. */
+export function randomStart(random: Random): Start {
+  const definition = random.weighted(MIX);
+  const payments = (min: number, max: number): Payment[] =>
+    Array.from({ length: random.between(min, max) }, () => ({
+      by: random.weighted(PAYMENT_MIX),
+      amount: random.between(1, 10_000),
+    }));
+  switch (definition) {
+    case 'chaos-pace':
+    case 'chaos-staged':
+      return { definition, input: { count: random.between(60, 120), pauseMs: 25 } };
+    case 'chaos-transfer':
+      return {
+        definition,
+        input: { payments: payments(3, 8), flakyAt: random.between(0, 9), pauseMs: random.between(20, 300) },
+      };
+    case 'chaos-fan':
+      return { definition, input: { branches: payments(2, 6), pauseMs: random.between(50, 800) } };
+    case 'chaos-long':
+      return {
+        definition,
+        input: {
+          stepsMs: Array.from({ length: random.between(1, 3) }, () => random.between(1_000, 3_000)),
+          amount: random.between(1, 10_000),
+        },
+      };
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * Owns what goes wrong during a run: each kind of fault, when and on whom it was, and the two kinds of phases. In the calm,
+ * workers are killed one at a time and nothing else happens (their resume times are measured); in a storm anything may happen
+ * together. A seed decides what comes.
+ */
+
+import { connect } from 'node:net';
+import pg from 'pg';
+import type { Fleet } from './fleet.ts';
+import {
+  CALM_PAUSE_MAX_MS,
+  CALM_PAUSE_MIN_MS,
+  LINK_FAULT_MAX_MS,
+  LINK_FAULT_MIN_MS,
+  SERVER_AWAY_MAX_MS,
+  SERVER_AWAY_MIN_MS,
+  STOP_MAX_MS,
+  STOP_MIN_MS,
+  STORM_PAUSE_MAX_MS,
+  STORM_PAUSE_MIN_MS,
+} from './limits.ts';
+import { type LinkFault, linkNames } from './link.ts';
+import type { Random } from './random.ts';
+import type { Slot } from './slot.ts';
+
+/** How often each kind comes in a storm, beside the others. */
+const STORM_MIX = {
+  kill9_worker: 20,
+  kill9_coordinator: 12,
+  sigstop: 9,
+  sigterm: 8,
+  broker_restart: 3,
+  redis_flush: 6,
+  postgres_restart: 5,
+  postgres_drop: 4,
+  link_cut: 8,
+  link_delay: 7,
+  link_half_close: 6,
+  link_hold: 6,
+  link_refuse: 4,
+} as const;
+
+export type FaultKind = keyof typeof STORM_MIX;
+export const faultKinds = Object.keys(STORM_MIX) as readonly FaultKind[];
+
+/** One fault that happened. Times are of the wall clock, as events' are. */
+export interface FaultRecord {
+  readonly kind: FaultKind;
+  readonly target: string;
+  /** Holder id of the worker that was killed or asked to end, where it was known. */
+  readonly holder: string | undefined;
+  readonly fromMs: number;
+  /** When all was as before; still growing while it lasts. */
+  toMs: number;
+}
+
+export class Faults {
+  readonly records: FaultRecord[] = [];
+  readonly #fleet: Fleet;
+  readonly #random: Random;
+  readonly #signal: AbortSignal;
+  readonly #onSurprise: (what: string) => void;
+  readonly #underWay = new Set<Promise<void>>();
+  /** What a fault is on just now: nothing is harmed twice at once. */
+  readonly #busy = new Set<string>();
+  #bag: FaultKind[];
+
+  /** No fault begins once the signal aborts. */
+  constructor(fleet: Fleet, random: Random, signal: AbortSignal, onSurprise: (what: string) => void) {
+    this.#fleet = fleet;
+    this.#random = random;
+    this.#signal = signal;
+    this.#onSurprise = onSurprise;
+    // Every kind comes once before any comes twice.
+    this.#bag = [...faultKinds].sort(() => random.next() - 0.5);
+  }
+
+  get underWayCount(): number {
+    return this.#underWay.size;
+  }
+
+  /** Kills, and now and then asks, one worker after the other, each once the last is back. */
+  async calm(durationMs: number): Promise<void> {
+    const endMs = performance.now() + durationMs;
+    while (performance.now() < endMs && !this.#signal.aborted) {
+      await this.#pause(CALM_PAUSE_MIN_MS, CALM_PAUSE_MAX_MS);
+      const up = this.#fleet.workers.filter((slot) => slot.isUp);
+      // Somebody must be there to take over.
+      if (up.length < 2 || this.#signal.aborted) continue;
+      this.#begin(this.#random.next() < 0.8 ? 'kill9_worker' : 'sigterm', this.#random.one(up));
+      await this.settled();
+    }
+  }
+
+  /** Lets anything happen, several things at once, and waits until all is as before. */
+  async storm(durationMs: number): Promise<void> {
+    const endMs = performance.now() + durationMs;
+    while (performance.now() < endMs && !this.#signal.aborted) {
+      const kind = this.#bag.pop() ?? this.#random.weighted(STORM_MIX);
+      this.#begin(kind, this.#slotFor(kind));
+      await this.#pause(STORM_PAUSE_MIN_MS, STORM_PAUSE_MAX_MS);
+    }
+    await this.settled();
+  }
+
+  /** Resolves when no fault is under way. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  #slotFor(kind: FaultKind): Slot {
+    if (kind === 'kill9_coordinator') return this.#random.one(this.#fleet.coordinators);
+    return this.#random.one(kind === 'kill9_worker' ? this.#fleet.workers : this.#fleet.slots);
+  }
+
+  #begin(kind: FaultKind, slot: Slot): void {
+    const target = targetOf(kind, slot);
+    if (this.#busy.has(target)) return;
+    this.#busy.add(target);
+    const { holder } = slot;
+    const record: FaultRecord = { kind, target, holder, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
+    this.records.push(record);
+    const over = this.#happen(kind, slot)
+      .catch((error: unknown) => this.#onSurprise(`${kind} on ${target} failed: ${error}`))
+      .finally(() => {
+        record.toMs = Date.now();
+        this.#busy.delete(target);
+        this.#underWay.delete(over);
+      });
+    this.#underWay.add(over);
+  }
+
+  async #happen(kind: FaultKind, slot: Slot): Promise<void> {
+    const { servers } = this.#fleet;
+    switch (kind) {
+      case 'kill9_worker':
+      case 'kill9_coordinator':
+        slot.kill();
+        return slot.whenUp();
+      case 'sigterm':
+        await slot.terminate();
+        return slot.whenUp();
+      case 'sigstop':
+        slot.signal('SIGSTOP');
+        await this.#last(STOP_MIN_MS, STOP_MAX_MS);
+        return slot.signal('SIGCONT');
+      case 'redis_flush':
+        return flush(new URL(servers.redis.address));
+      case 'postgres_drop':
+        return dropDatabase(servers.postgres.address, this.#fleet.databaseUrl.pathname.slice(1));
+      case 'postgres_restart':
+      case 'broker_restart': {
+        const server = kind === 'broker_restart' ? servers.kafka : servers.postgres;
+        await server.kill();
+        await this.#last(SERVER_AWAY_MIN_MS, SERVER_AWAY_MAX_MS);
+        return server.startAgain();
+      }
+      default:
+        return this.#harmLink(kind.slice('link_'.length) as LinkFault, slot);
+    }
+  }
+
+  async #harmLink(fault: LinkFault, slot: Slot): Promise<void> {
+    const heal = slot.links.harm(this.#random.one(linkNames), fault, this.#random);
+    await this.#last(LINK_FAULT_MIN_MS, LINK_FAULT_MAX_MS);
+    heal();
+  }
+
+  /** A time that a fault lasts, ended or not. */
+  #last(minMs: number, maxMs: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, this.#random.between(minMs, maxMs)));
+  }
+
+  /** A time between faults; over at once when the run is. */
+  async #pause(minMs: number, maxMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#random.between(minMs, maxMs));
+    const end = (): void => resolve();
+    this.#signal.addEventListener('abort', end, { once: true });
+    if (this.#signal.aborted) resolve();
+    await promise;
+    clearTimeout(timer);
+    this.#signal.removeEventListener('abort', end);
+  }
+}
+
+/** Two faults on one target would undo each other: the end of one would heal the other. */
+function targetOf(kind: FaultKind, slot: Slot): string {
+  if (kind === 'broker_restart') return 'kafka';
+  if (kind === 'postgres_restart' || kind === 'postgres_drop') return 'postgres';
+  if (kind === 'redis_flush') return 'redis';
+  return kind.startsWith('link_') ? `${slot.name} links` : slot.name;
+}
+
+async function flush(url: URL): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connect(Number(url.port), url.hostname, () => socket.write('FLUSHALL\r\n'));
+  socket.once('data', () => resolve());
+  socket.once('error', reject);
+  await promise;
+  socket.destroy();
+}
+
+/** Drops the database under its users' hands, as a lost server would. */
+async function dropDatabase(server: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query(`drop database if exists ${client.escapeIdentifier(name)} with (force)`);
+  } finally {
+    await client.end();
+  }
+}
+
+export const isKill = (kind: FaultKind): boolean => kind === 'kill9_worker' || kind === 'kill9_coordinator';

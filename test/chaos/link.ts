@@ -1,0 +1,77 @@
+/** Owns the links of one process: a proxy to each server, the settings that lead the process through them, and their faults. */
+
+import { LINK_DELAY_MAX_MS, LINK_DELAY_MIN_MS } from './limits.ts';
+import type { Random } from './random.ts';
+import { TcpProxy } from './tcp-proxy.ts';
+
+export const linkNames = ['kafka', 'redis', 'postgres'] as const;
+export type LinkName = (typeof linkNames)[number];
+
+export const linkFaults = ['cut', 'delay', 'half_close', 'hold', 'refuse'] as const;
+export type LinkFault = (typeof linkFaults)[number];
+
+export interface ServerAddresses {
+  /** `host:port` of the listener of this process's own. */
+  readonly kafka: string;
+  readonly redis: URL;
+  readonly postgres: URL;
+}
+
+export class Links {
+  readonly proxies: Readonly<Record<LinkName, TcpProxy>>;
+
+  /** `onRedisData` sees what the process says to Redis: its beats name it. */
+  constructor(onRedisData: (chunk: Buffer) => void) {
+    this.proxies = { kafka: new TcpProxy(), redis: new TcpProxy(onRedisData), postgres: new TcpProxy() };
+  }
+
+  async listen(): Promise<void> {
+    await Promise.all(linkNames.map((name) => this.proxies[name].listen()));
+  }
+
+  /** Leads the links to the servers; returns the settings that lead a process to the links. */
+  lead(servers: ServerAddresses): Record<string, string> {
+    this.proxies.kafka.target(servers.kafka);
+    this.proxies.redis.target(servers.redis.host);
+    this.proxies.postgres.target(servers.postgres.host);
+    return {
+      TIDEMARK_KAFKA_BROKERS: `127.0.0.1:${this.proxies.kafka.port}`,
+      TIDEMARK_REDIS_URL: through(servers.redis, this.proxies.redis),
+      TIDEMARK_POSTGRES_URL: through(servers.postgres, this.proxies.postgres),
+    };
+  }
+
+  /** Starts the fault; returns what ends it. */
+  harm(name: LinkName, fault: LinkFault, random: Random): () => void {
+    const proxy = this.proxies[name];
+    switch (fault) {
+      case 'cut':
+        proxy.cut();
+        return () => {};
+      case 'half_close':
+        proxy.halfClose(random.one(['client', 'server']));
+        return () => {};
+      case 'delay':
+        proxy.delay(random.between(LINK_DELAY_MIN_MS, LINK_DELAY_MAX_MS));
+        return () => proxy.delay(0);
+      case 'hold':
+        proxy.hold();
+        return () => proxy.letGo();
+      case 'refuse':
+        proxy.refuse(true);
+        proxy.cut();
+        return () => proxy.refuse(false);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(linkNames.map((name) => this.proxies[name].close()));
+  }
+}
+
+function through(server: URL, proxy: TcpProxy): string {
+  const url = new URL(server);
+  url.hostname = '127.0.0.1';
+  url.port = String(proxy.port);
+  return url.href;
+}

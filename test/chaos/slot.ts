@@ -1,0 +1,169 @@
+/**
+ * Owns one place in the fleet: a process that is started, ended in every way and started again, always behind the same links.
+ * A process that ends by itself is noted as a surprise, and started again too. Its standard error is kept in a file.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import path from 'node:path';
+import { SERVICE_NODE_FLAGS } from '@tidemark/host';
+import { lines } from './ledger-protocol.ts';
+import { RESTART_DELAY_MS, RESTART_FAILED_DELAY_MS, STOP_WAIT_MAX_MS } from './limits.ts';
+import { Links } from './link.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const HOLDER = /worker-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+
+export type Role = 'coordinator' | 'worker';
+
+export class Slot {
+  readonly role: Role;
+  readonly name: string;
+  readonly links: Links;
+  /** Told of what nobody asked for: a process that ended by itself, or did not end as it should. */
+  readonly #onSurprise: (what: string) => void;
+  readonly #holders = new Set<string>();
+  readonly #log: WriteStream;
+  #env: Record<string, string> = {};
+  #child: ChildProcess | undefined;
+  #holder: string | undefined;
+  #isUp = false;
+  #isExpected = false;
+  #isClosing = false;
+  #up = Promise.withResolvers<void>();
+
+  constructor(role: Role, index: number, folder: string, onSurprise: (what: string) => void) {
+    this.role = role;
+    this.name = `${role}-${index}`;
+    this.#onSurprise = onSurprise;
+    this.#log = createWriteStream(path.join(folder, `${this.name}.log`), { flags: 'a' });
+    this.links = new Links((chunk) => this.#hearRedis(chunk));
+  }
+
+  /** True while a started process stands. */
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** The holder id that the process writes with; undefined until it was heard. */
+  get holder(): string | undefined {
+    return this.#holder;
+  }
+
+  /** Resolves when it is up, at once or after its next start. */
+  whenUp(): Promise<void> {
+    return this.#isUp ? Promise.resolve() : this.#up.promise;
+  }
+
+  /** Starts the process, and again after each end, until `close`. */
+  async start(env: Record<string, string>): Promise<void> {
+    this.#env = env;
+    this.#spawn();
+    await this.whenUp();
+  }
+
+  /** Ends it at once, as a lost machine would. */
+  kill(): void {
+    this.#isExpected = true;
+    this.#isUp = false;
+    this.#child?.kill('SIGKILL');
+  }
+
+  /** Asks it to end; resolves when it has. One that doesn't is killed, which is a surprise. */
+  async terminate(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    this.#isExpected = true;
+    this.#isUp = false;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => {
+      this.#onSurprise(`${this.name} did not end within ${STOP_WAIT_MAX_MS} ms of SIGTERM`);
+      child.kill('SIGKILL');
+    }, STOP_WAIT_MAX_MS);
+    const [code] = await exited;
+    clearTimeout(timer);
+    if (code !== 0 && code !== null) this.#note(`ended with ${code} after SIGTERM`);
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(signal);
+  }
+
+  /** Ends it for good. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const exited = once(child, 'exit');
+      this.kill();
+      await exited;
+    }
+    this.#up.promise.catch(() => {});
+    await this.links.close();
+    this.#log.end();
+  }
+
+  /** For the last moment of a run that is interrupted. */
+  killNow(): void {
+    this.#isClosing = true;
+    this.#child?.kill('SIGKILL');
+  }
+
+  #hearRedis(chunk: Buffer): void {
+    if (this.#holder !== undefined || this.#child === undefined || this.role !== 'worker') return;
+    const name = HOLDER.exec(chunk.toString('latin1'))?.[0];
+    // What a process before this one had sent may still be on its way.
+    if (name === undefined || this.#holders.has(name)) return;
+    this.#holders.add(name);
+    this.#holder = name;
+  }
+
+  #spawn(): void {
+    const main = path.join(ROOT, 'services', this.role, 'src/main.ts');
+    this.#holder = undefined;
+    this.#isExpected = false;
+    this.#note('starting');
+    const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, main], {
+      cwd: ROOT,
+      env: { ...process.env, ...this.#env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      // The terminal's Ctrl-C is for the run, which ends its processes itself.
+      detached: true,
+    });
+    this.#child = child;
+    child.stderr!.on(
+      'data',
+      lines((line) => {
+        this.#log.write(`${line}\n`);
+        if (line.includes(`"message":"${this.role} started"`)) this.#started(child);
+      }),
+    );
+    child.once('exit', (code, signal) => this.#exited(child, code, signal));
+  }
+
+  #started(child: ChildProcess): void {
+    if (child !== this.#child || this.#isExpected) return;
+    this.#isUp = true;
+    this.#up.resolve();
+    this.#up = Promise.withResolvers();
+  }
+
+  #exited(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    const wasUp = this.#isUp;
+    this.#isUp = false;
+    this.#note(`ended: ${signal ?? code}`);
+    if (this.#isClosing || child !== this.#child) return;
+    // One that waited in vain for its servers at its start says so by its code.
+    if (!this.#isExpected && wasUp) this.#onSurprise(`${this.name} ended by itself (${signal ?? code})`);
+    const delayMs = this.#isExpected ? RESTART_DELAY_MS : RESTART_FAILED_DELAY_MS;
+    setTimeout(() => {
+      if (!this.#isClosing) this.#spawn();
+    }, delayMs);
+  }
+
+  #note(what: string): void {
+    this.#log.write(`${JSON.stringify({ at: new Date().toISOString(), chaos: what, holder: this.#holder })}\n`);
+  }
+}
