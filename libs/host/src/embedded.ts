@@ -31,7 +31,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     const rows = store;
     const queue = createMemoryQueue();
     const hints = createMemoryHints();
-    const liveness = createMemoryLiveness({ clock: systemClock });
+    const liveness = createMemoryLiveness();
     const ports = {
       log,
       store: rows,

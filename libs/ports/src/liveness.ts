@@ -16,15 +16,28 @@ export interface LivenessView {
    * store was flushed, is new, or is away). Nobody may be revoked then.
    */
   readonly trusted: boolean;
-  /** Live incarnations, each with the leases it says that it holds. */
+  /** Live incarnations, each with the leases it says that it holds. The same leases are the same object as in the last view. */
   readonly holders: ReadonlyMap<HolderId, ReadonlyMap<WorkflowId, Epoch>>;
 }
 
 export interface Liveness {
-  /** Beats once for this incarnation; the beat counts for `ttlMs`. Never throws for an absent server: returns false. */
-  beat(holder: HolderId, leases: readonly HeldLease[], ttlMs: number): Promise<boolean>;
-  /** Says at once that the incarnation is gone. */
+  /**
+   * Beats once for this incarnation, and keeps its connections to the coordinators. The beat counts for `ttlMs`; for
+   * `stallMs` (by default the same) while the incarnation has a standing connection with a living coordinator, since then
+   * its process is there and only its event loop is blocked. Where who looks can't outlive who beats (one process), it
+   * counts until `leave` or `vanish`. Never throws for an absent server: returns false.
+   */
+  beat(holder: HolderId, leases: readonly HeldLease[], ttlMs: number, stallMs?: number): Promise<boolean>;
+  /** Says at once that the incarnation is gone, with nothing left to take over but what it could not let go. */
   leave(holder: HolderId): Promise<void>;
+  /** Vanishes without a word, as a killed process does: watchers are told. For tests. */
+  vanish(holder: HolderId): Promise<void>;
+  /**
+   * For a coordinator: takes holders' connections from now on. `onGone` is told at once of a holder whose last connection
+   * here has closed without a farewell and that did not come back within a short grace; the next view says whether it
+   * lives all the same. Resolves to what ends it, which tells of nobody. Throws `ConfigError` when it can't listen.
+   */
+  watch(onGone: (holder: HolderId) => void): Promise<() => Promise<void>>;
   /**
    * Keeps the coordinators' marker standing and reads all beats. `markerAgeMs` is how long the marker must have stood.
    * Returns `trusted: false` when the server is away.

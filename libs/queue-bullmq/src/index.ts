@@ -3,4 +3,9 @@
 export { type BullmqQueueOptions, openBullmqQueue } from './bullmq-queue.ts';
 export { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
 export { openRedisHints, type RedisHintsOptions } from './redis-hints.ts';
-export { openRedisLiveness, type RedisLivenessOptions } from './redis-liveness.ts';
+export {
+  openRedisLiveness,
+  type PresenceOptions,
+  type RedisLiveness,
+  type RedisLivenessOptions,
+} from './redis-liveness.ts';

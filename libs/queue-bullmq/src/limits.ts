@@ -72,3 +72,25 @@ export const LIVENESS_TIMEOUT_MS = 2_000;
 export const MARKER_TTL_FACTOR = 4;
 /** And for this long at least. */
 export const MARKER_TTL_MIN_MS = 10_000;
+
+/** A holder whose connection closed has this long to come back before it counts as gone, in milliseconds. */
+export const PRESENCE_GRACE_MS = 50;
+/** What a process sent to Redis before its end comes there at most this long after it, in milliseconds. */
+export const PRESENCE_SLACK_MS = 25;
+/** Longest line of the presence protocol, in bytes: a word, a token and a holder's name. */
+export const PRESENCE_LINE_MAX_BYTES = 1_024;
+/** Connections of workers that one coordinator takes, and those among them that haven't said their name yet. */
+export const PRESENCE_CONNECTIONS_MAX = 10_000;
+export const PRESENCE_STRANGERS_MAX = 256;
+/** How long a connection may take to say its name, in milliseconds. */
+export const PRESENCE_HELLO_MS = 2_000;
+/** How long a farewell waits for the other side to close, in milliseconds. */
+export const PRESENCE_FAREWELL_MS = 200;
+/** Coordinators that a worker keeps connections to, at most. */
+export const PRESENCE_COORDINATORS_MAX = 16;
+/** A coordinator that hasn't looked for this long is not advertised any more, in milliseconds. */
+export const PRESENCE_ADVERT_TTL_MS = 3_000;
+/** That a connection closed is remembered for this long, in milliseconds: longer than any beat of before it counts. */
+export const PRESENCE_GONE_KEPT_MS = 30_000;
+/** The kernel asks the other side for a sign of life after this much silence, in milliseconds. */
+export const PRESENCE_KEEPALIVE_MS = 1_000;

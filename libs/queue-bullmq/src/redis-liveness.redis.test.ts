@@ -19,6 +19,8 @@ describeServers('redis liveness', ['redis'], ({ redis: url }) => {
     return {
       liveness,
       other,
+      runsOut: true,
+      isConnected: (holder) => other.isConnected(holder),
       // Beats run out on the server's clock, which no test moves; the marker's age is on this one.
       pass(ms) {
         aheadMs += ms;

@@ -1,77 +1,83 @@
 /**
- * Owns Liveness on Redis. A beat is a key that expires, holding the holder's leases; a sorted set of holders by the end
- * of their beats lets a view find them without scanning. The marker is a key that coordinators keep standing; it names
- * the server's run, so a flush, a restart or a failover makes a new one.
+ * Owns Liveness on Redis: beats as keys that expire, the coordinators' marker, and the holders' connections to the
+ * coordinators, which are advertised there. The marker names the server's run, so a flush, a restart or a failover makes a
+ * new one.
  *
  * A view is trusted when this process has seen the same marker, without a failed view in between, for `markerAgeMs` of
  * its own monotonic clock. So after a flush, a restart, or a time in which Redis could not be reached (when nobody could
- * beat), nobody is revoked until everyone has had the time to beat again. Wall clocks decide nothing.
+ * beat), nobody is revoked until everyone has had the time to beat again. Wall clocks decide nothing: a beat's age is
+ * taken on Redis' own.
+ *
+ * Who lives: see `judge.ts`.
  */
 
 import { randomUUID } from 'node:crypto';
 import { type Epoch, type HolderId, InvalidError, type WorkflowId } from '@tidemark/core';
 import type { Clock, HeldLease, Liveness, LivenessView } from '@tidemark/ports';
 import { type Connection, openConnection } from './connection.ts';
-import { LIVENESS_TIMEOUT_MS, MARKER_TTL_FACTOR, MARKER_TTL_MIN_MS } from './limits.ts';
-import { script } from './script.ts';
+import { type Beat, isAlive, packLeases, parseAdverts, parseBeat, unpackLeases } from './judge.ts';
+import { LIVENESS_TIMEOUT_MS, MARKER_TTL_FACTOR, MARKER_TTL_MIN_MS, PRESENCE_ADVERT_TTL_MS } from './limits.ts';
+import { PresenceClient } from './presence-client.ts';
+import { PresenceServer } from './presence-server.ts';
+import { beatScript, viewScript } from './redis-liveness-scripts.ts';
+
+export interface PresenceOptions {
+  /** Where a coordinator listens for its workers. */
+  readonly host: string;
+  /** 0: any. */
+  readonly port: number;
+  /** The host under which workers reach it. */
+  readonly advertisedHost: string;
+}
 
 export interface RedisLivenessOptions {
   readonly url: string;
   /** Begins every key; workers and coordinators of one system have the same. */
   readonly prefix: string;
+  /** By default this machine alone. */
+  readonly presence?: PresenceOptions;
   readonly clock?: Pick<Clock, 'monotonicMs'>;
 }
 
-/** KEYS beat, holders; ARGV leases, ttl in ms, holder. Constant but for the size of the leases. */
-const beatScript = script(`
-local time = redis.call('TIME')
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[3])
-`);
+const THIS_MACHINE: PresenceOptions = { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1' };
 
-/**
- * KEYS marker, holders; ARGV a new marker, its ttl in ms, key prefix of beats. Returns the marker that stands, then
- * holder and leases in turn. O(living holders and what they hold), in chunks of 1,000 because of Lua's stack.
- */
-const viewScript = script(`
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
-local marker = redis.call('GET', KEYS[1])
-if not marker or string.sub(marker, 1, #run) ~= run then marker = run .. ARGV[1] end
-redis.call('SET', KEYS[1], marker, 'PX', ARGV[2])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-local holders = redis.call('ZRANGE', KEYS[2], 0, -1)
-local reply = { marker }
-for first = 1, #holders, 1000 do
-  local last = math.min(first + 999, #holders)
-  local keys = {}
-  for i = first, last do keys[#keys + 1] = ARGV[3] .. holders[i] end
-  local beats = redis.call('MGET', unpack(keys))
-  for i = first, last do
-    local leases = beats[i - first + 1]
-    if leases then
-      reply[#reply + 1] = holders[i]
-      reply[#reply + 1] = leases
-    else
-      redis.call('ZREM', KEYS[2], holders[i])
-    end
-  end
-end
-return reply
-`);
+type Leases = ReadonlyMap<WorkflowId, Epoch>;
+
+/** A holder that beats from this process. */
+interface Own {
+  readonly presence: PresenceClient;
+  /** The leases last sent, and their number; 0 is never sent. */
+  packed: string;
+  number: number;
+  isSent: boolean;
+}
+
+/** What is known of another's leases: by the number of their version. */
+interface Known {
+  readonly number: string;
+  readonly leases: Leases;
+  /** When its beat was last seen, on this process's monotonic clock; how long that counts while it is connected. */
+  seenMs: number;
+  stallMs: number;
+}
 
 /** Returns at once and connects in the background; throws `ConfigError` for an address that isn't one. */
-export function openRedisLiveness(options: RedisLivenessOptions): Liveness {
+export function openRedisLiveness(options: RedisLivenessOptions): RedisLiveness {
   return new RedisLiveness(options);
 }
 
-class RedisLiveness implements Liveness {
+export class RedisLiveness implements Liveness {
   readonly #connection: Connection;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #markerKey: string;
-  readonly #holdersKey: string;
+  readonly #presence: PresenceOptions;
+  readonly #keys: { readonly marker: string; readonly holders: string; readonly coordinators: string };
   readonly #beatPrefix: string;
+  readonly #leasesPrefix: string;
+  readonly #own = new Map<HolderId, Own>();
+  readonly #id = randomUUID();
+  #known = new Map<HolderId, Known>();
+  #server: PresenceServer | undefined;
+  #advert = '';
   /** The marker seen in the unbroken run of views up to now, and since when. */
   #standing: { readonly marker: string; readonly sinceMs: number } | undefined;
 
@@ -82,55 +88,167 @@ class RedisLiveness implements Liveness {
       silenceMs: LIVENESS_TIMEOUT_MS,
     });
     this.#clock = options.clock ?? { monotonicMs: () => performance.now() };
-    this.#markerKey = `${options.prefix}:live:marker`;
-    this.#holdersKey = `${options.prefix}:live:holders`;
-    this.#beatPrefix = `${options.prefix}:live:beat:`;
+    this.#presence = options.presence ?? THIS_MACHINE;
+    const own = `${options.prefix}:live`;
+    this.#keys = { marker: `${own}:marker`, holders: `${own}:holders`, coordinators: `${own}:coordinators` };
+    this.#beatPrefix = `${own}:beat:`;
+    this.#leasesPrefix = `${own}:leases:`;
   }
 
-  async beat(holder: HolderId, leases: readonly HeldLease[], ttlMs: number): Promise<boolean> {
-    if (!(ttlMs >= 1)) throw new InvalidError('ttl-invalid', `ttlMs must be at least 1, not ${ttlMs}`);
+  async beat(holder: HolderId, leases: readonly HeldLease[], ttlMs: number, stallMs = ttlMs): Promise<boolean> {
+    if (!(ttlMs >= 1) || !(stallMs >= ttlMs)) {
+      throw new InvalidError('ttl-invalid', `expected 1 <= ttlMs <= stallMs, not ${ttlMs} and ${stallMs}`);
+    }
+    const own = this.#own.get(holder) ?? newOwn(holder);
+    this.#own.set(holder, own);
+    const packed = packLeases(leases);
+    if (packed !== own.packed) Object.assign(own, { packed, number: own.number + 1, isSent: false });
     try {
-      const keys = [this.#beatPrefix + holder, this.#holdersKey];
-      await this.#ask((redis) => beatScript.run(redis, keys, [packLeases(leases), Math.ceil(ttlMs), holder]));
+      // A second time when Redis has lost the leases.
+      while (!(await this.#sendBeat(holder, own, Math.ceil(ttlMs), Math.ceil(stallMs))));
       return true;
     } catch {
       return false;
     }
   }
 
+  /** Returns whether Redis has the leases. */
+  async #sendBeat(holder: HolderId, own: Own, ttlMs: number, stallMs: number): Promise<boolean> {
+    const { number, packed } = own;
+    const { holders, coordinators } = this.#keys;
+    const keys = [this.#beatPrefix + holder, this.#leasesPrefix + holder, holders, coordinators];
+    const standing = own.presence.standing.join(',');
+    const args = [holder, ttlMs, stallMs, number, standing, own.isSent ? '' : `${number} ${packed}`];
+    const reply = (await this.#ask((redis) => beatScript.run(redis, keys, args))) as readonly (string | number)[];
+    const isWanted = reply[0] === 1;
+    if (own.number === number) own.isSent = !isWanted;
+    own.presence.meet(parseAdverts(reply.slice(1)));
+    return !isWanted;
+  }
+
   async leave(holder: HolderId): Promise<void> {
-    try {
-      await this.#ask((redis) =>
-        redis
-          .multi()
-          .del(this.#beatPrefix + holder)
-          .zrem(this.#holdersKey, holder)
-          .exec(),
-      );
-    } catch {
-      // Its beat runs out by itself.
-    }
+    const own = this.#own.get(holder);
+    this.#own.delete(holder);
+    const forget = this.#ask((redis) =>
+      redis
+        .multi()
+        .del(this.#beatPrefix + holder, this.#leasesPrefix + holder)
+        .zrem(this.#keys.holders, holder)
+        .exec(),
+    );
+    // Its beat runs out by itself.
+    await Promise.all([forget.catch(() => {}), own?.presence.leave()]);
+  }
+
+  async vanish(holder: HolderId): Promise<void> {
+    this.#own.get(holder)?.presence.vanish();
+    this.#own.delete(holder);
+  }
+
+  async watch(onGone: (holder: HolderId) => void): Promise<() => Promise<void>> {
+    const { host, port, advertisedHost } = this.#presence;
+    const server = new PresenceServer({ host, port, onGone });
+    const boundPort = await server.listen();
+    this.#server = server;
+    this.#advert = JSON.stringify({ id: this.#id, host: advertisedHost, port: boundPort, token: server.token });
+    // When that fails, the next view tells of it.
+    await this.#ask((redis) => this.#view(redis, MARKER_TTL_MIN_MS)).catch(() => {});
+    return async () => {
+      const advert = this.#advert;
+      this.#advert = '';
+      this.#server = undefined;
+      // Before the connections close, so that nobody comes back.
+      await this.#ask((redis) => redis.zrem(this.#keys.coordinators, advert)).catch(() => {});
+      await server.close();
+    };
+  }
+
+  /** Whether the holder has a standing connection with this process. */
+  isConnected(holder: HolderId): boolean {
+    return this.#server?.isConnected(holder) ?? false;
   }
 
   async view(options: { readonly markerAgeMs: number }): Promise<LivenessView> {
     const askedMs = this.#clock.monotonicMs();
-    let reply: readonly string[];
+    const goneAsOfMs = performance.now();
     try {
       const ttlMs = Math.max(MARKER_TTL_MIN_MS, Math.ceil(options.markerAgeMs * MARKER_TTL_FACTOR));
-      const keys = [this.#markerKey, this.#holdersKey];
-      const args = [`.${randomUUID()}`, ttlMs, this.#beatPrefix];
-      reply = (await this.#ask((redis) => viewScript.run(redis, keys, args))) as readonly string[];
+      const [marker = '', now = '', advertCount = 0, ...rest] = await this.#ask((redis) => this.#view(redis, ttlMs));
+      const beats = new Map<HolderId, Beat>();
+      for (let index = Number(advertCount); index + 1 < rest.length; index += 2) {
+        beats.set(rest[index] as HolderId, parseBeat(String(rest[index + 1]), Number(now)));
+      }
+      await this.#learn(beats, askedMs);
+      if (this.#standing?.marker !== marker) {
+        this.#standing = { marker: String(marker), sinceMs: this.#clock.monotonicMs() };
+      }
+      const adverts = parseAdverts(rest.slice(0, Number(advertCount)));
+      const others = new Set(adverts.map((advert) => advert.id).filter((id) => id !== this.#id));
+      const trusted = askedMs - this.#standing.sinceMs >= options.markerAgeMs;
+      return { trusted, holders: this.#living(beats, others, askedMs, goneAsOfMs) };
     } catch {
       this.#standing = undefined;
       return { trusted: false, holders: new Map() };
     }
-    const [marker = '', ...beats] = reply;
-    if (this.#standing?.marker !== marker) this.#standing = { marker, sinceMs: this.#clock.monotonicMs() };
-    const trusted = askedMs - this.#standing.sinceMs >= options.markerAgeMs;
-    return { trusted, holders: unpackBeats(beats) };
+  }
+
+  #view(redis: Connection['redis'], markerTtlMs: number): Promise<readonly (string | number)[]> {
+    const keys = [this.#keys.marker, this.#keys.holders, this.#keys.coordinators];
+    const args = [`.${randomUUID()}`, markerTtlMs, this.#beatPrefix, this.#advert, PRESENCE_ADVERT_TTL_MS];
+    return viewScript.run(redis, keys, args) as Promise<readonly (string | number)[]>;
+  }
+
+  /** Reads the leases of those whose number is new; what is known of the others stays. */
+  async #learn(beats: ReadonlyMap<HolderId, Beat>, nowMs: number): Promise<void> {
+    const stale: HolderId[] = [];
+    for (const [holder, beat] of beats) {
+      const known = this.#known.get(holder);
+      if (known?.number !== beat.number) stale.push(holder);
+      else Object.assign(known, { seenMs: nowMs - beat.ageMs, stallMs: beat.stallMs });
+    }
+    if (stale.length > 0) {
+      const packed = await this.#ask((redis) => redis.mget(stale.map((holder) => this.#leasesPrefix + holder)));
+      for (const [index, holder] of stale.entries()) {
+        const { number, ageMs, stallMs } = beats.get(holder)!;
+        const text = packed[index];
+        // Gone or rewritten in between: read again at the next view.
+        const isSame = text?.startsWith(`${number} `) === true;
+        const leases =
+          text == null
+            ? (this.#known.get(holder)?.leases ?? new Map())
+            : unpackLeases(text.slice(text.indexOf(' ') + 1));
+        this.#known.set(holder, { number: isSame ? number : '', leases, seenMs: nowMs - ageMs, stallMs });
+      }
+    }
+    for (const holder of this.#known.keys()) {
+      if (!beats.has(holder) && !this.isConnected(holder)) this.#known.delete(holder);
+    }
+  }
+
+  #living(
+    beats: ReadonlyMap<HolderId, Beat>,
+    others: ReadonlySet<string>,
+    nowMs: number,
+    goneAsOfMs: number,
+  ): Map<HolderId, Leases> {
+    const holders = new Map<HolderId, Leases>();
+    for (const [holder, { leases, seenMs, stallMs }] of this.#known) {
+      const goneSinceMs = this.#server?.goneSinceMs(holder);
+      const presence = {
+        isConnected: this.isConnected(holder),
+        closedForMs: goneSinceMs === undefined ? undefined : goneAsOfMs - goneSinceMs,
+        others,
+        unseenMs: nowMs - seenMs,
+        stallMs,
+      };
+      if (isAlive(beats.get(holder), presence)) holders.set(holder, leases);
+    }
+    return holders;
   }
 
   async close(): Promise<void> {
+    for (const { presence } of this.#own.values()) presence.vanish();
+    await this.#server?.close();
     this.#connection.close();
   }
 
@@ -140,30 +258,9 @@ class RedisLiveness implements Liveness {
   }
 }
 
-/** Workflow and epoch in turn: a flat array is short and quick to parse. */
-const packLeases = (leases: readonly HeldLease[]): string =>
-  JSON.stringify(leases.flatMap((lease) => [lease.workflow, lease.epoch]));
-
-function unpackBeats(beats: readonly string[]): Map<HolderId, ReadonlyMap<WorkflowId, Epoch>> {
-  const holders = new Map<HolderId, ReadonlyMap<WorkflowId, Epoch>>();
-  for (let index = 0; index + 1 < beats.length; index += 2) {
-    holders.set(beats[index] as HolderId, unpackLeases(beats[index + 1]!));
-  }
-  return holders;
-}
-
-/** What can't be read is a beat without leases: its sender lives. */
-function unpackLeases(packed: string): Map<WorkflowId, Epoch> {
-  const leases = new Map<WorkflowId, Epoch>();
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(packed);
-  } catch {
-    return leases;
-  }
-  if (!Array.isArray(parsed)) return leases;
-  for (let index = 0; index + 1 < parsed.length; index += 2) {
-    leases.set(parsed[index] as WorkflowId, parsed[index + 1] as Epoch);
-  }
-  return leases;
-}
+const newOwn = (holder: HolderId): Own => ({
+  presence: new PresenceClient(holder),
+  packed: '',
+  number: 0,
+  isSent: false,
+});

@@ -1,39 +1,39 @@
 /**
- * Owns Liveness in process memory: who beats in this process lives until its beat runs out. The view is always trusted,
- * since nothing stands between the beats and the one who looks.
+ * Owns Liveness in process memory: who beats in this process lives until it leaves. A beat never runs out, since who looks
+ * stands still when who beats does: a blocked event loop costs nobody a lease. The view is always trusted, since nothing
+ * stands between the beats and the one who looks.
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
-import type { Clock, Liveness } from '@tidemark/ports';
+import type { Liveness } from '@tidemark/ports';
 
-interface Beat {
-  readonly untilMs: number;
-  readonly leases: ReadonlyMap<WorkflowId, Epoch>;
-}
-
-export interface MemoryLivenessOptions {
-  readonly clock: Pick<Clock, 'monotonicMs'>;
-}
-
-export function createMemoryLiveness(options: MemoryLivenessOptions): Liveness {
-  const { clock } = options;
-  const beats = new Map<HolderId, Beat>();
+export function createMemoryLiveness(): Liveness {
+  const holders = new Map<HolderId, ReadonlyMap<WorkflowId, Epoch>>();
+  const watchers = new Set<(holder: HolderId) => void>();
   return {
-    async beat(holder, leases, ttlMs) {
-      const held = new Map(leases.map((lease) => [lease.workflow, lease.epoch]));
-      beats.set(holder, { untilMs: clock.monotonicMs() + ttlMs, leases: held });
+    async beat(holder, leases) {
+      holders.set(holder, new Map(leases.map((lease) => [lease.workflow, lease.epoch])));
       return true;
     },
     async leave(holder) {
-      beats.delete(holder);
+      holders.delete(holder);
+    },
+    async vanish(holder) {
+      if (!holders.delete(holder)) return;
+      for (const tell of watchers) tell(holder);
+    },
+    async watch(onGone) {
+      const tell = (holder: HolderId): void => onGone(holder);
+      watchers.add(tell);
+      return async () => {
+        watchers.delete(tell);
+      };
     },
     async view() {
-      const nowMs = clock.monotonicMs();
-      for (const [holder, beat] of beats) if (beat.untilMs <= nowMs) beats.delete(holder);
-      return { trusted: true, holders: new Map([...beats].map(([holder, beat]) => [holder, beat.leases])) };
+      return { trusted: true, holders: new Map(holders) };
     },
     async close() {
-      beats.clear();
+      holders.clear();
     },
   };
 }

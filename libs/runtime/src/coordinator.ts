@@ -43,6 +43,7 @@ export class Coordinator {
   readonly #starter: Starter;
   #loops: Loop[] = [];
   #unsubscribe: (() => Promise<void>) | undefined;
+  #unwatch: (() => Promise<void>) | undefined;
   #ensuring: Promise<void> | undefined;
 
   constructor(options: CoordinatorOptions) {
@@ -69,19 +70,25 @@ export class Coordinator {
     this.#projector.start();
     this.#unsubscribe = await ports.hints.subscribe('appended', (partitions) => this.#projector.hint(partitions));
     await this.#sweepLog();
+    const leases = this.#loop('leases', LEASE_CHECK_PERIOD_MS, () => this.#leases.check());
     this.#loops = [
+      leases,
       this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),
       this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog()),
       // Always asked: another process may have made the rows anew, and died before they were complete.
       this.#loop('readiness', LEASE_CHECK_PERIOD_MS, async () => void (await ports.store.markReady())),
       this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep()),
-      this.#loop('leases', LEASE_CHECK_PERIOD_MS, () => this.#leases.check()),
       this.#loop('timers', TIMER_PERIOD_MS, () => this.#timers.fire()),
       this.#loop('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings()),
     ];
+    this.#unwatch = await ports.liveness.watch(() => {
+      this.#leases.suspect();
+      leases.wake();
+    });
   }
 
   async stop(): Promise<void> {
+    await this.#unwatch?.();
     await Promise.all(this.#loops.map((loop) => loop.stop()));
     await this.#unsubscribe?.();
     await this.#projector.stop();

@@ -103,7 +103,7 @@ describe('a drain', () => {
     attempt.progress({ done: 1, total: 2 });
     await watch(20_000);
     await clock.run(10_000);
-    attempt.progress({ done: 51, total: 100 });
+    attempt.progress({ done: 60, total: 100 });
     await clock.run(DRAIN_LOOK_PERIOD_MS);
     expect(abandoned).toEqual([]);
     attempt.progress({ done: 40, total: 100 });

@@ -7,7 +7,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Inbox } from './inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { GHOST_GRACE_MS } from './limits.ts';
+import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import { entriesOf, P0, TENANT } from './simulated-definition.ts';
 import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
@@ -61,7 +61,7 @@ describe('a lease keeper', () => {
     ports.clock.jump(GHOST_GRACE_MS);
     await keeper.check();
     expect(await revoked()).toEqual([]);
-    ports.clock.jump(1);
+    ports.clock.jump(LEASE_LOOK_PERIOD_MS);
     await keeper.check();
     expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'lease-not-listed' }]]);
   });
@@ -81,6 +81,43 @@ describe('a lease keeper', () => {
       beats('h1', ['w', 1]);
       await keeper.check();
     }
+  });
+
+  it('reads leases when someone has died or may have, and now and then', async () => {
+    let readCount = 0;
+    ports.store.leases = async () => {
+      readCount++;
+      return leases;
+    };
+    beats('h1', ['w', 1]);
+    await keeper.check();
+    await keeper.check();
+    expect(readCount).toBe(1);
+    keeper.suspect();
+    await keeper.check();
+    expect(readCount).toBe(2);
+    ports.clock.jump(LEASE_LOOK_PERIOD_MS);
+    await keeper.check();
+    expect(readCount).toBe(3);
+    beats('h2', ['x', 1]);
+    await keeper.check();
+    expect(readCount).toBe(3);
+    ports.liveness.holders.delete('h1' as HolderId);
+    await keeper.check();
+    expect(readCount).toBe(4);
+    expect(await revoked()).toHaveLength(1);
+  });
+
+  it('looks again when it could not', async () => {
+    beats('h1', ['w', 1]);
+    await keeper.check();
+    const read = ports.store.leases;
+    ports.store.leases = () => Promise.reject(new UnavailableError('store-unavailable', 'away'));
+    ports.liveness.holders.clear();
+    await expect(keeper.check()).rejects.toMatchObject({ code: 'store-unavailable' });
+    ports.store.leases = read;
+    await keeper.check();
+    expect(await revoked()).toHaveLength(1);
   });
 
   it('revokes nobody in a view that proves nothing; the same view, trusted, does (control)', async () => {
@@ -128,6 +165,7 @@ describe('a lease keeper', () => {
     leases = [];
     await keeper.check();
     leases = [lease('w', 'h1', 2)];
+    ports.clock.jump(LEASE_LOOK_PERIOD_MS);
     await keeper.check();
     expect(await revoked()).toHaveLength(3);
   });

@@ -2,12 +2,14 @@
  * Owns the end of dead workers' leases: revokes every folded lease whose incarnation is dead or, after a grace, does not
  * list it. Several coordinators may do so at once: the event's id derives from the lease, so the fold takes one. A false
  * alarm costs repeated work, never correctness (I3).
+ *
+ * Who lives is asked often, which is cheap; leases are read when someone has died, and now and then.
  */
 
-import { eventId, type RevokeReason } from '@tidemark/core';
+import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
 import type { LeaseRow, LivenessView } from '@tidemark/ports';
 import type { Inbox } from './inbox.ts';
-import { GHOST_GRACE_MS, MARKER_AGE_MS } from './limits.ts';
+import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, MARKER_AGE_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
 
 const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}`;
@@ -20,24 +22,55 @@ export class LeaseKeeper {
   /** Leases whose revocation is in the log, until the rows say so. */
   #revoked = new Set<string>();
 
+  /** Who lived at the last look at the leases. */
+  #living: ReadonlySet<HolderId> = new Set();
+  #isWanted = true;
+  #lookedAtMs = 0;
+
   constructor(ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>, inbox: Inbox) {
     this.#ports = ports;
     this.#inbox = inbox;
   }
 
-  /** Looks once at all live leases. */
+  /** Someone may have died: the next check looks at the leases. */
+  suspect(): void {
+    this.#isWanted = true;
+  }
+
+  /** Looks once at who lives, and at all live leases when someone doesn't any more or it is time. */
   async check(): Promise<void> {
+    if (!this.#isWanted && this.#ports.clock.monotonicMs() - this.#lookedAtMs < LEASE_LOOK_PERIOD_MS) {
+      const { trusted, holders } = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+      if (!trusted) this.#ghosts.clear();
+      if (!trusted || [...this.#living].every((holder) => holders.has(holder))) return;
+    }
+    this.#isWanted = false;
+    try {
+      await this.#look();
+    } catch (error) {
+      this.#isWanted = true;
+      throw error;
+    }
+  }
+
+  async #look(): Promise<void> {
+    this.#lookedAtMs = this.#ports.clock.monotonicMs();
     // Leases first: a holder that claims while this runs must not be missed in an older view of the living.
     const leases = await this.#ports.store.leases();
     const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
     if (!view.trusted) {
       this.#ghosts.clear();
+      // As soon as the view proves something.
+      this.#isWanted = true;
       return;
     }
+    this.#living = new Set(view.holders.keys());
     const ghosts = new Map<string, number>();
     const due: { lease: LeaseRow; reason: RevokeReason }[] = [];
     for (const lease of leases) {
       const reason = this.#reasonToRevoke(lease, view, ghosts);
+      // Until the rows show its end: another claim of a dead holder may be on its way.
+      this.#isWanted ||= reason !== undefined;
       if (reason !== undefined && !this.#revoked.has(leaseName(lease))) due.push({ lease, reason });
     }
     this.#ghosts = ghosts;

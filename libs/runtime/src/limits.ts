@@ -13,9 +13,13 @@ export const INBOX_LOOK_PERIOD_MS = 250;
 /** Bytes asked for in one read of a gap or tail. */
 export const TAIL_READ_MAX_BYTES = 4_194_304;
 
-/** Period of a worker's beat, its time to live, and how long the coordinators' marker must have stood; milliseconds. */
+/**
+ * Period of a worker's beat; how long it counts, and how long while the worker has a standing connection with a coordinator
+ * (its event loop is blocked then, or it was stopped); how long the coordinators' marker must have stood. Milliseconds.
+ */
 export const BEAT_PERIOD_MS = 250;
 export const BEAT_TTL_MS = 1_000;
+export const BEAT_STALL_MS = 5_000;
 export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
 /** How long, in milliseconds, a stopping worker waits for its leases to be let go after its drain budget. */
 export const HAND_OVER_MAX_MS = 2_000;
@@ -26,8 +30,13 @@ export const STEP_DURATION_WEIGHT = 0.2;
 export const STEP_DURATIONS_MAX = 10_000;
 /** A live holder that doesn't list a folded lease for this long is told to have lost it, in milliseconds. */
 export const GHOST_GRACE_MS = 2_000;
-/** Period of the coordinators' check of leases, in milliseconds. */
+/** Period of the coordinators' look at who lives, in milliseconds. */
 export const LEASE_CHECK_PERIOD_MS = 250;
+/**
+ * Period of their look at all leases, in milliseconds: for ghosts, and for claims that land after their writer's death. A
+ * death is acted on at once.
+ */
+export const LEASE_LOOK_PERIOD_MS = 1_000;
 
 /** Entries and bytes that one projection batch takes from the log at most. */
 export const PROJECTION_ENTRIES_MAX = 8_192;

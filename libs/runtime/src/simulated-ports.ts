@@ -209,6 +209,7 @@ export class SimulatedQueue implements JobQueue {
 
 export class SimulatedLiveness implements Liveness {
   readonly holders = new Map<HolderId, ReadonlyMap<WorkflowId, Epoch>>();
+  readonly watchers = new Set<(holder: HolderId) => void>();
   isTrusted = true;
   onView: (() => void) | undefined;
 
@@ -219,6 +220,19 @@ export class SimulatedLiveness implements Liveness {
 
   async leave(holder: HolderId): Promise<void> {
     this.holders.delete(holder);
+  }
+
+  async vanish(holder: HolderId): Promise<void> {
+    if (!this.holders.delete(holder)) return;
+    for (const tell of this.watchers) tell(holder);
+  }
+
+  async watch(onGone: (holder: HolderId) => void): Promise<() => Promise<void>> {
+    const tell = (holder: HolderId): void => onGone(holder);
+    this.watchers.add(tell);
+    return async () => {
+      this.watchers.delete(tell);
+    };
   }
 
   async view(): Promise<LivenessView> {

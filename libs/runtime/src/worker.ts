@@ -28,7 +28,14 @@ import type { Definition, Progress } from './definition.ts';
 import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { HeldStream } from './held-stream.ts';
-import { BEAT_PERIOD_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS, OUTPUTS_PAGE_COUNT } from './limits.ts';
+import {
+  BEAT_PERIOD_MS,
+  BEAT_STALL_MS,
+  BEAT_TTL_MS,
+  CLAIM_BATCH_MAX,
+  HAND_OVER_MAX_MS,
+  OUTPUTS_PAGE_COUNT,
+} from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { isRunnable } from './projection.ts';
 import { WorkflowRunner } from './workflow-runner.ts';
@@ -87,7 +94,7 @@ export class Worker {
 
   async start(): Promise<void> {
     const { ports, concurrency } = this.#options;
-    await ports.liveness.beat(this.holder, [], BEAT_TTL_MS);
+    await this.#beatOnce();
     this.#beat = startLoop(() => this.#beatOnce(), {
       clock: ports.clock,
       periodMs: BEAT_PERIOD_MS,
@@ -125,7 +132,7 @@ export class Worker {
     this.#stopping.abort(new FencedError('died', 'The worker is dead.'));
     await this.#consumer?.pause();
     await this.#beat?.stop();
-    await liveness.leave(this.holder);
+    await liveness.vanish(this.holder);
   }
 
   #report(where: string, error: unknown): void {
@@ -138,7 +145,7 @@ export class Worker {
 
   async #beatOnce(): Promise<void> {
     const leases = [...this.#held].map(([workflow, epoch]) => ({ workflow, epoch }));
-    await this.#options.ports.liveness.beat(this.holder, leases, BEAT_TTL_MS);
+    await this.#options.ports.liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS);
   }
 
   async #handle(job: Job): Promise<void> {

@@ -89,7 +89,7 @@ export class TestWorld {
       store,
       queue: createMemoryQueue(),
       hints: createMemoryHints(),
-      liveness: createMemoryLiveness({ clock }),
+      liveness: createMemoryLiveness(),
       telemetry: noTelemetry,
       clock,
       prng: systemPrng,

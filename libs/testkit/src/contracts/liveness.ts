@@ -4,7 +4,7 @@
  * object where the adapter is in process).
  */
 
-import { epoch, holderId, workflowId } from '@tidemark/core';
+import { epoch, type HolderId, holderId, workflowId } from '@tidemark/core';
 import type { HeldLease, Liveness, LivenessView } from '@tidemark/ports';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -12,6 +12,10 @@ import { eventually } from '../eventually.ts';
 export interface OpenedLiveness {
   readonly liveness: Liveness;
   readonly other: Liveness;
+  /** False where who looks can't outlive who beats: a beat counts until its holder leaves. */
+  readonly runsOut: boolean;
+  /** Whether the holder's connection to `other` stands; absent where there are none. */
+  isConnected?(holder: HolderId): boolean;
   pass(ms: number): void;
   close(): Promise<void>;
 }
@@ -54,7 +58,8 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       expect((await look()).holders).toEqual(new Map([[a, new Map([['w2', 2]])]]));
     });
 
-    test('a beat runs out', async () => {
+    test('a beat runs out', async (context) => {
+      if (!opened.runsOut) context.skip();
       await opened.liveness.beat(a, [lease('w1', 1)], SHORT_MS);
       await opened.liveness.beat(b, [], LONG_MS);
       opened.pass(SHORT_MS);
@@ -73,6 +78,42 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       await opened.liveness.leave(a);
       await opened.liveness.leave(b);
       expect((await look()).holders.size).toBe(0);
+    });
+
+    test('who vanishes is told of at once to all who watch, and is not seen any more', async () => {
+      const gone: HolderId[] = [];
+      const unwatch = await opened.other.watch((holder) => gone.push(holder));
+      // Comes to know the one who watches, and to be connected.
+      await eventually(async () => {
+        await opened.liveness.beat(a, [lease('w1', 1)], LONG_MS);
+        await opened.liveness.beat(b, [], LONG_MS);
+        await look();
+        return opened.isConnected?.(a) !== false && opened.isConnected?.(b) !== false;
+      });
+      await opened.liveness.vanish(a);
+      await eventually(async () => gone.length > 0);
+      expect(gone).toEqual([a]);
+      expect([...(await look()).holders.keys()]).toEqual([b]);
+      await unwatch();
+      await opened.liveness.vanish(b);
+      expect(gone).toEqual([a]);
+    });
+
+    test('who leaves is told of to nobody', async () => {
+      const gone: HolderId[] = [];
+      const unwatch = await opened.other.watch((holder) => gone.push(holder));
+      await eventually(async () => {
+        await opened.liveness.beat(a, [], LONG_MS);
+        await opened.liveness.beat(b, [], LONG_MS);
+        await look();
+        return opened.isConnected?.(a) !== false && opened.isConnected?.(b) !== false;
+      });
+      await opened.liveness.leave(a);
+      // What vanishes later is told of later.
+      await opened.liveness.vanish(b);
+      await eventually(async () => gone.length > 0);
+      expect(gone).toEqual([b]);
+      await unwatch();
     });
 
     test('the view becomes trusted and stays so', async () => {

@@ -1,0 +1,121 @@
+/**
+ * Owns a holder's side of presence: one connection to each coordinator that is advertised, held until it breaks, and made
+ * again at once. Must not close a connection because an advert is gone: a flushed Redis would then look like a death.
+ */
+
+import { connect, type Socket } from 'node:net';
+import type { HolderId } from '@tidemark/core';
+import {
+  PRESENCE_COORDINATORS_MAX,
+  PRESENCE_FAREWELL_MS,
+  PRESENCE_HELLO_MS,
+  PRESENCE_KEEPALIVE_MS,
+  RECONNECT_FIRST_MS,
+  RECONNECT_MAX_MS,
+} from './limits.ts';
+import { onLines } from './presence-server.ts';
+
+/** Where a coordinator takes connections, as it says in Redis. */
+export interface PresenceAdvert {
+  /** Names one incarnation of a coordinator. */
+  readonly id: string;
+  readonly host: string;
+  readonly port: number;
+  readonly token: string;
+}
+
+interface Link {
+  advert: PresenceAdvert;
+  socket: Socket | undefined;
+  isStanding: boolean;
+  failureCount: number;
+  retry: NodeJS.Timeout | undefined;
+}
+
+export class PresenceClient {
+  readonly #holder: HolderId;
+  readonly #links = new Map<string, Link>();
+  #advertised: ReadonlySet<string> = new Set();
+  #isOver = false;
+
+  constructor(holder: HolderId) {
+    this.#holder = holder;
+  }
+
+  /** Ids of the coordinators to which a connection stands. */
+  get standing(): readonly string[] {
+    return [...this.#links.values()].filter((link) => link.isStanding).map((link) => link.advert.id);
+  }
+
+  /** These coordinators are advertised now. */
+  meet(adverts: readonly PresenceAdvert[]): void {
+    if (this.#isOver) return;
+    this.#advertised = new Set(adverts.map((advert) => advert.id));
+    for (const advert of adverts) {
+      if (this.#links.has(advert.id) || this.#links.size >= PRESENCE_COORDINATORS_MAX) continue;
+      const link: Link = { advert, socket: undefined, isStanding: false, failureCount: 0, retry: undefined };
+      this.#links.set(advert.id, link);
+      this.#connect(link);
+    }
+  }
+
+  /** Says farewell on every connection, and waits shortly until they are closed. */
+  async leave(): Promise<void> {
+    const sockets = this.#end();
+    const closed = sockets.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
+    for (const socket of sockets) socket.end('bye\n');
+    const timer = setTimeout(() => sockets.map((socket) => socket.destroy()), PRESENCE_FAREWELL_MS);
+    await Promise.all(closed);
+    clearTimeout(timer);
+  }
+
+  /** Closes every connection without a word. */
+  vanish(): void {
+    for (const socket of this.#end()) socket.destroy();
+  }
+
+  #end(): readonly Socket[] {
+    this.#isOver = true;
+    const links = [...this.#links.values()];
+    for (const link of links) clearTimeout(link.retry);
+    return links.flatMap(({ socket }) => (socket === undefined || socket.destroyed ? [] : [socket]));
+  }
+
+  #connect(link: Link): void {
+    const { host, port, token } = link.advert;
+    const socket = connect({
+      host,
+      port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: PRESENCE_KEEPALIVE_MS,
+    });
+    link.socket = socket;
+    socket.on('error', () => {});
+    socket.once('connect', () => socket.write(`hello ${token} ${encodeURIComponent(this.#holder)}\n`));
+    const late = setTimeout(() => socket.destroy(), PRESENCE_HELLO_MS);
+    onLines(socket, (line) => {
+      if (line !== 'ok') return;
+      clearTimeout(late);
+      link.isStanding = true;
+      link.failureCount = 0;
+    });
+    socket.once('close', () => {
+      clearTimeout(late);
+      const stood = link.isStanding;
+      link.isStanding = false;
+      this.#lost(link, stood);
+    });
+  }
+
+  /** At once where a connection stood: its coordinator waits for no more than its grace. */
+  #lost(link: Link, stood: boolean): void {
+    if (this.#isOver) return;
+    if (!this.#advertised.has(link.advert.id)) {
+      this.#links.delete(link.advert.id);
+      return;
+    }
+    const pauseMs = stood ? 0 : Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(link.failureCount++, 10), RECONNECT_MAX_MS);
+    link.retry = setTimeout(() => this.#connect(link), pauseMs);
+  }
+}

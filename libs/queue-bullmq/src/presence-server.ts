@@ -1,0 +1,187 @@
+/**
+ * Owns a coordinator's side of presence: a TCP server that workers hold a connection to, so that a process's end is noticed
+ * when its kernel closes it. A connection says `hello TOKEN HOLDER`, is answered `ok`, and may say `bye`. The token is
+ * drawn at random and told through Redis alone: who can't read that can't be taken for a worker. Everything a stranger can
+ * send or hold is bounded. Must not judge by beats: it knows connections.
+ */
+
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type Server, type Socket } from 'node:net';
+import { ConfigError, type HolderId } from '@tidemark/core';
+import {
+  PRESENCE_CONNECTIONS_MAX,
+  PRESENCE_GONE_KEPT_MS,
+  PRESENCE_GRACE_MS,
+  PRESENCE_HELLO_MS,
+  PRESENCE_KEEPALIVE_MS,
+  PRESENCE_LINE_MAX_BYTES,
+  PRESENCE_STRANGERS_MAX,
+} from './limits.ts';
+
+export interface PresenceServerOptions {
+  readonly host: string;
+  /** 0: any. */
+  readonly port: number;
+  /** Told once the grace after the last connection's unannounced close has passed. */
+  readonly onGone: (holder: HolderId) => void;
+}
+
+const TOKEN_BYTES = 24;
+
+export class PresenceServer {
+  readonly token = randomBytes(TOKEN_BYTES).toString('hex');
+  readonly #options: PresenceServerOptions;
+  readonly #server: Server;
+  readonly #strangers = new Set<Socket>();
+  readonly #connected = new Map<HolderId, Set<Socket>>();
+  /** When the last connection of a holder closed without a farewell (`performance.now`), and whether the grace has passed. */
+  readonly #closed = new Map<HolderId, { readonly atMs: number; isGone: boolean }>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #isClosing = false;
+
+  constructor(options: PresenceServerOptions) {
+    this.#options = options;
+    this.#server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: PRESENCE_KEEPALIVE_MS });
+    this.#server.maxConnections = PRESENCE_CONNECTIONS_MAX;
+    this.#server.on('connection', (socket) => this.#take(socket));
+  }
+
+  /** Resolves to the port it listens on; throws `ConfigError` (`presence-address`) when it can't. */
+  async listen(): Promise<number> {
+    const { host, port } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#server.once('error', reject);
+    this.#server.listen(port, host, resolve);
+    try {
+      await promise;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new ConfigError('presence-address', `Can't listen for workers on ${host}:${port}: ${reason}`, {
+        host,
+        port,
+      });
+    }
+    this.#server.off('error', reject);
+    // A connection that can't be accepted (no descriptor left) is its worker's to try again.
+    this.#server.on('error', () => {});
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : port;
+  }
+
+  isConnected(holder: HolderId): boolean {
+    return this.#connected.has(holder);
+  }
+
+  /** When its last connection closed, by `performance.now`; undefined while it may still come back, or has. */
+  goneSinceMs(holder: HolderId): number | undefined {
+    const closed = this.#closed.get(holder);
+    return closed?.isGone === true ? closed.atMs : undefined;
+  }
+
+  /** Closes every connection; nobody is told of any. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#strangers) socket.destroy();
+    for (const sockets of this.#connected.values()) for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+
+  #take(socket: Socket): void {
+    socket.on('error', () => {});
+    if (this.#strangers.size >= PRESENCE_STRANGERS_MAX) {
+      socket.destroy();
+      return;
+    }
+    this.#strangers.add(socket);
+    const late = this.#after(PRESENCE_HELLO_MS, () => socket.destroy());
+    let holder: HolderId | undefined;
+    let isFarewell = false;
+    onLines(socket, (line) => {
+      if (holder !== undefined) {
+        isFarewell ||= line === 'bye';
+        if (isFarewell) socket.end();
+        return;
+      }
+      holder = this.#nameIn(line);
+      if (holder === undefined) {
+        socket.destroy();
+        return;
+      }
+      this.#forget(late);
+      this.#strangers.delete(socket);
+      this.#arrived(holder, socket);
+    });
+    socket.once('close', () => {
+      this.#forget(late);
+      this.#strangers.delete(socket);
+      if (holder !== undefined) this.#left(holder, socket, isFarewell);
+    });
+  }
+
+  #nameIn(line: string): HolderId | undefined {
+    const [word, token = '', name = '', ...rest] = line.split(' ');
+    const isKnown = token.length === this.token.length && timingSafeEqual(Buffer.from(token), Buffer.from(this.token));
+    if (word !== 'hello' || !isKnown || name === '' || rest.length > 0) return undefined;
+    try {
+      return decodeURIComponent(name) as HolderId;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #arrived(holder: HolderId, socket: Socket): void {
+    const sockets = this.#connected.get(holder) ?? new Set();
+    this.#connected.set(holder, sockets.add(socket));
+    this.#closed.delete(holder);
+    socket.write('ok\n');
+  }
+
+  #left(holder: HolderId, socket: Socket, isFarewell: boolean): void {
+    const sockets = this.#connected.get(holder);
+    sockets?.delete(socket);
+    if (sockets === undefined || sockets.size > 0) return;
+    this.#connected.delete(holder);
+    if (isFarewell || this.#isClosing) return;
+    const closed = { atMs: performance.now(), isGone: false };
+    this.#closed.set(holder, closed);
+    this.#after(PRESENCE_GRACE_MS, () => {
+      if (this.#closed.get(holder) !== closed) return;
+      closed.isGone = true;
+      this.#options.onGone(holder);
+    });
+    this.#after(PRESENCE_GONE_KEPT_MS, () => {
+      if (this.#closed.get(holder) === closed) this.#closed.delete(holder);
+    });
+  }
+
+  #after(ms: number, work: () => void): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      work();
+    }, ms).unref();
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #forget(timer: NodeJS.Timeout): void {
+    clearTimeout(timer);
+    this.#timers.delete(timer);
+  }
+}
+
+/** Each line of at most `PRESENCE_LINE_MAX_BYTES`; who sends a longer one is cut off. */
+export function onLines(socket: Socket, take: (line: string) => void): void {
+  let text = '';
+  socket.setEncoding('latin1');
+  socket.on('data', (chunk: string) => {
+    text += chunk;
+    for (let end = text.indexOf('\n'); end >= 0 && end <= PRESENCE_LINE_MAX_BYTES; end = text.indexOf('\n')) {
+      const line = text.slice(0, end);
+      text = text.slice(end + 1);
+      take(line);
+    }
+    if (text.length > PRESENCE_LINE_MAX_BYTES) socket.destroy();
+  });
+}
