@@ -1,0 +1,105 @@
+/**
+ * `npm run chaos -- --minutes M --workers W [--live N] [--json] [--seed S] [--keep]`: real servers and processes, random
+ * faults, and a judgement from outside. Exits with 1 when any promise was broken, with an account of each case.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { quantile, Report } from '../bench/report.ts';
+import { LIVE_DEFAULT } from './limits.ts';
+import { type ChaosResult, checkNames, runChaos } from './run.ts';
+
+const USAGE = 'usage: npm run chaos -- --minutes M --workers W [--live N] [--json] [--seed S] [--keep]';
+const EXIT_USAGE = 64;
+const EXIT_INTERRUPTED = 130;
+/** Cases of one kind that are told in full. */
+const ACCOUNTS_MAX = 5;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '5' },
+    workers: { type: 'string', default: '3' },
+    live: { type: 'string', default: String(LIVE_DEFAULT) },
+    seed: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+  },
+});
+
+function addResumeTimes(report: Report, { kill9, sigterm }: ChaosResult): void {
+  const add = (name: string, times: readonly number[], q: number): void => {
+    if (times.length > 0) report.add(`chaos.resume.${name}`, quantile(times, q), 'ms');
+  };
+  add('kill9_median_ms', kill9.checkpointMs, 0.5);
+  add('kill9_p99_ms', kill9.checkpointMs, 0.99);
+  report.add('chaos.resume.kill9_count', kill9.checkpointMs.length, 'workflows');
+  add('kill9_claim_median_ms', kill9.claimMs, 0.5);
+  add('kill9_claim_p99_ms', kill9.claimMs, 0.99);
+  add('sigterm_median_ms', sigterm.checkpointMs, 0.5);
+  add('sigterm_p99_ms', sigterm.checkpointMs, 0.99);
+  report.add('chaos.resume.sigterm_count', sigterm.checkpointMs.length, 'workflows');
+}
+
+function tell(result: ChaosResult, report: Report): boolean {
+  report.add('chaos.kills', result.killCount, 'kills');
+  for (const name of checkNames) report.add(`chaos.${name}`, result.findings[name].length, 'cases');
+  report.add('chaos.handed_to_person', result.handed.length, 'workflows');
+  report.add('chaos.surprises', result.surprises.length, 'cases');
+  for (const [kind, count] of Object.entries(result.faultCounts)) report.add(`chaos.faults.${kind}`, count, 'faults');
+  report.add('chaos.workflows', result.workflowCount, 'workflows');
+  report.add('chaos.checkpoints', result.checkpointCount, 'checkpoints');
+  report.add('chaos.acknowledged', result.acknowledgedCount, 'checkpoints');
+  report.add('chaos.effects', result.effectCount, 'effects');
+  for (const [reason, count] of Object.entries(result.rejectedCounts)) {
+    report.add(`chaos.rejected.${reason}`, count, 'events');
+  }
+  report.add('chaos.finish_ms', result.finishMs, 'ms');
+  addResumeTimes(report, result);
+  for (const { workflow, what } of result.handed) report.note(`handed to a person: ${workflow}: ${what}`);
+  for (const name of checkNames) {
+    const findings = result.findings[name];
+    for (const { workflow, what } of findings.slice(0, ACCOUNTS_MAX)) {
+      report.note(`${name}: ${workflow}: ${what}\n${result.account(workflow)}`);
+    }
+    if (findings.length > ACCOUNTS_MAX) report.note(`${name}: ${findings.length - ACCOUNTS_MAX} more`);
+  }
+  report.print();
+  return checkNames.every((name) => result.findings[name].length === 0);
+}
+
+const minutes = Number(values.minutes);
+const workerCount = Number(values.workers);
+const liveMax = Number(values.live);
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const isWhole = (count: number): boolean => Number.isSafeInteger(count) && count > 0;
+
+if (!(minutes > 0) || !isWhole(workerCount) || !isWhole(liveMax) || !Number.isSafeInteger(seed)) {
+  process.stderr.write(`${USAGE}\n`);
+  process.exit(EXIT_USAGE);
+}
+
+const report = new Report(values.json);
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort(signal));
+const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-chaos-'));
+report.note(`seed ${seed}, ${minutes} min, ${workerCount} workers, ${liveMax} workflows at once; logs in ${folder}`);
+try {
+  const result = await runChaos({
+    durationMs: minutes * 60_000,
+    workerCount,
+    liveMax,
+    seed,
+    folder,
+    onProgress: (line) => report.note(line),
+    signal: interrupted.signal,
+  });
+  const isSound = tell(result, report);
+  process.exitCode = isSound ? 0 : 1;
+  if (isSound && !values.keep) await rm(folder, { recursive: true });
+} catch (error) {
+  if (!interrupted.signal.aborted) throw error;
+  report.note('interrupted; everything was ended');
+  process.exitCode = EXIT_INTERRUPTED;
+}

@@ -1,0 +1,229 @@
+/**
+ * Owns one chaos run: starts the fleet and the load, lets faults come in phases, then stops them and waits until everything is
+ * finished, and judges the result from outside. What it leaves behind on its way out: nothing but the folder it was given.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { configFromEnv, type Host, openCluster } from '@tidemark/host';
+import {
+  brokenInvariants,
+  duplicateEffects,
+  type Finding,
+  falseCommits,
+  handedToPerson,
+  lostCheckpoints,
+  unfinished,
+  wrongOutputs,
+} from './checks.ts';
+import { Driver } from './driver.ts';
+import { type FaultKind, Faults, faultKinds, isKill } from './faults.ts';
+import { Fleet } from './fleet.ts';
+import { accountOf, acceptedOf, type History, judge, readLog } from './history.ts';
+import type { LedgerEntry } from './ledger.ts';
+import { LedgerClient } from './ledger-client.ts';
+import { CALM_MS, FINISH_MAX_MS, PROGRESS_PERIOD_MS, RECORD_PERIOD_MS, STORM_MS } from './limits.ts';
+import { Random } from './random.ts';
+import { Recorder } from './recorder.ts';
+import { type ResumeTimes, resumeTimes } from './resume.ts';
+
+export interface ChaosOptions {
+  readonly durationMs: number;
+  readonly workerCount: number;
+  /** Workflows alive at once. */
+  readonly liveMax: number;
+  readonly seed: number;
+  /** For logs of the processes and the ledger's file; must exist. */
+  readonly folder: string;
+  readonly onProgress: (line: string) => void;
+  /** Ends the run early, without a judgement. */
+  readonly signal?: AbortSignal;
+}
+
+export const checkNames = [
+  'lost_checkpoints',
+  'duplicate_effects',
+  'wrong_outputs',
+  'false_commits',
+  'unfinished',
+  'broken_invariants',
+] as const;
+export type CheckName = (typeof checkNames)[number];
+
+export interface ChaosResult {
+  readonly findings: Readonly<Record<CheckName, readonly Finding[]>>;
+  readonly handed: readonly Finding[];
+  /** What nobody asked for and yet broke no promise: a process that ended by itself, a fault that could not be made. */
+  readonly surprises: readonly string[];
+  readonly faultCounts: Readonly<Record<FaultKind, number>>;
+  readonly killCount: number;
+  readonly workflowCount: number;
+  readonly checkpointCount: number;
+  readonly acknowledgedCount: number;
+  readonly effectCount: number;
+  readonly rejectedCounts: Readonly<Record<string, number>>;
+  readonly kill9: ResumeTimes;
+  readonly sigterm: ResumeTimes;
+  /** How long the last workflow took after the last fault, in milliseconds. */
+  readonly finishMs: number;
+  /** The history of a workflow in words. */
+  readonly account: (workflow: string) => string;
+}
+
+export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  const { seed, folder, workerCount, signal } = options;
+  const surprises: string[] = [];
+  const onSurprise = (what: string): void => {
+    surprises.push(what);
+    options.onProgress(`surprise: ${what}`);
+  };
+  const fleet = new Fleet({ workerCount, seed, folder, onSurprise });
+  const onExit = (): void => fleet.killNow();
+  process.once('exit', onExit);
+  let host: Host | undefined;
+  try {
+    signal?.throwIfAborted();
+    await fleet.start();
+    host = await openCluster(configFromEnv(fleet.env));
+    const ran = await run(options, fleet, host, onSurprise);
+    return { ...(await judged(ran, fleet, host)), surprises };
+  } finally {
+    await host?.close();
+    await fleet.close();
+    process.off('exit', onExit);
+  }
+}
+
+interface Ran {
+  readonly driver: Driver;
+  readonly recorder: Recorder;
+  readonly faults: Faults;
+  readonly finishMs: number;
+}
+
+async function run(
+  options: ChaosOptions,
+  fleet: Fleet,
+  host: Host,
+  onSurprise: (what: string) => void,
+): Promise<Ran> {
+  const { seed, liveMax, durationMs } = options;
+  const driver = new Driver(host, new Random(seed + 1), liveMax, onSurprise);
+  const recorder = new Recorder(fleet.databaseUrl.href, () => driver.live);
+  const over = new AbortController();
+  const faults = new Faults(fleet, new Random(seed), over.signal, onSurprise);
+  const giveUp = (): void => over.abort();
+  options.signal?.addEventListener('abort', giveUp, { once: true });
+  const startedMs = performance.now();
+  const keepUp = setInterval(() => {
+    for (const workflow of recorder.ends.keys()) driver.ended(workflow);
+    driver.fill();
+  }, RECORD_PERIOD_MS);
+  const tell = setInterval(
+    () => options.onProgress(progress(startedMs, { driver, recorder, faults })),
+    PROGRESS_PERIOD_MS,
+  );
+  const timer = setTimeout(giveUp, durationMs);
+  recorder.start();
+  try {
+    await phases(faults, durationMs, over.signal);
+    const calmedMs = performance.now();
+    await finish(fleet, driver, recorder, options.signal);
+    return { driver, recorder, faults, finishMs: performance.now() - calmedMs };
+  } finally {
+    clearTimeout(timer);
+    clearInterval(keepUp);
+    clearInterval(tell);
+    await recorder.stop();
+  }
+}
+
+/** Calm and storm by turns; a short run has short phases, so that it sees both. */
+async function phases(faults: Faults, durationMs: number, signal: AbortSignal): Promise<void> {
+  const calmMs = Math.min(CALM_MS, durationMs / 3);
+  const stormMs = Math.min(STORM_MS, (durationMs * 2) / 3);
+  while (!signal.aborted) {
+    await faults.calm(calmMs);
+    if (!signal.aborted) await faults.storm(stormMs);
+  }
+  await faults.settled();
+}
+
+/** Resolves when every workflow has ended or waits for a person, or when the time for that is over. */
+async function finish(fleet: Fleet, driver: Driver, recorder: Recorder, signal?: AbortSignal): Promise<void> {
+  const ledger = new LedgerClient(fleet.ledgerPort);
+  await ledger.calm();
+  ledger.close();
+  const endMs = performance.now() + FINISH_MAX_MS;
+  const isDone = (): boolean => driver.live.every((id) => recorder.ends.has(id) || recorder.parked.has(id));
+  const stopped = driver.stop();
+  let isStopped = false;
+  void stopped.then(() => {
+    isStopped = true;
+  });
+  while (performance.now() < endMs && !(isStopped && isDone())) {
+    signal?.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, RECORD_PERIOD_MS));
+  }
+}
+
+function progress(startedMs: number, { driver, recorder, faults }: Omit<Ran, 'finishMs'>): string {
+  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
+  const kills = faults.records.filter(({ kind }) => isKill(kind)).length;
+  const live = driver.live.length;
+  return `${seconds} s: ${driver.starts.size} started, ${recorder.ends.size} ended, ${live} alive, ${recorder.parked.size} parked, ${kills} kills, ${faults.records.length} faults, ${faults.underWayCount} under way, ${recorder.headCount} checkpoints seen`;
+}
+
+async function judged(
+  { driver, recorder, faults, finishMs }: Ran,
+  fleet: Fleet,
+  host: Host,
+): Promise<Omit<ChaosResult, 'surprises'>> {
+  const history = judge(await readLog(host.ports.log));
+  const streams = acceptedOf(history);
+  const ledger = await entriesIn(fleet.ledgerFile);
+  const { starts } = driver;
+  const { records } = faults;
+  const paced = new Set([...starts].flatMap(([id, start]) => (start.definition === 'chaos-pace' ? [id] : [])));
+  return {
+    findings: {
+      lost_checkpoints: lostCheckpoints(recorder.heads, recorder.ends, streams),
+      duplicate_effects: duplicateEffects(ledger),
+      wrong_outputs: wrongOutputs(starts, streams, ledger),
+      false_commits: falseCommits(starts, streams, ledger),
+      unfinished: unfinished(starts, streams),
+      broken_invariants: brokenInvariants(history),
+    },
+    handed: handedToPerson(streams),
+    faultCounts: countsOf(faultKinds, records),
+    killCount: records.filter(({ kind }) => isKill(kind)).length,
+    workflowCount: starts.size,
+    checkpointCount: [...streams.values()].flat().filter(({ envelope }) => envelope.type === 'CheckpointCommitted')
+      .length,
+    acknowledgedCount: recorder.headCount,
+    effectCount: ledger.length,
+    rejectedCounts: rejectedIn(history),
+    kill9: resumeTimes('kill9_worker', records, streams, paced),
+    sigterm: resumeTimes('sigterm', records, streams, paced),
+    finishMs,
+    account: (workflow) => accountOf(workflow, history),
+  };
+}
+
+function countsOf(kinds: readonly FaultKind[], records: Faults['records']): Record<FaultKind, number> {
+  const counts = kinds.map((kind) => [kind, records.filter((record) => record.kind === kind).length]);
+  return Object.fromEntries(counts) as Record<FaultKind, number>;
+}
+
+function rejectedIn(history: History): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { verdict } of history.flat()) {
+    if (verdict.kind === 'rejected') counts[verdict.reason] = (counts[verdict.reason] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** What was applied, from the file that the ledger wrote before each answer. */
+async function entriesIn(file: string): Promise<readonly LedgerEntry[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as LedgerEntry]));
+}
