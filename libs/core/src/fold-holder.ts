@@ -70,6 +70,8 @@ function apply(
       return onTask(stream, envelope.control.task, (task) => ({
         ...task,
         failureCount: task.failureCount + 1,
+        failureCode: envelope.control.code,
+        sameFailureCount: task.failureCode === envelope.control.code ? task.sameFailureCount + 1 : 1,
         retry: envelope.control.retry,
       }));
     case 'WorkflowCompleted':

@@ -127,5 +127,7 @@ const afresh = (stream: StreamState, task: TaskState | undefined): StreamState =
   crashTimesMs: [],
   budgetFrom: stream.head.sequence,
   frontier:
-    task === undefined ? stream.frontier : updateTask(stream.frontier, { ...task, failureCount: 0, retry: null }),
+    task === undefined
+      ? stream.frontier
+      : updateTask(stream.frontier, { ...task, failureCount: 0, failureCode: null, sameFailureCount: 0, retry: null }),
 });

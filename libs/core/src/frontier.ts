@@ -102,6 +102,8 @@ export function addTasks(frontier: Frontier, createdAt: Sequence, declarations: 
       when: declaration.when,
       cause: null,
       failureCount: 0,
+      failureCode: null,
+      sameFailureCount: 0,
       retry: null,
       reserved: null,
       effects: [],

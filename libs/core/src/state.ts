@@ -71,6 +71,9 @@ export interface TaskState {
   readonly cause: Cause | null;
   /** Failures so far. */
   readonly failureCount: number;
+  /** Code of the last failure, and how many in a row had it. */
+  readonly failureCode: string | null;
+  readonly sameFailureCount: number;
   /** Set while a failed task waits for its timer. */
   readonly retry: Retry | null;
   /** The checkpoint that was reserved for it before an effect, and is committed with it. */
