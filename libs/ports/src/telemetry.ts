@@ -19,6 +19,7 @@ export type MetricName =
   | 'recovery_attempts_total'
   | 'recovery_duration_seconds'
   | 'effect_validation_failures_total'
+  | 'compensation_depth_current'
   | 'events_rejected_total'
   | 'records_malformed_total'
   | 'steps_total'

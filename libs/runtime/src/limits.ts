@@ -60,6 +60,13 @@ export const TIMER_PAGE_COUNT = 500;
 /** A placement whose opening isn't known to be in the log is appended again after this many milliseconds. */
 export const UNAPPENDED_AGE_MS = 5_000;
 
+/** Undos that may lie in one another: the second is an alert, and instead of a third a person is asked. */
+export const COMPENSATION_DEPTH_MAX = 2;
+export const COMPENSATION_ALERT_DEPTH = 2;
+/** Period of the look for workflows that are to be undone, in milliseconds, and how many at once. */
+export const COMPENSATION_PERIOD_MS = 1_000;
+export const COMPENSATION_PAGE_COUNT = 500;
+
 /** Starts that go to the store in one placement. */
 export const PLACE_BATCH_MAX = 500;
 /** The pool of partitions grows by doubling up to this many. */

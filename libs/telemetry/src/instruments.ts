@@ -21,6 +21,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   recovery_attempts_total: counter('Recoveries, by action: replay, compensate, fail.'),
   recovery_duration_seconds: seconds('From the claim of an interrupted workflow to its next commit.'),
   effect_validation_failures_total: counter('Recorded effect outcomes that their validator refused, by operation.'),
+  compensation_depth_current: gauge('How deep the undos that are under way lie in one another at most.', '1'),
   events_rejected_total: counter('Events that the fold rejected, by reason.'),
   records_malformed_total: counter('Records of the log that are no events.'),
   steps_total: counter('Committed steps.'),

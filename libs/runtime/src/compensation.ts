@@ -1,0 +1,44 @@
+/**
+ * Owns when a workflow is undone and by which other workflow: the name of the undo, how deep undos may lie in one another, and
+ * the event that freezes the workflow for it. Must not run anything (see undo-definition.ts), nor start it (compensations.ts).
+ */
+
+import type { ErrorNote } from '@tidemark/codec';
+import { type EffectKey, type Json, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
+import type { Draft } from './held-stream.ts';
+import { COMPENSATION_DEPTH_MAX } from './limits.ts';
+
+/** Ends the names of undo workflows and of their definitions; no other name may end so. */
+export const UNDO_SUFFIX = '~undo';
+
+/** The workflow that undoes this one: derived, so that whoever starts it starts the same. */
+export const undoId = (workflow: WorkflowId): WorkflowId => workflowId(`${workflow}${UNDO_SUFFIX}`);
+
+/** How deep the undo of this workflow lies: 1 for that of an ordinary one. */
+export const undoDepth = ({ compensates }: Pick<StreamState, 'compensates'>): number => (compensates?.depth ?? 0) + 1;
+
+/** Whether it may be undone: never before, and not too deep. Else a person is asked. */
+export const mayUndo = (state: Pick<StreamState, 'compensates' | 'undo'>): boolean =>
+  state.undo === null && undoDepth(state) <= COMPENSATION_DEPTH_MAX;
+
+export interface CompensationCause {
+  /** Why, as a code. */
+  readonly code: string;
+  /** The effect whose outcome led here; only that one may be open. */
+  readonly key: EffectKey | null;
+  readonly error: ErrorNote;
+  readonly evidence: Json;
+}
+
+/** The last event of a holder whose workflow is to be undone; undefined when it may not be. */
+export function compensationDraft(
+  state: StreamState,
+  { code, key, error, evidence }: CompensationCause,
+): Draft | undefined {
+  if (!mayUndo(state)) return undefined;
+  return {
+    type: 'CompensationStarted',
+    control: { undo: undoId(state.workflow), depth: undoDepth(state), code, key },
+    payload: { error, evidence },
+  };
+}
