@@ -71,3 +71,14 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
+
+{{/*
+Takes {root, part}. A worker hands over from the moment in which its pod is asked to go; SIGTERM follows at once, and the
+pod's time (tidemark.stopSeconds) covers both.
+*/}}
+{{- define "tidemark.lifecycle" -}}
+{{- $file := .root.Values.settings.TIDEMARK_SPOT_NOTICE_FILE -}}
+{{- if and (eq .part "worker") $file -}}
+preStop: { exec: { command: [sh, -c, 'echo preStop > "$0"', {{ $file | quote }}] } }
+{{- end -}}
+{{- end -}}

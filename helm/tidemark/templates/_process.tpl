@@ -72,7 +72,7 @@ spec:
               valueFrom: { secretKeyRef: { name: {{ include "tidemark.secret" $.root }}, key: {{ . }} } }
             {{- end }}
             {{- with $own.extraEnv }}{{ toYaml . | nindent 12 }}{{ end }}
-          {{- with $own.lifecycle }}
+          {{- with $own.lifecycle | default (include "tidemark.lifecycle" . | fromYaml) }}
           lifecycle: {{- toYaml . | nindent 12 }}
           {{- end }}
           resources: {{- toYaml $own.resources | nindent 12 }}

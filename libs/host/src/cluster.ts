@@ -35,7 +35,7 @@ export async function openCluster(config: ClusterConfig): Promise<Host> {
     );
     const store = await open(openPostgresStore({ url: config.postgresUrl }));
     const hints = await open(openRedisHints(redis));
-    const liveness = await open(openRedisLiveness(redis));
+    const liveness = await open(openRedisLiveness({ ...redis, presence: config.presence }));
     const queue = await open(openBullmqQueue(redis));
     const ports = {
       log,

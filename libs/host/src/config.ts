@@ -1,6 +1,8 @@
 /** Owns the settings of cluster processes: their names in the environment, their defaults and their checks. Holds secrets; must not print them. */
 
+import { networkInterfaces } from 'node:os';
 import { ConfigError } from '@tidemark/core';
+import type { PresenceOptions } from '@tidemark/queue-bullmq';
 import { z } from 'zod';
 
 const list = z
@@ -40,6 +42,14 @@ const settings = {
   TIDEMARK_CONCURRENCY: count(1, 10_000).default(1_000),
   /** Time for steps under way after SIGTERM, in milliseconds. */
   TIDEMARK_DRAIN_MS: count(0, 3_600_000).default(20_000),
+  /** Where a coordinator listens for the connections by which it notices a worker's end; port 0: any. */
+  TIDEMARK_PRESENCE_HOST: z.string().min(1).default('0.0.0.0'),
+  TIDEMARK_PRESENCE_PORT: count(0, 65_535).default(0),
+  /** The host under which workers reach it; by default the one it listens on, or the machine's first address. */
+  TIDEMARK_PRESENCE_ADVERTISED_HOST: z.string().default(''),
+  /** A spot interruption notice: a file that becomes non-empty, or an address that begins to answer. */
+  TIDEMARK_SPOT_NOTICE_FILE: z.string().default(''),
+  TIDEMARK_SPOT_NOTICE_URL: z.union([z.literal(''), url('http', 'https')]).default(''),
   /** Modules that export workflows, separated by commas. */
   TIDEMARK_WORKFLOWS: z.string().default(''),
   /** `on`: spans and metrics go to the OpenTelemetry API of the process. */
@@ -57,6 +67,8 @@ export interface ClusterConfig {
   readonly appendClient: 'platformatic' | 'kafkajs';
   readonly concurrency: number;
   readonly drainMs: number;
+  readonly presence: PresenceOptions;
+  readonly spotNotice: { readonly file: string; readonly url: string };
   readonly workflowModules: readonly string[];
   readonly telemetry: boolean;
 }
@@ -83,11 +95,24 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     appendClient: data.TIDEMARK_APPEND_CLIENT,
     concurrency: data.TIDEMARK_CONCURRENCY,
     drainMs: data.TIDEMARK_DRAIN_MS,
+    presence: {
+      host: data.TIDEMARK_PRESENCE_HOST,
+      port: data.TIDEMARK_PRESENCE_PORT,
+      advertisedHost: data.TIDEMARK_PRESENCE_ADVERTISED_HOST || reachableHost(data.TIDEMARK_PRESENCE_HOST),
+    },
+    spotNotice: { file: data.TIDEMARK_SPOT_NOTICE_FILE, url: data.TIDEMARK_SPOT_NOTICE_URL },
     workflowModules: data.TIDEMARK_WORKFLOWS.split(',')
       .map((name) => name.trim())
       .filter((name) => name !== ''),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
   };
+}
+
+/** Who listens everywhere is reached at the machine's first address that isn't its own loop. */
+function reachableHost(host: string): string {
+  if (host !== '0.0.0.0' && host !== '::') return host;
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
 }
 
 /** True when the environment names a cluster; otherwise commands use the embedded default. */

@@ -5,3 +5,4 @@ export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { Host, type HostRole, type WorkerRole } from './host.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { failureReporter, type LogLevel, logLine, runService, SERVICE_NODE_FLAGS, type Service } from './service.ts';
+export { type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';

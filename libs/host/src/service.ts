@@ -53,14 +53,20 @@ const STOP_GRACE_MS = 10_000;
 const START_TIMEOUT_MS = 60_000;
 const START_RETRY_MS = 1_000;
 
-/** Runs a service until a signal asks it to end; exits with 0 then, and with the error's code when it can't start. */
-export async function runService(name: string, start: () => Promise<Service>): Promise<void> {
+/**
+ * Runs a service until a signal asks it to end, or `leave` is called with a reason; exits with 0 then, and with the error's
+ * code when it can't start.
+ */
+export async function runService(
+  name: string,
+  start: (leave: (reason: string) => void) => Promise<Service>,
+): Promise<void> {
   let service: Service | undefined;
   let asked = false;
-  const end = (signal: string): void => {
+  const end = (reason: string): void => {
     if (asked) return;
     asked = true;
-    logLine('info', `${name} stopping`, { signal });
+    logLine('info', `${name} stopping`, { reason });
     // Nothing is held yet, so nothing is handed over.
     if (service === undefined) process.exit(EXIT.ok);
     const stopTimeout = (): never => {
@@ -80,7 +86,7 @@ export async function runService(name: string, start: () => Promise<Service>): P
   process.once('SIGTERM', () => end('SIGTERM'));
   process.once('SIGINT', () => end('SIGINT'));
   try {
-    service = await startPatiently(name, start);
+    service = await startPatiently(name, () => start(end));
   } catch (error) {
     fail(name, error);
   }

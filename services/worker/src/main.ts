@@ -1,11 +1,20 @@
 /** The worker process: reads its settings, loads the workflows it can run, connects, and runs until it is asked to end. */
 
-import { configFromEnv, failureReporter, loadDefinitions, openCluster, runService } from '@tidemark/host';
+import {
+  configFromEnv,
+  failureReporter,
+  loadDefinitions,
+  openCluster,
+  runService,
+  watchSpotNotice,
+} from '@tidemark/host';
 
-await runService('worker', async () => {
+await runService('worker', async (leave) => {
   const config = configFromEnv(process.env);
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
   const host = await openCluster(config);
-  await host.startWorker({ definitions, concurrency: config.concurrency, onError: failureReporter() });
+  const onError = failureReporter();
+  await host.startWorker({ definitions, concurrency: config.concurrency, onError });
+  watchSpotNotice({ ...config.spotNotice, onNotice: leave, onError });
   return { stop: () => host.close(config.drainMs), drainMs: config.drainMs };
 });

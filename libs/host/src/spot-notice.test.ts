@@ -1,0 +1,104 @@
+/** A spot notice is found in a file or at an address, once; what can't be read is none. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { eventually } from '@tidemark/testkit/eventually';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { watchSpotNotice } from './spot-notice.ts';
+
+describe('a spot notice', () => {
+  let notices: string[];
+  let errors: string[];
+  let stop: () => void;
+  let folder: string;
+  let server: Server;
+  let answer: (request: IncomingMessage, response: ServerResponse) => void;
+  let askedCount: number;
+
+  beforeEach(async () => {
+    [notices, errors, askedCount] = [[], [], 0];
+    folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-notice-'));
+    server = createServer((request, response) => {
+      askedCount++;
+      answer(request, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterEach(async () => {
+    stop();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true });
+  });
+
+  const watch = (file: string, url: string): void => {
+    stop = watchSpotNotice({
+      file,
+      url,
+      onNotice: (source) => notices.push(source),
+      onError: (_, error) => errors.push(String(error)),
+    });
+  };
+  const url = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}/notice`;
+  const says = (status: number, text = '') => {
+    answer = (_, response) => void response.writeHead(status).end(text);
+  };
+
+  it('is a file that is there and not empty', async () => {
+    const file = path.join(folder, 'notice');
+    await writeFile(file, '');
+    watch(file, '');
+    await writeFile(file, 'terminate');
+    await eventually(() => notices.length > 0);
+    expect(notices).toEqual(['notice file']);
+    expect(errors).toEqual([]);
+  });
+
+  it('is an answer with a body; 404, an empty one and FALSE are none', async () => {
+    for (const [status, text] of [
+      [404, 'not found'],
+      [200, ''],
+      [200, 'FALSE\n'],
+    ] as const) {
+      // biome-ignore format: one line
+      says(status, text);
+      const before = askedCount;
+      watch('', url());
+      await eventually(() => askedCount > before);
+      stop();
+    }
+    expect(notices).toEqual([]);
+    says(404);
+    watch('', url());
+    says(200, '{"action":"terminate"}');
+    await eventually(() => notices.length > 0);
+    expect(notices).toEqual(['notice address']);
+    expect(errors).toEqual([]);
+  });
+
+  it('is asked for with a token where the service wants one', async () => {
+    answer = (request, response) => {
+      if (request.method === 'PUT' && request.url === '/latest/api/token') response.end('secret');
+      else if (request.headers['x-aws-ec2-metadata-token'] === 'secret') response.end('{"action":"stop"}');
+      else response.writeHead(401).end();
+    };
+    watch('', url());
+    await eventually(() => notices.length > 0);
+  });
+
+  it('is none, and told of, when the service fails, is not there or the file is a folder', async () => {
+    says(500);
+    watch(folder, '');
+    await eventually(() => errors.length > 0);
+    stop();
+    watch('', url());
+    await eventually(() => errors.length > 1);
+    stop();
+    watch('', 'http://127.0.0.1:1/notice');
+    await eventually(() => errors.length > 2);
+    expect(notices).toEqual([]);
+  });
+});

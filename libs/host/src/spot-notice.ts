@@ -1,0 +1,103 @@
+/**
+ * Owns the look for a spot interruption notice: a file that becomes non-empty, or an address of the provider's metadata that
+ * begins to answer. Must not end anything itself. What can't be read is no notice, and is told of.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { UnavailableError } from '@tidemark/core';
+
+/** Period of the look, and how long an answer may take; milliseconds. The shortest notice of a provider is 25 s. */
+const LOOK_PERIOD_MS = 1_000;
+const ANSWER_TIMEOUT_MS = 900;
+/** Life of a token of Amazon's metadata service, in seconds. */
+const TOKEN_TTL_S = 21_600;
+
+export interface SpotNoticeOptions {
+  /** Empty: none. */
+  readonly file: string;
+  /** Empty: none. */
+  readonly url: string;
+  /** Told once, with where the notice was found. */
+  readonly onNotice: (source: string) => void;
+  readonly onError: (where: string, error: unknown) => void;
+}
+
+/** Looks at once and each second. Returns what ends it; it keeps no process alive. */
+export function watchSpotNotice(options: SpotNoticeOptions): () => void {
+  const { file, url, onNotice, onError } = options;
+  if (file === '' && url === '') return () => {};
+  const metadata = new Metadata(url);
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    const [isInFile, isAtUrl] = await Promise.all([
+      file === '' ? false : isFilled(file),
+      url === '' ? false : metadata.isGiven(),
+    ]);
+    if (isOver || !(isInFile || isAtUrl)) return;
+    stop();
+    onNotice(isInFile ? 'notice file' : 'notice address');
+  };
+  const lookSafely = (): void => void look().catch((error: unknown) => onError('spot notice', error));
+  const timer = setInterval(lookSafely, LOOK_PERIOD_MS).unref();
+  const stop = (): void => {
+    isOver = true;
+    clearInterval(timer);
+  };
+  lookSafely();
+  return stop;
+}
+
+async function isFilled(file: string): Promise<boolean> {
+  try {
+    return (await readFile(file, 'utf8')).trim() !== '';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/**
+ * A provider's metadata service. A notice is any answer of 200 with a body (Amazon: `/latest/meta-data/spot/instance-action`,
+ * 404 before), but for Google's `FALSE` (`/computeMetadata/v1/instance/preempted`). Amazon's second version wants a token.
+ */
+class Metadata {
+  readonly #url: string;
+  #token: string | undefined;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async isGiven(): Promise<boolean> {
+    let answer = await this.#get();
+    if (answer.status === 401) {
+      this.#token = await this.#newToken();
+      answer = await this.#get();
+    }
+    if (answer.status === 404) return false;
+    if (answer.status !== 200) {
+      throw new UnavailableError('spot-notice', `The address of the spot notice answers with ${answer.status}.`);
+    }
+    const text = answer.text.trim();
+    return text !== '' && text.toUpperCase() !== 'FALSE';
+  }
+
+  async #get(): Promise<{ readonly status: number; readonly text: string }> {
+    const headers: Record<string, string> = { 'Metadata-Flavor': 'Google' };
+    if (this.#token !== undefined) headers['X-aws-ec2-metadata-token'] = this.#token;
+    return ask(this.#url, { headers });
+  }
+
+  async #newToken(): Promise<string> {
+    const url = new URL('/latest/api/token', this.#url).href;
+    const headers = { 'X-aws-ec2-metadata-token-ttl-seconds': String(TOKEN_TTL_S) };
+    const { status, text } = await ask(url, { method: 'PUT', headers });
+    if (status === 200) return text.trim();
+    throw new UnavailableError('spot-notice', `The metadata service gives no token: ${status}.`);
+  }
+}
+
+async function ask(url: string, init: RequestInit): Promise<{ readonly status: number; readonly text: string }> {
+  const answer = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  return { status: answer.status, text: await answer.text() };
+}
