@@ -62,6 +62,11 @@ export class SimulatedLog implements EventLog {
     if (large !== undefined) throw new LimitError('record-too-large', `A record has ${large.value.length} bytes.`);
     await this.#hold;
     if (this.#closed) throw new UnavailableError('log-closed', 'The log was closed.');
+    return this.store(partition, records);
+  }
+
+  /** Stores at once what `append` stores. */
+  store(partition: Partition, records: readonly LogRecord[]): Offset {
     const stored = this.#of(partition);
     stored.values.push(...(this.#before?.(partition) ?? []));
     this.#before = undefined;
@@ -78,6 +83,11 @@ export class SimulatedLog implements EventLog {
 
   async read(requests: readonly ReadRequest[]): Promise<readonly ReadResult[]> {
     this.readCount++;
+    return this.look(requests);
+  }
+
+  /** What `read` answers now; at most so many records of each partition. */
+  look(requests: readonly ReadRequest[], recordsMax = Number.POSITIVE_INFINITY): readonly ReadResult[] {
     return requests.map(({ partition, from }) => {
       const stored = this.#of(partition);
       const end = (stored.start + stored.values.length) as Offset;
@@ -91,7 +101,7 @@ export class SimulatedLog implements EventLog {
       if (from > end)
         throw new CorruptError('log-past-end', `Partition ${partition} ends at ${end}.`, { partition, from, end });
       const records: StoredRecord[] = stored.values
-        .slice(from - stored.start)
+        .slice(from - stored.start, from - stored.start + recordsMax)
         .map((value, index) => ({ offset: (from + index) as Offset, value }));
       return { partition, records, end };
     });

@@ -1,0 +1,219 @@
+/**
+ * Owns what goes wrong in a run, and when: a plan drawn from the seed. Some faults come at a moment, others spring when a
+ * process makes a certain call. Each seed has a few kinds only, so that each kind also meets a fleet that is well otherwise.
+ */
+
+import type { Fleet } from './fleet.ts';
+import { misbehave } from './misbehaviour.ts';
+import { type Call, LINKS } from './network.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { SeededRandom } from './random.ts';
+
+export type FaultKind =
+  | 'crash'
+  | 'terminate'
+  | 'pause'
+  | 'cut'
+  | 'outage'
+  | 'slow'
+  | 'flush'
+  | 'drop'
+  | 'clock'
+  | 'misbehave'
+  | 'trap'
+  | 'long-trap';
+
+export const FAULT_KINDS: readonly FaultKind[] = [
+  'crash',
+  'terminate',
+  'pause',
+  'cut',
+  'outage',
+  'slow',
+  'flush',
+  'drop',
+  'clock',
+  'misbehave',
+  'trap',
+  'long-trap',
+];
+
+const CLOCK_JUMP_MAX_MS = 300_000;
+/** Longer than everything that a successor waits for before it calls again. */
+const LONG_PAUSE_MS = { min: 10_000, max: 15_000 };
+
+interface Trap {
+  readonly role: SimulatedProcess['role'];
+  readonly operation: string;
+  readonly phase: Call['phase'];
+  /** Calls that it lets pass. */
+  skipCount: number;
+  readonly spring: (process: SimulatedProcess) => void;
+}
+
+/** Calls of a worker that are worth a fault: before and after each of them something else is known to the log. */
+const TRAPPED = [
+  'LeaseClaimed',
+  'CheckpointReserved',
+  'EffectIntended',
+  'EffectResolved',
+  'CheckpointCommitted',
+  'StepFailed',
+  'WorkflowCompleted',
+  'LeaseReleased',
+  'loadStreams',
+  'probed',
+  'deduplicates',
+  'blind',
+  'probe',
+];
+const TRAPPED_OF_COORDINATOR = ['apply', 'LeaseRevoked', 'TimerFired', 'leases', 'loadPartitions', 'shareRanges', 'view'];
+
+export class Faults {
+  readonly #fleet: Fleet;
+  readonly #random: SeededRandom;
+  #traps: Trap[] = [];
+  #repairs: (() => void)[] = [];
+  #over = false;
+  /** No fault ends after this moment, in virtual milliseconds. */
+  untilMs: number;
+
+  constructor(fleet: Fleet, random: SeededRandom, durationMs: number) {
+    this.#fleet = fleet;
+    this.#random = random;
+    this.untilMs = durationMs;
+    fleet.network.onCall = (call) => this.#onCall(call);
+  }
+
+  /** Draws so many faults of these kinds, over the time that they have. */
+  plan(kinds: readonly FaultKind[], count: number): void {
+    const endMs = this.untilMs;
+    for (let at = 0; at < count; at++) {
+      const kind = this.#random.pick(kinds);
+      this.#fleet.scheduler.after(this.#random.between(0, endMs), () => {
+        if (!this.#over) this.begin(kind);
+      });
+    }
+  }
+
+  /** From now on nothing goes wrong, and what is broken is mended. */
+  heal(): void {
+    this.#over = true;
+    this.#traps = [];
+    for (const repair of this.#repairs.splice(0)) repair();
+    const { redis, outside } = this.#fleet;
+    Object.assign(redis.unreliability, { lost: 0, repeated: 0, late: 0 });
+    Object.assign(outside.faults, { refused: 0, slow: 0, answerLost: 0 });
+    this.#fleet.ambiguous = 0;
+    this.#fleet.alignClocks();
+    this.#fleet.transcript.add('faults', 'are over');
+  }
+
+  begin(kind: FaultKind): void {
+    const fleet = this.#fleet;
+    const random = this.#random;
+    const process = random.pick(fleet.living());
+    if (process === undefined) return;
+    switch (kind) {
+      case 'crash':
+        return fleet.crash(process, random.between(20, 2_000));
+      case 'terminate':
+        return fleet.terminate(process, random.between(20, 1_000));
+      case 'pause':
+        return this.pause(process, random.pick([random.between(50, 900), random.between(900, 4_000)]));
+      case 'cut':
+        return this.#during(random.between(50, 3_000), `${process.name} is cut off`, (say) => {
+          const link = random.pick(LINKS);
+          say(link);
+          return fleet.network.cut(process.name, link);
+        });
+      case 'outage':
+        return this.#during(random.between(50, 2_000), 'down for all', (say) => {
+          const link = random.pick(LINKS);
+          say(link);
+          return fleet.network.cut('*', link);
+        });
+      case 'slow':
+        return this.#during(random.between(200, 3_000), 'slow for all', (say) => {
+          const link = random.pick(LINKS);
+          say(link);
+          return fleet.network.slow(link, random.pick([20, 100, 400]));
+        });
+      case 'flush':
+        fleet.transcript.add('redis', 'is flushed');
+        return fleet.redis.flush();
+      case 'drop':
+        fleet.transcript.add('store', 'is dropped');
+        return fleet.store.drop();
+      case 'clock': {
+        const skewMs = Math.round(random.between(-CLOCK_JUMP_MAX_MS, CLOCK_JUMP_MAX_MS));
+        fleet.transcript.add(process.name, `has its clock set wrong by ${skewMs} ms`);
+        return fleet.setClock(process, skewMs);
+      }
+      case 'misbehave':
+        return misbehave(fleet.witness, random, process.nowMs());
+      case 'trap':
+        return this.#setTrap(false);
+      case 'long-trap':
+        return this.#setTrap(true);
+    }
+  }
+
+  pause(process: SimulatedProcess, ms: number): void {
+    if (process.isDead || process.isPaused) return;
+    this.#fleet.transcript.add(process.name, `stands still for ${Math.round(ms)} ms`);
+    process.pause();
+    this.#repairLater(ms, () => {
+      if (process.isDead) return;
+      this.#fleet.transcript.add(process.name, 'goes on');
+      process.resume();
+    });
+  }
+
+  #during(ms: number, what: string, begin: (say: (link: string) => void) => () => void): void {
+    const end = begin((link) => this.#fleet.transcript.add(link, `${what} for ${Math.round(ms)} ms`));
+    this.#repairLater(ms, end);
+  }
+
+  #repairLater(ms: number, repair: () => void): void {
+    let isDone = false;
+    const once = (): void => {
+      if (isDone) return;
+      isDone = true;
+      repair();
+    };
+    this.#repairs.push(once);
+    this.#fleet.scheduler.after(ms, once);
+    this.untilMs = Math.max(this.untilMs, this.#fleet.scheduler.nowMs + ms);
+  }
+
+  /** Springs at a call that is still to come: the process dies there, or stands still. */
+  #setTrap(long: boolean): void {
+    const random = this.#random;
+    const role = !long && random.chance(0.25) ? 'coordinator' : 'worker';
+    const operation = long
+      ? random.pick(['EffectIntended', 'EffectIntended', 'apply', 'CheckpointCommitted'])
+      : random.pick(role === 'worker' ? TRAPPED : TRAPPED_OF_COORDINATOR);
+    const pauses = long || random.chance(0.3);
+    const pauseMs = long ? random.between(LONG_PAUSE_MS.min, LONG_PAUSE_MS.max) : random.between(500, 4_000);
+    const restartMs = random.between(20, 1_500);
+    this.#traps.push({
+      role: operation === 'apply' ? 'coordinator' : role,
+      operation,
+      phase: random.pick(['sent', 'done']),
+      skipCount: random.int(long ? 2 : 4),
+      spring: (process) => (pauses ? this.pause(process, pauseMs) : this.#fleet.crash(process, restartMs)),
+    });
+  }
+
+  #onCall({ process, operation, phase }: Call): void {
+    for (const trap of this.#traps) {
+      if (trap.role !== process.role || trap.phase !== phase || !operation.split(' ').includes(trap.operation)) continue;
+      if (trap.skipCount-- > 0) continue;
+      this.#traps = this.#traps.filter((other) => other !== trap);
+      this.#fleet.transcript.add(process.name, `trapped at ${operation} (${phase})`);
+      trap.spring(process);
+      return;
+    }
+  }
+}

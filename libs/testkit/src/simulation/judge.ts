@@ -1,0 +1,186 @@
+/**
+ * Owns the judgement of a run from outside: the log as the naive fold has it, the receivers' ledger, rows, and what clients and
+ * steps were told. Each finding names its invariant. Must not ask the fleet what it believes.
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import { decodePayload } from '@tidemark/codec';
+import { emptyPartition, type Envelope, type Offset, type Partition, taskOrder, type TaskId } from '@tidemark/core';
+import { ProjectionBuilder, SimulatedStore } from '@tidemark/runtime/simulation';
+import { checkChain, checkEffects, checkFencing, checkPositions } from '../naive/checkers.ts';
+import { naivePartitionView, partitionView } from '../naive/view.ts';
+import type { Start } from './fleet.ts';
+import type { LedgerEntry } from './outside.ts';
+import { dumpOf, type SeenCheckpoint } from './store.ts';
+import type { Acknowledged, History, Witness } from './witness.ts';
+import { type Begun, expectedOutput } from './workloads.ts';
+
+/** What the log says of one workflow at the end. */
+export interface Ending {
+  readonly workflow: string;
+  readonly status: 'open' | 'completed' | 'failed' | 'parked';
+  readonly code: string | null;
+  readonly output: unknown;
+  /** Checkpoints by sequence. */
+  readonly chain: ReadonlyMap<number, string>;
+}
+
+/** Everything that was accepted, by workflow; the newest stream of each. */
+export function endingsOf(histories: Iterable<History>): ReadonlyMap<string, Ending> {
+  const endings = new Map<string, { -readonly [K in keyof Ending]: Ending[K] } & { chain: Map<number, string> }>();
+  for (const { entries, verdicts } of histories) {
+    for (const [at, entry] of entries.entries()) {
+      if (entry.kind !== 'event' || verdicts[at]?.kind !== 'accepted') continue;
+      const { envelope } = entry;
+      const { workflow } = envelope;
+      if (envelope.type === 'WorkflowOpened') {
+        endings.set(workflow, { workflow, status: 'open', code: null, output: undefined, chain: new Map() });
+      }
+      const ending = endings.get(workflow);
+      if (ending !== undefined) follow(ending, envelope, entry.payload);
+    }
+  }
+  return endings;
+}
+
+function follow(
+  ending: { -readonly [K in keyof Ending]: Ending[K] } & { chain: Map<number, string> },
+  envelope: Envelope,
+  payload: Uint8Array,
+): void {
+  if (envelope.type === 'CheckpointCommitted') {
+    ending.chain.set(envelope.control.sequence, envelope.control.checkpoint);
+  } else if (envelope.type === 'WorkflowCompleted') {
+    ending.status = 'completed';
+    ending.output = decodePayload('WorkflowCompleted', payload).output;
+  } else if (envelope.type === 'WorkflowFailed' || envelope.type === 'WorkflowParked') {
+    ending.status = envelope.type === 'WorkflowFailed' ? 'failed' : 'parked';
+    ending.code = envelope.control.code;
+  }
+}
+
+type Endings = ReadonlyMap<string, Ending>;
+
+/** I1: what was acknowledged stands in the log as it was sent; what anybody could read or build on is in the chain. */
+export function checkDurability(
+  witness: Pick<Witness, 'log'>,
+  acknowledged: readonly Acknowledged[],
+  seen: readonly SeenCheckpoint[],
+  begun: readonly Begun[],
+  endings: Endings,
+): string[] {
+  const violations: string[] = [];
+  for (const { to, partition, base, records } of acknowledged) {
+    const [result] = witness.log.look([{ partition, from: base }], records.length);
+    const isThere = records.every((record, at) => Buffer.compare(result?.records[at]?.value ?? NOTHING, record.value) === 0);
+    if (!isThere) violations.push(`I1: what was acknowledged to ${to} at ${partition}:${base} is not in the log`);
+  }
+  for (const { workflow, sequence, checkpoint } of seen) {
+    const standing = sequence === 0 ? null : endings.get(workflow)?.chain.get(sequence);
+    if (standing !== checkpoint) {
+      violations.push(`I1: checkpoint ${sequence} of ${workflow} was readable as ${checkpoint} and is ${standing}`);
+    }
+  }
+  for (const { workflow, task, durable } of begun) {
+    const [sequence] = taskOrder(task as TaskId);
+    if (!durable || sequence === 0 || endings.get(workflow)?.chain.has(sequence) === true) continue;
+    violations.push(`I1: task ${task} of ${workflow} began, and checkpoint ${sequence} is not in the log`);
+  }
+  return violations;
+}
+
+const NOTHING = new Uint8Array();
+
+/** I4: at most one application of each irreversible key; what the log calls done was done. */
+export function checkLedger(
+  ledger: ReadonlyMap<string, LedgerEntry>,
+  effects: ReadonlyMap<string, { readonly status: string; readonly kind: string }>,
+): string[] {
+  const violations: string[] = [];
+  for (const [key, { receiver, appliedCount }] of ledger) {
+    if (appliedCount > 1) violations.push(`I4: ${key} was applied ${appliedCount} times (receiver ${receiver})`);
+    if (!effects.has(key)) violations.push(`I4: ${key} was applied and never intended`);
+  }
+  for (const [key, { status, kind }] of effects) {
+    if (kind !== 'pure' && status === 'done' && !ledger.has(key)) violations.push(`I4: ${key} is done in the log, and was never applied`);
+  }
+  return violations;
+}
+
+/** I6 and I10: every workflow that was started is there and has ended, with the output that a run without faults has. */
+export function checkEndings(starts: readonly Start[], endings: Endings): string[] {
+  return starts.flatMap((start) => {
+    const { id, workload, input, result } = start;
+    const ending = endings.get(id);
+    if (ending === undefined) return [`I6: ${id} was ${start.isAcknowledged ? 'acknowledged' : 'asked for'} and isn't there`];
+    const found = checkEnding(start, ending);
+    if (result !== undefined && 'output' in result && !isDeepStrictEqual(result.output, ending.output)) {
+      found.push(`I1: the client was told ${JSON.stringify(result.output)} as output of ${id}, which the log doesn't have`);
+    }
+    if (ending.status === 'completed' && !isDeepStrictEqual(ending.output, expectedOutput(workload, input))) {
+      found.push(`I10: ${id} (${workload}) put out ${JSON.stringify(ending.output)}`);
+    }
+    return found;
+  });
+}
+
+/** Codes with which a workflow may be handed to a person, and why that may be. */
+function mayPark({ workload, input }: Start, code: string | null): boolean {
+  if (workload === 'fickle') return code === 'request-changed';
+  // An irreversible effect at a receiver that neither deduplicates nor can be probed.
+  if (code === 'effect-unknown') return (workload === 'pay' || workload === 'spread') && input.receivers.includes('blind');
+  return false;
+}
+
+function checkEnding(start: Start, { status, code }: Ending): string[] {
+  const { id, workload } = start;
+  if (status === 'completed') {
+    return workload === 'fickle' ? [`${id} completed although its request had changed`] : [];
+  }
+  if (status === 'parked' && mayPark(start, code)) return [];
+  return [`progress: ${id} (${workload}) is ${status}${code === null ? '' : ` (${code})`}`];
+}
+
+/** I2 and I3, and both folds agree on every verdict and every state. */
+export function checkHistory({ partition, naive, entries, verdicts }: History): string[] {
+  const violations = [checkChain, checkFencing, checkEffects, checkPositions].flatMap((check) => check(entries, verdicts));
+  const { state, rejected } = freshFold(partition, { entries });
+  if (!agrees(naivePartitionView(naive), partitionView(state))) {
+    violations.push(`I5: the fold of partition ${partition} has another state than the naive fold`);
+  }
+  const naiveRejected = verdicts.flatMap((verdict, at) => (verdict.kind === 'rejected' ? [`${at} ${verdict.reason}`] : []));
+  const difference = rejected.find((line, at) => line !== naiveRejected[at]) ?? naiveRejected[rejected.length];
+  if (difference !== undefined) violations.push(`I2, I3: the folds of partition ${partition} differ at ${difference}`);
+  return violations;
+}
+
+/** Everything that the naive fold knows is the same in the other. */
+function agrees(naive: unknown, other: unknown): boolean {
+  if (typeof naive !== 'object' || naive === null || typeof other !== 'object' || other === null) return naive === other;
+  if (Array.isArray(naive)) {
+    return Array.isArray(other) && naive.length === other.length && naive.every((item, at) => agrees(item, other[at]));
+  }
+  return Object.entries(naive).every(([name, value]) => agrees(value, (other as Record<string, unknown>)[name]));
+}
+
+function freshFold(partition: Partition, { entries }: Pick<History, 'entries'>) {
+  const builder = new ProjectionBuilder();
+  const state = builder.fold(emptyPartition(partition, 0 as Offset), entries);
+  const batch = builder.batch();
+  return { state, batch, rejected: batch.rejected.map(({ offset, reason }) => `${offset} ${reason}`) };
+}
+
+/** I5: the rows equal those of a fresh fold of the whole log in one batch. */
+export async function checkRows(store: SimulatedStore, histories: ReadonlyMap<Partition, History>): Promise<string[]> {
+  const fresh = new SimulatedStore(Math.max(0, ...histories.keys()) + 1);
+  for (const history of histories.values()) {
+    // Entries that were rejected by all, in a partition of which no more is known.
+    if (history.entries.length > 0) await fresh.apply(freshFold(history.partition, history).batch);
+  }
+  return [...histories.keys()].flatMap((partition) => {
+    const next = store.partitions.get(partition)?.next;
+    if (next !== histories.get(partition)!.naive.next) return [`progress: rows of partition ${partition} stand at ${next}`];
+    const same = isDeepStrictEqual(dumpOf(store, partition), dumpOf(fresh, partition));
+    return same ? [] : [`I5: the rows of partition ${partition} differ from those of a fresh fold`];
+  });
+}

@@ -1,0 +1,101 @@
+/**
+ * Owns one simulated process, an incarnation that is never reused: its clock and its life. A paused one gets nothing until it
+ * goes on; a dead one gets nothing ever, and nothing that it still computes leaves it. Must not know what it runs.
+ */
+
+import type { Clock } from '@tidemark/ports';
+import type { SeededRandom } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** What the clocks on the wall showed at the beginning, in milliseconds since the Unix epoch. */
+const BEGAN_AT_MS = 1_700_000_000_000;
+
+export type Role = 'coordinator' | 'worker' | 'client';
+
+export class SimulatedProcess implements Clock {
+  readonly name: string;
+  readonly role: Role;
+  readonly random: SeededRandom;
+  readonly #scheduler: Scheduler;
+  readonly #bornMs: number;
+  #state: 'running' | 'paused' | 'dead' = 'running';
+  #held: (() => void)[] = [];
+  /** By how much the wall clock is wrong, in milliseconds. */
+  skewMs = 0;
+  /** When it last stood still, or began to go on again; for the judge. */
+  disturbedMs: number;
+
+  constructor(name: string, role: Role, scheduler: Scheduler, random: SeededRandom) {
+    this.name = name;
+    this.role = role;
+    this.random = random;
+    this.#scheduler = scheduler;
+    this.#bornMs = scheduler.nowMs - random.between(0, 1_000_000);
+    this.disturbedMs = scheduler.nowMs;
+  }
+
+  get isDead(): boolean {
+    return this.#state === 'dead';
+  }
+
+  get isPaused(): boolean {
+    return this.#state === 'paused';
+  }
+
+  nowMs(): number {
+    return Math.floor(BEGAN_AT_MS + this.#scheduler.nowMs + this.skewMs);
+  }
+
+  monotonicMs(): number {
+    return this.#scheduler.nowMs - this.#bornMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true || ms <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const event = this.#scheduler.after(ms, () => this.deliver(wake));
+      const wake = (): void => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      };
+      const abort = (): void => {
+        this.#scheduler.cancel(event);
+        resolve();
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /** Whatever comes from outside the process comes through here. */
+  deliver(run: () => void): 'quiet' | undefined {
+    if (this.#state === 'dead') return 'quiet';
+    if (this.#state === 'paused') {
+      this.#held.push(run);
+      return 'quiet';
+    }
+    run();
+    return undefined;
+  }
+
+  pause(): void {
+    if (this.#state !== 'running') return;
+    this.#state = 'paused';
+    this.disturbedMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** What came meanwhile is handed over at once, in any order. */
+  resume(): void {
+    if (this.#state !== 'paused') return;
+    this.#state = 'running';
+    this.disturbedMs = this.#scheduler.nowMs;
+    const held = this.#held;
+    this.#held = [];
+    for (const run of held) this.#scheduler.after(0, () => this.deliver(run));
+  }
+
+  kill(): void {
+    this.#state = 'dead';
+    this.#held = [];
+    this.disturbedMs = Number.POSITIVE_INFINITY;
+  }
+}

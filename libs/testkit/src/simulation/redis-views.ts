@@ -1,0 +1,87 @@
+/** Owns one process's views of the simulated Redis: the ports of jobs, hints and beats, as their adapters keep them. */
+
+import type { HolderId } from '@tidemark/core';
+import type { HintBus, Job, JobQueue, Liveness, LivenessView } from '@tidemark/ports';
+import type { Network } from './network.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { HintListener, JobConsumer, SimulatedRedis } from './redis.ts';
+
+interface Around {
+  readonly redis: SimulatedRedis;
+  readonly network: Network;
+  readonly process: SimulatedProcess;
+}
+
+export function queueView({ redis, network, process }: Around): JobQueue {
+  const call = <T>(operation: string, effect: () => T): Promise<T> => network.call(process, 'redis', operation, effect);
+  return {
+    enqueue: (jobs: readonly Job[]) => call('enqueue', () => redis.enqueue(jobs)),
+    consume: async ({ definitions, concurrency }, handle) => {
+      const consumer: JobConsumer = { process, definitions, concurrency, handle, underWayCount: 0 };
+      await call('consume', () => redis.consume(consumer));
+      // Both are done by the consumer itself: an answer isn't waited for.
+      const pause = async (): Promise<void> => redis.forget(consumer);
+      return { pause, close: pause };
+    },
+    depth: (definitions) => call('depth', () => new Map(definitions.map((name) => [name, redis.depth(name)]))),
+    close: async () => {},
+  };
+}
+
+export function hintsView({ redis, network, process }: Around): HintBus {
+  return {
+    publish: (topic, partition) => {
+      if (!process.isDead && !network.isCut(process, 'redis')) redis.publish(topic, partition);
+    },
+    subscribe: async (topic, tell) => {
+      const listener: HintListener = { process, topic, tell };
+      redis.listeners.add(listener);
+      return async () => {
+        redis.listeners.delete(listener);
+      };
+    },
+    close: async () => {},
+  };
+}
+
+/** Where holders' connections end: each coordinator's callbacks. */
+export type Watchers = Set<{ readonly process: SimulatedProcess; readonly onGone: (holder: HolderId) => void }>;
+
+export function livenessView(around: Around, watchers: Watchers): Liveness & { vanish(holder: HolderId): Promise<void> } {
+  const { redis, network, process } = around;
+  const call = <T>(operation: string, effect: () => T): Promise<T> => network.call(process, 'redis', operation, effect);
+  /** The marker seen in the unbroken run of views up to now, and since when. */
+  let standing: { readonly marker: number; readonly sinceMs: number } | undefined;
+  const view = async ({ markerAgeMs }: { readonly markerAgeMs: number }): Promise<LivenessView> => {
+    const askedMs = process.monotonicMs();
+    try {
+      const { marker, holders } = await call('view', () => redis.view());
+      if (standing?.marker !== marker) standing = { marker, sinceMs: process.monotonicMs() };
+      return { trusted: askedMs - standing.sinceMs >= markerAgeMs, holders };
+    } catch {
+      standing = undefined;
+      return { trusted: false, holders: new Map() };
+    }
+  };
+  const leave = (holder: HolderId): Promise<void> => call('leave', () => redis.leave(holder)).catch(() => {});
+  return {
+    beat: (holder, leases, ttlMs) => {
+      const held = new Map(leases.map(({ workflow, epoch }) => [workflow, epoch]));
+      return call('beat', () => redis.beat(holder, held, ttlMs)).then(
+        () => true,
+        () => false,
+      );
+    },
+    leave,
+    vanish: leave,
+    watch: async (onGone: (holder: HolderId) => void) => {
+      const watcher = { process, onGone };
+      watchers.add(watcher);
+      return async () => {
+        watchers.delete(watcher);
+      };
+    },
+    view,
+    close: async () => {},
+  } as Liveness & { vanish(holder: HolderId): Promise<void> };
+}

@@ -1,0 +1,111 @@
+/**
+ * Owns virtual time: events by their moment, those of one moment in an order drawn from the seed. Between two events that run
+ * a process's code every promise that can settle has settled. Must not know what events mean.
+ */
+
+import type { SeededRandom } from './random.ts';
+
+/** `quiet`: nothing that waits on a promise was touched, so the next event may follow at once. */
+export type Outcome = 'quiet' | undefined | void;
+
+export interface Event {
+  readonly atMs: number;
+  readonly tie: number;
+  run: (() => Outcome) | undefined;
+}
+
+/** More events than this in one run are an endless loop. */
+const EVENTS_MAX = 2_000_000;
+
+export class Scheduler {
+  readonly #random: SeededRandom;
+  /** A binary heap, the earliest first. */
+  readonly #heap: Event[] = [];
+  #nowMs = 0;
+  eventCount = 0;
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  /** Virtual milliseconds since the beginning. */
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, run: () => Outcome): Event {
+    const event: Event = { atMs: this.#nowMs + Math.max(delayMs, 0), tie: this.#random.unit(), run };
+    this.#push(event);
+    return event;
+  }
+
+  /** The event stays in the heap and does nothing. */
+  cancel(event: Event): void {
+    event.run = undefined;
+  }
+
+  /** Runs until the condition holds (true) or time has come to `untilMs` (false). */
+  async run(isDone: () => boolean, untilMs: number): Promise<boolean> {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return new Promise((resolve, reject) => {
+      const turn = (): void => {
+        try {
+          for (;;) {
+            if (isDone()) return resolve(true);
+            if ((this.#heap[0]?.atMs ?? Number.POSITIVE_INFINITY) > untilMs) {
+              this.#nowMs = untilMs;
+              return resolve(false);
+            }
+            if (!this.#step()) break;
+          }
+        } catch (error) {
+          return reject(error);
+        }
+        setImmediate(turn);
+      };
+      turn();
+    });
+  }
+
+  /** Runs the earliest event; true: another may follow at once. */
+  #step(): boolean {
+    const event = this.#pop()!;
+    if (event.run === undefined) return true;
+    if (++this.eventCount > EVENTS_MAX) throw new Error(`more than ${EVENTS_MAX} events: an endless loop`);
+    this.#nowMs = event.atMs;
+    return event.run() === 'quiet';
+  }
+
+  #push(event: Event): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(event);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!isBefore(event, heap[parent]!)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = event;
+  }
+
+  #pop(): Event | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (first === undefined || last === undefined || heap.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+      if (!isBefore(heap[child]!, last)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = last;
+    return first;
+  }
+}
+
+const isBefore = (a: Event, b: Event): boolean => a.atMs < b.atMs || (a.atMs === b.atMs && a.tie < b.tie);

@@ -1,0 +1,178 @@
+/**
+ * Owns one simulated run from its seed: draws the fleet, its work and its faults, lets them happen, lets the faults stop, and
+ * judges. The same seed gives the same transcript, event by event.
+ */
+
+import type { Envelope } from '@tidemark/core';
+import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
+import { Fleet, type Start } from './fleet.ts';
+import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
+import { SeededRandom } from './random.ts';
+import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
+
+/** How long, in virtual milliseconds, everything may take to end once the faults are over, and rows to follow. */
+const PROGRESS_MAX_MS = 90_000;
+const ROWS_MAX_MS = 30_000;
+/** After so long without any disturbance nobody may be taken for dead who lives. */
+const CALM_MS = 3_000;
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** These alone instead of those that the seed draws. */
+  readonly faults?: readonly FaultKind[] | undefined;
+  readonly workloads?: readonly Workload[] | undefined;
+}
+
+export interface SimulationResult {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  readonly digest: string;
+  readonly transcript: readonly string[];
+  readonly virtualMs: number;
+  readonly eventCount: number;
+  /** Workflows that ended by waiting for a person. */
+  readonly parkedCount: number;
+  readonly workflowCount: number;
+  readonly callCount: number;
+}
+
+const ENDING: ReadonlySet<string> = new Set<Envelope['type']>(['WorkflowCompleted', 'WorkflowFailed', 'WorkflowParked']);
+
+export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+  const random = new SeededRandom(`seed ${options.seed}`);
+  const longs = random.chance(0.15);
+  const kinds = options.faults ?? drawKinds(random, longs);
+  const durationMs = kinds.length === 0 ? 0 : random.between(1_500, 6_000);
+  const fleet = drawFleet(random, options.workloads ?? WORKLOADS, durationMs);
+  const faults = new Faults(fleet, random.fork('faults'), durationMs);
+  if (kinds.length > 0) {
+    drawUnreliability(fleet, random);
+    faults.plan(kinds, random.count(2, 24));
+  }
+  const watch = watchOver(fleet);
+  fleet.transcript.add('faults', `${kinds.join(', ') || 'none'} over ${Math.round(durationMs)} ms`);
+  const stopListening = onUnhandled((error) => fleet.violations.push(`unhandled rejection: ${String(error)}`));
+  try {
+    fleet.begin();
+    await untilHealed(fleet, faults, watch);
+    faults.heal();
+    const { nowMs } = fleet.scheduler;
+    await fleet.scheduler.run(() => watch.endedCount() === fleet.options.starts.length, nowMs + PROGRESS_MAX_MS);
+    await fleet.scheduler.run(() => hasRows(fleet), fleet.scheduler.nowMs + ROWS_MAX_MS);
+  } catch (error) {
+    fleet.violations.push(`the simulation failed: ${error instanceof Error ? error.stack : String(error)}`);
+  } finally {
+    stopListening();
+  }
+  return judged(options.seed, fleet);
+}
+
+/** Some kinds only. Long stops come in few seeds, since they take long. */
+function drawKinds(random: SeededRandom, longs: boolean): readonly FaultKind[] {
+  const usual = FAULT_KINDS.filter((kind) => kind !== 'long-trap');
+  const count = random.pick([1, 2, 3, 5, usual.length]);
+  const drawn = Array.from({ length: count }, () => random.pick(usual));
+  return longs ? ['long-trap', ...drawn] : drawn;
+}
+
+function drawFleet(random: SeededRandom, workloads: readonly Workload[], durationMs: number): Fleet {
+  const count = random.count(2, 5);
+  const starts = Array.from({ length: count }, (_, at): Start => {
+    const workload = random.pick(workloads);
+    return {
+      id: `w${at + 1}`,
+      workload,
+      input: drawInput(workload, random),
+      atMs: random.between(0, durationMs * 0.7),
+      isAcknowledged: false,
+      result: undefined,
+    };
+  });
+  return new Fleet({
+    random,
+    workerCount: random.count(1, 3),
+    coordinatorCount: random.count(1, 2),
+    partitionCount: random.pick([1, 2, 4]),
+    partitionsMax: random.pick([2, 4, 8]),
+    starts,
+  });
+}
+
+function drawUnreliability(fleet: Fleet, random: SeededRandom): void {
+  const share = (): number => random.pick([0, 0, 0.05, 0.3]);
+  Object.assign(fleet.redis.unreliability, { lost: share(), repeated: share(), late: share() });
+  Object.assign(fleet.outside.faults, { refused: share() / 2, slow: share(), answerLost: share() / 2 });
+  fleet.ambiguous = share();
+}
+
+interface Watch {
+  readonly endedCount: () => number;
+}
+
+/** Follows the log: which workflows have ended, and whether anybody was taken for dead without a reason. */
+function watchOver(fleet: Fleet): Watch {
+  const ended = new Set<string>();
+  fleet.witness.onAccepted = (envelope) => {
+    if (ENDING.has(envelope.type)) ended.add(envelope.workflow);
+    if (envelope.type === 'LeaseRevoked') checkRevocation(fleet, envelope);
+  };
+  return { endedCount: () => ended.size };
+}
+
+/** A flushed Redis alone is no reason: that is what the marker is for. */
+function checkRevocation(fleet: Fleet, { workflow, control }: Envelope<'LeaseRevoked'>): void {
+  const holder = fleet.holders.get(control.holder);
+  if (control.reason !== 'holder-dead' || holder === undefined || holder.isDead) return;
+  const disturbed = [
+    ...fleet.living().map(({ disturbedMs }) => disturbedMs),
+    ...fleet.network.disturbedMs.values(),
+  ];
+  if (disturbed.every((ms) => ms + CALM_MS < fleet.scheduler.nowMs)) {
+    fleet.violations.push(`false alarm: ${holder.name} lives, and lost ${workflow} as if it were dead`);
+  }
+}
+
+/** Runs to the end of the last fault; a fault may be drawn out while it lasts. Nothing left to harm ends it as well. */
+async function untilHealed(fleet: Fleet, faults: Faults, watch: Watch): Promise<void> {
+  const allEnded = (): boolean => watch.endedCount() === fleet.options.starts.length;
+  while (fleet.scheduler.nowMs < faults.untilMs && !allEnded()) await fleet.scheduler.run(allEnded, faults.untilMs);
+}
+
+function hasRows({ store, witness }: Fleet): boolean {
+  if (!store.isThere) return false;
+  for (const [partition, { naive }] of witness.histories) {
+    if (store.partitions.get(partition)?.next !== naive.next) return false;
+  }
+  return true;
+}
+
+async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
+  const { witness, store, outside, options } = fleet;
+  const endings = endingsOf(witness.histories.values());
+  const violations = [
+    ...fleet.violations,
+    ...outside.violations,
+    ...[...witness.histories.values()].flatMap(checkHistory),
+    ...checkDurability(witness, witness.acknowledged, store.seen, fleet.begun, endings),
+    ...checkLedger(outside.ledger, witness.effects),
+    ...checkEndings(options.starts, endings),
+    ...(await checkRows(store, witness.histories)),
+  ];
+  for (const violation of violations) fleet.transcript.add('judge', violation);
+  return {
+    seed,
+    violations,
+    digest: fleet.transcript.digest,
+    transcript: fleet.transcript.lines,
+    virtualMs: fleet.scheduler.nowMs,
+    eventCount: fleet.scheduler.eventCount,
+    parkedCount: [...endings.values()].filter(({ status }) => status === 'parked').length,
+    workflowCount: options.starts.length,
+    callCount: outside.callCount,
+  };
+}
+
+function onUnhandled(tell: (error: unknown) => void): () => void {
+  process.on('unhandledRejection', tell);
+  return () => void process.off('unhandledRejection', tell);
+}

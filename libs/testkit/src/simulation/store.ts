@@ -1,0 +1,168 @@
+/**
+ * Owns the fleet's store: the runtime's store in memory with what several coordinators need of it (ranges with a time to live,
+ * openings that are placed anew), which may be dropped at any moment, and one process's view of it.
+ */
+
+import { type Generation, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
+import {
+  type Placement,
+  type PlacementRequest,
+  type ProjectionBatch,
+  type ProjectionStore,
+  RANGE_COUNT,
+  type StreamSnapshot,
+} from '@tidemark/ports';
+import { SimulatedStore } from '@tidemark/runtime/simulation';
+import type { Network } from './network.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** A checkpoint as some reader could have seen it. */
+export interface SeenCheckpoint {
+  readonly workflow: WorkflowId;
+  readonly sequence: number;
+  readonly checkpoint: string | null;
+}
+
+export class FleetStore extends SimulatedStore {
+  readonly #scheduler: Scheduler;
+  /** False: the tables are gone, until somebody makes them anew. */
+  isThere = true;
+  readonly #owners = new Map<string, number>();
+  readonly #ranges = new Map<number, string>();
+  readonly #placedAtMs = new Map<WorkflowId, number>();
+  readonly seen: SeenCheckpoint[] = [];
+
+  constructor(scheduler: Scheduler) {
+    super(0);
+    this.#scheduler = scheduler;
+  }
+
+  override drop(): void {
+    super.drop();
+    this.isThere = false;
+    this.#owners.clear();
+    this.#ranges.clear();
+    this.#placedAtMs.clear();
+    this.batches.length = 0;
+  }
+
+  override async ensure(): Promise<void> {
+    this.isThere = true;
+  }
+
+  override async apply(batch: ProjectionBatch): Promise<void> {
+    await super.apply(batch);
+    for (const { workflow, sequence, checkpoint } of batch.checkpoints) this.seen.push({ workflow, sequence, checkpoint });
+  }
+
+  override async shareRanges(owner?: string, ttlMs = 0): Promise<readonly number[]> {
+    const { nowMs } = this.#scheduler;
+    this.#owners.set(owner!, nowMs + ttlMs);
+    for (const [other, untilMs] of this.#owners) if (untilMs <= nowMs) this.#owners.delete(other);
+    const fair = Math.ceil(RANGE_COUNT / this.#owners.size);
+    const own: number[] = [];
+    for (let range = 0; range < RANGE_COUNT; range++) {
+      const of = this.#ranges.get(range);
+      if (of !== undefined && of !== owner && this.#owners.has(of)) continue;
+      if (own.length < fair) {
+        this.#ranges.set(range, owner!);
+        own.push(range);
+      } else if (of === owner) this.#ranges.delete(range);
+    }
+    return own;
+  }
+
+  override async releaseRanges(owner?: string): Promise<void> {
+    this.#owners.delete(owner!);
+    for (const [range, of] of this.#ranges) if (of === owner) this.#ranges.delete(range);
+  }
+
+  override async place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
+    const placements = await super.place(requests);
+    for (const { workflow, created } of placements) if (created) this.#placedAtMs.set(workflow, this.#scheduler.nowMs);
+    return placements;
+  }
+
+  override async unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
+    const dueMs = this.#scheduler.nowMs - ageMs;
+    const old = (await super.unappended(0, Number.POSITIVE_INFINITY)).filter(
+      ({ workflow }) => (this.#placedAtMs.get(workflow) ?? 0) <= dueMs,
+    );
+    for (const placement of old) this.#placeAnew(placement);
+    return old
+      .map(({ workflow }) => this.placements.get(workflow)!)
+      .sort((a, b) => a.generation - b.generation)
+      .slice(0, limit);
+  }
+
+  /** An opening whose generation the fold has passed would be rejected for ever. */
+  #placeAnew({ workflow, partition, generation }: Placement): void {
+    const row = this.partitions.get(partition)!;
+    if (row.generation < generation) return;
+    row.placedGeneration = Math.max(row.placedGeneration, row.generation) + 1;
+    Object.assign(this.placements.get(workflow)!, { generation: row.placedGeneration as Generation });
+  }
+}
+
+type Operation = Exclude<keyof ProjectionStore, 'kind'>;
+const OPERATIONS: readonly Operation[] = [
+  'ensure',
+  'ready',
+  'addPartitions',
+  'markReady',
+  'shareRanges',
+  'releaseRanges',
+  'positions',
+  'loadPartitions',
+  'apply',
+  'place',
+  'unappended',
+  'runnable',
+  'leases',
+  'dueTimers',
+  'workflow',
+  'workflows',
+  'tasks',
+  'checkpoints',
+  'effects',
+  'events',
+  'rejected',
+  'counts',
+];
+
+/** One process's view of the store. */
+export function storeView(store: FleetStore, network: Network, process: SimulatedProcess): ProjectionStore {
+  const ask = <T>(operation: Operation, work: () => Promise<T>): Promise<T> =>
+    network.call(process, 'store', operation, () => {
+      if (store.isThere || operation === 'ensure') return work();
+      throw new UnavailableError('store-missing', 'The tables are gone.');
+    });
+  const view: Record<string, unknown> = { kind: store.kind, close: async () => {} };
+  for (const operation of OPERATIONS) {
+    const perform = (store[operation] as (...args: unknown[]) => Promise<unknown>).bind(store);
+    view[operation] = (...args: unknown[]) => ask(operation, () => perform(...args));
+  }
+  // Rows and the partitions' offsets are read in one snapshot.
+  view.loadStreams = (workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> =>
+    ask('loadStreams', () => store.loadStreams(workflows));
+  return view as unknown as ProjectionStore;
+}
+
+/** The rows of a partition in a plain shape, in an order of their own: what two stores have to agree on. */
+export function dumpOf(store: SimulatedStore, partition: Partition): unknown {
+  const rows = [...store.rows.values()]
+    .filter(({ stream }) => stream.partition === partition)
+    .map(({ stream, result, tasks, checkpoints, effects, events, timers }) => ({
+      stream,
+      result,
+      tasks: sorted(tasks.values()),
+      checkpoints: sorted(checkpoints),
+      effects: sorted(effects.values()),
+      events: sorted(events),
+      timers: sorted(timers.values()),
+    }));
+  return sorted(rows);
+}
+
+const sorted = (rows: Iterable<unknown>): string[] => [...rows].map((row) => JSON.stringify(row)).sort();

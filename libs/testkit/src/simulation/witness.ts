@@ -1,0 +1,110 @@
+/**
+ * Owns the history as seen from outside: the shared log, every record folded by the naive fold the moment it is stored, what
+ * was acknowledged to whom, and where each effect stands. It is what the judge judges by. Must not use core's fold.
+ */
+
+import { decodeRecord } from '@tidemark/codec';
+import type { Envelope, LogEntry, Offset, Partition, Position, RejectReason, Verdict } from '@tidemark/core';
+import type { LogRecord } from '@tidemark/ports';
+import { NaivePartition, type NaiveStream } from '../naive/fold.ts';
+import type { SimulatedLog } from '../simulated-log.ts';
+import type { Transcript } from './transcript.ts';
+
+export interface History {
+  readonly partition: Partition;
+  readonly naive: NaivePartition;
+  readonly entries: LogEntry[];
+  readonly verdicts: Verdict[];
+}
+
+export interface Acknowledged {
+  readonly to: string;
+  readonly partition: Partition;
+  readonly base: Offset;
+  readonly records: readonly LogRecord[];
+}
+
+export class Witness {
+  readonly log: SimulatedLog;
+  readonly #transcript: Transcript;
+  readonly histories = new Map<Partition, History>();
+  readonly acknowledged: Acknowledged[] = [];
+  /** Effects by key: where the fold has them. */
+  readonly effects = new Map<string, { readonly status: 'intended' | 'done' | 'failed'; readonly kind: string }>();
+  /** Told of every accepted event. */
+  onAccepted: ((envelope: Envelope, partition: Partition) => void) | undefined;
+
+  constructor(log: SimulatedLog, transcript: Transcript) {
+    this.log = log;
+    this.#transcript = transcript;
+  }
+
+  history(partition: Partition): History {
+    let history = this.histories.get(partition);
+    if (history === undefined) {
+      history = { partition, naive: new NaivePartition(partition, 0), entries: [], verdicts: [] };
+      this.histories.set(partition, history);
+    }
+    return history;
+  }
+
+  /** The newest stream of that workflow. */
+  stream(workflow: string): NaiveStream | undefined {
+    for (const { naive } of this.histories.values()) {
+      const found = naive.streams.find((stream) => stream.workflow === workflow);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Stores records, and folds them. */
+  store(partition: Partition, records: readonly LogRecord[], who: string): Offset {
+    const base = this.log.store(partition, records);
+    const history = this.history(partition);
+    for (const { value } of records) this.#follow(history, decodeRecord(value), who);
+    return base;
+  }
+
+  acknowledge(to: string, partition: Partition, base: Offset, records: readonly LogRecord[]): void {
+    this.acknowledged.push({ to, partition, base, records });
+  }
+
+  #follow(history: History, entry: LogEntry, who: string): void {
+    const at = history.naive.next;
+    const said = history.naive.fold(entry);
+    history.entries.push(entry);
+    const verdict = verdictOf(said);
+    history.verdicts.push(verdict);
+    this.#transcript.add(who, `log ${history.partition}:${at} ${describe(entry)} ${said}`);
+    if (entry.kind !== 'event' || verdict.kind !== 'accepted') return;
+    const { envelope } = entry;
+    if (envelope.type === 'EffectIntended') {
+      this.effects.set(envelope.control.key, { status: 'intended', kind: envelope.control.kind });
+    } else if (envelope.type === 'EffectResolved') {
+      const { key, outcome, kind } = envelope.control;
+      this.effects.set(key, { status: outcome, kind: this.effects.get(key)?.kind ?? kind });
+    }
+    this.onAccepted?.(envelope, history.partition);
+  }
+}
+
+function verdictOf(said: string): Verdict {
+  if (said.startsWith('accepted at ')) return { kind: 'accepted', position: Number(said.slice(12)) as Position };
+  return said === 'unreadable' ? { kind: 'unreadable' } : { kind: 'rejected', reason: said as RejectReason };
+}
+
+function describe(entry: LogEntry): string {
+  if (entry.kind !== 'event') return entry.kind;
+  const { type, workflow, epoch, ordinal, control } = entry.envelope;
+  const token = ordinal === 0 ? '' : ` ${epoch}:${ordinal}`;
+  const words = [
+    ...('task' in control && control.task !== null ? [control.task] : []),
+    ...('key' in control && control.key !== null ? [control.key] : []),
+    ...(type === 'CheckpointCommitted' ? [`#${control.sequence} ${control.step}`] : []),
+    ...(type === 'EffectResolved' ? [control.outcome] : []),
+    ...('reason' in control ? [control.reason] : []),
+    ...('code' in control ? [control.code] : []),
+    ...(type === 'LeaseRevoked' ? [`epoch ${control.epoch}`] : []),
+  ];
+  return [`${type} ${workflow}${token}`, ...words].join(' ');
+}

@@ -1,0 +1,279 @@
+/**
+ * Owns the workflows that the fleet runs: small definitions, each with an output that follows from its input alone, however
+ * often it was interrupted (I10). What their steps see of belief is told to the judge. Must not know of faults.
+ */
+
+import type { EffectKey, EffectKind, Json } from '@tidemark/core';
+import type {
+  Definition,
+  EffectDefinition,
+  RetryPolicy,
+  StepContext,
+  StepDefinition,
+  StepResult,
+  TaskRequest,
+} from '@tidemark/runtime';
+import { answerTo, type Outside, type ReceiverKind } from './outside.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { SeededRandom } from './random.ts';
+
+export type Workload = 'chain' | 'fan' | 'staged' | 'mixed' | 'pay' | 'spread' | 'flaky' | 'fickle';
+export const WORKLOADS: readonly Workload[] = ['chain', 'fan', 'staged', 'mixed', 'pay', 'spread', 'flaky'];
+
+export interface Input {
+  readonly count: number;
+  readonly amount: number;
+  /** Receivers of the effects, in turn. */
+  readonly receivers: readonly ReceiverKind[];
+  readonly stepMs: number;
+}
+
+/** A step as it began, for the judge: whatever it builds on must still be there at the end. */
+export interface Begun {
+  readonly workflow: string;
+  readonly task: string;
+  readonly durable: boolean;
+}
+
+export interface StepHost {
+  readonly process: SimulatedProcess;
+  readonly outside: Outside;
+  readonly onBegun: (begun: Begun) => void;
+}
+
+/** Often enough that no fault uses it up. */
+const PATIENT: RetryPolicy = { attempts: 200, firstDelayMs: 60, factor: 1.5, maxDelayMs: 800, jitter: 0.5 };
+const CALL_TIMEOUT_MS = 2_500;
+
+interface Belief {
+  readonly sum: number;
+  readonly seen: readonly number[];
+}
+
+type Run = (context: StepContext, input: Json, host: StepHost) => Promise<StepResult> | StepResult;
+
+const asIs = (value: unknown): Json => (value ?? null) as Json;
+const inputOf = (context: StepContext): Input => context.input as unknown as Input;
+const add =
+  (amount: number, at: number) =>
+  (belief: Json): Belief => {
+    const { sum, seen } = belief as unknown as Belief;
+    return { sum: sum + amount, seen: [...seen, at].sort((a, b) => a - b) };
+  };
+
+interface Spec {
+  readonly parallel?: number;
+  readonly begin: (input: Input) => readonly TaskRequest[];
+  readonly steps: Readonly<Record<string, Run | { readonly staged: Run }>>;
+  readonly expected: (input: Input) => Json;
+}
+
+const total = (count: number): number => (count * (count + 1)) / 2;
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
+const receiptsOf = ({ count, amount }: Input): Json[] => upTo(count).map((at) => answerTo({ amount: amount * at }));
+
+/** One task after another; each adds the next, and the last one ends the workflow. */
+const counted =
+  (amountOf: (context: StepContext, at: number, host: StepHost) => Promise<number>, step: string): Run =>
+  async (context, input, host) => {
+    const { at } = input as { readonly at: number };
+    const { count, stepMs } = inputOf(context);
+    const amount = await amountOf(context, at, host);
+    await host.process.sleep(host.process.random.between(0, stepMs), context.signal);
+    if (at === count) {
+      const { sum } = add(amount, at)(context.belief);
+      return { belief: add(amount, at), done: { sum } };
+    }
+    return { belief: add(amount, at), next: [{ step, input: { at: at + 1 } }] };
+  };
+
+const SPECS: Readonly<Record<Workload, Spec>> = {
+  chain: {
+    begin: () => [{ step: 'link', input: { at: 1 } }],
+    steps: {
+      link: counted(async (context, at) => ((await context.run('weigh', () => at)) as number), 'link'),
+    },
+    expected: ({ count }) => ({ sum: total(count) }),
+  },
+  fan: {
+    parallel: 3,
+    begin: ({ count }) => [
+      ...upTo(count).map((at) => ({ step: 'part', input: { at } })),
+      { step: 'join', input: null, after: 'all' },
+    ],
+    steps: {
+      part: async (context, input, { process }) => {
+        const { at } = input as { readonly at: number };
+        await process.sleep(process.random.between(0, inputOf(context).stepMs), context.signal);
+        return { belief: add(at, at), output: at * 2 };
+      },
+      join: async (context) => {
+        const outputs = (await context.outputs('part')) as readonly number[];
+        const { sum, seen } = context.belief as unknown as Belief;
+        return { done: { sum, seen: [...seen], outputs: [...outputs] } };
+      },
+    },
+    expected: ({ count }) => ({
+      sum: total(count),
+      seen: upTo(count),
+      outputs: upTo(count).map((at) => at * 2),
+    }),
+  },
+  staged: {
+    begin: () => [{ step: 'tick', input: { at: 1 } }],
+    steps: { tick: { staged: counted(async (_, at) => at, 'tick') } },
+    expected: ({ count }) => ({ sum: total(count) }),
+  },
+  mixed: {
+    parallel: 4,
+    begin: ({ count }) => [
+      ...upTo(count).map((at) => ({ step: at % 2 === 0 ? 'light' : 'heavy', input: { at } })),
+      { step: 'end', input: null, after: 'all' },
+    ],
+    steps: {
+      light: { staged: async (_, input) => mix(input) },
+      heavy: async (context, input, { process }) => {
+        const { at } = input as { readonly at: number };
+        if (at === 1 && context.attempt < 2) throw new Error('the first attempt fails');
+        await process.sleep(process.random.between(0, inputOf(context).stepMs), context.signal);
+        return mix(input);
+      },
+      end: ({ belief }) => ({ done: { sum: (belief as unknown as Belief).sum } }),
+    },
+    expected: ({ count }) => ({ sum: total(count) }),
+  },
+  pay: {
+    begin: () => [{ step: 'pay', input: { at: 1 } }],
+    steps: { pay: (context, input, host) => pay(context, input, host) },
+    expected: (input) => ({ receipts: receiptsOf(input) }),
+  },
+  spread: {
+    parallel: 3,
+    begin: ({ count }) => [
+      ...upTo(count).map((at) => ({ step: 'pay', input: { at } })),
+      { step: 'sum', input: null, after: 'all' },
+    ],
+    steps: {
+      pay: async (context, input, host) => ({ output: await payOne(context, input, host) }),
+      sum: async (context) => ({ done: { receipts: [...(await context.outputs('pay'))] } }),
+    },
+    expected: (input) => ({ receipts: receiptsOf(input) }),
+  },
+  flaky: {
+    begin: () => [{ step: 'try', input: { at: 1 } }],
+    steps: {
+      try: counted(async (context, at) => {
+        if (context.attempt <= at % 3) throw new Error(`attempt ${context.attempt} of ${at} fails`);
+        return at;
+      }, 'try'),
+    },
+    expected: ({ count }) => ({ sum: total(count) }),
+  },
+  /** Asks another thing of the same key at its second attempt: must be parked, never answered from the journal. */
+  fickle: {
+    begin: () => [{ step: 'ask', input: { at: 1 } }],
+    steps: {
+      ask: async (context, _, host) => {
+        const { amount } = inputOf(context);
+        const request = { amount: amount + context.attempt };
+        const receipt = await context.effect(effectOf('probed', host), request);
+        if (context.attempt === 1) throw new Error('the first attempt fails after its effect');
+        return { done: { receipt } };
+      },
+    },
+    expected: () => null,
+  },
+};
+
+const mix = (input: Json): StepResult => {
+  const { at } = input as { readonly at: number };
+  return { belief: add(at, at) };
+};
+
+async function payOne(context: StepContext, input: Json, host: StepHost): Promise<Json> {
+  const { at } = input as { readonly at: number };
+  const { amount, receivers } = inputOf(context);
+  return context.effect(effectOf(receivers[at % receivers.length]!, host), { amount: amount * at });
+}
+
+async function pay(context: StepContext, input: Json, host: StepHost): Promise<StepResult> {
+  const { at } = input as { readonly at: number };
+  const receipt = await payOne(context, input, host);
+  const receipts = [...((context.belief as { readonly receipts?: readonly Json[] }).receipts ?? []), receipt];
+  if (at === inputOf(context).count) return { done: { receipts } };
+  const belief = (before: Json): Json => ({ ...(before as object), receipts });
+  return { belief, next: [{ step: 'pay', input: { at: at + 1 } }] };
+}
+
+const KINDS: Readonly<Record<ReceiverKind, EffectKind>> = {
+  deduplicates: 'idempotent',
+  probed: 'irreversible',
+  blind: 'irreversible',
+};
+
+function effectOf(receiver: ReceiverKind, { process, outside }: StepHost): EffectDefinition {
+  const kind = KINDS[receiver];
+  return {
+    operation: receiver,
+    kind,
+    timeoutMs: CALL_TIMEOUT_MS,
+    retry: PATIENT,
+    parseRequest: asIs,
+    parseResponse: asIs,
+    call: (request, { key }) =>
+      outside.call(process, receiver, { key, request, timeoutMs: CALL_TIMEOUT_MS, irreversible: kind === 'irreversible' }),
+    ...(receiver === 'probed' ? { probe: (key: EffectKey) => outside.probe(process, key) } : {}),
+  };
+}
+
+/** All definitions, as a process runs them. */
+export const definitionsFor = (host: StepHost): readonly Definition[] =>
+  (Object.keys(SPECS) as Workload[]).map((name) => definitionOf(name, SPECS[name], host));
+
+function definitionOf(name: Workload, spec: Spec, host: StepHost): Definition {
+  const names = Object.keys(spec.steps);
+  return {
+    name,
+    version: 1,
+    parallel: spec.parallel ?? 1,
+    placement: 'exclusive',
+    parseInput: asIs,
+    parseBelief: asIs,
+    parseOutput: asIs,
+    begin: (input) => ({ belief: { sum: 0, seen: [] }, next: spec.begin(input as unknown as Input) }),
+    steps: new Map(names.map((step) => [step, stepOf(step, spec.steps[step]!, names, host)])),
+  };
+}
+
+function stepOf(name: string, spec: Run | { readonly staged: Run }, names: readonly string[], host: StepHost): StepDefinition {
+  const staged = typeof spec !== 'function';
+  const run = staged ? spec.staged : spec;
+  return {
+    name,
+    mayAdd: new Set(names),
+    durability: staged ? 'staged' : 'durable',
+    retry: PATIENT,
+    parseInput: asIs,
+    parseOutput: asIs,
+    run: (context, input) => {
+      if (host.process.isDead) return new Promise(() => {});
+      host.onBegun({ workflow: context.workflow, task: context.task, durable: !staged });
+      return run(context, input, host);
+    },
+  };
+}
+
+/** What a workflow must have put out, when it has completed. */
+export const expectedOutput = (workload: Workload, input: Input): Json => SPECS[workload].expected(input);
+
+export const drawInput = (workload: Workload, random: SeededRandom): Input => ({
+  count: workload === 'staged' ? random.count(8, 24) : random.count(2, 5),
+  amount: random.count(1, 50),
+  receivers: random.pick<readonly ReceiverKind[]>([
+    ['probed'],
+    ['deduplicates'],
+    ['deduplicates', 'probed'],
+    ['deduplicates', 'probed', 'blind'],
+  ]),
+  stepMs: random.pick([0, 5, 60, 300]),
+});
