@@ -17,10 +17,8 @@ const layers: readonly Layer[] = [
   { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
   { name: 'sdk, api, host', members: /^libs\/(sdk|api|host)$/ },
   { name: 'client', members: /^libs\/client$/ },
-  {
-    name: 'integrations, services, examples',
-    members: /^(libs\/(console|mcp|ai|cli)|(services|examples)\/[a-z0-9-]+)$/,
-  },
+  { name: 'integrations', members: /^libs\/(console|mcp|ai|cli|effects)$/ },
+  { name: 'services, examples', members: /^(services|examples)\/[a-z0-9-]+$/ },
 ];
 
 /** Sees all; seen by tests alone. */

@@ -1,0 +1,117 @@
+/**
+ * Owns the effect that is a file, written once. Invariant: what is at the path and is something else is never touched.
+ */
+
+import { hash } from 'node:crypto';
+import path from 'node:path';
+import {
+  defineEffect,
+  done,
+  type Effect,
+  type EffectSpec,
+  NotDoneError,
+  notDone,
+  type Parsed,
+  type ProbeResult,
+  type Schema,
+  UnavailableError,
+} from '@tidemark/sdk';
+import { z } from 'zod';
+import { codeOf, compare, writeOnce } from './file-writing.ts';
+import { FILE_MAX_BYTES } from './limits.ts';
+import { finalWhenRefused, RefusedError } from './refused-error.ts';
+
+type Awaitable<T> = T | Promise<T>;
+
+const receipt = z.object({
+  /** Absolute. */
+  path: z.string(),
+  sha256: z.string(),
+  bytes: z.number().int().min(0),
+});
+
+/** What is recorded of a file that was written. */
+export type FileReceipt = z.infer<typeof receipt>;
+
+/** What a user says of a file. */
+export interface FileEffectSpec<Request extends Schema>
+  extends Pick<EffectSpec<Request, typeof receipt>, 'operation' | 'request' | 'retry' | 'timeoutMs' | 'compensate'> {
+  /** Where; relative to the working folder of the process. Folders are made. */
+  readonly path: (request: Parsed<NoInfer<Request>>) => string;
+  /** What, at most 64 MiB. The same for the same request, or a second attempt finds another content. */
+  readonly content: (request: Parsed<NoInfer<Request>>) => Awaitable<string | Uint8Array>;
+}
+
+/** An effect whose outcome can be looked up. */
+export interface FileEffect<Request extends Schema> extends Effect<Request, typeof receipt> {
+  /** Compares what is at the path with the content, by digest. Throws when something else is there. */
+  readonly look: (request: Parsed<Request>) => Promise<ProbeResult<FileReceipt>>;
+}
+
+/** Defines it; its kind is `idempotent`, since writing the same again changes nothing. Throws what `defineEffect` throws. */
+export function fileEffect<Request extends Schema>(spec: FileEffectSpec<Request>): FileEffect<Request> {
+  const { operation } = spec;
+  const plan = async (
+    request: Parsed<Request>,
+  ): Promise<{ readonly bytes: Uint8Array; readonly receipt: FileReceipt }> => {
+    const content = await spec.content(request);
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    const file = path.resolve(spec.path(request));
+    if (bytes.length <= FILE_MAX_BYTES) {
+      return { bytes, receipt: { path: file, sha256: hash('sha256', bytes), bytes: bytes.length } };
+    }
+    throw new RefusedError(`${operation}: ${file}: ${bytes.length} bytes are over the limit of ${FILE_MAX_BYTES}.`);
+  };
+  const effect = defineEffect<Request, typeof receipt>({
+    operation,
+    kind: 'idempotent',
+    request: spec.request,
+    response: receipt,
+    retry: spec.retry,
+    timeoutMs: spec.timeoutMs,
+    compensate: spec.compensate,
+    call: async (request, { key, signal }) => {
+      const planned = await plan(request);
+      if (signal.aborted) throw new NotDoneError(`${operation}: aborted before it was written.`);
+      await write(operation, planned.receipt.path, planned.bytes, key);
+      return planned.receipt;
+    },
+  });
+  const look = async (request: Parsed<Request>): Promise<ProbeResult<FileReceipt>> => {
+    const planned = await plan(request);
+    const found = await compare(planned.receipt.path, planned.bytes);
+    if (found === 'other') throw otherContent(operation, planned.receipt.path);
+    return found === 'same' ? done(planned.receipt) : notDone();
+  };
+  return { ...finalWhenRefused(effect), look };
+}
+
+async function write(operation: string, file: string, bytes: Uint8Array, key: string): Promise<void> {
+  let outcome: 'written' | 'same' | 'other';
+  try {
+    outcome = await writeOnce(file, bytes, key);
+  } catch (error) {
+    const reason = REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
+    // A later look tells: the call is repeated, or `look` is asked.
+    throw new UnavailableError('file-unavailable', `${operation}: ${file}: ${reason}`, { path: file, cause: error });
+  }
+  if (outcome === 'other') throw otherContent(operation, file);
+}
+
+const otherContent = (operation: string, file: string): RefusedError =>
+  new RefusedError(
+    `${operation}: ${file} is there with another content, and is left as it is. Move it away, or choose another path.`,
+    { operation, path: file },
+  );
+
+/** What a person can do something about. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  EROFS: 'the file system is read-only',
+  EACCES: 'no permission',
+  EPERM: 'no permission, or a file system without hard links',
+  ENOTSUP: 'a file system without hard links',
+  ENOTDIR: 'a part of the path is no folder',
+  EEXIST: 'a part of the path is no folder, or its end is a link to nowhere',
+};

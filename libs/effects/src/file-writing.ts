@@ -1,0 +1,104 @@
+/**
+ * Owns writing a file once and durably. Invariants: under its name the file is whole from the first moment, and is never
+ * replaced; when `writeOnce` resolves, content and name survive a power cut. Must know nothing of effects.
+ *
+ * Drafts lie in a hidden folder beside the file, one folder a key, so that the next call of the key finds and removes what a
+ * dead one left, without a look at the rest of the folder.
+ */
+
+import { hash, randomUUID } from 'node:crypto';
+import { link, mkdir, open, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { DRAFT_ATTEMPTS_COUNT } from './limits.ts';
+
+/** What is at the path: nothing, the content, or something else. */
+export type Found = 'nothing' | 'same' | 'other';
+
+/** `other`: something else is there, and stays. Throws the file system's errors. */
+export async function writeOnce(file: string, bytes: Uint8Array, key: string): Promise<'written' | 'same' | 'other'> {
+  const folder = path.dirname(file);
+  const drafts = path.join(folder, `.tidemark-${hash('sha256', `${key} ${file}`).slice(0, 32)}`);
+  const made = await mkdir(folder, { recursive: true });
+  const before = await compare(file, bytes);
+  const outcome = before === 'nothing' ? await linkDraft(file, bytes, drafts) : before;
+  if (outcome !== 'other') await syncFolders(folder, made);
+  // Whoever writes the same at this moment finds its draft gone, and the file there.
+  await rm(drafts, { recursive: true, force: true }).catch(() => undefined);
+  return outcome;
+}
+
+/** Compares by content; what is no file is `other`. What is the same is made durable, whoever wrote it. */
+export async function compare(file: string, bytes: Uint8Array | { readonly sha256: string }): Promise<Found> {
+  const wanted = bytes instanceof Uint8Array ? hash('sha256', bytes) : bytes.sha256;
+  const found = await digestOf(file);
+  if (found === undefined) return 'nothing';
+  return found === wanted ? 'same' : 'other';
+}
+
+/** Undefined: nothing is there. */
+async function digestOf(file: string): Promise<string | undefined> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      if (!(await handle.stat()).isFile()) return '';
+      const digest = hash('sha256', await handle.readFile());
+      await handle.sync();
+      return digest;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function linkDraft(file: string, bytes: Uint8Array, drafts: string): Promise<'written' | 'same' | 'other'> {
+  for (let attempt = 1; ; attempt += 1) {
+    const draft = path.join(drafts, randomUUID());
+    try {
+      await mkdir(drafts, { recursive: true });
+      await writeDurably(draft, bytes);
+      // Unlike a rename, a link fails when the name is taken.
+      await link(draft, file);
+      return 'written';
+    } catch (error) {
+      const found = await compare(file, bytes);
+      if (found !== 'nothing') return found;
+      // Another call of the key removed the drafts; anything else is the file system's word.
+      if (codeOf(error) !== 'ENOENT' || attempt === DRAFT_ATTEMPTS_COUNT) {
+        await rm(draft, { force: true }).catch(() => undefined);
+        throw error;
+      }
+    }
+  }
+}
+
+async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(file, 'wx');
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** From the file's folder up to the one that names the first folder that was made. */
+async function syncFolders(folder: string, made: string | undefined): Promise<void> {
+  const last = made === undefined ? folder : path.dirname(made);
+  for (let at = folder; ; at = path.dirname(at)) {
+    const handle = await open(at, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (at === last || at === path.dirname(at)) return;
+  }
+}
+
+export const codeOf = (error: unknown): string => {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+};

@@ -1,0 +1,403 @@
+/** The HTTP effect against a real server of node:http: what it sends, and what each answer and each fault means. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { done, type EffectKey, FatalError, NotDoneError, notDone, unknown } from '@tidemark/sdk';
+import { eventually } from '@tidemark/testkit/eventually';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { contextOf } from './context-fixture.ts';
+import { type HttpEffectSpec, httpEffect } from './http-effect.ts';
+import { EXCERPT_MAX_BYTES, EXCERPT_MAX_CHARS } from './limits.ts';
+
+interface Seen {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+type Handler = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void;
+
+const seen: Seen[] = [];
+const sockets = new Set<Socket>();
+let handler: Handler;
+const listen = async () => {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      const one = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
+      seen.push(one);
+      handler(one, response, request);
+    });
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+};
+
+let here: Awaited<ReturnType<typeof listen>>;
+let there: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  here = await listen();
+  there = await listen();
+});
+afterEach(() => {
+  seen.length = 0;
+});
+afterAll(async () => {
+  for (const { server } of [here, there]) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+const key = 'order-1:2.0:pay.charge:0' as EffectKey;
+const SECRET = 'Bearer sk-live-123456789';
+const ok: Handler = (_, response) => response.end('{"id":"c1"}');
+const answer =
+  (status: number, body = '', headers: Record<string, string> = {}): Handler =>
+  (_, response) =>
+    response.writeHead(status, headers).end(body);
+
+const schemas = { request: z.object({ cents: z.number() }), response: z.object({ id: z.string() }) };
+type Spec = HttpEffectSpec<typeof schemas.request, typeof schemas.response>;
+const charge = (extra: Partial<Spec> = {}) =>
+  httpEffect({
+    operation: 'pay.charge',
+    kind: 'irreversible',
+    ...schemas,
+    send: ({ cents }) => ({ url: `${here.url}/charges`, json: { cents }, headers: { authorization: SECRET } }),
+    ...extra,
+  });
+const call = (extra: Partial<Spec> = {}, signal = new AbortController().signal) =>
+  charge(extra).call({ cents: 5 }, contextOf(key, signal));
+const failure = (promise: Promise<unknown>): Promise<Error & { code: string; details: Record<string, unknown> }> =>
+  promise.then(
+    (value) => Promise.reject(new Error(`answered ${JSON.stringify(value)}`)),
+    (error) => error,
+  );
+
+describe('what is sent', () => {
+  test('the key, the body as JSON, and POST', async () => {
+    handler = ok;
+    expect(await call()).toEqual({ id: 'c1' });
+    expect(seen).toMatchObject([
+      {
+        method: 'POST',
+        path: '/charges',
+        body: '{"cents":5}',
+        headers: { 'idempotency-key': key, authorization: SECRET, 'content-type': 'application/json' },
+      },
+    ]);
+  });
+
+  test('the key quoted, in a header of another name', async () => {
+    handler = ok;
+    await call({ keyFormat: 'structured', keyHeader: 'X-Request-Key' });
+    expect(seen[0]!.headers).toMatchObject({ 'x-request-key': `"${key}"` });
+    expect(seen[0]!.headers['idempotency-key']).toBeUndefined();
+  });
+
+  test.each([
+    ['ü%"\\ x', '%C3%BC%25%22%5C%20x'],
+    ['%C3%BC', '%25C3%25BC'],
+  ])('key %j is encoded as %j', async (odd, encoded) => {
+    handler = ok;
+    await charge().call({ cents: 5 }, contextOf(odd));
+    expect(seen[0]!.headers['idempotency-key']).toBe(encoded);
+  });
+
+  test.each<[string, Partial<Spec>]>([
+    ['a url that is none', { send: () => ({ url: 'nowhere' }) }],
+    ['a url of another scheme', { send: () => ({ url: 'file:///etc/passwd' }) }],
+    ['credentials in the url', { send: () => ({ url: 'http://u:hush-hush@h/' }) }],
+    ['a header with a line break', { send: () => ({ url: here.url, headers: { a: 'hush-hush\r\nb: c' } }) }],
+    ['the key header itself', { send: () => ({ url: here.url, headers: { 'idempotency-key': 'x' } }) }],
+    ['a body with GET', { send: () => ({ url: here.url, method: 'get', body: 'x' }) }],
+    ['json that is none', { send: () => ({ url: here.url, json: 1n }) }],
+    ['body and json', { send: () => ({ url: here.url, json: 1, body: 'x' }) }],
+    [
+      'a send that throws',
+      {
+        send: () => {
+          throw new Error('no such order');
+        },
+      },
+    ],
+  ])('%s: nothing was done, and no secret is told', async (_, spec) => {
+    const error = await failure(call(spec));
+    expect(error).toBeInstanceOf(NotDoneError);
+    expect(`${error.message}${error.stack}${JSON.stringify(error)}`).not.toContain('hush-hush');
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('what a status means', () => {
+  test.each([200, 201, 202])('%i: done', async (status) => {
+    handler = answer(status, '{"id":"c1"}');
+    expect(await call()).toEqual({ id: 'c1' });
+  });
+
+  test.each([421, 425, 429])('%i: not done, another attempt may be', async (status) => {
+    handler = answer(status, 'because');
+    const error = await failure(call());
+    expect(error).toBeInstanceOf(NotDoneError);
+    expect(charge().retry.nonRetryable).not.toContain(error.code);
+  });
+
+  test.each([400, 401, 402, 403, 404, 405, 410, 413, 415, 422, 431])('%i: not done, for good', async (status) => {
+    handler = answer(status, 'because');
+    const error = await failure(call());
+    expect(error).toBeInstanceOf(NotDoneError);
+    expect(error.message).toBe(`pay.charge: status ${status}: because`);
+    expect(charge().retry.nonRetryable).toContain(error.code);
+  });
+
+  test.each([302, 303, 304, 408, 409, 423, 500, 501, 502, 503, 504, 599])('%i: unknown', async (status) => {
+    handler = answer(status, status === 304 ? '' : 'because');
+    expect(await failure(call())).toMatchObject({ code: 'http-unknown', details: { status } });
+  });
+
+  test('the time to wait is told', async () => {
+    handler = answer(429, '', { 'retry-after': '7' });
+    expect(await failure(call())).toMatchObject({
+      message: 'pay.charge: status 429, asks to wait 7 s',
+      details: { retryAfterMs: 7_000 },
+    });
+    handler = answer(429, '', { 'retry-after': new Date(Date.now() - 5_000).toUTCString() });
+    expect((await failure(call())).details.retryAfterMs).toBe(0);
+    handler = answer(429, '', { 'retry-after': 'soon' });
+    expect((await failure(call())).details).not.toHaveProperty('retryAfterMs');
+  });
+
+  test('a receiver of its own mind', async () => {
+    const outcomes = { 503: 'not-done', 404: 'fatal', 409: 'done', 202: 'unknown' } as const;
+    handler = answer(503);
+    expect(await failure(call({ outcomes }))).toBeInstanceOf(NotDoneError);
+    handler = answer(404);
+    expect(await failure(call({ outcomes }))).toBeInstanceOf(FatalError);
+    handler = answer(409, '{"id":"c0"}');
+    expect(await call({ outcomes })).toEqual({ id: 'c0' });
+    handler = answer(202);
+    expect(await failure(call({ outcomes }))).toMatchObject({ code: 'http-unknown' });
+  });
+});
+
+describe('the body', () => {
+  const long = JSON.stringify({ id: 'x'.repeat(100) });
+
+  test('is read up to the limit', async () => {
+    handler = answer(200, long);
+    expect(await failure(call({ responseMaxBytes: long.length - 1 }))).toMatchObject({
+      code: 'http-response-too-large',
+    });
+    // Control: one byte more, and it fits.
+    expect(await call({ responseMaxBytes: long.length })).toEqual({ id: 'x'.repeat(100) });
+  });
+
+  test('an endless one ends the connection, not the process', async () => {
+    let gone = false;
+    handler = (_, response) => {
+      const write = (): void => {
+        while (!gone && response.write('x'.repeat(65_536)));
+      };
+      response.on('close', () => {
+        gone = true;
+      });
+      response.on('drain', write);
+      write();
+    };
+    expect(await failure(call({ responseMaxBytes: 100_000 }))).toMatchObject({ code: 'http-response-too-large' });
+    await eventually(() => gone);
+  });
+
+  test('that is no JSON leaves the outcome open, and is not quoted', async () => {
+    handler = answer(200, '<html>hush-hush');
+    const error = await failure(call());
+    expect(error).toMatchObject({ code: 'http-response-not-json' });
+    expect(error).not.toBeInstanceOf(NotDoneError);
+    expect(error.message).not.toContain('hush-hush');
+  });
+
+  test('is read by the user', async () => {
+    handler = answer(201, '', { location: '/charges/c7' });
+    const receive: Spec['receive'] = ({ headers }) => ({ id: headers.get('location')!.split('/').at(-1)! });
+    expect(await call({ receive })).toEqual({ id: 'c7' });
+  });
+});
+
+describe('secrets', () => {
+  const echo: Handler = ({ headers }, response) => response.writeHead(400).end(JSON.stringify(headers));
+
+  test('that the receiver echoes are blacked out, and the excerpt is bounded', async () => {
+    handler = echo;
+    const error = await failure(call());
+    expect(error.message).toContain('[redacted]');
+    expect(JSON.stringify([error.message, error.stack, error.details])).not.toContain('sk-live');
+    expect(error.message.length).toBeLessThan(EXCERPT_MAX_CHARS + 50);
+    // Control: the body did hold it.
+    const plain = await fetch(here.url, { headers: { authorization: SECRET } });
+    expect(await plain.text()).toContain('sk-live');
+  });
+
+  test('also where the excerpt was cut through one', async () => {
+    const token = `tok-${'s'.repeat(EXCERPT_MAX_BYTES / 2 + 200)}`;
+    handler = answer(400, `${token} ${token}`);
+    const send: Spec['send'] = () => ({ url: here.url, json: 1, headers: { 'x-api-key': token } });
+    const error = await failure(call({ send }));
+    expect(error.message).toBe('pay.charge: status 400: [redacted]');
+  });
+});
+
+describe('redirects', () => {
+  const moved =
+    (status: number, to: () => string): Handler =>
+    (one, response, request) =>
+      one.path === '/charges' && request.headers.host === new URL(here.url).host
+        ? response.writeHead(status, { location: to() }).end()
+        : response.end('{"id":"followed"}');
+
+  test.each([
+    [307, NotDoneError],
+    [308, NotDoneError],
+  ])('%i of a POST is not followed, so nothing was done', async (status, type) => {
+    handler = moved(status, () => `${there.url}/elsewhere`);
+    expect(await failure(call())).toBeInstanceOf(type);
+    expect(seen).toHaveLength(1);
+    // Control: fetch by itself would send it again, elsewhere, with the header of the key.
+    await fetch(`${here.url}/charges`, { method: 'POST', headers: { 'idempotency-key': key }, body: '{}' });
+    expect(seen.at(-1)).toMatchObject({ method: 'POST', path: '/elsewhere', headers: { 'idempotency-key': key } });
+  });
+
+  const get: Spec['send'] = () => ({ url: `${here.url}/charges`, headers: { 'x-api-key': 'hush-hush' } });
+  const reading = { kind: 'pure', send: get } as const;
+
+  test('of a GET is followed, with its headers within the origin', async () => {
+    handler = moved(302, () => '/elsewhere');
+    expect(await call(reading)).toEqual({ id: 'followed' });
+    expect(seen[1]!.headers).toMatchObject({ 'x-api-key': 'hush-hush', 'idempotency-key': key });
+  });
+
+  test('of a GET to another origin is followed without them', async () => {
+    handler = moved(302, () => `${there.url}/elsewhere`);
+    expect(await call(reading)).toEqual({ id: 'followed' });
+    expect(seen[1]!.headers).not.toHaveProperty('x-api-key');
+    expect(seen[1]!.headers).not.toHaveProperty('idempotency-key');
+  });
+
+  test('in a circle end', async () => {
+    handler = answer(302, '', { location: '/charges' });
+    expect(await failure(call(reading))).toMatchObject({ code: 'http-unknown' });
+    expect(seen).toHaveLength(6);
+  });
+});
+
+describe('the network', () => {
+  test('refused: not done', async () => {
+    const gone = await listen();
+    await new Promise((resolve) => gone.server.close(resolve));
+    const error = await failure(call({ send: () => ({ url: gone.url, json: 1 }) }));
+    expect(error).toBeInstanceOf(NotDoneError);
+    expect(error.details.reason).toBe('ECONNREFUSED');
+  });
+
+  test('a name that nobody has: not done', async () => {
+    const error = await failure(call({ send: () => ({ url: 'http://nobody.invalid/', json: 1 }) }));
+    expect(error).toBeInstanceOf(NotDoneError);
+    expect(error.details.reason).toMatch(/ENOTFOUND|EAI_AGAIN/);
+  });
+
+  test('no TLS on the other side: not done', async () => {
+    handler = ok;
+    const error = await failure(call({ send: () => ({ url: here.url.replace('http:', 'https:'), json: 1 }) }));
+    expect(error).toBeInstanceOf(NotDoneError);
+    expect(seen).toEqual([]);
+  });
+
+  test('cut before the answer: unknown, and sent once', async () => {
+    handler = (_, response) => response.socket!.destroy();
+    expect(await failure(call())).toMatchObject({ code: 'http-cut', name: 'UnavailableError' });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('cut in the midst of the answer: unknown', async () => {
+    handler = (_, response) => {
+      response.writeHead(200, { 'content-length': '11' });
+      response.write('{"id":', () => response.socket!.destroy());
+    };
+    expect(await failure(call())).toMatchObject({ code: 'http-cut' });
+    // Control: the same answer, whole.
+    handler = (_, response) => {
+      response.writeHead(200, { 'content-length': '11' });
+      response.write('{"id":', () => response.end('"c1"}'));
+    };
+    expect(await call()).toEqual({ id: 'c1' });
+  });
+
+  test('an abort ends the request at once, with its reason', async () => {
+    const controller = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    handler = (_, response) => {
+      response.on('close', () => closed.resolve());
+      controller.abort(new Error('the lease is gone'));
+    };
+    expect((await failure(call({}, controller.signal))).message).toBe('the lease is gone');
+    await closed.promise;
+    const late = await failure(call({}, controller.signal));
+    expect(late).toBeInstanceOf(NotDoneError);
+    expect(seen).toHaveLength(1);
+  });
+
+  test('a receiver that falls silent in its answer is left by the time-out', async () => {
+    handler = (_, response) => {
+      response.writeHead(200);
+      response.write('{');
+    };
+    expect((await failure(call({}, AbortSignal.timeout(50)))).name).toBe('TimeoutError');
+  });
+});
+
+describe('probe and compensation', () => {
+  const probe: Spec['probe'] = {
+    send: (sent) => ({ url: `${here.url}/charges?key=${encodeURIComponent(sent)}` }),
+    judge: (answer) => {
+      if (answer.status === 200) return done(answer.json() as { id: string });
+      return answer.status === 404 ? notDone() : unknown();
+    },
+  };
+  const ask = () => charge({ probe }).probe!(key, { signal: new AbortController().signal });
+
+  test('the probe asks by the key as it was sent, and changes nothing', async () => {
+    handler = ok;
+    expect(await ask()).toEqual({ status: 'done', response: { id: 'c1' } });
+    expect(seen).toMatchObject([{ method: 'GET', path: `/charges?key=${encodeURIComponent(key)}` }]);
+    expect(seen[0]!.headers).not.toHaveProperty('idempotency-key');
+    handler = answer(404);
+    expect(await ask()).toEqual({ status: 'not-done' });
+    handler = answer(403);
+    expect(await ask()).toEqual({ status: 'unknown' });
+  });
+
+  test('a receiver in trouble says nothing about the call', async () => {
+    handler = answer(503);
+    expect(await failure(ask())).toMatchObject({ code: 'http-unknown' });
+  });
+
+  test('the compensation is a call with the key that it is given', async () => {
+    handler = answer(204);
+    const undo = (response: { id: string }) => ({ url: `${here.url}/charges/${response.id}`, method: 'DELETE' });
+    const effect = charge({ compensate: { send: undo } });
+    const context = contextOf('order-1~undo:0.0:pay.charge:0');
+    await effect.compensate!({ id: 'c1' }, context);
+    expect(seen).toMatchObject([
+      { method: 'DELETE', path: '/charges/c1', headers: { 'idempotency-key': context.key } },
+    ]);
+    handler = answer(500);
+    expect(await failure(effect.compensate!({ id: 'c1' }, context))).toMatchObject({ code: 'http-unknown' });
+  });
+});

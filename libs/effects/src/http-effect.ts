@@ -1,0 +1,162 @@
+/**
+ * Owns the effect that is an HTTP request with an idempotency key. Must hold no state: all that recovery needs is the key
+ * and the request. Invariant: `NotDoneError` is thrown only for a call that certainly changed nothing.
+ */
+
+import {
+  defineEffect,
+  type Effect,
+  type EffectContext,
+  type EffectSpec,
+  FatalError,
+  type Given,
+  InvalidError,
+  NotDoneError,
+  type Parsed,
+  type ProbeResult,
+  type Schema,
+} from '@tidemark/sdk';
+import { readExcerpt, readWhole, send } from './http-exchange.ts';
+import { type HttpOutcome, outcomeError, outcomeOf } from './http-outcome.ts';
+import { type HttpRequest, type ReadyRequest, ready, withoutSecrets } from './http-request.ts';
+import { type KeyFormat, keyHeaderValue, sentKey } from './key-header.ts';
+import { REASON_MAX_CHARS, RESPONSE_MAX_BYTES } from './limits.ts';
+import { finalWhenRefused } from './refused-error.ts';
+
+type Awaitable<T> = T | Promise<T>;
+
+/** What came back. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON. Throws `InvalidError` (`http-response-not-json`). */
+  json(): unknown;
+}
+
+/** What a user says of an effect over HTTP. */
+export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
+  extends Pick<EffectSpec<Request, Response>, 'operation' | 'kind' | 'request' | 'response' | 'retry' | 'timeoutMs'> {
+  /** The request to send; nothing leaves the process here. It should be the same for the same input: receivers compare. */
+  readonly send: (request: Parsed<NoInfer<Request>>) => Awaitable<HttpRequest>;
+  /** What the answer means; default: its body as JSON. */
+  readonly receive?: ((answer: HttpAnswer) => Given<NoInfer<Response>>) | undefined;
+  /** How to ask whether the call of a key took place. */
+  readonly probe?: HttpProbe<Given<NoInfer<Response>>> | undefined;
+  /** The request that undoes it, sent with the key of the compensation. */
+  readonly compensate?: { readonly send: (response: Parsed<NoInfer<Response>>) => Awaitable<HttpRequest> } | undefined;
+  /** The header of the key; default `Idempotency-Key`. */
+  readonly keyHeader?: string | undefined;
+  /** Default `plain`, which is common practice. */
+  readonly keyFormat?: KeyFormat | undefined;
+  /** What a status of this receiver means, where it differs from the usual. */
+  readonly outcomes?: Readonly<Record<number, HttpOutcome>> | undefined;
+  /** Default 1 MiB. A longer response fails the call, its outcome open. */
+  readonly responseMaxBytes?: number | undefined;
+}
+
+export interface HttpProbe<Response> {
+  /** `key` is the key as the call sent it, without quotes. */
+  readonly send: (key: string) => Awaitable<HttpRequest>;
+  /** Gets every answer, whatever its status, but for 5xx and 429, which say nothing of the call. */
+  readonly judge: (answer: HttpAnswer) => ProbeResult<Response>;
+}
+
+/** Defines it. Throws what `defineEffect` throws. */
+export function httpEffect<Request extends Schema, Response extends Schema>(
+  spec: HttpEffectSpec<Request, Response>,
+): Effect<Request, Response> {
+  const { operation, probe, compensate } = spec;
+  const receive = spec.receive ?? ((answer: HttpAnswer) => answer.json() as Given<NoInfer<Response>>);
+  const exchange = new Exchange(spec);
+  const effect = defineEffect<Request, Response>({
+    operation,
+    kind: spec.kind,
+    request: spec.request,
+    response: spec.response,
+    retry: spec.retry,
+    timeoutMs: spec.timeoutMs,
+    call: async (request, context) => receive(await exchange.call(() => spec.send(request), context)),
+    ...(probe && {
+      probe: async (key: string, { signal }: { readonly signal: AbortSignal }) =>
+        probe.judge(await exchange.ask(() => probe.send(sentKey(key)), signal)),
+    }),
+    ...(compensate && {
+      compensate: async (response: Parsed<Response>, context: EffectContext) => {
+        await exchange.call(() => compensate.send(response), context);
+      },
+    }),
+  });
+  return finalWhenRefused(effect);
+}
+
+/** The two ways to send: a call, which acts and carries the key, and a question, which does neither. */
+class Exchange {
+  readonly #operation: string;
+  readonly #keyHeader: string;
+  readonly #keyFormat: KeyFormat;
+  readonly #outcomes: Readonly<Record<number, HttpOutcome>>;
+  readonly #maxBytes: number;
+
+  constructor(spec: Omit<HttpEffectSpec<Schema, Schema>, 'send' | 'receive' | 'probe' | 'compensate'>) {
+    this.#operation = spec.operation;
+    this.#keyHeader = spec.keyHeader ?? 'Idempotency-Key';
+    this.#keyFormat = spec.keyFormat ?? 'plain';
+    this.#outcomes = spec.outcomes ?? {};
+    this.#maxBytes = spec.responseMaxBytes ?? RESPONSE_MAX_BYTES;
+  }
+
+  /** The answer of a call that was done; throws for any other. */
+  async call(make: () => Awaitable<HttpRequest>, { key, signal }: EffectContext): Promise<HttpAnswer> {
+    const header = { name: this.#keyHeader, value: keyHeaderValue(key, this.#keyFormat) };
+    const request = ready(this.#operation, await this.#made(make), header);
+    const response = await send(this.#operation, request, signal);
+    const outcome = outcomeOf(response.status, this.#outcomes);
+    if (outcome !== 'done') throw await this.#unwelcome(outcome, request, response);
+    return this.#answer(response, signal);
+  }
+
+  async ask(make: () => Awaitable<HttpRequest>, signal: AbortSignal): Promise<HttpAnswer> {
+    const request = ready(this.#operation, await this.#made(make), undefined);
+    const response = await send(this.#operation, request, signal);
+    if (response.status >= 500 || response.status === 429) throw await this.#unwelcome('unknown', request, response);
+    return this.#answer(response, signal);
+  }
+
+  async #made(make: () => Awaitable<HttpRequest>): Promise<HttpRequest> {
+    try {
+      return await make();
+    } catch (error) {
+      if (error instanceof FatalError || error instanceof NotDoneError) throw error;
+      const reason = String(error instanceof Error ? error.message : error).slice(0, REASON_MAX_CHARS);
+      throw new NotDoneError(`${this.#operation}: the request could not be made: ${reason}`, {
+        operation: this.#operation,
+        cause: error,
+      });
+    }
+  }
+
+  async #answer(response: Response, signal: AbortSignal): Promise<HttpAnswer> {
+    const { status, headers } = response;
+    const text = await readWhole(this.#operation, response, this.#maxBytes, signal);
+    return { status, headers, text, json: () => parse(this.#operation, status, text) };
+  }
+
+  async #unwelcome(outcome: Exclude<HttpOutcome, 'done'>, request: ReadyRequest, response: Response): Promise<Error> {
+    const excerpt = withoutSecrets(await readExcerpt(response), request.headers, this.#keyHeader);
+    return outcomeError(this.#operation, outcome, response, excerpt);
+  }
+}
+
+/** The text isn't quoted: it may be anything. */
+function parse(operation: string, status: number, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new InvalidError(
+      'http-response-not-json',
+      `${operation}: status ${status}, but the body (${text.length} characters) is no JSON. Give receive, which reads it.`,
+      { operation, status },
+    );
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Owns one exchange over `fetch`: sending, the redirects of a GET, reading within a bound. Must not judge an answer.
+ * Invariant: a method that may change something is sent once, to the address that was given.
+ */
+
+import { LimitError, NotDoneError, UnavailableError } from '@tidemark/sdk';
+import type { ReadyRequest } from './http-request.ts';
+import { EXCERPT_MAX_BYTES, REASON_MAX_CHARS, REDIRECTS_MAX_COUNT } from './limits.ts';
+
+/** Sends and gives the response, its body unread. Throws `NotDoneError` when it was certainly not sent. */
+export async function send(operation: string, request: ReadyRequest, signal: AbortSignal): Promise<Response> {
+  if (signal.aborted) throw new NotDoneError(`${operation}: aborted before it was sent.`, { operation });
+  const followed = request.method === 'GET' || request.method === 'HEAD';
+  let { url, headers } = request;
+  for (let hops = 0; ; hops += 1) {
+    const response = await fetchOnce(operation, { ...request, url, headers }, signal, hops === 0);
+    const next = followed ? redirectOf(response, url) : undefined;
+    if (next === undefined || hops === REDIRECTS_MAX_COUNT) return response;
+    await response.body?.cancel();
+    // Another origin was not meant to see the key or the credentials.
+    if (next.origin !== url.origin) headers = new Headers();
+    url = next;
+  }
+}
+
+async function fetchOnce(
+  operation: string,
+  { url, method, headers, body }: ReadyRequest,
+  signal: AbortSignal,
+  first: boolean,
+): Promise<Response> {
+  try {
+    return await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal });
+  } catch (error) {
+    throw exchangeError(operation, url, error, signal, first);
+  }
+}
+
+function redirectOf(response: Response, from: URL): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(response.status)) return undefined;
+  const next = URL.parse(response.headers.get('location') ?? '', from.href);
+  return next !== null && /^https?:$/.test(next.protocol) && next.username === '' ? next : undefined;
+}
+
+/** All of the body as text. Throws `LimitError` beyond `maxBytes`, `UnavailableError` when it is cut off. */
+export async function readWhole(
+  operation: string,
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const { text, more } = await read(response, maxBytes).catch((error: unknown) => {
+    throw exchangeError(operation, URL.parse(response.url), error, signal, false);
+  });
+  if (!more) return text;
+  throw new LimitError(
+    'http-response-too-large',
+    `${operation}: status ${response.status}, but the response has more than ${maxBytes} bytes. Ask for less, or raise responseMaxBytes.`,
+    { operation, status: response.status, maxBytes },
+  );
+}
+
+/** The beginning of the body, or what there is of it: it only explains. */
+export const readExcerpt = async (response: Response): Promise<string> =>
+  (await read(response, EXCERPT_MAX_BYTES).catch(() => ({ text: '' }))).text;
+
+async function read(response: Response, maxBytes: number): Promise<{ readonly text: string; readonly more: boolean }> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop early cancels the body, and with it the connection.
+  for await (const part of response.body ?? []) {
+    parts.push(part);
+    size += part.length;
+    if (size > maxBytes) break;
+  }
+  const bytes = Buffer.concat(parts).subarray(0, maxBytes);
+  return { text: new TextDecoder().decode(bytes), more: size > maxBytes };
+}
+
+/** What a failed exchange means. The platform's error is not passed on: it may quote what was sent. */
+function exchangeError(
+  operation: string,
+  url: URL | null,
+  error: unknown,
+  signal: AbortSignal,
+  first: boolean,
+): unknown {
+  if (signal.aborted) return signal.reason;
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const reason = reasonOf(cause);
+  const details = { operation, host: url?.host ?? '', reason };
+  const where = `${operation}: ${details.host}`;
+  return first && neverSent(cause)
+    ? new NotDoneError(`${where} was not reached: ${reason}.`, details)
+    : new UnavailableError(
+        'http-cut',
+        `${where} gave no whole answer: ${reason}. Whether it was done is unknown.`,
+        details,
+      );
+}
+
+/** Errors of these codes come from the handshake, before a byte of the request is sent. */
+const HANDSHAKE =
+  /^(UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|CERT_.*|.*_SIGNED_CERT.*|UNABLE_TO_.*|ERR_SSL_WRONG_VERSION_NUMBER)$/;
+
+/** A host that can't be reached may also end an established connection with such a code: only `connect` proves it. */
+function neverSent(cause: unknown): boolean {
+  if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(neverSent);
+  const { code, syscall } = cause as { code?: unknown; syscall?: unknown };
+  return syscall === 'connect' || syscall === 'getaddrinfo' || (typeof code === 'string' && HANDSHAKE.test(code));
+}
+
+function reasonOf(cause: unknown): string {
+  const { code, message } = cause as { code?: unknown; message?: unknown };
+  return String(code ?? message ?? cause).slice(0, REASON_MAX_CHARS);
+}

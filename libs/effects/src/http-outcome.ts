@@ -1,0 +1,65 @@
+/**
+ * Owns what a status says of a call: done, certainly not done, or unknown. Must not send anything.
+ */
+
+import { FatalError, NotDoneError, UnavailableError } from '@tidemark/sdk';
+import { EXCERPT_MAX_CHARS } from './limits.ts';
+import { RefusedError } from './refused-error.ts';
+
+/**
+ * `done`: the body is the response. `not-done`: this call certainly changed nothing, another attempt may. `refused`: it
+ * changed nothing, and no other attempt will. `fatal`: no attempt will help, and whether something happened is open.
+ * `unknown`: it may have happened.
+ */
+export type HttpOutcome = 'done' | 'not-done' | 'refused' | 'fatal' | 'unknown';
+
+/**
+ * Statuses by which a receiver refuses before it acts (RFC 9110; 425: RFC 8470; 428, 429, 431: RFC 6585; 402: declined).
+ * Not among them: 408, since proxies give it for a slow receiver as well; 409, which the draft of Idempotency-Key gives
+ * while an earlier call of the key is at work, and many others when its result is there; 303 and 302, since a form that
+ * was taken answers so; 503 and every other 5xx.
+ */
+const REFUSED: ReadonlySet<number> = new Set([
+  307, 308, 400, 401, 402, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451,
+]);
+/** Of these, another attempt may be taken: another connection, a little later. */
+const NOT_DONE: ReadonlySet<number> = new Set([421, 425, 429]);
+
+/** By the user's table, else by the status. */
+export function outcomeOf(status: number, table: Readonly<Record<number, HttpOutcome>>): HttpOutcome {
+  const own = table[status];
+  if (own !== undefined) return own;
+  if (status >= 200 && status < 300) return 'done';
+  if (NOT_DONE.has(status)) return 'not-done';
+  return REFUSED.has(status) ? 'refused' : 'unknown';
+}
+
+/** The error of an outcome that isn't done. `excerpt` holds no secrets. */
+export function outcomeError(
+  operation: string,
+  outcome: Exclude<HttpOutcome, 'done'>,
+  response: Pick<Response, 'status' | 'headers'>,
+  excerpt: string,
+): Error {
+  const { status, headers } = response;
+  const retryAfterMs = retryAfter(headers.get('retry-after'));
+  const shown = excerpt
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, EXCERPT_MAX_CHARS)
+    .toWellFormed();
+  const wait = retryAfterMs === undefined ? '' : `, asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`;
+  const text = `${operation}: status ${status}${wait}${shown === '' ? '' : `: ${shown}`}`;
+  const details = { operation, status, excerpt: shown, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  if (outcome === 'refused') return new RefusedError(text, details);
+  if (outcome === 'not-done') return new NotDoneError(text, details);
+  if (outcome === 'fatal') return new FatalError(text, details);
+  return new UnavailableError('http-unknown', `${text}. Whether it was done is unknown.`, details);
+}
+
+/** Seconds or a date, in milliseconds from now. */
+function retryAfter(value: string | null): number | undefined {
+  if (value === null) return undefined;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}

@@ -1,0 +1,19 @@
+/** Owns the library's named limits and defaults, each with its unit. Must hold no behaviour. */
+
+/** Body of a response that is a result, at most, decompressed: 1 MiB by default, since it is stored in the log. */
+export const RESPONSE_MAX_BYTES = 1_024 * 1_024;
+/** Of an unwelcome response's body, read for the error's excerpt. */
+export const EXCERPT_MAX_BYTES = 2_048;
+/** Characters of that body which the error's message shows. */
+export const EXCERPT_MAX_CHARS = 300;
+/** Shortest header value that is blacked out where a receiver echoes it; a shorter one is no secret. */
+export const SECRET_MIN_CHARS = 6;
+/** Redirects of one GET or HEAD that are followed. */
+export const REDIRECTS_MAX_COUNT = 5;
+/** Characters of a message by the outside (a database, a network stack) that an error shows. */
+export const REASON_MAX_CHARS = 500;
+
+/** A file written by one effect, at most: it is held in memory whole. */
+export const FILE_MAX_BYTES = 64 * 1_024 * 1_024;
+/** Attempts to write a file while others with the same key tidy up the folder of drafts under it. */
+export const DRAFT_ATTEMPTS_COUNT = 5;
