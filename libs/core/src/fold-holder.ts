@@ -94,7 +94,6 @@ function startCompensation(
   stream: StreamState,
   { undo, code, key }: Envelope<'CompensationStarted'>['control'],
 ): StreamState | RejectReason {
-  if (stream.undo !== null) return 'undone';
   for (const { effects } of stream.frontier.tasks) {
     if (effects.some((effect) => isOpen(effect) && effect.key !== key)) return 'not-intended';
   }

@@ -84,7 +84,11 @@ function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['cont
   const { token, outcome, responseDigest } = control;
   for (const task of stream.frontier.tasks) {
     const effect = task.effects.find(({ pending }) => pending?.token === token);
-    if (effect !== undefined) return decided(stream, task, { ...effect, status: outcome, responseDigest });
+    if (effect === undefined) continue;
+    const confirmed = decided(stream, task, { ...effect, status: outcome, responseDigest });
+    // What a person was asked has answered itself.
+    if (stream.question?.key !== effect.key) return confirmed;
+    return afresh({ ...confirmed, ...OPENED }, confirmed.frontier.tasks.get(task.id));
   }
   return 'unknown-task';
 }
@@ -94,18 +98,23 @@ const decided = (stream: StreamState, task: TaskState, effect: EffectState): Str
   frontier: updateTask(stream.frontier, withEffect(task, { ...effect, pending: null })),
 });
 
+const OPENED = { status: 'open', reason: null, question: null } as const;
+
 /** The workflow is open again; what is to be done with it, the next holder reads from its state. */
 function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['control']): StreamState | RejectReason {
   const { question } = stream;
   if (question === null || question.id !== control.question) return 'not-asked';
-  const opened: StreamState = { ...stream, status: 'open', reason: null, question: null };
+  const opened: StreamState = { ...stream, ...OPENED };
   switch (control.resolution) {
     case 'fail':
       return { ...opened, ruling: 'fail' };
     case 'compensate':
-      return stream.undo === null ? { ...opened, ruling: 'compensate' } : 'undone';
+      return { ...opened, ruling: 'compensate' };
     case 'retry':
-      return afresh(opened, question.task === null ? undefined : stream.frontier.tasks.get(question.task));
+      return afresh(
+        { ...opened, ruling: null },
+        question.task === null ? undefined : stream.frontier.tasks.get(question.task),
+      );
     case 'done':
     case 'not-done': {
       const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);

@@ -18,7 +18,6 @@ import type { Position } from './ids.ts';
  * - `not-intended`: an effect's outcome without its open, accepted intention, or a checkpoint while one is open (I4).
  * - `request-changed`: the same effect key with another request digest.
  * - `not-asked`: answers a question that the workflow doesn't ask (any more), or can't be answered like that.
- * - `undone`: a second undoing of the same workflow.
  * - `stale-version`: a checkpoint of an older version than the workflow has reached, or of another than it is pinned to.
  */
 export type RejectReason =
@@ -37,7 +36,6 @@ export type RejectReason =
   | 'not-intended'
   | 'request-changed'
   | 'not-asked'
-  | 'undone'
   | 'stale-version';
 
 export type Verdict =
