@@ -4,10 +4,12 @@ import { parseArgs } from 'node:util';
 import { measurePartitions } from './partitions.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
+import { measureResume } from './resume.ts';
 import { clusterSteps, embeddedSteps } from './steps.ts';
 
 const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
-       npm run bench -- partitions [--json] [--counts 100,1000,4000]`;
+       npm run bench -- partitions [--json] [--counts 100,1000,4000]
+       npm run bench -- resume [--json]`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,6 +25,9 @@ if (positionals[0] === 'steps') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   const counts = (values.counts ?? '100,1000,4000').split(',').map(Number);
   await measurePartitions(counts, report);
+} else if (positionals[0] === 'resume') {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
+  await measureResume(report);
 } else {
   process.stderr.write(`${USAGE}\n`);
   process.exitCode = 64;

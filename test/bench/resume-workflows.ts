@@ -1,0 +1,52 @@
+/**
+ * Owns the workflows of `bench -- resume`: a history of quick steps, then steps of one length until the end, each on a timer.
+ * The process that runs the steps notes when each began and ended, so that a run's own time can be told from its steps'.
+ */
+
+import { defineWorkflow, task } from '@tidemark/sdk';
+import { z } from 'zod';
+
+const input = z.object({
+  /** Quick steps before those on a timer. */
+  history: z.int().min(0),
+  /** Steps in all. */
+  steps: z.int().positive(),
+  stepMs: z.int().positive(),
+  timed: z.boolean(),
+});
+
+interface Times {
+  readonly startedMs: number[];
+  readonly endedMs: number[];
+}
+
+const noted = new Map<string, Times>();
+
+export const ticks = defineWorkflow({
+  name: 'bench-ticks',
+  version: 1,
+  durability: 'durable',
+  input,
+  belief: z.object({ done: z.int() }),
+  output: z.object({ startedMs: z.array(z.number()), endedMs: z.array(z.number()) }),
+  tasks: { tick: z.object({ n: z.int() }) },
+  flow: { tick: ['tick'] },
+  starts: ['tick'],
+  begin: () => ({ belief: { done: 0 }, next: [task('tick', { n: 1 })] }),
+  steps: {
+    async tick(ctx, { n }) {
+      const { history, steps, stepMs, timed } = ctx.input;
+      const startedMs = performance.now();
+      if (n > history) await new Promise((resolve) => setTimeout(resolve, stepMs));
+      const times = noted.get(ctx.workflow) ?? { startedMs: [], endedMs: [] };
+      if (timed) {
+        noted.set(ctx.workflow, times);
+        times.startedMs.push(startedMs);
+        times.endedMs.push(performance.now());
+      }
+      const belief = () => ({ done: n });
+      if (n < steps) return { belief, next: [task('tick', { n: n + 1 })] };
+      return { belief, done: times };
+    },
+  },
+});

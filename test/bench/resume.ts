@@ -1,0 +1,228 @@
+/**
+ * `npm run bench -- resume`: how soon workflows go on elsewhere when their worker is killed or asked to end, whether that
+ * depends on their history, and what a checkpoint adds to a step of 100 ms. Real processes on real servers, default settings.
+ * Every time runs from the signal to the moment in which another process saw the new holder's checkpoint in the log, and
+ * so holds the step that the new holder had to run.
+ */
+
+import os from 'node:os';
+import { configFromEnv, type Host, openCluster } from '@tidemark/host';
+import { eventually } from '@tidemark/testkit/eventually';
+import { memoryBytes, type ServiceProcess, startService } from '@tidemark/testkit/processes';
+import { type ClusterServers, freshDatabase, startClusterServers } from '@tidemark/testkit/servers';
+import { median, quantile, type Report } from './report.ts';
+import { ticks } from './resume-workflows.ts';
+import { type Seen, Watcher } from './watcher.ts';
+
+const KILLS = 32;
+const PACED_COUNT = 4;
+const PACED_STEP_MS = 5;
+const HISTORIES = [100, 10_000] as const;
+const HISTORY_ROUNDS = 16;
+const ORPHANS = 1_000;
+const ORPHAN_STEP_MS = 1_000;
+const OVERHEAD_STEPS = 100;
+const OVERHEAD_STEP_MS = 100;
+/** More steps than any run comes to. */
+const ENDLESS = 10_000_000;
+const WAIT_MS = 120_000;
+
+export async function measureResume(report: Report): Promise<void> {
+  const servers = await startClusterServers({ dataIn: 'memory' });
+  try {
+    report.note(
+      `resume: steps of ${PACED_STEP_MS} ms; broker data in memory; load ${os.loadavg().map((l) => l.toFixed(1))}`,
+    );
+    await withSystem(servers, 'overhead', 8, (system) => overhead(system, report));
+    await withSystem(servers, 'kills', 8, (system) => kills(system, report));
+    await withSystem(servers, 'history', 8, (system) => histories(system, report));
+    for (const [index, history] of HISTORIES.entries()) {
+      await withSystem(servers, `rss${index}`, 8, (system) => memory(system, history, report));
+    }
+    const [few, many] = HISTORIES.map((history) => residentBytes.get(history)!);
+    report.add('resume.rss_ratio_10k_to_100', many! / few!, 'ratio');
+    await withSystem(servers, 'orphans', 1_024, (system) => orphans(system, report));
+    report.note(`resume: load at the end ${os.loadavg().map((l) => l.toFixed(1))}`);
+  } finally {
+    await servers.stop();
+  }
+}
+
+const residentBytes = new Map<number, number>();
+
+/** One coordinator and the workers that are started, on names of their own. */
+class System {
+  readonly host: Host;
+  readonly watcher: Watcher;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #services: ServiceProcess[] = [];
+
+  constructor(host: Host, env: Readonly<Record<string, string>>) {
+    this.host = host;
+    this.watcher = new Watcher(host);
+    this.#env = env;
+  }
+
+  async service(name: 'coordinator' | 'worker'): Promise<ServiceProcess> {
+    const service = await startService(name, this.#env);
+    this.#services.push(service);
+    return service;
+  }
+
+  async start(ids: readonly string[], given: { history: number; stepMs: number; steps?: number; timed?: boolean }) {
+    const whole = { steps: ENDLESS, timed: false, ...given };
+    return Promise.all(ids.map((id) => this.host.client.start(ticks, whole, { id })));
+  }
+
+  /** The next checkpoint of each by someone else than now. */
+  goesOn(ids: readonly string[]): Promise<readonly Seen[]> {
+    return Promise.all(
+      ids.map((id) => {
+        const before = this.watcher.holders.get(id);
+        return this.watcher.next(id, ({ type, holder }) => type === 'CheckpointCommitted' && holder !== before);
+      }),
+    );
+  }
+
+  /** Until each has so many checkpoints more. */
+  async comeOn(ids: readonly string[], count: number): Promise<void> {
+    const counts = this.watcher.checkpointCounts;
+    const wanted = new Map(ids.map((id) => [id, (counts.get(id) ?? 0) + count]));
+    await eventually(() => ids.every((id) => (counts.get(id) ?? 0) >= wanted.get(id)!), {
+      timeoutMs: WAIT_MS,
+      what: `${count} checkpoints more`,
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.watcher.stop();
+    await Promise.all(this.#services.map((service) => service.kill()));
+    await this.host.close();
+  }
+}
+
+async function withSystem(
+  servers: ClusterServers,
+  name: string,
+  partitions: number,
+  measure: (system: System) => Promise<void>,
+): Promise<void> {
+  const database = await freshDatabase(servers.postgres.address);
+  const env = {
+    TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
+    TIDEMARK_REDIS_URL: servers.redis.address,
+    TIDEMARK_POSTGRES_URL: database.url,
+    TIDEMARK_TOPIC: `bench-${process.pid}-${name}`,
+    TIDEMARK_PARTITIONS: String(partitions),
+    TIDEMARK_PARTITIONS_MAX: String(partitions),
+    TIDEMARK_WORKFLOWS: './test/bench/resume-workflows.ts',
+  };
+  const system = new System(await openCluster(configFromEnv(env)), env);
+  try {
+    await system.service('coordinator');
+    await system.watcher.start();
+    await measure(system);
+  } finally {
+    await system.close();
+    await database.drop();
+  }
+}
+
+/** Has the one worker replaced by a fresh one, again and again; the milliseconds from the signal to each new checkpoint. */
+async function replace(
+  system: System,
+  ids: readonly string[],
+  how: 'kill' | 'stop',
+  current: ServiceProcess,
+): Promise<{ readonly next: ServiceProcess; readonly tookMs: readonly number[] }> {
+  const next = await system.service('worker');
+  await system.comeOn(ids, 3);
+  const goneOn = system.goesOn(ids);
+  const signalledMs = performance.now();
+  const ended = current[how]();
+  const seen = await goneOn;
+  await ended;
+  return { next, tookMs: seen.map(({ atMs }) => atMs - signalledMs) };
+}
+
+async function kills(system: System, report: Report): Promise<void> {
+  const ids = Array.from({ length: PACED_COUNT }, (_, n) => `paced-${n}`);
+  let current = await system.service('worker');
+  await system.start(ids, { history: 0, stepMs: PACED_STEP_MS });
+  for (const [how, name] of [
+    ['kill', 'kill9'],
+    ['stop', 'sigterm'],
+  ] as const) {
+    // biome-ignore format: one line
+    const all: number[] = [];
+    for (let round = 0; round < KILLS; round++) {
+      const { next, tookMs } = await replace(system, ids, how, current);
+      current = next;
+      all.push(...tookMs);
+    }
+    report.note(`${name}: ${KILLS} times, ${all.length} workflows: ${all.map((ms) => ms.toFixed(0)).join(' ')}`);
+    report.add(`resume.${name}_median_ms`, median(all), 'ms');
+    report.add(`resume.${name}_p99_ms`, quantile(all, 0.99), 'ms');
+  }
+}
+
+/** Both histories in the same worker at the same time, so that the machine's load is the same for both. */
+async function histories(system: System, report: Report): Promise<void> {
+  const ids = HISTORIES.map((history) => `history-${history}`);
+  let current = await system.service('worker');
+  for (const [index, id] of ids.entries())
+    await system.start([id], { history: HISTORIES[index]!, stepMs: PACED_STEP_MS });
+  await system.comeOn([ids[1]!], HISTORIES[1]);
+  const took = ids.map((): number[] => []);
+  for (let round = 0; round < HISTORY_ROUNDS; round++) {
+    const { next, tookMs } = await replace(system, ids, 'stop', current);
+    current = next;
+    for (const [index, ms] of tookMs.entries()) took[index]!.push(ms);
+  }
+  const [few, many] = took.map((times) => median(times));
+  report.note(
+    `history: ${few!.toFixed(1)} ms with ${HISTORIES[0]} checkpoints, ${many!.toFixed(1)} ms with ${HISTORIES[1]}`,
+  );
+  report.add('resume.ratio_10k_to_100', many! / few!, 'ratio');
+}
+
+/** Resident memory of fresh workers that have just resumed one workflow of this history. */
+async function memory(system: System, history: number, report: Report): Promise<void> {
+  const id = `rss-${history}`;
+  let current = await system.service('worker');
+  await system.start([id], { history, stepMs: PACED_STEP_MS });
+  await system.comeOn([id], history);
+  const bytes: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    current = (await replace(system, [id], 'stop', current)).next;
+    await system.comeOn([id], 50);
+    bytes.push((await memoryBytes(current.pid)).now);
+  }
+  report.note(`memory after ${history} checkpoints: ${bytes.map((n) => (n / 1_048_576).toFixed(0)).join(' ')} MB`);
+  residentBytes.set(history, median(bytes));
+}
+
+async function orphans(system: System, report: Report): Promise<void> {
+  const ids = Array.from({ length: ORPHANS }, (_, n) => `orphan-${n}`);
+  const victim = await system.service('worker');
+  await system.start(ids, { history: 0, stepMs: ORPHAN_STEP_MS });
+  await system.comeOn(ids, 2);
+  await system.service('worker');
+  await system.comeOn(ids, 1);
+  const goneOn = system.goesOn(ids);
+  const killedMs = performance.now();
+  await victim.kill();
+  const took = (await goneOn).map(({ atMs }) => atMs - killedMs);
+  report.note(`orphans: steps of ${ORPHAN_STEP_MS} ms; median ${median(took).toFixed(0)} ms`);
+  report.add('resume.orphans1000_s', Math.max(...took) / 1_000, 's');
+}
+
+async function overhead(system: System, report: Report): Promise<void> {
+  await system.service('worker');
+  const given = { history: 0, stepMs: OVERHEAD_STEP_MS, steps: OVERHEAD_STEPS, timed: true };
+  const [run] = await system.start(['overhead'], given);
+  const { startedMs, endedMs } = await run!.result();
+  const own = startedMs.slice(0, -1).reduce((sum, at, index) => sum + endedMs[index]! - at, 0);
+  const whole = startedMs.at(-1)! - startedMs[0]!;
+  report.add('overhead.step100ms_percent', (whole / own - 1) * 100, '%');
+}
