@@ -306,6 +306,11 @@ describe('the network', () => {
     expect(error.details.reason).toBe('ECONNREFUSED');
   });
 
+  test('a port that no request may go to: not done', async () => {
+    const error = await failure(call({ send: () => ({ url: 'http://127.0.0.1:9/', json: 1 }) }));
+    expect(error).toBeInstanceOf(NotDoneError);
+  });
+
   test('a name that nobody has: not done', async () => {
     const error = await failure(call({ send: () => ({ url: 'http://nobody.invalid/', json: 1 }) }));
     expect(error).toBeInstanceOf(NotDoneError);
@@ -383,9 +388,13 @@ describe('probe and compensation', () => {
     expect(await ask()).toEqual({ status: 'unknown' });
   });
 
-  test('a receiver in trouble says nothing about the call', async () => {
+  test('a receiver in trouble, or out of reach, says nothing about the call', async () => {
     handler = answer(503);
     expect(await failure(ask())).toMatchObject({ code: 'http-unknown' });
+    const lost = charge({ probe: { ...probe, send: () => ({ url: 'http://127.0.0.1:9/' }) } });
+    const error = await failure(lost.probe!(key, contextOf(key)));
+    expect(error).toMatchObject({ code: 'probe-not-asked' });
+    expect(error).not.toBeInstanceOf(NotDoneError);
   });
 
   test('the compensation is a call with the key that it is given', async () => {

@@ -21,6 +21,7 @@ import { type HttpOutcome, outcomeError, outcomeOf } from './http-outcome.ts';
 import { type HttpRequest, type ReadyRequest, ready, withoutSecrets } from './http-request.ts';
 import { type KeyFormat, keyHeaderValue, sentKey } from './key-header.ts';
 import { REASON_MAX_CHARS, RESPONSE_MAX_BYTES } from './limits.ts';
+import { question } from './question.ts';
 import { finalWhenRefused } from './refused-error.ts';
 
 type Awaitable<T> = T | Promise<T>;
@@ -79,7 +80,7 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     call: async (request, context) => receive(await exchange.call(() => spec.send(request), context)),
     ...(probe && {
       probe: async (key: string, { signal }: { readonly signal: AbortSignal }) =>
-        probe.judge(await exchange.ask(() => probe.send(sentKey(key)), signal)),
+        probe.judge(await question(() => exchange.ask(() => probe.send(sentKey(key)), signal))),
     }),
     ...(compensate && {
       compensate: async (response: Parsed<Response>, context: EffectContext) => {

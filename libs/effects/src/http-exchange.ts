@@ -106,7 +106,9 @@ const HANDSHAKE =
 /** A host that can't be reached may also end an established connection with such a code: only `connect` proves it. */
 function neverSent(cause: unknown): boolean {
   if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(neverSent);
-  const { code, syscall } = cause as { code?: unknown; syscall?: unknown };
+  const { code, syscall, message } = cause as { code?: unknown; syscall?: unknown; message?: unknown };
+  // The platform's own refusal of ports that belong to other protocols (Fetch, section 2.9); it has no code.
+  if (message === 'bad port') return true;
   return syscall === 'connect' || syscall === 'getaddrinfo' || (typeof code === 'string' && HANDSHAKE.test(code));
 }
 

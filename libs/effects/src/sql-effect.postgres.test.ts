@@ -304,6 +304,13 @@ describeServers('the SQL effect', ['postgres'], (servers) => {
       expect(await probe('k2')).toEqual({ status: 'not-done' });
     });
 
+    test('without a database says nothing about the call', async () => {
+      const lost = { pool: () => new pg.Pool({ connectionString: 'postgres://u:p@127.0.0.1:9/x' }) };
+      const error = await failure(probe('k', lost) as Promise<unknown>);
+      expect(error).toMatchObject({ code: 'probe-not-asked' });
+      expect(error).not.toBeInstanceOf(NotDoneError);
+    });
+
     test('leaves the key free', async () => {
       await pool.query(effectsTable());
       await probe('k');

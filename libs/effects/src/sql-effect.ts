@@ -25,6 +25,7 @@ import {
   unknown,
 } from '@tidemark/sdk';
 import { beginWithin, commitWithin, EffectRows, type RecordedEffect } from './effect-rows.ts';
+import { question } from './question.ts';
 import {
   reasonOf,
   type SqlConnection,
@@ -75,7 +76,7 @@ export function sqlEffect<Request extends Schema, Response extends Schema>(
       >;
     },
     probe: async (key, { signal }) =>
-      (await once.probe(key, signal, effect.timeoutMs)) as ProbeResult<Given<NoInfer<Response>>>,
+      (await question(() => once.probe(key, signal, effect.timeoutMs))) as ProbeResult<Given<NoInfer<Response>>>,
     ...(undo && {
       compensate: async (response: Parsed<Response>, { key, signal }: EffectContext) => {
         const change = async (tx: SqlTransaction): Promise<Json> => {
