@@ -143,7 +143,7 @@ export class Coordinator {
     const count = await log.partitionCount();
     let positions = await store.positions();
     if (positions.size < count) {
-      await addPartitions(log, store, positions.size, count);
+      await addPartitions(log, store, count);
       positions = await store.positions();
     }
     this.#projector.reconcile(positions);

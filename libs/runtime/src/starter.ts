@@ -199,7 +199,7 @@ export class Starter {
       if (target <= count) return false;
       count = await log.growTo(target);
     }
-    await addPartitions(log, store, known, count);
+    await addPartitions(log, store, count);
     return true;
   }
 }
@@ -210,13 +210,13 @@ const poolFull = (): LimitError =>
     "Every partition holds another tenant's live workflows, and the pool may not grow further. Raise TIDEMARK_PARTITIONS_MAX.",
   );
 
-/** Gives rows to the partitions `[from, to)` of the log. */
-export async function addPartitions(log: Ports['log'], store: Ports['store'], from: number, to: number): Promise<void> {
-  const wanted = range(from, to);
+/**
+ * Gives rows to those of the log's first `count` partitions that have none. All of them are named, not only those that seem to
+ * be new: the store may have been lost since it was asked, and would be taken for rebuilt without the rows of the others.
+ */
+export async function addPartitions(log: Ports['log'], store: Ports['store'], count: number): Promise<void> {
+  const wanted = Array.from({ length: count }, (_, index) => index as Partition);
   const bounds = await log.bounds(wanted);
   if (bounds.size < wanted.length) throw new UnavailableError('log-growing', 'New partitions are not there yet.');
   await store.addPartitions([...bounds].map(([partition, { start, end }]) => ({ partition, start, rebuildTo: end })));
 }
-
-const range = (from: number, to: number): Partition[] =>
-  Array.from({ length: Math.max(to - from, 0) }, (_, index) => (from + index) as Partition);
