@@ -77,8 +77,7 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     run: async <T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions) =>
       (await context.run(name, async (signal) => (await body(signal)) ?? null, options)) as Recorded<T>,
     effect: async (effect, request, options) => {
-      if (rules.operations !== undefined && !rules.operations.has(effect.operation))
-        refuseEffect(effect, context, rules);
+      if (!isCallable(effect, rules)) refuseEffect(effect, context, rules);
       return (await context.effect(effect, request, options)) as never;
     },
     log: (action, detail) => context.log(action, detail),
@@ -90,10 +89,20 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
   };
 }
 
-function refuseEffect(effect: Effect, { step }: StepContext, { definition }: ContextRules): never {
+/** Where effects are listed, only those; where they aren't, none that could have to be undone: nobody would find it. */
+function isCallable(effect: Effect, { operations }: ContextRules): boolean {
+  if (operations !== undefined) return operations.has(effect.operation);
+  return effect.compensate === undefined && effect.compensateUnknown === undefined;
+}
+
+function refuseEffect(effect: Effect, { step }: StepContext, { definition, operations }: ContextRules): never {
+  const remedy =
+    operations === undefined
+      ? `It has a compensate, which is found there alone: add effects: [${effect.operation}, …].`
+      : 'Add it there, or leave that list out.';
   throw new InvalidError(
     'effect-unlisted',
-    `${definition}, step ${step}: effect ${effect.operation} is not in the definition's effects. Add it there, or leave that list out.`,
+    `${definition}, step ${step}: effect ${effect.operation} is not in the definition's effects. ${remedy}`,
     { definition, step, operation: effect.operation },
   );
 }

@@ -1,19 +1,14 @@
 /**
  * Owns the checks of a definition before it runs: mistakes that would otherwise show when a workflow is already under way.
- * Mistakes are refused, all at once; what works but has a consequence to know of is a warning.
+ * Mistakes are refused, all at once.
  */
 
 import type { EffectDefinition } from '@tidemark/runtime';
 import { PARALLEL_MAX_COUNT } from './limits.ts';
-import {
-  type DefinitionProblem,
-  type DefinitionWarning,
-  nameProblems,
-  schemaProblems,
-  unknownMembers,
-} from './problem.ts';
+import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type Flow, reach } from './reach.ts';
 import { type AnyStep, settingsOf } from './step.ts';
+import { upcastProblems } from './upcast.ts';
 
 /** A spec of whatever types: also of someone who writes without any. */
 export interface AnySpec {
@@ -33,6 +28,9 @@ export interface AnySpec {
   readonly durability?: string | undefined;
   readonly retry?: object | undefined;
   readonly placement?: string | undefined;
+  readonly onFailure?: string | undefined;
+  readonly stepBudget?: number | undefined;
+  readonly upcast?: object | undefined;
 }
 
 const KNOWN = [
@@ -50,11 +48,12 @@ const KNOWN = [
     'begin',
     'steps',
   ],
-  ...['parallel', 'durability', 'retry', 'placement'],
+  ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'upcast'],
 ];
-const STEP_KNOWN = ['run', 'durability', 'retry'];
+const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate'];
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
 const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
+const ON_FAILURES: readonly unknown[] = ['fail', 'compensate', undefined];
 
 /** Everything wrong with a definition, and the starts that follow from it. */
 export function checkSpec(spec: AnySpec): {
@@ -78,6 +77,7 @@ export function checkSpec(spec: AnySpec): {
       // Reachability over names that don't exist would only repeat those problems in other words.
       ...(references.length === 0 ? reached.problems : []),
       ...effectProblems(spec.effects ?? []),
+      ...upcastProblems(spec.upcast, spec.version),
     ],
   };
 }
@@ -96,6 +96,13 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
     problems.push(problem('placement-invalid', "placement must be 'exclusive' or 'shared'."));
   }
   if (!DURABILITIES.includes(spec.durability)) problems.push(durabilityProblem(''));
+  if (!ON_FAILURES.includes(spec.onFailure)) {
+    problems.push(problem('on-failure-invalid', "onFailure must be 'fail' or 'compensate'."));
+  }
+  const stepBudget = spec.stepBudget ?? 1;
+  if (!Number.isSafeInteger(stepBudget) || stepBudget < 1) {
+    problems.push(problem('step-budget-invalid', 'stepBudget must be a whole number, 1 or more.'));
+  }
   return problems;
 }
 
@@ -135,6 +142,9 @@ function settingsProblems(name: string, step: AnyStep): DefinitionProblem[] {
     problems.push(problem('step-invalid', `steps.${name} must be a function, or an object with run.`));
   }
   if (!DURABILITIES.includes(settings.durability)) problems.push(durabilityProblem(`steps.${name}.`));
+  if (settings.compensate !== undefined && typeof settings.compensate !== 'function') {
+    problems.push(problem('step-invalid', `steps.${name}.compensate must be a function.`));
+  }
   return problems;
 }
 
@@ -172,17 +182,6 @@ export function effectProblems(effects: readonly EffectDefinition[]): Definition
       `two effects have the operation ${operation}: define it once and share it, or rename one.`,
     ),
   );
-}
-
-/** Effects whose unclear outcome no program can settle. */
-export function effectWarnings(effects: readonly EffectDefinition[]): DefinitionWarning[] {
-  return effects
-    .filter((effect) => effect.kind === 'irreversible' && effect.probe === undefined)
-    .map((effect) => ({
-      code: 'effect-without-probe',
-      subject: effect.operation,
-      message: `Effect ${effect.operation} is irreversible and has no probe: when a worker dies during the call, nothing can tell whether it took place, and the workflow waits for a person to decide. Add probe, or make the call idempotent by its key.`,
-    }));
 }
 
 const problem = (code: string, message: string): DefinitionProblem => ({ code, message });

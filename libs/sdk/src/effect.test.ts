@@ -1,7 +1,8 @@
 import { effectKey, type InvalidError, type Json, taskId, workflowId } from '@tidemark/core';
+import { PendingResult } from '@tidemark/runtime';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineEffect, done, type EffectSpec, notDone, unknown } from './effect.ts';
+import { defineEffect, done, type EffectSpec, notDone, pending, unknown } from './effect.ts';
 
 const key = effectKey(workflowId('w'), taskId(3, 0), 'payments.credit', 0);
 const context = { key, signal: new AbortController().signal, heartbeat: () => {} };
@@ -61,6 +62,34 @@ describe('defineEffect', () => {
     await expect(probing({ creditId: 'c1' })).rejects.toMatchObject({ code: 'probe-invalid' });
   });
 
+  it('follows up what is confirmed later, with documented defaults', () => {
+    const confirm = (options?: object) => defineEffect({ ...spec, confirm: options }).confirm;
+    expect(confirm()).toEqual({ probeEveryMs: 60_000, timeoutMs: 86_400_000 });
+    expect(confirm({ probeEveryMs: 500 })).toEqual({ probeEveryMs: 500, timeoutMs: 86_400_000 });
+    // A deadline before the first probe of the default would otherwise be refused.
+    expect(confirm({ timeoutMs: 1_000 })).toEqual({ probeEveryMs: 1_000, timeoutMs: 1_000 });
+  });
+
+  it('hands on that a call was accepted and is confirmed later, unvalidated', async () => {
+    const accepted = await defineEffect({ ...spec, call: () => pending('t1', { queue: 3 }) }).call({}, context);
+    expect(accepted).toBeInstanceOf(PendingResult);
+    expect(accepted).toMatchObject({ token: 't1', detail: { queue: 3 } });
+  });
+
+  it('refuses a token that could name nothing, and a detail that is no JSON', () => {
+    expect(() => pending('')).toThrow(expect.objectContaining({ code: 'pending-invalid' }));
+    expect(() => pending('x'.repeat(513))).toThrow(expect.objectContaining({ code: 'pending-invalid' }));
+    expect(() => pending(undefined as never)).toThrow('got nothing');
+    expect(() => pending('t', new Date(0))).toThrow(expect.objectContaining({ code: 'not-serialisable' }));
+  });
+
+  it('undoes what may have happened with the request', async () => {
+    const seen: unknown[] = [];
+    const effect = defineEffect({ ...spec, compensateUnknown: async ({ cents }, { key }) => seen.push([cents, key]) });
+    expect(await effect.compensateUnknown!({ cents: 5 }, context)).toBeUndefined();
+    expect(seen).toEqual([[5, key]]);
+  });
+
   it('compensates with the response and the key', async () => {
     const seen: unknown[] = [];
     const effect = defineEffect({
@@ -84,6 +113,17 @@ describe('defineEffect', () => {
     [{ timeoutMs: 0 }, ['timeout-invalid']],
     [{ timeoutMs: Number.NaN }, ['timeout-invalid']],
     [{ timeOut: 5 }, ['option-unknown']],
+    [{ kind: 'pure', compensateUnknown: () => {} }, ['compensate-useless']],
+    [{ probe: 5, compensate: 'x' }, ['option-invalid', 'option-invalid']],
+    [{ heartbeatTimeoutMs: 5_000 }, []],
+    [{ heartbeatTimeoutMs: 30_000 }, ['timeout-invalid']],
+    [{ heartbeatTimeoutMs: 0 }, ['timeout-invalid']],
+    [{ confirm: { timeoutMs: 1_000 } }, []],
+    [{ confirm: { timeoutMs: 1_000, probeEveryMs: 2_000 } }, ['confirm-invalid']],
+    [{ confirm: { timeoutMs: 0 } }, ['confirm-invalid']],
+    [{ confirm: { probeEvery: 5 } }, ['option-unknown']],
+    [{ retry: { nonRetryable: ['card-declined'] } }, []],
+    [{ retry: { nonRetryable: 'card-declined' } }, ['retry-invalid']],
   ])('checks the definition: %o', (change, expected) => expect(codes(change)).toEqual(expected));
 
   it('lists all problems at once', () => {

@@ -3,12 +3,20 @@
  * recovery needs no closure of a dead process. Must not call anything: the runtime does, and journals it (I4).
  */
 
+import { toJson } from '@tidemark/codec';
 import { type EffectKey, type EffectKind, InvalidError, type Json } from '@tidemark/core';
-import type { EffectContext, EffectDefinition, ProbeResult } from '@tidemark/runtime';
-import { CONFIRM_DEFAULT, EFFECT_RETRY_DEFAULT, EFFECT_TIMEOUT_DEFAULT_MS, EFFECT_TIMEOUT_MAX_MS } from './limits.ts';
+import {
+  type ConfirmationPolicy,
+  type EffectContext,
+  type EffectDefinition,
+  PendingResult,
+  type ProbeResult,
+} from '@tidemark/runtime';
+import { effectSpecProblems } from './effect-checks.ts';
+import { CONFIRM_DEFAULT, EFFECT_RETRY_DEFAULT, EFFECT_TIMEOUT_DEFAULT_MS, PENDING_TOKEN_MAX_CHARS } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
-import { type DefinitionProblem, nameProblems, refuseProblems, schemaProblems, unknownMembers } from './problem.ts';
-import { type RetryOptions, retryPolicy, retryProblems } from './retry.ts';
+import { refuseProblems } from './problem.ts';
+import { type RetryOptions, retryPolicy } from './retry.ts';
 import type { Given, Parsed, Schema } from './schema.ts';
 
 /** What a user says of an effect. */
@@ -26,16 +34,30 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
   readonly call: (
     request: Parsed<NoInfer<Request>>,
     context: EffectContext,
-  ) => Given<NoInfer<Response>> | Promise<Given<NoInfer<Response>>>;
-  /** Asks the outside whether the call of this key took place: `done(response)`, `notDone()` or `unknown()`. */
+  ) => Answer<NoInfer<Response>> | Promise<Answer<NoInfer<Response>>>;
+  /**
+   * Asks the outside whether the call of this key took place: `done(response)`, `notDone()` or `unknown()`. Recovery asks it
+   * when a worker died during the call; asked again about a call whose outcome is recorded, it validates that: `notDone()`
+   * then says that the record doesn't hold outside.
+   */
   readonly probe?:
     | ((
         key: EffectKey,
         context: { readonly signal: AbortSignal },
       ) => ProbeResult<Given<NoInfer<Response>>> | Promise<ProbeResult<Given<NoInfer<Response>>>>)
     | undefined;
-  /** Undoes it, given what it answered. */
+  /**
+   * Undoes it, given what it answered. `context.key` is that of the undoing: it may be called again with the same one. Only
+   * effects that the workflow lists in `effects` are undone, since recovery finds them there.
+   */
   readonly compensate?: ((response: Parsed<NoInfer<Response>>, context: EffectContext) => unknown) | undefined;
+  /**
+   * Undoes what may or may not have happened, given what was asked. With it, a call whose outcome nobody knows is undone in
+   * place of asking a person; it must do no harm when nothing had happened.
+   */
+  readonly compensateUnknown?: ((request: Parsed<NoInfer<Request>>, context: EffectContext) => unknown) | undefined;
+  /** Follow-up of a call that returned `pending(…)`; default: a probe a minute, a person after a day. */
+  readonly confirm?: Partial<ConfirmationPolicy> | undefined;
   /**
    * Default: 5 attempts, 200 ms first, doubling, at most 30 s. An error of an irreversible call doesn't say that nothing
    * happened: the next attempt asks the probe, and without one a person. Throw `NotDoneError` when it certainly did not.
@@ -43,12 +65,35 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
   readonly retry?: RetryOptions | undefined;
   /** Of one call; default 30 s, at most an hour. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Longest time between two `context.heartbeat()` of a call, less than `timeoutMs`: a call that falls silent for longer is
+   * given up as if its time were over. Default: no heartbeats are expected.
+   */
+  readonly heartbeatTimeoutMs?: number | undefined;
 }
+
+/** What a call returns: the response, or that it was accepted and is confirmed later. */
+export type Answer<Response extends Schema> = Given<Response> | PendingResult;
 
 /** A defined effect, for `ctx.effect`. */
 export interface Effect<Request extends Schema = Schema, Response extends Schema = Schema> extends EffectDefinition {
   readonly request: Request;
   readonly response: Response;
+}
+
+/**
+ * Returned by `call`: the receiver has accepted the request and confirms later, under this token (1..512 characters). The step
+ * waits, holding no worker, for the confirmation, which brings the response; meanwhile the probe is asked as `confirm` says.
+ * `detail`, JSON, is for whoever confirms.
+ */
+export function pending(token: string, detail: unknown = null): PendingResult {
+  if (typeof token === 'string' && token.length > 0 && token.length <= PENDING_TOKEN_MAX_CHARS) {
+    return new PendingResult(token, toJson(detail, 'detail of pending()'));
+  }
+  throw new InvalidError(
+    'pending-invalid',
+    `pending() needs a token of 1..${PENDING_TOKEN_MAX_CHARS} characters, which names the request to whoever confirms it; got ${kindOf(token)}.`,
+  );
 }
 
 /** What a probe found: the call took place, and answered this. */
@@ -62,15 +107,13 @@ export const unknown = (): ProbeResult<never> => ({ status: 'unknown' });
 export function defineEffect<Request extends Schema, Response extends Schema>(
   spec: EffectSpec<Request, Response>,
 ): Effect<Request, Response> {
-  const { operation, kind, call, probe, compensate } = spec;
-  const retry = retryPolicy(spec.retry, EFFECT_RETRY_DEFAULT);
-  const timeoutMs = spec.timeoutMs ?? EFFECT_TIMEOUT_DEFAULT_MS;
-  const problems = [
-    ...effectProblems(spec),
-    ...retryProblems(spec.retry, retry).map((message) => ({ code: 'retry-invalid', message: `${message}.` })),
-    ...timeoutProblems(timeoutMs),
-  ];
-  refuseProblems('effect-invalid', `Effect ${operation}`, problems);
+  const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs } = spec;
+  const settings = {
+    retry: retryPolicy(spec.retry, EFFECT_RETRY_DEFAULT),
+    timeoutMs: spec.timeoutMs ?? EFFECT_TIMEOUT_DEFAULT_MS,
+    confirm: confirmation(spec.confirm),
+  };
+  refuseProblems('effect-invalid', `Effect ${operation}`, effectSpecProblems(spec, settings));
   const parseResponse = parser(spec.response, {
     code: 'effect-response-invalid',
     what: `response of effect ${operation}`,
@@ -79,9 +122,8 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
   return {
     operation,
     kind,
-    retry,
-    timeoutMs,
-    confirm: CONFIRM_DEFAULT,
+    ...settings,
+    ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
     request: spec.request,
     response: spec.response,
     parseRequest: parser(spec.request, {
@@ -92,12 +134,17 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     parseResponse,
     call: async (request, context) => call(request as Parsed<Request>, context),
     ...(probe && { probe: async (key, context) => checkProbe(operation, parseResponse, await probe(key, context)) }),
-    ...(compensate && {
-      compensate: async (response, context) => {
-        await compensate(response as Parsed<Response>, context);
-      },
+    ...(compensate && { compensate: async (response, context) => void (await compensate(response as never, context)) }),
+    ...(compensateUnknown && {
+      compensateUnknown: async (request, context) => void (await compensateUnknown(request as never, context)),
     }),
   };
+}
+
+/** A deadline that is said alone moves the default period of probes along with it. */
+function confirmation(options: Partial<ConfirmationPolicy> | undefined): ConfirmationPolicy {
+  const timeoutMs = options?.timeoutMs ?? CONFIRM_DEFAULT.timeoutMs;
+  return { timeoutMs, probeEveryMs: options?.probeEveryMs ?? Math.min(CONFIRM_DEFAULT.probeEveryMs, timeoutMs) };
 }
 
 /** A probe decides whether something irreversible is done again, so nothing that is no clear answer passes for one. */
@@ -113,28 +160,4 @@ function checkProbe(
     `The probe of effect ${operation} returned ${kindOf(result)}. It must return done(response), notDone() or unknown().`,
     { operation },
   );
-}
-
-const KINDS: readonly unknown[] = ['pure', 'idempotent', 'irreversible'] satisfies EffectKind[];
-const KNOWN = ['operation', 'kind', 'request', 'response', 'call', 'probe', 'compensate', 'retry', 'timeoutMs'];
-
-function effectProblems(spec: EffectSpec<Schema, Schema>): DefinitionProblem[] {
-  const problems = [
-    ...unknownMembers('defineEffect', spec, KNOWN),
-    ...nameProblems('operation', spec.operation),
-    ...schemaProblems('request', spec.request),
-    ...schemaProblems('response', spec.response),
-  ];
-  const refuse = (code: string, message: string) => problems.push({ code, message });
-  if (!KINDS.includes(spec.kind)) refuse('kind-invalid', `kind must be one of ${KINDS.join(', ')}.`);
-  if (typeof spec.call !== 'function') refuse('call-missing', 'call must be a function.');
-  if (spec.kind === 'pure' && spec.compensate !== undefined) {
-    refuse('compensate-useless', 'a pure effect changes nothing, so compensate would never run; leave it out.');
-  }
-  return problems;
-}
-
-function timeoutProblems(timeoutMs: number): readonly DefinitionProblem[] {
-  if (timeoutMs > 0 && timeoutMs <= EFFECT_TIMEOUT_MAX_MS) return [];
-  return [{ code: 'timeout-invalid', message: `timeoutMs must be above 0 and at most ${EFFECT_TIMEOUT_MAX_MS}.` }];
 }

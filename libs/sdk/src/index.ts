@@ -17,22 +17,32 @@ export {
   workflowId,
 } from '@tidemark/core';
 export {
+  type ConfirmationPolicy,
   type EffectContext,
   FatalError,
   NotDoneError,
+  type PendingResult,
   type ProbeResult,
   type Progress,
   type RetryPolicy,
   type RunOptions,
 } from '@tidemark/runtime';
 export type { Context, Recorded, StepActions } from './context.ts';
-export { defineEffect, done, type Effect, type EffectSpec, notDone, unknown } from './effect.ts';
+export { type Answer, defineEffect, done, type Effect, type EffectSpec, notDone, pending, unknown } from './effect.ts';
 export type { Problem } from './parse.ts';
 export type { DefinitionProblem, DefinitionWarning } from './problem.ts';
 export type { RetryOptions } from './retry.ts';
 export type { Frozen, Given, Parsed, Schema, Schemas } from './schema.ts';
-export type { Change, StepFunction, StepSettings } from './step.ts';
+export type { Change, DoneStep, StepFunction, StepSettings } from './step.ts';
 export { type AnyTask, type Task, type TaskOf, type TaskOptions, task } from './task.ts';
 export { checkTogether } from './together.ts';
 export { defineWorkflow } from './workflow.ts';
-export type { BeliefOf, InputOf, OutputOf, Workflow, WorkflowSpec } from './workflow-spec.ts';
+export type {
+  BeliefOf,
+  InputOf,
+  OutputOf,
+  TaskUpcast,
+  VersionUpcast,
+  Workflow,
+  WorkflowSpec,
+} from './workflow-spec.ts';

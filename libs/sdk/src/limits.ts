@@ -2,6 +2,9 @@
 
 import type { ConfirmationPolicy, RetryPolicy } from '@tidemark/runtime';
 
+/** Codes of errors that a retry policy may name as final, at most. */
+export const NON_RETRYABLE_MAX_COUNT = 100;
+
 /** Characters of the name of a workflow, a step or an operation, at most. */
 export const NAME_MAX_CHARS = 128;
 
@@ -32,6 +35,13 @@ export const EFFECT_RETRY_DEFAULT: RetryPolicy = {
 
 /** Follow-up of an effect that is confirmed later: probes a minute apart, a person after a day. */
 export const CONFIRM_DEFAULT: ConfirmationPolicy = { probeEveryMs: 60_000, timeoutMs: 24 * 60 * 60 * 1_000 };
+/** Shortest time between two probes of an unconfirmed effect, in milliseconds. */
+export const CONFIRM_PROBE_MIN_MS = 100;
+/** Longest wait for a confirmation before a person is asked: a year. */
+export const CONFIRM_TIMEOUT_MAX_MS = 366 * 24 * 60 * 60 * 1_000;
+/** Characters of the token of an effect that is confirmed later, at most. */
+export const PENDING_TOKEN_MAX_CHARS = 512;
+
 /** Checkpoints after which a person is asked whether the workflow should go on, by default. */
 export const STEP_BUDGET_DEFAULT_COUNT = 100_000;
 

@@ -1,7 +1,7 @@
 /** Owns the proof that mistakes don't compile, one under each `@ts-expect-error`: checked by `tsc`, run by no one. */
 
 import { z } from 'zod';
-import { defineEffect, defineWorkflow, done, task } from './index.ts';
+import { defineEffect, defineWorkflow, done, pending, task } from './index.ts';
 
 const base = {
   name: 'x',
@@ -236,4 +236,57 @@ export const wrongProbe = defineEffect({
   call: () => ({ n: 5 }),
   // @ts-expect-error n must be a number
   probe: () => done({ n: 'five' }),
+});
+
+export const wrongBesidePending = defineEffect({
+  operation: 'x',
+  kind: 'irreversible',
+  request: z.object({ later: z.boolean() }),
+  response: z.object({ n: z.number() }),
+  // @ts-expect-error n must be a number, whether or not it may be confirmed later
+  call: ({ later }) => (later ? pending('t') : { n: 'five' }),
+});
+
+export const wrongUnknown = defineEffect({
+  operation: 'x',
+  kind: 'irreversible',
+  request: z.object({ seat: z.string() }),
+  response: z.object({ n: z.number() }),
+  call: () => ({ n: 5 }),
+  // @ts-expect-error what is unknown has no response: it gets the request
+  compensateUnknown: ({ n }) => n,
+  // @ts-expect-error it is called timeoutMs
+  confirm: { timeout: 5 },
+});
+
+export const wrongStepCompensate = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    price: {
+      async run() {},
+      // @ts-expect-error price gets an order, and knows of no credit
+      compensate: ({ input }) => input.creditId,
+    },
+  },
+});
+
+export const wrongOnFailure = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  // @ts-expect-error it is fail or compensate
+  onFailure: 'undo',
+  steps: { ...rest, async price() {} },
+});
+
+export const wrongUpcast = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  // @ts-expect-error a task upcaster returns a task
+  upcast: { 1: { tasks: { pay: () => 'price' } } },
+  steps: { ...rest, async price() {} },
 });

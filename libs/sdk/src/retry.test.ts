@@ -10,6 +10,12 @@ describe('retryPolicy', () => {
     expect(retryPolicy({ attempts: 2 }, STEP_RETRY_DEFAULT)).toEqual({ ...STEP_RETRY_DEFAULT, attempts: 2 });
   });
 
+  it('knows errors that no further attempt can mend, in place of the base', () => {
+    const base = { ...STEP_RETRY_DEFAULT, nonRetryable: ['a'] };
+    expect(retryPolicy({}, base).nonRetryable).toEqual(['a']);
+    expect(retryPolicy({ nonRetryable: ['b'] }, base).nonRetryable).toEqual(['b']);
+  });
+
   it('waits as long as the first delay says, even beyond the base', () => {
     expect(retryPolicy({ firstDelayMs: 90_000 }, STEP_RETRY_DEFAULT).maxDelayMs).toBe(90_000);
   });
@@ -26,6 +32,8 @@ describe('retryProblems', () => {
     [{ firstDelayMs: 500, maxDelayMs: 100 }, 'retry.maxDelayMs must be between 500 and'],
     [{ jitter: 2 }, 'retry.jitter must be between 0 and 1'],
     [{ factor: Number.NaN }, 'retry.factor must be between 1 and'],
+    [{ nonRetryable: [''] }, 'retry.nonRetryable must be a list of at most 100 error codes'],
+    [{ nonRetryable: Array(101).fill('x') }, 'retry.nonRetryable must be a list'],
     [{ delay: 5 }, 'retry.delay is not an option'],
   ])('%j', (options, message) => expect(problems(options)).toEqual([expect.stringContaining(message)]));
 });

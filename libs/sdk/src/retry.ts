@@ -1,7 +1,7 @@
 /** Owns how retry options become a policy: what is left out comes from a base. Must not wait or count: that is the runtime. */
 
 import type { RetryPolicy } from '@tidemark/runtime';
-import { ATTEMPTS_MAX_COUNT, RETRY_DELAY_MAX_MS } from './limits.ts';
+import { ATTEMPTS_MAX_COUNT, NON_RETRYABLE_MAX_COUNT, RETRY_DELAY_MAX_MS } from './limits.ts';
 
 /**
  * Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random.
@@ -18,6 +18,8 @@ export interface RetryOptions {
   readonly maxDelayMs?: number | undefined;
   /** Share of the delay that is random, 0..1. */
   readonly jitter?: number | undefined;
+  /** Codes of errors, or their names where they have no code, after which no further attempt is made: `['card-declined']`. */
+  readonly nonRetryable?: readonly string[] | undefined;
 }
 
 /** The base, with what the options say. */
@@ -30,11 +32,11 @@ export function retryPolicy(options: RetryOptions | undefined, base: RetryPolicy
     // A first delay beyond the base's longest one means to wait that long.
     maxDelayMs: options?.maxDelayMs ?? Math.max(base.maxDelayMs, firstDelayMs),
     jitter: options?.jitter ?? base.jitter,
-    nonRetryable: base.nonRetryable,
+    nonRetryable: options?.nonRetryable ?? base.nonRetryable,
   };
 }
 
-const KNOWN = ['attempts', 'firstDelayMs', 'factor', 'maxDelayMs', 'jitter'];
+const KNOWN = ['attempts', 'firstDelayMs', 'factor', 'maxDelayMs', 'jitter', 'nonRetryable'];
 
 /** What is wrong with a policy made of these options, in words; empty when nothing is. */
 export function retryProblems(options: RetryOptions | undefined, policy: RetryPolicy): readonly string[] {
@@ -46,7 +48,14 @@ export function retryProblems(options: RetryOptions | undefined, policy: RetryPo
     ...outside('factor', policy.factor, 1, 1_000),
     ...outside('maxDelayMs', policy.maxDelayMs, policy.firstDelayMs, RETRY_DELAY_MAX_MS),
     ...outside('jitter', policy.jitter, 0, 1),
+    ...badCodes(policy.nonRetryable),
   ];
+}
+
+function badCodes(codes: readonly string[]): readonly string[] {
+  const isList = Array.isArray(codes) && codes.length <= NON_RETRYABLE_MAX_COUNT;
+  if (isList && codes.every((code) => typeof code === 'string' && code !== '')) return [];
+  return [`retry.nonRetryable must be a list of at most ${NON_RETRYABLE_MAX_COUNT} error codes`];
 }
 
 function outside(name: string, value: number, min: number, max: number, also = true): readonly string[] {

@@ -4,7 +4,7 @@
  */
 
 import { InvalidError, type Json } from '@tidemark/core';
-import type { StepResult as RuntimeResult, StepContext } from '@tidemark/runtime';
+import type { EffectContext, StepResult as RuntimeResult, StepContext, StepDefinition } from '@tidemark/runtime';
 import { type AnyContext, type Context, type ContextRules, typedContext } from './context.ts';
 import { freeze } from './freeze.ts';
 import { kindOf } from './parse.ts';
@@ -26,6 +26,8 @@ export interface Change<Belief extends Schema, Output extends Schema, Next> {
   readonly tokens?: number | undefined;
   /** What the step cost, in millionths of a US dollar. */
   readonly costMicros?: number | undefined;
+  /** Sequence of the earlier checkpoint of this workflow that this one corrects: both stay, and readers see which counts. */
+  readonly supersedes?: number | undefined;
 }
 
 /** A step with an output schema must return one; without, it may return any JSON, or nothing at all. */
@@ -49,9 +51,20 @@ export type StepFunction<
 
 type Returning<T> = T | Promise<T>;
 
+/** What a committed step left: what there is to undo it with. */
+export interface DoneStep<Input, Output> {
+  readonly input: Frozen<Input>;
+  readonly output: Output;
+}
+
 /** A step with settings of its own. */
-export interface StepSettings<Run> {
+export interface StepSettings<Run, Input = Json, Output = Json> {
   readonly run: Run;
+  /**
+   * Undoes the committed step as a whole, in addition to what its effects undo themselves, and before them. `context.key` is
+   * that of the undoing: it may be called again with the same one.
+   */
+  readonly compensate?: ((done: DoneStep<Input, Output>, context: EffectContext) => unknown) | undefined;
   /** `staged` goes on before the log has the checkpoint; a crash then runs the step again. For pure steps. */
   readonly durability?: 'durable' | 'staged' | undefined;
   /** Over the workflow's. */
@@ -64,6 +77,12 @@ export type AnyStep = AnyStepFunction | StepSettings<AnyStepFunction>;
 
 export const settingsOf = (step: AnyStep): StepSettings<AnyStepFunction> =>
   typeof step === 'function' ? { run: step } : step;
+
+/** How the runtime undoes the step, where it can. */
+export function compensation({ compensate }: StepSettings<AnyStepFunction>): Pick<StepDefinition, 'compensate'> {
+  if (compensate === undefined) return {};
+  return { compensate: async (done, context) => void (await compensate(freeze({ ...done }), context)) };
+}
 
 /** What a step's own result is checked against. */
 export interface StepRules extends ContextRules {
@@ -84,7 +103,7 @@ export function runStep(run: AnyStepFunction, rules: StepRules) {
   };
 }
 
-const MEMBERS = ['belief', 'next', 'output', 'done', 'lastAction', 'tokens', 'costMicros'];
+const MEMBERS = ['belief', 'next', 'output', 'done', 'lastAction', 'tokens', 'costMicros', 'supersedes'];
 
 function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
   const refuse: Refuse = (problem, remedy) => refuseResult(rules, problem, remedy);
@@ -102,6 +121,7 @@ function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
   }
   checkCount('tokens', result.tokens, refuse);
   checkCount('costMicros', result.costMicros, refuse);
+  checkSupersedes(result.supersedes, refuse);
   if (result.lastAction !== undefined && typeof result.lastAction !== 'string') {
     refuse(`lastAction is ${kindOf(result.lastAction)}`, 'Return a string.');
   }
@@ -132,6 +152,12 @@ export function checkTasks(next: unknown, refuse: Refuse): readonly AnyTask[] {
 function checkCount(name: string, value: unknown, refuse: Refuse): void {
   if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) return;
   refuse(`${name} is ${typeof value === 'number' ? value : kindOf(value)}`, 'Return a whole number, 0 or more.');
+}
+
+function checkSupersedes(value: unknown, refuse: Refuse): void {
+  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 1)) return;
+  const given = typeof value === 'number' ? value : kindOf(value);
+  refuse(`supersedes is ${given}`, 'Return the sequence of an earlier checkpoint: a whole number, 1 or more.');
 }
 
 function checkedUpdate(update: unknown, rules: StepRules, refuse: Refuse): (belief: Json) => Json {

@@ -1,6 +1,6 @@
 /** Owns the proof that definitions infer: checked by `tsc`, run by no one. */
 
-import type { Json, TaskId, WorkflowId } from '@tidemark/core';
+import type { EffectKey, Json, TaskId, WorkflowId } from '@tidemark/core';
 import { z } from 'zod';
 import * as mini from 'zod/mini';
 import {
@@ -12,6 +12,7 @@ import {
   type InputOf,
   notDone,
   type OutputOf,
+  pending,
   type StepActions,
   task,
   type Workflow,
@@ -40,6 +41,23 @@ export const issueCredit = defineEffect({
   timeoutMs: 10_000,
 });
 
+// Accepted now, confirmed later: the response is what the effect says, whoever brings it.
+export const bookSeat = defineEffect({
+  operation: 'seats.book',
+  kind: 'irreversible',
+  request: z.object({ seat: z.string() }),
+  response: z.object({ ticket: z.string() }),
+  call: async ({ seat }, { key, heartbeat }) => {
+    heartbeat({ done: 1, total: 2 });
+    return seat === 'last' ? pending(key, { seat }) : { ticket: `t-${seat}` };
+  },
+  confirm: { probeEveryMs: 5_000, timeoutMs: 60_000 },
+  heartbeatTimeoutMs: 2_000,
+  retry: { nonRetryable: ['seat-taken'] },
+  compensate: ({ ticket }) => void ticket.length,
+  compensateUnknown: ({ seat }, { key }) => void (seat + key),
+});
+
 const base = {
   version: 2,
   input: z.object({ orderId: z.string() }),
@@ -57,7 +75,22 @@ export const refund = defineWorkflow({
   ...base,
   name: 'refund',
   flow: { price: ['credit'], credit: ['confirm'], confirm: [] },
-  effects: [issueCredit],
+  effects: [issueCredit, bookSeat],
+  onFailure: 'compensate',
+  stepBudget: 1_000,
+  upcast: {
+    1: {
+      // What an older version stored is known to its author alone: annotated, or narrowed from unknown.
+      belief: (b: { readonly price: number }) => ({ cents: b.price * 100 }),
+      tasks: {
+        pay: (input: { readonly orderId: string }) => task('price', { orderId: input.orderId }),
+        cancel: (input) => {
+          same<typeof input, unknown>(true);
+          return task('price', { orderId: String(input) });
+        },
+      },
+    },
+  },
   begin: ({ orderId }) => ({ belief: {}, next: [task('price', { orderId })] }),
   steps: {
     async price(ctx, { orderId }) {
@@ -78,6 +111,8 @@ export const refund = defineWorkflow({
     async credit(ctx, { orderId, cents, mode }) {
       same<typeof mode, 'now' | 'later'>(true);
       const { creditId } = await ctx.effect(issueCredit, { orderId, cents }, { name: 'once' });
+      const seat = await ctx.effect(bookSeat, { seat: 'last' });
+      same<typeof seat, { ticket: string }>(true);
       ctx.log('credited', { creditId });
       ctx.progress({ done: 1, total: 1 });
       return { next: [task('confirm', { creditId })] };
@@ -85,7 +120,12 @@ export const refund = defineWorkflow({
     confirm: {
       durability: 'staged',
       retry: { attempts: 2 },
-      run: (_ctx, { creditId }) => ({ done: { creditId } }),
+      run: (_ctx, { creditId }) => ({ done: { creditId }, supersedes: 1 }),
+      compensate: ({ input, output }, { key }) => {
+        same<typeof input, { readonly creditId: string }>(true);
+        same<typeof output, Json>(true);
+        same<typeof key, EffectKey>(true);
+      },
     },
   },
 });
@@ -110,12 +150,15 @@ export const fan = defineWorkflow({
     next: [...paths.map((path) => task('parse', { path, depth: 'full' })), task('merge', {}, { after: 'all' })],
   }),
   steps: {
-    parse: async (ctx, { path }) => {
-      const found = await ctx.run('find', () => [...path].find((c) => c > 'a'));
-      same<typeof found, string | null>(true);
-      const nothing = await ctx.run('nothing', () => {});
-      same<typeof nothing, null>(true);
-      return { output: { lines: path.length } };
+    parse: {
+      run: async (ctx, { path }) => {
+        const found = await ctx.run('find', () => [...path].find((c) => c > 'a'));
+        same<typeof found, string | null>(true);
+        const nothing = await ctx.run('nothing', () => {});
+        same<typeof nothing, null>(true);
+        return { output: { lines: path.length } };
+      },
+      compensate: ({ output }) => same<typeof output, { lines: number }>(true),
     },
     merge: async (ctx, _input) => {
       const parsed = await ctx.outputs('parse');

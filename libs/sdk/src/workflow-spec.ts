@@ -8,9 +8,9 @@ import type { Effect } from './effect.ts';
 import type { DefinitionWarning } from './problem.ts';
 import type { Flow, Sources } from './reach.ts';
 import type { RetryOptions } from './retry.ts';
-import type { Given, Parsed, Schema, Schemas } from './schema.ts';
+import type { Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import type { StepFunction, StepSettings } from './step.ts';
-import type { TaskOf } from './task.ts';
+import type { AnyTask, TaskOf } from './task.ts';
 
 /** For each step, the steps whose tasks it may add. */
 export type FlowOf<Tasks> = { readonly [S in keyof Tasks]: readonly (keyof Tasks & string)[] };
@@ -32,7 +32,7 @@ export interface WorkflowSpec<
   Outputs extends OutputsOf<Tasks>,
 > {
   readonly name: string;
-  /** 1, 2, 3 …; raise it when running workflows could not go on with the new code. */
+  /** 1, 2, 3 …; raise it when running workflows could not go on with the new code, and say in `upcast` how they can. */
   readonly version: number;
   /** What a caller gives. */
   readonly input: Input;
@@ -48,7 +48,10 @@ export interface WorkflowSpec<
   readonly flow: F & Refused<F, NoInfer<Tasks>>;
   /** What `begin` may add; by default the one step that no other step names. */
   readonly starts?: Starts | undefined;
-  /** Effects that steps call. Listed, they are checked at the start, and steps can call no others. */
+  /**
+   * Effects that steps call. Listed, they are checked at the start, and steps can call no others. Those with `compensate`
+   * must be listed: whoever undoes a workflow finds them here.
+   */
   readonly effects?: readonly Effect[] | undefined;
   /** The first belief and the first tasks. Runs with whoever starts the workflow, so work belongs in a step. */
   readonly begin: (input: Parsed<NoInfer<Input>>) => {
@@ -65,7 +68,9 @@ export interface WorkflowSpec<
         NoInfer<Outputs>,
         S,
         NoInfer<F>[S][number]
-      >
+      >,
+      Parsed<NoInfer<Tasks>[S]>,
+      ParsedOr<MemberOf<NoInfer<Outputs>, S>>
     >;
   };
   /** Tasks of one workflow under way at once; default 8, at most 256. */
@@ -76,9 +81,32 @@ export interface WorkflowSpec<
   readonly retry?: RetryOptions | undefined;
   /** Default `exclusive`: a partition of its own while it lives; `shared`: one that it shares. */
   readonly placement?: 'exclusive' | 'shared' | undefined;
+  /** When a step fails for good: `fail` (default) ends the workflow as failed, `compensate` undoes first what it did. */
+  readonly onFailure?: 'fail' | 'compensate' | undefined;
+  /** Checkpoints after which a person is asked whether the workflow should go on; default 100,000. */
+  readonly stepBudget?: number | undefined;
+  /**
+   * For each older version whose workflows this one can go on with: how they become those of the next version. `{}` says
+   * that they already are. One upcaster leads to the next, so there are no gaps: `upcast: { 1: …, 2: … }` in version 3.
+   */
+  readonly upcast?: { readonly [from: number]: VersionUpcast } | undefined;
 }
 
-type StepEntry<Run> = Run | StepSettings<Run>;
+type StepEntry<Run, Input, Output> = Run | StepSettings<Run, Input, Output>;
+
+/**
+ * From one version to the next. Arguments are what the older version stored; annotate them with its types. What is returned
+ * is validated by this version's schemas once the chain of upcasters ends.
+ */
+export interface VersionUpcast {
+  /** The next version's belief; left out: the same. */
+  belief?(belief: unknown): unknown;
+  /** For steps that are named otherwise or take another input now: the task to do instead; left out: the same. */
+  readonly tasks?: { readonly [step: string]: TaskUpcast } | undefined;
+}
+
+/** Method syntax, so that the argument may be annotated with what it was. */
+export type TaskUpcast = { of(input: unknown): AnyTask }['of'];
 
 /** A workflow as a worker and a client take it. */
 export interface Workflow<

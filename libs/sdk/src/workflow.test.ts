@@ -104,6 +104,19 @@ describe('a definition', () => {
     ['an unknown start', { starts: ['x'] }, 'reference-unknown', /starts names x/],
     ['no clear start', { flow: { price: [], credit: [] } }, 'starts-missing', /starts: \['price', 'credit'\]/],
     ['an unreached step', { starts: ['credit'] }, 'step-unreached', /step price is never reached/],
+    ['what to do on failure, misspelt', { onFailure: 'undo' }, 'on-failure-invalid', /'fail' or 'compensate'/],
+    ['a budget of no steps', { stepBudget: 0 }, 'step-budget-invalid', /whole number/],
+    ['an upcaster for a newer version', { upcast: { 2: {} } }, 'upcast-invalid', /upcast.2 is for no older version/],
+    ['an upcaster for no version', { upcast: { v1: {} } }, 'upcast-invalid', /upcast.v1 is for no older/],
+    ['a gap of upcasters', { version: 3, upcast: { 1: {} } }, 'upcast-invalid', /upcast.2 is missing/],
+    ['a misspelt upcaster', { upcast: { 1: { beliefs: () => 1 } } }, 'option-unknown', /upcast.1: beliefs/],
+    ['belief that is no upcaster', { upcast: { 1: { belief: {} } } }, 'upcast-invalid', /belief must be a function/],
+    [
+      'a task that is no upcaster',
+      { upcast: { 1: { tasks: { a: 'b' } } } },
+      'upcast-invalid',
+      /tasks.a must be a func/,
+    ],
     ['an output of nowhere', { outputs: { x: z.string() } }, 'reference-unknown', /outputs names x/],
     ['a belief that is no schema', { belief: {} }, 'schema-missing', /belief must be a zod 4 schema/],
     ['a date in belief', { belief: z.object({ at: z.date() }) }, 'schema-not-storable', /belief at at: a date/],
@@ -184,6 +197,100 @@ describe('values that cross', () => {
   });
 });
 
+describe('what becomes of a failed workflow', () => {
+  const undone = defineEffect({
+    operation: 'cards.charge',
+    kind: 'irreversible',
+    request: z.object({ cents: z.number() }),
+    response: z.object({ creditId: z.string() }),
+    call: () => ({ creditId: 'c' }),
+    probe: () => ({ status: 'unknown' }),
+    compensate: () => {},
+  });
+  const warned = (change: object) => define(change).warnings.map(({ code, subject }) => `${code} ${subject}`);
+
+  it('fails by default, and has a budget of steps', () => {
+    expect(define({})).toMatchObject({ onFailure: 'fail', stepBudget: 100_000 });
+    expect(define({ onFailure: 'compensate', stepBudget: 9 })).toMatchObject({
+      onFailure: 'compensate',
+      stepBudget: 9,
+    });
+  });
+
+  it('warns of what can not be undone, where undoing is promised', () => {
+    expect(warned({ effects: [issueCredit, undone] })).toEqual(['effect-without-probe payments.credit']);
+    const onFailure = 'compensate';
+    expect(warned({ onFailure, effects: [undone] })).toEqual([]);
+    expect(warned({ onFailure, effects: [issueCredit, undone] })).toEqual([
+      'effect-without-probe payments.credit',
+      'effect-without-compensate payments.credit',
+    ]);
+    expect(warned({ onFailure })).toEqual(['nothing-to-compensate refund']);
+    const price = { run: () => ({}), compensate: () => {} };
+    expect(warned({ onFailure, steps: { ...spec.steps, price } })).toEqual([]);
+  });
+
+  it('calls no effect that would have to be undone and that nobody would find', async () => {
+    const charge = async (ctx: { effect(e: unknown, r: unknown): Promise<Json> }) => ({
+      output: await ctx.effect(undone, { cents: 5 }),
+    });
+    await expect(running(charge)).rejects.toMatchObject({
+      code: 'effect-unlisted',
+      message: expect.stringContaining('add effects: [cards.charge'),
+    });
+    expect(await running(charge, { effects: [undone] })).toEqual({ output: { creditId: 'c' } });
+  });
+
+  it('undoes a step with its input and output, which it can not change', async () => {
+    const seen: unknown[] = [];
+    const compensate = async (done: { input: { orderId: string } }, { key }: { key: string }) => {
+      seen.push(done, key);
+      done.input.orderId = 'changed';
+    };
+    const price = step({ steps: { ...spec.steps, price: { run: () => ({}), compensate } } });
+    const done = { input: { orderId: 'o1' }, output: null };
+    await expect(price.compensate!(done, { key: 'k' } as never)).rejects.toThrow(TypeError);
+    expect(seen).toEqual([done, 'k']);
+    expect(step({}).compensate).toBeUndefined();
+  });
+});
+
+describe('upcast', () => {
+  const definition = (upcast: object, version = 3) => define({ version, upcast });
+
+  it('goes from each older version to the next', () => {
+    const { upcasters } = definition({
+      1: {
+        belief: (b: { price: number }) => ({ cents: b.price * 100 }),
+        tasks: { pay: () => task('credit', { cents: 1 }) },
+      },
+      2: {},
+    });
+    expect([...upcasters.keys()]).toEqual([1, 2]);
+    expect(upcasters.get(1)!.belief({ price: 2 })).toEqual({ cents: 200 });
+    expect(upcasters.get(1)!.task('pay', null)).toEqual({ step: 'credit', input: { cents: 1 } });
+    expect(upcasters.get(1)!.task('price', { orderId: 'o' })).toEqual({ step: 'price', input: { orderId: 'o' } });
+    expect(upcasters.get(2)!.belief({ cents: 1 })).toEqual({ cents: 1 });
+    // A name that every object has is no upcaster.
+    expect(upcasters.get(1)!.task('toString', null)).toEqual({ step: 'toString', input: null });
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /it returned nothing, not a task/],
+    ['a task of no name', { step: 5, input: 1 }, /its step is a number/],
+    ['a task that waits', task('credit', {}, { after: 'all' }), /`after`, which an upcaster can not change/],
+  ])('refuses a task upcaster that returns %s', (_, result, message) => {
+    const { upcasters } = definition({ 2: { tasks: { pay: () => result } } });
+    expect(() => upcasters.get(2)!.task('pay', null)).toThrow(message);
+    expect(() => upcasters.get(2)!.task('pay', null)).toThrow('refund v3, upcast.2.tasks.pay');
+  });
+
+  it('refuses belief that is no JSON', () => {
+    const { upcasters } = definition({ 2: { belief: () => ({ at: new Date(0) }) } });
+    expect(() => upcasters.get(2)!.belief({})).toThrow(expect.objectContaining({ code: 'not-serialisable' }));
+  });
+});
+
 describe('begin', () => {
   const begin = (result: unknown) => define({ begin: () => result }).begin({ orderId: 'o1' });
   const price = task('price', { orderId: 'o1' });
@@ -246,6 +353,7 @@ describe('a step', () => {
     ['null for tasks', { next: null, done: 1 }, /next is null/],
     ['what is no task', { next: [{ step: 'credit' }] }, /next\[0\] is an object, not a task/],
     ['belief that is no function', { belief: { cents: 1 } }, /belief is an object/],
+    ['no sequence', { supersedes: 0 }, /supersedes is 0/],
     ['half a token', { tokens: 0.5 }, /tokens is 0.5/],
     ['a negative cost', { costMicros: -1 }, /costMicros is -1/],
     ['an action that is no text', { lastAction: 5 }, /lastAction is a number/],
@@ -331,12 +439,15 @@ describe('checkTogether', () => {
   it('refuses two workflows of one name and version, and two effects of one operation', () => {
     expect(() => checkTogether([define({}), define({})])).toThrow('two workflows are refund v2');
     const one = define({ effects: [issueCredit] });
-    const two = define({ version: 3, effects: [{ ...issueCredit }] });
+    const two = define({ name: 'credit', effects: [{ ...issueCredit }] });
     expect(() => checkTogether([one, two])).toThrow(expect.objectContaining({ code: 'definitions-conflict' }));
   });
 
   it('accepts versions side by side that share effects, and gives each warning once', () => {
     const effects = [issueCredit];
     expect(checkTogether([define({ effects }), define({ effects, version: 3 })])).toHaveLength(1);
+    // A build of its own for each version brings a definition of its own of the same effect.
+    const other = define({ effects: [{ ...issueCredit }], version: 3 });
+    expect(checkTogether([define({ effects }), other])).toHaveLength(1);
   });
 });

@@ -6,7 +6,8 @@
 import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import type { Definition, RetryPolicy, StepDefinition } from '@tidemark/runtime';
-import { type AnySpec, checkSpec, effectWarnings } from './definition-checks.ts';
+import { type AnySpec, checkSpec } from './definition-checks.ts';
+import { warningsOf } from './definition-warnings.ts';
 import { freeze, freezeAll } from './freeze.ts';
 import { PARALLEL_DEFAULT_COUNT, STEP_BUDGET_DEFAULT_COUNT, STEP_RETRY_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
@@ -14,8 +15,9 @@ import { refuseProblems } from './problem.ts';
 import type { Flow } from './reach.ts';
 import { retryPolicy, retryProblems } from './retry.ts';
 import type { Schema, Schemas } from './schema.ts';
-import { type AnyStep, checkTasks, runStep, settingsOf } from './step.ts';
-import type { FlowOf, OutputsOf, StartsOf, Workflow, WorkflowSpec } from './workflow-spec.ts';
+import { type AnyStep, checkTasks, compensation, runStep, settingsOf } from './step.ts';
+import { upcasters } from './upcast.ts';
+import type { FlowOf, OutputsOf, StartsOf, VersionUpcast, Workflow, WorkflowSpec } from './workflow-spec.ts';
 
 /**
  * Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists
@@ -45,6 +47,8 @@ interface CheckedSpec extends AnySpec {
   readonly begin: (input: Json) => unknown;
   readonly durability?: 'durable' | 'staged' | undefined;
   readonly placement?: 'exclusive' | 'shared' | undefined;
+  readonly onFailure?: 'fail' | 'compensate' | undefined;
+  readonly upcast?: { readonly [from: number]: VersionUpcast } | undefined;
 }
 
 /** What the parts of one definition share. */
@@ -91,10 +95,10 @@ function build(spec: CheckedSpec): Workflow {
     flow: spec.flow,
     starts,
     effects,
-    onFailure: 'fail',
-    stepBudget: STEP_BUDGET_DEFAULT_COUNT,
-    upcasters: new Map(),
-    warnings: effectWarnings(effects),
+    onFailure: spec.onFailure ?? 'fail',
+    stepBudget: spec.stepBudget ?? STEP_BUDGET_DEFAULT_COUNT,
+    upcasters: upcasters(spec.upcast, title),
+    warnings: warningsOf(spec),
   };
 }
 
@@ -122,6 +126,7 @@ function stepDefinition(name: string, parts: Parts): StepDefinition {
             what,
             remedy: `Fix what the step returns as output, or outputs.${name}.`,
           }),
+    ...compensation(settings),
     run: runStep(settings.run, {
       definition: title,
       step: name,

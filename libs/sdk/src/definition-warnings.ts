@@ -1,0 +1,39 @@
+/** Owns the warnings of a definition: what works, but has a consequence that its author should know before it runs. */
+
+import type { EffectDefinition } from '@tidemark/runtime';
+import type { AnySpec } from './definition-checks.ts';
+import type { DefinitionWarning } from './problem.ts';
+import { settingsOf } from './step.ts';
+
+/** Each names the consequence and what to do. */
+export function warningsOf(spec: AnySpec): readonly DefinitionWarning[] {
+  const effects = spec.effects ?? [];
+  return [...effects.flatMap(unsettled), ...(spec.onFailure === 'compensate' ? notUndone(spec, effects) : [])];
+}
+
+/** Effects whose unclear outcome no program can settle. */
+function unsettled(effect: EffectDefinition): readonly DefinitionWarning[] {
+  if (effect.kind !== 'irreversible' || effect.probe !== undefined) return [];
+  const what = `Effect ${effect.operation} is irreversible and has no probe: when a worker dies during the call, nothing can tell whether it took place`;
+  const message =
+    effect.compensateUnknown === undefined
+      ? `${what}, and the workflow waits for a person to decide. Add probe, or make the call idempotent by its key.`
+      : `${what}, and the whole workflow is undone. Add probe, or make the call idempotent by its key.`;
+  return [{ code: 'effect-without-probe', subject: effect.operation, message }];
+}
+
+/** What a workflow that promises to undo itself can't undo. */
+function notUndone(spec: AnySpec, effects: readonly EffectDefinition[]): readonly DefinitionWarning[] {
+  const hasSteps = Object.values(spec.steps).some((step) => settingsOf(step).compensate !== undefined);
+  if (!hasSteps && !effects.some((effect) => effect.compensate !== undefined)) {
+    const message = `onFailure is 'compensate', but none of the effects listed in effects, and no step, has a compensate: nothing will be undone. Add compensate, and list the effects.`;
+    return [{ code: 'nothing-to-compensate', subject: spec.name, message }];
+  }
+  return effects
+    .filter((effect) => effect.kind === 'irreversible' && effect.compensate === undefined)
+    .map((effect) => ({
+      code: 'effect-without-compensate',
+      subject: effect.operation,
+      message: `Effect ${effect.operation} is irreversible and has no compensate: when ${spec.name} is undone after a failure, it stays done, and a person is asked. Add compensate, or let its step undo it.`,
+    }));
+}

@@ -1,0 +1,90 @@
+/**
+ * Owns the checks of an effect's definition: mistakes that would otherwise show when a call is already under way. Must not
+ * fill in defaults: what it judges has them.
+ */
+
+import type { EffectKind } from '@tidemark/core';
+import type { ConfirmationPolicy, RetryPolicy } from '@tidemark/runtime';
+import { CONFIRM_PROBE_MIN_MS, CONFIRM_TIMEOUT_MAX_MS, EFFECT_TIMEOUT_MAX_MS } from './limits.ts';
+import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
+import { type RetryOptions, retryProblems } from './retry.ts';
+
+/** A spec of whatever types: also of someone who writes without any. */
+export interface AnyEffectSpec {
+  readonly operation: unknown;
+  readonly kind: unknown;
+  readonly request: unknown;
+  readonly response: unknown;
+  readonly call: unknown;
+  readonly probe?: unknown;
+  readonly compensate?: unknown;
+  readonly compensateUnknown?: unknown;
+  readonly confirm?: object | undefined;
+  readonly retry?: RetryOptions | undefined;
+  readonly heartbeatTimeoutMs?: number | undefined;
+}
+
+/** What was asked for, with the defaults. */
+export interface EffectSettings {
+  readonly retry: RetryPolicy;
+  readonly timeoutMs: number;
+  readonly confirm: ConfirmationPolicy;
+}
+
+const KINDS: readonly unknown[] = ['pure', 'idempotent', 'irreversible'] satisfies EffectKind[];
+const KNOWN = [
+  ...['operation', 'kind', 'request', 'response', 'call', 'probe', 'compensate', 'compensateUnknown'],
+  ...['confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs'],
+];
+const CONFIRM_KNOWN = ['probeEveryMs', 'timeoutMs'];
+
+/** Everything wrong with it. */
+export function effectSpecProblems(spec: AnyEffectSpec, settings: EffectSettings): readonly DefinitionProblem[] {
+  return [
+    ...unknownMembers('defineEffect', spec, KNOWN),
+    ...nameProblems('operation', spec.operation),
+    ...schemaProblems('request', spec.request),
+    ...schemaProblems('response', spec.response),
+    ...functionProblems(spec),
+    ...retryProblems(spec.retry, settings.retry).map((message) => problem('retry-invalid', `${message}.`)),
+    ...timeProblems(spec.heartbeatTimeoutMs, settings.timeoutMs),
+    ...confirmProblems(spec.confirm ?? {}, settings.confirm),
+  ];
+}
+
+function functionProblems(spec: AnyEffectSpec): readonly DefinitionProblem[] {
+  const problems: DefinitionProblem[] = [];
+  if (!KINDS.includes(spec.kind)) problems.push(problem('kind-invalid', `kind must be one of ${KINDS.join(', ')}.`));
+  if (typeof spec.call !== 'function') problems.push(problem('call-missing', 'call must be a function.'));
+  for (const name of ['probe', 'compensate', 'compensateUnknown'] as const) {
+    if (spec[name] === undefined || typeof spec[name] === 'function') continue;
+    problems.push(problem('option-invalid', `${name} must be a function.`));
+  }
+  if (spec.kind === 'pure' && (spec.compensate !== undefined || spec.compensateUnknown !== undefined)) {
+    const message = 'a pure effect changes nothing, so compensate would never run; leave it out.';
+    problems.push(problem('compensate-useless', message));
+  }
+  return problems;
+}
+
+function timeProblems(heartbeatTimeoutMs: number | undefined, timeoutMs: number): readonly DefinitionProblem[] {
+  if (!(timeoutMs > 0 && timeoutMs <= EFFECT_TIMEOUT_MAX_MS)) {
+    return [problem('timeout-invalid', `timeoutMs must be above 0 and at most ${EFFECT_TIMEOUT_MAX_MS}.`)];
+  }
+  if (heartbeatTimeoutMs === undefined || (heartbeatTimeoutMs > 0 && heartbeatTimeoutMs < timeoutMs)) return [];
+  return [problem('timeout-invalid', 'heartbeatTimeoutMs must be above 0 and less than timeoutMs.')];
+}
+
+function confirmProblems(given: object, { probeEveryMs, timeoutMs }: ConfirmationPolicy): readonly DefinitionProblem[] {
+  const problems = [...unknownMembers('confirm', given, CONFIRM_KNOWN)];
+  if (!(timeoutMs >= CONFIRM_PROBE_MIN_MS && timeoutMs <= CONFIRM_TIMEOUT_MAX_MS)) {
+    const message = `confirm.timeoutMs must be between ${CONFIRM_PROBE_MIN_MS} and ${CONFIRM_TIMEOUT_MAX_MS}.`;
+    problems.push(problem('confirm-invalid', message));
+  } else if (!(probeEveryMs >= CONFIRM_PROBE_MIN_MS && probeEveryMs <= timeoutMs)) {
+    const message = `confirm.probeEveryMs must be between ${CONFIRM_PROBE_MIN_MS} and confirm.timeoutMs.`;
+    problems.push(problem('confirm-invalid', message));
+  }
+  return problems;
+}
+
+const problem = (code: string, message: string): DefinitionProblem => ({ code, message });
