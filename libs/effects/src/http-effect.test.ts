@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { done, type EffectKey, FatalError, NotDoneError, notDone, unknown } from '@tidemark/sdk';
+import { done, type EffectKey, FatalError, NotDoneError, notDone, pending, unknown } from '@tidemark/sdk';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -228,6 +228,14 @@ describe('the body', () => {
     handler = answer(201, '', { location: '/charges/c7' });
     const receive: Spec['receive'] = ({ headers }) => ({ id: headers.get('location')!.split('/').at(-1)! });
     expect(await call({ receive })).toEqual({ id: 'c7' });
+  });
+
+  test('may say that the confirmation comes later', async () => {
+    handler = answer(202, '{"job":"j1"}');
+    const receive: Spec['receive'] = (answered) => pending((answered.json() as { job: string }).job);
+    const confirm = { timeoutMs: 60_000 };
+    expect(await call({ receive, confirm })).toMatchObject({ token: 'j1' });
+    expect(charge({ receive, confirm }).confirm).toMatchObject(confirm);
   });
 });
 

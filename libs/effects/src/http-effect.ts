@@ -4,6 +4,7 @@
  */
 
 import {
+  type Answer,
   defineEffect,
   type Effect,
   type EffectContext,
@@ -37,11 +38,14 @@ export interface HttpAnswer {
 
 /** What a user says of an effect over HTTP. */
 export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
-  extends Pick<EffectSpec<Request, Response>, 'operation' | 'kind' | 'request' | 'response' | 'retry' | 'timeoutMs'> {
+  extends Pick<
+    EffectSpec<Request, Response>,
+    'operation' | 'kind' | 'request' | 'response' | 'retry' | 'timeoutMs' | 'confirm'
+  > {
   /** The request to send; nothing leaves the process here. It should be the same for the same input: receivers compare. */
   readonly send: (request: Parsed<NoInfer<Request>>) => Awaitable<HttpRequest>;
-  /** What the answer means; default: its body as JSON. */
-  readonly receive?: ((answer: HttpAnswer) => Given<NoInfer<Response>>) | undefined;
+  /** What the answer means; default: its body as JSON. `pending(token)` where it is confirmed later. */
+  readonly receive?: ((answer: HttpAnswer) => Answer<NoInfer<Response>>) | undefined;
   /** How to ask whether the call of a key took place. */
   readonly probe?: HttpProbe<Given<NoInfer<Response>>> | undefined;
   /** The request that undoes it, sent with the key of the compensation. */
@@ -77,6 +81,7 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     response: spec.response,
     retry: spec.retry,
     timeoutMs: spec.timeoutMs,
+    confirm: spec.confirm,
     call: async (request, context) => receive(await exchange.call(() => spec.send(request), context)),
     ...(probe && {
       probe: async (key: string, { signal }: { readonly signal: AbortSignal }) =>

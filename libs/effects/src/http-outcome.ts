@@ -20,7 +20,7 @@ export type HttpOutcome = 'done' | 'not-done' | 'refused' | 'fatal' | 'unknown';
  * was taken answers so; 503 and every other 5xx.
  */
 const REFUSED: ReadonlySet<number> = new Set([
-  307, 308, 400, 401, 402, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451,
+  307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 410, 411, 412, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451,
 ]);
 /** Of these, another attempt may be taken: another connection, a little later. */
 const NOT_DONE: ReadonlySet<number> = new Set([421, 425, 429]);
