@@ -6,6 +6,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '@tidemark/testkit/naive/checkers';
+import { DEFAULT_CONTROLS } from '@tidemark/testkit/naive/events';
 import { NaivePartition } from '@tidemark/testkit/naive/fold';
 import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
@@ -29,17 +30,23 @@ const ACT_WEIGHTS: Record<Act, number> = {
   open: 3,
   claim: 10,
   release: 3,
-  revoke: 4,
+  revoke: 5,
   reserve: 5,
   intend: 10,
-  resolve: 12,
+  pend: 7,
+  confirm: 6,
+  resolve: 10,
   commit: 30,
   fail: 4,
   complete: 1,
   break: 1,
-  park: 1,
-  signal: 10,
-  timer: 6,
+  park: 4,
+  decide: 7,
+  compensate: 2,
+  finish: 3,
+  pin: 2,
+  signal: 9,
+  timer: 8,
   resend: 5,
   unknown: 1,
   malformed: 1,
@@ -52,6 +59,7 @@ const twist: fc.Arbitrary<Twist> = fc.oneof(
   { arbitrary: fc.constant('none' as const), weight: 75 },
   { arbitrary: fc.constantFrom(...(Object.keys(TWISTS) as Twist[])), weight: 20 },
   { arbitrary: fc.constantFrom<Twist>('request', 'request', 'kind', 'reopened'), weight: 6 },
+  { arbitrary: fc.constantFrom<Twist>('version', 'question', 'response'), weight: 4 },
 );
 const choice: fc.Arbitrary<Choice> = fc.record({ act, who: fc.nat(5), pick: fc.nat(100_000), twist });
 const opening: Choice = { act: 'open', who: 0, pick: 1, twist: 'none' };
@@ -103,20 +111,27 @@ describe('the fold and the naive fold', () => {
 
   test('are compared on histories that reach every verdict, and that are mostly accepted', () => {
     const counts = new Map<string, number>();
+    const acceptedTypes = new Map<string, number>();
     let acceptedCount = 0;
     let eventCount = 0;
     // The seed is fixed: what is tested here is the generator, and that a wrong rule could not stay unseen.
     for (const { start, entries } of fc.sample(history, { numRuns: 400, seed: 1 })) {
-      for (const verdict of foldEntries(startAt(start), entries).verdicts) {
+      foldEntries(startAt(start), entries).verdicts.forEach((verdict, at) => {
+        const entry = entries[at];
+        if (verdict.kind === 'accepted' && entry?.kind === 'event') {
+          const { type } = entry.envelope;
+          acceptedTypes.set(type, (acceptedTypes.get(type) ?? 0) + 1);
+        }
         const words = verdict.kind === 'accepted' ? 'accepted' : wordsOf(verdict);
         counts.set(words, (counts.get(words) ?? 0) + 1);
         if (verdict.kind === 'accepted') acceptedCount++;
         eventCount++;
-      }
+      });
     }
     const rare = [...REASONS, 'accepted', 'unreadable'].filter((reason) => (counts.get(reason) ?? 0) < 20);
     expect({ rare, counts: Object.fromEntries(counts) }).toMatchObject({ rare: [] });
-
+    const rareTypes = Object.keys(DEFAULT_CONTROLS).filter((type) => (acceptedTypes.get(type) ?? 0) < 20);
+    expect({ rareTypes, counts: Object.fromEntries(acceptedTypes) }).toMatchObject({ rareTypes: [] });
     expect(acceptedCount / eventCount).toBeGreaterThan(0.5);
   });
 });
@@ -136,6 +151,8 @@ const REASONS = [
   'unknown-task',
   'not-intended',
   'request-changed',
+  'not-asked',
+  'stale-version',
 ];
 
 describe('invariants', () => {

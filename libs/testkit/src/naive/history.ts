@@ -6,7 +6,8 @@
 
 import type { Controls, Envelope, EventType, LogEntry } from '@tidemark/core';
 import { digestOf, entryOf, type Loose } from './events.ts';
-import { NaivePartition, type NaiveStream, type NaiveTask } from './fold.ts';
+import { NaivePartition } from './fold.ts';
+import { type NaiveStream, type NaiveTask, outcomeIsOpen } from './stream.ts';
 import { TWISTS, type Twist } from './twists.ts';
 
 export const ACTS = [
@@ -16,12 +17,18 @@ export const ACTS = [
   'revoke',
   'reserve',
   'intend',
+  'pend',
+  'confirm',
   'resolve',
   'commit',
   'fail',
   'complete',
   'break',
   'park',
+  'decide',
+  'compensate',
+  'finish',
+  'pin',
   'signal',
   'timer',
   'resend',
@@ -76,21 +83,43 @@ export function historyOf(choices: readonly Choice[], start = 0): LogEntry[] {
   return writer.entries;
 }
 
+const awaits = (stream: NaiveStream): boolean => tokensOf(stream).length > 0;
+
+/** Acts for streams in a certain state, and what mostly leads to it where no stream is. */
+const FITTING: Partial<Record<Act, { readonly fits: (stream: NaiveStream) => boolean; readonly otherwise: Act }>> = {
+  decide: { fits: (stream) => stream.status === 'parked', otherwise: 'park' },
+  finish: { fits: (stream) => stream.status === 'compensating', otherwise: 'commit' },
+  confirm: { fits: awaits, otherwise: 'pend' },
+};
+
+/** The act, and the streams that it is for. */
+function aim(streams: readonly NaiveStream[], { act, pick }: Choice): { act: Act; at: readonly NaiveStream[] } {
+  const readable = streams.filter((one) => one.unreadable === null);
+  const going = readable.filter((one) => one.status === 'open');
+  const fitting = FITTING[act];
+  // Now and then to a stream that has ended, is parked or can't be read, if there is one.
+  if (pick % 10 === 0) return { act, at: streams };
+  const at = fitting === undefined ? going : readable.filter(fitting.fits);
+  if (at.length > 0 || fitting === undefined) return { act, at };
+  return { act: pick % 4 === 0 ? act : fitting.otherwise, at: going };
+}
+
 function entryFor(writer: Writer, choice: Choice): LogEntry {
   const { partition, entries } = writer;
   const going = partition.streams.filter((one) => one.status === 'open' && one.unreadable === null);
   if (choice.act === 'malformed') return { kind: 'malformed', problem: 'no header line' };
   if (choice.act === 'resend' && entries.length > 0) return choose(entries, choice.pick);
-  // Now and then to a stream that has ended, is parked or can't be read, if there is one.
-  const stream = choose(choice.pick % 10 === 0 ? partition.streams : going, choice.who);
-  const wanted = stream === undefined || (choice.act === 'open' && going.length < 4) ? 'open' : choice.act;
+  const { act, at } = aim(partition.streams, choice);
+  const stream = choose(at, choice.who);
+  const wanted = stream === undefined || (act === 'open' && going.length < 4) ? 'open' : act;
   if (wanted === 'unknown' && stream !== undefined) {
     const generation = choice.twist === 'generation' ? stream.generation + 1 : stream.generation;
     return { kind: 'unknown', workflow: stream.workflow, generation, type: 'Dreamt', v: 2 } as LogEntry;
   }
   writer.lamport += 1 + (choice.pick % 3);
   writer.nowMs += choice.pick % 700;
-  const envelope = stream === undefined || wanted === 'open' ? opening(writer, choice) : next(writer, stream, choice);
+  const envelope =
+    stream === undefined || wanted === 'open' ? opening(writer, choice) : next(writer, stream, act, choice.pick);
   return entryOf(TWISTS[choice.twist](envelope, { stream, pick: choice.pick }));
 }
 
@@ -127,37 +156,95 @@ function opening(writer: Writer, choice: Choice): Envelope {
     placement: 'shared',
     inputDigest: digestOf('input'),
     tasks: declarations([], 0, 1 + decide(4), decide),
-    pinned: false,
-    shadow: false,
-    compensates: null,
+    pinned: decide(10) === 0,
+    shadow: decide(10) === 0,
+    compensates: decide(10) === 0 ? { workflow: 'w0', depth: 1 } : null,
   });
 }
 
 /** An event that the stream would accept, near to the one that was wanted. */
-function next(writer: Writer, stream: NaiveStream, { act, pick }: Choice): Envelope {
+function next(writer: Writer, stream: NaiveStream, act: Act, pick: number): Envelope {
   const decide = decisions(pick);
-  if (act === 'signal')
-    return envelope(writer, stream, 'SignalReceived', { name: choose(['go', 'stop', 'more'], decide(3)) });
-  if (act === 'timer') return envelope(writer, stream, 'TimerFired', { timer: choose(timersOf(stream), decide(97)) });
+  const inbox = inboxDraft(writer, stream, act, decide);
+  if (inbox !== undefined) return inbox;
   if (stream.lease === null) {
     const claim = envelope(writer, stream, 'LeaseClaimed', {});
     return { ...claim, epoch: stream.epoch + 1, holder: `h${writer.entries.length}`, ordinal: 1 } as Envelope;
   }
   const { epoch, holder, ordinal } = stream.lease;
-  if (act === 'revoke') return envelope(writer, stream, 'LeaseRevoked', { epoch, holder, reason: 'silent' });
+  if (act === 'revoke') {
+    const reason = choose(['holder-dead', 'holder-dead', 'lease-not-listed', 'asked'], decide(4));
+    return envelope(writer, stream, 'LeaseRevoked', { epoch, holder, reason });
+  }
   return { ...holderDraft(writer, stream, act, decide), epoch, holder, ordinal: ordinal + 1 } as Envelope;
+}
+
+/** What is written without a lease; undefined for any other act. */
+function inboxDraft(
+  writer: Writer,
+  stream: NaiveStream,
+  act: Act,
+  decide: (below: number) => number,
+): Envelope | undefined {
+  switch (act) {
+    case 'signal':
+      return envelope(writer, stream, 'SignalReceived', { name: choose(['go', 'stop', 'more'], decide(3)) });
+    case 'timer':
+      return envelope(writer, stream, 'TimerFired', { timer: choose(timersOf(stream), decide(97)) });
+    case 'confirm': {
+      const token = choose(awaits(stream) && decide(6) > 0 ? tokensOf(stream) : ['nobody'], decide(97));
+      const outcome = choose(['done', 'done', 'failed'], decide(3));
+      return envelope(writer, stream, 'EffectConfirmed', { token, outcome, responseDigest: digestOf('confirmed') });
+    }
+    case 'decide':
+      return envelope(writer, stream, 'ApprovalDecided', decision(stream, decide));
+    case 'finish': {
+      const outcome = choose(['compensated', 'failed'], decide(2));
+      return envelope(writer, stream, 'CompensationFinished', { undo: stream.undo ?? 'nothing', outcome });
+    }
+    case 'pin':
+      return envelope(writer, stream, 'VersionPinned', { pinned: decide(2) === 0, by: 'ann' });
+    default:
+      return undefined;
+  }
+}
+
+/** Mostly about the effect in question, if it is about one. */
+function decision(stream: NaiveStream, decide: (below: number) => number): Loose<Controls['ApprovalDecided']> {
+  const { question } = stream;
+  const aboutEffect = ['done', 'not-done'];
+  const other = ['retry', 'retry', 'compensate', 'fail'];
+  const resolution = choose(
+    question?.key != null && decide(3) > 0 ? aboutEffect : [...other, ...aboutEffect],
+    decide(12),
+  );
+  const responseDigest = resolution === 'done' ? digestOf('told') : null;
+  return { question: question?.id ?? 'nothing', resolution, by: 'ann', responseDigest };
 }
 
 function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (below: number) => number): Envelope {
   const unblocked = stream.tasks.filter(
-    (task) => task.blockers.length === 0 && task.when.length === 0 && task.retry === null,
+    ({ blockers, when, retry, effects }) =>
+      blockers.length === 0 &&
+      when.length === 0 &&
+      retry === null &&
+      effects.every(({ pending }) => pending === null || pending.isDue),
   );
   // A holder may also touch what is blocked; the fold has no rule against it.
   const task =
     decide(6) === 0 || unblocked.length === 0 ? choose(stream.tasks, decide(97)) : choose(unblocked, decide(3));
   if (act === 'release') return envelope(writer, stream, 'LeaseReleased', { reason: 'idle' });
-  if (act === 'park')
-    return envelope(writer, stream, 'WorkflowParked', { code: 'effect-unknown', task: null, key: null });
+  const inDoubt = openOf(stream);
+  if (act === 'park') {
+    const about = decide(4) > 0 && inDoubt.length > 0 ? choose(inDoubt, decide(97)) : undefined;
+    const task = about?.task ?? choose([null, ...stream.tasks.map(({ id }) => id)], decide(97));
+    return envelope(writer, stream, 'WorkflowParked', { code: 'effect-unknown', task, key: about?.key ?? null });
+  }
+  if (act === 'compensate') {
+    const key = inDoubt.length > 0 && decide(4) > 0 ? choose(inDoubt, decide(97)).key : null;
+    const undo = `${stream.workflow}~undo`;
+    return envelope(writer, stream, 'CompensationStarted', { undo, depth: 1, code: 'effect-unknown', key });
+  }
   if (act === 'break') return envelope(writer, stream, 'WorkflowFailed', { code: 'boom', task: null });
   if (act === 'complete' || task === undefined) {
     return envelope(writer, stream, 'WorkflowCompleted', { outputDigest: digestOf('output') });
@@ -166,18 +253,19 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
     return envelope(writer, stream, 'CheckpointReserved', { checkpoint: `r${writer.entries.length}`, task: task.id });
   }
   if (act === 'intend') return envelope(writer, stream, 'EffectIntended', intention(stream, task, decide));
+  if (act === 'pend') return acceptance(writer, stream, task, decide);
   if (act === 'resolve') return resolution(writer, stream, task, decide);
   if (act === 'fail') {
     const retry = decide(2) === 0 ? null : { timer: `retry-${task.id}`, anchorMs: writer.nowMs, delayMs: 500 };
     return envelope(writer, stream, 'StepFailed', {
       task: task.id,
       attempt: task.failureCount + 1,
-      code: 'boom',
+      code: choose(['boom', 'boom', 'bang'], decide(3)),
       retry,
     });
   }
   // What is open must be resolved before its step may count as done.
-  if (task.effects.some((effect) => effect.status === 'intended') && decide(5) > 0) {
+  if (task.effects.some(outcomeIsOpen) && decide(5) > 0) {
     return resolution(writer, stream, task, decide);
   }
   return envelope(writer, stream, 'CheckpointCommitted', checkpoint(writer, stream, task, decide));
@@ -191,12 +279,34 @@ function intention(
   const operation = `op${decide(3)}`;
   const key = `${stream.workflow}:${task.id}:${operation}:0`;
   const kind = choose(['irreversible', 'idempotent', 'pure'], decide(4));
-  return { task: task.id, key, operation, kind, requestDigest: digestOf(operation), timeoutMs: 1_000 };
+  return { task: task.id, key, operation, kind, requestDigest: digestOf(operation), timeoutMs: 1_000 + decide(3) };
+}
+
+/** Mostly of an effect that is open; its timers' names are its own but for a few. */
+function acceptance(writer: Writer, stream: NaiveStream, any: NaiveTask, decide: (below: number) => number): Envelope {
+  const called = stream.tasks.filter(({ effects }) => effects.some(outcomeIsOpen));
+  const task = called.length > 0 ? choose(called, decide(97)) : any;
+  const open = task.effects.filter(outcomeIsOpen);
+  const known = open.length > 0 ? open : task.effects;
+  if (known.length === 0) return envelope(writer, stream, 'EffectIntended', intention(stream, task, decide));
+  const { key } = choose(known, decide(7));
+  const timer = (what: string) => ({
+    timer: decide(8) === 0 ? `t${decide(3)}` : `${what}-${key}`,
+    anchorMs: writer.nowMs,
+    delayMs: 500,
+  });
+  return envelope(writer, stream, 'EffectPending', {
+    task: task.id,
+    key,
+    token: `token-${key}-${decide(2)}`,
+    probe: decide(3) === 0 ? null : timer('probe'),
+    deadline: timer('overdue'),
+  });
 }
 
 /** Mostly of an effect that is open; else of one that isn't, which only a pure one survives. */
 function resolution(writer: Writer, stream: NaiveStream, task: NaiveTask, decide: (below: number) => number): Envelope {
-  const open = task.effects.filter((effect) => effect.status === 'intended');
+  const open = task.effects.filter(outcomeIsOpen);
   const known = open.length > 0 ? open : task.effects;
   const effect = known.length > 0 ? choose(known, decide(7)) : { ...intention(stream, task, decide), kind: 'pure' };
   return envelope(writer, stream, 'EffectResolved', {
@@ -224,14 +334,14 @@ function checkpoint(
     parent: stream.head.checkpoint,
     task: task.id,
     step: task.step,
-    stepVersion: 1,
+    stepVersion: stream.version + (!stream.pinned && decide(9) === 0 ? 1 : 0),
     inputDigest: digestOf('input'),
     tasks: declarations(left, sequence, left.length > 12 ? 0 : decide(4), decide),
     belief: choose(['none', 'delta', 'snapshot'], decide(3)),
     tokens: decide(100),
     costMicros: decide(1_000),
     lastAction: `did ${task.id}`,
-    supersedes: null,
+    supersedes: sequence > 1 && decide(6) === 0 ? 1 + decide(sequence - 1) : null,
   };
 }
 
@@ -264,6 +374,15 @@ function timersOf(stream: NaiveStream): string[] {
   const names = stream.tasks.flatMap((task) => [
     ...task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition.timer] : [])),
     ...(task.retry === null ? [] : [task.retry.timer]),
+    ...task.effects.flatMap(({ pending }) => [pending?.probe, pending?.deadline].flatMap((one) => one?.timer ?? [])),
   ]);
   return names.length > 0 ? names : ['nobody'];
 }
+
+/** Tokens of the confirmations that are outstanding. */
+const tokensOf = (stream: NaiveStream): string[] =>
+  stream.tasks.flatMap((task) => task.effects.flatMap(({ pending }) => pending?.token ?? []));
+
+/** The effects whose outcome is unknown, with their tasks. */
+const openOf = (stream: NaiveStream): { readonly task: string; readonly key: string }[] =>
+  stream.tasks.flatMap(({ id, effects }) => effects.filter(outcomeIsOpen).map(({ key }) => ({ task: id, key })));

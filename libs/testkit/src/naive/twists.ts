@@ -5,7 +5,7 @@
 
 import type { Envelope } from '@tidemark/core';
 import { digestOf } from './events.ts';
-import type { NaiveStream } from './fold.ts';
+import type { NaiveStream } from './stream.ts';
 
 interface TwistContext {
   readonly stream: NaiveStream | undefined;
@@ -77,6 +77,19 @@ export const TWISTS = {
   sequence: onCheckpoint((event, { pick }) =>
     changed(event, {}, { sequence: Math.max(1, event.control.sequence + (pick % 2 === 0 ? 1 : -1)) }),
   ),
+  version: onCheckpoint((event, { pick }) =>
+    changed(event, {}, { stepVersion: Math.max(0, event.control.stepVersion + (pick % 2 === 0 ? 1 : -1)) }),
+  ),
+  supersedes: onCheckpoint((event, { pick }) =>
+    changed(event, {}, { supersedes: event.control.sequence + (pick % 2) }),
+  ),
+  question: (event) => ('question' in event.control ? changed(event, {}, { question: 'another' }) : event),
+  token: (event) => ('token' in event.control ? changed(event, {}, { token: 'another' }) : event),
+  undo: (event) => ('undo' in event.control ? changed(event, {}, { undo: 'another' }) : event),
+  response: (event) =>
+    event.type === 'ApprovalDecided'
+      ? changed(event, {}, { responseDigest: event.control.responseDigest === null ? digestOf('told') : null })
+      : event,
   'task-done': onTask(() => '0.0'),
   'task-ahead': onTask(({ stream }) => `${(stream?.head.sequence ?? 0) + 1}.0`),
   request: (event) =>

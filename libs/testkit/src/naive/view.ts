@@ -4,7 +4,8 @@
  */
 
 import type { PartitionState, StreamState } from '@tidemark/core';
-import type { NaivePartition, NaiveStream } from './fold.ts';
+import type { NaivePartition } from './fold.ts';
+import type { NaiveStream } from './stream.ts';
 
 /** A stream as plain data: the frontier's lists become arrays. */
 export function streamView(stream: StreamState): Record<string, unknown> {

@@ -1,0 +1,178 @@
+/** Owns what the naive fold makes of holder events. Written from the architecture's words alone (see fold.ts). */
+
+import type { Controls, Envelope, RejectReason } from '@tidemark/core';
+import type { InboxEvent } from './inbox.ts';
+import {
+  declare,
+  handOutSignals,
+  type NaiveEffect,
+  type NaiveStream,
+  type NaiveTask,
+  type Outcome,
+  outcomeIsOpen,
+} from './stream.ts';
+
+const CLOCK_TOLERANCE_MS = 1_000;
+
+type HolderEvent = Exclude<Envelope, InboxEvent | Envelope<'WorkflowOpened'>>;
+
+export function foldHolderEvent(stream: NaiveStream, event: HolderEvent): Outcome {
+  const { lease } = stream;
+  if (event.type === 'LeaseClaimed') {
+    if (lease !== null && lease.epoch === event.epoch && lease.holder === event.holder) return 'duplicate';
+    if (event.epoch <= stream.epoch) return 'stale-epoch';
+    if (lease !== null) return 'wrong-holder';
+    if (event.epoch > stream.epoch + 1 || event.ordinal !== 1) return 'ordinal-gap';
+    if (stream.status === 'parked' || stream.status === 'compensating') return 'parked';
+    stream.epoch = event.epoch;
+    stream.lease = { epoch: event.epoch, holder: event.holder, ordinal: 1, lamport: event.lamport };
+    return null;
+  }
+  // The live epoch is the last one claimed, so an epoch that is not above it and has no live lease has ended.
+  if (event.epoch < stream.epoch || (lease === null && event.epoch === stream.epoch)) return 'stale-epoch';
+  if (lease === null || event.epoch > stream.epoch || event.holder !== lease.holder) return 'wrong-holder';
+  if (event.ordinal <= lease.ordinal) return 'duplicate';
+  if (event.ordinal > lease.ordinal + 1) return 'ordinal-gap';
+  if (event.lamport <= lease.lamport) return 'lamport-regression';
+  const reason = applyHolderEvent(stream, event);
+  if (reason === null) {
+    lease.ordinal = event.ordinal;
+    lease.lamport = event.lamport;
+  }
+  return reason;
+}
+
+function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envelope<'LeaseClaimed'>>): Outcome {
+  switch (event.type) {
+    case 'LeaseReleased':
+      break;
+    case 'CheckpointReserved': {
+      const task = stream.tasks.find((one) => one.id === event.control.task);
+      if (task === undefined) return absent(stream, event.control.task);
+      if (task.reserved !== null) return 'duplicate';
+      task.reserved = event.control.checkpoint;
+      return null;
+    }
+    case 'EffectIntended':
+    case 'EffectPending':
+    case 'EffectResolved': {
+      const task = stream.tasks.find((one) => one.id === event.control.task);
+      if (task === undefined) return absent(stream, event.control.task);
+      if (event.type === 'EffectIntended') return intend(task, event.control);
+      return event.type === 'EffectPending' ? acceptOutside(task, event.control) : resolve(task, event.control);
+    }
+    case 'CheckpointCommitted':
+      return commit(stream, event);
+    case 'StepFailed': {
+      const task = stream.tasks.find((one) => one.id === event.control.task);
+      if (task === undefined) return absent(stream, event.control.task);
+      task.failureCount += 1;
+      task.sameFailureCount = task.failureCode === event.control.code ? task.sameFailureCount + 1 : 1;
+      task.failureCode = event.control.code;
+      task.retry = event.control.retry;
+      return null;
+    }
+    case 'WorkflowCompleted':
+      stream.status = 'completed';
+      break;
+    case 'WorkflowFailed':
+      stream.status = 'failed';
+      stream.reason = event.control.code;
+      stream.ruling = null;
+      break;
+    case 'WorkflowParked': {
+      const { code, task, key } = event.control;
+      stream.status = 'parked';
+      stream.reason = code;
+      stream.question = { id: event.id, code, task, key };
+      break;
+    }
+    case 'CompensationStarted': {
+      // Nothing may be unknown but what the undoing is for.
+      const others = stream.tasks.flatMap((task) => task.effects).filter(({ key }) => key !== event.control.key);
+      if (others.some(outcomeIsOpen)) return 'not-intended';
+      stream.status = 'compensating';
+      stream.reason = event.control.code;
+      stream.ruling = null;
+      stream.undo = event.control.undo;
+      break;
+    }
+  }
+  stream.lease = null;
+  stream.lastEnd = 'released';
+  return null;
+}
+
+/** Tasks of the opening and of every checkpoint through the head were there; later ones can't have been. */
+const absent = (stream: NaiveStream, task: string): RejectReason =>
+  Number(task.split('.')[0]) <= stream.head.sequence ? 'duplicate' : 'unknown-task';
+
+/** Once done, an effect is over. Otherwise it may be intended as often as it takes, always with one request. */
+function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
+  const known = task.effects.find((effect) => effect.key === control.key);
+  // Nor is what was accepted outside: it is under way there.
+  if (known?.status === 'done' || known?.status === 'pending') return 'duplicate';
+  if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
+  const { key, operation, requestDigest, timeoutMs } = control;
+  // What was once more than pure never becomes pure.
+  const kind = known !== undefined && control.kind === 'pure' ? known.kind : control.kind;
+  const called = { key, operation, kind, requestDigest, timeoutMs };
+  const effect: NaiveEffect = { ...called, status: 'intended', responseDigest: null, pending: null };
+  if (known === undefined) task.effects.push(effect);
+  else Object.assign(known, effect);
+  return null;
+}
+
+/** Only what was called can be accepted; it may be awaited anew, with new timers, after a probe that told nothing. */
+function acceptOutside(task: NaiveTask, control: Controls['EffectPending']): Outcome {
+  const known = task.effects.find((effect) => effect.key === control.key);
+  if (known?.status === 'done') return 'duplicate';
+  if (known === undefined || known.status === 'failed') return 'not-intended';
+  known.status = 'pending';
+  known.pending = { token: control.token, probe: control.probe, deadline: control.deadline, isDue: false };
+  return null;
+}
+
+/** Each outcome of what left the process needs an open intention of its own; only what is pure may do without (I4). */
+function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome {
+  const known = task.effects.find((effect) => effect.key === control.key);
+  if (known?.status === 'done') return 'duplicate';
+  const leavesProcess = control.kind !== 'pure' || (known !== undefined && known.kind !== 'pure');
+  if (leavesProcess && (known === undefined || !outcomeIsOpen(known))) return 'not-intended';
+  if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
+  const { key, operation, requestDigest, responseDigest } = control;
+  // What it was intended as stays on record.
+  const kind = known === undefined ? control.kind : known.kind;
+  const timeoutMs = known === undefined ? 0 : known.timeoutMs;
+  const called = { key, operation, kind, requestDigest, timeoutMs };
+  const effect: NaiveEffect = { ...called, status: control.outcome, responseDigest, pending: null };
+  if (known === undefined) task.effects.push(effect);
+  else Object.assign(known, effect);
+  return null;
+}
+
+function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Outcome {
+  const { control } = event;
+  if (control.parent !== stream.head.checkpoint || control.sequence !== stream.head.sequence + 1) return 'wrong-parent';
+  if (stream.head.atMs - event.atMs > CLOCK_TOLERANCE_MS) return 'clock-regression';
+  const task = stream.tasks.find((one) => one.id === control.task);
+  if (task === undefined) return absent(stream, control.task);
+  if (task.effects.some(outcomeIsOpen)) return 'not-intended';
+  if (control.stepVersion < stream.version) return 'stale-version';
+  if (stream.pinned && control.stepVersion > stream.version) return 'stale-version';
+  // Only what is already in the chain can be corrected.
+  if (control.supersedes !== null && control.supersedes >= control.sequence) return 'wrong-parent';
+  stream.tasks.splice(stream.tasks.indexOf(task), 1);
+  for (const other of stream.tasks) other.blockers = other.blockers.filter((id) => id !== task.id);
+  stream.head = { sequence: control.sequence, checkpoint: control.checkpoint, atMs: event.atMs };
+  if (control.belief === 'snapshot') stream.beliefSequence = control.sequence;
+  stream.tokens += control.tokens;
+  stream.costMicros += control.costMicros;
+  stream.lastAction = control.lastAction;
+  stream.version = control.stepVersion;
+  stream.crashCount = 0;
+  stream.crashTimesMs = [];
+  declare(stream, control.sequence, control.tasks);
+  handOutSignals(stream);
+  return null;
+}

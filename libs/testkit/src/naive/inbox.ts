@@ -1,0 +1,164 @@
+/** Owns what the naive fold makes of inbox events. Written from the architecture's words alone (see fold.ts). */
+
+import type { Controls, Envelope } from '@tidemark/core';
+import {
+  handOutSignals,
+  type NaiveEffect,
+  type NaiveStream,
+  type NaiveTask,
+  type Outcome,
+  outcomeIsOpen,
+} from './stream.ts';
+
+const DEDUPE_IDS = 256;
+const CRASH_TIMES_KEPT = 8;
+
+const INBOX_TYPES = [
+  'SignalReceived',
+  'TimerFired',
+  'LeaseRevoked',
+  'EffectConfirmed',
+  'ApprovalDecided',
+  'CompensationFinished',
+  'VersionPinned',
+] as const;
+
+export type InboxEvent = Envelope<(typeof INBOX_TYPES)[number]>;
+
+export const isInbox = (event: Exclude<Envelope, Envelope<'WorkflowOpened'>>): event is InboxEvent =>
+  (INBOX_TYPES as readonly string[]).includes(event.type);
+
+export function foldInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
+  if (stream.inbox.includes(event.id)) return 'duplicate';
+  const reason = applyInboxEvent(stream, event);
+  if (reason !== null) return reason;
+  stream.inbox.push(event.id);
+  if (stream.inbox.length > DEDUPE_IDS) stream.inbox.shift();
+  return null;
+}
+
+function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
+  switch (event.type) {
+    case 'SignalReceived':
+      stream.signals.push({ name: event.control.name, event: event.id });
+      handOutSignals(stream);
+      return null;
+    case 'TimerFired':
+      return fireTimer(stream, event.control.timer, event.id) ? null : 'unknown-task';
+    case 'LeaseRevoked':
+      return revoke(stream, event);
+    case 'EffectConfirmed': {
+      const { token, outcome, responseDigest } = event.control;
+      const awaited = (one: NaiveEffect): boolean => one.pending?.token === token;
+      const task = stream.tasks.find((one) => one.effects.some(awaited));
+      const effect = task?.effects.find(awaited);
+      if (task === undefined || effect === undefined) return 'unknown-task';
+      settle(effect, outcome, responseDigest);
+      if (stream.question !== null && stream.question.key === effect.key) {
+        reopen(stream);
+        startAfresh(stream, task);
+      }
+      return null;
+    }
+    case 'ApprovalDecided':
+      return decide(stream, event.control);
+    case 'CompensationFinished':
+      if (stream.status !== 'compensating' || stream.undo !== event.control.undo) return 'not-asked';
+      stream.status = event.control.outcome;
+      if (stream.status === 'failed') stream.reason = 'compensation-failed';
+      return null;
+    case 'VersionPinned':
+      stream.pinned = event.control.pinned;
+      return null;
+  }
+}
+
+/** Counts for the lease that it names and no other. Only a holder's death is held against what was running. */
+function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
+  const { epoch, holder, reason } = event.control;
+  if (epoch > stream.epoch) return 'wrong-holder';
+  if (stream.lease === null || epoch < stream.lease.epoch) return 'stale-epoch';
+  if (holder !== stream.lease.holder) return 'wrong-holder';
+  stream.lease = null;
+  stream.lastEnd = 'revoked';
+  if (reason === 'holder-dead') {
+    stream.crashCount += 1;
+    stream.crashTimesMs.push(event.atMs);
+    while (stream.crashTimesMs.length > CRASH_TIMES_KEPT) stream.crashTimesMs.shift();
+  }
+  return null;
+}
+
+/** The outcome is known now, and nothing of it is outstanding. */
+function settle(effect: NaiveEffect, status: 'done' | 'failed', responseDigest: string | null): void {
+  effect.status = status;
+  effect.responseDigest = responseDigest;
+  effect.pending = null;
+}
+
+/** Counts for the question that is open and no other; an effect is decided only while its outcome is unknown. */
+function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outcome {
+  const { question } = stream;
+  if (question === null || question.id !== control.question) return 'not-asked';
+  const task = stream.tasks.find((one) => one.id === question.task);
+  const { resolution } = control;
+  if (resolution === 'compensate' || resolution === 'fail') {
+    stream.ruling = resolution;
+  } else if (resolution === 'retry') {
+    stream.ruling = null;
+  } else {
+    const effect = task?.effects.find((one) => one.key === question.key);
+    // What was done has a response, and what was not done has none.
+    const fits = resolution === 'done' ? control.responseDigest !== null : control.responseDigest === null;
+    if (effect === undefined || !outcomeIsOpen(effect) || !fits) return 'not-asked';
+    settle(effect, resolution === 'done' ? 'done' : 'failed', control.responseDigest);
+  }
+  reopen(stream);
+  if (resolution !== 'compensate' && resolution !== 'fail') startAfresh(stream, task);
+  return null;
+}
+
+function reopen(stream: NaiveStream): void {
+  stream.status = 'open';
+  stream.reason = null;
+  stream.question = null;
+}
+
+/** As if nothing had failed yet. */
+function startAfresh(stream: NaiveStream, task: NaiveTask | undefined): void {
+  stream.crashCount = 0;
+  stream.crashTimesMs = [];
+  stream.budgetFrom = stream.head.sequence;
+  if (task === undefined) return;
+  task.failureCount = 0;
+  task.failureCode = null;
+  task.sameFailureCount = 0;
+  task.retry = null;
+}
+
+function fireTimer(stream: NaiveStream, timer: string, event: string): boolean {
+  for (const task of stream.tasks) {
+    if (task.when.some((condition) => condition.kind === 'timer' && condition.timer === timer)) {
+      task.when = [];
+      task.cause = { kind: 'timer', name: timer, event };
+      return true;
+    }
+    if (task.retry !== null && task.retry.timer === timer) {
+      task.retry = null;
+      return true;
+    }
+    const rung = task.effects.filter(({ pending }) => pending !== null && ring(pending, timer));
+    if (rung.length > 0) return true;
+  }
+  return false;
+}
+
+/** Once overdue, there is nothing further to wait for; a probe's timer leaves the deadline standing. */
+function ring(pending: NonNullable<NaiveEffect['pending']>, timer: string): boolean {
+  const overdue = pending.deadline?.timer === timer;
+  if (!overdue && pending.probe?.timer !== timer) return false;
+  pending.isDue = true;
+  pending.probe = null;
+  if (overdue) pending.deadline = null;
+  return true;
+}

@@ -1,0 +1,115 @@
+/**
+ * Owns the shapes of the naive fold's state, and what both kinds of its events do to tasks: adding them, and giving them the
+ * signals that wait. Mutable on purpose: this is what core's immutable state is compared with.
+ */
+
+import type { Condition, RejectReason, Retry, TaskDeclaration } from '@tidemark/core';
+
+export interface NaiveEffect {
+  key: string;
+  operation: string;
+  kind: string;
+  status: 'intended' | 'pending' | 'done' | 'failed';
+  requestDigest: string;
+  responseDigest: string | null;
+  timeoutMs: number;
+  pending: { token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
+}
+
+export interface NaiveTask {
+  id: string;
+  step: string;
+  /** Declared after `all`. */
+  all: boolean;
+  /** Tasks that were pending when this one was declared and must be done before it. */
+  blockers: string[];
+  when: Condition[];
+  cause: { kind: 'signal' | 'timer'; name: string; event: string } | null;
+  failureCount: number;
+  failureCode: string | null;
+  sameFailureCount: number;
+  retry: Retry | null;
+  reserved: string | null;
+  effects: NaiveEffect[];
+}
+
+export interface NaiveStream {
+  tenant: string;
+  workflow: string;
+  generation: number;
+  definition: string;
+  version: number;
+  rules: number;
+  status: 'open' | 'parked' | 'compensating' | 'compensated' | 'completed' | 'failed';
+  reason: string | null;
+  question: { id: string; code: string; task: string | null; key: string | null } | null;
+  ruling: 'compensate' | 'fail' | null;
+  pinned: boolean;
+  shadow: boolean;
+  compensates: { workflow: string; depth: number } | null;
+  undo: string | null;
+  position: number;
+  lamport: number;
+  openedAtMs: number;
+  updatedAtMs: number;
+  head: { sequence: number; checkpoint: string | null; atMs: number };
+  beliefSequence: number;
+  epoch: number;
+  lease: { epoch: number; holder: string; ordinal: number; lamport: number } | null;
+  lastEnd: 'released' | 'revoked' | null;
+  crashCount: number;
+  crashTimesMs: number[];
+  budgetFrom: number;
+  /** Pending tasks, in order of creation. */
+  tasks: NaiveTask[];
+  signals: { name: string; event: string }[];
+  inbox: string[];
+  tokens: number;
+  costMicros: number;
+  lastAction: string;
+  unreadable: { offset: number; type: string; v: number } | null;
+  closedInGeneration: number | null;
+}
+
+/** A reason, or null when the event was accepted and the stream has changed. */
+export type Outcome = RejectReason | null;
+
+export const closed = (stream: NaiveStream): boolean => ['completed', 'failed', 'compensated'].includes(stream.status);
+
+/** Called, and nobody knows yet what became of it. */
+export const outcomeIsOpen = (effect: NaiveEffect): boolean => ['intended', 'pending'].includes(effect.status);
+
+/** Each stored signal, oldest first, goes to the first task that waits for its name. */
+export function handOutSignals(stream: NaiveStream): void {
+  for (const signal of [...stream.signals]) {
+    const waits = (task: NaiveTask): boolean =>
+      task.when.some((condition) => condition.kind === 'signal' && condition.name === signal.name);
+    const task = stream.tasks.find(waits);
+    if (task === undefined) continue;
+    task.when = [];
+    task.cause = { kind: 'signal', name: signal.name, event: signal.event };
+    stream.signals.splice(stream.signals.indexOf(signal), 1);
+  }
+}
+
+/** Adds tasks one by one. Of the tasks that one names, those no longer pending are done; a later sibling never counts. */
+export function declare(stream: NaiveStream, sequence: number, declarations: readonly TaskDeclaration[]): void {
+  declarations.forEach((declaration, index) => {
+    const pending: string[] = stream.tasks.map((task) => task.id);
+    const { after } = declaration;
+    stream.tasks.push({
+      id: `${sequence}.${index}`,
+      step: declaration.step,
+      all: after === 'all',
+      blockers: after === 'all' ? pending : [...new Set<string>(after)].filter((id) => pending.includes(id)),
+      when: [...declaration.when],
+      cause: null,
+      failureCount: 0,
+      failureCode: null,
+      sameFailureCount: 0,
+      retry: null,
+      reserved: null,
+      effects: [],
+    });
+  });
+}
