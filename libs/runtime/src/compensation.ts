@@ -14,6 +14,21 @@ export const UNDO_SUFFIX = '~undo';
 /** The workflow that undoes this one: derived, so that whoever starts it starts the same. */
 export const undoId = (workflow: WorkflowId): WorkflowId => workflowId(`${workflow}${UNDO_SUFFIX}`);
 
+/** The workflow that this one undoes; undefined: it is no undo. */
+export const undoneBy = (undo: WorkflowId): WorkflowId | undefined =>
+  undo.endsWith(UNDO_SUFFIX) ? workflowId(undo.slice(0, -UNDO_SUFFIX.length)) : undefined;
+
+/** How many undos lie in one another to make this id: 0 for that of an ordinary workflow. */
+export function depthOf(workflow: WorkflowId): number {
+  const undone = undoneBy(workflow);
+  return undone === undefined ? 0 : depthOf(undone) + 1;
+}
+
+/** The definition under which jobs of this one are queued: whoever runs a definition runs its undos. */
+export function queuedAs(definition: string): string {
+  return definition.endsWith(UNDO_SUFFIX) ? queuedAs(definition.slice(0, -UNDO_SUFFIX.length)) : definition;
+}
+
 /** How deep the undo of this workflow lies: 1 for that of an ordinary one. */
 export const undoDepth = ({ compensates }: Pick<StreamState, 'compensates'>): number => (compensates?.depth ?? 0) + 1;
 

@@ -7,10 +7,12 @@
 import { TidemarkError } from '@tidemark/core';
 import type { Placement } from '@tidemark/ports';
 import { type Loop, startLoop } from './backoff.ts';
+import { Compensations } from './compensations.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Inbox } from './inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import {
+  COMPENSATION_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
@@ -41,6 +43,8 @@ export class Coordinator {
   readonly #leases: LeaseKeeper;
   readonly #timers: Timers;
   readonly #starter: Starter;
+  readonly #compensations: Compensations;
+  #undoing: Loop | undefined;
   #loops: Loop[] = [];
   #unsubscribe: (() => Promise<void>) | undefined;
   #unwatch: (() => Promise<void>) | undefined;
@@ -54,12 +58,17 @@ export class Coordinator {
     this.#projector = new Projector({
       ports,
       lamport,
-      onApplied: (streams, next) => this.#dispatcher.applied(streams, next),
+      onApplied: (streams, next) => {
+        this.#dispatcher.applied(streams, next);
+        if (this.#compensations.applied(streams)) this.#undoing?.wake();
+      },
       onError: (error) => this.#failed('projection', error),
     });
     this.#leases = new LeaseKeeper(ports, inbox);
     this.#timers = new Timers(ports, inbox);
     this.#starter = new Starter({ ports, lamport });
+    const onError = (error: unknown): void => this.#report('compensation', error);
+    this.#compensations = new Compensations({ ports, inbox, starter: this.#starter, onError });
   }
 
   /** Makes the store ready, takes ranges, and starts all loops. Throws when a server is absent or wrong at the start. */
@@ -71,8 +80,10 @@ export class Coordinator {
     this.#unsubscribe = await ports.hints.subscribe('appended', (partitions) => this.#projector.hint(partitions));
     await this.#sweepLog();
     const leases = this.#loop('leases', LEASE_CHECK_PERIOD_MS, () => this.#leases.check());
+    this.#undoing = this.#loop('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
     this.#loops = [
       leases,
+      this.#undoing,
       this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),
       this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog()),
       // Always asked: another process may have made the rows anew, and died before they were complete.

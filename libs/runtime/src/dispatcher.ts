@@ -5,6 +5,7 @@
 
 import type { Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
 import type { Job, StreamRow } from '@tidemark/ports';
+import { queuedAs } from './compensation.ts';
 import { REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
 
@@ -31,7 +32,7 @@ export class Dispatcher {
       const offset = next.get(stream.partition);
       if (!stream.runnable || offset === undefined) continue;
       const { workflow, tenant, definition, partition, lamport } = stream;
-      this.#waiting.set(workflow, { workflow, tenant, definition, partition, offset, lamport });
+      this.#waiting.set(workflow, { workflow, tenant, definition: queuedAs(definition), partition, offset, lamport });
     }
     if (this.#waiting.size > 0) this.#sending ??= this.#send();
   }
@@ -62,7 +63,7 @@ export class Dispatcher {
           lost.map(({ workflow, tenant, definition, partition, next, lamport }) => ({
             workflow,
             tenant,
-            definition,
+            definition: queuedAs(definition),
             partition,
             offset: next,
             lamport,

@@ -63,9 +63,16 @@ export const UNAPPENDED_AGE_MS = 5_000;
 /** Undos that may lie in one another: the second is an alert, and instead of a third a person is asked. */
 export const COMPENSATION_DEPTH_MAX = 2;
 export const COMPENSATION_ALERT_DEPTH = 2;
-/** Period of the look for workflows that are to be undone, in milliseconds, and how many at once. */
-export const COMPENSATION_PERIOD_MS = 1_000;
-export const COMPENSATION_PAGE_COUNT = 500;
+/** Slow look for workflows that are to be undone, which catches what applied rows didn't tell; and how many it sees at once. */
+export const COMPENSATION_PERIOD_MS = 5_000;
+export const COMPENSATING_MAX_COUNT = 10_000;
+/** An undo that was seen to be under way is looked at again after this many milliseconds, unless its end was told. */
+export const UNDO_LOOK_PERIOD_MS = 10_000;
+/** Tasks that one look back adds to an undo, and what it lists of the things that stay done. */
+export const UNDO_PAGE_COUNT = 200;
+export const UNDO_LEFT_MAX_COUNT = 1_000;
+/** Longest time that undoing a step may take, in milliseconds; effects have their own. */
+export const STEP_UNDO_TIMEOUT_MS = 60_000;
 
 /** Starts that go to the store in one placement. */
 export const PLACE_BATCH_MAX = 500;
@@ -75,6 +82,9 @@ export const PARTITIONS_MAX = 4_096;
 /** Back-off after a server was away: first and longest delay, in milliseconds. */
 export const BACKOFF_FIRST_MS = 50;
 export const BACKOFF_MAX_MS = 2_000;
+
+/** Failures in a row with the same code after which a step counts as poison and a person is asked. */
+export const SAME_FAILURES_MAX = 20;
 
 /** Longest text of an error that is stored, in characters. */
 export const ERROR_TEXT_MAX_CHARS = 8_000;

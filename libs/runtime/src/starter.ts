@@ -7,13 +7,16 @@
 import { canonicalJson, encodePayload, encodeRecord, type Payloads, toJson } from '@tidemark/codec';
 import {
   generation as asGeneration,
+  type Compensates,
   ConflictError,
   type Envelope,
   eventId,
+  InvalidError,
   type Json,
   type Lamport,
   LimitError,
   NO_HOLDER,
+  type Offset,
   type Partition,
   RULES_VERSION,
   type Sequence,
@@ -25,8 +28,10 @@ import {
 import type { Placement, PlacementRequest } from '@tidemark/ports';
 import { batched } from './batcher.ts';
 import { declareTasks } from './commit.ts';
+import { UNDO_SUFFIX } from './compensation.ts';
 import type { Definition } from './definition.ts';
 import { EVENT_MAX_BYTES, PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
+import { OpeningCheck } from './opening-check.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
 export interface StartRequest {
@@ -34,6 +39,12 @@ export interface StartRequest {
   readonly input: unknown;
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
+  /** Runs with exactly this version of its definition; false when absent. */
+  readonly pinned?: boolean | undefined;
+  /** Observed only: its agent runs elsewhere, and no worker claims it; false when absent. */
+  readonly shadow?: boolean | undefined;
+  /** Set for an undo. */
+  readonly compensates?: Compensates | undefined;
 }
 
 export interface Started {
@@ -61,18 +72,21 @@ interface Opening {
 export class Starter {
   readonly #options: StarterOptions;
   readonly #place: (request: PlacementRequest) => Promise<Placement | LimitError>;
+  readonly #openings: OpeningCheck;
 
   constructor(options: StarterOptions) {
     this.#options = options;
+    this.#openings = new OpeningCheck(options.ports);
     this.#place = batched(PLACE_BATCH_MAX, (requests) => this.#placeAll(requests));
   }
 
   /**
-   * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log. Throws `InvalidError`
-   * (input or first belief), `ConflictError` (`workflow-differs`: the id belongs to another definition or tenant),
+   * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
+   * (input or first belief; `workflow-id-reserved`), `ConflictError` (`workflow-differs`: the id belongs to another definition or tenant),
    * `LimitError` (the opening is too large, or the pool is full), `UnavailableError`.
    */
   async start(request: StartRequest): Promise<Started> {
+    if (request.workflow.endsWith(UNDO_SUFFIX) && request.compensates === undefined) throw reserved(request.workflow);
     const opening = this.#opening(request);
     const placement = await this.#place({
       workflow: request.workflow,
@@ -82,7 +96,7 @@ export class Starter {
     });
     if (placement instanceof LimitError) throw placement;
     if (!placement.created) await this.#checkSame(request, placement);
-    if (!placement.appended) await this.append(placement);
+    if (!placement.appended) await this.#appendUntilAccepted(placement);
     return { workflow: request.workflow, partition: placement.partition, created: placement.created };
   }
 
@@ -102,14 +116,28 @@ export class Starter {
     );
   }
 
-  /** Appends the opening that the placement holds; harmless when it is in the log already. */
-  async append(placement: Placement): Promise<void> {
+  /** Appends the opening that the placement holds; harmless when it is in the log already. Returns where it stands. */
+  async append(placement: Placement): Promise<Offset> {
     const { log, hints } = this.#options.ports;
-    await log.append(placement.partition, [{ value: this.#record(placement), type: 'WorkflowOpened' }]);
+    const offset = await log.append(placement.partition, [{ value: this.#record(placement), type: 'WorkflowOpened' }]);
     hints.publish('appended', placement.partition);
+    return offset;
   }
 
-  #opening({ definition, input, workflow, tenant }: StartRequest): Opening {
+  /** Nothing is called started that the fold has not taken. What it rejected is placed anew, by a sweep or by the next try. */
+  async #appendUntilAccepted(placement: Placement): Promise<void> {
+    const offset = await this.append(placement);
+    if (await this.#openings.isAccepted({ placement, offset })) return;
+    throw new UnavailableError(
+      'start-in-doubt',
+      `The opening of ${placement.workflow} was not taken; start it again.`,
+      {
+        workflow: placement.workflow,
+      },
+    );
+  }
+
+  #opening({ definition, input, workflow, tenant, ...how }: StartRequest): Opening {
     const { clock, digest } = this.#options.ports;
     const parsed = definition.parseInput(input);
     const begun = definition.begin(parsed);
@@ -124,9 +152,9 @@ export class Starter {
         rules: RULES_VERSION,
         inputDigest: digest.sha256(canonicalJson(parsed)),
         tasks: declared.tasks,
-        pinned: false,
-        shadow: false,
-        compensates: null,
+        pinned: how.pinned ?? false,
+        shadow: how.shadow ?? false,
+        compensates: how.compensates ?? null,
       },
       payload: { input: parsed, belief, tasks: declared.inputs },
     };
@@ -203,6 +231,13 @@ export class Starter {
     return true;
   }
 }
+
+const reserved = (workflow: WorkflowId): InvalidError =>
+  new InvalidError(
+    'workflow-id-reserved',
+    `Workflow id ${workflow}: ids that end with '${UNDO_SUFFIX}' are those of undos. Choose another id.`,
+    { workflow },
+  );
 
 const poolFull = (): LimitError =>
   new LimitError(
