@@ -96,7 +96,10 @@ export function wrongOutputs(starts: Starts, streams: Streams, ledger: readonly 
   }
   for (const { action, receiver } of ledger) {
     if (allowed.get(action) === receiver) continue;
-    findings.push({ workflow: workflowOf(action), what: `${action} was applied on ${receiver}, which nobody asked for` });
+    findings.push({
+      workflow: workflowOf(action),
+      what: `${action} was applied on ${receiver}, which nobody asked for`,
+    });
   }
   return findings;
 }
@@ -108,7 +111,8 @@ export function falseCommits(starts: Starts, streams: Streams, ledger: readonly 
   const findings: Finding[] = [];
   for (const [workflow, events] of streams) {
     for (const { sequence, key } of committedEffects(events)) {
-      if (!keys.has(key)) findings.push({ workflow, what: `checkpoint ${sequence} holds ${key}, which never happened` });
+      if (!keys.has(key))
+        findings.push({ workflow, what: `checkpoint ${sequence} holds ${key}, which never happened` });
     }
     const start = starts.get(workflow);
     if (start === undefined || statusOf(events) !== 'completed') continue;

@@ -85,7 +85,7 @@ const receipts = (named: readonly Named[]): number =>
 
 const actionOf = ({ by, action }: Named): ExpectedAction => ({ action, receiver: receiverOf[by] });
 
-const MIX = { 'chaos-pace': 30, 'chaos-staged': 10, 'chaos-transfer': 30, 'chaos-fan': 15, 'chaos-long': 15 } as const;
+const MIX = { 'chaos-pace': 15, 'chaos-staged': 5, 'chaos-transfer': 30, 'chaos-fan': 20, 'chaos-long': 30 } as const;
 const PAYMENT_MIX = { deposit: 40, wire: 35, stamp: 20, cash: 5 } as const;
 
 /** The next workflow to start. */
@@ -99,14 +99,14 @@ export function randomStart(random: Random): Start {
   switch (definition) {
     case 'chaos-pace':
     case 'chaos-staged':
-      return { definition, input: { count: random.between(60, 120), pauseMs: 25 } };
+      return { definition, input: { count: random.between(40, 80), pauseMs: 30 } };
     case 'chaos-transfer':
       return {
         definition,
-        input: { payments: payments(3, 8), flakyAt: random.between(0, 9), pauseMs: random.between(20, 300) },
+        input: { payments: payments(3, 8), flakyAt: random.between(0, 9), pauseMs: random.between(100, 600) },
       };
     case 'chaos-fan':
-      return { definition, input: { branches: payments(2, 6), pauseMs: random.between(50, 800) } };
+      return { definition, input: { branches: payments(2, 6), pauseMs: random.between(300, 1_800) } };
     case 'chaos-long':
       return {
         definition,

@@ -25,8 +25,8 @@ import type { Slot } from './slot.ts';
 
 /** How often each kind comes in a storm, beside the others. */
 const STORM_MIX = {
-  kill9_worker: 20,
-  kill9_coordinator: 12,
+  kill9_worker: 30,
+  kill9_coordinator: 18,
   sigstop: 9,
   sigterm: 8,
   broker_restart: 3,
@@ -40,6 +40,9 @@ const STORM_MIX = {
   link_refuse: 4,
 } as const;
 
+/** Share of kills in the calm; the others are asked to end. */
+const CALM_KILL_SHARE = 0.8;
+
 export type FaultKind = keyof typeof STORM_MIX;
 export const faultKinds = Object.keys(STORM_MIX) as readonly FaultKind[];
 
@@ -50,7 +53,7 @@ export interface FaultRecord {
   /** Holder id of the worker that was killed or asked to end, where it was known. */
   readonly holder: string | undefined;
   readonly fromMs: number;
-  /** When all was as before; still growing while it lasts. */
+  /** When all was as before; infinite while it lasts. */
   toMs: number;
 }
 
@@ -79,17 +82,16 @@ export class Faults {
     return this.#underWay.size;
   }
 
-  /** Kills, and now and then asks, one worker after the other, each once the last is back. */
+  /** Kills, and now and then asks, one worker at a time, while others are there to take over. */
   async calm(durationMs: number): Promise<void> {
     const endMs = performance.now() + durationMs;
     while (performance.now() < endMs && !this.#signal.aborted) {
       await this.#pause(CALM_PAUSE_MIN_MS, CALM_PAUSE_MAX_MS);
       const up = this.#fleet.workers.filter((slot) => slot.isUp);
-      // Somebody must be there to take over.
       if (up.length < 2 || this.#signal.aborted) continue;
-      this.#begin(this.#random.next() < 0.8 ? 'kill9_worker' : 'sigterm', this.#random.one(up));
-      await this.settled();
+      this.#begin(this.#random.next() < CALM_KILL_SHARE ? 'kill9_worker' : 'sigterm', this.#random.one(up));
     }
+    await this.settled();
   }
 
   /** Lets anything happen, several things at once, and waits until all is as before. */

@@ -2,11 +2,11 @@
 
 import path from 'node:path';
 import {
-  type NativeServer,
   isUnavailable,
+  type NativeServer,
+  type ServerKind,
   startKafkaBehindProxies,
   startServer,
-  type ServerKind,
 } from '@tidemark/testkit/servers';
 import { type LedgerProcess, startLedger } from './ledger-process.ts';
 import { DRAIN_MS } from './limits.ts';
@@ -29,6 +29,7 @@ export class Fleet {
   readonly slots: readonly Slot[];
   readonly ledgerFile: string;
   readonly #seed: number;
+  readonly #compiled: string;
   #servers: Readonly<Record<ServerKind, NativeServer>> | undefined;
   #ledger: LedgerProcess | undefined;
 
@@ -41,6 +42,7 @@ export class Fleet {
     ];
     this.ledgerFile = path.join(folder, 'ledger.jsonl');
     this.#seed = seed;
+    this.#compiled = path.join(folder, 'compiled');
   }
 
   get workers(): readonly Slot[] {
@@ -101,6 +103,8 @@ export class Fleet {
           TIDEMARK_WORKFLOWS: './test/chaos/workload.ts',
           TIDEMARK_DRAIN_MS: String(DRAIN_MS),
           TIDEMARK_CHAOS_LEDGER: String(ledger.port),
+          // A process that is started for the hundredth time need not be compiled again.
+          NODE_COMPILE_CACHE: this.#compiled,
         }),
       ),
     );

@@ -24,36 +24,39 @@ let isCalm = false;
 
 const happens = (share: number): boolean => !isCalm && random.between(1, HUNDRED_THOUSAND) <= share;
 
-function answer(socket: Socket, n: number, said: Answer): void {
-  if (socket.writable) socket.write(`${JSON.stringify({ n, ...said })}\n`);
+function answer(socket: Socket, line: string): void {
+  const question = JSON.parse(line) as Numbered<Question>;
+  obey(question, (said) => {
+    if (socket.writable) socket.write(`${JSON.stringify({ n: question.n, ...said })}\n`);
+  });
 }
 
-function apply(socket: Socket, { n, effect, pid }: Numbered<Extract<Question, { do: 'apply' }>>): void {
-  if (happens(LEDGER_REFUSED_SHARE)) return answer(socket, n, { said: 'refused', why: 'the receiver is busy' });
+function apply({ effect, pid }: Extract<Question, { do: 'apply' }>, say: (said: Answer) => void): void {
+  if (happens(LEDGER_REFUSED_SHARE)) {
+    say({ said: 'refused', why: 'the receiver is busy' });
+    return;
+  }
   const isSilent = happens(effect.receiver === 'blind' ? LEDGER_BLIND_SILENT_SHARE : LEDGER_SILENT_SHARE);
   const doIt = (): void => {
     const receipt = ledger.apply(effect, pid, Date.now());
-    if (!isSilent) answer(socket, n, { said: 'receipt', receipt });
+    if (!isSilent) say({ said: 'receipt', receipt });
   };
   if (happens(LEDGER_SLOW_SHARE)) setTimeout(doIt, random.between(1, LEDGER_SLOW_MAX_MS));
   else doIt();
 }
 
-function obey(socket: Socket, question: Numbered<Question>): void {
-  const { n } = question;
-  switch (question.do) {
-    case 'apply':
-      return apply(socket, question);
-    case 'find': {
-      if (question.receiver === 'blind' && !question.asPerson) {
-        return answer(socket, n, { said: 'refused', why: 'this receiver answers no questions' });
-      }
-      const receipt = ledger.find(question.receiver, question.key);
-      return answer(socket, n, receipt === undefined ? { said: 'nothing' } : { said: 'receipt', receipt });
-    }
-    case 'calm':
-      isCalm = true;
-      return answer(socket, n, { said: 'nothing' });
+function find({ receiver, key, asPerson }: Extract<Question, { do: 'find' }>): Answer {
+  if (receiver === 'blind' && !asPerson) return { said: 'refused', why: 'this receiver answers no questions' };
+  const receipt = ledger.find(receiver, key);
+  return receipt === undefined ? { said: 'nothing' } : { said: 'receipt', receipt };
+}
+
+function obey(question: Question, say: (said: Answer) => void): void {
+  if (question.do === 'apply') apply(question, say);
+  else if (question.do === 'find') say(find(question));
+  else {
+    isCalm = true;
+    say({ said: 'nothing' });
   }
 }
 
@@ -62,7 +65,7 @@ const server = createServer((socket) => {
   socket.on('error', () => {});
   socket.on(
     'data',
-    lines((line) => obey(socket, JSON.parse(line))),
+    lines((line) => answer(socket, line)),
   );
 });
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

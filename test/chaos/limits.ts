@@ -1,7 +1,7 @@
 /** Owns every limit of the chaos run: name, unit, default. */
 
 /** Workflows that are live at once, unless the command says otherwise. */
-export const LIVE_DEFAULT = 60;
+export const LIVE_DEFAULT = 40;
 /** Starts that wait for the client at once. */
 export const STARTING_MAX = 8;
 /** How long, in milliseconds, everything may take to finish after the last fault. */
@@ -27,17 +27,20 @@ export const LINK_DELAY_MAX_MS = 400;
 export const SERVER_AWAY_MIN_MS = 200;
 export const SERVER_AWAY_MAX_MS = 2_000;
 /** Pauses between kills when nothing else is wrong, and between any two faults in a storm; milliseconds. */
-export const CALM_PAUSE_MIN_MS = 2_500;
-export const CALM_PAUSE_MAX_MS = 5_000;
-export const STORM_PAUSE_MIN_MS = 600;
-export const STORM_PAUSE_MAX_MS = 3_000;
+export const CALM_PAUSE_MIN_MS = 2_200;
+export const CALM_PAUSE_MAX_MS = 3_200;
+export const STORM_PAUSE_MIN_MS = 400;
+export const STORM_PAUSE_MAX_MS = 2_000;
 /** How long, in milliseconds, a calm phase (kills alone) and a storm (every fault) last. */
 export const CALM_MS = 22_000;
 export const STORM_MS = 18_000;
 /** A kill counts for resume times when nothing else was wrong for so long before it, in milliseconds. */
 export const SETTLED_MS = 4_000;
-/** How long, in milliseconds, after a kill nothing else may go wrong for it to count. */
+/** How long, in milliseconds, after the end of a worker nothing else may go wrong for it to count. */
 export const UNDISTURBED_MS = 2_000;
+/** Take-overs that are told one by one when they took longer, in milliseconds, and how many at most. */
+export const SLOW_RESUME_MS = 1_000;
+export const SLOW_TOLD_MAX = 5;
 /** Time for steps under way after SIGTERM, in milliseconds; longer than the longest step. */
 export const DRAIN_MS = 5_000;
 /** A process that was asked to end and doesn't is killed after so long, in milliseconds. */

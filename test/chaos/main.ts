@@ -8,7 +8,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { quantile, Report } from '../bench/report.ts';
-import { LIVE_DEFAULT } from './limits.ts';
+import { LIVE_DEFAULT, SLOW_RESUME_MS, SLOW_TOLD_MAX } from './limits.ts';
+import { checkpointTimes, type TakeOver } from './resume.ts';
 import { type ChaosResult, checkNames, runChaos } from './run.ts';
 
 const USAGE = 'usage: npm run chaos -- --minutes M --workers W [--live N] [--json] [--seed S] [--keep]';
@@ -28,18 +29,20 @@ const { values } = parseArgs({
   },
 });
 
-function addResumeTimes(report: Report, { kill9, sigterm }: ChaosResult): void {
-  const add = (name: string, times: readonly number[], q: number): void => {
-    if (times.length > 0) report.add(`chaos.resume.${name}`, quantile(times, q), 'ms');
+function addResumeTimes(report: Report, kind: string, found: readonly TakeOver[]): void {
+  const add = (name: string, times: readonly number[]): void => {
+    report.add(`chaos.resume.${name}_count`, times.length, 'workflows');
+    if (times.length === 0) return;
+    report.add(`chaos.resume.${name}_median_ms`, quantile(times, 0.5), 'ms');
+    report.add(`chaos.resume.${name}_p99_ms`, quantile(times, 0.99), 'ms');
   };
-  add('kill9_median_ms', kill9.checkpointMs, 0.5);
-  add('kill9_p99_ms', kill9.checkpointMs, 0.99);
-  report.add('chaos.resume.kill9_count', kill9.checkpointMs.length, 'workflows');
-  add('kill9_claim_median_ms', kill9.claimMs, 0.5);
-  add('kill9_claim_p99_ms', kill9.claimMs, 0.99);
-  add('sigterm_median_ms', sigterm.checkpointMs, 0.5);
-  add('sigterm_p99_ms', sigterm.checkpointMs, 0.99);
-  report.add('chaos.resume.sigterm_count', sigterm.checkpointMs.length, 'workflows');
+  add(kind, checkpointTimes(found));
+  const claims = found.map(({ claimMs }) => claimMs);
+  add(`${kind}_claim`, claims);
+  const slow = found.filter(({ claimMs }) => claimMs > SLOW_RESUME_MS).sort((a, b) => b.claimMs - a.claimMs);
+  for (const { workflow, endMs, claimMs } of slow.slice(0, SLOW_TOLD_MAX)) {
+    report.note(`slow: ${workflow} was claimed ${claimMs} ms after the ${kind} at ${new Date(endMs).toISOString()}`);
+  }
 }
 
 function tell(result: ChaosResult, report: Report): boolean {
@@ -56,7 +59,8 @@ function tell(result: ChaosResult, report: Report): boolean {
     report.add(`chaos.rejected.${reason}`, count, 'events');
   }
   report.add('chaos.finish_ms', result.finishMs, 'ms');
-  addResumeTimes(report, result);
+  addResumeTimes(report, 'kill9', result.kill9);
+  addResumeTimes(report, 'sigterm', result.sigterm);
   for (const { workflow, what } of result.handed) report.note(`handed to a person: ${workflow}: ${what}`);
   for (const name of checkNames) {
     const findings = result.findings[name];

@@ -80,7 +80,11 @@ export class Recorder {
 
   async #connected(): Promise<pg.Client> {
     if (this.#client === undefined) {
-      const client = new pg.Client({ connectionString: this.#url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
+      const client = new pg.Client({
+        connectionString: this.#url,
+        connectionTimeoutMillis: 2_000,
+        query_timeout: 2_000,
+      });
       client.on('error', () => {});
       await client.connect();
       this.#client = client;

@@ -4,56 +4,62 @@
  * the events; every process of a run has the one clock of this machine.
  */
 
+import { type FaultRecord, isKill } from './faults.ts';
 import type { Accepted } from './history.ts';
 import { SETTLED_MS, UNDISTURBED_MS } from './limits.ts';
-import { type FaultRecord, isKill } from './faults.ts';
 
-export interface ResumeTimes {
-  /** From the end (or the holder's last checkpoint, if that is later) to the next checkpoint on another. */
-  readonly checkpointMs: readonly number[];
-  /** From the end to the next claim by another. */
-  readonly claimMs: readonly number[];
+/** How one workflow went on elsewhere. */
+export interface TakeOver {
+  readonly workflow: string;
+  /** When its worker ended or was asked to. */
+  readonly endMs: number;
+  /** From then (or the holder's last checkpoint, if that is later) to the next claim by another. */
+  readonly claimMs: number;
+  /** And to the next checkpoint; undefined when none followed. */
+  readonly checkpointMs: number | undefined;
+  /** Its steps are short, so that its next checkpoint shows the take-over and not the work. */
+  readonly isPaced: boolean;
 }
 
-/** `paced`: the workflows whose steps are short, so that their next checkpoint shows the take-over and not the work. */
-export function resumeTimes(
+/** Take-overs after ends of this kind. `paced`: the workflows whose steps are short. */
+export function takeOvers(
   kind: 'kill9_worker' | 'sigterm',
   faults: readonly FaultRecord[],
   streams: ReadonlyMap<string, readonly Accepted[]>,
   paced: ReadonlySet<string>,
-): ResumeTimes {
-  const checkpointMs: number[] = [];
-  const claimMs: number[] = [];
+): readonly TakeOver[] {
+  const found: TakeOver[] = [];
   for (const fault of faults) {
     if (fault.kind !== kind || fault.holder === undefined || isDisturbed(fault, faults)) continue;
     for (const [workflow, events] of streams) {
       const taken = takenOver(events, fault.holder, fault.fromMs);
-      if (taken === undefined) continue;
-      claimMs.push(taken.claimMs);
-      if (paced.has(workflow) && taken.checkpointMs !== undefined) checkpointMs.push(taken.checkpointMs);
+      if (taken !== undefined) found.push({ ...taken, workflow, endMs: fault.fromMs, isPaced: paced.has(workflow) });
     }
   }
-  return { checkpointMs, claimMs };
+  return found;
 }
+
+/** From the end of a worker to the next checkpoint of each paced workflow. */
+export const checkpointTimes = (found: readonly TakeOver[]): readonly number[] =>
+  found.flatMap(({ isPaced, checkpointMs }) => (isPaced && checkpointMs !== undefined ? [checkpointMs] : []));
 
 /** True when anything else was wrong shortly before the end of this worker, or shortly after. */
 export function isDisturbed(fault: FaultRecord, faults: readonly FaultRecord[]): boolean {
   return faults.some((other) => {
     if (other === fault) return false;
-    // A process that was killed and is back leaves nothing behind; a server that was away does for a while.
-    const settledMs = isKill(other.kind) || other.kind === 'sigterm' ? 0 : SETTLED_MS;
-    return other.toMs + settledMs > fault.fromMs && other.fromMs < fault.fromMs + UNDISTURBED_MS;
+    // Of a process that was killed nothing is left but its next start; a server that was away is felt for a while.
+    const isEnd = isKill(other.kind) || other.kind === 'sigterm';
+    const overMs = isEnd ? other.fromMs + UNDISTURBED_MS : other.toMs + SETTLED_MS;
+    return overMs > fault.fromMs && other.fromMs < fault.fromMs + UNDISTURBED_MS;
   });
 }
 
-interface TakeOver {
-  readonly claimMs: number;
-  /** Undefined when no checkpoint followed. */
-  readonly checkpointMs: number | undefined;
-}
-
-/** How the workflow went on elsewhere; undefined when the holder did not hold it at that moment, or nobody took it. */
-function takenOver(events: readonly Accepted[], holder: string, endMs: number): TakeOver | undefined {
+/** Undefined when the holder did not hold it at that moment, or nobody took it. */
+function takenOver(
+  events: readonly Accepted[],
+  holder: string,
+  endMs: number,
+): Pick<TakeOver, 'claimMs' | 'checkpointMs'> | undefined {
   let isHeld = false;
   let lastMs = endMs;
   let claimedMs: number | undefined;
@@ -67,6 +73,8 @@ function takenOver(events: readonly Accepted[], holder: string, endMs: number): 
     if (!isHeld) return undefined;
     if (envelope.holder === holder) {
       if (type === 'CheckpointCommitted') lastMs = Math.max(lastMs, atMs);
+      // It ended its work itself, for example because it waits: whoever goes on later takes nothing over.
+      if (type === 'LeaseReleased' && envelope.control.reason === 'idle') return undefined;
     } else if (type === 'LeaseClaimed') {
       claimedMs ??= atMs;
     } else if (type === 'CheckpointCommitted' && claimedMs !== undefined) {
@@ -82,4 +90,5 @@ const ENDS_LEASE: ReadonlySet<string> = new Set([
   'WorkflowCompleted',
   'WorkflowFailed',
   'WorkflowParked',
+  'CompensationStarted',
 ]);

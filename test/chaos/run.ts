@@ -18,13 +18,13 @@ import {
 import { Driver } from './driver.ts';
 import { type FaultKind, Faults, faultKinds, isKill } from './faults.ts';
 import { Fleet } from './fleet.ts';
-import { accountOf, acceptedOf, type History, judge, readLog } from './history.ts';
+import { acceptedOf, accountOf, type History, judge, readLog } from './history.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { LedgerClient } from './ledger-client.ts';
 import { CALM_MS, FINISH_MAX_MS, PROGRESS_PERIOD_MS, RECORD_PERIOD_MS, STORM_MS } from './limits.ts';
 import { Random } from './random.ts';
 import { Recorder } from './recorder.ts';
-import { type ResumeTimes, resumeTimes } from './resume.ts';
+import { type TakeOver, takeOvers } from './resume.ts';
 
 export interface ChaosOptions {
   readonly durationMs: number;
@@ -61,8 +61,8 @@ export interface ChaosResult {
   readonly acknowledgedCount: number;
   readonly effectCount: number;
   readonly rejectedCounts: Readonly<Record<string, number>>;
-  readonly kill9: ResumeTimes;
-  readonly sigterm: ResumeTimes;
+  readonly kill9: readonly TakeOver[];
+  readonly sigterm: readonly TakeOver[];
   /** How long the last workflow took after the last fault, in milliseconds. */
   readonly finishMs: number;
   /** The history of a workflow in words. */
@@ -100,12 +100,7 @@ interface Ran {
   readonly finishMs: number;
 }
 
-async function run(
-  options: ChaosOptions,
-  fleet: Fleet,
-  host: Host,
-  onSurprise: (what: string) => void,
-): Promise<Ran> {
+async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: (what: string) => void): Promise<Ran> {
   const { seed, liveMax, durationMs } = options;
   const driver = new Driver(host, new Random(seed + 1), liveMax, onSurprise);
   const recorder = new Recorder(fleet.databaseUrl.href, () => driver.live);
@@ -202,8 +197,8 @@ async function judged(
     acknowledgedCount: recorder.headCount,
     effectCount: ledger.length,
     rejectedCounts: rejectedIn(history),
-    kill9: resumeTimes('kill9_worker', records, streams, paced),
-    sigterm: resumeTimes('sigterm', records, streams, paced),
+    kill9: takeOvers('kill9_worker', records, streams, paced),
+    sigterm: takeOvers('sigterm', records, streams, paced),
     finishMs,
     account: (workflow) => accountOf(workflow, history),
   };

@@ -117,7 +117,10 @@ export class TcpProxy {
     let pendingCount = 0;
     const inTurn = (send: () => void): void => {
       // The common case costs no turn of the loop.
-      if (pendingCount === 0 && this.#delayMs === 0 && this.#held === undefined) return send();
+      if (pendingCount === 0 && this.#delayMs === 0 && this.#held === undefined) {
+        send();
+        return;
+      }
       pendingCount++;
       const delayed = this.#wait();
       last = last
