@@ -77,6 +77,7 @@ export class Fleet {
   readonly #watchers: Watchers = new Set();
   /** By how much a new incarnation's clock is wrong: a machine keeps its clock. */
   readonly #skews = new Map<string, number>();
+  #skewMaxMs = 0;
 
   constructor(options: FleetOptions) {
     const { random } = options;
@@ -154,14 +155,14 @@ export class Fleet {
   setClock(process: SimulatedProcess, skewMs: number): void {
     process.skewMs = skewMs;
     this.#skews.set(this.#slotOf(process).name, skewMs);
+    this.#skewMaxMs = Math.max(this.#skewMaxMs, skewMs);
   }
 
   /** All machines show one time again, after every moment that any of them has shown. */
   alignClocks(): void {
-    const skewMs = Math.max(0, ...this.#skews.values());
     for (const { name, process } of this.#slots) {
-      this.#skews.set(name, skewMs);
-      if (process !== undefined) process.skewMs = skewMs;
+      this.#skews.set(name, this.#skewMaxMs);
+      if (process !== undefined) process.skewMs = this.#skewMaxMs;
     }
   }
 

@@ -27,7 +27,8 @@ export function misbehave(witness: Witness, random: SeededRandom, nowMs: number)
     if (histories.length === 0) return;
     const history = random.pick(histories);
     const forged = forge(history, random, nowMs);
-    if (forged === undefined || isAccepted(history, forged)) continue;
+    // There is no generation 0: that would be malformed.
+    if (forged === undefined || forged.generation < 1 || isAccepted(history, forged)) continue;
     const value = encodeRecord({ envelope: forged, payload: new TextEncoder().encode('null') }, MAX_BYTES);
     witness.store(history.partition as Partition, [{ value, type: forged.type }], 'misbehaving');
     return;

@@ -1,0 +1,77 @@
+/**
+ * `npm run simulate -- --seeds N [--from S] [--seed S] [--json]`: runs simulated fleets, and prints the seeds that fail with
+ * the first one's transcript. `--seed S` runs one and prints its transcript. Exits with 1 when any failed.
+ */
+
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { simulate } from '@tidemark/testkit/simulation';
+import { runRange, type SeedFailure } from './range.ts';
+import { runShared } from './share.ts';
+
+const USAGE = 'usage: npm run simulate -- --seeds N [--from S] [--threads T] [--json]\n       npm run simulate -- --seed S';
+const DEFAULT_SEEDS = 1_000;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string' },
+    from: { type: 'string' },
+    seed: { type: 'string' },
+    threads: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const whole = (text: string | undefined, otherwise: number): number => {
+  const value = text === undefined ? otherwise : Number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  process.stderr.write(`'${text}' is no whole number.\n${USAGE}\n`);
+  process.exit(64);
+};
+
+if (values.help) process.stdout.write(`${USAGE}\n`);
+else if (values.seed !== undefined) await showSeed(whole(values.seed, 0));
+else await showRange();
+
+async function showSeed(seed: number): Promise<void> {
+  const result = await simulate({ seed });
+  process.stdout.write(`${result.transcript.join('\n')}\n`);
+  process.stdout.write(`\nseed ${seed}, transcript ${result.digest}: ${result.violations.length} violations\n`);
+  process.exitCode = result.violations.length > 0 ? 1 : 0;
+}
+
+async function showRange(): Promise<void> {
+  const from = whole(values.from, 1);
+  const count = whole(values.seeds, DEFAULT_SEEDS);
+  const threads = Math.max(1, whole(values.threads, Math.min(2, availableParallelism())));
+  const startedMs = performance.now();
+  const range = { from, count };
+  const total = threads === 1 ? await runRange(range, tellFailure) : await runShared(range, threads, tellFailure);
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const { failures, ...sums } = total;
+  const figures = {
+    'simulate.seeds': count,
+    'simulate.violations': failures.length,
+    'simulate.seeds_per_s': Number((count / seconds).toFixed(1)),
+    'simulate.workflows': sums.workflowCount,
+    'simulate.parked': sums.parkedCount,
+    'simulate.effect_calls': sums.callCount,
+    'simulate.events': sums.eventCount,
+    'simulate.virtual_hours': Number((sums.virtualMs / 3_600_000).toFixed(2)),
+  };
+  if (values.json) process.stdout.write(`${JSON.stringify(figures)}\n`);
+  else {
+    const [first] = failures.toSorted((a, b) => a.seed - b.seed);
+    if (first !== undefined) await showSeed(first.seed);
+    for (const [name, value] of Object.entries(figures)) process.stdout.write(`${name.padEnd(24)} ${value}\n`);
+    if (failures.length > 0) {
+      process.stdout.write(`failing seeds: ${failures.map(({ seed }) => seed).sort((a, b) => a - b).join(' ')}\n`);
+    }
+  }
+  process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+function tellFailure({ seed, violations }: SeedFailure): void {
+  process.stderr.write(`seed ${seed} fails: ${violations[0]}${violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''}\n`);
+}
