@@ -3,11 +3,13 @@
  * faults, and a judgement from outside. Exits with 1 when any promise was broken, with an account of each case.
  */
 
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { quantile, Report } from '../bench/report.ts';
+import type { Finding } from './checks.ts';
 import { LIVE_DEFAULT, SLOW_RESUME_MS, SLOW_TOLD_MAX } from './limits.ts';
 import { checkpointTimes, type TakeOver } from './resume.ts';
 import { type ChaosResult, checkNames, runChaos } from './run.ts';
@@ -29,7 +31,7 @@ const { values } = parseArgs({
   },
 });
 
-function addResumeTimes(report: Report, kind: string, found: readonly TakeOver[]): void {
+function addResumeTimes(report: Report, kind: string, found: readonly TakeOver[]): readonly Finding[] {
   const add = (name: string, times: readonly number[]): void => {
     report.add(`chaos.resume.${name}_count`, times.length, 'workflows');
     if (times.length === 0) return;
@@ -40,9 +42,16 @@ function addResumeTimes(report: Report, kind: string, found: readonly TakeOver[]
   const claims = found.map(({ claimMs }) => claimMs);
   add(`${kind}_claim`, claims);
   const slow = found.filter(({ claimMs }) => claimMs > SLOW_RESUME_MS).sort((a, b) => b.claimMs - a.claimMs);
-  for (const { workflow, endMs, claimMs } of slow.slice(0, SLOW_TOLD_MAX)) {
-    report.note(`slow: ${workflow} was claimed ${claimMs} ms after the ${kind} at ${new Date(endMs).toISOString()}`);
-  }
+  return slow.slice(0, SLOW_TOLD_MAX).map(({ workflow, endMs, claimMs }) => {
+    const what = `was claimed ${claimMs} ms after the ${kind} at ${new Date(endMs).toISOString()}`;
+    report.note(`slow: ${workflow} ${what}`);
+    return { workflow, what };
+  });
+}
+
+/** What is no finding, and yet somebody may want to understand, lies beside the logs. */
+function writeAccounts(file: string, cases: readonly Finding[], { account }: ChaosResult): void {
+  writeFileSync(file, cases.map(({ workflow, what }) => `${workflow}: ${what}\n${account(workflow)}\n`).join('\n'));
 }
 
 function tell(result: ChaosResult, report: Report): boolean {
@@ -59,8 +68,9 @@ function tell(result: ChaosResult, report: Report): boolean {
     report.add(`chaos.rejected.${reason}`, count, 'events');
   }
   report.add('chaos.finish_ms', result.finishMs, 'ms');
-  addResumeTimes(report, 'kill9', result.kill9);
-  addResumeTimes(report, 'sigterm', result.sigterm);
+  const slow = [...addResumeTimes(report, 'kill9', result.kill9), ...addResumeTimes(report, 'sigterm', result.sigterm)];
+  writeAccounts(path.join(folder, 'slow.txt'), slow, result);
+  writeAccounts(path.join(folder, 'handed.txt'), result.handed, result);
   for (const { workflow, what } of result.handed) report.note(`handed to a person: ${workflow}: ${what}`);
   for (const name of checkNames) {
     const findings = result.findings[name];
