@@ -3,38 +3,25 @@
 import {
   declared,
   digestOf,
-  entryOf,
   type Fields,
   holderEvent,
   inboxEvent,
   signalNamed,
   timerNamed,
 } from '@tidemark/testkit/naive/events';
+import { at, claimed, fold, opened, revoked } from '@tidemark/testkit/naive/folding';
 import { describe, expect, test } from 'vitest';
 import type { Envelope, LogEntry } from './event.ts';
-import { foldEntries } from './fold.ts';
-import { offset, partition, workflowId } from './ids.ts';
-import { emptyPartition, INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
+import { workflowId } from './ids.ts';
+import { INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
-const at = (epoch: number, ordinal: number, holder = `h${epoch}`) => ({ epoch, ordinal, holder });
-const opened = (fields: Fields = {}, control = {}) =>
-  inboxEvent('WorkflowOpened', { tasks: [declared('scan'), declared('report', 'all')], ...control }, fields);
-const claimed = (epoch = 1, holder = `h${epoch}`) => holderEvent('LeaseClaimed', at(epoch, 1, holder));
-const revoked = (epoch = 1, holder = `h${epoch}`) => inboxEvent('LeaseRevoked', { epoch, holder });
 const intended = (ordinal: number, control = {}) => holderEvent('EffectIntended', at(1, ordinal), control);
 const resolved = (ordinal: number, control = {}) => holderEvent('EffectResolved', at(1, ordinal), control);
 const committed = (ordinal: number, control = {}, fields: Fields = {}) =>
   holderEvent('CheckpointCommitted', at(1, ordinal), control, fields);
 const completed = (ordinal: number) => holderEvent('WorkflowCompleted', at(1, ordinal));
 const parked = (ordinal: number) => holderEvent('WorkflowParked', at(1, ordinal));
-
-const asEntry = (one: Envelope | LogEntry): LogEntry => ('kind' in one ? one : entryOf(one));
-
-function fold(...history: readonly (Envelope | LogEntry)[]) {
-  const { state, verdicts } = foldEntries(emptyPartition(partition(0), offset(0)), history.map(asEntry));
-  return { state, verdicts, last: verdicts.at(-1), stream: state.streams.get(workflowId('w')) as StreamState };
-}
 
 interface Example {
   readonly reason: RejectReason;
@@ -51,6 +38,7 @@ const example = (
 ): Example => ({ reason, when, before, rejected });
 
 const start = [opened(), claimed()];
+const startOfVersion2 = [opened({}, { version: 2 }), claimed()];
 const signal = inboxEvent('SignalReceived', { name: 'go' });
 
 const REJECTED: readonly Example[] = [
@@ -142,6 +130,21 @@ const REJECTED: readonly Example[] = [
     [...start, intended(2)],
     intended(3, { requestDigest: digestOf('other') }),
   ),
+  example('not-asked', 'nobody was asked', start, inboxEvent('ApprovalDecided')),
+  example(
+    'not-asked',
+    'an earlier question is answered',
+    [...start, parked(2)],
+    inboxEvent('ApprovalDecided', { question: 'an earlier one' }),
+  ),
+  example('not-asked', 'an undoing ends that was never begun', start, inboxEvent('CompensationFinished')),
+  example('stale-version', 'a worker of an older version commits', startOfVersion2, committed(2, { stepVersion: 1 })),
+  example(
+    'stale-version',
+    'a newer version commits to a workflow that is pinned',
+    [opened({}, { pinned: true }), claimed()],
+    committed(2, { stepVersion: 2 }),
+  ),
   example(
     'request-changed',
     'an outcome belongs to another request',
@@ -175,6 +178,8 @@ describe('what is rejected changes nothing but the next offset', () => {
       'unknown-task': true,
       'not-intended': true,
       'request-changed': true,
+      'not-asked': true,
+      'stale-version': true,
     };
     expect([...new Set(REJECTED.map(({ reason }) => reason))].sort()).toEqual(Object.keys(all).sort());
   });

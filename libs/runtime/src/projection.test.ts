@@ -11,6 +11,7 @@ import {
   type Partition,
   partitionFrom,
   streamFromJson,
+  type TaskState,
   type WorkflowId,
 } from '@tidemark/core';
 import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } from '@tidemark/testkit/naive/events';
@@ -109,17 +110,43 @@ describe('any history', () => {
         const store = await project(historyOf(made), cuts);
         for (const { stream, tasks, timers } of store.rows.values()) {
           const waited = [...tasks.values()].flatMap((row) => {
-            const { when, retry } = JSON.parse(row.state) as {
-              when: { timer?: string }[];
-              retry: { timer: string } | null;
-            };
-            return [...when.flatMap(({ timer }) => timer ?? []), ...(retry === null ? [] : [retry.timer])];
+            const { when, retry, effects } = JSON.parse(row.state) as TaskState;
+            const awaited = effects.flatMap(({ pending }) => [pending?.probe, pending?.deadline]);
+            return [...when, retry, ...awaited].flatMap((one) => (one != null && 'timer' in one ? one.timer : []));
           });
           expect([stream.workflow, [...timers.keys()].sort()]).toEqual([stream.workflow, [...new Set(waited)].sort()]);
         }
       }),
       { numRuns: 100 },
     );
+  });
+
+  it('has of each effect of a pending task what its journal says, and the request that it was called with', async () => {
+    const payloadOf = (entry: LogEntry, at: number): LogEntry =>
+      entry.kind === 'event' ? { ...entry, payload: Buffer.from(`{"at":${at}}`) } : entry;
+    let comparedCount = 0;
+    await fc.assert(
+      fc.asyncProperty(choices, fc.array(fc.nat(1_000), { maxLength: 20, size: 'max' }), async (made, cuts) => {
+        const entries = historyOf(made).map(payloadOf);
+        const store = await project(entries, cuts);
+        for (const { tasks, effects } of store.rows.values()) {
+          for (const { state } of tasks.values()) {
+            const task = JSON.parse(state) as TaskState;
+            for (const { key, kind, status, requestDigest, responseDigest, timeoutMs } of task.effects) {
+              const row = [...effects.values()].find((one) => one.key === key && one.task === task.id);
+              expect(row).toMatchObject({ key, kind, status, requestDigest, responseDigest });
+              // Only what was never intended has no time-out, and no request.
+              const intention = row?.request == null ? undefined : entries[JSON.parse(row.request).at];
+              const type = intention?.kind === 'event' ? intention.envelope.type : undefined;
+              expect(type).toBe(timeoutMs === 0 ? undefined : 'EffectIntended');
+              comparedCount++;
+            }
+          }
+        }
+      }),
+      { numRuns: 100 },
+    );
+    expect(comparedCount).toBeGreaterThan(50);
   });
 });
 

@@ -256,7 +256,8 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
   if (act === 'pend') return acceptance(writer, stream, task, decide);
   if (act === 'resolve') return resolution(writer, stream, task, decide);
   if (act === 'fail') {
-    const retry = decide(2) === 0 ? null : { timer: `retry-${task.id}`, anchorMs: writer.nowMs, delayMs: 500 };
+    const retry =
+      decide(2) === 0 ? null : { timer: `retry-${writer.entries.length}`, anchorMs: writer.nowMs, delayMs: 500 };
     return envelope(writer, stream, 'StepFailed', {
       task: task.id,
       attempt: task.failureCount + 1,
@@ -290,11 +291,11 @@ function acceptance(writer: Writer, stream: NaiveStream, any: NaiveTask, decide:
   const known = open.length > 0 ? open : task.effects;
   if (known.length === 0) return envelope(writer, stream, 'EffectIntended', intention(stream, task, decide));
   const { key } = choose(known, decide(7));
-  const timer = (what: string) => ({
-    timer: decide(8) === 0 ? `t${decide(3)}` : `${what}-${key}`,
-    anchorMs: writer.nowMs,
-    delayMs: 500,
-  });
+  // Those of a shared name are due together: a row has one time for a name.
+  const timer = (what: string) =>
+    decide(8) === 0
+      ? { timer: `t${decide(3)}`, anchorMs: 1_000_000, delayMs: 500 }
+      : { timer: `${what}-${writer.entries.length}`, anchorMs: writer.nowMs, delayMs: 500 };
   return envelope(writer, stream, 'EffectPending', {
     task: task.id,
     key,
