@@ -1,50 +1,23 @@
 /** The HTTP effect against a real server of node:http: what it sends, and what each answer and each fault means. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import { done, type EffectKey, FatalError, NotDoneError, notDone, pending, unknown } from '@tidemark/sdk';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { contextOf } from './context-fixture.ts';
 import { type HttpEffectSpec, httpEffect } from './http-effect.ts';
+import { type Handler, listen, type Seen } from './http-server-fixture.ts';
 import { EXCERPT_MAX_BYTES, EXCERPT_MAX_CHARS } from './limits.ts';
 
-interface Seen {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-}
-type Handler = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void;
-
 const seen: Seen[] = [];
-const sockets = new Set<Socket>();
 let handler: Handler;
-const listen = async () => {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const { method = '', url = '', headers } = request;
-      const one = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
-      seen.push(one);
-      handler(one, response, request);
-    });
-  });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-};
+const listenHere = () => listen(seen, (...exchange) => handler(...exchange));
 
-let here: Awaited<ReturnType<typeof listen>>;
-let there: Awaited<ReturnType<typeof listen>>;
+let here: Awaited<ReturnType<typeof listenHere>>;
+let there: Awaited<ReturnType<typeof listenHere>>;
 beforeAll(async () => {
-  here = await listen();
-  there = await listen();
+  here = await listenHere();
+  there = await listenHere();
 });
 afterEach(() => {
   seen.length = 0;
@@ -307,7 +280,7 @@ describe('redirects', () => {
 
 describe('the network', () => {
   test('refused: not done', async () => {
-    const gone = await listen();
+    const gone = await listenHere();
     await new Promise((resolve) => gone.server.close(resolve));
     const error = await failure(call({ send: () => ({ url: gone.url, json: 1 }) }));
     expect(error).toBeInstanceOf(NotDoneError);
