@@ -9,7 +9,7 @@ export type {
   StoredRecord,
 } from './event-log.ts';
 export type { HintBus, HintTopic } from './hint-bus.ts';
-export type { ConsumeOptions, Consumer, Job, JobQueue } from './job-queue.ts';
+export { type ConsumeOptions, type Consumer, type Job, type JobQueue, type Route, routeKey } from './job-queue.ts';
 export type { HeldLease, Liveness, LivenessView } from './liveness.ts';
 export {
   type CheckpointRow,

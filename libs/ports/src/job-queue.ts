@@ -5,10 +5,22 @@
 
 import type { Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 
-export interface Job {
+/** Where a job goes: workers announce the routes of what they can run, and get nothing else. */
+export interface Route {
+  readonly definition: string;
+  /** The version that the workflow has reached. */
+  readonly version: number;
+  /** It runs with exactly that version. */
+  readonly pinned: boolean;
+}
+
+/** The same for the same route, and for no other. */
+export const routeKey = ({ definition, version, pinned }: Route): string =>
+  `${version}${pinned ? '!' : ''} ${definition}`;
+
+export interface Job extends Route {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
-  readonly definition: string;
   readonly partition: Partition;
   /** First offset not yet folded by the one who enqueued; with the workflow it is the job's identity. */
   readonly offset: Offset;
@@ -25,8 +37,8 @@ export interface Consumer {
 export interface ConsumeOptions {
   /** Jobs under way at once, at most. */
   readonly concurrency: number;
-  /** Only jobs of these definitions. */
-  readonly definitions: readonly string[];
+  /** Only jobs of these routes. */
+  readonly routes: readonly Route[];
 }
 
 export interface JobQueue {
@@ -37,7 +49,7 @@ export interface JobQueue {
    * server: reconnects by itself. Throws `UnavailableError` only when the server can't be reached at all at the start.
    */
   consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer>;
-  /** Jobs waiting, by definition; 0 for those without. For autoscaling and `doctor`. */
+  /** Jobs waiting, by definition, of all its versions; 0 for those without. For autoscaling and `doctor`. */
   depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 }

@@ -33,7 +33,10 @@ const ours =
   (limits: { jobsPerParcelMax?: number }): Open =>
   async (handle) => {
     const queue = openBullmqQueue({ url, prefix: `bench-${randomUUID()}`, limits });
-    await queue.consume({ concurrency: jobCount, definitions: [DEFINITION] }, handle);
+    await queue.consume(
+      { concurrency: jobCount, routes: [{ definition: DEFINITION, version: 1, pinned: false }] },
+      handle,
+    );
     return { enqueue: (jobs) => queue.enqueue(jobs), close: () => queue.close() };
   };
 
@@ -97,6 +100,8 @@ const job = (index: number, round: number): Job => ({
   workflow: workflowId(`workflow-${index}`),
   tenant: tenantId('tenant'),
   definition: DEFINITION,
+  version: 1,
+  pinned: false,
   partition: partition(index),
   offset: offset(round),
   lamport: lamport(index),

@@ -40,7 +40,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
       const consumer = new ParcelConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
       consumers.add(consumer);
       try {
-        await consumer.start(consumeOptions.definitions);
+        await consumer.start(consumeOptions.routes);
       } catch (error) {
         await consumer.close();
         throw error;

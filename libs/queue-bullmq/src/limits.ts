@@ -51,6 +51,9 @@ export const QUEUE_LIMITS: QueueLimits = {
   closeWaitMs: 2_000,
 };
 
+/** Longest name of a definition in Redis keys, in characters; longer ones are cut and told apart by their digest. */
+export const QUEUE_NAME_MAX_CHARS = 400;
+
 /** First and greatest pause between two attempts to connect; doubles in between. */
 export const RECONNECT_FIRST_MS = 25;
 export const RECONNECT_MAX_MS = 1_000;

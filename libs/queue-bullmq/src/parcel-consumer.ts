@@ -1,12 +1,12 @@
 /**
- * Owns the way of jobs out of Redis. One loop per definition takes parcels; a parcel is done with as soon as its jobs
+ * Owns the way of jobs out of Redis. One loop per route takes parcels; a parcel is done with as soon as its jobs
  * have begun (they are hints: nothing is gained by holding them, and a dead worker would hold them from others). What
  * exceeds the free slots goes back to the front of the queue. Never more than `concurrency` jobs run.
  */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConsumeOptions, Consumer, Job, Telemetry } from '@tidemark/ports';
+import { type ConsumeOptions, type Consumer, type Job, type Route, routeKey, type Telemetry } from '@tidemark/ports';
 import { type Job as Parcel, Worker } from 'bullmq';
 import { type Connection, type Endable, endNow } from './connection.ts';
 import type { QueueLimits } from './limits.ts';
@@ -44,14 +44,15 @@ export class ParcelConsumer implements Consumer {
   }
 
   /** Resolves when every queue's connection stands; throws `UnavailableError`. */
-  async start(definitions: readonly string[]): Promise<void> {
+  async start(routes: readonly Route[]): Promise<void> {
     const { connection, limits } = this.#setting;
     await connection.whenReady(limits.connectTimeoutMs);
-    const workers = [...new Set(definitions)].map((definition) => [definition, this.#worker(definition)] as const);
+    const different = new Map(routes.map((route) => [routeKey(route), route]));
+    const workers = [...different.values()].map((route) => [route, this.#worker(route)] as const);
     await connection.bounded(limits.connectTimeoutMs, () =>
       Promise.all(workers.map(([, worker]) => this.#whenReady(worker))),
     );
-    this.#loops = Promise.all(workers.map(([definition, worker]) => this.#consume(definition, worker)));
+    this.#loops = Promise.all(workers.map(([route, worker]) => this.#consume(route, worker)));
   }
 
   pause(): Promise<void> {
@@ -80,9 +81,9 @@ export class ParcelConsumer implements Consumer {
     await within(this.#setting.limits.closeWaitMs, this.#loops);
   }
 
-  #worker(definition: string): Worker {
+  #worker(route: Route): Worker {
     const { connection, keyPrefix, limits } = this.#setting;
-    const worker = new Worker(queueName(definition), null, {
+    const worker = new Worker(queueName(route), null, {
       connection: connection.redis,
       prefix: keyPrefix,
       autorun: false,
@@ -107,14 +108,14 @@ export class ParcelConsumer implements Consumer {
     this.#blocking.push(client);
   }
 
-  async #consume(definition: string, worker: Worker): Promise<void> {
+  async #consume(route: Route, worker: Worker): Promise<void> {
     const { signal } = this.#stopped;
     await worker.startStalledCheckTimer();
     while (!signal.aborted) {
       await this.#slots.available();
       try {
         const parcel = await worker.getNextJob(this.#token, { block: true });
-        if (parcel) this.#deal(definition, worker, parcel);
+        if (parcel) this.#deal(route, worker, parcel);
       } catch {
         await delay(this.#setting.limits.errorPauseMs, undefined, { signal }).catch(() => {});
       }
@@ -122,8 +123,8 @@ export class ParcelConsumer implements Consumer {
   }
 
   /** Begins as many of the parcel's jobs as there are slots and answers BullMQ, without waiting for either. */
-  #deal(definition: string, worker: Worker, parcel: Parcel): void {
-    const jobs = unpackJobs(definition, parcel.data);
+  #deal(route: Route, worker: Worker, parcel: Parcel): void {
+    const jobs = unpackJobs(route, parcel.data);
     const room = this.#stopped.signal.aborted ? 0 : this.#slots.free;
     const taken = jobs.slice(0, room);
     for (const job of taken) this.#begin(job);

@@ -6,11 +6,19 @@
 
 import { randomBytes } from 'node:crypto';
 import { LimitError } from '@tidemark/core';
-import type { Job, Telemetry } from '@tidemark/ports';
+import { type Job, type Route, routeKey, type Telemetry } from '@tidemark/ports';
 import { Queue } from 'bullmq';
 import type { Connection } from './connection.ts';
 import type { QueueLimits } from './limits.ts';
-import { jobIdentity, type ParcelData, packJobs, queueName } from './parcel.ts';
+import {
+  definitionName,
+  jobIdentity,
+  type ParcelData,
+  packJobs,
+  parseRouteName,
+  queueName,
+  routeName,
+} from './parcel.ts';
 import { release, reserve, waitingCount } from './waiting-index.ts';
 
 /** One BullMQ job to add. */
@@ -26,7 +34,7 @@ interface Batch {
   readonly reject: (error: unknown) => void;
 }
 
-/** Type of the key that holds a definition's index, beside BullMQ's own. */
+/** Type of the key that holds a route's index, beside BullMQ's own. */
 const INDEX = 'waiting-jobs';
 
 export const indexKeyOf = (queue: { toKey(type: string): string }): string => queue.toKey(INDEX);
@@ -65,17 +73,30 @@ export class Producer {
   }
 
   async depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const { connectTimeoutMs, commandTimeoutMs, reservationMs } = this.#limits;
+    const { connectTimeoutMs, commandTimeoutMs } = this.#limits;
     await this.#connection.whenReady(connectTimeoutMs);
     return this.#connection.bounded(commandTimeoutMs, async () => {
-      const counts = definitions.map((definition) => {
-        const queue = this.#queue(definition);
-        const keys = { indexKey: indexKeyOf(queue), waitKey: queue.keys.wait!, activeKey: queue.keys.active! };
-        return waitingCount(this.#connection.redis, keys, reservationMs);
-      });
-      const settled = await Promise.all(counts);
-      return new Map(definitions.map((definition, index) => [definition, settled[index]!]));
+      const counts = await Promise.all(definitions.map((definition) => this.#depthOf(definition)));
+      return new Map(definitions.map((definition, index) => [definition, counts[index]!]));
     });
+  }
+
+  async #depthOf(definition: string): Promise<number> {
+    const { redis } = this.#connection;
+    const names = await redis.smembers(this.#routesKey(definition));
+    const counts = names.map((name) => {
+      const route = parseRouteName(name);
+      if (route === undefined) return 0;
+      const queue = this.#queue({ definition, ...route });
+      const keys = { indexKey: indexKeyOf(queue), waitKey: queue.keys.wait!, activeKey: queue.keys.active! };
+      return waitingCount(redis, keys, this.#limits.reservationMs);
+    });
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Names the routes on which jobs of the definition were sent. */
+  #routesKey(definition: string): string {
+    return `${this.#keyPrefix}:${definitionName(definition)}:routes`;
   }
 
   /** What is pending still goes out. */
@@ -116,8 +137,8 @@ export class Producer {
     try {
       await this.#connection.whenReady(this.#limits.connectTimeoutMs);
       await this.#connection.bounded(this.#limits.commandTimeoutMs, async () => {
-        const byDefinition = Map.groupBy(jobs, (job) => job.definition);
-        await Promise.all([...byDefinition].map(([definition, group]) => this.#add(definition, group)));
+        const byRoute = Map.groupBy(jobs, routeKey);
+        await Promise.all([...byRoute.values()].map((group) => this.#add(group[0]!, group)));
       });
     } catch (error) {
       span.fail(error);
@@ -127,8 +148,8 @@ export class Producer {
     }
   }
 
-  async #add(definition: string, jobs: readonly Job[]): Promise<void> {
-    const queue = this.#queue(definition);
+  async #add(route: Route, jobs: readonly Job[]): Promise<void> {
+    const queue = this.#queue(route);
     const indexKey = indexKeyOf(queue);
     const identities = jobs.map(jobIdentity);
     const { redis } = this.#connection;
@@ -143,7 +164,8 @@ export class Producer {
       parcels.push({ name: 'jobs', data: packJobs(carried), opts: { jobId } });
     }
     try {
-      await queue.addBulk(parcels);
+      // Every time, since a flushed server knows of none.
+      await Promise.all([queue.addBulk(parcels), redis.sadd(this.#routesKey(route.definition), routeName(route))]);
     } catch (error) {
       const reserved = fresh.map((index) => identities[index]!);
       release(redis, indexKey, reserved).catch(() => {});
@@ -151,10 +173,11 @@ export class Producer {
     }
   }
 
-  #queue(definition: string): Queue {
-    const known = this.#queues.get(definition);
+  #queue(route: Route): Queue {
+    const name = queueName(route);
+    const known = this.#queues.get(name);
     if (known) return known;
-    const queue = new Queue(queueName(definition), {
+    const queue = new Queue(name, {
       connection: this.#connection.redis,
       prefix: this.#keyPrefix,
       // BullMQ would print a warning about maxmemory-policy; jobs are hints, so an evicted one is no loss.
@@ -164,7 +187,7 @@ export class Producer {
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     });
     queue.on('error', () => {});
-    this.#queues.set(definition, queue);
+    this.#queues.set(name, queue);
     return queue;
   }
 }

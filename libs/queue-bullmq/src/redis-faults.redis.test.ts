@@ -8,7 +8,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { holderId, partition } from '@tidemark/core';
 import type { Job, JobQueue } from '@tidemark/ports';
-import { job } from '@tidemark/testkit/contracts/job-queue';
+import { job, routesOf } from '@tidemark/testkit/contracts/job-queue';
 import { eventually } from '@tidemark/testkit/eventually';
 import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
 import { freshRedisPrefix } from '@tidemark/testkit/suites';
@@ -66,7 +66,7 @@ function defineFaults(server: NativeServer): void {
   };
   const collect = async (queue: JobQueue): Promise<Set<string>> => {
     const got = new Set<string>();
-    await queue.consume({ concurrency: 10, definitions: [definition] }, async (each) => void got.add(each.workflow));
+    await queue.consume({ concurrency: 10, routes: routesOf(definition) }, async (each) => void got.add(each.workflow));
     return got;
   };
   /** What the dispatcher does: makes the job again until it was taken. */
@@ -92,7 +92,7 @@ function defineFaults(server: NativeServer): void {
     const got = await collect(queue);
     let letGo = () => {};
     let ended = false;
-    await queue.consume({ concurrency: 1, definitions: ['long'] }, async () => {
+    await queue.consume({ concurrency: 1, routes: routesOf('long') }, async () => {
       await new Promise<void>((resolve) => {
         letGo = resolve;
       });
@@ -169,7 +169,7 @@ function defineFaults(server: NativeServer): void {
       ] as const) {
         // biome-ignore format: one case each
         const queue = openBullmqQueue({ url, prefix, limits: { connectTimeoutMs: 300 } });
-        const refused = queue.consume({ concurrency: 1, definitions: [definition] }, async () => {});
+        const refused = queue.consume({ concurrency: 1, routes: routesOf(definition) }, async () => {});
         const error: unknown = await refused.catch((each: unknown) => each);
         expect(error).toMatchObject({ name: 'UnavailableError', details: { address } });
         await expect(queue.enqueue([some('a')])).rejects.toMatchObject({ name: 'UnavailableError' });
@@ -204,7 +204,7 @@ function defineFaults(server: NativeServer): void {
     const queue = openQueue(limits);
     await queue.enqueue([some('orphan')]);
     // What a taker leaves that died in the middle: the parcel in the active list, its lock running out.
-    const keys = `${prefix}:jobs:${definition}`;
+    const keys = `${prefix}:jobs:${definition}@1`;
     const parcel = (await admin.rpoplpush(`${keys}:wait`, `${keys}:active`)) ?? '';
     await admin.set(`${keys}:${parcel}:lock`, 'dead', 'PX', 200);
     const got = await collect(queue);
@@ -212,7 +212,7 @@ function defineFaults(server: NativeServer): void {
   });
 
   test('an enqueuer that dies between index and parcel blocks the job for reservationMs at most', async () => {
-    const indexKey = `${prefix}:jobs:${definition}:waiting-jobs`;
+    const indexKey = `${prefix}:jobs:${definition}@1:waiting-jobs`;
     const leaveBehind = async (): Promise<void> => {
       await admin.hset(indexKey, `${some('a').offset} a`, `${String(Date.now()).padStart(13, '0')}.dead.0`);
     };
@@ -227,18 +227,18 @@ function defineFaults(server: NativeServer): void {
 
   test('control: without an end to the reservation, that job would be lost', async () => {
     const queue = openQueue({ reservationMs: 60_000 });
-    const indexKey = `${prefix}:jobs:${definition}:waiting-jobs`;
+    const indexKey = `${prefix}:jobs:${definition}@1:waiting-jobs`;
     await admin.hset(indexKey, `${some('a').offset} a`, `${String(Date.now()).padStart(13, '0')}.dead.0`);
     await queue.enqueue([some('a')]);
-    expect(await admin.llen(`${prefix}:jobs:${definition}:wait`)).toBe(0);
+    expect(await admin.llen(`${prefix}:jobs:${definition}@1:wait`)).toBe(0);
   });
 
   test('foreign and damaged jobs in the queue are dropped; those after them arrive', async () => {
     const queue = openQueue();
     await queue.enqueue([some('a')]);
-    const [parcel] = await admin.lrange(`${prefix}:jobs:${definition}:wait`, 0, 0);
-    await admin.hset(`${prefix}:jobs:${definition}:${parcel}`, 'data', '[["w"],[1,2,3,4,5],null,{}]');
-    await admin.lpush(`${prefix}:jobs:${definition}:wait`, 'no-such-job');
+    const [parcel] = await admin.lrange(`${prefix}:jobs:${definition}@1:wait`, 0, 0);
+    await admin.hset(`${prefix}:jobs:${definition}@1:${parcel}`, 'data', '[["w"],[1,2,3,4,5],null,{}]');
+    await admin.lpush(`${prefix}:jobs:${definition}@1:wait`, 'no-such-job');
     await queue.enqueue([some('b')]);
     const got = await collect(queue);
     await eventually(() => got.has('b'));

@@ -1,5 +1,5 @@
 /**
- * Owns the index of waiting jobs: a hash per definition from a job's identity to its parcel. It exists so that a job is
+ * Owns the index of waiting jobs: a hash per route from a job's identity to its parcel. It exists so that a job is
  * not added twice though parcels carry many. It is a hint as well: an entry counts only while its parcel exists, or for
  * `reservationMs` after it was made; so an enqueuer that dies between index and parcel blocks nobody, and a flushed
  * server starts from nothing. Entries leave when their jobs are taken.

@@ -1,6 +1,6 @@
 /** Runs the contract of JobQueue in memory, and what only this adapter promises. */
 
-import { job, jobQueueContract } from '@tidemark/testkit/contracts/job-queue';
+import { job, jobQueueContract, routesOf } from '@tidemark/testkit/contracts/job-queue';
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from './memory-queue.ts';
 
@@ -12,7 +12,7 @@ jobQueueContract('memory', async () => {
 test('a handler never runs inside enqueue', async () => {
   const queue = createMemoryQueue();
   let handled = 0;
-  await queue.consume({ concurrency: 1, definitions: ['d'] }, async () => {
+  await queue.consume({ concurrency: 1, routes: routesOf('d') }, async () => {
     handled += 1;
   });
   const added = queue.enqueue([job('a', { definition: 'd' })]);
@@ -26,7 +26,7 @@ test('consumers share what waits: none takes all while another has slots', async
   const counts = [0, 0];
   const held: (() => void)[] = [];
   for (const index of [0, 1]) {
-    await queue.consume({ concurrency: 10, definitions: ['d'] }, () => {
+    await queue.consume({ concurrency: 10, routes: routesOf('d') }, () => {
       counts[index]! += 1;
       return new Promise<void>((resolve) => held.push(resolve));
     });

@@ -4,7 +4,7 @@
  */
 
 import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
-import type { ConsumeOptions, Consumer, Job, JobQueue } from '@tidemark/ports';
+import { type ConsumeOptions, type Consumer, type Job, type JobQueue, routeKey } from '@tidemark/ports';
 import { WAITING_JOBS_MAX } from './limits.ts';
 import { WaitingLine } from './waiting-line.ts';
 
@@ -13,6 +13,7 @@ export function createMemoryQueue(): JobQueue {
 }
 
 class MemoryQueue implements JobQueue {
+  /** By route. */
   readonly #lines = new Map<string, WaitingLine>();
   readonly #consumers = new Set<MemoryConsumer>();
   #waitingCount = 0;
@@ -24,16 +25,16 @@ class MemoryQueue implements JobQueue {
     if (this.#waitingCount + jobs.length > WAITING_JOBS_MAX) {
       throw new LimitError('queue-full', `More than ${WAITING_JOBS_MAX} jobs wait`, { limit: WAITING_JOBS_MAX });
     }
-    for (const job of jobs) if (this.#line(job.definition).add(job)) this.#waitingCount += 1;
+    for (const job of jobs) if (this.#line(job).add(job)) this.#waitingCount += 1;
     this.#serveSoon();
   }
 
   async consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer> {
-    const { concurrency, definitions } = options;
+    const { concurrency, routes } = options;
     if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
       throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
     }
-    const consumer = new MemoryConsumer([...new Set(definitions)], concurrency, handle, {
+    const consumer = new MemoryConsumer([...new Set(routes.map(routeKey))], concurrency, handle, {
       freed: () => this.#serveSoon(),
       left: () => this.#consumers.delete(consumer),
     });
@@ -43,7 +44,12 @@ class MemoryQueue implements JobQueue {
   }
 
   async depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    return new Map(definitions.map((each) => [each, this.#lines.get(each)?.length ?? 0]));
+    const counts = new Map(definitions.map((each) => [each, 0]));
+    for (const { definition, length } of this.#lines.values()) {
+      const count = counts.get(definition);
+      if (count !== undefined) counts.set(definition, count + length);
+    }
+    return counts;
   }
 
   async close(): Promise<void> {
@@ -51,11 +57,12 @@ class MemoryQueue implements JobQueue {
     await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
   }
 
-  #line(definition: string): WaitingLine {
-    let line = this.#lines.get(definition);
+  #line(job: Job): WaitingLine {
+    const key = routeKey(job);
+    let line = this.#lines.get(key);
     if (!line) {
-      line = new WaitingLine();
-      this.#lines.set(definition, line);
+      line = new WaitingLine(job.definition);
+      this.#lines.set(key, line);
     }
     return line;
   }
@@ -85,7 +92,7 @@ class MemoryQueue implements JobQueue {
 }
 
 class MemoryConsumer implements Consumer {
-  readonly #definitions: readonly string[];
+  readonly #routes: readonly string[];
   readonly #concurrency: number;
   readonly #handle: (job: Job) => Promise<void>;
   readonly #on: { freed(): void; left(): void };
@@ -94,24 +101,24 @@ class MemoryConsumer implements Consumer {
   #paused = false;
 
   constructor(
-    definitions: readonly string[],
+    routes: readonly string[],
     concurrency: number,
     handle: (job: Job) => Promise<void>,
     on: { freed(): void; left(): void },
   ) {
-    this.#definitions = definitions;
+    this.#routes = routes;
     this.#concurrency = concurrency;
     this.#handle = handle;
     this.#on = on;
   }
 
-  /** Takes the next job off its definitions' lines, each definition in turn; none when there is no slot. */
+  /** Takes the next job off its routes' lines, each route in turn; none when there is no slot. */
   wants(lines: ReadonlyMap<string, WaitingLine>): Job | undefined {
     if (this.#paused || this.#underWay.size >= this.#concurrency) return undefined;
-    for (let tried = 0; tried < this.#definitions.length; tried += 1) {
-      const definition = this.#definitions[this.#next]!;
-      this.#next = (this.#next + 1) % this.#definitions.length;
-      const job = lines.get(definition)?.take();
+    for (let tried = 0; tried < this.#routes.length; tried += 1) {
+      const route = this.#routes[this.#next]!;
+      this.#next = (this.#next + 1) % this.#routes.length;
+      const job = lines.get(route)?.take();
       if (job) return job;
     }
     return undefined;

@@ -1,12 +1,17 @@
-/** Owns the jobs of one definition that wait: first in, first out; one of the same workflow and offset at a time. */
+/** Owns the jobs of one route that wait: first in, first out; one of the same workflow and offset at a time. */
 
 import type { Job } from '@tidemark/ports';
 
 const identity = (job: Job): string => `${job.offset} ${job.workflow}`;
 
 export class WaitingLine {
+  readonly definition: string;
   /** A Map keeps the order of insertion and drops from the front at a constant cost. */
   readonly #jobs = new Map<string, Job>();
+
+  constructor(definition: string) {
+    this.definition = definition;
+  }
 
   get length(): number {
     return this.#jobs.size;

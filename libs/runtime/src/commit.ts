@@ -10,7 +10,6 @@ import {
   InvalidError,
   type Json,
   type Sequence,
-  snapshotDue,
   type TaskDeclaration,
   type TaskId,
   type TaskState,
@@ -196,7 +195,7 @@ function believe(definition: Definition, step: StepDefinition, result: StepResul
   const after = definition.parseBelief(toJson(returned, `belief of ${definition.name}.${step.name}`));
   const delta = diff(before, after);
   if (delta === undefined) return { kind: 'none', payload: {} };
-  return snapshotDue(content.deltaBytes, content.snapshotBytes)
+  return content.snapshotDue
     ? { kind: 'snapshot', payload: { snapshot: after } }
     : { kind: 'delta', payload: { delta } };
 }

@@ -176,12 +176,16 @@ describe('content', () => {
   }
 
   const opened = { input: 1, belief: { n: 0 }, tasks: ['first', 'second'] };
-  const committed = (sequence: number, task: string): Envelope =>
-    ({ type: 'CheckpointCommitted', control: { sequence: sequence as Sequence, task: task as TaskId } }) as Envelope;
+  const opening = { type: 'WorkflowOpened', control: { version: 1 } } as Envelope;
+  const committed = (sequence: number, task: string, stepVersion = 1): Envelope =>
+    ({
+      type: 'CheckpointCommitted',
+      control: { sequence: sequence as Sequence, task: task as TaskId, stepVersion },
+    }) as Envelope;
 
   it('forgets the input of a done task, and keeps what its checkpoint adds', () => {
     const content = new StreamContent();
-    content.apply({ type: 'WorkflowOpened' } as Envelope, encodePayload('WorkflowOpened', opened));
+    content.apply(opening, encodePayload('WorkflowOpened', opened));
     content.apply(
       committed(1, '0.0'),
       encodePayload('CheckpointCommitted', { output: null, tasks: ['third'], delta: { o: { n: { v: 1 } } } }),
@@ -201,7 +205,7 @@ describe('content', () => {
 
   it('counts the bytes that decide when belief is stored whole', () => {
     const content = new StreamContent();
-    content.apply({ type: 'WorkflowOpened' } as Envelope, encodePayload('WorkflowOpened', opened));
+    content.apply(opening, encodePayload('WorkflowOpened', opened));
     const delta = { output: null, tasks: [], delta: { o: { n: { v: 1 } } } } as const;
     content.committed(committed(1, '0.0').control as never, delta, 100);
     content.committed(committed(2, '0.1').control as never, delta, 50);

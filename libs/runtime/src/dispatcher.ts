@@ -4,7 +4,7 @@
  */
 
 import type { Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
-import type { Job, StreamRow } from '@tidemark/ports';
+import type { Job, RunnableStream, StreamRow } from '@tidemark/ports';
 import { queuedAs } from './compensation.ts';
 import { REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
@@ -31,8 +31,7 @@ export class Dispatcher {
     for (const stream of streams) {
       const offset = next.get(stream.partition);
       if (!stream.runnable || offset === undefined) continue;
-      const { workflow, tenant, definition, partition, lamport } = stream;
-      this.#waiting.set(workflow, { workflow, tenant, definition: queuedAs(definition), partition, offset, lamport });
+      this.#waiting.set(stream.workflow, jobOf(stream, offset));
     }
     if (this.#waiting.size > 0) this.#sending ??= this.#send();
   }
@@ -59,16 +58,7 @@ export class Dispatcher {
       const lost = page.filter((stream) => this.#suspects.get(stream.workflow) === stream.lamport);
       for (const stream of page) seen.set(stream.workflow, stream.lamport);
       if (lost.length > 0) {
-        await queue.enqueue(
-          lost.map(({ workflow, tenant, definition, partition, next, lamport }) => ({
-            workflow,
-            tenant,
-            definition: queuedAs(definition),
-            partition,
-            offset: next,
-            lamport,
-          })),
-        );
+        await queue.enqueue(lost.map((stream) => jobOf(stream, stream.next)));
       }
       if (page.length < REDISPATCH_PAGE_COUNT) break;
       after = page.at(-1)!.workflow;
@@ -79,4 +69,9 @@ export class Dispatcher {
   async stop(): Promise<void> {
     await this.#sending;
   }
+}
+
+function jobOf(stream: Omit<RunnableStream, 'next'>, offset: Offset): Job {
+  const { workflow, tenant, definition, version, pinned, partition, lamport } = stream;
+  return { workflow, tenant, definition: queuedAs(definition), version, pinned, partition, offset, lamport };
 }

@@ -19,6 +19,7 @@ import {
   type MetricName,
   noTelemetry,
   type Prng,
+  routeKey,
   type Telemetry,
 } from '@tidemark/ports';
 import type { Ports } from './ports.ts';
@@ -151,7 +152,7 @@ export class SimulatedHints implements HintBus {
 export class SimulatedQueue implements JobQueue {
   readonly enqueued: Job[] = [];
   #waiting: Job[] = [];
-  #consumers: { readonly definitions: readonly string[]; readonly handle: (job: Job) => Promise<void> }[] = [];
+  #consumers: { readonly routes: ReadonlySet<string>; readonly handle: (job: Job) => Promise<void> }[] = [];
   #under = new Set<Promise<void>>();
   #turn = 0;
   /** Thrown by `enqueue`. */
@@ -164,8 +165,8 @@ export class SimulatedQueue implements JobQueue {
     this.#serve();
   }
 
-  async consume({ definitions }: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer> {
-    const own = { definitions, handle };
+  async consume({ routes }: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer> {
+    const own = { routes: new Set(routes.map(routeKey)), handle };
     this.#consumers.push(own);
     this.#serve();
     const pause = async (): Promise<void> => {
@@ -182,7 +183,7 @@ export class SimulatedQueue implements JobQueue {
 
   #serve(): void {
     for (const job of this.#waiting.splice(0)) {
-      const takers = this.#consumers.filter(({ definitions }) => definitions.includes(job.definition));
+      const takers = this.#consumers.filter(({ routes }) => routes.has(routeKey(job)));
       if (takers.length === 0) {
         this.#waiting.push(job);
         continue;

@@ -19,6 +19,7 @@ export interface AnyEffectSpec {
   readonly probe?: unknown;
   readonly compensate?: unknown;
   readonly compensateUnknown?: unknown;
+  readonly probeFences?: unknown;
   readonly confirm?: object | undefined;
   readonly retry?: RetryOptions | undefined;
   readonly heartbeatTimeoutMs?: number | undefined;
@@ -33,8 +34,8 @@ export interface EffectSettings {
 
 const KINDS: readonly unknown[] = ['pure', 'idempotent', 'irreversible'] satisfies EffectKind[];
 const KNOWN = [
-  ...['operation', 'kind', 'request', 'response', 'call', 'probe', 'compensate', 'compensateUnknown'],
-  ...['confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs'],
+  ...['operation', 'kind', 'request', 'response', 'call', 'probe', 'probeFences', 'compensate'],
+  ...['compensateUnknown', 'confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs'],
 ];
 const CONFIRM_KNOWN = ['probeEveryMs', 'timeoutMs'];
 
@@ -59,6 +60,11 @@ function functionProblems(spec: AnyEffectSpec): readonly DefinitionProblem[] {
   for (const name of ['probe', 'compensate', 'compensateUnknown'] as const) {
     if (spec[name] === undefined || typeof spec[name] === 'function') continue;
     problems.push(problem('option-invalid', `${name} must be a function.`));
+  }
+  if (spec.probeFences !== undefined && (typeof spec.probeFences !== 'boolean' || spec.probe === undefined)) {
+    problems.push(
+      problem('option-invalid', 'probeFences must be true or false, and says something only beside probe.'),
+    );
   }
   if (spec.kind === 'pure' && (spec.compensate !== undefined || spec.compensateUnknown !== undefined)) {
     const message = 'a pure effect changes nothing, so compensate would never run; leave it out.';

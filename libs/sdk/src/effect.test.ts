@@ -115,6 +115,8 @@ describe('defineEffect', () => {
     [{ timeOut: 5 }, ['option-unknown']],
     [{ kind: 'pure', compensateUnknown: () => {} }, ['compensate-useless']],
     [{ probe: 5, compensate: 'x' }, ['option-invalid', 'option-invalid']],
+    [{ probe: () => notDone(), probeFences: true }, []],
+    [{ probeFences: true }, ['option-invalid']],
     [{ heartbeatTimeoutMs: 5_000 }, []],
     [{ heartbeatTimeoutMs: 30_000 }, ['timeout-invalid']],
     [{ heartbeatTimeoutMs: 0 }, ['timeout-invalid']],

@@ -47,6 +47,11 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
       ) => ProbeResult<Given<NoInfer<Response>>> | Promise<ProbeResult<Given<NoInfer<Response>>>>)
     | undefined;
   /**
+   * True: once the probe has answered `notDone()` for a key, the receiver takes no call with that key any more. Recovery then
+   * calls again at once, where it would else wait until no late call can be under way.
+   */
+  readonly probeFences?: boolean | undefined;
+  /**
    * Undoes it, given what it answered. `context.key` is that of the undoing: it may be called again with the same one. Only
    * effects that the workflow lists in `effects` are undone, since recovery finds them there.
    */
@@ -107,7 +112,7 @@ export const unknown = (): ProbeResult<never> => ({ status: 'unknown' });
 export function defineEffect<Request extends Schema, Response extends Schema>(
   spec: EffectSpec<Request, Response>,
 ): Effect<Request, Response> {
-  const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs } = spec;
+  const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs, probeFences } = spec;
   const settings = {
     retry: retryPolicy(spec.retry, EFFECT_RETRY_DEFAULT),
     timeoutMs: spec.timeoutMs ?? EFFECT_TIMEOUT_DEFAULT_MS,
@@ -124,6 +129,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     kind,
     ...settings,
     ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
+    ...(probeFences !== undefined && { probeFences }),
     request: spec.request,
     response: spec.response,
     parseRequest: parser(spec.request, {

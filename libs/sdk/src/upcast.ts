@@ -21,6 +21,7 @@ export function upcasters(upcast: Upcasts | undefined, title: string): ReadonlyM
 
 function upcaster(one: VersionUpcast, where: string): Upcaster {
   return {
+    input: (input) => (one.input === undefined ? input : toJson(one.input(input), `${where}.input`)),
     belief: (belief) => (one.belief === undefined ? belief : toJson(one.belief(belief), `${where}.belief`)),
     task: (step, input) => {
       const change = Object.hasOwn(one.tasks ?? {}, step) ? one.tasks?.[step] : undefined;
@@ -62,10 +63,12 @@ function entryProblems(from: string, one: unknown, version: number): readonly De
   if (!/^[1-9]\d{0,15}$/.test(from) || Number(from) >= version) {
     return [problem(`upcast.${from} is for no older version: name versions from 1 to ${version - 1}`)];
   }
-  if (!isRecord(one)) return [problem(`upcast.${from} must be an object with belief, tasks, or neither`)];
-  const problems = [...unknownMembers(`upcast.${from}`, one, ['belief', 'tasks'])];
-  if (one.belief !== undefined && typeof one.belief !== 'function') {
-    problems.push(problem(`upcast.${from}.belief must be a function`));
+  if (!isRecord(one))
+    return [problem(`upcast.${from} must be an object with input, belief and tasks, or some of them`)];
+  const problems = [...unknownMembers(`upcast.${from}`, one, ['input', 'belief', 'tasks'])];
+  for (const name of ['input', 'belief']) {
+    if (one[name] === undefined || typeof one[name] === 'function') continue;
+    problems.push(problem(`upcast.${from}.${name} must be a function`));
   }
   if (one.tasks !== undefined && !isRecord(one.tasks)) {
     return [...problems, problem(`upcast.${from}.tasks must be an object of functions, by the steps' old names`)];

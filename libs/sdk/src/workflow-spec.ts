@@ -99,6 +99,8 @@ type StepEntry<Run, Input, Output> = Run | StepSettings<Run, Input, Output>;
  * is validated by this version's schemas once the chain of upcasters ends.
  */
 export interface VersionUpcast {
+  /** What the workflow was started with, as the next version takes it; left out: the same. */
+  input?(input: unknown): unknown;
   /** The next version's belief; left out: the same. */
   belief?(belief: unknown): unknown;
   /** For steps that are named otherwise or take another input now: the task to do instead; left out: the same. */

@@ -261,12 +261,15 @@ describe('upcast', () => {
   it('goes from each older version to the next', () => {
     const { upcasters } = definition({
       1: {
+        input: (i: { order: string }) => ({ orderId: i.order }),
         belief: (b: { price: number }) => ({ cents: b.price * 100 }),
         tasks: { pay: () => task('credit', { cents: 1 }) },
       },
       2: {},
     });
     expect([...upcasters.keys()]).toEqual([1, 2]);
+    expect(upcasters.get(1)!.input!({ order: 'o' })).toEqual({ orderId: 'o' });
+    expect(upcasters.get(2)!.input!({ orderId: 'o' })).toEqual({ orderId: 'o' });
     expect(upcasters.get(1)!.belief({ price: 2 })).toEqual({ cents: 200 });
     expect(upcasters.get(1)!.task('pay', null)).toEqual({ step: 'credit', input: { cents: 1 } });
     expect(upcasters.get(1)!.task('price', { orderId: 'o' })).toEqual({ step: 'price', input: { orderId: 'o' } });

@@ -4,7 +4,7 @@
  */
 
 import { type Lamport, lamport, offset, partition, tenantId, workflowId } from '@tidemark/core';
-import type { Job, JobQueue } from '@tidemark/ports';
+import type { Job, JobQueue, Route } from '@tidemark/ports';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 
@@ -16,16 +16,24 @@ export interface OpenedJobQueue {
 
 const someLamport: Lamport = lamport(7);
 
-export const job = (workflow: string, fields: { definition?: string; offset?: number } = {}): Job => ({
+export const job = (
+  workflow: string,
+  fields: { definition?: string; version?: number; pinned?: boolean; offset?: number } = {},
+): Job => ({
   workflow: workflowId(workflow),
   tenant: tenantId('tenant:a b'),
   definition: fields.definition ?? 'audit:repo é/1',
+  version: fields.version ?? 1,
+  pinned: fields.pinned ?? false,
   partition: partition(3),
   offset: offset(fields.offset ?? 11),
   lamport: someLamport,
 });
 
 const definition = job('x').definition;
+/** Where the jobs of these definitions go, unless they say otherwise. */
+export const routesOf = (...definitions: readonly string[]): readonly Route[] =>
+  definitions.map((each) => ({ definition: each, version: 1, pinned: false }));
 
 export function jobQueueContract(name: string, open: () => Promise<OpenedJobQueue>): void {
   describe(`job queue contract: ${name}`, () => {
@@ -46,7 +54,7 @@ export function jobQueueContract(name: string, open: () => Promise<OpenedJobQueu
 function deliveryTests(queue: () => JobQueue): void {
   test('a job arrives as it was given', async () => {
     const got: Job[] = [];
-    await queue().consume({ concurrency: 4, definitions: [definition] }, async (each) => void got.push(each));
+    await queue().consume({ concurrency: 4, routes: routesOf(definition) }, async (each) => void got.push(each));
     await queue().enqueue([job('order:42 ☂')]);
     await eventually(() => got.length === 1);
     expect(got).toEqual([job('order:42 ☂')]);
@@ -56,7 +64,10 @@ function deliveryTests(queue: () => JobQueue): void {
     const got = new Set<string>();
     await queue().enqueue([job('a'), job('b')]);
     await queue().enqueue([job('c')]);
-    await queue().consume({ concurrency: 4, definitions: [definition] }, async (each) => void got.add(each.workflow));
+    await queue().consume(
+      { concurrency: 4, routes: routesOf(definition) },
+      async (each) => void got.add(each.workflow),
+    );
     await eventually(() => got.size === 3);
   });
 
@@ -70,7 +81,7 @@ function deliveryTests(queue: () => JobQueue): void {
     await Promise.all([queue().enqueue([job('a')]), queue().enqueue([job('a', { offset: 12 }), job('b')])]);
     expect((await queue().depth([definition])).get(definition)).toBe(3);
     const got: string[] = [];
-    await queue().consume({ concurrency: 9, definitions: [definition] }, async (each) => {
+    await queue().consume({ concurrency: 9, routes: routesOf(definition) }, async (each) => {
       got.push(`${each.workflow} ${each.offset}`);
     });
     await eventually(async () => (await queue().depth([definition])).get(definition) === 0 && got.length >= 3);
@@ -79,7 +90,7 @@ function deliveryTests(queue: () => JobQueue): void {
 
   test('a job that was taken may be added again', async () => {
     let count = 0;
-    await queue().consume({ concurrency: 1, definitions: [definition] }, async () => {
+    await queue().consume({ concurrency: 1, routes: routesOf(definition) }, async () => {
       count += 1;
     });
     for (const round of [1, 2, 3]) {
@@ -92,13 +103,55 @@ function deliveryTests(queue: () => JobQueue): void {
     const got: string[] = [];
     await queue().enqueue([job('a', { definition: 'mine' }), job('b', { definition: 'other' })]);
     await queue().enqueue([job('c', { definition: 'other' }), job('d', { definition: 'mine' })]);
-    await queue().consume({ concurrency: 4, definitions: ['mine', 'none'] }, async (each) => {
+    await queue().consume({ concurrency: 4, routes: routesOf('mine', 'none') }, async (each) => {
       got.push(each.workflow);
     });
     await eventually(() => got.length === 2);
     expect(got.sort()).toEqual(['a', 'd']);
     const depth = await queue().depth(['mine', 'other', 'none']);
     expect(depth).toEqual(new Map([['mine', 0], ['other', 2], ['none', 0]])); // biome-ignore format: one fact a pair
+  });
+
+  test('a consumer gets only jobs of its routes: another version, or a pinned one, is another; depth counts all', async () => {
+    const got: string[] = [];
+    await queue().enqueue([job('one'), job('two', { version: 2 }), job('twelve', { version: 12 })]);
+    await queue().enqueue([job('pinned-one', { pinned: true }), job('pinned-two', { version: 2, pinned: true })]);
+    expect(await queue().depth([definition])).toEqual(new Map([[definition, 5]]));
+    const routes = [...routesOf(definition), { definition, version: 2, pinned: true }];
+    const consumer = await queue().consume({ concurrency: 4, routes }, async (each) => void got.push(each.workflow));
+    await queue().enqueue([job('one-more'), job('two-more', { version: 2 })]);
+    await eventually(() => got.length === 3);
+    await consumer.close();
+    expect(got.sort()).toEqual(['one', 'one-more', 'pinned-two']);
+    expect(await queue().depth([definition])).toEqual(new Map([[definition, 4]]));
+    const others: Job[] = [];
+    const left = [1, 2, 12].flatMap((version) => [true, false].map((pinned) => ({ definition, version, pinned })));
+    await queue().consume({ concurrency: 4, routes: left }, async (each) => void others.push(each));
+    await eventually(() => others.length === 4);
+    expect(others).toContainEqual(job('twelve', { version: 12 }));
+    expect(others).toContainEqual(job('pinned-one', { pinned: true }));
+  });
+
+  test('a route that is named twice is one', async () => {
+    let count = 0;
+    const routes = [...routesOf(definition), ...routesOf(definition)];
+    await queue().consume({ concurrency: 1, routes }, async () => {
+      count += 1;
+    });
+    await queue().enqueue([job('a'), job('b')]);
+    await eventually(() => count === 2);
+  });
+
+  test('names of definitions of any length are apart', async () => {
+    const names = ['x', 'y'].map((end) => `${'é'.repeat(500)}${end}`);
+    for (const each of names) await queue().enqueue([job('w', { definition: each })]);
+    expect([...(await queue().depth(names)).values()]).toEqual([1, 1]);
+    const got: string[] = [];
+    await queue().consume({ concurrency: 1, routes: routesOf(names[1]!) }, async (each) => {
+      got.push(each.definition);
+    });
+    await eventually(() => got.length === 1);
+    expect(got).toEqual([names[1]]);
   });
 
   test('definitions with alike names are apart', async () => {
@@ -110,7 +163,7 @@ function deliveryTests(queue: () => JobQueue): void {
 
   test('a failing handler loses neither the consumer nor later jobs', async () => {
     const got: string[] = [];
-    await queue().consume({ concurrency: 2, definitions: [definition] }, async (each) => {
+    await queue().consume({ concurrency: 2, routes: routesOf(definition) }, async (each) => {
       got.push(each.workflow);
       throw new Error('handler');
     });
@@ -128,7 +181,7 @@ function concurrencyTests(queue: () => JobQueue): void {
     let most = 0;
     const got = new Set<string>();
     const held: (() => void)[] = [];
-    await queue().consume({ concurrency: 5, definitions: ['p', 'q'] }, async (each) => {
+    await queue().consume({ concurrency: 5, routes: routesOf('p', 'q') }, async (each) => {
       running += 1;
       most = Math.max(most, running);
       await new Promise<void>((resolve) => held.push(resolve));
@@ -148,7 +201,7 @@ function concurrencyTests(queue: () => JobQueue): void {
   test('what a busy consumer leaves, another takes', async () => {
     const held: (() => void)[] = [];
     const got = new Set<string>();
-    const options = { concurrency: 3, definitions: [definition] };
+    const options = { concurrency: 3, routes: routesOf(definition) };
     await queue().consume(options, () => new Promise<void>((resolve) => held.push(resolve)));
     await queue().enqueue(Array.from({ length: 40 }, (_, index) => job(`w${index}`)));
     await eventually(() => held.length === 3);
@@ -160,7 +213,7 @@ function concurrencyTests(queue: () => JobQueue): void {
   test('a thousand jobs at once', async () => {
     const got = new Set<string>();
     const held: (() => void)[] = [];
-    await queue().consume({ concurrency: 1_000, definitions: [definition] }, (each) => {
+    await queue().consume({ concurrency: 1_000, routes: routesOf(definition) }, (each) => {
       got.add(each.workflow);
       return new Promise<void>((resolve) => held.push(resolve));
     });
@@ -176,7 +229,7 @@ function endTests(queue: () => JobQueue): void {
     const started: string[] = [];
     let letGo = () => {};
     let ended = false;
-    const consumer = await queue().consume({ concurrency: 1, definitions: [definition] }, async (each) => {
+    const consumer = await queue().consume({ concurrency: 1, routes: routesOf(definition) }, async (each) => {
       started.push(each.workflow);
       await new Promise<void>((resolve) => {
         letGo = resolve;
@@ -197,7 +250,7 @@ function endTests(queue: () => JobQueue): void {
   test('pause takes no further job while those under way go on', async () => {
     const started: string[] = [];
     let letGo = () => {};
-    const consumer = await queue().consume({ concurrency: 8, definitions: [definition] }, async (each) => {
+    const consumer = await queue().consume({ concurrency: 8, routes: routesOf(definition) }, async (each) => {
       started.push(each.workflow);
       await new Promise<void>((resolve) => {
         letGo = resolve;
@@ -209,7 +262,7 @@ function endTests(queue: () => JobQueue): void {
     await queue().enqueue([job('second')]);
     const other: string[] = [];
     await queue().consume(
-      { concurrency: 1, definitions: [definition] },
+      { concurrency: 1, routes: routesOf(definition) },
       async (each) => void other.push(each.workflow),
     );
     await eventually(() => other.length === 1);
@@ -219,14 +272,14 @@ function endTests(queue: () => JobQueue): void {
   });
 
   test('closing twice is harmless', async () => {
-    const consumer = await queue().consume({ concurrency: 1, definitions: [definition] }, async () => {});
+    const consumer = await queue().consume({ concurrency: 1, routes: routesOf(definition) }, async () => {});
     await consumer.close();
     await consumer.close();
     await consumer.pause();
   });
 
   test('a concurrency that is none is refused', async () => {
-    const bad = queue().consume({ concurrency: 0, definitions: [definition] }, async () => {});
+    const bad = queue().consume({ concurrency: 0, routes: routesOf(definition) }, async () => {});
     await expect(bad).rejects.toMatchObject({ name: 'InvalidError', code: 'concurrency-invalid' });
   });
 }

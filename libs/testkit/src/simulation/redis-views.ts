@@ -1,7 +1,7 @@
 /** Owns one process's views of the simulated Redis: the ports of jobs, hints and beats, as their adapters keep them. */
 
 import type { HolderId } from '@tidemark/core';
-import type { HintBus, Job, JobQueue, Liveness, LivenessView } from '@tidemark/ports';
+import { type HintBus, type Job, type JobQueue, type Liveness, type LivenessView, routeKey } from '@tidemark/ports';
 import type { Network } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { HintListener, JobConsumer, SimulatedRedis } from './redis.ts';
@@ -16,8 +16,14 @@ export function queueView({ redis, network, process }: Around): JobQueue {
   const call = <T>(operation: string, effect: () => T): Promise<T> => network.call(process, 'redis', operation, effect);
   return {
     enqueue: (jobs: readonly Job[]) => call('enqueue', () => redis.enqueue(jobs)),
-    consume: async ({ definitions, concurrency }, handle) => {
-      const consumer: JobConsumer = { process, definitions, concurrency, handle, underWayCount: 0 };
+    consume: async ({ routes, concurrency }, handle) => {
+      const consumer: JobConsumer = {
+        process,
+        routes: new Set(routes.map(routeKey)),
+        concurrency,
+        handle,
+        underWayCount: 0,
+      };
       await call('consume', () => redis.consume(consumer));
       // Both are done by the consumer itself: an answer isn't waited for.
       const pause = async (): Promise<void> => redis.forget(consumer);
@@ -47,7 +53,10 @@ export function hintsView({ redis, network, process }: Around): HintBus {
 /** Where holders' connections end: each coordinator's callbacks. */
 export type Watchers = Set<{ readonly process: SimulatedProcess; readonly onGone: (holder: HolderId) => void }>;
 
-export function livenessView(around: Around, watchers: Watchers): Liveness & { vanish(holder: HolderId): Promise<void> } {
+export function livenessView(
+  around: Around,
+  watchers: Watchers,
+): Liveness & { vanish(holder: HolderId): Promise<void> } {
   const { redis, network, process } = around;
   const call = <T>(operation: string, effect: () => T): Promise<T> => network.call(process, 'redis', operation, effect);
   /** The marker seen in the unbroken run of views up to now, and since when. */

@@ -4,7 +4,7 @@
  */
 
 import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
-import type { HintTopic, Job } from '@tidemark/ports';
+import { type HintTopic, type Job, routeKey } from '@tidemark/ports';
 import type { Network } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
@@ -12,7 +12,7 @@ import type { Scheduler } from './scheduler.ts';
 
 export interface JobConsumer {
   readonly process: SimulatedProcess;
-  readonly definitions: readonly string[];
+  readonly routes: ReadonlySet<string>;
   readonly concurrency: number;
   readonly handle: (job: Job) => Promise<void>;
   underWayCount: number;
@@ -98,8 +98,7 @@ export class SimulatedRedis {
   #serve(): void {
     for (const job of this.#waiting.splice(0)) {
       const takers = this.#consumers.filter(
-        ({ definitions, underWayCount, concurrency }) =>
-          definitions.includes(job.definition) && underWayCount < concurrency,
+        ({ routes, underWayCount, concurrency }) => routes.has(routeKey(job)) && underWayCount < concurrency,
       );
       if (takers.length === 0) this.#waiting.push(job);
       else this.#hand(job, takers[this.#turn++ % takers.length]!);
