@@ -1,0 +1,30 @@
+/** Owns which workflows a share takes in. Pure: the same id is in or out in every process, and a larger share keeps all that a smaller one had. */
+
+import { InvalidError, type WorkflowId } from '@tidemark/core';
+import type { Digest } from '@tidemark/ports';
+import { SHADOW_SHARES } from './shadow-limits.ts';
+
+/** Percent of workflows that are observed. */
+export type ShadowShare = (typeof SHADOW_SHARES)[number];
+
+/** Where an id lies between 0 and 100; it is observed at every share above that. */
+const placeOf = (workflow: WorkflowId, digest: Digest): number =>
+  (Number.parseInt(digest.sha256(workflow).slice(0, 8), 16) / 2 ** 32) * 100;
+
+export const isInShare = (workflow: WorkflowId, share: ShadowShare, digest: Digest): boolean =>
+  placeOf(workflow, digest) < share;
+
+/** Throws `InvalidError` (`shadow-share-invalid`) for any other number. */
+export function asShare(percent: number): ShadowShare {
+  const share = SHADOW_SHARES.find((known) => known === percent);
+  if (share !== undefined) return share;
+  throw new InvalidError(
+    'shadow-share-invalid',
+    `A share of ${percent} % is not one of ${SHADOW_SHARES.join(', ')} %.`,
+    { percent },
+  );
+}
+
+/** The share after this one; undefined after the last. */
+export const shareAfter = (share: ShadowShare): ShadowShare | undefined =>
+  SHADOW_SHARES[SHADOW_SHARES.indexOf(share) + 1];
