@@ -107,7 +107,7 @@ test.each<[string, keyof ReturnType<typeof allChecks>, Case, string]>([
     'a failed workflow',
     'wrong',
     { entries: [opened, claimed, entryOf(holderEvent('WorkflowFailed', at(2), { code: 'boom' }, fields))] },
-    'failed with boom',
+    'failed with boom instead of completed',
   ],
   [
     'an action that nobody asked for',
@@ -133,6 +133,43 @@ test.each<[string, keyof ReturnType<typeof allChecks>, Case, string]>([
   const findings: readonly Finding[] = allChecks(given)[name];
   expect(findings.map((finding) => finding.what).join('\n')).toContain(what);
   expect(findings[0]!.workflow).toBe(W);
+});
+
+const TRIP = 'trip-1';
+const trip: Starts = new Map([[TRIP, { definition: 'chaos-trip', input: { amounts: [1, 2], pauseMs: 1 } }]]);
+const tripFields: Fields = { workflow: TRIP };
+const undoing = entryOf(holderEvent('CompensationStarted', at(2), { undo: `${TRIP}~undo` }, tripFields));
+const undone = entryOf(
+  inboxEvent('CompensationFinished', { undo: `${TRIP}~undo`, outcome: 'compensated' }, tripFields),
+);
+const tripStreams = acceptedOf(
+  judge([
+    [
+      entryOf(inboxEvent('WorkflowOpened', {}, tripFields)),
+      entryOf(holderEvent('LeaseClaimed', at(1), {}, tripFields)),
+      undoing,
+      undone,
+    ],
+  ]),
+);
+/** Booked in order; undone in the order of the numbers. */
+function tripLedger(...undoneOrder: number[]): readonly LedgerEntry[] {
+  const ledger = new Ledger();
+  const apply = (receiver: 'probed' | 'dedupe', action: string) =>
+    ledger.apply({ receiver, key: action, action, amount: 0 }, 1, 0);
+  for (const n of [0, 1]) apply('probed', `${TRIP}/book-${n}`);
+  for (const n of undoneOrder) apply('dedupe', `${TRIP}/book-${n}~undone`);
+  return ledger.entries;
+}
+
+test('a workflow that is undone must be undone wholly, and in reverse order', () => {
+  expect(wrongOutputs(trip, tripStreams, tripLedger(1, 0))).toEqual([]);
+  expect(falseCommits(trip, tripStreams, tripLedger(1, 0))).toEqual([]);
+  expect(unfinished(trip, tripStreams)).toEqual([]);
+  expect(wrongOutputs(trip, tripStreams, tripLedger(0, 1))[0]!.what).toContain('in another order');
+  expect(falseCommits(trip, tripStreams, tripLedger(1))).toEqual([
+    { workflow: TRIP, what: `compensated without ${TRIP}/book-0~undone` },
+  ]);
 });
 
 test('sees a broken invariant, had the fold let it pass', () => {

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { decodePayload } from '@tidemark/codec';
 import type { EffectKind, Verdict } from '@tidemark/core';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '@tidemark/testkit/naive/checkers';
-import { expectedOf, type Start } from './expected.ts';
+import { type Expected, expectedOf, type Start } from './expected.ts';
 import type { Accepted, History } from './history.ts';
 import type { LedgerEntry } from './ledger.ts';
 
@@ -20,6 +20,7 @@ export type Streams = ReadonlyMap<string, readonly Accepted[]>;
 export type Starts = ReadonlyMap<string, Start>;
 
 const NOTHING: readonly Accepted[] = [];
+const UNFINISHED: ReadonlySet<string> = new Set(['open', 'unknown', 'compensating']);
 
 /** Checkpoints that were seen as acknowledged, and are not in the final chain as they were. */
 export function lostCheckpoints(
@@ -59,6 +60,8 @@ export function statusOf(events: readonly Accepted[]): string {
     else if (envelope.type === 'WorkflowFailed') status = 'failed';
     else if (envelope.type === 'WorkflowParked') status = 'parked';
     else if (envelope.type === 'ApprovalDecided' && status === 'parked') status = 'open';
+    else if (envelope.type === 'CompensationStarted') status = 'compensating';
+    else if (envelope.type === 'CompensationFinished') status = envelope.control.outcome;
   }
   return status;
 }
@@ -82,17 +85,12 @@ const workflowOf = (action: string): string => action.slice(0, action.lastIndexO
 export function wrongOutputs(starts: Starts, streams: Streams, ledger: readonly LedgerEntry[]): readonly Finding[] {
   const findings: Finding[] = [];
   const allowed = new Map<string, string>();
+  const order = new Map(ledger.map(({ action }, index) => [action, index]));
   for (const [workflow, start] of starts) {
     const expected = expectedOf(workflow, start);
     for (const { action, receiver } of expected.actions) allowed.set(action, receiver);
-    for (const { envelope, payload } of streams.get(workflow) ?? NOTHING) {
-      if (envelope.type === 'WorkflowFailed') findings.push({ workflow, what: `failed with ${envelope.control.code}` });
-      if (envelope.type !== 'WorkflowCompleted') continue;
-      const { output } = decodePayload('WorkflowCompleted', payload);
-      if (isDeepStrictEqual(output, expected.output)) continue;
-      const what = `ended with ${JSON.stringify(output)} instead of ${JSON.stringify(expected.output)}`;
-      findings.push({ workflow, what });
-    }
+    const wrong = [...wrongEnd(expected, streams.get(workflow) ?? NOTHING), ...wrongOrder(expected, order)];
+    findings.push(...wrong.map((what) => ({ workflow, what })));
   }
   for (const { action, receiver } of ledger) {
     if (allowed.get(action) === receiver) continue;
@@ -102,6 +100,30 @@ export function wrongOutputs(starts: Starts, streams: Streams, ledger: readonly 
     });
   }
   return findings;
+}
+
+/** Waiting for a person is no end, and none at all is found elsewhere. */
+function wrongEnd(expected: Expected, events: readonly Accepted[]): readonly string[] {
+  const status = statusOf(events);
+  if (status === 'parked' || UNFINISHED.has(status)) return [];
+  if (status !== expected.end) return [`${status}${failureOf(events)} instead of ${expected.end}`];
+  if (status !== 'completed') return [];
+  const { payload } = events.find(({ envelope }) => envelope.type === 'WorkflowCompleted')!;
+  const { output } = decodePayload('WorkflowCompleted', payload);
+  if (isDeepStrictEqual(output, expected.output)) return [];
+  return [`ended with ${JSON.stringify(output)} instead of ${JSON.stringify(expected.output)}`];
+}
+
+const failureOf = (events: readonly Accepted[]): string =>
+  events
+    .flatMap(({ envelope }) => (envelope.type === 'WorkflowFailed' ? [` with ${envelope.control.code}`] : []))
+    .join();
+
+function wrongOrder({ undone }: Expected, order: ReadonlyMap<string, number>): readonly string[] {
+  const places = undone.flatMap((action) => order.get(action) ?? []);
+  return places.every((place, index) => index === 0 || place > places[index - 1]!)
+    ? []
+    : [`was undone in another order than the reverse: ${undone.join(', ')}`];
 }
 
 /** What the log holds as done and the ledger doesn't know: by key where a checkpoint says so, by action where an end does. */
@@ -115,9 +137,11 @@ export function falseCommits(starts: Starts, streams: Streams, ledger: readonly 
         findings.push({ workflow, what: `checkpoint ${sequence} holds ${key}, which never happened` });
     }
     const start = starts.get(workflow);
-    if (start === undefined || statusOf(events) !== 'completed') continue;
-    for (const { action } of expectedOf(workflow, start).actions) {
-      if (!actions.has(action)) findings.push({ workflow, what: `completed without ${action}` });
+    if (start === undefined) continue;
+    const expected = expectedOf(workflow, start);
+    if (statusOf(events) !== expected.end) continue;
+    for (const { action } of expected.actions) {
+      if (!actions.has(action)) findings.push({ workflow, what: `${expected.end} without ${action}` });
     }
   }
   return findings;
@@ -147,7 +171,7 @@ function committedEffects(events: readonly Accepted[]): { readonly sequence: num
 export function unfinished(starts: Starts, streams: Streams): readonly Finding[] {
   return [...starts.keys()].flatMap((workflow) => {
     const status = statusOf(streams.get(workflow) ?? NOTHING);
-    return status === 'open' || status === 'unknown' ? [{ workflow, what: `did not finish: ${status}` }] : [];
+    return UNFINISHED.has(status) ? [{ workflow, what: `did not finish: ${status}` }] : [];
   });
 }
 

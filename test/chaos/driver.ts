@@ -13,6 +13,7 @@ const definitions = {
   'chaos-transfer': workload.transfer,
   'chaos-fan': workload.fan,
   'chaos-long': workload.long,
+  'chaos-trip': workload.trip,
 } as const;
 
 export class Driver {

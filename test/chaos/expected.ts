@@ -4,7 +4,7 @@
  */
 
 import type { Json } from '@tidemark/core';
-import { type Receiver, receiptOf } from './ledger.ts';
+import { type Receiver, receiptOf, UNDONE } from './ledger.ts';
 import type { Random } from './random.ts';
 
 export type PaymentKind = 'deposit' | 'wire' | 'stamp' | 'cash';
@@ -22,7 +22,8 @@ export type Start =
       readonly input: { payments: Payment[]; flakyAt: number; pauseMs: number };
     }
   | { readonly definition: 'chaos-fan'; readonly input: { branches: Payment[]; pauseMs: number } }
-  | { readonly definition: 'chaos-long'; readonly input: { stepsMs: number[]; amount: number } };
+  | { readonly definition: 'chaos-long'; readonly input: { stepsMs: number[]; amount: number } }
+  | { readonly definition: 'chaos-trip'; readonly input: { amounts: number[]; pauseMs: number } };
 
 export interface ExpectedAction {
   readonly action: string;
@@ -30,9 +31,13 @@ export interface ExpectedAction {
 }
 
 export interface Expected {
+  readonly end: 'completed' | 'compensated';
+  /** Null for one that is compensated. */
   readonly output: Json;
   /** Each is applied exactly once. */
   readonly actions: readonly ExpectedAction[];
+  /** Those that undo others, in the order in which they must be applied. */
+  readonly undone: readonly string[];
 }
 
 const receiverOf: Readonly<Record<PaymentKind, Receiver>> = {
@@ -43,6 +48,24 @@ const receiverOf: Readonly<Record<PaymentKind, Receiver>> = {
 };
 
 export function expectedOf(workflow: string, start: Start): Expected {
+  if (start.definition === 'chaos-trip') return expectedOfTrip(workflow, start.input.amounts);
+  return { end: 'completed', undone: [], ...expectedOfCompleted(workflow, start) };
+}
+
+function expectedOfTrip(workflow: string, amounts: readonly number[]): Expected {
+  const booked = amounts.map((_, n) => `${workflow}/book-${n}`);
+  const undone = booked.toReversed().map((action) => `${action}${UNDONE}`);
+  const actions = [
+    ...booked.map((action) => ({ action, receiver: 'probed' as const })),
+    ...undone.map((action) => ({ action, receiver: 'dedupe' as const })),
+  ];
+  return { end: 'compensated', output: null, actions, undone };
+}
+
+function expectedOfCompleted(
+  workflow: string,
+  start: Exclude<Start, { definition: 'chaos-trip' }>,
+): Pick<Expected, 'output' | 'actions'> {
   switch (start.definition) {
     case 'chaos-pace':
     case 'chaos-staged': {
@@ -85,7 +108,14 @@ const receipts = (named: readonly Named[]): number =>
 
 const actionOf = ({ by, action }: Named): ExpectedAction => ({ action, receiver: receiverOf[by] });
 
-const MIX = { 'chaos-pace': 15, 'chaos-staged': 5, 'chaos-transfer': 30, 'chaos-fan': 20, 'chaos-long': 30 } as const;
+const MIX = {
+  'chaos-pace': 15,
+  'chaos-staged': 5,
+  'chaos-transfer': 25,
+  'chaos-fan': 15,
+  'chaos-long': 25,
+  'chaos-trip': 0,
+} as const;
 const PAYMENT_MIX = { deposit: 40, wire: 35, stamp: 20, cash: 5 } as const;
 
 /** The next workflow to start. */
@@ -97,6 +127,14 @@ export function randomStart(random: Random): Start {
       amount: random.between(1, 10_000),
     }));
   switch (definition) {
+    case 'chaos-trip':
+      return {
+        definition,
+        input: {
+          amounts: Array.from({ length: random.between(1, 4) }, () => random.between(1, 10_000)),
+          pauseMs: random.between(50, 300),
+        },
+      };
     case 'chaos-pace':
     case 'chaos-staged':
       return { definition, input: { count: random.between(40, 80), pauseMs: 30 } };

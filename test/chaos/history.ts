@@ -76,7 +76,7 @@ export function acceptedOf(history: History): ReadonlyMap<string, readonly Accep
 /** The history of one workflow in words, accepted and rejected alike, for whoever must understand what went wrong. */
 export function accountOf(workflow: string, history: History): string {
   const lines = history.flat().flatMap(({ partition, offset, entry, verdict }) => {
-    if (entry.kind !== 'event' || entry.envelope.workflow !== workflow) return [];
+    if (entry.kind !== 'event' || !isOf(workflow, entry.envelope.workflow)) return [];
     const { type, epoch, holder, ordinal, atMs, control } = entry.envelope;
     const by = holder === '' ? '' : ` by ${holder}@${epoch}:${ordinal}`;
     const said = verdict.kind === 'accepted' ? '' : `  ${verdict.kind === 'rejected' ? verdict.reason : 'unreadable'}`;
@@ -85,3 +85,6 @@ export function accountOf(workflow: string, history: History): string {
   });
   return [`  ${workflow}:`, ...lines].join('\n');
 }
+
+/** The workflow itself, or one that undoes it. */
+const isOf = (workflow: string, other: string): boolean => other === workflow || other.startsWith(`${workflow}~`);

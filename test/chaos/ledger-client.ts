@@ -5,7 +5,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { NotDoneError, UnavailableError } from '@tidemark/sdk';
-import type { Application, Receiver } from './ledger.ts';
+import type { Application, Found, Receiver } from './ledger.ts';
 import { type Answer, lines, type Numbered, type Question } from './ledger-protocol.ts';
 
 export class LedgerClient {
@@ -31,16 +31,16 @@ export class LedgerClient {
     if (socket === undefined || !socket.writable) throw new NotDoneError('No connection to the ledger.');
     const answer = await this.#ask(socket, { do: 'apply', effect, pid: process.pid }, signal);
     if (answer.said === 'refused') throw new NotDoneError(answer.why);
-    if (answer.said === 'nothing') throw new UnavailableError('ledger-odd', 'The ledger gave no receipt.');
+    if (answer.said !== 'receipt') throw new UnavailableError('ledger-odd', `The ledger said ${answer.said}.`);
     return answer.receipt;
   }
 
-  /** The receipt; undefined when the key was not applied. */
-  async find(receiver: Receiver, key: string, asPerson: boolean, signal?: AbortSignal): Promise<number | undefined> {
+  /** What was applied under the key; undefined when nothing was. */
+  async find(receiver: Receiver, key: string, asPerson: boolean, signal?: AbortSignal): Promise<Found | undefined> {
     await this.connected();
     const answer = await this.#ask(this.#socket!, { do: 'find', receiver, key, asPerson }, signal);
     if (answer.said === 'refused') throw new UnavailableError('ledger-refused', answer.why);
-    return answer.said === 'receipt' ? answer.receipt : undefined;
+    return answer.said === 'found' ? { receipt: answer.receipt, action: answer.action } : undefined;
   }
 
   /** From now on every call is answered, and quickly. */

@@ -1,6 +1,6 @@
 /** Owns the words between the ledger's process and its callers: one JSON object a line, each answer with its question's number. */
 
-import type { Application, Receiver } from './ledger.ts';
+import type { Application, Found, Receiver } from './ledger.ts';
 
 export type Question =
   | { readonly do: 'apply'; readonly effect: Application; readonly pid: number }
@@ -9,6 +9,7 @@ export type Question =
 
 export type Answer =
   | { readonly said: 'receipt'; readonly receipt: number }
+  | ({ readonly said: 'found' } & Found)
   | { readonly said: 'nothing' }
   | { readonly said: 'refused'; readonly why: string };
 

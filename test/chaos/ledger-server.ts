@@ -47,8 +47,8 @@ function apply({ effect, pid }: Extract<Question, { do: 'apply' }>, say: (said: 
 
 function find({ receiver, key, asPerson }: Extract<Question, { do: 'find' }>): Answer {
   if (receiver === 'blind' && !asPerson) return { said: 'refused', why: 'this receiver answers no questions' };
-  const receipt = ledger.find(receiver, key);
-  return receipt === undefined ? { said: 'nothing' } : { said: 'receipt', receipt };
+  const found = ledger.find(receiver, key);
+  return found === undefined ? { said: 'nothing' } : { said: 'found', ...found };
 }
 
 function obey(question: Question, say: (said: Answer) => void): void {

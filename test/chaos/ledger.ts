@@ -27,6 +27,15 @@ export interface LedgerEntry extends Application {
   readonly pid: number;
 }
 
+/** Ends the action that undoes another. */
+export const UNDONE = '~undone';
+
+/** What a receiver knows of a key. */
+export interface Found {
+  readonly receipt: number;
+  readonly action: string;
+}
+
 /** What the receiver answers: a number that only the request decides, so that outputs can be computed without it. */
 export function receiptOf(action: string, amount: number): number {
   return createHash('sha256').update(`${action} ${amount}`).digest().readUInt16BE(0);
@@ -57,10 +66,10 @@ export class Ledger {
     return receiptOf(action, amount);
   }
 
-  /** The receipt of a key's application; undefined when there was none. */
-  find(receiver: Receiver, key: string): number | undefined {
+  /** What was applied under the key; undefined when nothing was. */
+  find(receiver: Receiver, key: string): Found | undefined {
     const entry = this.#keys.get(keyOf(receiver, key));
-    return entry === undefined ? undefined : receiptOf(entry.action, entry.amount);
+    return entry === undefined ? undefined : { receipt: receiptOf(entry.action, entry.amount), action: entry.action };
   }
 }
 

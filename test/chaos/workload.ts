@@ -3,9 +3,9 @@
  * (see expected.ts, which computes both without running anything). In a worker `TIDEMARK_CHAOS_LEDGER` names the ledger's port.
  */
 
-import { defineEffect, defineWorkflow, done, notDone, task } from '@tidemark/sdk';
+import { defineEffect, defineWorkflow, done, FatalError, notDone, task } from '@tidemark/sdk';
 import { z } from 'zod';
-import type { Receiver } from './ledger.ts';
+import { type Receiver, UNDONE } from './ledger.ts';
 import { LedgerClient } from './ledger-client.ts';
 import { LEDGER_TIMEOUT_MS } from './limits.ts';
 
@@ -38,8 +38,8 @@ function ledgerEffect({ operation, kind, receiver, isProbed }: Kind) {
     }),
     ...(isProbed && {
       probe: async (key, { signal }) => {
-        const receipt = await ledger.find(receiver, key, false, signal);
-        return receipt === undefined ? notDone() : done({ receipt });
+        const found = await ledger.find(receiver, key, false, signal);
+        return found === undefined ? notDone() : done({ receipt: found.receipt });
       },
     }),
   });
@@ -207,6 +207,54 @@ export const long = defineWorkflow({
       const total = ctx.belief.total + before.receipt + after.receipt;
       if (n + 1 === stepsMs.length) return { belief: () => ({ total }), done: { total } };
       return { belief: () => ({ total }), next: [task('toil', { n: n + 1 })] };
+    },
+  },
+});
+
+/** Counts each time, can be asked about, and can be undone by a receiver that deduplicates undoings by their own key. */
+export const booking = defineEffect({
+  operation: 'chaos.booking',
+  kind: 'irreversible',
+  request,
+  response: z.object({ receipt: z.int(), action: z.string() }),
+  retry,
+  timeoutMs: LEDGER_TIMEOUT_MS,
+  call: async ({ action, amount }, { key, signal }) => ({
+    receipt: await ledger.apply({ receiver: 'probed', key, action, amount }, signal),
+    action,
+  }),
+  probe: async (key, { signal }) => {
+    const found = await ledger.find('probed', key, false, signal);
+    return found === undefined ? notDone() : done({ receipt: found.receipt, action: found.action });
+  },
+  compensate: async ({ action }, { key, signal }) => {
+    await ledger.apply({ receiver: 'dedupe', key, action: `${action}${UNDONE}`, amount: 0 }, signal);
+  },
+});
+
+/** Books one thing after the other and then fails for good, so that all of it must be undone, the last first. */
+export const trip = defineWorkflow({
+  name: 'chaos-trip',
+  version: 1,
+  input: z.object({ amounts: z.array(z.int()).min(1), pauseMs: z.int() }),
+  belief: z.object({ bookedCount: z.int() }),
+  output: z.object({}),
+  tasks: { book: z.object({ n: z.int() }), collapse: z.object({}) },
+  flow: { book: ['book', 'collapse'], collapse: [] },
+  starts: ['book'],
+  effects: [booking],
+  onFailure: 'compensate',
+  begin: () => ({ belief: { bookedCount: 0 }, next: [task('book', { n: 0 })] }),
+  steps: {
+    async book(ctx, { n }) {
+      const { amounts, pauseMs } = ctx.input;
+      await work(pauseMs, ctx.signal);
+      await ctx.effect(booking, { action: `${ctx.workflow}/book-${n}`, amount: amounts[n]! });
+      const belief = () => ({ bookedCount: n + 1 });
+      return { belief, next: n + 1 === amounts.length ? [task('collapse', {})] : [task('book', { n: n + 1 })] };
+    },
+    collapse: () => {
+      throw new FatalError('the trip is off');
     },
   },
 });
