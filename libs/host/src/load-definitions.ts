@@ -6,8 +6,9 @@ import { ConfigError } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
 
 /**
- * Imports the modules (paths relative to `cwd`, or package names) and returns their workflows, each name once. Throws
- * `ConfigError` (`workflows-missing`, `workflows-unreadable`, `workflow-name-twice`).
+ * Imports the modules (paths relative to `cwd`, or package names) and returns their workflows, each name and
+ * version once, the newest version of a name first. Throws `ConfigError` (`workflows-missing`, `workflows-unreadable`,
+ * `workflow-name-twice`).
  */
 export async function loadDefinitions(modules: readonly string[], cwd: string): Promise<readonly Definition[]> {
   if (modules.length === 0) {
@@ -20,19 +21,23 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
   for (const from of modules) {
     const definitions = Object.values(await importModule(from, cwd)).filter(isDefinition);
     for (const definition of definitions) {
-      const known = found.get(definition.name);
+      const title = `${definition.name} v${definition.version}`;
+      const known = found.get(title);
       if (known !== undefined && known.definition !== definition) {
         throw new ConfigError(
           'workflow-name-twice',
-          `${known.from} and ${from} both export a workflow named '${definition.name}'.`,
+          `${known.from} and ${from} both export a workflow ${title}. Rename one, or raise its version.`,
         );
       }
-      found.set(definition.name, { definition, from });
+      found.set(title, { definition, from });
     }
   }
   // A module beside them may well be a helper of theirs.
   if (found.size === 0) throw new ConfigError('workflows-missing', `No workflow is exported by ${modules.join(', ')}.`);
-  return [...found.values()].map((entry) => entry.definition);
+  const byName = Map.groupBy([...found.values()], ({ definition }) => definition.name);
+  return [...byName.values()].flatMap((versions) =>
+    versions.map((entry) => entry.definition).sort((a, b) => b.version - a.version),
+  );
 }
 
 async function importModule(from: string, cwd: string): Promise<Record<string, unknown>> {

@@ -359,6 +359,8 @@ export interface ProjectionStore {
   dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]>;
 
   // Reads for people and steps
+  /** Ids of workflows that aren't closed, after the given one, by id. */
+  openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
   workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
   workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]>;
   tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]>;

@@ -38,10 +38,10 @@ import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
 import * as history from './sql/read-history.ts';
-import { readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
+import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
-import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement } from './sql-client.ts';
+import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
 
 export interface SqlProjectionStoreOptions {
   readonly kind: ProjectionStore['kind'];
@@ -136,6 +136,10 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]> {
     return (await this.#read(coordinate.findDueTimers(nowMs, limit))).map(coordinate.dueTimerOf);
+  }
+
+  async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
+    return (await this.#read(readOpen(after, limit))).map((row) => textAt(row, 0) as WorkflowId);
   }
 
   async workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined> {

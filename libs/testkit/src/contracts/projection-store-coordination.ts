@@ -1,6 +1,6 @@
 /** Owns the part of the contract about what coordinators and people read, and how projectors share the partitions. */
 
-import type { Epoch, HolderId, Lamport, Sequence, TenantId } from '@tidemark/core';
+import type { Epoch, Generation, HolderId, Lamport, Partition, Sequence, TenantId, WorkflowId } from '@tidemark/core';
 import { type ProjectionBatch, RANGE_COUNT } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
@@ -65,6 +65,21 @@ export function testCoordination(under: StoreUnderTest): void {
         lamport: 1 as Lamport,
       });
       expect((await under.other.runnable(page[1]!.workflow, 2)).map((one) => one.workflow)).toEqual(['ä']);
+    });
+
+    test('ids of what is not closed, page by page', async () => {
+      await under.partitions(4);
+      for (const [n, name] of ['b', 'ä', 'a', 'Z'].entries()) await under.store.apply(rows.openingBatch(name, n));
+      await under.store.apply(
+        rows.batch({
+          partitions: [rows.advance(2, 1, 2)],
+          streams: [rows.streamRow('a', 2, { status: 'completed', closedInGeneration: 1 as Generation })],
+          closed: [{ workflow: 'a' as WorkflowId, partition: 2 as Partition, result: '{}' }],
+        }),
+      );
+      expect(await under.store.openWorkflows(null, 2)).toEqual(['Z', 'b']);
+      expect(await under.other.openWorkflows('b' as WorkflowId, 2)).toEqual(['ä']);
+      expect(await under.store.openWorkflows('ä' as WorkflowId, 2)).toEqual([]);
     });
 
     test('leases with their holders', async () => {
