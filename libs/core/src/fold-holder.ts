@@ -89,7 +89,7 @@ function apply(
 
 const released = (stream: StreamState): StreamState => ({ ...stream, lease: null, lastEnd: 'released' });
 
-/** At most once a workflow, and only when no outcome is open but the one that it is started for. */
+/** Once a workflow, since what is being undone never opens again; only when no outcome is open but the one it is started for. */
 function startCompensation(
   stream: StreamState,
   { undo, code, key }: Envelope<'CompensationStarted'>['control'],

@@ -12,11 +12,12 @@ import {
   type TaskId,
   type TaskState,
 } from '@tidemark/core';
-import type { StepDefinition } from './definition.ts';
+import type { RetryPolicy, StepDefinition } from './definition.ts';
 import type { Draft } from './held-stream.ts';
+import { SAME_FAILURES_MAX } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { retryDelayMs } from './retry.ts';
-import { EffectError, errorCode, errorNote, FatalError, ParkError } from './step-errors.ts';
+import { EffectError, errorCode, errorNote, FatalError, ParkError, ProbeError } from './step-errors.ts';
 
 /** The events that follow from it; more than one: the lease ends with them. `task` is as it stands now. */
 export function failureDrafts(
@@ -28,7 +29,9 @@ export function failureDrafts(
   const attempt = task.failureCount + 1;
   const code = errorCode(error);
   const policy = error instanceof EffectError ? error.retry : step?.retry;
-  const again = policy !== undefined && attempt < policy.attempts && !isFatal(error);
+  const sameCount = task.failureCode === code ? task.sameFailureCount + 1 : 1;
+  const isPoison = sameCount >= SAME_FAILURES_MAX;
+  const again = policy !== undefined && attempt < policy.attempts && !isFatal(error, policy) && !isPoison;
   const timer = `retry:${task.id}:${attempt}`;
   const retry = again
     ? { timer, anchorMs: clock.nowMs(), delayMs: retryDelayMs(policy, attempt, prng.bytes(1)[0]! / 256) }
@@ -40,13 +43,15 @@ export function failureDrafts(
     payload: { error: errorNote(error) },
   };
   if (again) return [failed];
+  if (isPoison) return [failed, parkDraft(poisonStep(task, code, sameCount, error), task.id)];
+  if (error instanceof ProbeError) return [failed, parkDraft(probeFailed(error), task.id)];
   const open = task.effects.find(isOpenCall);
   // It may have happened: the workflow must not end as if it had not.
   if (open !== undefined) return [failed, parkDraft(openEffect(open.key, error), task.id)];
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
 }
 
-export const parkDraft = (error: ParkError, task: TaskId): Draft => ({
+export const parkDraft = (error: ParkError, task: TaskId | null): Draft => ({
   type: 'WorkflowParked',
   control: { code: error.code, task, key: error.key },
   payload: { error: errorNote(error), evidence: error.evidence },
@@ -68,9 +73,21 @@ export function openEffect(key: EffectKey, error: unknown): ParkError {
   return new ParkError('effect-unknown', message, key, { lastError: errorNote(error).message });
 }
 
+function poisonStep(task: TaskState, code: string, sameCount: number, error: unknown): ParkError {
+  const message = `Step ${task.step} failed ${sameCount} times in a row in the same way (${code}), so a person must decide: ${errorNote(error).message}`;
+  return new ParkError('poison-step', message, null, { step: task.step, code, count: sameCount });
+}
+
+function probeFailed(error: ProbeError): ParkError {
+  const message = `What became of ${error.key} is unknown, and its probe keeps failing, so a person must decide: ${errorNote(error).message}`;
+  return new ParkError('probe-failed', message, error.key, { lastError: errorNote(error).message });
+}
+
 /** What no further attempt can mend: the user said so, or the values themselves are wrong. */
-function isFatal(error: unknown): boolean {
+function isFatal(error: unknown, { nonRetryable }: RetryPolicy): boolean {
   const cause = error instanceof EffectError ? error.cause : error;
+  if (nonRetryable.includes(errorCode(cause)) || (cause instanceof Error && nonRetryable.includes(cause.name)))
+    return true;
   if (cause instanceof FatalError || cause instanceof LimitError) return true;
   return cause instanceof InvalidError && cause.code !== 'effect-open';
 }

@@ -43,6 +43,8 @@ const TASK: TaskState = {
   when: [],
   cause: null,
   failureCount: 0,
+  failureCode: null,
+  sameFailureCount: 0,
   retry: null,
   reserved: null,
   effects: [],

@@ -13,18 +13,30 @@ import {
   type Envelope,
   type EventId,
   type Json,
+  type Resolution,
   type Sequence,
   type StreamState,
+  snapshotDue,
   type TaskId,
   taskId,
   taskOrder,
 } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
+import type { Definition } from './definition.ts';
+import { orPark, upcastBelief, upcastInput } from './versions.ts';
 
 export type JournalEntry =
   | { readonly status: 'intended'; readonly request: Json }
+  | { readonly status: 'pending' }
   | { readonly status: 'done'; readonly response: Json }
   | { readonly status: 'failed'; readonly error: ErrorNote };
+
+/** What is known of a checkpoint beside its payload. */
+interface Stored {
+  readonly sequence: Sequence;
+  readonly stepVersion: number;
+  readonly bytes: number;
+}
 
 export class StreamContent {
   /** The workflow's own input. */
@@ -33,16 +45,28 @@ export class StreamContent {
   /** Bytes of the newest belief snapshot, and of the deltas after it. */
   snapshotBytes = 0;
   deltaBytes = 0;
-  readonly #inputs = new Map<TaskId, Json>();
+  /** Versions of the definition that stored the workflow's input and its belief. */
+  #inputVersion = 0;
+  #beliefVersion = 0;
+  /** `belief` is no longer what deltas in the log build on: the next checkpoint that changes it holds all of it. */
+  #isUpcast = false;
+  readonly #inputs = new Map<TaskId, { readonly input: Json; readonly version: number }>();
   readonly #journal = new Map<EffectKey, JournalEntry>();
   readonly #causes = new Map<EventId, Json>();
+  /** The effects whose confirmation is outstanding, by their receivers' tokens. */
+  readonly #tokens = new Map<string, EffectKey>();
+  /** The effect that the open question is about. */
+  #questionKey: EffectKey | null = null;
 
   /** From rows of one snapshot; `state` is the stream as those rows have it. */
   static from(snapshot: StreamSnapshot, state: StreamState): StreamContent {
     const content = new StreamContent();
-    for (const { sequence, payload } of snapshot.checkpoints) {
-      if (sequence === 0) content.#open(decodePayload('WorkflowOpened', payload));
-      else content.#restore(sequence, decodePayload('CheckpointCommitted', payload), payload.length, state);
+    for (const { sequence, stepVersion, payload } of snapshot.checkpoints) {
+      if (sequence === 0) content.#open(decodePayload('WorkflowOpened', payload), stepVersion);
+      else {
+        const stored: Stored = { sequence, stepVersion, bytes: payload.length };
+        content.#restore(stored, decodePayload('CheckpointCommitted', payload), state);
+      }
     }
     for (const task of state.frontier.tasks) {
       if (!content.#inputs.has(task.id)) {
@@ -56,12 +80,44 @@ export class StreamContent {
     for (const { event, payload } of snapshot.causes) {
       content.#causes.set(event, decodePayload('SignalReceived', payload)?.value ?? null);
     }
+    for (const { effects } of state.frontier.tasks) {
+      for (const { key, pending } of effects) if (pending !== null) content.#tokens.set(pending.token, key);
+    }
+    content.#questionKey = state.question?.key ?? null;
     content.#dropDone(state);
     return content;
   }
 
   inputOf(task: TaskId): Json {
-    return this.#inputs.get(task) ?? null;
+    return this.#inputs.get(task)?.input ?? null;
+  }
+
+  /** The version of the definition that added the task. */
+  versionOf(task: TaskId): number {
+    return this.#inputs.get(task)?.version ?? 0;
+  }
+
+  /** Whether the next change of belief must be written as a whole, not as a delta. */
+  get snapshotDue(): boolean {
+    return this.#isUpcast || snapshotDue(this.deltaBytes, this.snapshotBytes);
+  }
+
+  /**
+   * What older versions stored becomes this one's, once, after the claim. Throws `ParkError` (`belief-not-upcast`,
+   * `input-not-upcast`), and changes nothing then.
+   */
+  upcast(definition: Definition): void {
+    const [from, began] = [this.#beliefVersion, this.#inputVersion];
+    const belief = orPark(definition, from, 'belief', 'belief-not-upcast', () =>
+      upcastBelief(definition, from, this.belief),
+    );
+    this.input = orPark(definition, began, 'input', 'input-not-upcast', () =>
+      upcastInput(definition, began, this.input),
+    );
+    this.belief = belief;
+    this.#isUpcast = from < definition.version;
+    this.#beliefVersion = definition.version;
+    this.#inputVersion = definition.version;
   }
 
   journalOf(key: EffectKey): JournalEntry | undefined {
@@ -76,10 +132,23 @@ export class StreamContent {
   apply(envelope: Envelope, payload: Uint8Array): void {
     switch (envelope.type) {
       case 'WorkflowOpened':
-        this.#open(decodePayload(envelope.type, payload));
+        this.#open(decodePayload(envelope.type, payload), envelope.control.version);
         return;
       case 'SignalReceived':
         this.#causes.set(envelope.id, decodePayload(envelope.type, payload).value);
+        return;
+      case 'EffectPending':
+        this.journaled(envelope.control.key, { status: 'pending' });
+        this.#tokens.set(envelope.control.token, envelope.control.key);
+        return;
+      case 'EffectConfirmed':
+        this.#confirm(envelope.control, payload);
+        return;
+      case 'WorkflowParked':
+        this.#questionKey = envelope.control.key;
+        return;
+      case 'ApprovalDecided':
+        this.#decide(envelope.control.resolution, payload);
         return;
       case 'EffectIntended':
         this.#journal.set(envelope.control.key, journalEntry('intended', payload));
@@ -97,12 +166,13 @@ export class StreamContent {
 
   /** Follows a checkpoint, whose payload has this many bytes. */
   committed(
-    control: Pick<Envelope<'CheckpointCommitted'>['control'], 'sequence' | 'task'>,
+    control: Pick<Envelope<'CheckpointCommitted'>['control'], 'sequence' | 'stepVersion' | 'task'>,
     payload: Payloads['CheckpointCommitted'],
     payloadBytes: number,
   ): void {
-    this.#believe(payload, payloadBytes);
-    this.#addInputs(control.sequence, payload.tasks);
+    const { sequence, stepVersion } = control;
+    this.#believe({ sequence, stepVersion, bytes: payloadBytes }, payload);
+    this.#addInputs(sequence, payload.tasks, stepVersion);
     this.#inputs.delete(control.task);
   }
 
@@ -115,33 +185,50 @@ export class StreamContent {
     for (const key of keys) this.#journal.delete(key);
   }
 
-  #open(payload: Payloads['WorkflowOpened']): void {
+  #confirm({ token, outcome }: Envelope<'EffectConfirmed'>['control'], payload: Uint8Array): void {
+    const key = this.#tokens.get(token);
+    if (key !== undefined) this.#journal.set(key, journalEntry(outcome, payload));
+  }
+
+  #decide(resolution: Resolution, payload: Uint8Array): void {
+    const key = this.#questionKey;
+    this.#questionKey = null;
+    if (key === null) return;
+    if (resolution === 'done') this.#journal.set(key, journalEntry('done', payload));
+    else if (resolution === 'not-done') this.#journal.set(key, journalEntry('failed', payload));
+  }
+
+  #open(payload: Payloads['WorkflowOpened'], version: number): void {
     this.input = payload.input;
     this.belief = payload.belief;
     this.snapshotBytes = JSON.stringify(payload.belief).length;
     this.deltaBytes = 0;
-    this.#addInputs(0 as Sequence, payload.tasks);
+    this.#inputVersion = version;
+    this.#beliefVersion = version;
+    this.#addInputs(0 as Sequence, payload.tasks, version);
   }
 
-  #restore(sequence: Sequence, payload: Payloads['CheckpointCommitted'], bytes: number, state: StreamState): void {
+  #restore(stored: Stored, payload: Payloads['CheckpointCommitted'], state: StreamState): void {
     // A checkpoint from before the newest snapshot is here for the inputs of its tasks alone.
-    if (sequence >= state.beliefSequence) this.#believe(payload, bytes);
-    this.#addInputs(sequence, payload.tasks);
+    if (stored.sequence >= state.beliefSequence) this.#believe(stored, payload);
+    this.#addInputs(stored.sequence, payload.tasks, stored.stepVersion);
   }
 
-  #believe(payload: Payloads['CheckpointCommitted'], bytes: number): void {
+  #believe({ stepVersion, bytes }: Stored, payload: Payloads['CheckpointCommitted']): void {
     if (payload.snapshot !== undefined) {
       this.belief = payload.snapshot;
       this.snapshotBytes = bytes;
       this.deltaBytes = 0;
+      this.#isUpcast = false;
     } else if (payload.delta !== undefined) {
       this.belief = applyDelta(this.belief, payload.delta as Delta);
       this.deltaBytes += bytes;
-    }
+    } else return;
+    this.#beliefVersion = stepVersion;
   }
 
-  #addInputs(sequence: Sequence, inputs: readonly Json[]): void {
-    for (const [index, input] of inputs.entries()) this.#inputs.set(taskId(sequence, index), input);
+  #addInputs(sequence: Sequence, inputs: readonly Json[], version: number): void {
+    for (const [index, input] of inputs.entries()) this.#inputs.set(taskId(sequence, index), { input, version });
   }
 
   #dropDone(state: StreamState): void {
@@ -155,8 +242,9 @@ export class StreamContent {
 
 function journalEntry(status: string, payload: Uint8Array | string): JournalEntry {
   if (status === 'intended') return { status, request: decodePayload('EffectIntended', payload).request };
-  const outcome = decodePayload('EffectResolved', payload);
-  return 'response' in outcome
-    ? { status: 'done', response: outcome.response }
-    : { status: 'failed', error: outcome.error };
+  if (status === 'pending') return { status };
+  // A person's decision has a reason where an outcome has an error.
+  const outcome: { response?: Json; error?: ErrorNote; why?: string } = decodePayload('EffectResolved', payload);
+  if (status === 'done') return { status, response: outcome.response ?? null };
+  return { status: 'failed', error: outcome.error ?? { name: 'NotDoneError', message: outcome.why ?? '' } };
 }

@@ -39,6 +39,13 @@ export interface EffectContext {
   readonly heartbeat: (progress?: Progress) => void;
 }
 
+export interface ProbeContext {
+  /** Aborts on time-out and when the lease is lost. */
+  readonly signal: AbortSignal;
+  /** What was asked with the key. */
+  readonly request: Json;
+}
+
 /** What a call answers whose outcome is confirmed later: the receiver has accepted it under this token. */
 export class PendingResult {
   /** Names the effect in its confirmation, 1..512 characters. */
@@ -73,9 +80,9 @@ export interface EffectDefinition {
   readonly parseRequest: (value: unknown) => Json;
   readonly parseResponse: (value: unknown) => Json;
   readonly call: (request: Json, context: EffectContext) => Promise<unknown>;
-  readonly probe?:
-    | ((key: EffectKey, context: { readonly signal: AbortSignal }) => Promise<ProbeResult<unknown>>)
-    | undefined;
+  readonly probe?: ((key: EffectKey, context: ProbeContext) => Promise<ProbeResult<unknown>>) | undefined;
+  /** The probe's `not-done` also keeps the receiver from taking a late call with that key, so nobody needs to wait for one. */
+  readonly probeFences?: boolean | undefined;
   /** Undoes it, given what it answered; may be called more than once with the same key. */
   readonly compensate?: ((response: Json, context: EffectContext) => Promise<void>) | undefined;
   /** Undoes what may or may not have happened, given what was asked. */
@@ -155,6 +162,8 @@ export interface StepDefinition {
 
 /** From one version of a definition to the next. */
 export interface Upcaster {
+  /** Of what a workflow was started with; undefined: the same. */
+  readonly input?: ((input: Json) => unknown) | undefined;
   readonly belief: (belief: Json) => unknown;
   /** By the step's name as it was; answers the step and the input that do the same now. */
   readonly task: (step: string, input: Json) => { readonly step: string; readonly input: unknown };

@@ -9,9 +9,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { EffectDefinition, ProbeResult, StepContext, StepResult } from './definition.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import {
+  controlsOf,
   definitionOf,
   effectOf,
-  entriesOf,
   foldLog,
   inboxRecord,
   openWorkflow,
@@ -28,13 +28,6 @@ type Body = (context: StepContext, input: Json) => Promise<StepResult>;
 const one = (run: Body) => definitionOf({ steps: { a: run } });
 
 /** Controls of the events of a type, in order. */
-async function controlsOf(log: SimulatedLog, type: string): Promise<readonly Record<string, unknown>[]> {
-  const entries = await entriesOf(log);
-  return entries.flatMap((entry) =>
-    entry.kind === 'event' && entry.envelope.type === type ? [entry.envelope.control as Record<string, unknown>] : [],
-  );
-}
-
 describe('an effect', () => {
   let log: SimulatedLog;
   let calls: { readonly request: Json; readonly key: string; readonly log: string }[];
@@ -247,11 +240,15 @@ describe('an effect', () => {
 
   it('that outlasts its time-out and ignores its signal fails the attempt, and stays open', async () => {
     const pay = paying({ timeoutMs: 5, call: () => new Promise(() => {}), retry: RETRY_AT_ONCE });
-    const { runner, stream } = await heldRun(
+    const { runner, stream, ports } = await heldRun(
       log,
       one(async (context) => ({ done: await context.effect(pay, null) })),
     );
-    expect(await runner.run()).toBe('idle');
+    const run = watched(runner.run());
+    await ports.clock.run(4);
+    expect(run.outcome).toBeUndefined();
+    await ports.clock.run(1);
+    expect(await run.ended).toBe('idle');
     const [task] = [...stream.confirmed.frontier.tasks];
     expect(task).toMatchObject({ failureCount: 1, effects: [{ status: 'intended' }] });
   });
@@ -330,7 +327,7 @@ describe('an effect', () => {
   it('left undecided by the step that returned is decided before its checkpoint', async () => {
     const open = Promise.withResolvers<string>();
     const pay = paying({ call: () => open.promise, retry: RETRY_AT_ONCE });
-    const { runner, stream } = await heldRun(
+    const { runner, stream, ports } = await heldRun(
       log,
       definitionOf({
         steps: {
@@ -345,7 +342,9 @@ describe('an effect', () => {
         },
       }),
     );
-    expect(await runner.run()).toBe('idle');
+    const run = watched(runner.run());
+    await ports.clock.run(pay.timeoutMs);
+    expect(await run.ended).toBe('idle');
     expect(await controlsOf(log, 'StepFailed')).toMatchObject([{ code: 'effect-open' }]);
     expect(stream.confirmed.head.sequence).toBe(0);
   });
@@ -419,9 +418,7 @@ describe('an effect', () => {
       const ports = simulatedPorts(log);
       const definition = one(async (context) => ({ done: await context.effect(pay, 1) }));
       await openWorkflow(ports, definition);
-      // Its own time-out must not come first, however short the test makes it for the next holder.
-      const patient = one(async (context) => ({ done: await context.effect({ ...pay, timeoutMs: 600_000 }, 1) }));
-      const dead = await claimedRun(log, patient, { ports, callEffect: () => new Promise(() => {}) });
+      const dead = await claimedRun(log, definition, { ports, callEffect: () => new Promise(() => {}) });
       watched(dead.runner.run());
       await quiet();
       await log.append(P0, [{ value: revocationOf(dead.stream.confirmed), type: 'LeaseRevoked' }]);
@@ -504,11 +501,30 @@ describe('an effect', () => {
       expect(calls.map((call) => call.key)).toEqual(['w:0.0:pay:0']);
     });
 
+    it('idempotent and refused when called again: still open, since the first call may have been made', async () => {
+      const refuse = () => Promise.reject(new NotDoneError('busy'));
+      const { run, stream } = await recover(paying({ kind: 'idempotent', retry: RETRY_AT_ONCE, call: refuse }));
+      expect(await run.ended).toBe('idle');
+      const [task] = [...stream.confirmed.frontier.tasks];
+      expect(task!.effects).toMatchObject([{ status: 'intended' }]);
+    });
+
+    it('irreversible, known not to be done, and refused when called again: recorded as not done (the control)', async () => {
+      const refuse = () => Promise.reject(new NotDoneError('busy'));
+      const { probe } = answering({ status: 'not-done' });
+      const { run, stream, ports } = await recover(paying({ probe, retry: RETRY_AT_ONCE, call: refuse }));
+      await ports.clock.run(60_000);
+      expect(await run.ended).toBe('idle');
+      const [task] = [...stream.confirmed.frontier.tasks];
+      expect(task!.effects).toMatchObject([{ status: 'failed' }]);
+    });
+
     it.each([
       ['throws', () => Promise.reject(new Error('down'))],
       ['never answers and ignores its signal', () => new Promise<never>(() => {})],
     ])('whose probe %s: the attempt fails and is tried again, nothing is called', async (_, probe) => {
-      const { run, stream } = await recover(paying({ probe, timeoutMs: 5, retry: RETRY_AT_ONCE }));
+      const { run, stream, ports } = await recover(paying({ probe, timeoutMs: 5, retry: RETRY_AT_ONCE }));
+      await ports.clock.run(5);
       expect(await run.ended).toBe('idle');
       expect(stream.confirmed.status).toBe('open');
       expect(calls).toHaveLength(0);

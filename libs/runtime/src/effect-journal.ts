@@ -12,25 +12,41 @@ import {
   FencedError,
   InvalidError,
   type Json,
+  type ProbeAnswer,
+  type Retry,
   type TaskId,
   type WorkflowId,
 } from '@tidemark/core';
 import type { StreamContent } from './content.ts';
-import type { EffectContext, EffectDefinition, RunOptions } from './definition.ts';
+import {
+  type EffectContext,
+  type EffectDefinition,
+  PendingResult,
+  type Progress,
+  type RunOptions,
+} from './definition.ts';
+import { answerInTime } from './effect-call.ts';
+import { excerpt, type RecoveryHost, recoverEffect } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
-import { CALL_WINDOW_MS, EVIDENCE_MAX_CHARS } from './limits.ts';
+import { CALL_WINDOW_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
-import { EffectError, errorNote, NotDoneError, ParkError } from './step-errors.ts';
+import { EffectError, errorNote, NotDoneError, ParkError, SuspendedError } from './step-errors.ts';
 
 /** How an effect's call is made; tests put another in its place. */
 export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;
 
 /** What the journal needs of the runner that the step runs in. */
-export interface JournalHost {
+export interface JournalHost extends RecoveryHost {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
   readonly workflow: WorkflowId;
   readonly content: StreamContent;
   readonly callEffect: CallEffect;
+  /** Effects that a dead holder left as done, and that nobody has asked the outside about since. */
+  readonly unvalidated: Set<EffectKey>;
+  /** Tells whoever watches how a call is getting on. */
+  onProgress(progress: Progress): void;
+  /** Names timers that this attempt sets: no two are alike in the stream. */
+  timerName(): string;
   /** The task's journal as folded, own events included. */
   effectsOf(task: TaskId): readonly EffectState[];
   /** Checkpoint to reserve before the task's first effect; undefined when that is done. */
@@ -69,9 +85,13 @@ export class EffectJournal {
     );
   }
 
-  /** Resolves once no intention stands whose call was neither made nor known not to be. The step has ended. */
+  /**
+   * The step has ended: resolves once no intention stands whose call was neither made nor known not to be, and no call is
+   * under way of which the step didn't wait for the outcome.
+   */
   async close(): Promise<void> {
     if (this.#deciding.size > 0) await Promise.all(this.#deciding);
+    if (this.#lastUse.size > 0) await Promise.allSettled(this.#lastUse.values());
   }
 
   async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions): Promise<Json> {
@@ -111,15 +131,79 @@ export class EffectJournal {
 
   async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
     this.#sameRequest(key, request);
+    const left = this.#host.effectsOf(this.#task).find((other) => other.key === key);
     const known = this.#recorded(key);
+    let isClear = true;
+    const isSettled = known !== undefined && !this.#host.unvalidated.has(key);
+    if (!isSettled && left !== undefined && left.status !== 'failed') {
+      const recovered = await this.#recover(effect, key, request, left);
+      if ('response' in recovered) return recovered.response;
+      isClear = recovered.isClear;
+    }
     if (known !== undefined) return effect.parseResponse(known);
     if (effect.kind === 'pure') return this.#pure(effect, key, request);
-    const left = this.#host.effectsOf(this.#task).find((other) => other.key === key);
-    if (left?.status === 'intended') {
-      const recovered = await this.#recover(effect, key, request);
-      if (recovered !== undefined) return recovered;
+    return this.#call(effect, key, request, isClear);
+  }
+
+  /** Decides what was begun before. Without a response: go on by what is known; `isClear`: nothing of it was done. */
+  async #recover(
+    effect: EffectDefinition,
+    key: EffectKey,
+    request: Json,
+    left: EffectState,
+  ): Promise<{ readonly response: Json } | { readonly isClear: boolean }> {
+    const recovered = await recoverEffect(this.#host, this.#signal, { effect, key, request, left });
+    this.#signal.throwIfAborted();
+    this.#host.unvalidated.delete(key);
+    switch (recovered.kind) {
+      case 'done':
+        await this.#resolve(effect, key, request, recovered.response);
+        return recovered;
+      case 'wait':
+        return this.#waitOn(effect, key, request, left, recovered.answer);
+      case 'valid':
+        return { isClear: true };
+      case 'call':
+        return recovered;
     }
-    return this.#call(effect, key, request);
+  }
+
+  /** Waits further for a confirmation; overdue, a person is asked. */
+  async #waitOn(
+    effect: EffectDefinition,
+    key: EffectKey,
+    request: Json,
+    left: EffectState,
+    answer: ProbeAnswer,
+  ): Promise<never> {
+    const { token, deadline } = left.pending ?? { token: '', deadline: null };
+    if (deadline === null) {
+      throw new ParkError(
+        'confirmation-overdue',
+        `Effect ${key} was accepted outside as '${token}', and nobody has confirmed it in time. A person must decide.`,
+        key,
+        { operation: effect.operation, token, request: excerpt(request), probe: answer },
+      );
+    }
+    return this.#suspend(effect, key, { token, deadline }, null);
+  }
+
+  /** Writes that the outcome is outstanding, and ends the attempt. */
+  async #suspend(
+    effect: EffectDefinition,
+    key: EffectKey,
+    { token, deadline }: { readonly token: string; readonly deadline: Retry },
+    detail: Json,
+  ): Promise<never> {
+    const anchorMs = this.#host.ports.clock.nowMs();
+    const { probeEveryMs } = effect.confirm;
+    const probe =
+      effect.probe === undefined ? null : { timer: `probe:${this.#host.timerName()}`, anchorMs, delayMs: probeEveryMs };
+    await this.#host.writeDurably([
+      { type: 'EffectPending', control: { task: this.#task, key, token, probe, deadline }, payload: { detail } },
+    ]);
+    this.#host.content.journaled(key, { status: 'pending' });
+    throw new SuspendedError(key);
   }
 
   #recorded(key: EffectKey): Json | undefined {
@@ -141,13 +225,19 @@ export class EffectJournal {
 
   async #pure(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
     const response = await this.#attempt(effect, key, request);
+    if (response instanceof PendingResult) {
+      throw new InvalidError(
+        'pending-pure',
+        `${effect.operation} is pure, so there is nothing outside to be confirmed. Define it as idempotent or irreversible.`,
+      );
+    }
     await this.#host.writeStaged([this.#resolved(key, effect.operation, 'pure', request, response)]);
     this.#host.content.journaled(key, { status: 'done', response });
     return response;
   }
 
-  /** Intends, calls within the window of acceptance, resolves. */
-  async #call(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
+  /** Intends, calls within the window of acceptance, resolves. `isClear`: no earlier call of the key can have been made. */
+  async #call(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
     const { clock, telemetry } = this.#host.ports;
     for (;;) {
       // The log accepts the intention at some moment after this one, which is all that is known of it: a process that was
@@ -159,15 +249,24 @@ export class EffectJournal {
     }
     const span = telemetry.span(`effect ${effect.operation}`, { 'tidemark.effect.key': key });
     try {
-      const response = await this.#attempt(effect, key, request);
-      await this.#resolve(effect, key, request, response);
-      return response;
+      const answer = await this.#attempt(effect, key, request);
+      if (answer instanceof PendingResult) return await this.#accepted(effect, key, answer);
+      await this.#resolve(effect, key, request, answer);
+      return answer;
     } catch (error) {
+      if (error instanceof SuspendedError) throw error;
       span.fail(error);
-      throw await this.#failed(effect, key, request, error);
+      throw await this.#failed(effect, key, request, isClear, error);
     } finally {
       span.end();
     }
+  }
+
+  /** The receiver has taken it, and its confirmation comes later. */
+  #accepted(effect: EffectDefinition, key: EffectKey, { token, detail }: PendingResult): Promise<never> {
+    const anchorMs = this.#host.ports.clock.nowMs();
+    const deadline = { timer: `overdue:${this.#host.timerName()}`, anchorMs, delayMs: effect.confirm.timeoutMs };
+    return this.#suspend(effect, key, { token, deadline }, toJson(detail, `detail of pending ${effect.operation}`));
   }
 
   /** Resolves when the call may be made; rejects when it must not be made any more. */
@@ -205,32 +304,33 @@ export class EffectJournal {
     this.#host.content.journaled(key, { status: 'intended', request });
   }
 
-  async #attempt(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    return effect.parseResponse(
-      await this.#inTime(effect, (signal) =>
-        this.#host.callEffect(effect, request, { key, signal, heartbeat: () => {} }),
-      ),
+  async #attempt(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json | PendingResult> {
+    const { timeoutMs, heartbeatTimeoutMs, operation } = effect;
+    const limits = { what: `The call of ${operation}`, timeoutMs, heartbeatTimeoutMs };
+    const answer = await answerInTime(this.#host.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
+      this.#host.callEffect(effect, request, {
+        key,
+        signal,
+        heartbeat: (progress) => {
+          heartbeat();
+          if (progress !== undefined) this.#host.onProgress(progress);
+        },
+      }),
     );
-  }
-
-  /** What the outside answers within the effect's time-out: one that ignores its signal must not hold the step beyond it. */
-  async #inTime<T>(effect: EffectDefinition, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    this.#signal.throwIfAborted();
-    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(effect.timeoutMs)]);
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      return await Promise.race([ask(signal), aborted]);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+    return answer instanceof PendingResult ? checkedToken(operation, answer) : effect.parseResponse(answer);
   }
 
   /** Records what is certain; an unknown outcome stays intended, for the next attempt to decide by the table. */
-  async #failed(effect: EffectDefinition, key: EffectKey, request: Json, error: unknown): Promise<unknown> {
+  async #failed(
+    effect: EffectDefinition,
+    key: EffectKey,
+    request: Json,
+    isClear: boolean,
+    error: unknown,
+  ): Promise<unknown> {
     if (this.#signal.aborted || error instanceof FencedError) return error;
-    if (error instanceof NotDoneError) await this.#recordNotDone(effect, key, request, error);
+    // It speaks of its own call: an earlier one of the same key may have been made all the same.
+    if (error instanceof NotDoneError && isClear) await this.#recordNotDone(effect, key, request, error);
     return new EffectError(effect.operation, effect.retry, error);
   }
 
@@ -248,45 +348,6 @@ export class EffectJournal {
       },
     ]);
     this.#host.content.journaled(key, { status: 'failed', error: note });
-  }
-
-  /** The recovery table's row `intended`. Returns the response when it was done after all; undefined: call again. */
-  async #recover(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json | undefined> {
-    const { clock, telemetry } = this.#host.ports;
-    telemetry.count('recovery_attempts_total', 1, { action: 'replay' });
-    let answer = await this.#probe(effect, key);
-    if (answer?.status === 'not-done') {
-      // The former holder's call may still be under way: it counts only once its window and time-out have passed.
-      await clock.sleep(CALL_WINDOW_MS + effect.timeoutMs, this.#signal);
-      this.#signal.throwIfAborted();
-      answer = await this.#probe(effect, key);
-      if (answer?.status === 'not-done') return undefined;
-    }
-    if (answer?.status === 'done') {
-      const response = effect.parseResponse(answer.response);
-      await this.#resolve(effect, key, request, response);
-      return response;
-    }
-    if (effect.kind === 'idempotent') return undefined;
-    throw new ParkError(
-      'effect-unknown',
-      `Effect ${key} was intended, and whether it happened is unknown. It can't be repeated harmlessly, so a person must decide.`,
-      key,
-      { operation: effect.operation, request: excerpt(request), probe: answer?.status ?? 'none' },
-    );
-  }
-
-  async #probe(
-    effect: EffectDefinition,
-    key: EffectKey,
-  ): Promise<Awaited<ReturnType<NonNullable<EffectDefinition['probe']>>> | undefined> {
-    const { probe } = effect;
-    if (probe === undefined) return undefined;
-    try {
-      return await this.#inTime(effect, (signal) => probe(key, { signal }));
-    } catch (error) {
-      throw new EffectError(`${effect.operation} (probe)`, effect.retry, error);
-    }
   }
 
   #digest(value: Json): string {
@@ -316,8 +377,11 @@ export class EffectJournal {
   }
 }
 
-/** What a person is shown of a request: all of it, or the beginning of its text, since evidence must fit in one event. */
-function excerpt(request: Json): Json {
-  const text = JSON.stringify(request);
-  return text.length <= EVIDENCE_MAX_CHARS ? request : `${text.slice(0, EVIDENCE_MAX_CHARS)}…`;
+function checkedToken(operation: string, answer: PendingResult): PendingResult {
+  const { token } = answer;
+  if (typeof token === 'string' && token !== '' && token.length <= NAME_MAX_CHARS) return answer;
+  throw new InvalidError(
+    'token-invalid',
+    `${operation}: pending('…') needs the receiver's token, 1 to ${NAME_MAX_CHARS} characters. Whether it was accepted is unknown now.`,
+  );
 }

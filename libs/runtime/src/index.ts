@@ -12,6 +12,7 @@ export type {
   Definition,
   EffectContext,
   EffectDefinition,
+  ProbeContext,
   ProbeResult,
   Progress,
   RetryPolicy,
@@ -28,6 +29,23 @@ export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export { LamportClock, type Ports } from './ports.ts';
 export { DEFAULT_RETRY } from './retry.ts';
+export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow-account.ts';
+export type { ShadowDefinition, ShadowTask } from './shadow-definition.ts';
+export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
+export type { ShadowDifference } from './shadow-rebuild.ts';
+export type { StepReport } from './shadow-report.ts';
+export type { ShadowRollout } from './shadow-rollout.ts';
+export type { ShadowCounts, ShadowRun } from './shadow-run.ts';
+export { asShare, type ShadowShare } from './shadow-share.ts';
+export { type ShadowOptions, Shadows } from './shadows.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
+export {
+  type Preflight,
+  type PreflightGroup,
+  type PreflightProblem,
+  PreflightReport,
+  type PreflightVerdict,
+  preflight,
+} from './versions-preflight.ts';
 export { Worker, type WorkerOptions } from './worker.ts';

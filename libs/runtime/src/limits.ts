@@ -74,6 +74,12 @@ export const UNDO_LEFT_MAX_COUNT = 1_000;
 /** Longest time that undoing a step may take, in milliseconds; effects have their own. */
 export const STEP_UNDO_TIMEOUT_MS = 60_000;
 
+/** How long what was written a moment ago may take to show in the rows: a workflow, a token that is confirmed; milliseconds. */
+export const WORKFLOW_GRACE_MS = 2_000;
+export const TOKEN_GRACE_MS = 2_000;
+/** Events of a workflow that are read to find out what was decided before. */
+export const DECISION_EVENTS_MAX_COUNT = 10_000;
+
 /** Starts that go to the store in one placement. */
 export const PLACE_BATCH_MAX = 500;
 /** The pool of partitions grows by doubling up to this many. */
@@ -102,3 +108,8 @@ export const OUTPUTS_PAGE_COUNT = 500;
 export const GROWTH_PERIOD_MS = 60_000;
 /** Reads in a row that may show nothing of what the log acknowledged; then the holder gives up. */
 export const GAP_EMPTY_READS_MAX = 10;
+
+/** Ids that a preflight names as examples of a group or of a problem. */
+export const PREFLIGHT_EXAMPLES_MAX_COUNT = 5;
+/** Different problems that a preflight tells of one group; their number must not follow that of the workflows. */
+export const PREFLIGHT_PROBLEMS_MAX_COUNT = 20;

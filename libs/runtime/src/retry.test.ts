@@ -28,6 +28,7 @@ describe('the delay of a retry', () => {
           factor: fc.double({ min: 1, max: 1_000, noNaN: true }),
           maxDelayMs: fc.integer({ min: 0, max: 604_800_000 }),
           jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+          nonRetryable: fc.constant([]),
         }),
         fc.integer({ min: 1, max: 1_000 }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),

@@ -130,6 +130,14 @@ export async function typesOf(log: EventLog, partition: Partition = P0): Promise
   return (await entriesOf(log, partition)).map((entry) => (entry.kind === 'event' ? entry.envelope.type : entry.kind));
 }
 
+/** The controls of a type's events in the log's first partition, in order. */
+export async function controlsOf(log: EventLog, type: string): Promise<readonly Record<string, unknown>[]> {
+  const entries = await entriesOf(log);
+  return entries.flatMap((entry) =>
+    entry.kind === 'event' && entry.envelope.type === type ? [entry.envelope.control as Record<string, unknown>] : [],
+  );
+}
+
 /** Folds a partition from its start as any other reader would, and says which events were rejected. */
 export async function foldLog(
   log: EventLog,
@@ -155,6 +163,7 @@ export function inboxRecord<T extends InboxEventType>(
   type: T,
   control: Controls[T],
   payload: Payloads[T],
+  atMs = 1_000_000,
 ): Uint8Array {
   const { tenant, workflow, generation } = stream;
   const envelope = {
@@ -167,7 +176,7 @@ export function inboxRecord<T extends InboxEventType>(
     epoch: ZERO.epoch,
     holder: NO_HOLDER,
     ordinal: ZERO.ordinal,
-    atMs: 1_000_000,
+    atMs,
     type,
     control,
   } as unknown as Envelope;

@@ -4,7 +4,7 @@
  */
 
 import { type HolderId, isClosed, type Offset } from '@tidemark/core';
-import type { EventLog } from '@tidemark/ports';
+import type { EffectRow, EventLog } from '@tidemark/ports';
 import { StreamContent } from './content.ts';
 import type { Definition } from './definition.ts';
 import type { CallEffect } from './effect-journal.ts';
@@ -38,7 +38,13 @@ export async function heldRun(
 export async function claimedRun(
   log: EventLog,
   definition: Definition,
-  options: { readonly callEffect?: CallEffect; readonly ports: SimulatedPorts; readonly holder?: string },
+  options: {
+    readonly callEffect?: CallEffect;
+    readonly ports: SimulatedPorts;
+    readonly holder?: string;
+    /** Effects of the newest checkpoint. */
+    readonly head?: readonly EffectRow[];
+  },
 ): Promise<SimulatedRun> {
   const { ports, holder = 'h' } = options;
   const { state } = await foldLog(log);
@@ -67,6 +73,7 @@ export async function claimedRun(
     stop: stop.signal,
     abandon: abandon.signal,
     readOutputs: async () => [],
+    readHead: async () => options.head ?? [],
     callEffect: options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
   });
   return { ports, stream, content, runner, stop, abandon };

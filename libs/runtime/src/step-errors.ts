@@ -35,6 +35,38 @@ export class EffectError extends TidemarkError {
   }
 }
 
+/** A probe failed or hung: what it was asked stays unknown. Out of attempts, a person is asked. */
+export class ProbeError extends EffectError {
+  readonly key: EffectKey;
+
+  constructor(operation: string, retry: RetryPolicy, key: EffectKey, cause: unknown) {
+    super(`${operation} (probe)`, retry, cause);
+    this.key = key;
+  }
+}
+
+/** The workflow must be undone: an effect is not what the log says, or nobody can say what became of it. */
+export class CompensateError extends TidemarkError {
+  override readonly name = 'CompensateError';
+  readonly key: EffectKey | null;
+  readonly evidence: Json;
+
+  constructor(code: string, message: string, key: EffectKey | null, evidence: Json) {
+    super(code, message, { key });
+    this.key = key;
+    this.evidence = evidence;
+  }
+}
+
+/** The attempt ends here: an effect waits for its confirmation, and the task with it. Nothing has failed. */
+export class SuspendedError extends TidemarkError {
+  override readonly name = 'SuspendedError';
+
+  constructor(key: EffectKey) {
+    super('suspended', `Effect ${key} waits for its confirmation; the step runs again when it has come.`, { key });
+  }
+}
+
 /** Only a person can decide: the workflow is parked with this evidence. */
 export class ParkError extends TidemarkError {
   override readonly name = 'ParkError';

@@ -10,7 +10,6 @@ import {
   FencedError,
   type HolderId,
   holderId,
-  isClosed,
   type Json,
   type Sequence,
   type StreamState,
@@ -19,7 +18,7 @@ import {
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
-import type { CheckpointRow, Consumer, Job, StreamSnapshot } from '@tidemark/ports';
+import type { CheckpointRow, Consumer, EffectRow, Job, StreamSnapshot } from '@tidemark/ports';
 import { Applied } from './applied.ts';
 import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
 import { batched } from './batcher.ts';
@@ -38,6 +37,8 @@ import {
 } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { isRunnable } from './projection.ts';
+import { withUndos } from './undo-definition.ts';
+import { definitionFor, routesOf } from './versions.ts';
 import { WorkflowRunner } from './workflow-runner.ts';
 
 export interface WorkerOptions {
@@ -61,7 +62,8 @@ export interface WorkerOptions {
 
 export class Worker {
   readonly #options: WorkerOptions;
-  readonly #definitions: ReadonlyMap<string, Definition>;
+  /** What it can run, undos included. */
+  readonly #definitions: readonly Definition[];
   /** This incarnation's name; never reused. */
   readonly holder: HolderId;
   readonly #running = new Map<WorkflowId, Promise<void>>();
@@ -81,7 +83,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     const { ports } = options;
-    this.#definitions = new Map(options.definitions.map((definition) => [definition.name, definition]));
+    this.#definitions = withUndos(options.definitions, ports.store);
     this.holder = holderId(`worker-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
     this.#applied = new Applied(ports);
     this.#drain = new Drain(ports.clock);
@@ -100,8 +102,8 @@ export class Worker {
       periodMs: BEAT_PERIOD_MS,
       onError: (error) => this.#report('beat', error),
     });
-    const definitions = [...this.#definitions.keys()];
-    this.#consumer = await ports.queue.consume({ concurrency, definitions }, (job) => this.#handle(job));
+    const routes = routesOf(this.#options.definitions);
+    this.#consumer = await ports.queue.consume({ concurrency, routes }, (job) => this.#handle(job));
   }
 
   /**
@@ -186,8 +188,8 @@ export class Worker {
     const snapshot = await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#load(job.workflow));
     if (snapshot === undefined) return;
     const state = streamFromJson(snapshot.state, snapshot.tasks);
-    const definition = this.#definitions.get(state.definition);
-    if (definition === undefined || state.version > definition.version || !isRunnable(state)) return;
+    const definition = definitionFor(this.#definitions, state);
+    if (definition === undefined || !isRunnable(state)) return;
     lamport.witness(state.lamport);
     const span = ports.telemetry.span('run', {
       'tidemark.workflow': state.workflow,
@@ -237,17 +239,29 @@ export class Worker {
       abandon: this.#abandon.signal,
       onProgress,
       readOutputs: (step) => this.#outputs(stream, partition, step),
+      readHead: () => this.#head(stream, partition),
       trace,
       drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
     const end = await runner.run();
-    if (end === 'closed' && !isClosed(stream.confirmed)) {
+    if (end === 'closed' && stream.confirmed.status === 'parked') {
       this.#report(
         `workflow ${state.workflow}`,
         new FencedError('parked', `Workflow ${state.workflow} waits for a person: ${stream.confirmed.reason}.`),
       );
     }
+  }
+
+  /** Reads the effects of the newest checkpoint from rows, once they hold it. */
+  async #head(stream: HeldStream, partition: StreamSnapshot['partition']): Promise<readonly EffectRow[]> {
+    const { store, clock } = this.#options.ports;
+    const { workflow, head } = stream.confirmed;
+    await this.#applied.wait(partition, stream.next, this.#abandon.signal);
+    return whileUnavailable(clock, this.#abandon.signal, async () => {
+      const [row] = await store.checkpoints(workflow, { from: head.sequence, limit: 1 });
+      return row === undefined || row.task === null ? [] : store.effects(workflow, row.task);
+    });
   }
 
   /** Reads committed outputs from rows, once they hold all that this holder has folded. */

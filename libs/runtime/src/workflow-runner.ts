@@ -18,18 +18,25 @@ import {
   type TaskState,
   uuidv7,
 } from '@tidemark/core';
+import type { EffectRow } from '@tidemark/ports';
 import { failureDrafts, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { commitDrafts } from './commit.ts';
+import { mayUndo } from './compensation.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
 import { type Drain, StepAbandonedError } from './drain.ts';
 import { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
+import { undoDraft } from './ending.ts';
 import { Flushing } from './flushing.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
+import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
 import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { stepContext } from './step-context.ts';
-import { FatalError, ParkError } from './step-errors.ts';
+import { CompensateError, errorCode, errorNote, ParkError } from './step-errors.ts';
+import { budgetDraft, isOverBudget, takeOver } from './takeover.ts';
+import { unlessAborted } from './unless-aborted.ts';
+import { canRun, contentDraft, type ResolvedTask, resolveTask } from './versions.ts';
 
 export interface RunnerOptions {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
@@ -45,6 +52,8 @@ export interface RunnerOptions {
     | undefined;
   /** Outputs of committed tasks of a step, once this offset is projected. */
   readonly readOutputs: StepContext['outputs'];
+  /** Effects of the newest checkpoint, once it is projected. */
+  readonly readHead: () => Promise<readonly EffectRow[]>;
   readonly trace?: string | undefined;
   readonly callEffect: CallEffect;
   /** Told of every attempt, and may abandon it alone once `stop` has aborted. */
@@ -78,13 +87,21 @@ export class WorkflowRunner {
     this.#flushing = new Flushing(options.stream, options.ports.clock, (error) => {
       this.#failure ??= error;
     });
-    this.#journalHost = this.#makeJournalHost();
+    this.#journalHost = journalHost({
+      ...options,
+      flushing: this.#flushing,
+      newCheckpoint: () => this.#newCheckpoint(),
+      onProgress: (progress) =>
+        options.onProgress?.({ ...progress, workflow: options.stream.confirmed.workflow, step: '' }),
+    });
   }
 
   /** Runs until there is nothing to do. Throws `FencedError` when the lease is lost. The caller releases nothing. */
   async run(): Promise<RunEnd> {
     const { stream } = this.#options;
     try {
+      const first = await this.#takeOver();
+      if (first !== undefined) await this.#writeLast([first]);
       for (;;) {
         if (this.#failure !== undefined) throw this.#failure;
         if (stream.fenced !== undefined) throw stream.fenced;
@@ -93,6 +110,8 @@ export class WorkflowRunner {
         await this.#taskEnds();
       }
       await this.#drain();
+      const over = stream.confirmed.status === 'open' && budgetDraft(stream.confirmed, this.#options.definition);
+      if (over) await this.#writeLast([over]);
       return await this.#end();
     } catch (error) {
       this.cancel(error);
@@ -102,6 +121,15 @@ export class WorkflowRunner {
       this.#flushing.stop();
       this.#options.abandon.removeEventListener('abort', this.#onAbandon);
     }
+  }
+
+  /** The event that ends the run before it begins. A stream that others have led on to a newer version is let go untouched. */
+  async #takeOver(): Promise<Draft | undefined> {
+    const { stream, definition, content } = this.#options;
+    if (!canRun(definition, stream.confirmed)) return undefined;
+    const signal = this.#abort.signal;
+    const first = await takeOver(stream.confirmed, { ...this.#options, host: this.#journalHost, signal });
+    return first ?? contentDraft(definition, content);
   }
 
   /** Waits for a task's end; while another waits for a timer or a signal, no longer than until the next look for it. */
@@ -119,7 +147,8 @@ export class WorkflowRunner {
   #awaitsInbox(): boolean {
     if (this.#running.size >= this.#options.definition.parallel || this.#options.stop.aborted) return false;
     for (const task of this.#options.stream.speculative.frontier.tasks) {
-      if (task.retry !== null || task.when.length > 0) return true;
+      if (task.retry !== null || task.when.length > 0 || isSuspended(this.#options.stream.speculative, task.id))
+        return true;
     }
     return false;
   }
@@ -133,7 +162,7 @@ export class WorkflowRunner {
   async #end(): Promise<RunEnd> {
     const { stream } = this.#options;
     const state = stream.confirmed;
-    if (isClosed(state) || state.status === 'parked') return 'closed';
+    if (isClosed(state) || state.status !== 'open') return 'closed';
     const stopped = this.#options.stop.aborted;
     await this.#flushing.write([
       { type: 'LeaseReleased', control: { reason: stopped ? 'drain' : 'idle' }, payload: null },
@@ -142,8 +171,10 @@ export class WorkflowRunner {
   }
 
   #startTasks(): void {
-    const { definition, stop } = this.#options;
-    while (!stop.aborted && !this.#abort.signal.aborted && this.#running.size < definition.parallel) {
+    const { definition, stop, stream } = this.#options;
+    // After a crash one task runs at a time, so that the next one tells which task it is that kills its workers.
+    const parallel = stream.speculative.crashCount > 0 ? 1 : definition.parallel;
+    while (!stop.aborted && !this.#abort.signal.aborted && this.#running.size < parallel) {
       const task = this.#nextTask();
       if (task === undefined) return;
       const running = this.#runTask(task).then(
@@ -164,6 +195,8 @@ export class WorkflowRunner {
   #nextTask(): TaskState | undefined {
     const { confirmed, speculative } = this.#options.stream;
     if (confirmed.status !== 'open' || speculative.status !== 'open' || this.#endingCount > 0) return undefined;
+    const { definition } = this.#options;
+    if (isOverBudget(speculative, definition) || !canRun(definition, speculative)) return undefined;
     if (this.#flushing.durableInFlightCount === 0) {
       return firstUnblocked(speculative.frontier, this.#running as unknown as ReadonlySet<TaskId>);
     }
@@ -181,20 +214,21 @@ export class WorkflowRunner {
   }
 
   async #runTask(task: TaskState): Promise<void> {
-    const { definition, ports } = this.#options;
-    const step = definition.steps.get(task.step);
+    const { definition, content, stream, ports } = this.#options;
+    let step: StepDefinition | undefined;
     const span = ports.telemetry.span(
       `step ${task.step}`,
       { 'tidemark.workflow': this.#journalHost.workflow, 'tidemark.task': task.id },
       this.#options.trace,
     );
     try {
-      if (step === undefined) {
-        throw new FatalError(`${definition.name} version ${definition.version} has no step '${task.step}'.`);
-      }
-      const { result, notes } = await this.#perform(step, task);
+      const resolved = resolveTask(definition, content.versionOf(task.id), task.step, content.inputOf(task.id));
+      step = resolved.step;
+      const { result, notes } = await this.#perform(resolved, task);
       this.#abort.signal.throwIfAborted();
-      await this.#commit(step, task, result, notes);
+      // Pinned to another version meanwhile, it counts as never made: that version's worker makes it.
+      if (isSuspended(stream.speculative, task.id) || !canRun(definition, stream.speculative)) return;
+      await this.#commit(resolved, task, result, notes);
     } catch (error) {
       span.fail(error);
       await this.#failed(step, task, error);
@@ -203,8 +237,11 @@ export class WorkflowRunner {
     }
   }
 
-  async #perform(step: StepDefinition, task: TaskState): Promise<{ result: StepResult; notes: readonly LogNote[] }> {
-    const { content, definition, drain, onProgress } = this.#options;
+  async #perform(
+    { step, input }: ResolvedTask,
+    task: TaskState,
+  ): Promise<{ result: StepResult; notes: readonly LogNote[] }> {
+    const { definition, drain, onProgress } = this.#options;
     const notes: LogNote[] = [];
     const own = new AbortController();
     this.#attempts.add(own);
@@ -226,7 +263,7 @@ export class WorkflowRunner {
     });
     let isWhole = false;
     try {
-      const running = step.run(context, content.inputOf(task.id));
+      const running = step.run(context, input);
       const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
       isWhole = true;
       return { result: result ?? {}, notes };
@@ -237,13 +274,17 @@ export class WorkflowRunner {
     }
   }
 
-  async #commit(step: StepDefinition, task: TaskState, result: StepResult, notes: readonly LogNote[]): Promise<void> {
+  async #commit(
+    { step, input }: ResolvedTask,
+    task: TaskState,
+    result: StepResult,
+    notes: readonly LogNote[],
+  ): Promise<void> {
     const { stream, content, definition, ports } = this.#options;
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
     if (result.done !== undefined && !this.#hasOpen(task.id)) await this.#othersDecided(task.id);
     const state = stream.speculative;
     const current = state.frontier.tasks.get(task.id) ?? task;
-    const input = content.inputOf(task.id);
     const drafts = commitDrafts({
       definition,
       step,
@@ -271,7 +312,7 @@ export class WorkflowRunner {
   }
 
   #hasOpen(task: TaskId): boolean {
-    return this.#journalHost.effectsOf(task).some((effect) => effect.status === 'intended');
+    return hasOpen(this.#options.stream.speculative, task);
   }
 
   /**
@@ -327,15 +368,32 @@ export class WorkflowRunner {
     // The worker must go, or the workflow has ended: this attempt counts as never made.
     if (this.#abort.signal.aborted || error instanceof StepAbandonedError) return;
     if (error instanceof FencedError) throw error;
+    if (isSuspended(stream.speculative, task.id)) return;
     if (error instanceof ParkError) {
       await this.#writeLast([parkDraft(error, task.id)]);
+      return;
+    }
+    if (error instanceof CompensateError) {
+      await this.#writeLast(await this.#onceDecided(task, [undoDraft(stream.speculative, task.id, error)]));
       return;
     }
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const drafts = failureDrafts(step, current, error, this.#options.ports);
     if (drafts.length === 1) await this.#flushing.write(drafts);
     else
-      await this.#writeLast(drafts.at(-1)!.type === 'WorkflowFailed' ? await this.#onceDecided(task, drafts) : drafts);
+      await this.#writeLast(
+        drafts.at(-1)!.type === 'WorkflowFailed'
+          ? await this.#onceDecided(task, this.#undoing(task, drafts, error))
+          : drafts,
+      );
+  }
+
+  /** A workflow that wants it so is undone before it counts as failed. */
+  #undoing(task: TaskState, drafts: readonly Draft[], error: unknown): readonly Draft[] {
+    const state = this.#options.stream.speculative;
+    if (this.#options.definition.onFailure !== 'compensate' || !mayUndo(state)) return drafts;
+    const cause = new CompensateError(errorCode(error), errorNote(error).message, null, { step: task.step });
+    return [...drafts.slice(0, -1), undoDraft(state, task.id, cause)];
   }
 
   /** What ends the workflow, once nothing irreversible is open beside it; what parks it instead, when that stays open. */
@@ -345,7 +403,7 @@ export class WorkflowRunner {
       return drafts;
     } catch (error) {
       if (!(error instanceof ParkError)) throw error;
-      return [drafts[0]!, parkDraft(error, task.id)];
+      return [...drafts.slice(0, -1), parkDraft(error, task.id)];
     }
   }
 
@@ -354,45 +412,5 @@ export class WorkflowRunner {
     const accepted = this.#options.stream.stage(drafts);
     this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
     await this.#flushing.durable(accepted);
-  }
-
-  #makeJournalHost(): JournalHost {
-    const { ports, stream, content, callEffect } = this.#options;
-    return {
-      ports,
-      callEffect,
-      workflow: stream.confirmed.workflow,
-      content,
-      effectsOf: (task) => stream.speculative.frontier.tasks.get(task)?.effects ?? [],
-      reservation: (task) => {
-        const reserved = stream.speculative.frontier.tasks.get(task)?.reserved ?? null;
-        if (reserved !== null) return undefined;
-        return { type: 'CheckpointReserved', control: { checkpoint: this.#newCheckpoint(), task }, payload: null };
-      },
-      writeDurably: (drafts) => this.#flushing.write(drafts),
-      writeStaged: async (drafts) => {
-        const before = stream.speculative;
-        const accepted = stream.stage(drafts);
-        // Nothing was added: the event is too large, or the lease is lost.
-        if (stream.speculative === before) await accepted;
-        // A rejection surfaces with the next write, or at the end of the run.
-        accepted.catch(() => {});
-        this.#flushing.soon();
-      },
-    };
-  }
-}
-
-/** A step that doesn't heed its signal must hold neither the lease nor the worker: nothing that it does later counts. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const leave = (): void => reject(signal.reason);
-  signal.addEventListener('abort', leave, { once: true });
-  if (signal.aborted) leave();
-  work.then(resolve, reject);
-  try {
-    return await promise;
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 }

@@ -1,0 +1,51 @@
+/**
+ * Owns the events with which a holder ends its run for good: the workflow is undone, or a person is asked. Must not write
+ * anything.
+ */
+
+import { type EffectKey, type Frontier, isOpen, type StreamState, type TaskId } from '@tidemark/core';
+import { openEffect, parkDraft } from './attempt-failure.ts';
+import { compensationDraft, mayUndo } from './compensation.ts';
+import type { EffectDefinition } from './definition.ts';
+import type { Draft } from './held-stream.ts';
+import { CompensateError, errorNote, ParkError } from './step-errors.ts';
+
+interface OpenEffect {
+  readonly task: TaskId;
+  readonly key: EffectKey;
+}
+
+const openEffects = (frontier: Frontier): readonly OpenEffect[] =>
+  [...frontier.tasks].flatMap(({ id, effects }) => effects.filter(isOpen).map(({ key }) => ({ task: id, key })));
+
+/** Whether an effect of this outcome may lead to the workflow's undoing: it is registered for that, and it has not been undone. */
+export function mayCompensate(
+  state: StreamState,
+  listed: readonly EffectDefinition[],
+  { operation }: EffectDefinition,
+  outcome: 'done' | 'unknown',
+): boolean {
+  const registered = listed.find((effect) => effect.operation === operation);
+  const undo = outcome === 'done' ? registered?.compensate : registered?.compensateUnknown;
+  return undo !== undefined && mayUndo(state);
+}
+
+/**
+ * The workflow is to be undone. What else is open must be decided first, since nobody could say what is to be undone of it;
+ * what may not be undone (again, or that deep) goes to a person.
+ */
+export function undoDraft(state: StreamState, task: TaskId | null, error: CompensateError): Draft {
+  const other = openEffects(state.frontier).find(({ key }) => key !== error.key);
+  if (other !== undefined) return parkDraft(openEffect(other.key, error), other.task);
+  const { code, key, evidence } = error;
+  const draft = compensationDraft(state, { code, key, error: errorNote(error), evidence });
+  if (draft !== undefined) return draft;
+  const message = `${error.message} It can't be undone further (${state.undo ?? `depth ${state.compensates?.depth}`}), so a person must decide.`;
+  return parkDraft(new ParkError(code, message, key, evidence), task);
+}
+
+/** A person decided that the workflow is undone: whatever one effect is still open counts as unknown. */
+export function ruledUndo(state: StreamState): Draft {
+  const key = openEffects(state.frontier)[0]?.key ?? null;
+  return undoDraft(state, null, new CompensateError('asked', 'A person decided that it is undone.', key, {}));
+}

@@ -1,0 +1,73 @@
+/**
+ * Owns what an effect journal is given of the run that its step is part of: the stream to write to, what is known of it, and
+ * whom to tell. Must not decide anything about effects.
+ */
+
+import { type CheckpointId, type EffectKey, isOpen, type StreamState, type TaskId } from '@tidemark/core';
+import type { StreamContent } from './content.ts';
+import type { Definition, Progress } from './definition.ts';
+import type { CallEffect, JournalHost } from './effect-journal.ts';
+import { mayCompensate } from './ending.ts';
+import type { Flushing } from './flushing.ts';
+import type { HeldStream } from './held-stream.ts';
+import type { Ports } from './ports.ts';
+
+export interface JournalSurroundings {
+  readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
+  readonly definition: Definition;
+  readonly stream: HeldStream;
+  readonly content: StreamContent;
+  readonly flushing: Flushing;
+  readonly callEffect: CallEffect;
+  readonly newCheckpoint: () => CheckpointId;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+export function journalHost(around: JournalSurroundings): JournalHost {
+  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, onProgress } = around;
+  let timerCount = 0;
+  return {
+    ports,
+    callEffect,
+    workflow: stream.confirmed.workflow,
+    content,
+    unvalidated: leftResolved(stream.confirmed),
+    mayCompensate: (effect, outcome) => mayCompensate(stream.speculative, definition.effects, effect, outcome),
+    onWait: (text) => onProgress({ done: 0, total: 1, text }),
+    onProgress,
+    timerName: () => `${stream.confirmed.epoch}:${timerCount++}`,
+    effectsOf: (task) => stream.speculative.frontier.tasks.get(task)?.effects ?? [],
+    reservation: (task) => {
+      if (stream.speculative.frontier.tasks.get(task)?.reserved != null) return undefined;
+      return { type: 'CheckpointReserved', control: { checkpoint: newCheckpoint(), task }, payload: null };
+    },
+    writeDurably: (drafts) => flushing.write(drafts),
+    writeStaged: async (drafts) => {
+      const before = stream.speculative;
+      const accepted = stream.stage(drafts);
+      // Nothing was added: the event is too large, or the lease is lost.
+      if (stream.speculative === before) await accepted;
+      // A rejection surfaces with the next write, or at the end of the run.
+      accepted.catch(() => {});
+      flushing.soon();
+    },
+  };
+}
+
+/** Effects that a holder resolved and then died over: what the log has of them is held against the outside once (D1). */
+function leftResolved(state: StreamState): Set<EffectKey> {
+  if (state.lastEnd !== 'revoked') return new Set();
+  const tasks = [...state.frontier.tasks];
+  return new Set(tasks.flatMap(({ effects }) => effects.filter(isResolved).map(({ key }) => key)));
+}
+
+const isResolved = ({ status, kind }: { readonly status: string; readonly kind: string }): boolean =>
+  status === 'done' && kind !== 'pure';
+
+/** Whether the task's attempt must end without a result: one of its effects waits for its confirmation. */
+export const isSuspended = (state: StreamState, task: TaskId): boolean =>
+  state.frontier.tasks.get(task)?.effects.some(({ pending }) => pending !== null && !pending.isDue) ?? false;
+
+/** Whether the outcome of one of its calls is yet to be known. */
+export const hasOpen = (state: StreamState, task: TaskId): boolean =>
+  state.frontier.tasks.get(task)?.effects.some(isOpen) ?? false;

@@ -1,0 +1,347 @@
+/** What a new holder does before it runs anything: decisions of people, crashes (D5), budgets, and phantom checkpoints (D1, D3). */
+
+import { type Controls, RECOVERY_WINDOW_MS, type Resolution, type StreamState } from '@tidemark/core';
+import type { EffectRow } from '@tidemark/ports';
+import { SimulatedLog } from '@tidemark/testkit';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Definition, EffectDefinition, ProbeResult } from './definition.ts';
+import {
+  controlsOf,
+  definitionOf,
+  effectOf,
+  foldLog,
+  inboxRecord,
+  openWorkflow,
+  P0,
+  RETRY_AT_ONCE,
+  typesOf,
+} from './simulated-definition.ts';
+import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
+import { claimedRun } from './simulated-run.ts';
+
+const DIGEST = 'd'.repeat(64);
+
+let log: SimulatedLog;
+let ports: SimulatedPorts;
+let holderCount: number;
+
+beforeEach(() => {
+  log = new SimulatedLog(1);
+  ports = simulatedPorts(log);
+  holderCount = 0;
+});
+
+const state = async (): Promise<StreamState> => [...(await foldLog(log)).state.streams.values()][0]!;
+const claim = (definition: Definition, head: readonly EffectRow[] = []) =>
+  claimedRun(log, definition, { ports, holder: `h${++holderCount}-`, head });
+
+/** The holder is dead, as a coordinator saw at this time. */
+async function die(atMs = 0): Promise<void> {
+  const stream = await state();
+  const { epoch, holder } = stream.lease!;
+  const control: Controls['LeaseRevoked'] = { epoch, holder, reason: 'holder-dead' };
+  await log.append(P0, [
+    { value: inboxRecord(stream, `revoke:${epoch}`, 'LeaseRevoked', control, null, atMs), type: 'LeaseRevoked' },
+  ]);
+}
+
+async function decide(resolution: Resolution, response?: string): Promise<void> {
+  const stream = await state();
+  const control: Controls['ApprovalDecided'] = {
+    question: stream.question!.id,
+    resolution,
+    by: 'ann',
+    responseDigest: response === undefined ? null : DIGEST,
+  };
+  const payload = { why: 'looked it up', ...(response === undefined ? {} : { response }) };
+  const id = `decide:${stream.question!.id}`;
+  await log.append(P0, [
+    { value: inboxRecord(stream, id, 'ApprovalDecided', control, payload), type: 'ApprovalDecided' },
+  ]);
+}
+
+/** Two tasks side by side; each waits for its turn to be counted. */
+const pair = (): { definition: Definition; under: string[]; go: PromiseWithResolvers<void> } => {
+  const under: string[] = [];
+  const go = Promise.withResolvers<void>();
+  const definition = definitionOf({
+    next: [
+      { step: 'a', input: 1 },
+      { step: 'a', input: 2 },
+    ],
+    steps: {
+      a: async (context) => {
+        under.push(context.task);
+        await go.promise;
+        return under.length < 2 ? {} : { done: 1 };
+      },
+    },
+  });
+  return { definition, under, go };
+};
+
+describe('after a crash', () => {
+  it('tasks run one at a time until one commits, so that the next crash tells which it is', async () => {
+    const { definition, under, go } = pair();
+    await openWorkflow(ports, definition);
+    await claim(definition);
+    await die();
+    const { runner } = await claim(definition);
+    const run = runner.run();
+    await ports.clock.run(0);
+    expect(under).toEqual(['0.0']);
+    go.resolve();
+    expect(await run).toBe('closed');
+  });
+
+  it('and without one they run side by side (the control)', async () => {
+    const { definition, under, go } = pair();
+    await openWorkflow(ports, definition);
+    const { runner } = await claim(definition);
+    const run = runner.run();
+    await ports.clock.run(0);
+    expect(under).toEqual(['0.0', '0.1']);
+    go.resolve();
+    expect(await run).toBe('closed');
+  });
+
+  it('the fourth within an hour without a checkpoint asks a person, with the step that ran alone', async () => {
+    const { definition } = pair();
+    await openWorkflow(ports, definition);
+    for (let crash = 0; crash < 4; crash++) {
+      await claim(definition);
+      await die(crash * 60_000);
+    }
+    const { runner } = await claim(definition);
+    expect(await runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status: 'parked', question: { code: 'recovery-limit', task: '0.0' } });
+    await decide('retry');
+    expect(await state()).toMatchObject({ status: 'open', crashCount: 0 });
+  });
+
+  it('four over more than an hour do not (the control)', async () => {
+    const { definition, go } = pair();
+    go.resolve();
+    await openWorkflow(ports, definition);
+    for (let crash = 0; crash < 4; crash++) {
+      await claim(definition);
+      await die((crash * (RECOVERY_WINDOW_MS + 3)) / 3);
+    }
+    const { runner } = await claim(definition);
+    expect(await runner.run()).toBe('closed');
+    expect((await state()).status).toBe('completed');
+  });
+});
+
+describe('a step', () => {
+  it('that fails the same way again and again is parked with its evidence, whatever its policy', async () => {
+    const definition = definitionOf({
+      steps: {
+        a: {
+          retry: { ...RETRY_AT_ONCE, attempts: 1_000 },
+          run: () => Promise.reject(Object.assign(new Error('no'), { code: 'e-broken' })),
+        },
+      },
+    });
+    await openWorkflow(ports, definition);
+    for (let attempt = 0; (await state()).status === 'open' && attempt < 100; attempt++) {
+      await (await claim(definition)).runner.run();
+      const [task] = [...(await state()).frontier.tasks];
+      if (task?.retry == null) break;
+      const { timer } = task.retry;
+      await log.append(P0, [
+        { value: inboxRecord(await state(), `timer:${timer}`, 'TimerFired', { timer }, null), type: 'TimerFired' },
+      ]);
+    }
+    expect(await state()).toMatchObject({ status: 'parked', question: { code: 'poison-step', task: '0.0' } });
+    expect(await controlsOf(log, 'StepFailed')).toHaveLength(20);
+  });
+
+  it('that loops for ever is asked about when the budget is used up, and goes on with as much again', async () => {
+    const definition = definitionOf({
+      stepBudget: 5,
+      steps: { a: () => ({ next: [{ step: 'a', input: null }] }) },
+    });
+    await openWorkflow(ports, definition);
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status: 'parked', reason: 'step-budget', head: { sequence: 5 } });
+    await decide('retry');
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status: 'parked', head: { sequence: 10 } });
+  });
+});
+
+describe('a decision', () => {
+  const refused = effectOf({ call: () => Promise.reject(new Error('cut')), retry: RETRY_AT_ONCE });
+  const asking = (effect: EffectDefinition = refused): Definition =>
+    definitionOf({
+      effects: [effect],
+      steps: { a: async (context) => ({ done: await context.effect(effect, 1) }) },
+    });
+  const parked = async (definition: Definition): Promise<void> => {
+    await openWorkflow(ports, definition);
+    // The attempt fails with an open outcome; the next one asks for it, and nobody knows.
+    expect(await (await claim(definition)).runner.run()).toBe('idle');
+    const { timer } = [...(await state()).frontier.tasks][0]!.retry!;
+    await log.append(P0, [
+      { value: inboxRecord(await state(), `timer:${timer}`, 'TimerFired', { timer }, null), type: 'TimerFired' },
+    ]);
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status: 'parked', reason: 'effect-unknown' });
+  };
+
+  it('done: goes on with the response that the person gave, and calls nothing', async () => {
+    const definition = asking();
+    await parked(definition);
+    await decide('done', 'paid');
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect((await state()).status).toBe('completed');
+    expect(await controlsOf(log, 'EffectIntended')).toHaveLength(1);
+  });
+
+  it('not done: calls again with the same key', async () => {
+    const definition = asking();
+    await parked(definition);
+    await decide('not-done');
+    await (await claim(definition)).runner.run();
+    const keys = (await controlsOf(log, 'EffectIntended')).map(({ key }) => key);
+    expect(keys).toEqual(['w:0.0:pay:0', 'w:0.0:pay:0']);
+  });
+
+  it('fail: ends the workflow', async () => {
+    const definition = asking();
+    await parked(definition);
+    await decide('fail');
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status: 'failed', reason: 'rejected' });
+  });
+
+  it('compensate: the workflow is undone, the open effect counting as unknown', async () => {
+    const definition = asking();
+    await parked(definition);
+    await decide('compensate');
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status: 'compensating', undo: 'w~undo' });
+    expect(await controlsOf(log, 'CompensationStarted')).toMatchObject([{ depth: 1, key: 'w:0.0:pay:0' }]);
+  });
+
+  it('is not needed where a compensation for unknown outcomes is registered', async () => {
+    const definition = asking({ ...refused, compensateUnknown: async () => {} });
+    await openWorkflow(ports, definition);
+    await (await claim(definition)).runner.run();
+    const { timer } = [...(await state()).frontier.tasks][0]!.retry!;
+    await log.append(P0, [
+      { value: inboxRecord(await state(), `timer:${timer}`, 'TimerFired', { timer }, null), type: 'TimerFired' },
+    ]);
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect((await state()).status).toBe('compensating');
+  });
+});
+
+describe('a step that fails for good', () => {
+  const failing = (onFailure: Definition['onFailure']): Definition =>
+    definitionOf({ onFailure, steps: { a: () => Promise.reject(new Error('no')) } });
+
+  it('leads to the undo where the workflow wants it so', async () => {
+    const definition = failing('compensate');
+    await openWorkflow(ports, definition);
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect((await state()).status).toBe('compensating');
+    expect(await typesOf(log)).toEqual(['WorkflowOpened', 'LeaseClaimed', 'StepFailed', 'CompensationStarted']);
+  });
+
+  it('and fails the workflow otherwise (the control)', async () => {
+    const definition = failing('fail');
+    await openWorkflow(ports, definition);
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect((await state()).status).toBe('failed');
+  });
+});
+
+describe('the newest checkpoint', () => {
+  let probeCount: number;
+  const paying = (answers: (() => Promise<ProbeResult<unknown>>)[], more: Partial<EffectDefinition> = {}) =>
+    effectOf({
+      call: async () => 'paid',
+      retry: { ...RETRY_AT_ONCE, attempts: 2 },
+      probe: () => {
+        probeCount++;
+        return (answers.length > 1 ? answers.shift()! : answers[0]!)();
+      },
+      ...more,
+    });
+  const twoSteps = (effect: EffectDefinition): Definition =>
+    definitionOf({
+      effects: [effect],
+      steps: {
+        a: async (context) => {
+          await context.effect(effect, 1);
+          return { next: [{ step: 'b', input: null }] };
+        },
+        b: () => ({ done: 1 }),
+      },
+    });
+  /** The first step is committed, and its holder dies before the second. */
+  const committed = async (definition: Definition): Promise<readonly EffectRow[]> => {
+    await openWorkflow(ports, definition);
+    const first = await claim({ ...definition, stepBudget: 1 });
+    await first.runner.run();
+    await decide('retry');
+    await claim(definition);
+    await die();
+    const row = {
+      workflow: 'w',
+      key: 'w:0.0:pay:0',
+      task: '0.0',
+      operation: 'pay',
+      kind: 'irreversible',
+      status: 'done',
+      requestDigest: DIGEST,
+      responseDigest: DIGEST,
+      position: 5,
+      atMs: 0,
+      payload: '{"response":"paid"}',
+      request: '{"request":1}',
+    };
+    return [row as unknown as EffectRow];
+  };
+  const resumed = async (effect: EffectDefinition): Promise<StreamState> => {
+    const definition = twoSteps(effect);
+    const head = await committed(definition);
+    const { runner } = await claim(definition, head);
+    const run = runner.run();
+    await ports.clock.run(1_000);
+    expect(await run).toBe('closed');
+    return state();
+  };
+
+  beforeEach(() => {
+    probeCount = 0;
+  });
+
+  it('whose effect is there goes on', async () => {
+    expect((await resumed(paying([async () => ({ status: 'done', response: 'paid' })]))).status).toBe('completed');
+    expect(probeCount).toBe(1);
+  });
+
+  it('whose effect never arrived goes to a person', async () => {
+    const after = await resumed(paying([async () => ({ status: 'not-done' })]));
+    expect(after).toMatchObject({ status: 'parked', question: { code: 'phantom-checkpoint', key: 'w:0.0:pay:0' } });
+  });
+
+  it('or is undone where that is registered', async () => {
+    const effect = paying([async () => ({ status: 'not-done' })], { compensate: async () => {} });
+    expect((await resumed(effect)).status).toBe('compensating');
+  });
+
+  it('whose validator throws is asked again, and goes to a person when it keeps throwing', async () => {
+    const down = () => Promise.reject(new Error('down'));
+    expect((await resumed(paying([down]))).question?.code).toBe('phantom-checkpoint');
+    expect(probeCount).toBe(2);
+    log = new SimulatedLog(1);
+    ports = simulatedPorts(log);
+    expect((await resumed(paying([down, async () => ({ status: 'done', response: 'paid' })]))).status).toBe(
+      'completed',
+    );
+  });
+});

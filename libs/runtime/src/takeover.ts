@@ -1,0 +1,120 @@
+/**
+ * Owns what a new holder does before it runs anything: carries out what a person decided, asks a person about a workflow that
+ * keeps dying or has used up its budget, and, after a crash, holds the newest checkpoint against the outside. Must not run
+ * tasks; effects of pending ones are recovered when their step comes to them again.
+ */
+
+import { decodePayload } from '@tidemark/codec';
+import {
+  crashVerdict,
+  type EffectKey,
+  firstUnblocked,
+  type Json,
+  RECOVERY_ATTEMPTS_MAX,
+  type StreamState,
+} from '@tidemark/core';
+import type { EffectRow } from '@tidemark/ports';
+import { parkDraft } from './attempt-failure.ts';
+import type { Definition, EffectDefinition } from './definition.ts';
+import { type RecoveryHost, recoverEffect } from './effect-recovery.ts';
+import { ruledUndo, undoDraft } from './ending.ts';
+import type { Draft } from './held-stream.ts';
+import { retryDelayMs } from './retry.ts';
+import { CompensateError, errorNote, FatalError, ParkError, ProbeError } from './step-errors.ts';
+
+export interface TakeOver {
+  readonly definition: Definition;
+  readonly host: RecoveryHost;
+  readonly signal: AbortSignal;
+  /** The effects of the newest checkpoint, from rows that hold it. */
+  readonly readHead: () => Promise<readonly EffectRow[]>;
+}
+
+/** The event that ends the run before it begins; undefined: go on. The state is that right after the claim. */
+export async function takeOver(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
+  if (state.ruling === 'fail') return rejectedDraft();
+  if (state.ruling === 'compensate') return ruledUndo(state);
+  return crashDraft(state) ?? budgetDraft(state, given.definition) ?? (await phantomDraft(state, given));
+}
+
+function rejectedDraft(): Draft {
+  const error = new FatalError('A person decided that the workflow fails.');
+  return { type: 'WorkflowFailed', control: { code: 'rejected', task: null }, payload: { error: errorNote(error) } };
+}
+
+/** A workflow that keeps losing its holders without getting on is a person's (D5), with what ran alone at the last. */
+function crashDraft(state: StreamState): Draft | undefined {
+  const code = crashVerdict(state);
+  if (code === null) return undefined;
+  const suspect = firstUnblocked(state.frontier);
+  const times = state.crashTimesMs.map((atMs) => new Date(atMs).toISOString());
+  const message =
+    code === 'recovery-limit'
+      ? `Its holders died more than ${RECOVERY_ATTEMPTS_MAX} times within an hour, and no checkpoint came between.`
+      : `Its holders died ${state.crashCount} times, and no checkpoint came between.`;
+  const evidence: Json = { crash_count: state.crashCount, crashes: times, step: suspect?.step ?? null };
+  return parkDraft(
+    new ParkError(
+      code,
+      `${message} ${suspect === undefined ? '' : `Step ${suspect.step} ran alone. `}A person must decide.`,
+      null,
+      evidence,
+    ),
+    suspect?.id ?? null,
+  );
+}
+
+/** True once it has committed as many checkpoints as it may without a person's word. */
+export const isOverBudget = (state: StreamState, { stepBudget }: Definition): boolean =>
+  state.head.sequence - state.budgetFrom >= stepBudget;
+
+export function budgetDraft(state: StreamState, definition: Definition): Draft | undefined {
+  if (!isOverBudget(state, definition)) return undefined;
+  const message = `It has committed ${state.head.sequence - state.budgetFrom} checkpoints, and its budget is ${definition.stepBudget}. A person must decide whether it goes on.`;
+  return parkDraft(new ParkError('step-budget', message, null, { sequence: state.head.sequence }), null);
+}
+
+/** After a crash: a committed checkpoint whose effect never arrived, found by the probes that there are (D1, D3). */
+async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
+  if (state.lastEnd !== 'revoked' || state.head.sequence === 0) return undefined;
+  const probed = new Map(
+    given.definition.effects.flatMap((effect) => (effect.probe ? [[effect.operation, effect]] : [])),
+  );
+  if (probed.size === 0) return undefined;
+  for (const row of await given.readHead()) {
+    const effect = probed.get(row.operation);
+    if (effect === undefined || row.status !== 'done' || row.kind === 'pure') continue;
+    const draft = await validated(state, given, effect, row);
+    if (draft !== undefined) return draft;
+  }
+  return undefined;
+}
+
+/** Asks as often as the effect's policy says; what is wrong, or can't be found out, ends the run. */
+async function validated(
+  state: StreamState,
+  { host, signal }: TakeOver,
+  effect: EffectDefinition,
+  row: EffectRow,
+): Promise<Draft | undefined> {
+  const left = { ...row, timeoutMs: effect.timeoutMs, pending: null };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await recoverEffect(host, signal, { effect, key: row.key, request: requestOf(row), left });
+      return undefined;
+    } catch (error) {
+      if (error instanceof CompensateError) return undoDraft(state, null, error);
+      if (error instanceof ParkError) return phantomPark(row.key, error, error.evidence);
+      if (!(error instanceof ProbeError)) throw error;
+      if (attempt >= effect.retry.attempts) return phantomPark(row.key, error, { operation: effect.operation });
+      await host.ports.clock.sleep(retryDelayMs(effect.retry, attempt, 0), signal);
+      signal.throwIfAborted();
+    }
+  }
+}
+
+const phantomPark = (key: EffectKey, { message }: Error, evidence: Json): Draft =>
+  parkDraft(new ParkError('phantom-checkpoint', `The newest checkpoint: ${message}`, key, evidence), null);
+
+const requestOf = ({ request }: EffectRow): Json =>
+  request === null ? null : decodePayload('EffectIntended', request).request;
