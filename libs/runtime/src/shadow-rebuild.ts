@@ -97,6 +97,9 @@ class Rebuild {
   #state: StreamState | undefined;
   #output: Json = null;
   #ending: Observation | undefined;
+  /** Checkpoints by the keys of their reports, and keys that were reported again with another report. */
+  readonly #sequences = new Map<string, number>();
+  readonly #contradicted: string[] = [];
   #comparedCount = 0;
   #lostCount = 0;
   #isStopped = false;
@@ -126,6 +129,14 @@ class Rebuild {
 
   result(): RebuiltRun | undefined {
     if (this.#state?.shadow !== true) return undefined;
+    // The second report may have been told before the first was accepted.
+    for (const key of this.#contradicted.splice(0)) {
+      this.#differ(
+        'report',
+        `step '${key}' was reported a second time, and not as the first time`,
+        this.#sequences.get(key),
+      );
+    }
     return {
       workflow: this.#place.workflow,
       state: this.#state,
@@ -137,13 +148,8 @@ class Rebuild {
     };
   }
 
-  #differ(path: string, what: string): void {
-    this.#differences.push({
-      workflow: this.#place.workflow,
-      sequence: this.#state?.head.sequence ?? 0,
-      path,
-      what,
-    });
+  #differ(path: string, what: string, sequence: number = this.#state?.head.sequence ?? 0): void {
+    this.#differences.push({ workflow: this.#place.workflow, sequence, path, what });
   }
 
   #open(entry: LogEntry & { readonly kind: 'event' }, offset: Offset): void {
@@ -179,7 +185,7 @@ class Rebuild {
 
   #contradiction({ id }: Envelope<'SignalReceived'>): void {
     const value = this.#content.causeOf(id) as { readonly key?: string } | null;
-    this.#differ('report', `step '${value?.key}' was reported a second time, and not as the first time`);
+    this.#contradicted.push(value?.key ?? '');
   }
 
   #compare(
@@ -196,6 +202,7 @@ class Rebuild {
       return;
     }
     this.#comparedCount++;
+    this.#sequences.set(seen.key, control.sequence);
     this.#lostCount += seen.lostCount;
     const isEnd = control.step === REPORT_STEP;
     if (isEnd) this.#ending = seen;

@@ -132,8 +132,12 @@ export class ShadowRun {
   }
 
   #lose(error: unknown, count = 1): void {
-    this.#counts.lost += count;
     this.#lostSince += count;
+    this.#refused(error, count);
+  }
+
+  #refused(error: unknown, count = 1): void {
+    this.#counts.lost += count;
     this.#tell(error);
   }
 
@@ -171,6 +175,7 @@ export class ShadowRun {
         else failureCount++;
         if (!isAway || error.code !== ROWS_BEHIND) this.#failed(error);
         if (failureCount >= SHADOW_FAILURES_MAX) {
+          this.#lostSince += this.#queue[0]?.lostCount ?? 0;
           this.#remove(1);
           this.#lose(error);
           failureCount = 0;
@@ -192,7 +197,7 @@ export class ShadowRun {
     const fates = await this.#options.writer.write(batch);
     this.#remove(batch.length);
     for (const fate of fates) {
-      if (fate.kind === 'refused') this.#lose(fate.error);
+      if (fate.kind === 'refused') this.#refused(fate.error);
       else this.#counts[fate.kind]++;
     }
   }

@@ -59,6 +59,8 @@ export class ShadowWriter {
   /** Of the opening, until a report has carried it. */
   #misfit: Observation['misfit'] = null;
   #isOpened = false;
+  /** Reports that were lost before the next one that is written. */
+  #lostCount = 0;
 
   constructor(options: ShadowWriterOptions) {
     this.#options = options;
@@ -150,17 +152,20 @@ export class ShadowWriter {
   async #write(reports: readonly Waiting[]): Promise<readonly Fate[]> {
     const stream = this.#stream!;
     const fates: Fate[] = [];
-    const fresh = reports.filter((waiting) => !this.#isWritten(waiting));
-    if (fresh.length === 0 || isClosed(stream.state)) {
-      for (const waiting of reports) fates.push(await this.#known(waiting));
-      return fates;
-    }
-    await stream.write(async (add) => {
+    let lostCount = this.#lostCount;
+    const each = async (add?: Add): Promise<void> => {
       for (const waiting of reports) {
-        const known = this.#isWritten(waiting) || isClosed(stream.state);
-        fates.push(known ? await this.#known(waiting) : await this.#add(waiting, add));
+        lostCount += waiting.lostCount;
+        const isKnown = add === undefined || this.#isWritten(waiting) || isClosed(stream.state);
+        const fate = isKnown ? await this.#known(waiting) : await this.#add(waiting, lostCount, add);
+        fates.push(fate);
+        if (fate.kind === 'written') lostCount = 0;
+        if (fate.kind === 'refused') lostCount++;
       }
-    });
+    };
+    if (isClosed(stream.state) || reports.every((waiting) => this.#isWritten(waiting))) await each();
+    else await stream.write(each);
+    this.#lostCount = lostCount;
     if (fates.some(({ kind }) => kind === 'written')) this.#misfit = null;
     return fates;
   }
@@ -169,7 +174,7 @@ export class ShadowWriter {
     return this.#written.has((JSON.parse(text) as Report).key);
   }
 
-  async #add(waiting: Waiting, add: Add): Promise<Fate> {
+  async #add(waiting: Waiting, lostCount: number, add: Add): Promise<Fate> {
     const { ports, definition } = this.#options;
     const { state, content } = this.#stream!;
     const report = JSON.parse(waiting.text) as Report;
@@ -181,7 +186,7 @@ export class ShadowWriter {
           shadow: definition,
           report,
           reportDigest,
-          lostCount: waiting.lostCount,
+          lostCount,
           misfit: this.#misfit,
           state,
           content,
