@@ -1,6 +1,6 @@
 /**
- * Owns what a caller does with workflows: start, wait for the result, signal, look. Speaks to the log and the rows; what it
- * writes are inbox events, which the fold judges like any other.
+ * Owns what a caller does with workflows: start, wait for the result, look, and (through decisions.ts) signal, confirm,
+ * decide, pin. Speaks to the log and the rows; what it writes are inbox events, which the fold judges like any other.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -18,8 +18,12 @@ import {
 } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import { whileUnavailable } from './backoff.ts';
-import type { Definition } from './definition.ts';
+import { type Confirmation, type Decided, type Decision, Decisions, type Pin } from './decisions.ts';
+import type { Definition, EffectDefinition } from './definition.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import type { ShadowDefinition } from './shadow-definition.ts';
+import type { ShadowRun } from './shadow-run.ts';
+import { type ShadowOptions, Shadows } from './shadows.ts';
 import { Starter } from './starter.ts';
 
 /** Period, in milliseconds, of a look at a run that no hint told of. */
@@ -35,6 +39,8 @@ export interface StartOptions {
   /** The same id answers the same run; generated when absent. */
   readonly id?: string | undefined;
   readonly tenant?: TenantId | undefined;
+  /** Runs with exactly this version of its definition, also when newer ones are rolled out; default false. */
+  readonly pinned?: boolean | undefined;
 }
 
 /** The workflow ended with an error. */
@@ -50,13 +56,23 @@ export interface ClientOptions {
 
 export class Client {
   readonly #options: ClientOptions;
+  /** Roll-outs of shadow mode, and their comparison. */
+  readonly shadows: Shadows;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
+  readonly #decisions: Decisions;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     const { ports, lamport, partitionsMax } = options;
     this.#starter = new Starter({ ports, lamport, ...(partitionsMax === undefined ? {} : { partitionsMax }) });
+    this.#decisions = new Decisions({ ports, lamport, closing: this.#closing.signal });
+    this.shadows = new Shadows(options);
+  }
+
+  /** A run of an agent that runs elsewhere, to report its steps; does nothing when its id is not in the share. Never waits. */
+  shadow(definition: ShadowDefinition, options: ShadowOptions): ShadowRun {
+    return this.shadows.shadow(definition, options);
   }
 
   /** Starts a workflow, or answers the run that has this id. Waits while servers are away; see `Starter.start` for errors. */
@@ -79,6 +95,7 @@ export class Client {
         input,
         workflow: workflowId(id),
         tenant: options.tenant ?? DEFAULT_TENANT,
+        pinned: options.pinned,
       }),
     );
     return this.run<Output>(started.workflow, started.created);
@@ -89,9 +106,52 @@ export class Client {
     return new Run<Output>(workflowId(id), created, this.#options.ports, this.#closing.signal);
   }
 
+  /**
+   * Answers the question of a parked workflow; resolves once the answer counts. The same answer of the same person may be
+   * given again. `effects`: where the effect in question is among them, its schema checks the response. Throws `InvalidError`
+   * (names the field; `workflow-unknown`, `resolution-unfit`), `ConflictError` (`not-asked`, `workflow-closed`,
+   * `question-differs`, and `already-decided` with who did).
+   */
+  decide(workflow: string, decision: Decision, effects: readonly EffectDefinition[] = []): Promise<Decided> {
+    return this.#decisions.decide(workflow, decision, effects);
+  }
+
+  /**
+   * Says what became of an effect that its receiver accepted under this token; may be repeated. Throws `InvalidError`
+   * (`token-unknown`, `workflow-unknown`), `ConflictError` (`already-confirmed` otherwise, `workflow-closed`).
+   */
+  confirm(
+    workflow: string,
+    token: string,
+    confirmation: Confirmation,
+    effects: readonly EffectDefinition[] = [],
+  ): Promise<void> {
+    return this.#decisions.confirm(workflow, token, confirmation, effects);
+  }
+
+  /**
+   * Sends a signal; resolves once the workflow has it. With a `key` it counts once, however often it is sent. Throws
+   * `InvalidError`, `ConflictError` (`workflow-closed`).
+   */
+  signal(
+    workflow: string,
+    name: string,
+    value: unknown = null,
+    options: { readonly key?: string | undefined } = {},
+  ): Promise<void> {
+    return this.#decisions.signal(workflow, name, value, options.key);
+  }
+
+  /** Keeps a workflow to its version, or lets it go on with newer ones. Throws as `signal` does. */
+  pin(workflow: string, pin: Pin): Promise<void> {
+    return this.#decisions.pin(workflow, pin);
+  }
+
   /** Ends all waiting. */
   close(): void {
+    this.shadows.close();
     this.#closing.abort(new TidemarkError('client-closed', 'The client was closed.'));
+    void this.#decisions.close();
   }
 }
 
@@ -121,8 +181,9 @@ export class Run<Output = Json> {
   }
 
   /**
-   * The output, once the workflow has ended. Throws `WorkflowFailedError` with the stored error when it failed or waits for a
-   * person, and the signal's reason when that aborts first.
+   * The output, once the workflow has ended. Throws `WorkflowFailedError` (`workflow-failed` with the stored error,
+   * `workflow-compensated` when it was undone, `workflow-parked` when it waits for a person), and the signal's reason when that
+   * aborts first.
    */
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<Output> {
     const signal = options.signal === undefined ? this.#closing : AbortSignal.any([this.#closing, options.signal]);
@@ -154,20 +215,27 @@ export class Run<Output = Json> {
 
 function outcomeOf(summary: WorkflowSummary): { readonly output: Json } | undefined {
   const { workflow, status, reason, result } = summary;
-  if (status === 'completed' && result !== null) return decodePayload('WorkflowCompleted', result);
-  if (status === 'failed' && result !== null) {
-    const { error } = decodePayload('WorkflowFailed', result);
-    throw new WorkflowFailedError('workflow-failed', `Workflow ${workflow} failed (${reason}): ${error.message}`, {
-      workflow,
-      reason,
-      error,
-    });
+  switch (status) {
+    case 'completed':
+      return result === null ? undefined : decodePayload('WorkflowCompleted', result);
+    case 'failed': {
+      if (result === null) return undefined;
+      // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
+      const { error } = decodePayload('CompensationFinished', result);
+      const message = `Workflow ${workflow} failed (${reason}): ${error?.message ?? 'it says no more'}`;
+      throw new WorkflowFailedError('workflow-failed', message, { workflow, reason, error });
+    }
+    case 'compensated':
+      throw new WorkflowFailedError('workflow-compensated', `Workflow ${workflow} was undone (${reason}).`, {
+        workflow,
+        reason,
+      });
+    case 'parked':
+      throw new WorkflowFailedError('workflow-parked', `Workflow ${workflow} waits for a person (${reason}).`, {
+        workflow,
+        reason,
+      });
+    default:
+      return undefined;
   }
-  if (status === 'parked') {
-    throw new WorkflowFailedError('workflow-parked', `Workflow ${workflow} waits for a person (${reason}).`, {
-      workflow,
-      reason,
-    });
-  }
-  return undefined;
 }

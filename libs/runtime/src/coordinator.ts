@@ -173,7 +173,10 @@ export class Coordinator {
     const placements = await this.#options.ports.store.unappended(UNAPPENDED_AGE_MS, REDISPATCH_PAGE_COUNT);
     // Each on its own: one that can't be appended must not keep the others waiting.
     const append = (placement: Placement): Promise<void> =>
-      this.#starter.append(placement).catch((error: unknown) => this.#report('openings', error));
+      this.#starter.append(placement).then(
+        () => {},
+        (error: unknown) => this.#report('openings', error),
+      );
     await Promise.all(placements.map(append));
   }
 }

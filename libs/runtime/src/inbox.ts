@@ -11,6 +11,7 @@ import {
   type Generation,
   type InboxEventType,
   NO_HOLDER,
+  type Offset,
   type Partition,
   type TenantId,
   type WorkflowId,
@@ -35,14 +36,14 @@ export class Inbox {
     this.#lamport = lamport;
   }
 
-  /** Resolves when the event is in the log; whether it is accepted, the fold says. */
+  /** Resolves with its offset when the event is in the log; whether it is accepted, the fold says. */
   async write<T extends Exclude<InboxEventType, 'WorkflowOpened'>>(
     target: InboxTarget,
     id: EventId,
     type: T,
     control: Controls[T],
     payload: Payloads[T],
-  ): Promise<void> {
+  ): Promise<Offset> {
     const { log, hints, clock } = this.#ports;
     const envelope = {
       v: 1,
@@ -60,7 +61,8 @@ export class Inbox {
     } as Envelope<T>;
     const maxBytes = Math.min(EVENT_MAX_BYTES, log.recordMaxBytes);
     const value = encodeRecord({ envelope: envelope as Envelope, payload: encodePayload(type, payload) }, maxBytes);
-    await log.append(target.partition, [{ value, type }]);
+    const offset = await log.append(target.partition, [{ value, type }]);
     hints.publish('appended', target.partition);
+    return offset;
   }
 }

@@ -6,7 +6,16 @@ export {
   WORKFLOW_ID_MAX_CHARS,
   WorkflowFailedError,
 } from './client.ts';
+export { UNDO_SUFFIX, undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
+export {
+  type Confirmation,
+  type Decided,
+  type Decision,
+  fittingResolutions,
+  type Pin,
+  RESOLUTIONS,
+} from './decisions.ts';
 export type {
   ConfirmationPolicy,
   Definition,
@@ -40,6 +49,7 @@ export { asShare, type ShadowShare } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
+export type { LeftThing, UndoOutput } from './undo-definition.ts';
 export {
   type Preflight,
   type PreflightGroup,

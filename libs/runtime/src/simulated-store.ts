@@ -32,6 +32,7 @@ import {
   type StreamRow,
   type StreamSnapshot,
   type TaskRow,
+  type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
 import { newRows, type Rows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
@@ -279,6 +280,12 @@ export class SimulatedStore implements ProjectionStore {
       .map((stream) => ({ ...stream, next: this.partitions.get(stream.partition)!.next }));
   }
 
+  async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
+    await this.#enter('openWorkflows');
+    const open = this.#streams().filter(({ closedInGeneration }) => closedInGeneration === null);
+    return open.flatMap(({ workflow }) => (workflow > (after ?? '') ? [workflow] : [])).slice(0, limit);
+  }
+
   async leases(): Promise<readonly LeaseRow[]> {
     await this.#enter('leases');
     return this.#streams().flatMap((stream) => (stream.holder === null ? [] : [{ ...stream, holder: stream.holder }]));
@@ -305,9 +312,15 @@ export class SimulatedStore implements ProjectionStore {
     return rows === undefined ? undefined : summaryOf(rows);
   }
 
-  async workflows(): Promise<readonly WorkflowSummary[]> {
+  async workflows(query?: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
     await this.#enter('workflows');
-    return [...this.rows.values()].map((rows) => summaryOf(rows));
+    const { tenant, definition, status, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
+    return [...this.rows.values()]
+      .map((rows) => summaryOf(rows))
+      .filter((row) => tenant === undefined || row.tenant === tenant)
+      .filter((row) => definition === undefined || row.definition === definition)
+      .filter((row) => status === undefined || row.status === status)
+      .slice(0, limit);
   }
 
   async tasks(workflow: WorkflowId): Promise<readonly TaskRow[]> {
@@ -320,6 +333,7 @@ export class SimulatedStore implements ProjectionStore {
     { from, limit, step }: { readonly from: Sequence; readonly limit: number; readonly step?: string },
   ): Promise<readonly CheckpointRow[]> {
     await this.#enter('checkpoints');
+    this.#mustBeReady();
     return (this.rows.get(workflow)?.checkpoints ?? [])
       .filter((row) => row.sequence >= from && (step === undefined || row.step === step))
       .slice(0, limit);
@@ -327,6 +341,7 @@ export class SimulatedStore implements ProjectionStore {
 
   async effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]> {
     await this.#enter('effects');
+    this.#mustBeReady();
     const rows = [...(this.rows.get(workflow)?.effects.values() ?? [])];
     return rows.filter((row) => task === undefined || row.task === task).sort((a, b) => a.position - b.position);
   }

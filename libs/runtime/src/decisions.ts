@@ -1,0 +1,361 @@
+/**
+ * Owns what people and outside systems say to a workflow: the answer to its question, the confirmation of an effect, a signal,
+ * a pin. Writes inbox events and waits until the fold has judged them, so that whoever spoke knows whether it counts. Must not
+ * decide what the fold decides: what is checked here before is checked for a clear message.
+ */
+
+import { canonicalJson, type ErrorNote, NAME_MAX_CHARS, toJson } from '@tidemark/codec';
+import {
+  ConflictError,
+  type Controls,
+  type EffectState,
+  type EventId,
+  eventId,
+  InvalidError,
+  isClosed,
+  isOpen,
+  type Json,
+  type Offset,
+  type Question,
+  type Resolution,
+  type StreamState,
+  streamFromJson,
+  type TaskState,
+  UnavailableError,
+  uuidv7,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+import type { EventRow, WorkflowSummary } from '@tidemark/ports';
+import { Applied } from './applied.ts';
+import { whileUnavailable } from './backoff.ts';
+import { mayUndo } from './compensation.ts';
+import type { EffectDefinition } from './definition.ts';
+import { Inbox } from './inbox.ts';
+import { DECISION_EVENTS_MAX_COUNT, ERROR_TEXT_MAX_CHARS, TOKEN_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
+import type { LamportClock, Ports } from './ports.ts';
+
+export const RESOLUTIONS: readonly Resolution[] = ['retry', 'done', 'not-done', 'compensate', 'fail'];
+
+export interface Decision {
+  readonly resolution: Resolution;
+  /** Who decides. */
+  readonly by: string;
+  readonly why: string;
+  /** What the effect in question answered; for `done`, and only for it. */
+  readonly response?: unknown;
+  /** The question that is answered; the open one when absent. */
+  readonly question?: string | undefined;
+}
+
+export interface Decided {
+  readonly workflow: WorkflowId;
+  readonly question: EventId;
+  readonly resolution: Resolution;
+}
+
+export type Confirmation = { readonly response: unknown } | { readonly error: string };
+
+export interface Pin {
+  readonly pinned: boolean;
+  readonly by: string;
+  readonly why: string;
+}
+
+export interface DecisionsOptions {
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest'>;
+  readonly lamport: LamportClock;
+  /** Ends all waiting. */
+  readonly closing: AbortSignal;
+}
+
+/** How often rows are looked at for what should be there in a moment, in milliseconds. */
+const LOOK_PERIOD_MS = 50;
+
+export class Decisions {
+  readonly #options: DecisionsOptions;
+  readonly #inbox: Inbox;
+  readonly #applied: Applied;
+
+  constructor(options: DecisionsOptions) {
+    this.#options = options;
+    this.#inbox = new Inbox(options.ports, options.lamport);
+    this.#applied = new Applied(options.ports);
+  }
+
+  /** See `Client.decide`. */
+  async decide(id: string, decision: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
+    checkDecision(decision);
+    const { row, state } = await this.#find(id);
+    const { question } = state;
+    if (question === null || (decision.question ?? question.id) !== question.id) {
+      return this.#settled(row, decision, state);
+    }
+    checkFits(state, question, decision.resolution);
+    const response = decision.resolution === 'done' ? responseFor(state, question, decision, effects) : undefined;
+    const { digest } = this.#options.ports;
+    const control = {
+      question: question.id,
+      resolution: decision.resolution,
+      by: decision.by,
+      responseDigest: response === undefined ? null : digest.sha256(canonicalJson(response)),
+    };
+    // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
+    const event = eventId(`decide:${question.id}:${digest.sha256(canonicalJson(control))}`);
+    const payload = { why: decision.why, ...(response === undefined ? {} : { response }) };
+    if (await this.#write(row, event, 'ApprovalDecided', control, payload)) {
+      return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
+    }
+    return this.#settled(row, { ...decision, question: question.id }, (await this.#find(id)).state);
+  }
+
+  /** The question isn't open (any more): the same answer has been taken, or says what stands instead. */
+  async #settled(row: WorkflowSummary, decision: Decision, state: StreamState): Promise<Decided> {
+    const { workflow } = row;
+    const asked = decision.question;
+    const answer = asked === undefined ? undefined : await this.#answerTo(workflow, asked);
+    if (answer?.resolution === decision.resolution && answer.by === decision.by) {
+      return { workflow, question: answer.question, resolution: answer.resolution };
+    }
+    if (answer !== undefined) {
+      const message = `Question ${asked} of ${workflow} was answered by ${answer.by} before: ${answer.resolution}. That stands.`;
+      throw new ConflictError('already-decided', message, { workflow, ...answer });
+    }
+    if (isClosed(state)) throw closed(row);
+    if (state.question !== null) {
+      const message = `question: ${workflow} doesn't ask ${asked}, but ${state.question.id} (${state.question.code}).`;
+      throw new ConflictError('question-differs', message, { workflow, question: state.question.id });
+    }
+    const message = `Workflow ${workflow} waits for no person: it is ${state.status}.`;
+    throw new ConflictError('not-asked', message, { workflow, status: state.status });
+  }
+
+  async #answerTo(workflow: WorkflowId, question: string): Promise<Controls['ApprovalDecided'] | undefined> {
+    const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    return events
+      .filter(({ type }) => type === 'ApprovalDecided')
+      .map((row) => JSON.parse(row.control) as Controls['ApprovalDecided'])
+      .findLast((answer) => answer.question === question);
+  }
+
+  /** See `Client.confirm`. */
+  async confirm(
+    id: string,
+    token: string,
+    confirmation: Confirmation,
+    effects: readonly EffectDefinition[],
+  ): Promise<void> {
+    checkName('token', token);
+    const outcome = 'error' in confirmation ? 'failed' : 'done';
+    const { row, state } = await this.#findToken(id, token);
+    const effect = pendingEffect(state, token);
+    if (effect === undefined) {
+      if (await this.#wasConfirmed(row.workflow, token, outcome)) return;
+      if (isClosed(state)) throw closed(row);
+      throw new InvalidError('token-unknown', `token: no effect of ${row.workflow} waits under '${token}'.`, {
+        workflow: row.workflow,
+        token,
+      });
+    }
+    const payload = confirmationPayload(confirmation, parserOf(effect, effects));
+    const content = 'response' in payload ? payload.response : (payload.error as unknown as Json);
+    const responseDigest = this.#options.ports.digest.sha256(canonicalJson(content));
+    const control = { token, outcome, responseDigest } as const;
+    const event = eventId(`confirm:${effect.key}:${outcome}`);
+    if (await this.#write(row, event, 'EffectConfirmed', control, payload)) return;
+    if (await this.#wasConfirmed(row.workflow, token, outcome)) return;
+    throw new ConflictError('already-confirmed', `What became of '${token}' was decided otherwise meanwhile.`, {
+      token,
+    });
+  }
+
+  async #wasConfirmed(workflow: WorkflowId, token: string, outcome: 'done' | 'failed'): Promise<boolean> {
+    const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    const before = events.map(confirmationOf).findLast((control) => control?.token === token);
+    if (before === undefined) return false;
+    if (before.outcome === outcome) return true;
+    const message = `token: '${token}' was confirmed as ${before.outcome} before. That stands.`;
+    throw new ConflictError('already-confirmed', message, { workflow, token, outcome: before.outcome });
+  }
+
+  /** See `Client.signal`. */
+  async signal(id: string, name: string, value: unknown, key: string | undefined): Promise<void> {
+    checkName('name', name);
+    const json = toJson(value ?? null, 'value of the signal');
+    const { row, state } = await this.#find(id);
+    if (isClosed(state)) throw closed(row);
+    const event = eventId(`signal:${key === undefined ? this.#uuid() : checkName('key', key)}`);
+    if (await this.#write(row, event, 'SignalReceived', { name }, { value: json })) return;
+    throw closed((await this.#find(id)).row);
+  }
+
+  /** See `Client.pin`. */
+  async pin(id: string, { pinned, by, why }: Pin): Promise<void> {
+    checkName('by', by);
+    checkText('why', why);
+    const { row, state } = await this.#find(id);
+    if (isClosed(state)) throw closed(row);
+    if (state.pinned === pinned) return;
+    if (await this.#write(row, eventId(`pin:${this.#uuid()}`), 'VersionPinned', { pinned, by }, { why })) return;
+    throw closed((await this.#find(id)).row);
+  }
+
+  #uuid(): string {
+    const { clock, prng } = this.#options.ports;
+    return uuidv7(clock.nowMs(), prng.bytes(10));
+  }
+
+  /** Whether the fold took it: known once the rows hold it. */
+  async #write(row: WorkflowSummary, ...event: InboxWrite): Promise<boolean> {
+    const { closing, ports } = this.#options;
+    const [id] = event;
+    const offset = await whileUnavailable(ports.clock, closing, () => this.#inbox.write(row, ...event));
+    await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
+    return (await this.#find(row.workflow)).state.inbox.includes(id);
+  }
+
+  /** Throws `InvalidError` (`workflow-unknown`); one that was started a moment ago may not be in the rows yet. */
+  async #find(id: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
+    const { ports } = this.#options;
+    const workflow = workflowId(id);
+    const found = await this.#lookFor(WORKFLOW_GRACE_MS, async () => {
+      const [snapshot] = await ports.store.loadStreams([workflow]);
+      const row = snapshot && (await ports.store.workflow(workflow));
+      return row && { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
+    });
+    if (found !== undefined) return found;
+    throw new InvalidError('workflow-unknown', `No workflow has the id '${id}'.`, { workflow: id });
+  }
+
+  /** A receiver may confirm before the holder could tell the log that it will. */
+  async #findToken(id: string, token: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
+    await this.#lookFor(TOKEN_GRACE_MS, async () => {
+      const { state, row } = await this.#find(id);
+      if (pendingEffect(state, token) !== undefined || isClosed(state)) return true;
+      const events = await this.#options.ports.store.events(row.workflow, DECISION_EVENTS_MAX_COUNT);
+      return events.some((event) => confirmationOf(event)?.token === token) || undefined;
+    });
+    return this.#find(id);
+  }
+
+  async #lookFor<T>(graceMs: number, look: () => Promise<T | undefined>): Promise<T | undefined> {
+    const { ports, closing } = this.#options;
+    const endMs = ports.clock.monotonicMs() + graceMs;
+    for (;;) {
+      const found = await whileUnavailable(ports.clock, closing, look);
+      if (found !== undefined || ports.clock.monotonicMs() >= endMs) return found;
+      await ports.clock.sleep(LOOK_PERIOD_MS, closing);
+      if (closing.aborted) throw new UnavailableError('client-closed', 'The client was closed.');
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#applied.close();
+  }
+}
+
+type InboxWrite = Parameters<Inbox['write']> extends [unknown, ...infer Rest] ? Rest : never;
+
+const confirmationOf = ({ type, control }: EventRow): Controls['EffectConfirmed'] | undefined =>
+  type === 'EffectConfirmed' ? (JSON.parse(control) as Controls['EffectConfirmed']) : undefined;
+
+function pendingEffect(state: StreamState, token: string): EffectState | undefined {
+  for (const { effects } of state.frontier.tasks) {
+    const effect = effects.find(({ pending }) => pending?.token === token);
+    if (effect !== undefined) return effect;
+  }
+  return undefined;
+}
+
+const closed = ({ workflow, status, reason }: WorkflowSummary): ConflictError => {
+  const why = reason === null ? '' : ` (${reason})`;
+  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.`, {
+    workflow,
+    status,
+  });
+};
+
+/** The effect that the question is about, while its outcome is open. */
+function effectInQuestion(state: StreamState, { task, key }: Question): EffectState | undefined {
+  const asking: TaskState | undefined = task === null ? undefined : state.frontier.tasks.get(task);
+  return asking?.effects.find((effect) => effect.key === key && isOpen(effect));
+}
+
+/** The resolutions that the question can be answered with. */
+export const fittingResolutions = (state: StreamState, question: Question): readonly Resolution[] =>
+  RESOLUTIONS.filter((resolution) => {
+    if (resolution === 'done' || resolution === 'not-done') return effectInQuestion(state, question) !== undefined;
+    return resolution !== 'compensate' || mayUndo(state);
+  });
+
+function checkFits(state: StreamState, question: Question, resolution: Resolution): void {
+  const fitting = fittingResolutions(state, question);
+  if (fitting.includes(resolution)) return;
+  const why =
+    resolution === 'compensate'
+      ? 'the workflow was undone before, or is an undo that lies too deep'
+      : `the question (${question.code}) is about no effect whose outcome is open`;
+  throw new InvalidError(
+    'resolution-unfit',
+    `resolution: '${resolution}' doesn't fit, since ${why}. Fitting: ${fitting.join(', ')}.`,
+    {
+      resolution,
+      fitting,
+    },
+  );
+}
+
+function responseFor(
+  state: StreamState,
+  question: Question,
+  { response }: Decision,
+  effects: readonly EffectDefinition[],
+): Json {
+  if (response === undefined) {
+    throw new InvalidError('response-missing', "response: 'done' needs what the effect answered, as JSON.");
+  }
+  return parserOf(effectInQuestion(state, question)!, effects)(response);
+}
+
+/** The effect's own schema, where its definition is at hand; else any JSON. */
+const parserOf = (effect: EffectState, effects: readonly EffectDefinition[]): ((value: unknown) => Json) =>
+  effects.find(({ operation }) => operation === effect.operation)?.parseResponse ??
+  ((value) => toJson(value, 'response'));
+
+function confirmationPayload(
+  confirmation: Confirmation,
+  parse: (value: unknown) => Json,
+): { readonly response: Json } | { readonly error: ErrorNote } {
+  if ('error' in confirmation) {
+    checkText('error', confirmation.error);
+    return { error: { name: 'NotDoneError', message: confirmation.error } };
+  }
+  return { response: parse(confirmation.response) };
+}
+
+function checkDecision({ resolution, by, why, response }: Decision): void {
+  if (!RESOLUTIONS.includes(resolution)) {
+    throw new InvalidError('resolution-invalid', `resolution: one of ${RESOLUTIONS.join(', ')}, not '${resolution}'.`);
+  }
+  checkName('by', by);
+  checkText('why', why);
+  if (response !== undefined && resolution !== 'done') {
+    throw new InvalidError('response-unfit', `response: only 'done' has one, not '${resolution}'.`);
+  }
+}
+
+function checkName(field: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '' && value.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(value)) {
+    if (value.isWellFormed()) return value;
+  }
+  throw new InvalidError(
+    `${field}-invalid`,
+    `${field}: give 1 to ${NAME_MAX_CHARS} characters without control characters.`,
+    { field },
+  );
+}
+
+function checkText(field: string, value: unknown): void {
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= ERROR_TEXT_MAX_CHARS) return;
+  throw new InvalidError(`${field}-invalid`, `${field}: give 1 to ${ERROR_TEXT_MAX_CHARS} characters.`, { field });
+}
