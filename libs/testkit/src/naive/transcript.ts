@@ -9,10 +9,20 @@
  * `malformed` and `unknown workflow` are entries too. Lines that begin with `#` are comments; those with a space, answers.
  */
 
-import { type Blocked, blockedOn, type LogEntry, type StreamState, type TaskState, type Verdict } from '@tidemark/core';
+import {
+  type Blocked,
+  blockedOn,
+  type EffectState,
+  type LogEntry,
+  type Question,
+  type StreamState,
+  type TaskState,
+  type Verdict,
+} from '@tidemark/core';
 import { DEFAULT_CONTROLS, digestOf, entryOf } from './events.ts';
 
 const ENVELOPE_KEYS = new Set(['id', 'tenant', 'generation', 'lamport', 'atMs']);
+const TIMER_KEYS = new Set(['retry', 'probe', 'deadline']);
 const DIGEST_KEYS = new Set(['inputDigest', 'outputDigest', 'requestDigest', 'responseDigest']);
 
 /** The entry that a line describes; `number` is its place among the events, from 1. */
@@ -54,10 +64,11 @@ function tokenOf(text: string): object {
 }
 
 function valueOfKey(key: string, text: string): unknown {
-  if (key === 'tasks') return text === '' ? [] : text.split(',').map(declarationOf);
-  if (key === 'retry') return { timer: text, anchorMs: 0, delayMs: 500 };
-  if (DIGEST_KEYS.has(key)) return digestOf(text);
   if (text === '-') return null;
+  if (key === 'tasks') return text === '' ? [] : text.split(',').map(declarationOf);
+  if (TIMER_KEYS.has(key)) return { timer: text, anchorMs: 0, delayMs: 500 };
+  if (DIGEST_KEYS.has(key)) return digestOf(text);
+  if (text === 'true' || text === 'false') return text === 'true';
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 
@@ -86,19 +97,36 @@ function streamLines(stream: StreamState): string[] {
     stream.reason === null ? stream.status : `${stream.status} (${stream.reason})`,
     lease === null ? `epoch ${stream.epoch} free` : `epoch ${lease.epoch} held by ${lease.holder} at ${lease.ordinal}`,
     head.checkpoint === null ? 'no checkpoint' : `head ${head.sequence} ${head.checkpoint}`,
+    ...(stream.question === null ? [] : [`asks ${questionWords(stream.question)}`]),
+    ...(stream.ruling === null ? [] : [`ruled ${stream.ruling}`]),
+    ...(stream.undo === null ? [] : [`undone by ${stream.undo}`]),
+    ...(stream.crashCount === 0 ? [] : [`crashed ${stream.crashCount} (at ${stream.crashTimesMs.join(' ')})`]),
+    ...(stream.budgetFrom === 0 ? [] : [`budget from ${stream.budgetFrom}`]),
+    ...(stream.pinned ? [`pinned to ${stream.version}`] : []),
     ...(stream.signals.length > 0 ? [`signals ${stream.signals.map(({ name }) => name).join(' ')}`] : []),
   ];
   return [`  ${words.join(', ')}`, ...[...stream.frontier.tasks].map(taskLine)];
 }
+
+const questionWords = ({ id, task, key }: Question): string =>
+  [id, ...(task === null ? [] : [`on ${task}`]), ...(key === null ? [] : [key])].join(' ');
 
 function taskLine(task: TaskState): string {
   const words = [
     ...(blockedOn(task).length === 0 ? ['ready'] : blockedOn(task).map(blockedWords)),
     ...(task.cause === null ? [] : [`by ${task.cause.kind} ${task.cause.name} (${task.cause.event})`]),
     ...(task.reserved === null ? [] : [`reserved ${task.reserved}`]),
-    ...task.effects.map((effect) => `${effect.kind} ${effect.operation} ${effect.status}`),
+    ...(task.failureCode === null ? [] : [`failed ${task.failureCode} ${task.sameFailureCount} in a row`]),
+    ...task.effects.map(effectWords),
   ];
   return `    ${task.id} ${task.step}: ${words.join(', ')}`;
+}
+
+function effectWords({ kind, operation, status, pending }: EffectState): string {
+  const words = `${kind} ${operation} ${status}`;
+  if (pending === null) return words;
+  const timers = [pending.probe, pending.deadline].map((one) => one?.timer ?? '-');
+  return `${words} ${pending.token} (probe ${timers[0]} deadline ${timers[1]}${pending.isDue ? ' due' : ''})`;
 }
 
 function blockedWords(blocked: Blocked): string {
