@@ -7,6 +7,7 @@ import { decodePayload } from '@tidemark/codec';
 import {
   InvalidError,
   type Json,
+  type Lease,
   type Partition,
   type Sequence,
   type TenantId,
@@ -18,7 +19,8 @@ import {
 } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import { whileUnavailable } from './backoff.ts';
-import { type Confirmation, type Decided, type Decision, Decisions, type Pin } from './decisions.ts';
+import type { Confirmation, Decision } from './decision-checks.ts';
+import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
@@ -145,6 +147,14 @@ export class Client {
   /** Keeps a workflow to its version, or lets it go on with newer ones. Throws as `signal` does. */
   pin(workflow: string, pin: Pin): Promise<void> {
     return this.#decisions.pin(workflow, pin);
+  }
+
+  /**
+   * Takes the live lease from its holder, so that another goes on; null when nobody had one (any more). The holder, if it
+   * lives, can do nothing more that counts. Throws as `signal` does.
+   */
+  revoke(workflow: string): Promise<Lease | null> {
+    return this.#decisions.revoke(workflow);
   }
 
   /** Ends all waiting. */

@@ -4,7 +4,7 @@ import type { EventId, Json, WorkflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from './client.ts';
-import type { Decision } from './decisions.ts';
+import type { Decision } from './decision-checks.ts';
 import { type Definition, type EffectDefinition, PendingResult } from './definition.ts';
 import { LamportClock } from './ports.ts';
 import { definitionOf, effectOf, typesOf } from './simulated-definition.ts';

@@ -4,7 +4,7 @@
  * decide what the fold decides: what is checked here before is checked for a clear message.
  */
 
-import { canonicalJson, type ErrorNote, NAME_MAX_CHARS, toJson } from '@tidemark/codec';
+import { canonicalJson, toJson } from '@tidemark/codec';
 import {
   ConflictError,
   type Controls,
@@ -13,14 +13,12 @@ import {
   eventId,
   InvalidError,
   isClosed,
-  isOpen,
   type Json,
+  type Lease,
   type Offset,
-  type Question,
   type Resolution,
   type StreamState,
   streamFromJson,
-  type TaskState,
   UnavailableError,
   uuidv7,
   type WorkflowId,
@@ -29,32 +27,27 @@ import {
 import type { EventRow, WorkflowSummary } from '@tidemark/ports';
 import { Applied } from './applied.ts';
 import { whileUnavailable } from './backoff.ts';
-import { mayUndo } from './compensation.ts';
+import {
+  type Confirmation,
+  checkDecision,
+  checkFits,
+  checkName,
+  checkText,
+  confirmationPayload,
+  type Decision,
+  parserOf,
+  responseFor,
+} from './decision-checks.ts';
 import type { EffectDefinition } from './definition.ts';
 import { Inbox } from './inbox.ts';
-import { DECISION_EVENTS_MAX_COUNT, ERROR_TEXT_MAX_CHARS, TOKEN_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
+import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
-
-export const RESOLUTIONS: readonly Resolution[] = ['retry', 'done', 'not-done', 'compensate', 'fail'];
-
-export interface Decision {
-  readonly resolution: Resolution;
-  /** Who decides. */
-  readonly by: string;
-  readonly why: string;
-  /** What the effect in question answered; for `done`, and only for it. */
-  readonly response?: unknown;
-  /** The question that is answered; the open one when absent. */
-  readonly question?: string | undefined;
-}
 
 export interface Decided {
   readonly workflow: WorkflowId;
   readonly question: EventId;
   readonly resolution: Resolution;
 }
-
-export type Confirmation = { readonly response: unknown } | { readonly error: string };
 
 export interface Pin {
   readonly pinned: boolean;
@@ -200,6 +193,18 @@ export class Decisions {
     throw closed((await this.#find(id)).row);
   }
 
+  /** See `Client.revoke`. */
+  async revoke(id: string): Promise<Lease | null> {
+    const { row, state } = await this.#find(id);
+    if (isClosed(state)) throw closed(row);
+    const { lease } = state;
+    if (lease === null) return null;
+    const { epoch, holder } = lease;
+    const control = { epoch, holder, reason: 'asked' } as const;
+    const isTaken = await this.#write(row, eventId(`revoke:${epoch}:asked`), 'LeaseRevoked', control, null);
+    return isTaken ? lease : null;
+  }
+
   #uuid(): string {
     const { clock, prng } = this.#options.ports;
     return uuidv7(clock.nowMs(), prng.bytes(10));
@@ -274,88 +279,3 @@ const closed = ({ workflow, status, reason }: WorkflowSummary): ConflictError =>
     status,
   });
 };
-
-/** The effect that the question is about, while its outcome is open. */
-function effectInQuestion(state: StreamState, { task, key }: Question): EffectState | undefined {
-  const asking: TaskState | undefined = task === null ? undefined : state.frontier.tasks.get(task);
-  return asking?.effects.find((effect) => effect.key === key && isOpen(effect));
-}
-
-/** The resolutions that the question can be answered with. */
-export const fittingResolutions = (state: StreamState, question: Question): readonly Resolution[] =>
-  RESOLUTIONS.filter((resolution) => {
-    if (resolution === 'done' || resolution === 'not-done') return effectInQuestion(state, question) !== undefined;
-    return resolution !== 'compensate' || mayUndo(state);
-  });
-
-function checkFits(state: StreamState, question: Question, resolution: Resolution): void {
-  const fitting = fittingResolutions(state, question);
-  if (fitting.includes(resolution)) return;
-  const why =
-    resolution === 'compensate'
-      ? 'the workflow was undone before, or is an undo that lies too deep'
-      : `the question (${question.code}) is about no effect whose outcome is open`;
-  throw new InvalidError(
-    'resolution-unfit',
-    `resolution: '${resolution}' doesn't fit, since ${why}. Fitting: ${fitting.join(', ')}.`,
-    {
-      resolution,
-      fitting,
-    },
-  );
-}
-
-function responseFor(
-  state: StreamState,
-  question: Question,
-  { response }: Decision,
-  effects: readonly EffectDefinition[],
-): Json {
-  if (response === undefined) {
-    throw new InvalidError('response-missing', "response: 'done' needs what the effect answered, as JSON.");
-  }
-  return parserOf(effectInQuestion(state, question)!, effects)(response);
-}
-
-/** The effect's own schema, where its definition is at hand; else any JSON. */
-const parserOf = (effect: EffectState, effects: readonly EffectDefinition[]): ((value: unknown) => Json) =>
-  effects.find(({ operation }) => operation === effect.operation)?.parseResponse ??
-  ((value) => toJson(value, 'response'));
-
-function confirmationPayload(
-  confirmation: Confirmation,
-  parse: (value: unknown) => Json,
-): { readonly response: Json } | { readonly error: ErrorNote } {
-  if ('error' in confirmation) {
-    checkText('error', confirmation.error);
-    return { error: { name: 'NotDoneError', message: confirmation.error } };
-  }
-  return { response: parse(confirmation.response) };
-}
-
-function checkDecision({ resolution, by, why, response }: Decision): void {
-  if (!RESOLUTIONS.includes(resolution)) {
-    throw new InvalidError('resolution-invalid', `resolution: one of ${RESOLUTIONS.join(', ')}, not '${resolution}'.`);
-  }
-  checkName('by', by);
-  checkText('why', why);
-  if (response !== undefined && resolution !== 'done') {
-    throw new InvalidError('response-unfit', `response: only 'done' has one, not '${resolution}'.`);
-  }
-}
-
-function checkName(field: string, value: unknown): string {
-  if (typeof value === 'string' && value !== '' && value.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(value)) {
-    if (value.isWellFormed()) return value;
-  }
-  throw new InvalidError(
-    `${field}-invalid`,
-    `${field}: give 1 to ${NAME_MAX_CHARS} characters without control characters.`,
-    { field },
-  );
-}
-
-function checkText(field: string, value: unknown): void {
-  if (typeof value === 'string' && value.trim() !== '' && value.length <= ERROR_TEXT_MAX_CHARS) return;
-  throw new InvalidError(`${field}-invalid`, `${field}: give 1 to ${ERROR_TEXT_MAX_CHARS} characters.`, { field });
-}

@@ -8,14 +8,8 @@ export {
 } from './client.ts';
 export { UNDO_SUFFIX, undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
-export {
-  type Confirmation,
-  type Decided,
-  type Decision,
-  fittingResolutions,
-  type Pin,
-  RESOLUTIONS,
-} from './decisions.ts';
+export { type Confirmation, type Decision, fittingResolutions, RESOLUTIONS } from './decision-checks.ts';
+export type { Decided, Pin } from './decisions.ts';
 export type {
   ConfirmationPolicy,
   Definition,

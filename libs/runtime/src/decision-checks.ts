@@ -1,0 +1,119 @@
+/**
+ * Owns what is checked of a decision, a confirmation or a signal before it is written, so that whoever gives it learns which
+ * field is wrong. Must not write, nor rely on being right: the fold judges what was written.
+ */
+
+import { type ErrorNote, NAME_MAX_CHARS, toJson } from '@tidemark/codec';
+import {
+  type EffectState,
+  InvalidError,
+  isOpen,
+  type Json,
+  type Question,
+  type Resolution,
+  type StreamState,
+  type TaskState,
+} from '@tidemark/core';
+import { mayUndo } from './compensation.ts';
+import type { EffectDefinition } from './definition.ts';
+import { ERROR_TEXT_MAX_CHARS } from './limits.ts';
+
+export const RESOLUTIONS: readonly Resolution[] = ['retry', 'done', 'not-done', 'compensate', 'fail'];
+
+export interface Decision {
+  readonly resolution: Resolution;
+  /** Who decides. */
+  readonly by: string;
+  readonly why: string;
+  /** What the effect in question answered; for `done`, and only for it. */
+  readonly response?: unknown;
+  /** The question that is answered; the open one when absent. */
+  readonly question?: string | undefined;
+}
+
+export type Confirmation = { readonly response: unknown } | { readonly error: string };
+
+/** The effect that the question is about, while its outcome is open. */
+function effectInQuestion(state: StreamState, { task, key }: Question): EffectState | undefined {
+  const asking: TaskState | undefined = task === null ? undefined : state.frontier.tasks.get(task);
+  return asking?.effects.find((effect) => effect.key === key && isOpen(effect));
+}
+
+/** The resolutions that the question can be answered with. */
+export const fittingResolutions = (state: StreamState, question: Question): readonly Resolution[] =>
+  RESOLUTIONS.filter((resolution) => {
+    if (resolution === 'done' || resolution === 'not-done') return effectInQuestion(state, question) !== undefined;
+    return resolution !== 'compensate' || mayUndo(state);
+  });
+
+export function checkFits(state: StreamState, question: Question, resolution: Resolution): void {
+  const fitting = fittingResolutions(state, question);
+  if (fitting.includes(resolution)) return;
+  const why =
+    resolution === 'compensate'
+      ? 'the workflow was undone before, or is an undo that lies too deep'
+      : `the question (${question.code}) is about no effect whose outcome is open`;
+  throw new InvalidError(
+    'resolution-unfit',
+    `resolution: '${resolution}' doesn't fit, since ${why}. Fitting: ${fitting.join(', ')}.`,
+    {
+      resolution,
+      fitting,
+    },
+  );
+}
+
+export function responseFor(
+  state: StreamState,
+  question: Question,
+  { response }: Decision,
+  effects: readonly EffectDefinition[],
+): Json {
+  if (response === undefined) {
+    throw new InvalidError('response-missing', "response: 'done' needs what the effect answered, as JSON.");
+  }
+  return parserOf(effectInQuestion(state, question)!, effects)(response);
+}
+
+/** The effect's own schema, where its definition is at hand; else any JSON. */
+export const parserOf = (effect: EffectState, effects: readonly EffectDefinition[]): ((value: unknown) => Json) =>
+  effects.find(({ operation }) => operation === effect.operation)?.parseResponse ??
+  ((value) => toJson(value, 'response'));
+
+export function confirmationPayload(
+  confirmation: Confirmation,
+  parse: (value: unknown) => Json,
+): { readonly response: Json } | { readonly error: ErrorNote } {
+  if ('error' in confirmation) {
+    checkText('error', confirmation.error);
+    return { error: { name: 'NotDoneError', message: confirmation.error } };
+  }
+  return { response: parse(confirmation.response) };
+}
+
+export function checkDecision({ resolution, by, why, response }: Decision): void {
+  if (!RESOLUTIONS.includes(resolution)) {
+    throw new InvalidError('resolution-invalid', `resolution: one of ${RESOLUTIONS.join(', ')}, not '${resolution}'.`);
+  }
+  checkName('by', by);
+  checkText('why', why);
+  if (response !== undefined && resolution !== 'done') {
+    throw new InvalidError('response-unfit', `response: only 'done' has one, not '${resolution}'.`);
+  }
+}
+
+export function checkName(field: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '' && value.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(value)) {
+    if (value.isWellFormed()) return value;
+  }
+  throw new InvalidError(
+    `${field}-invalid`,
+    `${field}: give 1 to ${NAME_MAX_CHARS} characters without control characters.`,
+    { field },
+  );
+}
+
+export function checkText(field: string, value: unknown): void {
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= ERROR_TEXT_MAX_CHARS) return;
+  throw new InvalidError(`${field}-invalid`, `${field}: give 1 to ${ERROR_TEXT_MAX_CHARS} characters.`, { field });
+}
