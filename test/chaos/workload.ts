@@ -36,12 +36,12 @@ function ledgerEffect({ operation, kind, receiver, isProbed }: Kind) {
     call: async ({ action, amount }, { key, signal }) => ({
       receipt: await ledger.apply({ receiver, key, action, amount }, signal),
     }),
-    ...(isProbed && {
-      probe: async (key, { signal }) => {
-        const found = await ledger.find(receiver, key, false, signal);
-        return found === undefined ? notDone() : done({ receipt: found.receipt });
-      },
-    }),
+    probe: isProbed
+      ? async (key, { signal }) => {
+          const found = await ledger.find(receiver, key, false, signal);
+          return found === undefined ? notDone() : done({ receipt: found.receipt });
+        }
+      : undefined,
   });
 }
 

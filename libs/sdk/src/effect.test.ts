@@ -7,6 +7,8 @@ import { defineEffect, done, type EffectSpec, notDone, pending, unknown } from '
 const key = effectKey(workflowId('w'), taskId(3, 0), 'payments.credit', 0);
 const context = { key, signal: new AbortController().signal, heartbeat: () => {} };
 
+const asked = { signal: context.signal, request: { cents: 5 } };
+
 const spec = {
   operation: 'payments.credit',
   kind: 'irreversible' as const,
@@ -52,7 +54,7 @@ describe('defineEffect', () => {
   });
 
   it('validates what a probe found', async () => {
-    const probing = (result: unknown) => defineEffect({ ...spec, probe: () => result as never }).probe!(key, context);
+    const probing = (result: unknown) => defineEffect({ ...spec, probe: () => result as never }).probe!(key, asked);
     expect(await probing(done({ creditId: 'c1' }))).toEqual({ status: 'done', response: { creditId: 'c1' } });
     expect(await probing(notDone())).toEqual({ status: 'not-done' });
     expect(await probing(unknown())).toEqual({ status: 'unknown' });
@@ -60,6 +62,11 @@ describe('defineEffect', () => {
     // Neither a forgotten return nor a bare value may pass for an answer.
     await expect(probing(undefined)).rejects.toMatchObject({ code: 'probe-invalid' });
     await expect(probing({ creditId: 'c1' })).rejects.toMatchObject({ code: 'probe-invalid' });
+  });
+
+  it('tells a probe what was asked', async () => {
+    const effect = defineEffect({ ...spec, probe: (_, { request }) => done({ creditId: `c${request.cents}` }) });
+    expect(await effect.probe!(key, asked)).toEqual({ status: 'done', response: { creditId: 'c5' } });
   });
 
   it('follows up what is confirmed later, with documented defaults', () => {

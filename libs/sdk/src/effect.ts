@@ -38,12 +38,12 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
   /**
    * Asks the outside whether the call of this key took place: `done(response)`, `notDone()` or `unknown()`. Recovery asks it
    * when a worker died during the call; asked again about a call whose outcome is recorded, it validates that: `notDone()`
-   * then says that the record doesn't hold outside.
+   * then says that the record doesn't hold outside. `context.request` is what was asked with the key.
    */
   readonly probe?:
     | ((
         key: EffectKey,
-        context: { readonly signal: AbortSignal },
+        context: { readonly signal: AbortSignal; readonly request: Parsed<NoInfer<Request>> },
       ) => ProbeResult<Given<NoInfer<Response>>> | Promise<ProbeResult<Given<NoInfer<Response>>>>)
     | undefined;
   /**
@@ -139,7 +139,9 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     }),
     parseResponse,
     call: async (request, context) => call(request as Parsed<Request>, context),
-    ...(probe && { probe: async (key, context) => checkProbe(operation, parseResponse, await probe(key, context)) }),
+    ...(probe && {
+      probe: async (key, context) => checkProbe(operation, parseResponse, await probe(key, context as never)),
+    }),
     ...(compensate && { compensate: async (response, context) => void (await compensate(response as never, context)) }),
     ...(compensateUnknown && {
       compensateUnknown: async (request, context) => void (await compensateUnknown(request as never, context)),
