@@ -9,7 +9,7 @@ import { clusterSteps, embeddedSteps } from './steps.ts';
 
 const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
-       npm run bench -- resume [--json]`;
+       npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,7 +27,7 @@ if (positionals[0] === 'steps') {
   await measurePartitions(counts, report);
 } else if (positionals[0] === 'resume') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
-  await measureResume(report);
+  await measureResume(report, values.only);
 } else {
   process.stderr.write(`${USAGE}\n`);
   process.exitCode = 64;
