@@ -60,3 +60,7 @@ export const LATENCY_WARN_MS = 50;
 /** Free space, in bytes, below which `doctor` warns, and below which it fails. */
 export const DISK_WARN_BYTES = 2_147_483_648;
 export const DISK_FAIL_BYTES = 134_217_728;
+
+/** Ids that a preflight reads at once, and workflows that it loads at once: what it holds doesn't follow their number. */
+export const PREFLIGHT_IDS_PAGE_COUNT = 1_000;
+export const PREFLIGHT_STREAMS_PAGE_COUNT = 25;

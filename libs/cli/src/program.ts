@@ -6,6 +6,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
+import { type PinOptions, pin, unpin } from './commands/pin.ts';
+import { type PreflightOptions, preflight } from './commands/preflight.ts';
 import { type RunOptions, run } from './commands/run.ts';
 import { type ShowOptions, show } from './commands/show.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
@@ -18,7 +20,7 @@ const STATUSES: readonly StreamStatus[] = ['open', 'parked', 'completed', 'faile
 const EXIT_CODES = `
 Exit codes:
   0    all went well; for doctor: nothing failed
-  1    the workflow failed, or waits for a person
+  1    the workflow failed, or waits for a person; for preflight: not all are safe
   64   wrong usage: an unknown command or option
   65   wrong input, or no such workflow
   69   a server is absent or went away
@@ -147,6 +149,25 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .addOption(state())
     .addOption(json())
     .action(does<[string | undefined, WatchOptions]>(watch));
+
+  command('preflight', 'check every open workflow against a new build, before it is rolled out; changes nothing')
+    .addOption(workflows())
+    .addOption(state())
+    .addOption(json())
+    .action((options: PreflightOptions, self: Command) => does<[PreflightOptions]>(preflight)(listed(options), self));
+
+  for (const [name, what, perform] of [
+    ['pin', 'keep a workflow to the version that it has', pin],
+    ['unpin', 'let a pinned workflow go on with newer versions', unpin],
+  ] as const) {
+    command(name, what)
+      .argument('<id>', 'id of the run')
+      .requiredOption('--by <name>', 'who decides it')
+      .requiredOption('--why <text>', 'the reason, kept with the decision')
+      .addOption(state())
+      .addOption(json())
+      .action(does<[string, PinOptions]>(perform));
+  }
 
   command('doctor', 'check settings, servers and state, and say what to do')
     .addOption(state())

@@ -9,6 +9,8 @@ import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
 export const READS = [
   'workflow',
   'workflows',
+  'openWorkflows',
+  'loadStreams',
   'tasks',
   'checkpoints',
   'effects',
@@ -98,6 +100,13 @@ export interface StartAnswer {
   readonly sameInput: boolean;
 }
 
+/** Keeps a workflow to its version, or lets it go on with newer ones. */
+export interface PinRequest {
+  readonly pinned: boolean;
+  readonly by: string;
+  readonly why: string;
+}
+
 export interface Desk {
   readonly place: Place;
   readonly reads: Reads;
@@ -107,6 +116,8 @@ export interface Desk {
   definitions(): Promise<readonly DefinitionCard[]>;
   /** Throws `InvalidError` (`workflow-unknown`, or its input), `ConflictError`, `LimitError`, `UnavailableError`. */
   start(request: StartRequest): Promise<StartAnswer>;
+  /** Throws `InvalidError` (`workflow-unknown`, or a field), `ConflictError` (`workflow-closed`), `UnavailableError`. */
+  pin(workflow: string, request: PinRequest): Promise<void>;
   health(): Promise<Health>;
   /** Returns what ends the subscription. */
   onNews(listener: NewsListener): Promise<() => void>;

@@ -6,7 +6,17 @@ import type { Host } from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
 import { inputOf } from '../views/belief.ts';
 import { cardOf, pick } from './definitions.ts';
-import type { DefinitionCard, Desk, Health, NewsListener, Place, Reads, StartAnswer, StartRequest } from './desk.ts';
+import type {
+  DefinitionCard,
+  Desk,
+  Health,
+  NewsListener,
+  PinRequest,
+  Place,
+  Reads,
+  StartAnswer,
+  StartRequest,
+} from './desk.ts';
 
 export class HostDesk implements Desk {
   readonly place: Place;
@@ -40,6 +50,10 @@ export class HostDesk implements Desk {
     const before = run.created ? undefined : await inputOf(this.reads, run.id);
     const sameInput = before === undefined || canonicalJson(before) === canonicalJson(found.parseInput(input));
     return { workflow: run.id, created: run.created, sameInput };
+  }
+
+  pin(workflow: string, request: PinRequest): Promise<void> {
+    return this.host.client.pin(workflow, request);
   }
 
   health(): Promise<Health> {

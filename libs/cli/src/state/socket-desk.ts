@@ -18,6 +18,7 @@ import {
   type Holder,
   type News,
   type NewsListener,
+  type PinRequest,
   type Place,
   READS,
   type Reads,
@@ -105,6 +106,10 @@ export class SocketDesk implements Desk {
 
   start(request: StartRequest): Promise<StartAnswer> {
     return this.#call('start', [request]);
+  }
+
+  async pin(workflow: string, request: PinRequest): Promise<void> {
+    await this.#call('pin', [workflow, request]);
   }
 
   health(): Promise<Health> {

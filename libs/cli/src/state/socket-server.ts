@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { TidemarkError } from '@tidemark/core';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
-import { type Desk, type Holder, READS, type Reads, type StartRequest } from './desk.ts';
+import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
 import {
   type Answer,
   type Call,
@@ -98,6 +98,7 @@ async function perform(
     return read.apply(desk.reads, given as unknown[]);
   }
   if (call === 'start') return desk.start(given[0] as StartRequest);
+  if (call === 'pin') return desk.pin(given[0] as string, given[1] as PinRequest);
   if (call === 'definitions') return desk.definitions();
   if (call === 'health') return desk.health();
   if (call === 'news') return subscribe();

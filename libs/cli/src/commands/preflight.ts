@@ -1,0 +1,89 @@
+/**
+ * Owns `tidemark preflight`: every open workflow, as its newest checkpoint is, against the workflows of a new build. Changes
+ * nothing, and holds one page of workflows at a time.
+ */
+
+import type { WorkflowId } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import { type Definition, preflight as judge, type PreflightGroup, PreflightReport } from '@tidemark/runtime';
+import { PREFLIGHT_IDS_PAGE_COUNT, PREFLIGHT_STREAMS_PAGE_COUNT } from '../limits.ts';
+import type { Session } from '../session.ts';
+import { readDefinitions } from '../state/definitions.ts';
+import type { Reads } from '../state/desk.ts';
+import { exists, openToRead, targetOf } from '../state/open-desk.ts';
+import type { Colour, Terminal } from '../terminal.ts';
+import { counted } from '../text/units.ts';
+import { padEnd, printable } from '../text/width.ts';
+
+export interface PreflightOptions {
+  readonly workflows: readonly string[];
+  readonly state?: string | undefined;
+}
+
+const COLOURS: Readonly<Record<PreflightGroup['verdict'], Colour>> = {
+  safe: 'green',
+  'needs-upcaster': 'red',
+  pin: 'yellow',
+};
+
+/** 0 when the build could go on with all of them, else 1. */
+export async function preflight({ terminal, env, cwd }: Session, options: PreflightOptions): Promise<number> {
+  const definitions = await readDefinitions(options.workflows, cwd);
+  const target = targetOf(options.state, env, cwd);
+  const report = new PreflightReport();
+  if (exists(target)) {
+    const desk = await openToRead(target);
+    try {
+      await judgeAll(desk.reads, definitions, report);
+    } finally {
+      await desk.close();
+    }
+  }
+  terminal.document({ safe: report.isSafe, groups: report.groups });
+  terminal.lines(reportLines(report, terminal));
+  return report.isSafe ? EXIT.ok : EXIT.failed;
+}
+
+/** What is started or ends meanwhile may be missed: nothing is stopped for it. */
+export async function judgeAll(
+  reads: Pick<Reads, 'openWorkflows' | 'loadStreams'>,
+  definitions: readonly Definition[],
+  report: PreflightReport,
+): Promise<void> {
+  for (let after: WorkflowId | null = null; ; ) {
+    const ids: readonly WorkflowId[] = await reads.openWorkflows(after, PREFLIGHT_IDS_PAGE_COUNT);
+    for (let at = 0; at < ids.length; at += PREFLIGHT_STREAMS_PAGE_COUNT) {
+      for (const snapshot of await reads.loadStreams(ids.slice(at, at + PREFLIGHT_STREAMS_PAGE_COUNT))) {
+        const judged = judge(snapshot, definitions);
+        if (judged !== undefined) report.add(judged);
+      }
+    }
+    if (ids.length < PREFLIGHT_IDS_PAGE_COUNT) return;
+    after = ids.at(-1)!;
+  }
+}
+
+function reportLines(report: PreflightReport, { paint }: Terminal): readonly string[] {
+  const { groups } = report;
+  if (groups.length === 0) return ['No open workflows: nothing stands in the way.'];
+  const lines = groups.flatMap((group) => [
+    `${paint(COLOURS[group.verdict], padEnd(group.verdict, 14))}  ${titleOf(group)}: ${counted(group.count, 'workflow')} (${group.examples.map(printable).join(', ')}${group.count > group.examples.length ? ', …' : ''})`,
+    ...group.problems.map(
+      ({ where, path, message, count }) =>
+        `${' '.repeat(16)}${counted(count, 'workflow')}: ${printable(`${where}${path === '' ? '' : `, ${path}`}: ${message}`)}`,
+    ),
+  ]);
+  return [...lines, '', report.isSafe ? paint('green', 'All are safe.') : adviceOf(groups)];
+}
+
+const titleOf = ({ definition, version }: PreflightGroup): string => `${printable(definition)} v${version}`;
+
+function adviceOf(groups: readonly PreflightGroup[]): string {
+  const has = (verdict: PreflightGroup['verdict']): boolean => groups.some((group) => group.verdict === verdict);
+  return [
+    ...(has('needs-upcaster')
+      ? ['Add upcast to the new version for what needs it, or keep the old build running.']
+      : []),
+    ...(has('pin') ? ['What says pin goes on only with the build that it has: keep workers of that one.'] : []),
+  ].join(' ');
+}
