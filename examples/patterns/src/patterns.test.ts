@@ -80,9 +80,9 @@ describe('the effect', () => {
   it('can be probed and undone', async () => {
     const key = 'refund-1:1.0:ledger.credit:0' as EffectKey;
     const { signal } = new AbortController();
-    expect(await issueCredit.probe!(key, { signal })).toEqual({ status: 'not-done' });
+    expect(await issueCredit.probe!(key, { signal, request: null })).toEqual({ status: 'not-done' });
     const creditId = await book(key, { account: '8821', cents: 5 });
-    expect(await issueCredit.probe!(key, { signal })).toEqual({ status: 'done', response: { creditId } });
+    expect(await issueCredit.probe!(key, { signal, request: null })).toEqual({ status: 'done', response: { creditId } });
     await issueCredit.compensate!({ creditId }, { key, signal, heartbeat: () => {} });
     await issueCredit.compensate!({ creditId }, { key, signal, heartbeat: () => {} });
     // The credit took place, and a counter-entry took it back, once.

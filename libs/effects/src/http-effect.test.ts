@@ -356,7 +356,7 @@ describe('probe and compensation', () => {
       return answer.status === 404 ? notDone() : unknown();
     },
   };
-  const ask = () => charge({ probe }).probe!(key, { signal: new AbortController().signal });
+  const ask = () => charge({ probe }).probe!(key, { signal: new AbortController().signal, request: null });
 
   test('the probe asks by the key as it was sent, and changes nothing', async () => {
     handler = ok;
@@ -373,7 +373,7 @@ describe('probe and compensation', () => {
     handler = answer(503);
     expect(await failure(ask())).toMatchObject({ code: 'http-unknown' });
     const lost = charge({ probe: { ...probe, send: () => ({ url: 'http://127.0.0.1:9/' }) } });
-    const error = await failure(lost.probe!(key, contextOf(key)));
+    const error = await failure(lost.probe!(key, { ...contextOf(key), request: null }));
     expect(error).toMatchObject({ code: 'probe-not-asked' });
     expect(error).not.toBeInstanceOf(NotDoneError);
   });

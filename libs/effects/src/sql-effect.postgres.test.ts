@@ -42,7 +42,7 @@ describeServers('the SQL effect', ['postgres'], (servers) => {
     book(extra).call({ cents }, contextOf(key, signal));
   const probe = (key: string, extra: Partial<Spec> = {}) => {
     const { signal, key: branded } = contextOf(key);
-    return book(extra).probe!(branded, { signal });
+    return book(extra).probe!(branded, { signal, request: null });
   };
   const failure = (promise: Promise<unknown>): Promise<Error & { code: string }> =>
     promise.then(

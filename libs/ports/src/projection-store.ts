@@ -364,12 +364,15 @@ export interface ProjectionStore {
   workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
   workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]>;
   tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]>;
-  /** By sequence, from `from` on; the opening (sequence 0) only when `from` is 0. `step` filters. */
+  /**
+   * By sequence, from `from` on; the opening (sequence 0) only when `from` is 0. `step` filters. Throws `UnavailableError`
+   * (`store-rebuilding`) before `ready`: steps build on what is there.
+   */
   checkpoints(
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
   ): Promise<readonly CheckpointRow[]>;
-  /** By position; of one task where it is given. */
+  /** By position; of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
   effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]>;
   events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]>;
   rejected(limit: number): Promise<readonly RejectedRow[]>;

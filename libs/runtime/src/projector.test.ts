@@ -109,6 +109,8 @@ describe('a projector', () => {
 
   it('goes on from its fold without loading rows again', async () => {
     await open('a');
+    const loads = (): number => ports.store.calls.get('loadPartitions') ?? 0;
+    const before = loads();
     const projector = make();
     projector.hint([P0]);
     await quiet();
@@ -116,7 +118,7 @@ describe('a projector', () => {
     projector.hint([P0]);
     await quiet();
     expect(row('a')).toMatchObject({ position: 2 });
-    expect(ports.store.calls.get('loadPartitions')).toBe(1);
+    expect(loads() - before).toBe(1);
   });
 
   it('folds a long backlog in batches of its limit, in order', async () => {

@@ -113,9 +113,7 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
     const distinct = [...new Set(workflows)];
-    const snapshots = snapshotsOf(distinct, await this.#read(loadStreams(distinct)));
-    if (snapshots !== undefined) return snapshots;
-    throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt from the log; try again later');
+    return readyOr(snapshotsOf(distinct, await this.#read(loadStreams(distinct))));
   }
 
   place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
@@ -158,11 +156,13 @@ export class SqlProjectionStore implements ProjectionStore {
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
   ): Promise<readonly CheckpointRow[]> {
-    return (await this.#read(history.readCheckpoints(workflow, options))).map(history.checkpointOf);
+    return readyOr(
+      history.whenReady(await this.#read(history.readCheckpoints(workflow, options)), history.checkpointOf),
+    );
   }
 
   async effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]> {
-    return (await this.#read(history.readEffects(workflow, task))).map(history.effectOf);
+    return readyOr(history.whenReady(await this.#read(history.readEffects(workflow, task)), history.effectOf));
   }
 
   async events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]> {
@@ -201,4 +201,10 @@ export class SqlProjectionStore implements ProjectionStore {
       span.end();
     }
   }
+}
+
+/** What was read, unless the rows were being rebuilt then: they hold less than there was. */
+function readyOr<T>(read: T | undefined): T {
+  if (read !== undefined) return read;
+  throw new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later');
 }

@@ -22,7 +22,16 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { CheckpointRow, EffectRow, EventRow, RejectedRow, TaskRow } from '@tidemark/ports';
-import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import {
+  booleanAt,
+  nullableNumber,
+  nullableText,
+  numberAt,
+  type Row,
+  type Rows,
+  type Statement,
+  textAt,
+} from '../sql-client.ts';
 
 const taskOfRank = (rank: number): TaskId =>
   taskId(Math.floor(rank / TASKS_PER_CHECKPOINT_MAX), rank % TASKS_PER_CHECKPOINT_MAX);
@@ -43,12 +52,29 @@ export const taskOf = (row: Row): TaskRow => ({
   state: textAt(row, 5),
 });
 
+/**
+ * Rows that steps build on come with the store's readiness in the last column, of the same snapshot: undefined when it is being
+ * rebuilt, since what is there then is less than what was.
+ */
+export function whenReady<T>(rows: Rows, of: (row: Row) => T): readonly T[] | undefined {
+  const found: T[] = [];
+  for (const row of rows) {
+    if (!booleanAt(row, row.length - 1)) return undefined;
+    // Without any, there is one row of nothing beside the readiness.
+    if (row[0] !== null) found.push(of(row));
+  }
+  return found;
+}
+
 const checkpoints = `
 select workflow, sequence, checkpoint, parent, task, step, step_version, input_digest, belief, tokens, cost_micros,
-  last_action, epoch, holder, position, "offset", lamport, at_ms, payload, supersedes
-from checkpoints
-where workflow = $1 and sequence >= $2 and ($3::text is null or step = $3)
-order by sequence limit $4`;
+  last_action, epoch, holder, position, "offset", lamport, at_ms, payload, supersedes, ready
+from meta left join lateral (
+  select * from checkpoints
+  where workflow = $1 and sequence >= $2 and ($3::text is null or step = $3)
+  order by sequence limit $4
+) c on true
+order by sequence`;
 
 export const readCheckpoints = (
   workflow: WorkflowId,
@@ -83,8 +109,10 @@ export const checkpointOf = (row: Row): CheckpointRow => ({
 });
 
 const effects = `
-select workflow, key, task_rank, operation, kind, status, request_digest, response_digest, position, at_ms, payload, request
-from effects where workflow = $1 and ($2::int8 is null or task_rank = $2) order by position, key`;
+select workflow, key, task_rank, operation, kind, status, request_digest, response_digest, position, at_ms, payload, request,
+  ready
+from meta left join effects on workflow = $1 and ($2::int8 is null or task_rank = $2)
+order by position, key`;
 
 export const readEffects = (workflow: WorkflowId, task?: TaskId): Statement => ({
   name: 'read-effects',

@@ -47,6 +47,16 @@ export function testClaims(under: StoreUnderTest): void {
       await expect(under.store.loadStreams([rows.workflowNamed('w')])).rejects.toMatchObject(rebuilding);
     });
 
+    test('nor are reads of rows that steps build on', async () => {
+      const workflow = rows.workflowNamed('w');
+      const all = { from: 0 as Sequence, limit: 10 };
+      await expect(under.store.checkpoints(workflow, all)).rejects.toMatchObject(rebuilding);
+      await expect(under.store.effects(workflow)).rejects.toMatchObject(rebuilding);
+      await under.partitions(1);
+      expect(await under.store.checkpoints(workflow, all)).toEqual([]);
+      expect(await under.store.effects(workflow)).toEqual([]);
+    });
+
     test('gives the payloads that belief, pending tasks and the opening need, and no others', async () => {
       await under.partitions(2);
       const pending = [taskId(3, 0), taskId(6, 1)];
