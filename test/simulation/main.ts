@@ -9,7 +9,8 @@ import { simulate } from '@tidemark/testkit/simulation';
 import { runRange, type SeedFailure } from './range.ts';
 import { runShared } from './share.ts';
 
-const USAGE = 'usage: npm run simulate -- --seeds N [--from S] [--threads T] [--json]\n       npm run simulate -- --seed S';
+const USAGE =
+  'usage: npm run simulate -- --seeds N [--from S] [--threads T] [--json]\n       npm run simulate -- --seed S';
 const DEFAULT_SEEDS = 1_000;
 
 const { values } = parseArgs({
@@ -66,12 +67,19 @@ async function showRange(): Promise<void> {
     if (first !== undefined) await showSeed(first.seed);
     for (const [name, value] of Object.entries(figures)) process.stdout.write(`${name.padEnd(24)} ${value}\n`);
     if (failures.length > 0) {
-      process.stdout.write(`failing seeds: ${failures.map(({ seed }) => seed).sort((a, b) => a - b).join(' ')}\n`);
+      process.stdout.write(
+        `failing seeds: ${failures
+          .map(({ seed }) => seed)
+          .sort((a, b) => a - b)
+          .join(' ')}\n`,
+      );
     }
   }
   process.exitCode = failures.length > 0 ? 1 : 0;
 }
 
 function tellFailure({ seed, violations }: SeedFailure): void {
-  process.stderr.write(`seed ${seed} fails: ${violations[0]}${violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''}\n`);
+  process.stderr.write(
+    `seed ${seed} fails: ${violations[0]}${violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''}\n`,
+  );
 }

@@ -11,7 +11,8 @@ export async function runShared(
   tell: (failure: SeedFailure) => void,
 ): Promise<Totals> {
   const parts: Range[] = [];
-  for (let at = 0; at < count; at += PART_COUNT) parts.push({ from: from + at, count: Math.min(PART_COUNT, count - at) });
+  for (let at = 0; at < count; at += PART_COUNT)
+    parts.push({ from: from + at, count: Math.min(PART_COUNT, count - at) });
   const totals = noTotals();
   const add = ({ failures, ...sums }: Totals): void => {
     for (const failure of failures) tell(failure);

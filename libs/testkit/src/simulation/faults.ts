@@ -67,7 +67,15 @@ const TRAPPED = [
   'blind',
   'probe',
 ];
-const TRAPPED_OF_COORDINATOR = ['apply', 'LeaseRevoked', 'TimerFired', 'leases', 'loadPartitions', 'shareRanges', 'view'];
+const TRAPPED_OF_COORDINATOR = [
+  'apply',
+  'LeaseRevoked',
+  'TimerFired',
+  'leases',
+  'loadPartitions',
+  'shareRanges',
+  'view',
+];
 
 export class Faults {
   readonly #fleet: Fleet;
@@ -208,7 +216,8 @@ export class Faults {
 
   #onCall({ process, operation, phase }: Call): void {
     for (const trap of this.#traps) {
-      if (trap.role !== process.role || trap.phase !== phase || !operation.split(' ').includes(trap.operation)) continue;
+      if (trap.role !== process.role || trap.phase !== phase || !operation.split(' ').includes(trap.operation))
+        continue;
       if (trap.skipCount-- > 0) continue;
       this.#traps = this.#traps.filter((other) => other !== trap);
       this.#fleet.transcript.add(process.name, `trapped at ${operation} (${phase})`);

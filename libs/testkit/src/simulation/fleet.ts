@@ -97,7 +97,14 @@ export class Fleet {
 
   #add(role: Role, count: number): void {
     for (let at = 1; at <= count; at++) {
-      this.#slots.push({ role, name: `${role}-${at}`, incarnationCount: 0, process: undefined, stop: undefined, holder: undefined });
+      this.#slots.push({
+        role,
+        name: `${role}-${at}`,
+        incarnationCount: 0,
+        process: undefined,
+        stop: undefined,
+        holder: undefined,
+      });
     }
   }
 
@@ -174,7 +181,9 @@ export class Fleet {
     slot.stop = undefined;
     slot.holder = undefined;
     this.transcript.add(name, 'begins');
-    const begin = { coordinator: this.#beginCoordinator, worker: this.#beginWorker, client: this.#beginClient }[slot.role];
+    const begin = { coordinator: this.#beginCoordinator, worker: this.#beginWorker, client: this.#beginClient }[
+      slot.role
+    ];
     begin.call(this, slot, process, this.#portsOf(process)).catch((error: unknown) => {
       this.#report(process, 'start', error);
       // Whoever can't start ends, and is started again.

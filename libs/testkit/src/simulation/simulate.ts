@@ -36,7 +36,11 @@ export interface SimulationResult {
   readonly callCount: number;
 }
 
-const ENDING: ReadonlySet<string> = new Set<Envelope['type']>(['WorkflowCompleted', 'WorkflowFailed', 'WorkflowParked']);
+const ENDING: ReadonlySet<string> = new Set<Envelope['type']>([
+  'WorkflowCompleted',
+  'WorkflowFailed',
+  'WorkflowParked',
+]);
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const random = new SeededRandom(`seed ${options.seed}`);
@@ -123,10 +127,7 @@ function watchOver(fleet: Fleet): Watch {
 function checkRevocation(fleet: Fleet, { workflow, control }: Envelope<'LeaseRevoked'>): void {
   const holder = fleet.holders.get(control.holder);
   if (control.reason !== 'holder-dead' || holder === undefined || holder.isDead) return;
-  const disturbed = [
-    ...fleet.living().map(({ disturbedMs }) => disturbedMs),
-    ...fleet.network.disturbedMs.values(),
-  ];
+  const disturbed = [...fleet.living().map(({ disturbedMs }) => disturbedMs), ...fleet.network.disturbedMs.values()];
   if (disturbed.every((ms) => ms + CALM_MS < fleet.scheduler.nowMs)) {
     fleet.violations.push(`false alarm: ${holder.name} lives, and lost ${workflow} as if it were dead`);
   }
@@ -158,10 +159,11 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...checkEndings(options.starts, endings),
     ...(await checkRows(store, witness.histories)),
   ];
-  for (const violation of violations) fleet.transcript.add('judge', violation);
+  const distinct = [...new Set(violations)];
+  for (const violation of distinct) fleet.transcript.add('judge', violation);
   return {
     seed,
-    violations,
+    violations: distinct,
     digest: fleet.transcript.digest,
     transcript: fleet.transcript.lines,
     virtualMs: fleet.scheduler.nowMs,

@@ -11,6 +11,8 @@ import {
   type ProjectionStore,
   RANGE_COUNT,
   type StreamSnapshot,
+  type WorkflowQuery,
+  type WorkflowSummary,
 } from '@tidemark/ports';
 import { SimulatedStore } from '@tidemark/runtime/simulation';
 import type { Network } from './network.ts';
@@ -53,7 +55,8 @@ export class FleetStore extends SimulatedStore {
 
   override async apply(batch: ProjectionBatch): Promise<void> {
     await super.apply(batch);
-    for (const { workflow, sequence, checkpoint } of batch.checkpoints) this.seen.push({ workflow, sequence, checkpoint });
+    for (const { workflow, sequence, checkpoint } of batch.checkpoints)
+      this.seen.push({ workflow, sequence, checkpoint });
   }
 
   override async shareRanges(owner?: string, ttlMs = 0): Promise<readonly number[]> {
@@ -96,6 +99,17 @@ export class FleetStore extends SimulatedStore {
       .slice(0, limit);
   }
 
+  override async workflows(query?: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
+    const { tenant, definition, status, limit = Number.POSITIVE_INFINITY } = query ?? {};
+    const wanted = (await super.workflows()).filter(
+      (row) =>
+        row.tenant === (tenant ?? row.tenant) &&
+        row.definition === (definition ?? row.definition) &&
+        row.status === (status ?? row.status),
+    );
+    return wanted.slice(0, limit);
+  }
+
   /** An opening whose generation the fold has passed would be rejected for ever. */
   #placeAnew({ workflow, partition, generation }: Placement): void {
     const row = this.partitions.get(partition)!;
@@ -105,42 +119,22 @@ export class FleetStore extends SimulatedStore {
   }
 }
 
-type Operation = Exclude<keyof ProjectionStore, 'kind'>;
-const OPERATIONS: readonly Operation[] = [
-  'ensure',
-  'ready',
-  'addPartitions',
-  'markReady',
-  'shareRanges',
-  'releaseRanges',
-  'positions',
-  'loadPartitions',
-  'apply',
-  'place',
-  'unappended',
-  'runnable',
-  'leases',
-  'dueTimers',
-  'workflow',
-  'workflows',
-  'tasks',
-  'checkpoints',
-  'effects',
-  'events',
-  'rejected',
-  'counts',
-];
+/** What tests do with a store, and what is no call to a server. */
+const OWN: ReadonlySet<string> = new Set(['constructor', 'drop', 'on', 'failOnce', 'close']);
+const OPERATIONS = Object.getOwnPropertyNames(SimulatedStore.prototype).filter((name) => !OWN.has(name));
 
 /** One process's view of the store. */
 export function storeView(store: FleetStore, network: Network, process: SimulatedProcess): ProjectionStore {
-  const ask = <T>(operation: Operation, work: () => Promise<T>): Promise<T> =>
+  const ask = <T>(operation: string, work: () => Promise<T>): Promise<T> =>
     network.call(process, 'store', operation, () => {
       if (store.isThere || operation === 'ensure') return work();
       throw new UnavailableError('store-missing', 'The tables are gone.');
     });
   const view: Record<string, unknown> = { kind: store.kind, close: async () => {} };
   for (const operation of OPERATIONS) {
-    const perform = (store[operation] as (...args: unknown[]) => Promise<unknown>).bind(store);
+    const perform = (store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[operation]!.bind(
+      store,
+    );
     view[operation] = (...args: unknown[]) => ask(operation, () => perform(...args));
   }
   // Rows and the partitions' offsets are read in one snapshot.

@@ -42,8 +42,18 @@ export interface StepHost {
 }
 
 /** Often enough that no fault uses it up. */
-const PATIENT: RetryPolicy = { attempts: 200, firstDelayMs: 60, factor: 1.5, maxDelayMs: 800, jitter: 0.5 };
+const PATIENT: RetryPolicy = {
+  attempts: 200,
+  firstDelayMs: 60,
+  factor: 1.5,
+  maxDelayMs: 800,
+  jitter: 0.5,
+  nonRetryable: [],
+};
 const CALL_TIMEOUT_MS = 2_500;
+/** None of these effects is confirmed later. */
+const UNCONFIRMED = { probeEveryMs: 1_000, timeoutMs: 10_000 };
+const STEP_BUDGET = 1_000;
 
 interface Belief {
   readonly sum: number;
@@ -91,7 +101,7 @@ const SPECS: Readonly<Record<Workload, Spec>> = {
   chain: {
     begin: () => [{ step: 'link', input: { at: 1 } }],
     steps: {
-      link: counted(async (context, at) => ((await context.run('weigh', () => at)) as number), 'link'),
+      link: counted(async (context, at) => (await context.run('weigh', () => at)) as number, 'link'),
     },
     expected: ({ count }) => ({ sum: total(count) }),
   },
@@ -205,6 +215,7 @@ async function pay(context: StepContext, input: Json, host: StepHost): Promise<S
   return { belief, next: [{ step: 'pay', input: { at: at + 1 } }] };
 }
 
+const RECEIVERS: readonly ReceiverKind[] = ['deduplicates', 'probed', 'blind'];
 const KINDS: Readonly<Record<ReceiverKind, EffectKind>> = {
   deduplicates: 'idempotent',
   probed: 'irreversible',
@@ -217,11 +228,17 @@ function effectOf(receiver: ReceiverKind, { process, outside }: StepHost): Effec
     operation: receiver,
     kind,
     timeoutMs: CALL_TIMEOUT_MS,
+    confirm: UNCONFIRMED,
     retry: PATIENT,
     parseRequest: asIs,
     parseResponse: asIs,
     call: (request, { key }) =>
-      outside.call(process, receiver, { key, request, timeoutMs: CALL_TIMEOUT_MS, irreversible: kind === 'irreversible' }),
+      outside.call(process, receiver, {
+        key,
+        request,
+        timeoutMs: CALL_TIMEOUT_MS,
+        irreversible: kind === 'irreversible',
+      }),
     ...(receiver === 'probed' ? { probe: (key: EffectKey) => outside.probe(process, key) } : {}),
   };
 }
@@ -237,6 +254,10 @@ function definitionOf(name: Workload, spec: Spec, host: StepHost): Definition {
     version: 1,
     parallel: spec.parallel ?? 1,
     placement: 'exclusive',
+    effects: RECEIVERS.map((receiver) => effectOf(receiver, host)),
+    onFailure: 'fail',
+    stepBudget: STEP_BUDGET,
+    upcasters: new Map(),
     parseInput: asIs,
     parseBelief: asIs,
     parseOutput: asIs,
@@ -245,7 +266,12 @@ function definitionOf(name: Workload, spec: Spec, host: StepHost): Definition {
   };
 }
 
-function stepOf(name: string, spec: Run | { readonly staged: Run }, names: readonly string[], host: StepHost): StepDefinition {
+function stepOf(
+  name: string,
+  spec: Run | { readonly staged: Run },
+  names: readonly string[],
+  host: StepHost,
+): StepDefinition {
   const staged = typeof spec !== 'function';
   const run = staged ? spec.staged : spec;
   return {
