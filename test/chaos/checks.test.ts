@@ -185,11 +185,17 @@ test('sees a broken invariant, had the fold let it pass', () => {
   expect(brokenInvariants(history)).toMatchObject([{ workflow: W }]);
 });
 
-test('a workflow that waits for a person is told of, and is not unfinished', () => {
+test('a workflow that was handed to a person is told of; undecided it is unfinished', () => {
   const parked = entryOf(holderEvent('WorkflowParked', at(3), { code: 'effect-unknown', key: KEY }, fields));
-  const streams = acceptedOf(judge([[opened, claimed, intended, parked]]));
-  expect(unfinished(starts, streams)).toEqual([]);
-  expect(handedToPerson(streams)).toEqual([{ workflow: W, what: `effect-unknown (${KEY})` }]);
+  const { id } = (parked as { envelope: Envelope }).envelope;
+  const control = { question: id, resolution: 'retry', by: 'p', responseDigest: null } as const;
+  const decided = entryOf(inboxEvent('ApprovalDecided', control, fields));
+  const undecided = acceptedOf(judge([[opened, claimed, intended, parked]]));
+  expect(unfinished(starts, undecided)).toEqual([{ workflow: W, what: 'did not finish: parked' }]);
+  expect(handedToPerson(undecided)).toEqual([{ workflow: W, what: `effect-unknown (${KEY})` }]);
+  expect(unfinished(starts, acceptedOf(judge([[opened, claimed, intended, parked, decided]])))).toEqual([
+    { workflow: W, what: 'did not finish: open' },
+  ]);
 });
 
 test('an account holds the whole history, rejected events with their reason', () => {

@@ -20,7 +20,7 @@ export type Streams = ReadonlyMap<string, readonly Accepted[]>;
 export type Starts = ReadonlyMap<string, Start>;
 
 const NOTHING: readonly Accepted[] = [];
-const UNFINISHED: ReadonlySet<string> = new Set(['open', 'unknown', 'compensating']);
+const UNFINISHED: ReadonlySet<string> = new Set(['open', 'unknown', 'compensating', 'parked']);
 
 /** Checkpoints that were seen as acknowledged, and are not in the final chain as they were. */
 export function lostCheckpoints(
@@ -102,10 +102,10 @@ export function wrongOutputs(starts: Starts, streams: Streams, ledger: readonly 
   return findings;
 }
 
-/** Waiting for a person is no end, and none at all is found elsewhere. */
+/** No end at all is found elsewhere. */
 function wrongEnd(expected: Expected, events: readonly Accepted[]): readonly string[] {
   const status = statusOf(events);
-  if (status === 'parked' || UNFINISHED.has(status)) return [];
+  if (UNFINISHED.has(status)) return [];
   if (status !== expected.end) return [`${status}${failureOf(events)} instead of ${expected.end}`];
   if (status !== 'completed') return [];
   const { payload } = events.find(({ envelope }) => envelope.type === 'WorkflowCompleted')!;
@@ -167,7 +167,7 @@ function committedEffects(events: readonly Accepted[]): { readonly sequence: num
   return found;
 }
 
-/** Workflows that neither ended nor wait for a person. */
+/** Workflows that did not end; those that wait for a person still are among them, since the run has one who decides. */
 export function unfinished(starts: Starts, streams: Streams): readonly Finding[] {
   return [...starts.keys()].flatMap((workflow) => {
     const status = statusOf(streams.get(workflow) ?? NOTHING);

@@ -114,7 +114,7 @@ const MIX = {
   'chaos-transfer': 25,
   'chaos-fan': 15,
   'chaos-long': 25,
-  'chaos-trip': 0,
+  'chaos-trip': 15,
 } as const;
 const PAYMENT_MIX = { deposit: 40, wire: 35, stamp: 20, cash: 5 } as const;
 

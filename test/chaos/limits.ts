@@ -60,3 +60,5 @@ export const LEDGER_SLOW_MAX_MS = 500;
 export const PERSON_PERIOD_MS = 1_000;
 /** Reads of the log after the run ask for so many bytes at once. */
 export const LOG_READ_MAX_BYTES = 8_388_608;
+/** How long, in milliseconds, the person waits before looking: longer than the call window and a call's time-out together. */
+export const PERSON_WAIT_MS = 8_000;

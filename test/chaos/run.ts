@@ -22,6 +22,7 @@ import { acceptedOf, accountOf, type History, judge, readLog } from './history.t
 import type { LedgerEntry } from './ledger.ts';
 import { LedgerClient } from './ledger-client.ts';
 import { CALM_MS, FINISH_MAX_MS, PROGRESS_PERIOD_MS, RECORD_PERIOD_MS, STORM_MS } from './limits.ts';
+import { Person } from './person.ts';
 import { Random } from './random.ts';
 import { Recorder } from './recorder.ts';
 import { type TakeOver, takeOvers } from './resume.ts';
@@ -82,7 +83,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   let host: Host | undefined;
   try {
     signal?.throwIfAborted();
-    await fleet.start();
+    await untilAborted(fleet.start(), signal);
     host = await openCluster(configFromEnv(fleet.env));
     const ran = await run(options, fleet, host, onSurprise);
     return { ...(await judged(ran, fleet, host)), surprises };
@@ -90,6 +91,19 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     await host?.close();
     await fleet.close();
     process.off('exit', onExit);
+  }
+}
+
+/** The work's end, or the signal's reason as soon as it aborts: whoever interrupts a run must not wait for a start. */
+async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    work.catch(() => {});
   }
 }
 
@@ -103,7 +117,8 @@ interface Ran {
 async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: (what: string) => void): Promise<Ran> {
   const { seed, liveMax, durationMs } = options;
   const driver = new Driver(host, new Random(seed + 1), liveMax, onSurprise);
-  const recorder = new Recorder(fleet.databaseUrl.href, () => driver.live);
+  const recorder = new Recorder(fleet.databaseUrl.href, () => driver.live.flatMap((id) => [id, `${id}~undo`]));
+  const person = new Person(host, fleet.ledgerPort, () => recorder.parked, onSurprise);
   const over = new AbortController();
   const faults = new Faults(fleet, new Random(seed), over.signal, onSurprise);
   const giveUp = (): void => over.abort();
@@ -119,6 +134,7 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
   );
   const timer = setTimeout(giveUp, durationMs);
   recorder.start();
+  person.start();
   try {
     await phases(faults, durationMs, over.signal);
     const calmedMs = performance.now();
@@ -128,6 +144,7 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
     clearTimeout(timer);
     clearInterval(keepUp);
     clearInterval(tell);
+    person.stop();
     await recorder.stop();
   }
 }
@@ -143,13 +160,13 @@ async function phases(faults: Faults, durationMs: number, signal: AbortSignal): 
   await faults.settled();
 }
 
-/** Resolves when every workflow has ended or waits for a person, or when the time for that is over. */
+/** Resolves when every workflow has ended, or when the time for that is over. */
 async function finish(fleet: Fleet, driver: Driver, recorder: Recorder, signal?: AbortSignal): Promise<void> {
   const ledger = new LedgerClient(fleet.ledgerPort);
   await ledger.calm();
   ledger.close();
   const endMs = performance.now() + FINISH_MAX_MS;
-  const isDone = (): boolean => driver.live.every((id) => recorder.ends.has(id) || recorder.parked.has(id));
+  const isDone = (): boolean => driver.live.every((id) => recorder.ends.has(id));
   const stopped = driver.stop();
   let isStopped = false;
   void stopped.then(() => {

@@ -56,11 +56,16 @@ export class Slot {
     return this.#isUp ? Promise.resolve() : this.#up.promise;
   }
 
-  /** Starts the process, and again after each end, until `close`. */
+  /** Starts the process, and again after each end, until `close`. Throws when its first start fails. */
   async start(env: Record<string, string>): Promise<void> {
     this.#env = env;
     this.#spawn();
-    await this.whenUp();
+    const failed = Promise.withResolvers<void>();
+    this.#child!.once('exit', (code, signal) =>
+      failed.reject(new Error(`${this.name} could not start (${signal ?? code}); see ${this.#log.path}`)),
+    );
+    await Promise.race([this.whenUp(), failed.promise]);
+    failed.promise.catch(() => {});
   }
 
   /** Ends it at once, as a lost machine would. */
