@@ -28,6 +28,8 @@ const OVERHEAD_STEP_MS = 100;
 /** More steps than any run comes to. */
 const ENDLESS = 10_000_000;
 const WAIT_MS = 120_000;
+const WARM_UP_COUNT = 8;
+const WARM_UP_STEPS = 20;
 
 /** `only` names one part: overhead, kills, history, memory or orphans. */
 export async function measureResume(report: Report, only?: string): Promise<void> {
@@ -36,12 +38,12 @@ export async function measureResume(report: Report, only?: string): Promise<void
   try {
     report.note(`resume: steps of ${PACED_STEP_MS} ms; broker data in memory; load ${load()}`);
     if (wants('overhead')) await withSystem(servers, 'overhead', 8, (system) => overhead(system, report));
-    if (wants('kills')) await withSystem(servers, 'kills', 8, (system) => kills(system, report));
-    if (wants('history')) await withSystem(servers, 'history', 8, (system) => histories(system, report));
+    if (wants('kills')) await withSystem(servers, 'kills', 16, (system) => kills(system, report));
+    if (wants('history')) await withSystem(servers, 'history', 16, (system) => histories(system, report));
     if (wants('memory')) {
       const bytes: number[] = [];
       for (const [index, history] of HISTORIES.entries()) {
-        await withSystem(servers, `rss${index}`, 8, async (system) => {
+        await withSystem(servers, `rss${index}`, 16, async (system) => {
           bytes.push(await memory(system, history, report));
         });
       }
@@ -66,6 +68,7 @@ class System {
   readonly watcher: Watcher;
   readonly #env: Readonly<Record<string, string>>;
   readonly #services: ServiceProcess[] = [];
+  #warmedCount = 0;
 
   constructor(host: Host, env: Readonly<Record<string, string>>) {
     this.host = host;
@@ -82,6 +85,13 @@ class System {
   async start(ids: readonly string[], given: { history: number; stepMs: number; steps?: number; timed?: boolean }) {
     const whole = { steps: ENDLESS, timed: false, ...given };
     return Promise.all(ids.map((id) => this.host.client.start(ticks, whole, { id })));
+  }
+
+  /** The two workers have both run workflows: one that has just been started makes its connections with its first. */
+  async warmUp(): Promise<void> {
+    const ids = Array.from({ length: WARM_UP_COUNT }, () => `warm-${this.#warmedCount++}`);
+    const runs = await this.start(ids, { history: WARM_UP_STEPS, steps: WARM_UP_STEPS, stepMs: PACED_STEP_MS });
+    await Promise.all(runs.map((run) => run.result()));
   }
 
   /** The next checkpoint of each by someone else than now. */
@@ -149,6 +159,7 @@ async function replace(
   await system.comeOn(ids, 1);
   const victims = new Set(ids.map((id) => system.watcher.holders.get(id)));
   const next = await system.service('worker');
+  await system.warmUp();
   await system.comeOn(ids, 3);
   const held = ids.filter((id) => victims.has(system.watcher.holders.get(id)));
   const goneOn = system.goesOn(held);
