@@ -67,6 +67,7 @@ test.each([
     REVOKED.replace('holder-dead', 'lease-not-listed'),
     { reason: 'lease-not-listed' },
   ],
+  ['a revoke for any other reason is no death', REVOKED.replace('holder-dead', 'by hand'), { reason: 'asked' }],
 ])('%s', (_, text, defaults) => {
   const { control } = read(text).envelope;
   const written = JSON.parse(text.slice(0, text.indexOf('\n'))) as { readonly control: object };
