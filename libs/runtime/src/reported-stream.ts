@@ -9,6 +9,7 @@ import type { LogEntry, StreamState } from '@tidemark/core';
 import {
   type HolderId,
   isClosed,
+  type Offset,
   type Partition,
   streamFromJson,
   UnavailableError,
@@ -65,6 +66,11 @@ export class ReportedStream {
   /** Its state, with what is being written. */
   get state(): StreamState {
     return this.#stream.speculative;
+  }
+
+  /** First offset of its partition that it has not folded. */
+  get next(): Offset {
+    return this.#stream.next;
   }
 
   async #catchUp(): Promise<void> {

@@ -19,6 +19,7 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
+import { Applied } from './applied.ts';
 import { whileUnavailable } from './backoff.ts';
 import { DEFAULT_TENANT } from './client.ts';
 import { commitDrafts } from './commit.ts';
@@ -26,6 +27,7 @@ import { StreamContent } from './content.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ReportedStream } from './reported-stream.ts';
 import { definitionOfShadow } from './shadow-definition.ts';
+import { SHADOW_ROWS_WAIT_MS } from './shadow-limits.ts';
 import type { ShadowShare } from './shadow-share.ts';
 import type { Starter } from './starter.ts';
 
@@ -80,7 +82,10 @@ export class Rollouts {
     return { state: stateIn(stream.content.belief), sequence: stream.state.head.sequence };
   }
 
-  /** Throws `ConflictError` (`rollout-changed`) when it isn't any more as it was read. */
+  /**
+   * Resolves when the rows have it, so that whoever asks from then on is told. Throws `ConflictError` (`rollout-changed`)
+   * when it isn't any more as it was read.
+   */
   async change(definition: string, before: ReadRollout, after: ShadowRollout): Promise<void> {
     if (before.state === undefined) await this.#open(definition);
     const stream = await this.#loadOpened(definition);
@@ -91,6 +96,19 @@ export class Rollouts {
       if (error instanceof FencedError) throw changed(definition, error);
       throw error;
     }
+    await this.#seen(stream);
+  }
+
+  async #seen({ partition, next }: ReportedStream): Promise<void> {
+    const { ports } = this.#options;
+    const applied = new Applied(ports);
+    const late = new AbortController();
+    const waited = applied.wait(partition, next, late.signal).finally(() => late.abort());
+    // Rows that are late say it later: it is in the log.
+    waited.catch(() => {});
+    await ports.clock.sleep(SHADOW_ROWS_WAIT_MS, late.signal);
+    late.abort();
+    await applied.close();
   }
 
   #load(definition: string): Promise<ReportedStream | undefined> {

@@ -124,8 +124,10 @@ export class Shadows {
   }
 
   /** Sets the share where that may be done. Throws `ConflictError` (`rollout-changed`) when someone else did so meanwhile. */
-  promote(definition: string, options: PromoteOptions): Promise<ShadowPromotion> {
-    return promote(this.#options.ports, this.#rollouts, definition, options);
+  async promote(definition: string, options: PromoteOptions): Promise<ShadowPromotion> {
+    const promotion = await promote(this.#options.ports, this.#rollouts, definition, options);
+    this.#shares.delete(definition);
+    return promotion;
   }
 
   /** Writes nothing more; what waits is lost. */
