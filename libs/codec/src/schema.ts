@@ -80,7 +80,8 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   LeaseRevoked: z.object({
     epoch: whole<Epoch>(1),
     holder: text<HolderId>(),
-    reason: z.enum(['holder-dead', 'lease-not-listed', 'asked']),
+    // Once it was any text.
+    reason: z.enum(['holder-dead', 'lease-not-listed', 'asked']).catch('asked'),
   }),
   EffectConfirmed: z.object({ token: text(), outcome: z.enum(['done', 'failed']), responseDigest: digest }),
   ApprovalDecided: z.object({

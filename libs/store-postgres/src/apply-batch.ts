@@ -81,7 +81,7 @@ function rowStatements(batch: ProjectionBatch): readonly Statement[] {
     ...split(batch.tasksPut, putTasks, (row) => row.state.length),
     ...split(batch.tasksGone, deleteTasks, () => 0),
     ...split(batch.checkpoints, insertCheckpoints, (row) => row.payload.length),
-    ...split(batch.effects, putEffects, (row) => row.payload.length),
+    ...split(batch.effects, putEffects, (row) => row.payload.length + (row.request?.length ?? 0)),
     ...split(batch.events, insertEvents, (row) => row.payload.length + row.control.length),
     ...split(batch.timersPut, putTimers, () => 0),
     ...split(batch.timersGone, deleteTimers, () => 0),
