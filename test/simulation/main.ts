@@ -1,11 +1,14 @@
 /**
  * `npm run simulate -- --seeds N [--from S] [--seed S] [--json]`: runs simulated fleets, and prints the seeds that fail with
- * the first one's transcript. `--seed S` runs one and prints its transcript. Exits with 1 when any failed.
+ * the first one's transcript. `--seed S` runs one and prints its transcript. Exits with 1 when any failed. With `--focus GUARD`
+ * seeds have only the faults and workflows that need that guard; `--without GUARD` does so where it was taken out (see
+ * without-guard.ts), and ends at the first seed that fails.
  */
 
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { simulate } from '@tidemark/testkit/simulation';
+import { GUARDS } from './guards.ts';
 import { runRange, type SeedFailure } from './range.ts';
 import { runShared } from './share.ts';
 
@@ -19,6 +22,8 @@ const { values } = parseArgs({
     from: { type: 'string' },
     seed: { type: 'string' },
     threads: { type: 'string' },
+    focus: { type: 'string' },
+    without: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -31,12 +36,22 @@ const whole = (text: string | undefined, otherwise: number): number => {
   process.exit(64);
 };
 
+const guard = values.without ?? values.focus;
+const focus = guard === undefined ? {} : focusOf(guard);
+
+function focusOf(name: string) {
+  const found = GUARDS[name];
+  if (found !== undefined) return { faults: found.faults, workloads: found.workloads };
+  process.stderr.write(`'${name}' is no guard; known: ${Object.keys(GUARDS).join(', ')}.\n`);
+  process.exit(64);
+}
+
 if (values.help) process.stdout.write(`${USAGE}\n`);
 else if (values.seed !== undefined) await showSeed(whole(values.seed, 0));
 else await showRange();
 
 async function showSeed(seed: number): Promise<void> {
-  const result = await simulate({ seed });
+  const result = await simulate({ seed, ...focus });
   process.stdout.write(`${result.transcript.join('\n')}\n`);
   process.stdout.write(`\nseed ${seed}, transcript ${result.digest}: ${result.violations.length} violations\n`);
   process.exitCode = result.violations.length > 0 ? 1 : 0;
@@ -45,16 +60,17 @@ async function showSeed(seed: number): Promise<void> {
 async function showRange(): Promise<void> {
   const from = whole(values.from, 1);
   const count = whole(values.seeds, DEFAULT_SEEDS);
-  const threads = Math.max(1, whole(values.threads, Math.min(2, availableParallelism())));
+  // What is taken out of the source is taken out of this thread alone.
+  const threads = guard !== undefined ? 1 : Math.max(1, whole(values.threads, Math.min(2, availableParallelism())));
   const startedMs = performance.now();
-  const range = { from, count };
+  const range = { from, count, ...focus, untilFailure: values.without !== undefined };
   const total = threads === 1 ? await runRange(range, tellFailure) : await runShared(range, threads, tellFailure);
   const seconds = (performance.now() - startedMs) / 1_000;
   const { failures, ...sums } = total;
   const figures = {
-    'simulate.seeds': count,
+    'simulate.seeds': sums.seedCount,
     'simulate.violations': failures.length,
-    'simulate.seeds_per_s': Number((count / seconds).toFixed(1)),
+    'simulate.seeds_per_s': Number((sums.seedCount / seconds).toFixed(1)),
     'simulate.workflows': sums.workflowCount,
     'simulate.parked': sums.parkedCount,
     'simulate.effect_calls': sums.callCount,

@@ -1,10 +1,12 @@
 /** Owns running many seeds, one after the other, and adding up what came of them. */
 
-import { simulate } from '@tidemark/testkit/simulation';
+import { type SimulationOptions, simulate } from '@tidemark/testkit/simulation';
 
-export interface Range {
+export interface Range extends Omit<SimulationOptions, 'seed'> {
   readonly from: number;
   readonly count: number;
+  /** Ends at the first seed that fails. */
+  readonly untilFailure?: boolean;
 }
 
 export interface SeedFailure {
@@ -14,6 +16,7 @@ export interface SeedFailure {
 
 export interface Totals {
   readonly failures: SeedFailure[];
+  seedCount: number;
   workflowCount: number;
   parkedCount: number;
   callCount: number;
@@ -23,6 +26,7 @@ export interface Totals {
 
 export const noTotals = (): Totals => ({
   failures: [],
+  seedCount: 0,
   workflowCount: 0,
   parkedCount: 0,
   callCount: 0,
@@ -30,12 +34,14 @@ export const noTotals = (): Totals => ({
   virtualMs: 0,
 });
 
-export async function runRange({ from, count }: Range, tell: (failure: SeedFailure) => void): Promise<Totals> {
+export async function runRange(range: Range, tell: (failure: SeedFailure) => void): Promise<Totals> {
+  const { from, count, untilFailure = false, ...options } = range;
   // Errors are values here, and most are thrown by faults: their stacks cost more than all the rest.
   Error.stackTraceLimit = 0;
   const totals = noTotals();
   for (let seed = from; seed < from + count; seed++) {
-    const result = await simulate({ seed });
+    const result = await simulate({ seed, ...options });
+    totals.seedCount++;
     for (const name of ['workflowCount', 'parkedCount', 'callCount', 'eventCount', 'virtualMs'] as const) {
       totals[name] += result[name];
     }
@@ -43,6 +49,7 @@ export async function runRange({ from, count }: Range, tell: (failure: SeedFailu
     const failure = { seed, violations: result.violations };
     totals.failures.push(failure);
     tell(failure);
+    if (untilFailure) break;
   }
   return totals;
 }

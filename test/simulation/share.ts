@@ -6,13 +6,13 @@ import { noTotals, type Range, runRange, type SeedFailure, type Totals } from '.
 const PART_COUNT = 50;
 
 export async function runShared(
-  { from, count }: Range,
+  { from, count, ...options }: Range,
   threads: number,
   tell: (failure: SeedFailure) => void,
 ): Promise<Totals> {
   const parts: Range[] = [];
   for (let at = 0; at < count; at += PART_COUNT)
-    parts.push({ from: from + at, count: Math.min(PART_COUNT, count - at) });
+    parts.push({ ...options, from: from + at, count: Math.min(PART_COUNT, count - at) });
   const totals = noTotals();
   const add = ({ failures, ...sums }: Totals): void => {
     for (const failure of failures) tell(failure);

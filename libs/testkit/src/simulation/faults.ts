@@ -4,7 +4,7 @@
  */
 
 import type { Fleet } from './fleet.ts';
-import { misbehave } from './misbehaviour.ts';
+import { misbehave, signal } from './misbehaviour.ts';
 import { type Call, LINKS } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
@@ -20,8 +20,11 @@ export type FaultKind =
   | 'drop'
   | 'clock'
   | 'misbehave'
+  | 'signal'
   | 'trap'
-  | 'long-trap';
+  | 'long-trap'
+  | 'late-call'
+  | 'lost-caller';
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   'crash',
@@ -34,8 +37,11 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   'drop',
   'clock',
   'misbehave',
+  'signal',
   'trap',
   'long-trap',
+  'late-call',
+  'lost-caller',
 ];
 
 const CLOCK_JUMP_MAX_MS = 300_000;
@@ -160,6 +166,12 @@ export class Faults {
       }
       case 'misbehave':
         return misbehave(fleet.witness, random, process.nowMs());
+      case 'signal':
+        return signal(fleet.witness, random, process.nowMs());
+      case 'late-call':
+        return this.#stopBeforeCall();
+      case 'lost-caller':
+        return this.#loseCaller();
       case 'trap':
         return this.#setTrap(false);
       case 'long-trap':
@@ -211,6 +223,31 @@ export class Faults {
       phase: random.pick(['sent', 'done']),
       skipCount: random.int(long ? 2 : 4),
       spring: (process) => (pauses ? this.pause(process, pauseMs) : this.#fleet.crash(process, restartMs)),
+    });
+  }
+
+  /** A worker stands still between its intention's acceptance and the call, for longer than its successor waits. */
+  #stopBeforeCall(): void {
+    const ms = this.#random.between(LONG_PAUSE_MS.min, LONG_PAUSE_MS.max);
+    this.#traps.push({
+      role: 'worker',
+      operation: 'EffectIntended',
+      phase: 'done',
+      skipCount: this.#random.int(3),
+      spring: (process) => this.pause(process, ms),
+    });
+  }
+
+  /** A worker dies while its call is on its way, which arrives late. */
+  #loseCaller(): void {
+    this.#fleet.outside.faults.slow = 0.7;
+    const afterMs = this.#random.between(1, 300);
+    this.#traps.push({
+      role: 'worker',
+      operation: 'probed',
+      phase: 'sent',
+      skipCount: this.#random.int(3),
+      spring: (process) => void this.#fleet.scheduler.after(afterMs, () => this.#fleet.crash(process, 100)),
     });
   }
 

@@ -35,6 +35,19 @@ export function misbehave(witness: Witness, random: SeededRandom, nowMs: number)
   }
 }
 
+/** Somebody sends a signal, as anybody may. */
+export function signal(witness: Witness, random: SeededRandom, nowMs: number): void {
+  const histories = [...witness.histories.values()].filter(({ naive }) => naive.streams.length > 0);
+  if (histories.length === 0) return;
+  const { naive, partition } = random.pick(histories);
+  const stream = random.pick(naive.streams);
+  const control = { name: random.pick(['go', 'stop']) };
+  const sent = { ...draft(stream, 'SignalReceived', control, random, nowMs), epoch: 0, holder: '', ordinal: 0 };
+  const payload = new TextEncoder().encode('{"value":null}');
+  const value = encodeRecord({ envelope: sent as Envelope, payload }, MAX_BYTES);
+  witness.store(partition, [{ value, type: sent.type }], 'somebody');
+}
+
 function isAccepted({ naive, partition }: History, envelope: Envelope): boolean {
   const copy = Object.assign(new NaivePartition(partition, naive.next), {
     generation: naive.generation,

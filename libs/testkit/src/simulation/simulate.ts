@@ -71,12 +71,15 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   return judged(options.seed, fleet);
 }
 
+/** Faults after which a run takes long. */
+const LONG: readonly FaultKind[] = ['long-trap', 'late-call', 'lost-caller'];
+
 /** Some kinds only. Long stops come in few seeds, since they take long. */
 function drawKinds(random: SeededRandom, longs: boolean): readonly FaultKind[] {
-  const usual = FAULT_KINDS.filter((kind) => kind !== 'long-trap');
+  const usual = FAULT_KINDS.filter((kind) => !LONG.includes(kind));
   const count = random.pick([1, 2, 3, 5, usual.length]);
   const drawn = Array.from({ length: count }, () => random.pick(usual));
-  return longs ? ['long-trap', ...drawn] : drawn;
+  return longs ? [random.pick(LONG), ...drawn] : drawn;
 }
 
 function drawFleet(random: SeededRandom, workloads: readonly Workload[], durationMs: number): Fleet {

@@ -1,0 +1,130 @@
+/**
+ * Owns the list of guards: where each stands in the source, what the source is without it, and the faults and workflows that
+ * need it. Nothing of this is known to the product: a guard is taken out of the source text as it is loaded, in a process of
+ * its own (see without-guard.ts).
+ */
+
+import type { FaultKind } from '@tidemark/testkit/simulation/faults';
+import type { Workload } from '@tidemark/testkit/simulation/workloads';
+
+export interface Guard {
+  /** From the project's root. */
+  readonly file: string;
+  /** Each stands in the file exactly once. */
+  readonly edits: readonly (readonly [guarded: string, without: string])[];
+  /** Seeds are run with these alone. */
+  readonly faults: readonly FaultKind[];
+  readonly workloads?: readonly Workload[];
+}
+
+const HOLDER = 'libs/core/src/fold-holder.ts';
+const FORGED: readonly FaultKind[] = ['misbehave'];
+const MONEY: readonly Workload[] = ['pay', 'spread'];
+
+export const GUARDS: Readonly<Record<string, Guard>> = {
+  epoch: {
+    file: HOLDER,
+    edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
+    faults: FORGED,
+  },
+  holder: {
+    file: HOLDER,
+    edits: [["if (envelope.epoch > lease.epoch || envelope.holder !== lease.holder) return 'wrong-holder';", '']],
+    faults: FORGED,
+  },
+  ordinal: {
+    file: HOLDER,
+    edits: [
+      ["if (envelope.ordinal <= lease.ordinal) return 'duplicate';", ''],
+      ["if (envelope.ordinal > lease.ordinal + 1) return 'ordinal-gap';", ''],
+    ],
+    faults: FORGED,
+  },
+  parent: {
+    file: HOLDER,
+    edits: [
+      [
+        "if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';",
+        '',
+      ],
+    ],
+    faults: FORGED,
+  },
+  generation: {
+    file: 'libs/core/src/fold.ts',
+    edits: [
+      [
+        "if (envelope.generation !== stream.generation || envelope.tenant !== stream.tenant) return 'wrong-generation';",
+        '',
+      ],
+    ],
+    faults: FORGED,
+  },
+  'dedupe-by-id': {
+    file: 'libs/core/src/fold-inbox.ts',
+    edits: [["if (stream.inbox.includes(envelope.id)) return 'duplicate';", '']],
+    faults: ['signal', 'misbehave'],
+  },
+  reservation: {
+    file: HOLDER,
+    edits: [
+      [
+        "task.reserved === null ? { ...task, reserved: envelope.control.checkpoint } : 'duplicate'",
+        '({ ...task, reserved: envelope.control.checkpoint })',
+      ],
+    ],
+    faults: FORGED,
+    workloads: MONEY,
+  },
+  'request-digest': {
+    file: 'libs/runtime/src/effect-journal.ts',
+    edits: [['if (known === undefined || known.requestDigest === this.#digest(request)) return;', 'return;']],
+    faults: ['crash'],
+    workloads: ['fickle'],
+  },
+  'lamport-check': {
+    file: HOLDER,
+    edits: [["if (envelope.lamport <= lease.lamport) return 'lamport-regression';", '']],
+    faults: FORGED,
+  },
+  'clock-check': {
+    file: HOLDER,
+    edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
+    faults: FORGED,
+  },
+  'call-window': {
+    file: 'libs/runtime/src/effect-journal.ts',
+    edits: [['if (clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (sentMs <= CALL_WINDOW_MS || true) break;']],
+    faults: ['late-call'],
+    workloads: MONEY,
+  },
+  'late-probe-wait': {
+    file: 'libs/runtime/src/effect-recovery.ts',
+    edits: [['await host.ports.clock.sleep(waitMs, signal);', '']],
+    faults: ['lost-caller'],
+    workloads: MONEY,
+  },
+  'projector-offset': {
+    file: 'libs/runtime/src/simulated-store.ts',
+    edits: [['if (this.partitions.get(partition)?.next !== from) {', 'if (from < 0) {']],
+    faults: ['drop', 'pause', 'slow'],
+  },
+  'one-snapshot-claim': {
+    file: 'libs/testkit/src/simulation/store.ts',
+    edits: [
+      [
+        "ask('loadStreams', () => store.loadStreams(workflows));",
+        `ask('loadStreams', () => store.loadStreams(workflows)).then(async (rows) => {
+           const next = await ask('positions', () => store.positions(rows.map((row) => row.partition)));
+           return rows.map((row) => ({ ...row, next: next.get(row.partition) ?? row.next }));
+         });`,
+      ],
+    ],
+    faults: ['signal', 'slow', 'crash'],
+  },
+  'redis-marker': {
+    file: 'libs/testkit/src/simulation/redis-views.ts',
+    edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
+    faults: ['flush'],
+  },
+};
