@@ -40,7 +40,14 @@ export const checkChain = checker((stream, events) => {
   return violations;
 });
 
-const INBOX = new Set(['WorkflowOpened', 'SignalReceived', 'TimerFired', 'LeaseRevoked']);
+/** What ends a lease besides a revoke. */
+const ENDING = new Set([
+  'LeaseReleased',
+  'WorkflowCompleted',
+  'WorkflowFailed',
+  'WorkflowParked',
+  'CompensationStarted',
+]);
 
 /** I3: one holder an epoch, nothing of an older epoch after a newer claim, and no hole in an epoch's ordinals. */
 export const checkFencing = checker((stream, events) => {
@@ -49,7 +56,8 @@ export const checkFencing = checker((stream, events) => {
   let lastEpoch = 0;
   for (const event of events) {
     if (event.type === 'LeaseRevoked') live = null;
-    if (INBOX.has(event.type)) continue;
+    // Inbox events have no token.
+    if (event.ordinal === 0) continue;
     const { epoch, holder, ordinal } = event;
     if (event.type === 'LeaseClaimed') {
       if (live !== null) violations.push(`${stream}: epoch ${epoch} claimed while ${live.epoch} is live`);
@@ -65,39 +73,64 @@ export const checkFencing = checker((stream, events) => {
     if (holder !== live.holder) violations.push(`${stream}: ${event.type} by ${holder} in the epoch of ${live.holder}`);
     if (ordinal !== live.ordinal + 1) violations.push(`${stream}: ordinal ${ordinal} after ${live.ordinal}`);
     live = { ...live, ordinal };
-    if (event.type === 'LeaseReleased' || event.type.startsWith('Workflow')) live = null;
+    if (ENDING.has(event.type)) live = null;
   }
   return violations;
 });
 
 /**
- * I4: what was ever intended as more than pure is resolved only by an open intention, each intention is resolved once, and
- * what is done is neither intended nor resolved again.
+ * I4: what was ever intended as more than pure is resolved only by an open intention, each intention has one outcome (the
+ * holder's, a confirmation's or a person's), and what is done is neither intended, awaited nor resolved again.
  */
 export const checkEffects = checker((stream, events) => {
   const violations: string[] = [];
   const open = new Set<string>();
   const done = new Set<string>();
   const outside = new Set<string>();
+  /** The effects that tokens and questions name. */
+  const awaited = new Map<string, string>();
+  let asked: { question: string; key: string } | null = null;
+  const settle = (key: string, isDone: boolean): void => {
+    open.delete(key);
+    for (const [token, named] of awaited) if (named === key) awaited.delete(token);
+    if (isDone) done.add(key);
+  };
   for (const event of events) {
-    if (event.type !== 'EffectIntended' && event.type !== 'EffectResolved') continue;
-    const { task, kind } = event.control;
+    if (event.type === 'WorkflowParked')
+      asked = { question: event.id, key: `${event.control.task} ${event.control.key}` };
+    if (event.type === 'EffectConfirmed') {
+      const key = awaited.get(event.control.token);
+      if (key === undefined) violations.push(`${stream}: ${event.control.token} confirmed, which nobody awaits`);
+      else settle(key, event.control.outcome === 'done');
+    }
+    if (event.type === 'ApprovalDecided' && event.control.question === asked?.question) {
+      const { resolution } = event.control;
+      if (resolution !== 'done' && resolution !== 'not-done') continue;
+      if (!open.has(asked.key)) violations.push(`${stream}: ${asked.key} decided without an open intention`);
+      settle(asked.key, resolution === 'done');
+    }
+    if (event.type !== 'EffectIntended' && event.type !== 'EffectPending' && event.type !== 'EffectResolved') continue;
     // A key begins with its task; a history may name another one, which then has an effect of its own.
-    const key = `${task} ${event.control.key}`;
+    const key = `${event.control.task} ${event.control.key}`;
     if (done.has(key)) violations.push(`${stream}: ${event.type} of ${key}, which is done`);
-    if (kind !== 'pure') outside.add(key);
+    if (event.type === 'EffectPending') {
+      if (!open.has(key)) violations.push(`${stream}: ${key} is awaited without an open intention`);
+      for (const [token, named] of awaited) if (named === key) awaited.delete(token);
+      awaited.set(event.control.token, key);
+      continue;
+    }
+    if (event.control.kind !== 'pure') outside.add(key);
     if (event.type === 'EffectIntended') {
       open.add(key);
       continue;
     }
     if (outside.has(key) && !open.has(key)) violations.push(`${stream}: ${key} resolved without an open intention`);
-    open.delete(key);
-    if (event.control.outcome === 'done') done.add(key);
+    settle(key, event.control.outcome === 'done');
   }
   return violations;
 });
 
-const CLOSING = new Set(['WorkflowCompleted', 'WorkflowFailed']);
+const CLOSING = new Set(['WorkflowCompleted', 'WorkflowFailed', 'CompensationFinished']);
 
 /** Positions run 1, 2, 3 … and nothing is accepted after the end. */
 export function checkPositions(entries: readonly LogEntry[], verdicts: readonly Verdict[]): string[] {
