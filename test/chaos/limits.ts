@@ -62,3 +62,7 @@ export const PERSON_PERIOD_MS = 1_000;
 export const LOG_READ_MAX_BYTES = 8_388_608;
 /** How long, in milliseconds, the person waits before looking: longer than the call window and a call's time-out together. */
 export const PERSON_WAIT_MS = 8_000;
+/** How often a server is started again before the run gives it up. */
+export const SERVER_STARTS_MAX = 3;
+/** How long, in milliseconds, a process may take to be up again; beyond it the run goes on without. */
+export const UP_AGAIN_MAX_MS = 120_000;

@@ -4,8 +4,10 @@ import { LINK_DELAY_MAX_MS, LINK_DELAY_MIN_MS } from './limits.ts';
 import type { Random } from './random.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
-export const linkNames = ['kafka', 'redis', 'postgres'] as const;
-export type LinkName = (typeof linkNames)[number];
+/** `presence`: that of the workers to a coordinator, which takes a broken one for the end of a worker. */
+export type LinkName = 'kafka' | 'redis' | 'postgres' | 'presence';
+/** Where the presence proxies listen. A coordinator tells another host beside its own port, so this is another local address. */
+const PRESENCE_PROXY_HOST = '127.0.0.2';
 
 export const linkFaults = ['cut', 'delay', 'half_close', 'hold', 'refuse'] as const;
 export type LinkFault = (typeof linkFaults)[number];
@@ -18,15 +20,24 @@ export interface ServerAddresses {
 }
 
 export class Links {
+  /** The links that this process has. */
+  readonly names: readonly LinkName[];
   readonly proxies: Readonly<Record<LinkName, TcpProxy>>;
 
   /** `onRedisData` sees what the process says to Redis: its beats name it. */
-  constructor(onRedisData: (chunk: Buffer) => void) {
-    this.proxies = { kafka: new TcpProxy(), redis: new TcpProxy(onRedisData), postgres: new TcpProxy() };
+  constructor(role: 'coordinator' | 'worker', onRedisData: (chunk: Buffer) => void) {
+    this.names = role === 'worker' ? ['kafka', 'redis', 'postgres'] : ['kafka', 'redis', 'postgres', 'presence'];
+    this.proxies = {
+      kafka: new TcpProxy(),
+      redis: new TcpProxy(onRedisData),
+      postgres: new TcpProxy(),
+      presence: new TcpProxy(),
+    };
   }
 
   async listen(): Promise<void> {
-    await Promise.all(linkNames.map((name) => this.proxies[name].listen()));
+    const hostOf = (name: LinkName): string => (name === 'presence' ? PRESENCE_PROXY_HOST : '127.0.0.1');
+    await Promise.all(this.names.map((name) => this.proxies[name].listen(hostOf(name))));
   }
 
   /** Leads the links to the servers; returns the settings that lead a process to the links. */
@@ -35,9 +46,21 @@ export class Links {
     this.proxies.redis.target(servers.redis.host);
     this.proxies.postgres.target(servers.postgres.host);
     return {
+      ...(this.names.includes('presence') && this.#presence()),
       TIDEMARK_KAFKA_BROKERS: `127.0.0.1:${this.proxies.kafka.port}`,
       TIDEMARK_REDIS_URL: through(servers.redis, this.proxies.redis),
       TIDEMARK_POSTGRES_URL: through(servers.postgres, this.proxies.postgres),
+    };
+  }
+
+  /** The coordinator listens at the proxy's port, and tells workers the proxy's host. */
+  #presence(): Record<string, string> {
+    const { presence } = this.proxies;
+    presence.target(`127.0.0.1:${presence.port}`);
+    return {
+      TIDEMARK_PRESENCE_HOST: '127.0.0.1',
+      TIDEMARK_PRESENCE_PORT: String(presence.port),
+      TIDEMARK_PRESENCE_ADVERTISED_HOST: PRESENCE_PROXY_HOST,
     };
   }
 
@@ -65,7 +88,7 @@ export class Links {
   }
 
   async close(): Promise<void> {
-    await Promise.all(linkNames.map((name) => this.proxies[name].close()));
+    await Promise.all(this.names.map((name) => this.proxies[name].close()));
   }
 }
 

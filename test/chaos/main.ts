@@ -115,5 +115,6 @@ try {
 } catch (error) {
   if (!interrupted.signal.aborted) throw error;
   report.note('interrupted; everything was ended');
-  process.exitCode = EXIT_INTERRUPTED;
+  // Faults under way still wait for what has just been ended.
+  process.exit(EXIT_INTERRUPTED);
 }

@@ -85,7 +85,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     signal?.throwIfAborted();
     await untilAborted(fleet.start(), signal);
     host = await openCluster(configFromEnv(fleet.env));
-    const ran = await run(options, fleet, host, onSurprise);
+    const ran = await untilAborted(run(options, fleet, host, onSurprise), signal);
     return { ...(await judged(ran, fleet, host)), surprises };
   } finally {
     await host?.close();
@@ -94,13 +94,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   }
 }
 
-/** The work's end, or the signal's reason as soon as it aborts: whoever interrupts a run must not wait for a start. */
-async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+/** The work's end, or the signal's reason as soon as it aborts: whoever interrupts a run must not wait for a fault's end. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    await Promise.race([work, aborted]);
+    return await Promise.race([work, aborted]);
   } finally {
     signal?.removeEventListener('abort', onAbort);
     work.catch(() => {});

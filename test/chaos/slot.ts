@@ -38,7 +38,7 @@ export class Slot {
     this.name = `${role}-${index}`;
     this.#onSurprise = onSurprise;
     this.#log = createWriteStream(path.join(folder, `${this.name}.log`), { flags: 'a' });
-    this.links = new Links((chunk) => this.#hearRedis(chunk));
+    this.links = new Links(role, (chunk) => this.#hearRedis(chunk));
   }
 
   /** True while a started process stands. */

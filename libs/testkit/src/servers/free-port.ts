@@ -3,18 +3,31 @@
  */
 import { connect, createServer } from 'node:net';
 import { UnavailableError } from '@tidemark/core';
-import { connectTimeoutMs } from './limits.ts';
+import { connectTimeoutMs, portAttemptsMax, portMax, portMin } from './limits.ts';
 
-/** A port that was free a moment ago. Another process may take it: callers try again with another. */
+/**
+ * A port that was free a moment ago. Another process may take it: callers try again with another. Never one that the system
+ * gives to outgoing connections: those would take the port of a server that is down for a moment, and a client that calls it
+ * again and again would in the end be connected to itself, and keep the server from its port for good.
+ */
 export async function freePort(): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const port = portMin + Math.floor(Math.random() * (portMax - portMin));
+    try {
+      await listenOnce(port);
+      return port;
+    } catch (error) {
+      if (attempt === portAttemptsMax) throw error;
+    }
+  }
+}
+
+async function listenOnce(port: number): Promise<void> {
   const server = createServer();
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-  });
-  return await promise;
+  server.listen(port, '127.0.0.1', () => server.close(() => resolve()));
+  await promise;
 }
 
 /** Rejects when nothing accepts a connection there in time. */

@@ -25,3 +25,8 @@ export const postgresConnectionsMax = 200;
 export const logTailLines = 12;
 /** How often a start is tried again when another process took a free port in between. */
 export const startAttemptsMax = 3;
+/** Ports of test servers: from, and up to but without. Below what Linux, macOS and Windows give to outgoing connections. */
+export const portMin = 15_000;
+export const portMax = 32_000;
+/** How many ports are tried before there is said to be none. */
+export const portAttemptsMax = 100;
