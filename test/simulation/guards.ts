@@ -43,10 +43,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   parent: {
     file: HOLDER,
     edits: [
-      [
-        "if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';",
-        '',
-      ],
+      ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
     faults: FORGED,
   },
@@ -94,7 +91,9 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'call-window': {
     file: 'libs/runtime/src/effect-journal.ts',
-    edits: [['if (clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (sentMs <= CALL_WINDOW_MS || true) break;']],
+    edits: [
+      ['if (clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (sentMs <= CALL_WINDOW_MS || true) break;'],
+    ],
     faults: ['late-call'],
     workloads: MONEY,
   },
@@ -121,6 +120,11 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ],
     ],
     faults: ['signal', 'slow', 'crash'],
+  },
+  'start-accepted': {
+    file: 'libs/runtime/src/starter.ts',
+    edits: [['if (await this.#openings.isAccepted({ placement, offset })) return;', 'if (offset >= 0) return;']],
+    faults: ['drop', 'cut', 'slow'],
   },
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',

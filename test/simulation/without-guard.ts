@@ -31,7 +31,8 @@ registerHooks({
   load(loaded, context, next) {
     const result = next(loaded, context);
     if (loaded !== url.href) return result;
-    const source = typeof result.source === 'string' ? result.source : Buffer.from(result.source as Uint8Array).toString();
+    const source =
+      typeof result.source === 'string' ? result.source : Buffer.from(result.source as Uint8Array).toString();
     return { ...result, source: withoutGuard(source) };
   },
 });

@@ -5,7 +5,7 @@
 
 import type { Fleet } from './fleet.ts';
 import { misbehave, signal } from './misbehaviour.ts';
-import { type Call, LINKS } from './network.ts';
+import { type Call, LINKS, type Link } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 
@@ -124,60 +124,45 @@ export class Faults {
   }
 
   begin(kind: FaultKind): void {
-    const fleet = this.#fleet;
-    const random = this.#random;
-    const process = random.pick(fleet.living());
-    if (process === undefined) return;
-    switch (kind) {
-      case 'crash':
-        return fleet.crash(process, random.between(20, 2_000));
-      case 'terminate':
-        return fleet.terminate(process, random.between(20, 1_000));
-      case 'pause':
-        return this.pause(process, random.pick([random.between(50, 900), random.between(900, 4_000)]));
-      case 'cut':
-        return this.#during(random.between(50, 3_000), `${process.name} is cut off`, (say) => {
-          const link = random.pick(LINKS);
-          say(link);
-          return fleet.network.cut(process.name, link);
-        });
-      case 'outage':
-        return this.#during(random.between(50, 2_000), 'down for all', (say) => {
-          const link = random.pick(LINKS);
-          say(link);
-          return fleet.network.cut('*', link);
-        });
-      case 'slow':
-        return this.#during(random.between(200, 3_000), 'slow for all', (say) => {
-          const link = random.pick(LINKS);
-          say(link);
-          return fleet.network.slow(link, random.pick([20, 100, 400]));
-        });
-      case 'flush':
-        fleet.transcript.add('redis', 'is flushed');
-        return fleet.redis.flush();
-      case 'drop':
-        fleet.transcript.add('store', 'is dropped');
-        return fleet.store.drop();
-      case 'clock': {
-        const skewMs = Math.round(random.between(-CLOCK_JUMP_MAX_MS, CLOCK_JUMP_MAX_MS));
-        fleet.transcript.add(process.name, `has its clock set wrong by ${skewMs} ms`);
-        return fleet.setClock(process, skewMs);
-      }
-      case 'misbehave':
-        return misbehave(fleet.witness, random, process.nowMs());
-      case 'signal':
-        return signal(fleet.witness, random, process.nowMs());
-      case 'late-call':
-        return this.#stopBeforeCall();
-      case 'lost-caller':
-        return this.#loseCaller();
-      case 'trap':
-        return this.#setTrap(false);
-      case 'long-trap':
-        return this.#setTrap(true);
-    }
+    const living = this.#fleet.living();
+    if (living.length > 0) this.#acts[kind](this.#random.pick(living));
   }
+
+  readonly #acts: Readonly<Record<FaultKind, (process: SimulatedProcess) => void>> = {
+    crash: (process) => this.#fleet.crash(process, this.#random.between(20, 2_000)),
+    terminate: (process) => this.#fleet.terminate(process, this.#random.between(20, 1_000)),
+    pause: (process) =>
+      this.pause(process, this.#random.pick([this.#random.between(50, 900), this.#random.between(900, 4_000)])),
+    cut: (process) =>
+      this.#during(this.#random.between(50, 3_000), `is cut from ${process.name}`, (link) =>
+        this.#fleet.network.cut(process.name, link),
+      ),
+    outage: () =>
+      this.#during(this.#random.between(50, 2_000), 'is down', (link) => this.#fleet.network.cut('*', link)),
+    slow: () =>
+      this.#during(this.#random.between(200, 3_000), 'is slow', (link) =>
+        this.#fleet.network.slow(link, this.#random.pick([20, 100, 400])),
+      ),
+    flush: () => {
+      this.#fleet.transcript.add('redis', 'is flushed');
+      this.#fleet.redis.flush();
+    },
+    drop: () => {
+      this.#fleet.transcript.add('store', 'is dropped');
+      this.#fleet.store.drop();
+    },
+    clock: (process) => {
+      const skewMs = Math.round(this.#random.between(-CLOCK_JUMP_MAX_MS, CLOCK_JUMP_MAX_MS));
+      this.#fleet.transcript.add(process.name, `has its clock set wrong by ${skewMs} ms`);
+      this.#fleet.setClock(process, skewMs);
+    },
+    misbehave: (process) => misbehave(this.#fleet.witness, this.#random, process.nowMs()),
+    signal: (process) => signal(this.#fleet.witness, this.#random, process.nowMs()),
+    trap: () => this.#setTrap(false),
+    'long-trap': () => this.#setTrap(true),
+    'late-call': () => this.#stopBeforeCall(),
+    'lost-caller': () => this.#loseCaller(),
+  };
 
   pause(process: SimulatedProcess, ms: number): void {
     if (process.isDead || process.isPaused) return;
@@ -190,9 +175,10 @@ export class Faults {
     });
   }
 
-  #during(ms: number, what: string, begin: (say: (link: string) => void) => () => void): void {
-    const end = begin((link) => this.#fleet.transcript.add(link, `${what} for ${Math.round(ms)} ms`));
-    this.#repairLater(ms, end);
+  #during(ms: number, what: string, begin: (link: Link) => () => void): void {
+    const link = this.#random.pick(LINKS);
+    this.#fleet.transcript.add(link, `${what} for ${Math.round(ms)} ms`);
+    this.#repairLater(ms, begin(link));
   }
 
   #repairLater(ms: number, repair: () => void): void {

@@ -5,13 +5,11 @@
 
 import type { SeededRandom } from './random.ts';
 
-/** `quiet`: nothing that waits on a promise was touched, so the next event may follow at once. */
-export type Outcome = 'quiet' | undefined | void;
-
 export interface Event {
   readonly atMs: number;
   readonly tie: number;
-  run: (() => Outcome) | undefined;
+  /** Answers `quiet` when nothing that waits on a promise was touched: the next event may follow at once. */
+  run: (() => unknown) | undefined;
 }
 
 /** More events than this in one run are an endless loop. */
@@ -33,7 +31,7 @@ export class Scheduler {
     return this.#nowMs;
   }
 
-  after(delayMs: number, run: () => Outcome): Event {
+  after(delayMs: number, run: () => unknown): Event {
     const event: Event = { atMs: this.#nowMs + Math.max(delayMs, 0), tie: this.#random.unit(), run };
     this.#push(event);
     return event;
@@ -50,21 +48,27 @@ export class Scheduler {
     return new Promise((resolve, reject) => {
       const turn = (): void => {
         try {
-          for (;;) {
-            if (isDone()) return resolve(true);
-            if ((this.#heap[0]?.atMs ?? Number.POSITIVE_INFINITY) > untilMs) {
-              this.#nowMs = untilMs;
-              return resolve(false);
-            }
-            if (!this.#step()) break;
-          }
+          const ended = this.#turn(isDone, untilMs);
+          if (ended === undefined) setImmediate(turn);
+          else resolve(ended);
         } catch (error) {
-          return reject(error);
+          reject(error);
         }
-        setImmediate(turn);
       };
       turn();
     });
+  }
+
+  /** Runs events up to one that touched a process; the answer of `run` once that is known. */
+  #turn(isDone: () => boolean, untilMs: number): boolean | undefined {
+    for (;;) {
+      if (isDone()) return true;
+      if ((this.#heap[0]?.atMs ?? Number.POSITIVE_INFINITY) > untilMs) {
+        this.#nowMs = untilMs;
+        return false;
+      }
+      if (!this.#step()) return undefined;
+    }
   }
 
   /** Runs the earliest event; true: another may follow at once. */

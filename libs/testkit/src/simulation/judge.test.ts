@@ -1,0 +1,138 @@
+/** The judge on bad histories: one that can't find anything shows nothing. */
+
+import type { LogEntry, Offset, Partition } from '@tidemark/core';
+import { describe, expect, it } from 'vitest';
+import { entryOf, holderEvent, inboxEvent } from '../naive/events.ts';
+import { NaivePartition } from '../naive/fold.ts';
+import { SimulatedLog } from '../simulated-log.ts';
+import type { Start } from './fleet.ts';
+import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, type Ending } from './judge.ts';
+import { SeededRandom } from './random.ts';
+import { Scheduler } from './scheduler.ts';
+import { FleetStore } from './store.ts';
+import type { History } from './witness.ts';
+import { expectedOutput, type Input } from './workloads.ts';
+
+const P0 = 0 as Partition;
+const input: Input = { count: 3, amount: 1, receivers: ['probed'], stepMs: 0 };
+const start = (fields: Partial<Start> = {}): Start => ({
+  id: 'w1',
+  workload: 'chain',
+  input,
+  atMs: 0,
+  isAcknowledged: true,
+  result: undefined,
+  ...fields,
+});
+const ending = (fields: Partial<Ending> = {}): ReadonlyMap<string, Ending> =>
+  new Map([
+    [
+      'w1',
+      {
+        workflow: 'w1',
+        status: 'completed',
+        code: null,
+        output: expectedOutput('chain', input),
+        chain: new Map([[1, 'c1']]),
+        ...fields,
+      } as Ending,
+    ],
+  ]);
+const log = new SimulatedLog(1);
+const record = { value: new TextEncoder().encode('r'), type: 't' };
+log.store(P0, [record]);
+
+describe('durability (I1)', () => {
+  const acknowledged = (base: number, value = record.value) => [
+    { to: 'x', partition: P0, base: base as Offset, records: [{ ...record, value }] },
+  ];
+  const check = (...[acks, seen, begun]: [unknown, unknown, unknown]) =>
+    checkDurability({ log }, acks as never, seen as never, begun as never, ending());
+
+  it('finds nothing in a sound run', () => {
+    const seen = [{ workflow: 'w1', sequence: 1, checkpoint: 'c1' }];
+    const begun = [{ workflow: 'w1', task: '1.0', durable: true }];
+    expect(check(acknowledged(0), seen, begun)).toEqual([]);
+  });
+
+  it.each<[string, unknown, unknown, unknown]>([
+    ['an acknowledged record that is gone', acknowledged(1), [], []],
+    ['an acknowledged record that changed', acknowledged(0, new TextEncoder().encode('s')), [], []],
+    ['a checkpoint that was readable and is another', [], [{ workflow: 'w1', sequence: 1, checkpoint: 'c9' }], []],
+    ['a checkpoint that was readable and is gone', [], [{ workflow: 'w1', sequence: 2, checkpoint: 'c2' }], []],
+    ['a task that began on a checkpoint that is gone', [], [], [{ workflow: 'w1', task: '2.0', durable: true }]],
+  ])('sees %s', (_, acks, seen, begun) => {
+    expect(check(acks, seen, begun)).toHaveLength(1);
+  });
+});
+
+describe('the ledger (I4)', () => {
+  const entry = (appliedCount: number) => new Map([['k', { receiver: 'probed' as const, response: 1, appliedCount }]]);
+  const effect = (status: string) => new Map([['k', { status, kind: 'irreversible' }]]);
+
+  it('finds nothing in a sound run', () => {
+    expect(checkLedger(entry(1), effect('done'))).toEqual([]);
+    expect(checkLedger(new Map(), effect('intended'))).toEqual([]);
+  });
+
+  it('sees an effect applied twice, one never intended, and one that never was', () => {
+    expect(checkLedger(entry(2), effect('done'))[0]).toContain('applied 2 times');
+    expect(checkLedger(entry(1), new Map())[0]).toContain('never intended');
+    expect(checkLedger(new Map(), effect('done'))[0]).toContain('never applied');
+  });
+});
+
+describe('endings (I6, I10)', () => {
+  it('finds nothing in a sound run', () => {
+    expect(checkEndings([start({ result: { output: expectedOutput('chain', input) } })], ending())).toEqual([]);
+  });
+
+  it.each<[string, Start, ReadonlyMap<string, Ending>]>([
+    ['a workflow that is not there', start(), new Map()],
+    ['one that has not ended', start(), ending({ status: 'open' })],
+    ['one that failed', start(), ending({ status: 'failed', code: 'Error' })],
+    ['one that was parked without need', start(), ending({ status: 'parked', code: 'effect-unknown' })],
+    ['a wrong output', start(), ending({ output: { sum: 1 } })],
+    ['a result that the client was told and the log does not have', start({ result: { output: 1 } }), ending()],
+    ['an effect asked with another request', start({ workload: 'fickle' }), ending({ output: null })],
+  ])('sees %s', (_, begun, endings) => {
+    expect(checkEndings([begun], endings)).not.toEqual([]);
+  });
+});
+
+describe('a history (I2, I3, I5)', () => {
+  const opened = inboxEvent('WorkflowOpened', { tasks: [{ step: 'a', after: [], when: [] }] } as never);
+  const claimed = holderEvent('LeaseClaimed', { epoch: 1, holder: 'h', ordinal: 1 });
+  const history = (...entries: LogEntry[]): History => {
+    const naive = new NaivePartition(0, 0);
+    const verdicts = entries.map((entry) => {
+      const said = naive.fold(entry);
+      return said.startsWith('accepted')
+        ? { kind: 'accepted' as const, position: Number(said.slice(12)) as never }
+        : { kind: 'rejected' as const, reason: said as never };
+    });
+    return { partition: P0, naive, entries, verdicts };
+  };
+  const sound = (): History => history(entryOf(opened), entryOf(claimed));
+
+  it('finds nothing in a sound one', () => expect(checkHistory(sound())).toEqual([]));
+
+  it('sees a fold that judged or ended otherwise', () => {
+    const otherwise = sound();
+    otherwise.verdicts[1] = { kind: 'rejected', reason: 'stale-epoch' };
+    expect(checkHistory(otherwise).join()).toContain('differ at');
+    const elsewhere = sound();
+    elsewhere.naive.streams[0]!.epoch = 7;
+    expect(checkHistory(elsewhere).join()).toContain('another state');
+  });
+
+  it('sees rows that stand behind, or that differ', async () => {
+    const store = new FleetStore(new Scheduler(new SeededRandom('s')));
+    await store.ensure();
+    await store.addPartitions([{ partition: P0, start: 0 as Offset, rebuildTo: 0 as Offset }]);
+    const histories = new Map([[P0, sound()]]);
+    expect((await checkRows(store, histories)).join()).toContain('stand at 0');
+    store.partitions.get(P0)!.next = 2 as Offset;
+    expect((await checkRows(store, histories)).join()).toContain('differ');
+  });
+});

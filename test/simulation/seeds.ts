@@ -1,0 +1,15 @@
+/**
+ * Owns seeds that once failed, each with what it found: they are run by every test from then on. What a seed draws changes with
+ * the simulation, so what was found and mended is also in the list of guards, or has a test of its own beside its source.
+ */
+
+export const FOUND: readonly { readonly seed: number; readonly what: string }[] = [
+  { seed: 421, what: 'a join read outputs from rows that had just been made anew, and completed without them' },
+  { seed: 1412, what: 'the simulation forged an event that can not be written' },
+  { seed: 1875, what: 'a pool that grew while the store was dropped: the older partitions never got their rows back' },
+  { seed: 2251, what: 'outputs that were missing at a join, as in 421' },
+  { seed: 2410, what: 'a start that was acknowledged and rejected, and whose placement was lost with the store' },
+  { seed: 2523, what: 'rows that never came back, as in 1875' },
+  { seed: 3480, what: 'timers anchored by a clock that was ahead: the simulation set clocks back to before them' },
+  { seed: 3782, what: 'a start that was lost, as in 2410' },
+];

@@ -1,0 +1,47 @@
+/**
+ * The fleet in virtual time: seeds pass, a seed replays exactly, a run without faults gives what the definitions promise, and
+ * seeds that once failed stay mended (I1 to I6, I10).
+ */
+
+import { simulate } from '@tidemark/testkit/simulation';
+import { FAULT_KINDS } from '@tidemark/testkit/simulation/faults';
+import { WORKLOADS } from '@tidemark/testkit/simulation/workloads';
+import { describe, expect, it } from 'vitest';
+import { runRange } from './range.ts';
+import { FOUND } from './seeds.ts';
+
+/** Seeds of one run of the tests. */
+const SEED_COUNT = 150;
+const TIMEOUT_MS = 300_000;
+
+describe('a simulated fleet', () => {
+  it('keeps its invariants under every kind of fault', { timeout: TIMEOUT_MS }, async () => {
+    const { failures, seedCount } = await runRange({ from: 1, count: SEED_COUNT }, () => {});
+    expect(failures).toEqual([]);
+    expect(seedCount).toBe(SEED_COUNT);
+  });
+
+  it('gives the same transcript for the same seed', { timeout: TIMEOUT_MS }, async () => {
+    for (const seed of [7, 8, 9]) {
+      const [first, second] = [await simulate({ seed }), await simulate({ seed })];
+      expect(second.transcript).toEqual(first.transcript);
+      expect(second.digest).toBe(first.digest);
+    }
+    expect((await simulate({ seed: 7 })).digest).not.toBe((await simulate({ seed: 8 })).digest);
+  });
+
+  it.each(WORKLOADS)('runs %s without faults to the output that it promises', { timeout: TIMEOUT_MS }, async (name) => {
+    const result = await simulate({ seed: 1, faults: [], workloads: [name] });
+    expect(result.violations).toEqual([]);
+    expect(result.parkedCount).toBe(0);
+    expect(result.workflowCount).toBeGreaterThan(1);
+  });
+
+  it.each(FAULT_KINDS)('outlives %s alone', { timeout: TIMEOUT_MS }, async (kind) => {
+    for (const seed of [1, 2, 3]) expect((await simulate({ seed, faults: [kind] })).violations).toEqual([]);
+  });
+
+  it.each(FOUND)('passes seed $seed, which found $what', { timeout: TIMEOUT_MS }, async ({ seed }) => {
+    expect((await simulate({ seed })).violations).toEqual([]);
+  });
+});
