@@ -6,10 +6,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { runCli, Terminal } from '@tidemark/cli';
 import { type Host, openEmbedded } from '@tidemark/host';
 import { Client, LamportClock, type ShadowRun, type StepReport } from '@tidemark/runtime';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { callCli } from '../../libs/cli/src/called-cli.ts';
 
 const RUNS = 30;
 const AGENT = { name: 'outside', version: 1 };
@@ -86,6 +86,17 @@ class OutsideAgent {
   }
 }
 
+/** Calls `tidemark shadow …` on the folder, in this process. */
+async function call(...args: string[]): Promise<{ readonly code: number; readonly out: string }> {
+  const written: string[] = [];
+  const stdout = { write: (text: string) => written.push(text) > 0 };
+  const json = args.includes('--json');
+  const terminal = new Terminal({ stdout, stderr: { write: () => true }, env: {}, json } as never);
+  const stdin = (async function* () {})();
+  const code = await runCli(['shadow', ...args], { terminal, env: {}, cwd: folder, stdin });
+  return { code, out: written.join('') };
+}
+
 /** All runs, of which some are tampered with on the way to Tidemark. */
 async function work(client: Client, rounds: number, tampered: ReadonlySet<string>): Promise<readonly ShadowRun[]> {
   const runs = Array.from({ length: RUNS }, (_, n) =>
@@ -151,7 +162,6 @@ it('finds the run that was tampered with, and stays', { timeout: TIMEOUT_MS }, a
   const refused = await probe.client.shadows.promote('outside', { to: 100, by: 'ops', workflowsMin: 1 });
   expect(refused.refusals.map(({ code }) => code)).toEqual(['differences']);
   await close(probe.client);
-  const call = (...args: string[]) => callCli(['shadow', ...args], { cwd: folder });
   const report = await call('report', 'outside', '--state', '.');
   expect(report.code).toBe(1);
   expect(report.out).toMatch(/outside-\d+ at 2: belief\.rounds is not what the agent had/);

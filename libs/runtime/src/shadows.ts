@@ -77,9 +77,10 @@ export class Shadows {
       workflow,
       tenant: options.tenant ?? DEFAULT_TENANT,
       opening: {
-        input: toJson(options.input ?? null, 'input'),
+        // The agent may change its objects later.
+        input: structuredClone(toJson(options.input ?? null, 'input')),
         belief: options.belief === undefined ? undefined : structuredClone(toJson(options.belief, 'belief')),
-        next: options.next,
+        next: structuredClone(options.next),
       },
     });
     return new ShadowRun({
