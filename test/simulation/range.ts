@@ -37,19 +37,24 @@ export const noTotals = (): Totals => ({
 export async function runRange(range: Range, tell: (failure: SeedFailure) => void): Promise<Totals> {
   const { from, count, untilFailure = false, ...options } = range;
   // Errors are values here, and most are thrown by faults: their stacks cost more than all the rest.
+  const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   const totals = noTotals();
-  for (let seed = from; seed < from + count; seed++) {
-    const result = await simulate({ seed, ...options });
-    totals.seedCount++;
-    for (const name of ['workflowCount', 'parkedCount', 'callCount', 'eventCount', 'virtualMs'] as const) {
-      totals[name] += result[name];
+  try {
+    for (let seed = from; seed < from + count; seed++) {
+      const result = await simulate({ seed, ...options });
+      totals.seedCount++;
+      for (const name of ['workflowCount', 'parkedCount', 'callCount', 'eventCount', 'virtualMs'] as const) {
+        totals[name] += result[name];
+      }
+      if (result.violations.length === 0) continue;
+      const failure = { seed, violations: result.violations };
+      totals.failures.push(failure);
+      tell(failure);
+      if (untilFailure) break;
     }
-    if (result.violations.length === 0) continue;
-    const failure = { seed, violations: result.violations };
-    totals.failures.push(failure);
-    tell(failure);
-    if (untilFailure) break;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
   return totals;
 }
