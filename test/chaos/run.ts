@@ -182,7 +182,7 @@ function progress(startedMs: number, { driver, recorder, faults }: Omit<Ran, 'fi
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
   const kills = faults.records.filter(({ kind }) => isKill(kind)).length;
   const live = driver.live.length;
-  return `${seconds} s: ${driver.starts.size} started, ${recorder.ends.size} ended, ${live} alive, ${recorder.parked.size} parked, ${kills} kills, ${faults.records.length} faults, ${faults.underWayCount} under way, ${recorder.headCount} checkpoints seen`;
+  return `${seconds} s: ${driver.starts.size} started, ${driver.starts.size - live} ended, ${live} alive, ${recorder.parked.size} parked, ${kills} kills, ${faults.records.length} faults, ${faults.underWayCount} under way, ${recorder.headCount} checkpoints seen`;
 }
 
 async function judged(
