@@ -125,7 +125,8 @@ export function orPark<T>(definition: Definition, version: number, what: string,
 
 function stepGone({ name, version: now }: Definition, version: number, step: string, became: string): ParkError {
   const what = step === became ? `step '${step}'` : `step '${became}', which upcast makes of '${step}'`;
-  const message = `A pending task, added by ${name} v${version}, needs ${what}, and v${now} has none of that name. Raise the version and add upcast.${version}.tasks.${step}, or run it with a version that has it.`;
+  const raise = version < now ? 'Add' : 'Raise the version and add';
+  const message = `A pending task, added by ${name} v${version}, needs ${what}, and v${now} has none of that name. ${raise} upcast.${version}.tasks.${step}, or run it with a version that has it.`;
   return new ParkError('step-gone', message, null, { definition: name, from: version, to: now, step: became });
 }
 
