@@ -59,7 +59,7 @@ test('a step that ends within the drain budget is no standing still', () => {
     commit('b', 2, 2, 10_445),
   );
   expect(takeOvers('sigterm', [fault('sigterm', 10_000)], streams, paced)).toMatchObject([
-    { claimMs: 30, checkpointMs: 45 },
+    { claimMs: 20, checkpointMs: 35 },
   ]);
 });
 

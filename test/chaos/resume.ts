@@ -13,7 +13,7 @@ export interface TakeOver {
   readonly workflow: string;
   /** When its worker ended or was asked to. */
   readonly endMs: number;
-  /** From then (or the holder's last checkpoint, if that is later) to the next claim by another. */
+  /** From then (or from what the holder did last: its last checkpoint, its release) to the next claim by another. */
   readonly claimMs: number;
   /** And to the next checkpoint; undefined when none followed. */
   readonly checkpointMs: number | undefined;
@@ -72,7 +72,7 @@ function takenOver(
     }
     if (!isHeld) return undefined;
     if (envelope.holder === holder) {
-      if (type === 'CheckpointCommitted') lastMs = Math.max(lastMs, atMs);
+      if (type === 'CheckpointCommitted' || type === 'LeaseReleased') lastMs = Math.max(lastMs, atMs);
       // It ended its work itself, for example because it waits: whoever goes on later takes nothing over.
       if (type === 'LeaseReleased' && envelope.control.reason === 'idle') return undefined;
     } else if (type === 'LeaseClaimed') {
