@@ -1,4 +1,4 @@
-/** Owns reading a workflow's input from the command line: JSON itself, `@file`, or `-` for standard input. */
+/** Owns reading values from the command line: JSON itself, `@file`, or `-` for standard input. */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,21 +7,25 @@ import { INPUT_MAX_BYTES } from './limits.ts';
 import type { Session } from './session.ts';
 import { bytes } from './text/units.ts';
 
+/** A workflow's input; `{}` where none is given. Throws as `readJson` does. */
+export const readInput = async (given: string | undefined, session: Pick<Session, 'stdin' | 'cwd'>): Promise<Json> =>
+  given === undefined ? {} : readJson('--input', given, session);
+
 /** Throws `InvalidError` (`input-not-json`, `input-unreadable`, `input-too-large`) that names where it came from. */
-export async function readInput(
-  given: string | undefined,
+export async function readJson(
+  option: string,
+  given: string,
   { stdin, cwd }: Pick<Session, 'stdin' | 'cwd'>,
 ): Promise<Json> {
-  if (given === undefined) return {};
   if (given === '-') return parse(await readAll(stdin), 'standard input');
-  if (!given.startsWith('@')) return parse(given, '--input');
+  if (!given.startsWith('@')) return parse(given, option);
   const file = given.slice(1);
   let text: string;
   try {
     text = await readFile(path.resolve(cwd, file), 'utf8');
   } catch (cause) {
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
-    throw new InvalidError('input-unreadable', `--input @${file}: ${why}.`, { cause });
+    throw new InvalidError('input-unreadable', `${option} @${file}: ${why}.`, { cause });
   }
   return parse(text, file);
 }

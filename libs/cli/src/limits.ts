@@ -49,6 +49,8 @@ export const SOCKET_GREETING_MS = 2_000;
 /** Longest path, in bytes, that a socket can have on every system. */
 export const SOCKET_PATH_MAX_BYTES = 100;
 
+/** Longest wait for a probe that `recover --probe` asks, in milliseconds, whatever its effect's own time-out. */
+export const PROBE_ASK_MAX_MS = 30_000;
 /** Largest input of a workflow, in bytes, that is read from a file or standard input. */
 export const INPUT_MAX_BYTES = 16_777_216;
 /** Longest wait for a server's answer in `doctor`, in milliseconds. */

@@ -19,11 +19,14 @@ describe('usage', () => {
     [[], /name a command/],
     [['frobnicate'], /unknown command 'frobnicate'/],
     [['ls', '--frobnicate'], /unknown option '--frobnicate'/],
-    [['ls', '--status', 'sleeping'], /Allowed choices are open, parked, completed, failed;/],
+    [['ls', '--status', 'sleeping'], /Allowed choices are open, parked, compensating, compensated, completed, failed;/],
     [['ls', '--limit', '0'], /whole number from 1 to 10000/],
     [['ls', '--limit', '1e3'], /whole number/],
     [['dev', '--concurrency', 'many'], /whole number/],
     [['show'], /missing required argument 'id'/],
+    [['approve', 'x', '--by', 'Ada'], /required option '--why <text>'/],
+    [['approve', 'x', '--by', 'Ada', '--why', 'y', '--as', 'fail'], /choices are retry, done, not-done, compensate;/],
+    [['confirm', 'x'], /missing required argument 'token'/],
     [['run', '--workflows', 'a.ts', 'greet'], /name it before --workflows/],
     [['ls', 'stray'], /too many arguments/],
   ])('%j is refused with 64', async (args, message) => {
@@ -54,7 +57,7 @@ describe('a folder without state', () => {
   });
 
   it('is said where something of it was asked for', async () => {
-    for (const args of [['show', 'x'], ['watch', 'x'], ['watch']]) {
+    for (const args of [['show', 'x'], ['watch', 'x'], ['watch'], ['recover', 'x', '--dry-run'], ['recover', 'x']]) {
       const { code, err } = await call([...args, '--state', 'elsewhere']);
       expect(code).toBe(78);
       expect(err).toContain('No state is kept in elsewhere yet');
@@ -76,7 +79,7 @@ describe('what a run is given', () => {
     const { code, err } = await run('greeting');
     expect(code).toBe(65);
     expect(err).toContain("No workflow is named 'greeting'");
-    expect(err).toContain('broken, count-up, greet, order, stubborn');
+    expect(err).toContain('broken, count-up, greet, order, parcel, stubborn, trip');
   });
 
   it('names the path of what is wrong with the input', async () => {

@@ -8,14 +8,16 @@ import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
 import { type PinOptions, pin, unpin } from './commands/pin.ts';
 import { type PreflightOptions, preflight } from './commands/preflight.ts';
+import { addRecovery } from './commands/recovery-program.ts';
 import { type RunOptions, run } from './commands/run.ts';
+import { addShadow } from './commands/shadow-program.ts';
 import { type ShowOptions, show } from './commands/show.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
 import { tellFailure, UsageError } from './failures.ts';
 import { CONCURRENCY_DEFAULT_COUNT, CONCURRENCY_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from './limits.ts';
 import type { Session } from './session.ts';
 
-const STATUSES: readonly StreamStatus[] = ['open', 'parked', 'completed', 'failed'];
+const STATUSES: readonly StreamStatus[] = ['open', 'parked', 'compensating', 'compensated', 'completed', 'failed'];
 
 const EXIT_CODES = `
 Exit codes:
@@ -150,6 +152,13 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .addOption(json())
     .action(does<[string | undefined, WatchOptions]>(watch));
 
+  addRecovery({
+    command,
+    does,
+    listed,
+    common: (sub) => sub.addOption(workflows()).addOption(state()).addOption(json()),
+  });
+
   command('preflight', 'check every open workflow against a new build, before it is rolled out; changes nothing')
     .addOption(workflows())
     .addOption(state())
@@ -168,6 +177,12 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
       .addOption(json())
       .action(does<[string, PinOptions]>(perform));
   }
+
+  addShadow(
+    command('shadow', 'observe an agent that runs elsewhere, compare, and raise the share that is observed'),
+    (perform) => does(perform),
+    (sub) => sub.addOption(state()).addOption(json()),
+  );
 
   command('doctor', 'check settings, servers and state, and say what to do')
     .addOption(state())

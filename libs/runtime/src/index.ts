@@ -27,10 +27,20 @@ export type {
   Upcaster,
 } from './definition.ts';
 export { PendingResult } from './definition.ts';
+export { answerInTime } from './effect-call.ts';
 export type { CallEffect } from './effect-journal.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export { LamportClock, type Ports } from './ports.ts';
+export {
+  askable,
+  type PlannedEffect,
+  type PlannedNext,
+  type PlannedOutcome,
+  type RecoveryFacts,
+  type RecoveryPlan,
+  recoveryPlan,
+} from './recovery-plan.ts';
 export { DEFAULT_RETRY } from './retry.ts';
 export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow-account.ts';
 export type { ShadowDefinition, ShadowTask } from './shadow-definition.ts';
@@ -43,7 +53,8 @@ export { asShare, type ShadowShare } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
-export type { LeftThing, UndoOutput } from './undo-definition.ts';
+export { type LeftThing, type UndoOutput, withUndos } from './undo-definition.ts';
+export { definitionFor } from './versions.ts';
 export {
   type Preflight,
   type PreflightGroup,

@@ -11,14 +11,16 @@ import { type Change, isEnd } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
 import { readInput } from '../input.ts';
-import { DRAIN_MS, STALL_NOTICE_MS } from '../limits.ts';
+import { DRAIN_MS } from '../limits.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
+import { noticeStall } from '../stall.ts';
 import type { Desk, News, StartAnswer } from '../state/desk.ts';
 import { type Target, targetOf } from '../state/open-desk.ts';
 import { openToRun } from '../state/open-to-run.ts';
 import { awaitWorkflow, requireWorkflow } from '../state/require-workflow.ts';
 import { jsonText } from '../text/json.ts';
 import { progressBar } from '../text/progress.ts';
+import { shellWord } from '../text/shell.ts';
 import { duration } from '../text/units.ts';
 import { endingOf } from '../views/ending.ts';
 import { workflowJson } from '../views/workflow.ts';
@@ -126,24 +128,17 @@ async function start({ name, input, id, options }: Run, desk: Desk): Promise<Sta
 
 /** Undefined when Ctrl-C came first. After a while says what may be missing. */
 async function stallNoticed<T>(
-  { session, interruption, target }: Run,
+  { session, interruption }: Run,
   desk: Desk,
   start: () => Promise<T>,
 ): Promise<T | undefined> {
   if (interruption.signal.aborted) return undefined;
-  const timer = setTimeout(() => {
-    const missing =
-      target.kind === 'cluster' ? ' Is a coordinator running? tidemark doctor shows what is missing.' : '';
-    session.terminal.note(
-      `Still waiting for ${desk.place.kind === 'cluster' ? 'the cluster' : 'the state'}.${missing}`,
-    );
-  }, STALL_NOTICE_MS);
   const interrupted = new Promise<undefined>((resolve) => {
     interruption.signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   const starting = start();
   starting.catch(() => {}); // after Ctrl-C nobody waits for it
-  return Promise.race([starting, interrupted]).finally(() => clearTimeout(timer));
+  return noticeStall(session.terminal, desk.place, Promise.race([starting, interrupted]));
 }
 
 function detached({ session, id, created, name, options }: Run, desk: Desk): number {
@@ -179,12 +174,12 @@ async function tellFound(current: Run, desk: Desk, { workflow: id, sameInput }: 
   if (!sameInput) {
     session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
   }
-  const found = row.status === 'open' ? placeWords(current, desk) : `${id}  ${name}  has ended before`;
+  const found = endingOf(row) === undefined ? placeWords(current, desk) : `${id}  ${name}  has ended before`;
   session.terminal.note(`${found}${foundWords(row)}`);
 }
 
 function foundWords(row: WorkflowSummary): string {
-  if (row.status !== 'open') return '';
+  if (endingOf(row) !== undefined) return '';
   return row.sequence === 0 ? ', was started before' : `, goes on from checkpoint #${row.sequence}`;
 }
 
@@ -200,7 +195,7 @@ async function follow(
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
   if (!created) {
     const [row] = await follower.baseline(desk);
-    if (row !== undefined && row.status !== 'open') return ended(current, row);
+    if (row !== undefined && endingOf(row) !== undefined) return ended(current, row);
   }
   const unsubscribe = await desk.onNews((news) => {
     follower.news(news);
@@ -242,9 +237,13 @@ async function ended({ session, created }: Run, row: WorkflowSummary): Promise<n
       const message = `${workflow} failed (${ending.reason}): ${ending.message}`;
       throw new TidemarkError('workflow-failed', message, { workflow });
     }
+    case 'compensated': {
+      const message = `${workflow} was undone (${ending.reason}); tidemark show ${workflow}~undo tells what was.`;
+      throw new TidemarkError('workflow-compensated', message, { workflow });
+    }
     default: {
       const reason = ending?.reason ?? row.reason;
-      const message = `${workflow} waits for a person (${reason}); tidemark show ${workflow} --events tells why.`;
+      const message = `${workflow} waits for a person (${reason}); tidemark show ${workflow} tells why, and how to answer.`;
       throw new TidemarkError('workflow-parked', message, { workflow });
     }
   }
@@ -265,5 +264,3 @@ async function interrupted({ session, id, name, options }: Run, desk: Desk): Pro
   tidemark run ${name} --id ${shellWord(String(id))}${state} --workflows${modules}`);
   return EXIT.interrupted;
 }
-
-const shellWord = (text: string): string => (/^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

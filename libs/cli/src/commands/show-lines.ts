@@ -66,7 +66,28 @@ function headLines({ row, idle }: Found, { paint }: Look, nowMs: number): readon
   ];
 }
 
-function endingLines({ row, events }: Found, look: Look): readonly string[] {
+/** Why, on what evidence, and with which commands it is answered. */
+function questionLines({ row, asked }: Found, look: Look): readonly string[] {
+  if (asked === undefined) return [`${INDENT}${printable(row.reason ?? '')}`];
+  const { question, message, evidence, answers } = asked;
+  return [
+    `${INDENT}${printable(question.code)}: ${printable(message)}`,
+    ...valueLines(evidence, look),
+    `${INDENT}Answer it with one of these:`,
+    ...answers.flatMap(({ command, means }) => [
+      `${INDENT}${INDENT}${look.paint('cyan', printable(command))}`,
+      look.paint('dim', `${INDENT}${INDENT}${INDENT}${printable(means)}`),
+    ]),
+  ];
+}
+
+const undoWords = ({ workflow }: Found['row']): string => `tidemark show ${printable(workflow)}~undo tells what was`;
+
+function endingLines(found: Found, look: Look): readonly string[] {
+  const { row } = found;
+  if (row.status === 'compensating') {
+    return section('Is being undone', [`${INDENT}${printable(row.reason ?? '')}; ${undoWords(row)}`], look);
+  }
   const ending = endingOf(row);
   switch (ending?.kind) {
     case 'completed':
@@ -77,11 +98,10 @@ function endingLines({ row, events }: Found, look: Look): readonly string[] {
       );
     case 'failed':
       return section('Failed', [`${INDENT}${printable(ending.reason)}: ${printable(ending.message)}`], look);
-    case 'parked': {
-      const event = events.findLast(({ type }) => type === 'WorkflowParked');
-      const words = event === undefined ? ending.reason : eventWords(event);
-      return section('Waits for a person', [`${INDENT}${printable(words)}`], look);
-    }
+    case 'compensated':
+      return section('Undone', [`${INDENT}${printable(ending.reason)}; ${undoWords(row)}`], look);
+    case 'parked':
+      return section('Waits for a person', questionLines(found, look), look);
     default:
       return [];
   }

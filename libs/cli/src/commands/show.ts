@@ -14,6 +14,7 @@ import { beliefOf, checkpointsOf, inputOf } from '../views/belief.ts';
 import { endingOf } from '../views/ending.ts';
 import { type PendingTask, pendingTask, taskJson } from '../views/frontier.ts';
 import { checkpointJson, effectJson, eventJson } from '../views/history.ts';
+import { type Asked, askedJson, askedOf } from '../views/question.ts';
 import { workflowJson } from '../views/workflow.ts';
 import { showLines } from './show-lines.ts';
 
@@ -30,6 +31,8 @@ export interface ShowOptions {
 export interface Found {
   readonly row: WorkflowSummary;
   readonly idle: boolean;
+  /** What it asks a person. */
+  readonly asked: Asked | undefined;
   readonly input: Json;
   readonly belief: Json;
   readonly tasks: readonly PendingTask[];
@@ -63,9 +66,12 @@ async function find(desk: Desk, id: string, options: ShowOptions, given: readonl
   const definitions = [...given, ...(await desk.definitions())];
   const checkpoints =
     options.checkpoints === true ? await collect(checkpointsOf(reads, workflow, 1, sequence)) : undefined;
+  const events = await reads.events(workflow, EVENTS_READ_MAX);
+  const [snapshot] = row.status === 'parked' ? await reads.loadStreams([workflow]) : [];
   return {
     row,
     idle: isIdle(desk),
+    asked: askedOf(snapshot, events, options.state),
     input: (await inputOf(reads, workflow)) ?? null,
     belief: await beliefOf(reads, row),
     tasks: (await reads.tasks(workflow, TASKS_READ_MAX)).map(pendingTask),
@@ -73,7 +79,7 @@ async function find(desk: Desk, id: string, options: ShowOptions, given: readonl
       checkpoints?.at(-1) ?? (await collect(checkpointsOf(reads, workflow, Math.max(sequence, 1), sequence)))[0],
     checkpoints,
     effects: await reads.effects(workflow),
-    events: await reads.events(workflow, EVENTS_READ_MAX),
+    events,
     definition: definitions.find(({ name, version }) => name === row.definition && version === row.version),
   };
 }
@@ -94,6 +100,7 @@ function showJson(found: Found, options: ShowOptions): unknown {
     belief,
     ...(ending?.kind === 'completed' ? { output: ending.output } : {}),
     ...(ending?.kind === 'failed' ? { error: { code: ending.reason, message: ending.message } } : {}),
+    ...(found.asked === undefined ? {} : { question: askedJson(found.asked) }),
     frontier: tasks.map(taskJson),
     last_checkpoint: lastCheckpoint === undefined ? null : checkpointJson(lastCheckpoint, ofTask(lastCheckpoint.task)),
     flow: definition === undefined ? null : { starts: definition.starts, steps: definition.flow },

@@ -7,7 +7,7 @@ import { TidemarkError, UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { noState } from '../failures.ts';
-import { type Change, isEnd } from '../follow/change.ts';
+import { type End, isEnd } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
 import { changeJson, Narrator } from '../follow/words.ts';
 import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
@@ -88,6 +88,9 @@ function endCode(terminal: Session['terminal'], row: WorkflowSummary): number {
   if (ending?.kind === 'failed') {
     throw new TidemarkError('workflow-failed', `${row.workflow} failed (${ending.reason}): ${ending.message}`);
   }
+  if (ending?.kind === 'compensated') {
+    throw new TidemarkError('workflow-compensated', `${row.workflow} was undone (${ending.reason}).`);
+  }
   throw new TidemarkError('workflow-parked', `${row.workflow} waits for a person (${row.reason}).`);
 }
 
@@ -142,10 +145,7 @@ async function follow({ session, signal, id, follower, narrator }: Watch, desk: 
 }
 
 /** The line has told it already. */
-function endOf(
-  terminal: Session['terminal'],
-  change: Extract<Change, { type: 'completed' | 'failed' | 'parked' }>,
-): number {
+function endOf(terminal: Session['terminal'], change: End): number {
   if (change.type !== 'completed') return EXIT.failed;
   terminal.line(jsonText(change.output));
   return EXIT.ok;

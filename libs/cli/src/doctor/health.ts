@@ -109,7 +109,11 @@ async function checkParked(desk: Desk): Promise<Finding> {
   if (parked.length === 0) return ok('Decisions', 'no workflow waits for a person');
   const [one] = parked;
   const message = `${counted(parked.length, 'workflow')} wait for a person, the newest ${one?.workflow} (${one?.reason})`;
-  return warn('Decisions', message, 'tidemark ls --status parked lists them, tidemark show ID --events tells why.');
+  return warn(
+    'Decisions',
+    message,
+    'tidemark ls --status parked lists them, tidemark show ID tells why and how to answer.',
+  );
 }
 
 /** The worst of all: what the command exits with. */

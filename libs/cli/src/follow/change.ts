@@ -43,6 +43,11 @@ export type Change = About &
     /** No task can run: what the first ones wait for. */
     | { readonly type: 'waiting'; readonly tasks: readonly string[] }
     | { readonly type: 'parked'; readonly reason: string; readonly message: string }
+    | { readonly type: 'decided'; readonly by: string; readonly resolution: string; readonly why: string }
+    | { readonly type: 'confirmed'; readonly token: string; readonly outcome: string }
+    /** What it did is undone by another workflow, and it stands still meanwhile. */
+    | { readonly type: 'compensating'; readonly reason: string; readonly undo: string; readonly message: string }
+    | { readonly type: 'compensated'; readonly undo: string; readonly tookMs: number }
     | { readonly type: 'completed'; readonly output: Json; readonly tookMs: number }
     | { readonly type: 'failed'; readonly reason: string; readonly message: string; readonly tookMs: number }
   );
@@ -100,6 +105,23 @@ export function eventChange(row: WorkflowSummary, event: EventRow): Change | und
       const { message } = decodePayload(event.type, event.payload).error;
       return { ...about, type: 'parked', reason: String(control.code), message };
     }
+    case 'ApprovalDecided': {
+      const { why } = decodePayload(event.type, event.payload);
+      return { ...about, type: 'decided', by: String(control.by), resolution: String(control.resolution), why };
+    }
+    case 'EffectConfirmed':
+      return { ...about, type: 'confirmed', token: String(control.token), outcome: String(control.outcome) };
+    case 'CompensationStarted': {
+      const { message } = decodePayload(event.type, event.payload).error;
+      const { code, undo } = control;
+      return { ...about, type: 'compensating', reason: String(code), undo: String(undo), message };
+    }
+    case 'CompensationFinished': {
+      const { error } = decodePayload(event.type, event.payload);
+      if (control.outcome === 'compensated')
+        return { ...about, type: 'compensated', undo: String(control.undo), tookMs };
+      return { ...about, type: 'failed', reason: 'compensation-failed', message: error?.message ?? '', tookMs };
+    }
     case 'WorkflowCompleted':
       return { ...about, type: 'completed', output: decodePayload(event.type, event.payload).output, tookMs };
     case 'WorkflowFailed': {
@@ -118,6 +140,9 @@ interface FailedControl {
   readonly retry: { readonly delayMs: number } | null;
 }
 
+export type End = Extract<Change, { type: 'completed' | 'failed' | 'compensated' | 'parked' }>;
+
+const ENDS: readonly Change['type'][] = ['completed', 'failed', 'compensated', 'parked'] satisfies End['type'][];
+
 /** A change that ends a run, or leaves it to a person. */
-export const isEnd = (change: Change): change is Extract<Change, { type: 'completed' | 'failed' | 'parked' }> =>
-  change.type === 'completed' || change.type === 'failed' || change.type === 'parked';
+export const isEnd = (change: Change): change is End => ENDS.includes(change.type);

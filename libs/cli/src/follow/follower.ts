@@ -4,7 +4,7 @@
  * Without a baseline it begins with all that has been.
  */
 
-import { UnavailableError, type WorkflowId, workflowId } from '@tidemark/core';
+import { type StreamStatus, UnavailableError, type WorkflowId, workflowId } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import {
   CROWD_MIN_COUNT,
@@ -38,6 +38,9 @@ export interface FollowerOptions {
   readonly crowds?: boolean;
   readonly nowMs?: () => number;
 }
+
+/** Of workflows that may move by themselves. */
+const LIVE: readonly StreamStatus[] = ['open', 'compensating'];
 
 export class Follower {
   readonly #options: FollowerOptions;
@@ -118,11 +121,12 @@ export class Follower {
     }
     const found = new Map<WorkflowId, WorkflowSummary>();
     for (const row of await desk.reads.workflows({ limit: FOLLOW_NEWEST_COUNT })) found.set(row.workflow, row);
-    for (const row of await desk.reads.workflows({ status: 'open', limit: FOLLOW_OPEN_MAX }))
-      found.set(row.workflow, row);
+    for (const status of LIVE) {
+      for (const row of await desk.reads.workflows({ status, limit: FOLLOW_OPEN_MAX })) found.set(row.workflow, row);
+    }
     // Those that were open and no longer are, and have left the newest.
     for (const [id, told] of this.#told) {
-      if (told.status !== 'open' || found.has(id)) continue;
+      if (!LIVE.includes(told.status) || found.has(id)) continue;
       const row = await desk.reads.workflow(id);
       if (row !== undefined) found.set(id, row);
       else this.#told.delete(id);

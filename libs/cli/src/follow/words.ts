@@ -50,6 +50,14 @@ export class Narrator {
         return `${paint('yellow', 'waiting')} ${change.tasks.map(printable).join('; ')}`;
       case 'parked':
         return `${paint('yellow', 'waits for a person')} (${printable(change.reason)}): ${printable(change.message)}`;
+      case 'decided':
+        return `${printable(change.by)} decided ${printable(change.resolution)}: ${printable(change.why)}`;
+      case 'confirmed':
+        return `confirmed as ${printable(change.outcome)} (token ${printable(change.token)})`;
+      case 'compensating':
+        return `${paint('yellow', 'is undone')} by ${printable(change.undo)} (${printable(change.reason)}): ${printable(change.message)}`;
+      case 'compensated':
+        return `${paint('yellow', 'undone')} in ${duration(change.tookMs)}`;
       case 'completed':
         return `${paint('green', 'completed')} in ${duration(change.tookMs)}`;
       case 'failed':
@@ -131,6 +139,14 @@ export function changeJson(change: Change | Crowd): Readonly<Record<string, unkn
       return { ...about, tasks: change.tasks };
     case 'parked':
       return { ...about, reason: change.reason, message: change.message };
+    case 'decided':
+      return { ...about, by: change.by, resolution: change.resolution, why: change.why };
+    case 'confirmed':
+      return { ...about, token: change.token, outcome: change.outcome };
+    case 'compensating':
+      return { ...about, reason: change.reason, undo: change.undo, message: change.message };
+    case 'compensated':
+      return { ...about, undo: change.undo, took_ms: change.tookMs };
     case 'completed':
       return { ...about, output: change.output, took_ms: change.tookMs };
     case 'failed':

@@ -3,7 +3,9 @@
  * or a cluster. All of it is plain data, so that it crosses a socket unchanged.
  */
 
+import type { Lease } from '@tidemark/core';
 import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
+import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
 
 /** The reads that commands make; a store has them, and a socket passes them on. */
 export const READS = [
@@ -17,6 +19,7 @@ export const READS = [
   'events',
   'rejected',
   'counts',
+  'loadStreams',
 ] as const satisfies readonly (keyof ProjectionStore)[];
 export type Reads = Pick<ProjectionStore, (typeof READS)[number]>;
 
@@ -118,6 +121,12 @@ export interface Desk {
   start(request: StartRequest): Promise<StartAnswer>;
   /** Throws `InvalidError` (`workflow-unknown`, or a field), `ConflictError` (`workflow-closed`), `UnavailableError`. */
   pin(workflow: string, request: PinRequest): Promise<void>;
+  /** Answers the question of a parked workflow; see `Client.decide`. */
+  decide(workflow: string, decision: Decision): Promise<Decided>;
+  /** Says what became of an effect that was accepted outside; see `Client.confirm`. */
+  confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void>;
+  /** Takes the live lease away; see `Client.revoke`. */
+  revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null>;
   health(): Promise<Health>;
   /** Returns what ends the subscription. */
   onNews(listener: NewsListener): Promise<() => void>;

@@ -1,9 +1,17 @@
 /** Owns a desk over ports that this process opened: an embedded folder that it holds, or a cluster. */
 
 import { canonicalJson } from '@tidemark/codec';
-import { tenantId } from '@tidemark/core';
+import { type Lease, tenantId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
-import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
+import type {
+  Confirmation,
+  Decided,
+  Decision,
+  Definition,
+  EffectDefinition,
+  Ports,
+  WorkerOptions,
+} from '@tidemark/runtime';
 import { inputOf } from '../views/belief.ts';
 import { cardOf, pick } from './definitions.ts';
 import type {
@@ -54,6 +62,22 @@ export class HostDesk implements Desk {
 
   pin(workflow: string, request: PinRequest): Promise<void> {
     return this.host.client.pin(workflow, request);
+  }
+
+  decide(workflow: string, decision: Decision): Promise<Decided> {
+    return this.host.client.decide(workflow, decision, this.#effects());
+  }
+
+  confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void> {
+    return this.host.client.confirm(workflow, token, confirmation, this.#effects());
+  }
+
+  revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null> {
+    return this.host.client.revoke(workflow);
+  }
+
+  #effects(): readonly EffectDefinition[] {
+    return this.#definitions.flatMap(({ effects }) => effects);
   }
 
   health(): Promise<Health> {

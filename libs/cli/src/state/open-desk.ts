@@ -112,8 +112,8 @@ function inUse(error: unknown, { shown }: Folder): unknown {
   return new ConfigError(error.code, message, { ...error.details, cause: error });
 }
 
-/** For commands that only look. */
-export async function openToRead(target: Target): Promise<Desk> {
-  if (target.kind === 'cluster') return openClusterDesk(target.config);
-  return shareFolder(target, () => holdFolder(target));
+/** For commands that run nothing. `definitions`: what is known of effects, where this process is to know it. */
+export async function openToRead(target: Target, definitions: readonly Definition[] = []): Promise<Desk> {
+  if (target.kind === 'cluster') return openClusterDesk(target.config, definitions);
+  return shareFolder(target, () => holdFolder(target, { definitions }));
 }

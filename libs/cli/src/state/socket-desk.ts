@@ -6,10 +6,12 @@ import {
   ConflictError,
   CorruptError,
   InvalidError,
+  type Lease,
   LimitError,
   TidemarkError,
   UnavailableError,
 } from '@tidemark/core';
+import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
 import { SOCKET_GREETING_MS } from '../limits.ts';
 import {
   type DefinitionCard,
@@ -110,6 +112,18 @@ export class SocketDesk implements Desk {
 
   async pin(workflow: string, request: PinRequest): Promise<void> {
     await this.#call('pin', [workflow, request]);
+  }
+
+  decide(workflow: string, decision: Decision): Promise<Decided> {
+    return this.#call('decide', [workflow, decision]);
+  }
+
+  async confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void> {
+    await this.#call('confirm', [workflow, token, confirmation]);
+  }
+
+  revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null> {
+    return this.#call('revoke', [workflow]);
   }
 
   health(): Promise<Health> {

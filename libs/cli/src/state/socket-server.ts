@@ -9,6 +9,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { TidemarkError } from '@tidemark/core';
+import type { Confirmation, Decision } from '@tidemark/runtime';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
 import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
 import {
@@ -99,6 +100,9 @@ async function perform(
   }
   if (call === 'start') return desk.start(given[0] as StartRequest);
   if (call === 'pin') return desk.pin(given[0] as string, given[1] as PinRequest);
+  if (call === 'decide') return desk.decide(String(given[0]), given[1] as Decision);
+  if (call === 'confirm') return desk.confirm(String(given[0]), String(given[1]), given[2] as Confirmation);
+  if (call === 'revoke') return desk.revoke(String(given[0]));
   if (call === 'definitions') return desk.definitions();
   if (call === 'health') return desk.health();
   if (call === 'news') return subscribe();

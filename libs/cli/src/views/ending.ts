@@ -7,13 +7,18 @@ import type { WorkflowSummary } from '@tidemark/ports';
 export type Ending =
   | { readonly kind: 'completed'; readonly output: Json }
   | { readonly kind: 'failed'; readonly reason: string; readonly message: string }
+  /** Undone; `reason` is why. */
+  | { readonly kind: 'compensated'; readonly reason: string }
   | { readonly kind: 'parked'; readonly reason: string };
 
 /** Undefined while it goes on. */
 export function endingOf({ status, reason, result }: WorkflowSummary): Ending | undefined {
   switch (status) {
     case 'open':
+    case 'compensating':
       return undefined;
+    case 'compensated':
+      return { kind: 'compensated', reason: reason ?? '' };
     case 'parked':
       return { kind: 'parked', reason: reason ?? '' };
     case 'completed':
@@ -22,7 +27,8 @@ export function endingOf({ status, reason, result }: WorkflowSummary): Ending | 
       return {
         kind: 'failed',
         reason: reason ?? '',
-        message: result === null ? '' : decodePayload('WorkflowFailed', result).error.message,
+        // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
+        message: result === null ? '' : (decodePayload('CompensationFinished', result).error?.message ?? ''),
       };
   }
 }

@@ -11,6 +11,8 @@ const blank: TaskState = {
   when: [],
   cause: null,
   failureCount: 0,
+  failureCode: null,
+  sameFailureCount: 0,
   retry: null,
   reserved: null,
   effects: [],

@@ -83,6 +83,16 @@ export function eventWords(row: EventRow): string {
       return decodePayload('WorkflowFailed', row.payload).error.message;
     case 'WorkflowParked':
       return `${control.code}: ${decodePayload('WorkflowParked', row.payload).error.message}`;
+    case 'ApprovalDecided':
+      return `${control.by} decided ${control.resolution}: ${decodePayload('ApprovalDecided', row.payload).why}`;
+    case 'EffectConfirmed':
+      return `token ${control.token}: ${control.outcome}`;
+    case 'CompensationStarted':
+      return `${control.code}: undone by ${control.undo}`;
+    case 'CompensationFinished':
+      return `${control.undo}: ${control.outcome}`;
+    case 'VersionPinned':
+      return `${control.pinned === true ? 'pinned' : 'let go'} by ${control.by}`;
     case 'SignalReceived':
       return String(control.name);
     case 'TimerFired':

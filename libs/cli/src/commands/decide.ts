@@ -1,0 +1,119 @@
+/**
+ * Owns `tidemark approve`, `reject` and `confirm`: what a person says to a workflow that waits for one, with who and why, and
+ * whether it counts. Must not decide whether an answer fits: the client and the fold do.
+ */
+
+import { InvalidError, type Resolution } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import type { Confirmation } from '@tidemark/runtime';
+import { noState } from '../failures.ts';
+import { readJson } from '../input.ts';
+import type { Session } from '../session.ts';
+import { noticeStall } from '../stall.ts';
+import { readDefinitions } from '../state/definitions.ts';
+import { type Desk, isIdle } from '../state/desk.ts';
+import { exists, openToRead, targetOf } from '../state/open-desk.ts';
+import { requireWorkflow } from '../state/require-workflow.ts';
+import { printable } from '../text/width.ts';
+
+interface PlaceOptions {
+  readonly state?: string | undefined;
+  readonly workflows?: readonly string[] | undefined;
+}
+
+export interface RejectOptions extends PlaceOptions {
+  readonly by: string;
+  readonly why: string;
+  readonly question?: string | undefined;
+}
+
+export interface ApproveOptions extends RejectOptions {
+  readonly as?: Exclude<Resolution, 'fail'> | undefined;
+  readonly response?: string | undefined;
+}
+
+export interface ConfirmOptions extends PlaceOptions {
+  readonly response?: string | undefined;
+  readonly failed?: string | undefined;
+}
+
+export async function approve(session: Session, id: string, options: ApproveOptions): Promise<number> {
+  const { as, response } = options;
+  const given = response === undefined ? undefined : await readJson('--response', response, session);
+  // Whoever gives a response says that it happened.
+  return answer(session, id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
+}
+
+export const reject = (session: Session, id: string, options: RejectOptions): Promise<number> =>
+  answer(session, id, options, 'fail', undefined);
+
+async function answer(
+  session: Session,
+  id: string,
+  options: RejectOptions,
+  resolution: Resolution,
+  response: unknown,
+): Promise<number> {
+  const { by, why, question } = options;
+  await withDesk(session, options, async (desk) => {
+    const { workflow } = await requireWorkflow(desk, id);
+    const decision = { resolution, by, why, question, ...(response === undefined ? {} : { response }) };
+    const decided = await noticeStall(session.terminal, desk.place, desk.decide(workflow, decision));
+    session.terminal.document({ workflow, question_id: decided.question, resolution, by, why });
+    session.terminal.line(
+      `${printable(workflow)}: ${printable(by)} decided '${resolution}'. ${nextWords(resolution, desk)}`,
+    );
+  });
+  return EXIT.ok;
+}
+
+export async function confirm(session: Session, id: string, token: string, options: ConfirmOptions): Promise<number> {
+  const confirmation = await confirmationOf(session, options);
+  await withDesk(session, options, async (desk) => {
+    const { workflow } = await requireWorkflow(desk, id);
+    await noticeStall(session.terminal, desk.place, desk.confirm(workflow, token, confirmation));
+    const outcome = 'error' in confirmation ? 'failed' : 'done';
+    session.terminal.document({ workflow, token, outcome });
+    session.terminal.line(`${printable(workflow)}: '${printable(token)}' is ${outcome}. ${whoGoesOn(desk)}`);
+  });
+  return EXIT.ok;
+}
+
+async function confirmationOf(session: Session, { response, failed }: ConfirmOptions): Promise<Confirmation> {
+  if ((response === undefined) === (failed === undefined)) {
+    throw new InvalidError(
+      'confirmation-invalid',
+      'Give either --response with what it answered, or --failed with why not.',
+    );
+  }
+  if (failed !== undefined) return { error: failed };
+  return { response: await readJson('--response', response!, session) };
+}
+
+async function withDesk(
+  { env, cwd }: Session,
+  { state, workflows = [] }: PlaceOptions,
+  use: (desk: Desk) => Promise<void>,
+): Promise<void> {
+  const target = targetOf(state, env, cwd);
+  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
+  const definitions = workflows.length === 0 ? [] : await readDefinitions(workflows, cwd);
+  const desk = await openToRead(target, definitions);
+  try {
+    await use(desk);
+  } finally {
+    await desk.close();
+  }
+}
+
+/** Who does what was decided. */
+export const whoGoesOn = (desk: Desk): string =>
+  isIdle(desk) && desk.place.kind === 'embedded'
+    ? `It goes on with the next tidemark dev or run on ${desk.place.folder}.`
+    : 'It goes on with the next free worker.';
+
+function nextWords(resolution: Resolution, desk: Desk): string {
+  const who = whoGoesOn(desk);
+  if (resolution === 'fail') return who.replace('It goes on', 'It is ended');
+  return resolution === 'compensate' ? who.replace('It goes on', 'It is undone') : who;
+}

@@ -1,0 +1,64 @@
+/** Owns the arguments and options of `recover`, `approve`, `reject` and `confirm`, and their help. Must hold no logic. */
+
+import { type Command, Option } from 'commander';
+import type { Session } from '../session.ts';
+import { type ApproveOptions, approve, type ConfirmOptions, confirm, type RejectOptions, reject } from './decide.ts';
+import { type RecoverOptions, recover } from './recover.ts';
+
+/** What the program gives to those who add commands to it. */
+export interface CommandKit {
+  readonly command: (usage: string, description: string) => Command;
+  /** Makes an action of a command. */
+  readonly does: <Given extends readonly unknown[]>(
+    command: (...given: [Session, ...Given]) => Promise<number>,
+  ) => (...given: [...Given, Command]) => Promise<void>;
+  /** Options with the modules that the environment names, where none were given. */
+  readonly listed: <T extends { readonly workflows?: readonly string[] | undefined }>(options: T) => T;
+  /** Adds the options for modules, state and JSON. */
+  readonly common: (command: Command) => Command;
+}
+
+export function addRecovery({ command, does, listed, common }: CommandKit): void {
+  common(command('recover', 'take a stuck workflow from its holder, so that another goes on; --dry-run only tells'))
+    .argument('<id>', 'id of the run')
+    .option('--dry-run', 'tell step by step what the next holder would do, and change nothing')
+    .option('--probe', 'with --dry-run: ask the probes of its effects now (needs --workflows)')
+    .action((id: string, options: RecoverOptions, self: Command) =>
+      does<[string, RecoverOptions]>(recover)(id, listed(options), self),
+    );
+
+  const answering = (name: string, description: string): Command =>
+    common(command(name, description))
+      .argument('<id>', 'id of the run')
+      .requiredOption('--by <name>', 'who decides it')
+      .requiredOption('--why <text>', 'the reason, kept with the decision')
+      .option('--question <id>', 'the question that is meant (default: the open one)');
+
+  answering('approve', 'answer the question of a workflow that waits for a person, so that it goes on')
+    .addOption(
+      new Option('--as <resolution>', 'what is decided (default: retry, or done where there is a response)').choices([
+        'retry',
+        'done',
+        'not-done',
+        'compensate',
+      ]),
+    )
+    .option('--response <json>', 'what the effect in question answered: JSON, @file, or - for standard input')
+    .action((id: string, options: ApproveOptions, self: Command) =>
+      does<[string, ApproveOptions]>(approve)(id, listed(options), self),
+    );
+
+  answering('reject', 'answer the question of a workflow that waits for a person: it fails').action(
+    (id: string, options: RejectOptions, self: Command) =>
+      does<[string, RejectOptions]>(reject)(id, listed(options), self),
+  );
+
+  common(command('confirm', 'say what became of an effect that was accepted outside'))
+    .argument('<id>', 'id of the run')
+    .argument('<token>', 'what its receiver gave for it')
+    .option('--response <json>', 'it is done, and answered this: JSON, @file, or - for standard input')
+    .option('--failed <text>', 'it certainly was not done, and why')
+    .action((id: string, token: string, options: ConfirmOptions, self: Command) =>
+      does<[string, string, ConfirmOptions]>(confirm)(id, token, listed(options), self),
+    );
+}

@@ -1,0 +1,8 @@
+/** Owns command lines as people copy them: quoted where a shell would read something else. Pure. */
+
+export const shellWord = (text: string): string =>
+  /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Of words; undefined ones are left out. */
+export const commandLine = (...words: readonly (string | undefined)[]): string =>
+  words.flatMap((word) => (word === undefined ? [] : [shellWord(word)])).join(' ');

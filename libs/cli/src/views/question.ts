@@ -1,0 +1,78 @@
+/** Owns what a parked workflow asks a person: why, on what evidence, and which commands answer it. Pure. */
+
+import { decodePayload } from '@tidemark/codec';
+import { type Json, type Question, type Resolution, type StreamState, streamFromJson } from '@tidemark/core';
+import type { EventRow, StreamSnapshot } from '@tidemark/ports';
+import { fittingResolutions } from '@tidemark/runtime';
+import { commandLine } from '../text/shell.ts';
+
+export interface Answer {
+  readonly resolution: Resolution;
+  readonly command: string;
+  readonly means: string;
+}
+
+export interface Asked {
+  readonly question: Question;
+  readonly message: string;
+  readonly evidence: Json;
+  readonly answers: readonly Answer[];
+}
+
+/** Undefined: it asks nothing. `state`: the folder as the user named it. */
+export function askedOf(
+  snapshot: StreamSnapshot | undefined,
+  events: readonly EventRow[],
+  state: string | undefined,
+): Asked | undefined {
+  const stream = snapshot === undefined ? undefined : streamFromJson(snapshot.state, snapshot.tasks);
+  if (stream === undefined || stream.question === null) return undefined;
+  const { question } = stream;
+  const parked = events.findLast(({ event }) => event === question.id);
+  const payload = parked === undefined ? undefined : decodePayload('WorkflowParked', parked.payload);
+  return {
+    question,
+    message: payload?.error.message ?? '',
+    evidence: payload?.evidence ?? null,
+    answers: answersTo(stream, question, state),
+  };
+}
+
+const answersTo = (stream: StreamState, question: Question, state: string | undefined): readonly Answer[] =>
+  fittingResolutions(stream, question).map((resolution) => ({
+    resolution,
+    command: `${answerCommand(stream.workflow, resolution, state)} --by NAME --why TEXT`,
+    means: meaning(resolution, question),
+  }));
+
+function answerCommand(workflow: string, resolution: Resolution, state: string | undefined): string {
+  const at = state === undefined ? [] : ['--state', state];
+  if (resolution === 'fail') return commandLine('tidemark', 'reject', workflow, ...at);
+  const command = commandLine('tidemark', 'approve', workflow, ...at, '--as', resolution);
+  return resolution === 'done' ? `${command} --response JSON` : command;
+}
+
+function meaning(resolution: Resolution, { key }: Question): string {
+  switch (resolution) {
+    case 'retry':
+      return 'it goes on, as if nothing had failed yet';
+    case 'done':
+      return `${key} happened, and answered this`;
+    case 'not-done':
+      return `${key} certainly did not happen: it is called again, with the same key`;
+    case 'compensate':
+      return 'what was done is undone, newest first';
+    case 'fail':
+      return 'it ends as failed; what was done stays';
+  }
+}
+
+export const askedJson = ({ question, message, evidence, answers }: Asked) => ({
+  question_id: question.id,
+  code: question.code,
+  task: question.task,
+  idempotency_key: question.key,
+  message,
+  evidence,
+  answers: answers.map(({ resolution, command, means }) => ({ resolution, command, means })),
+});
