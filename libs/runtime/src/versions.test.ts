@@ -191,7 +191,7 @@ describe('a holder', () => {
     ...v1,
     begin: () => ({ belief: { price: 1 }, next: [{ step: 'pay', input: { price: 3 } }] }),
   };
-  const parkedError = async () => {
+  const onlyStream = async () => {
     const { state } = await foldLog(log);
     return [...state.streams.values()][0]!;
   };
@@ -232,7 +232,7 @@ describe('a holder', () => {
   ])('asks a person when %s, and fails nothing', async (_, reason, upcaster) => {
     const { ended } = await runWith(v2Of(() => credited, upcaster));
     expect(ended).toBe('closed');
-    expect(await parkedError()).toMatchObject({ status: 'parked', reason, question: { code: reason } });
+    expect(await onlyStream()).toMatchObject({ status: 'parked', reason, question: { code: reason } });
     expect((await foldLog(log)).rejected).toEqual([]);
   });
 
@@ -245,7 +245,25 @@ describe('a holder', () => {
       },
     };
     await runWith({ ...strict, steps: new Map([...strict.steps, ['credit', step]]) }, paying);
-    expect(await parkedError()).toMatchObject({ status: 'parked', reason: 'task-not-upcast' });
+    expect(await onlyStream()).toMatchObject({ status: 'parked', reason: 'task-not-upcast' });
+  });
+
+  it('goes on where it stopped, once the upcaster is mended and a person says so', async () => {
+    const { ports } = await runWith(
+      v2Of(() => credited, unchanged),
+      paying,
+    );
+    const parked = await onlyStream();
+    const control = { question: parked.question!.id, resolution: 'retry', by: 'ada', responseDigest: null } as const;
+    const decided = inboxRecord(parked, 'decided', 'ApprovalDecided', control, { why: 'mended' });
+    await log.append(P0, [{ value: decided, type: 'ApprovalDecided' }]);
+    const mended = await claimedRun(
+      log,
+      v2Of(() => credited),
+      { ports },
+    );
+    expect(await mended.runner.run()).toBe('closed');
+    expect(await onlyStream()).toMatchObject({ status: 'completed', version: 2 });
   });
 
   it('lets a stream go untouched that others have led on to a newer version', async () => {

@@ -1,0 +1,42 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadDefinitions } from './load-definitions.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-host-'));
+  const module = (definitions: readonly (readonly [string, number])[]): string =>
+    definitions
+      .map(
+        ([name, version], n) =>
+          `export const d${n} = { name: '${name}', version: ${version}, steps: new Map(), begin() {} };`,
+      )
+      .join('\n');
+  await writeFile(
+    path.join(folder, 'old.mjs'),
+    module([
+      ['refund', 1],
+      ['audit', 4],
+    ]),
+  );
+  await writeFile(path.join(folder, 'new.mjs'), module([['refund', 2]]));
+  await writeFile(path.join(folder, 'other.mjs'), module([['refund', 2]]));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const load = async (...modules: string[]) =>
+  (await loadDefinitions(modules, folder)).map(({ name, version }) => `${name} v${version}`);
+
+it('takes several versions of a workflow side by side, the newest first', async () => {
+  expect(await load('./old.mjs', './new.mjs')).toEqual(['refund v2', 'refund v1', 'audit v4']);
+});
+
+it('refuses one version of a workflow from two modules', async () => {
+  await expect(load('./new.mjs', './other.mjs')).rejects.toMatchObject({
+    code: 'workflow-name-twice',
+    message: './new.mjs and ./other.mjs both export a workflow refund v2. Rename one, or raise its version.',
+  });
+  expect(await load('./new.mjs', './new.mjs')).toEqual(['refund v2']);
+});
