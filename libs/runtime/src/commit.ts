@@ -165,6 +165,16 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   return [committed, completed];
 }
 
+/** Content follows what was staged; if it is rejected, the whole run's content is thrown away. */
+export function followStaged(content: StreamContent, drafts: readonly Draft[], task: TaskState): void {
+  for (const draft of drafts) {
+    if (draft.type !== 'CheckpointCommitted') continue;
+    const { delta, snapshot } = draft.payload;
+    content.committed(draft.control, draft.payload, JSON.stringify(delta ?? snapshot ?? null).length);
+    content.forget(task.effects.map((effect) => effect.key));
+  }
+}
+
 function countOf(value: number | undefined, field: string, step: StepDefinition): number {
   if (value === undefined) return 0;
   if (Number.isFinite(value) && value >= 0) return value;

@@ -80,12 +80,13 @@ export class Coordinator {
     this.#unsubscribe = await ports.hints.subscribe('appended', (partitions) => this.#projector.hint(partitions));
     await this.#sweepLog();
     const leases = this.#loop('leases', LEASE_CHECK_PERIOD_MS, () => this.#leases.check());
+    const sweep = this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog());
     this.#undoing = this.#loop('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
     this.#loops = [
       leases,
       this.#undoing,
       this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),
-      this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog()),
+      sweep,
       // Always asked: another process may have made the rows anew, and died before they were complete.
       this.#loop('readiness', LEASE_CHECK_PERIOD_MS, async () => void (await ports.store.markReady())),
       this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep()),
@@ -95,6 +96,8 @@ export class Coordinator {
     this.#unwatch = await ports.liveness.watch(() => {
       this.#leases.suspect();
       leases.wake();
+      // It may have died before it could tell of its last append, which may be a claim.
+      sweep.wake();
     });
   }
 

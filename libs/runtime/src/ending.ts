@@ -6,7 +6,7 @@
 import { type EffectKey, type Frontier, isOpen, type StreamState, type TaskId } from '@tidemark/core';
 import { openEffect, parkDraft } from './attempt-failure.ts';
 import { compensationDraft, mayUndo } from './compensation.ts';
-import type { EffectDefinition } from './definition.ts';
+import type { Definition, EffectDefinition } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { CompensateError, errorNote, ParkError } from './step-errors.ts';
 
@@ -42,6 +42,19 @@ export function undoDraft(state: StreamState, task: TaskId | null, error: Compen
   if (draft !== undefined) return draft;
   const message = `${error.message} It can't be undone further (${state.undo ?? `depth ${state.compensates?.depth}`}), so a person must decide.`;
   return parkDraft(new ParkError(code, message, key, evidence), task);
+}
+
+/** A workflow that wants it so is undone before it counts as failed: what follows then from the end that was to be written. */
+export function undoneFirst(
+  state: StreamState,
+  { onFailure }: Pick<Definition, 'onFailure'>,
+  drafts: readonly Draft[],
+): readonly Draft[] {
+  const last = drafts.at(-1);
+  if (onFailure !== 'compensate' || last?.type !== 'WorkflowFailed' || !mayUndo(state)) return drafts;
+  const { code, task } = last.control;
+  const error = new CompensateError(code, last.payload.error.message, null, {});
+  return [...drafts.slice(0, -1), undoDraft(state, task, error)];
 }
 
 /** A person decided that the workflow is undone: whatever one effect is still open counts as unknown. */

@@ -9,7 +9,7 @@
 import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
 import type { LeaseRow, LivenessView } from '@tidemark/ports';
 import type { Inbox } from './inbox.ts';
-import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, MARKER_AGE_MS } from './limits.ts';
+import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, MARKER_AGE_MS, SUSPECT_LOOKS } from './limits.ts';
 import type { Ports } from './ports.ts';
 
 const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}`;
@@ -24,7 +24,8 @@ export class LeaseKeeper {
 
   /** Who lived at the last look at the leases. */
   #living: ReadonlySet<HolderId> = new Set();
-  #isWanted = true;
+  /** Checks to come that look at the leases whether it is time or not. */
+  #wantedCount = 1;
   #lookedAtMs = 0;
 
   constructor(ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>, inbox: Inbox) {
@@ -32,25 +33,32 @@ export class LeaseKeeper {
     this.#inbox = inbox;
   }
 
-  /** Someone may have died: the next check looks at the leases. */
+  /**
+   * Someone may have died: the next checks look at the leases. More than one, since a claim that the dead one wrote last may
+   * not be in the rows yet.
+   */
   suspect(): void {
-    this.#isWanted = true;
+    this.#wantedCount = SUSPECT_LOOKS;
   }
 
   /** Looks once at who lives, and at all live leases when someone doesn't any more or it is time. */
   async check(): Promise<void> {
-    if (!this.#isWanted && this.#ports.clock.monotonicMs() - this.#lookedAtMs < LEASE_LOOK_PERIOD_MS) {
+    if (this.#wantedCount === 0 && this.#ports.clock.monotonicMs() - this.#lookedAtMs < LEASE_LOOK_PERIOD_MS) {
       const { trusted, holders } = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
       if (!trusted) this.#ghosts.clear();
       if (!trusted || [...this.#living].every((holder) => holders.has(holder))) return;
     }
-    this.#isWanted = false;
+    this.#wantedCount = Math.max(this.#wantedCount - 1, 0);
     try {
       await this.#look();
     } catch (error) {
-      this.#isWanted = true;
+      this.#want();
       throw error;
     }
+  }
+
+  #want(): void {
+    this.#wantedCount = Math.max(this.#wantedCount, 1);
   }
 
   async #look(): Promise<void> {
@@ -61,7 +69,7 @@ export class LeaseKeeper {
     if (!view.trusted) {
       this.#ghosts.clear();
       // As soon as the view proves something.
-      this.#isWanted = true;
+      this.#want();
       return;
     }
     this.#living = new Set(view.holders.keys());
@@ -70,7 +78,7 @@ export class LeaseKeeper {
     for (const lease of leases) {
       const reason = this.#reasonToRevoke(lease, view, ghosts);
       // Until the rows show its end: another claim of a dead holder may be on its way.
-      this.#isWanted ||= reason !== undefined;
+      if (reason !== undefined) this.#want();
       if (reason !== undefined && !this.#revoked.has(leaseName(lease))) due.push({ lease, reason });
     }
     this.#ghosts = ghosts;

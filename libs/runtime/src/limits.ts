@@ -92,6 +92,9 @@ export const BACKOFF_MAX_MS = 2_000;
 /** Failures in a row with the same code after which a step counts as poison and a person is asked. */
 export const SAME_FAILURES_MAX = 20;
 
+/** Looks at the leases in a row after a death: a claim may land and be projected after the first. */
+export const SUSPECT_LOOKS = 3;
+
 /** Longest text of an error that is stored, in characters. */
 export const ERROR_TEXT_MAX_CHARS = 8_000;
 /** Longest code of an error that is stored, in characters. */

@@ -20,20 +20,19 @@ import {
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { failureDrafts, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
-import { commitDrafts } from './commit.ts';
-import { mayUndo } from './compensation.ts';
+import { commitDrafts, followStaged } from './commit.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
 import { type Drain, StepAbandonedError } from './drain.ts';
 import { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
-import { undoDraft } from './ending.ts';
+import { undoDraft, undoneFirst } from './ending.ts';
 import { Flushing } from './flushing.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
 import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
 import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { stepContext } from './step-context.ts';
-import { CompensateError, errorCode, errorNote, ParkError } from './step-errors.ts';
+import { CompensateError, ParkError } from './step-errors.ts';
 import { budgetDraft, isOverBudget, takeOver } from './takeover.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { canRun, contentDraft, type ResolvedTask, resolveTask } from './versions.ts';
@@ -303,7 +302,7 @@ export class WorkflowRunner {
     const accepted = stream.stage(drafts);
     // Nothing was added, since an event is too large: then nothing may follow from it.
     if (stream.speculative === state) await accepted;
-    this.#follow(drafts, current);
+    followStaged(content, drafts, current);
     if (drafts.length > 1 && this.#running.size > 1) this.cancel(new FencedError('closed', 'The workflow has ended.'));
     if (step.durability === 'staged' && drafts.length === 1) await this.#flushing.staged(accepted);
     else await this.#flushing.durable(accepted);
@@ -332,20 +331,6 @@ export class WorkflowRunner {
       }
     } finally {
       this.#endingCount--;
-    }
-  }
-
-  /** Content follows what was staged; if it is rejected, the whole run's content is thrown away. */
-  #follow(drafts: readonly Draft[], task: TaskState): void {
-    const { content } = this.#options;
-    for (const draft of drafts) {
-      if (draft.type !== 'CheckpointCommitted') continue;
-      content.committed(
-        draft.control,
-        draft.payload,
-        JSON.stringify(draft.payload.delta ?? draft.payload.snapshot ?? null).length,
-      );
-      content.forget(task.effects.map((effect) => effect.key));
     }
   }
 
@@ -378,22 +363,14 @@ export class WorkflowRunner {
       return;
     }
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
-    const drafts = failureDrafts(step, current, error, this.#options.ports);
+    const drafts = undoneFirst(
+      stream.speculative,
+      this.#options.definition,
+      failureDrafts(step, current, error, this.#options.ports),
+    );
     if (drafts.length === 1) await this.#flushing.write(drafts);
     else
-      await this.#writeLast(
-        drafts.at(-1)!.type === 'WorkflowFailed'
-          ? await this.#onceDecided(task, this.#undoing(task, drafts, error))
-          : drafts,
-      );
-  }
-
-  /** A workflow that wants it so is undone before it counts as failed. */
-  #undoing(task: TaskState, drafts: readonly Draft[], error: unknown): readonly Draft[] {
-    const state = this.#options.stream.speculative;
-    if (this.#options.definition.onFailure !== 'compensate' || !mayUndo(state)) return drafts;
-    const cause = new CompensateError(errorCode(error), errorNote(error).message, null, { step: task.step });
-    return [...drafts.slice(0, -1), undoDraft(state, task.id, cause)];
+      await this.#writeLast(drafts.at(-1)!.type === 'WorkflowParked' ? drafts : await this.#onceDecided(task, drafts));
   }
 
   /** What ends the workflow, once nothing irreversible is open beside it; what parks it instead, when that stays open. */

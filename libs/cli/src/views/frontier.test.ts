@@ -54,7 +54,7 @@ describe('what a task is blocked on, and why', () => {
   });
 
   it('has an effect under way', () => {
-    const effect = { key: 'k', operation: 'payments.credit', kind: 'irreversible', status: 'intended' };
+    const effect = { key: 'k', operation: 'payments.credit', kind: 'irreversible', status: 'intended', pending: null };
     const change = { effects: [effect], reserved: checkpointId('c') } as unknown as Partial<TaskState>;
     expect(words(change)).toBe('effect payments.credit under way (irreversible)');
   });
