@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineEffect } from './effect.ts';
 import { task } from './task.ts';
-import { checkTogether } from './together.ts';
 import { defineWorkflow } from './workflow.ts';
 import type { Workflow } from './workflow-spec.ts';
 
@@ -396,22 +395,5 @@ describe('belief', () => {
     };
     await expect(update(failing)).rejects.toBe(own);
     await expect(running(failing)).rejects.toBe(own);
-  });
-});
-
-describe('checkTogether', () => {
-  it('refuses two workflows of one name and version, and two effects of one operation', () => {
-    expect(() => checkTogether([define({}), define({})])).toThrow('two workflows are refund v2');
-    const one = define({ effects: [issueCredit] });
-    const two = define({ name: 'credit', effects: [{ ...issueCredit }] });
-    expect(() => checkTogether([one, two])).toThrow(expect.objectContaining({ code: 'definitions-conflict' }));
-  });
-
-  it('accepts versions side by side that share effects, and gives each warning once', () => {
-    const effects = [issueCredit];
-    expect(checkTogether([define({ effects }), define({ effects, version: 3 })])).toHaveLength(1);
-    // A build of its own for each version brings a definition of its own of the same effect.
-    const other = define({ effects: [{ ...issueCredit }], version: 3 });
-    expect(checkTogether([define({ effects }), other])).toHaveLength(1);
   });
 });
