@@ -1,5 +1,11 @@
 /** The door of the library: effects on the usual outside. */
 
+export {
+  type ConfirmationHookOptions,
+  confirmationHook,
+  type HookConfirmation,
+  HookRefusedError,
+} from './confirmation-hook.ts';
 export { effectsTable } from './effect-rows.ts';
 export { type FileEffect, type FileEffectSpec, type FileReceipt, fileEffect } from './file-effect.ts';
 export { type HttpAnswer, type HttpEffectSpec, type HttpProbe, httpEffect } from './http-effect.ts';

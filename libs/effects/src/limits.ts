@@ -17,3 +17,6 @@ export const REASON_MAX_CHARS = 500;
 export const FILE_MAX_BYTES = 64 * 1_024 * 1_024;
 /** Attempts to write a file while others with the same key tidy up the folder of drafts under it. */
 export const DRAFT_ATTEMPTS_COUNT = 5;
+
+/** Seconds after which a sender of a web hook is asked to send it again. */
+export const HOOK_RETRY_AFTER_S = 2;
