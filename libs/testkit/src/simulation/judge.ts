@@ -138,7 +138,7 @@ function mayPark({ workload, input }: Start, code: string | null): boolean {
   if (DYING.has(code)) return true;
   if (workload === 'fickle') return code === 'request-changed';
   // An irreversible effect at a receiver that neither deduplicates nor can be probed.
-  if (code === 'effect-unknown')
+  if (code === 'effect-unknown' || code === 'effect-invalid')
     return (workload === 'pay' || workload === 'spread') && input.receivers.includes('blind');
   return false;
 }
