@@ -140,12 +140,13 @@ describe('a dead process', () => {
   });
 });
 
-test('look compares by digest', async () => {
+test('the probe compares by digest, and knows nothing of another content', async () => {
   const request = { file: at('c.txt'), text: 'hello' };
-  expect(await report.look(request)).toEqual({ status: 'not-done' });
+  const ask = (asked: typeof request) => report.probe!(contextOf('k').key, { ...contextOf('k'), request: asked });
+  expect(await ask(request)).toEqual({ status: 'not-done' });
   const response = await write(request.file, request.text);
-  expect(await report.look(request)).toEqual({ status: 'done', response });
-  await expect(report.look({ ...request, text: 'other' })).rejects.toThrow(at('c.txt'));
+  expect(await ask(request)).toEqual({ status: 'done', response });
+  expect(await ask({ ...request, text: 'other' })).toEqual({ status: 'unknown' });
 });
 
 test('a call that was aborted before it began writes nothing', async () => {

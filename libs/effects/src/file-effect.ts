@@ -12,9 +12,9 @@ import {
   NotDoneError,
   notDone,
   type Parsed,
-  type ProbeResult,
   type Schema,
   UnavailableError,
+  unknown,
 } from '@tidemark/sdk';
 import { z } from 'zod';
 import { codeOf, compare, writeOnce } from './file-writing.ts';
@@ -42,14 +42,8 @@ export interface FileEffectSpec<Request extends Schema>
   readonly content: (request: Parsed<NoInfer<Request>>) => Awaitable<string | Uint8Array>;
 }
 
-/** An effect whose outcome can be looked up. */
-export interface FileEffect<Request extends Schema> extends Effect<Request, typeof receipt> {
-  /** Compares what is at the path with the content, by digest. Throws when something else is there. */
-  readonly look: (request: Parsed<Request>) => Promise<ProbeResult<FileReceipt>>;
-}
-
 /** Defines it; its kind is `idempotent`, since writing the same again changes nothing. Throws what `defineEffect` throws. */
-export function fileEffect<Request extends Schema>(spec: FileEffectSpec<Request>): FileEffect<Request> {
+export function fileEffect<Request extends Schema>(spec: FileEffectSpec<Request>): Effect<Request, typeof receipt> {
   const { operation } = spec;
   const plan = async (
     request: Parsed<Request>,
@@ -70,6 +64,13 @@ export function fileEffect<Request extends Schema>(spec: FileEffectSpec<Request>
     retry: spec.retry,
     timeoutMs: spec.timeoutMs,
     compensate: spec.compensate,
+    // By digest. Of a file that is something else nobody can tell whether it ever was this one.
+    probe: async (_key, { request }) => {
+      const planned = await plan(request);
+      const found = await compare(planned.receipt.path, planned.bytes);
+      if (found === 'other') return unknown();
+      return found === 'same' ? done(planned.receipt) : notDone();
+    },
     call: async (request, { key, signal }) => {
       const planned = await plan(request);
       if (signal.aborted) throw new NotDoneError(`${operation}: aborted before it was written.`);
@@ -77,13 +78,7 @@ export function fileEffect<Request extends Schema>(spec: FileEffectSpec<Request>
       return planned.receipt;
     },
   });
-  const look = async (request: Parsed<Request>): Promise<ProbeResult<FileReceipt>> => {
-    const planned = await plan(request);
-    const found = await compare(planned.receipt.path, planned.bytes);
-    if (found === 'other') throw otherContent(operation, planned.receipt.path);
-    return found === 'same' ? done(planned.receipt) : notDone();
-  };
-  return { ...finalWhenRefused(effect), look };
+  return finalWhenRefused(effect);
 }
 
 async function write(operation: string, file: string, bytes: Uint8Array, key: string): Promise<void> {
@@ -92,7 +87,7 @@ async function write(operation: string, file: string, bytes: Uint8Array, key: st
     outcome = await writeOnce(file, bytes, key);
   } catch (error) {
     const reason = REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
-    // A later look tells: the call is repeated, or `look` is asked.
+    // The probe tells, or the call is repeated.
     throw new UnavailableError('file-unavailable', `${operation}: ${file}: ${reason}`, { path: file, cause: error });
   }
   if (outcome === 'other') throw otherContent(operation, file);

@@ -7,7 +7,7 @@ export {
   HookRefusedError,
 } from './confirmation-hook.ts';
 export { effectsTable } from './effect-rows.ts';
-export { type FileEffect, type FileEffectSpec, type FileReceipt, fileEffect } from './file-effect.ts';
+export { type FileEffectSpec, type FileReceipt, fileEffect } from './file-effect.ts';
 export { type HttpAnswer, type HttpEffectSpec, type HttpProbe, httpEffect } from './http-effect.ts';
 export type { HttpOutcome } from './http-outcome.ts';
 export type { HttpRequest } from './http-request.ts';

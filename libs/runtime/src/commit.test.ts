@@ -170,6 +170,15 @@ describe('a checkpoint', () => {
     });
   });
 
+  it('names the checkpoint that it corrects, and none that is not there', () => {
+    expect(commit({ supersedes: 4 as Sequence }).control.supersedes).toBe(4);
+    for (const wrong of [0, 5, 1.5]) {
+      expect(() => commit({ supersedes: wrong as Sequence })).toThrow(
+        expect.objectContaining({ code: 'supersedes-invalid' }),
+      );
+    }
+  });
+
   it('keeps the output, and null where there is none', () => {
     expect(commit({ output: { n: 1 } }).payload.output).toEqual({ n: 1 });
     expect(commit({}).payload.output).toBeNull();

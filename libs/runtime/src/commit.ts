@@ -152,7 +152,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       tokens: countOf(result.tokens, 'tokens', step),
       costMicros: countOf(result.costMicros, 'costMicros', step),
       lastAction: result.lastAction ?? step.name,
-      supersedes: result.supersedes ?? null,
+      supersedes: supersededBy(result, step, sequence),
     },
     payload,
   };
@@ -173,6 +173,17 @@ export function followStaged(content: StreamContent, drafts: readonly Draft[], t
     content.committed(draft.control, draft.payload, JSON.stringify(delta ?? snapshot ?? null).length);
     content.forget(task.effects.map((effect) => effect.key));
   }
+}
+
+/** A correction names a checkpoint that is there. */
+function supersededBy({ supersedes }: StepResult, step: StepDefinition, sequence: Sequence): Sequence | null {
+  if (supersedes === undefined) return null;
+  if (Number.isInteger(supersedes) && supersedes >= 1 && supersedes < sequence) return supersedes;
+  throw new InvalidError(
+    'supersedes-invalid',
+    `supersedes of step ${step.name}: there is no checkpoint ${supersedes} yet. Name one from 1 to ${sequence - 1}.`,
+    { step: step.name, supersedes },
+  );
 }
 
 function countOf(value: number | undefined, field: string, step: StepDefinition): number {
