@@ -4,6 +4,7 @@ import type { EffectRow } from '@tidemark/ports';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
+import { commandLine } from '../text/shell.ts';
 import { table } from '../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
@@ -136,7 +137,22 @@ function frontierLines(
   const left = row.pendingCount - shown.length;
   const more =
     left > 0 ? [`${INDENT}… ${counted(left, 'more task')}${options.tasks === true ? '' : ' (--tasks)'}`] : [];
-  return section(`Frontier: ${counted(row.pendingCount, 'task')} pending`, [...lines, ...more], look);
+  const confirm = confirmLines(row.workflow, shown, options, look);
+  return section(`Frontier: ${counted(row.pendingCount, 'task')} pending`, [...lines, ...more, ...confirm], look);
+}
+
+/** The command for the first effect that waits for its confirmation; the token of others stands in their line. */
+function confirmLines(
+  workflow: string,
+  tasks: Found['tasks'],
+  { state }: ShowOptions,
+  { paint }: Look,
+): readonly string[] {
+  const wait = tasks.flatMap(({ blocked }) => blocked).find(({ on }) => on === 'confirmation');
+  if (wait?.on !== 'confirmation') return [];
+  const at = state === undefined ? [] : ['--state', state];
+  const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...at);
+  return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
 }
 
 function lastLines({ lastCheckpoint, row }: Found, look: Look, nowMs: number): readonly string[] {

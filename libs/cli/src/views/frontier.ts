@@ -46,6 +46,10 @@ function blockedJson(blocked: Blocked) {
       return { on: 'timer', timer: blocked.timer, due_at: isoTime(blocked.dueAtMs) };
     case 'retry':
       return { on: 'retry', failure_count: blocked.failureCount, due_at: isoTime(blocked.dueAtMs) };
+    case 'confirmation': {
+      const overdueAt = blocked.overdueAtMs === null ? null : isoTime(blocked.overdueAtMs);
+      return { on: 'confirmation', idempotency_key: blocked.key, token: blocked.token, overdue_at: overdueAt };
+    }
   }
 }
 

@@ -1,0 +1,130 @@
+/** The commands of recovery, as real processes on a folder: plans change nothing, answers count once, leases are taken away. */
+
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { callCli } from './called-cli.ts';
+import { AGENTS, cliFolder } from './spawned-cli.ts';
+
+/** Several commands, each a process of its own, on a busy machine. */
+const TIMEOUT_MS = 240_000;
+const WHO = ['--by', 'Ada', '--why', 'asked the bank'];
+
+describe('a workflow that waits for a person', () => {
+  it(
+    'shows its question and how to answer it; a plan changes nothing; the answer counts once',
+    async (context) => {
+      const { folder, call } = await cliFolder(context);
+      const journal = path.join(folder, 'journal');
+      const ran = await call(
+        'run',
+        'trip',
+        '--id',
+        't1',
+        '--input',
+        JSON.stringify({ journal }),
+        '--workflows',
+        AGENTS,
+      );
+      expect([ran.code, ran.err]).toEqual([
+        1,
+        expect.stringContaining('tidemark show t1 tells why, and how to answer'),
+      ]);
+
+      const shown = (await call('show', 't1')).out;
+      expect(shown).toMatch(/^Waits for a person\n {2}effect-unknown: .*t1:1\.0:bank\.wire:0/m);
+      expect(shown).toContain('tidemark approve t1 --as done --response JSON --by NAME --why TEXT');
+      expect(shown).toContain('tidemark reject t1 --by NAME --why TEXT');
+
+      const before = (await call('show', 't1', '--json', '--events')).out;
+      const { question } = JSON.parse(before);
+      expect(question).toMatchObject({
+        code: 'effect-unknown',
+        idempotency_key: 't1:1.0:bank.wire:0',
+        answers: ['retry', 'done', 'not-done', 'compensate', 'fail'].map((resolution) => ({ resolution })),
+      });
+
+      const plan = await call('recover', 't1', '--dry-run', '--probe', '--workflows', AGENTS);
+      expect(plan.code).toBe(0);
+      expect(plan.out).toMatch(
+        /bank\.wire:0: irreversible, intended, of pending task 1\.0; its probe was asked now and said 'unknown'\n {4}so it cannot tell → a person is asked/,
+      );
+      expect(plan.out).toMatch(/it waits for a person: [\s\S]*Nothing was changed\.\n$/);
+      const json = JSON.parse((await call('recover', 't1', '--dry-run', '--json')).out);
+      expect(json).toMatchObject({ status: 'parked', probes_asked: false, next: { kind: 'asks' } });
+      const stuck = await call('recover', 't1');
+      expect([stuck.code, stuck.err]).toEqual([1, expect.stringContaining('t1 waits for a person (effect-unknown)')]);
+      expect((await call('show', 't1', '--json', '--events')).out).toBe(before);
+
+      const empty = await call('approve', 't1', '--as', 'done', ...WHO);
+      expect([empty.code, empty.err]).toEqual([65, expect.stringContaining("response: 'done' needs what")]);
+      const wrong = await call('approve', 't1', '--response', '{"receipt":7}', ...WHO, '--workflows', AGENTS);
+      expect([wrong.code, wrong.err]).toEqual([65, expect.stringContaining('receipt: expected string')]);
+      const other = await call('approve', 't1', ...WHO, '--question', 'q');
+      expect([other.code, other.err]).toEqual([65, expect.stringContaining("question: t1 doesn't ask q")]);
+
+      const undoing = await call('approve', 't1', '--as', 'compensate', ...WHO);
+      expect([undoing.code, undoing.out]).toEqual([
+        0,
+        expect.stringMatching(/^t1: Ada decided 'compensate'\. It is undone with the next/),
+      ]);
+      const again = ['approve', 't1', '--as', 'retry', '--by', 'Bo', '--why', 'x', '--question', question.question_id];
+      const late = await call(...again);
+      expect([late.code, late.err]).toEqual([65, expect.stringContaining('was answered by Ada before: compensate')]);
+
+      const undone = await call('run', 'trip', '--id', 't1', '--workflows', AGENTS);
+      expect([undone.code, undone.err]).toEqual([1, expect.stringContaining('t1 was undone (asked)')]);
+      expect(await readFile(journal, 'utf8')).toBe('booked\ncancelled 7\n');
+      expect((await call('show', 't1')).out).toMatch(/^Undone\n {2}asked; tidemark show t1~undo tells what was/m);
+      const ended = await call('reject', 't1', ...WHO);
+      expect([ended.code, ended.err]).toEqual([
+        65,
+        expect.stringContaining('Workflow t1 has ended: it is compensated'),
+      ]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('beside a process that holds the folder', () => {
+  it(
+    'answers, confirmations and revocations go through it',
+    async (context) => {
+      const { folder, start } = await cliFolder(context);
+      const dev = start('dev', '--workflows', AGENTS);
+      await dev.says(/stop +Ctrl-C/);
+      const here = (...args: string[]) => callCli(args, { cwd: folder });
+      const journal = path.join(folder, 'journal');
+
+      await here('run', 'parcel', '--id', 'p1', '--detach');
+      await dev.says(/p1 +started/);
+      const early = here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P7"}', '--json');
+      expect(JSON.parse((await early).out)).toEqual({ workflow: 'p1', token: 'shop-1', outcome: 'done' });
+      await dev.says(/p1 +completed/);
+      const otherwise = await here('confirm', 'p1', 'shop-1', '--failed', 'lost');
+      expect([otherwise.code, otherwise.err]).toEqual([65, expect.stringContaining('was confirmed as done before')]);
+      const both = await here('confirm', 'p1', 'shop-1');
+      expect([both.code, both.err]).toEqual([65, expect.stringContaining('Give either --response')]);
+
+      await here('run', 'trip', '--id', 't1', '--input', JSON.stringify({ journal }), '--detach');
+      await dev.says(/t1 +waits for a person/);
+      const answered = await here('approve', 't1', '--response', '{"receipt":"R1"}', ...WHO, '--json');
+      expect(JSON.parse(answered.out)).toMatchObject({ workflow: 't1', resolution: 'done', by: 'Ada' });
+      await dev.says(/t1 +completed/);
+
+      const slow = JSON.stringify({ to: 2, journal, pauseMs: 4_000 });
+      await here('run', 'count-up', '--id', 'c1', '--input', slow, '--detach');
+      await dev.says(/c1 +started/);
+      const plan = await here('recover', 'c1', '--dry-run');
+      expect(plan.out).toMatch(/goes on with task 0\.0 \(tick\)/);
+      const revoked = await here('recover', 'c1');
+      expect(revoked.err).toMatch(/^c1 is held by worker-\S+ \(epoch 1\); its lease is taken away now\.$/m);
+      expect(revoked.out).toMatch(
+        /^What that holder still does no longer counts\. It goes on with the next free worker\.$/m,
+      );
+      await dev.says(/c1 +lease revoked \(asked\)/);
+      await dev.says(/c1 +completed/);
+    },
+    TIMEOUT_MS,
+  );
+});
