@@ -99,6 +99,11 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
   if (!ON_FAILURES.includes(spec.onFailure)) {
     problems.push(problem('on-failure-invalid', "onFailure must be 'fail' or 'compensate'."));
   }
+  if (spec.onFailure === 'compensate' && spec.effects === undefined) {
+    const message =
+      "onFailure is 'compensate', so list the workflow's effects in effects: what isn't listed can't be undone.";
+    problems.push(problem('effects-unlisted', message));
+  }
   const stepBudget = spec.stepBudget ?? 1;
   if (!Number.isSafeInteger(stepBudget) || stepBudget < 1) {
     problems.push(problem('step-budget-invalid', 'stepBudget must be a whole number, 1 or more.'));

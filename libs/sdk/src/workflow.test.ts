@@ -104,6 +104,7 @@ describe('a definition', () => {
     ['no clear start', { flow: { price: [], credit: [] } }, 'starts-missing', /starts: \['price', 'credit'\]/],
     ['an unreached step', { starts: ['credit'] }, 'step-unreached', /step price is never reached/],
     ['what to do on failure, misspelt', { onFailure: 'undo' }, 'on-failure-invalid', /'fail' or 'compensate'/],
+    ['an undo without a list', { onFailure: 'compensate' }, 'effects-unlisted', /list the workflow's effects/],
     ['a budget of no steps', { stepBudget: 0 }, 'step-budget-invalid', /whole number/],
     ['an upcaster for a newer version', { upcast: { 2: {} } }, 'upcast-invalid', /upcast.2 is for no older version/],
     ['an upcaster for no version', { upcast: { v1: {} } }, 'upcast-invalid', /upcast.v1 is for no older/],
@@ -210,7 +211,7 @@ describe('what becomes of a failed workflow', () => {
 
   it('fails by default, and has a budget of steps', () => {
     expect(define({})).toMatchObject({ onFailure: 'fail', stepBudget: 100_000 });
-    expect(define({ onFailure: 'compensate', stepBudget: 9 })).toMatchObject({
+    expect(define({ onFailure: 'compensate', effects: [undone], stepBudget: 9 })).toMatchObject({
       onFailure: 'compensate',
       stepBudget: 9,
     });
@@ -224,9 +225,9 @@ describe('what becomes of a failed workflow', () => {
       'effect-without-probe payments.credit',
       'effect-without-compensate payments.credit',
     ]);
-    expect(warned({ onFailure })).toEqual(['nothing-to-compensate refund']);
+    expect(warned({ onFailure, effects: [] })).toEqual(['nothing-to-compensate refund']);
     const price = { run: () => ({}), compensate: () => {} };
-    expect(warned({ onFailure, steps: { ...spec.steps, price } })).toEqual([]);
+    expect(warned({ onFailure, effects: [], steps: { ...spec.steps, price } })).toEqual([]);
   });
 
   it('calls no effect that would have to be undone and that nobody would find', async () => {

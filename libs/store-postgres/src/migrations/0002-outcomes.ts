@@ -11,6 +11,9 @@ alter table checkpoints add column supersedes bigint;
 -- Payload of the intention, which stays beside the outcome's.
 alter table effects add column request text;
 
+-- Few at a time, and looked for again and again.
+create index workflows_compensating on workflows (workflow) where status = 'compensating';
+
 -- A coordinator of the first version that still runs fails from now on, instead of writing states of its version.
 alter function tidemark_expect(bigint, bigint) rename to tidemark_expect_2;
 
