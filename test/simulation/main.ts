@@ -9,19 +9,21 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { simulate } from '@tidemark/testkit/simulation';
 import { GUARDS } from './guards.ts';
-import { runRange, type SeedFailure } from './range.ts';
+import { noTotals, runRange, type SeedFailure, type Totals } from './range.ts';
 import { runShared } from './share.ts';
 
 const USAGE =
-  'usage: npm run simulate -- --seeds N [--from S] [--threads T] [--json]\n       npm run simulate -- --seed S';
+  'usage: npm run simulate -- --seeds N [--from S] [--processes P] [--json]\n       npm run simulate -- --seed S';
 const DEFAULT_SEEDS = 1_000;
+/** How often it is told how far the run has come, in milliseconds. */
+const PROGRESS_PERIOD_MS = 5_000;
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string' },
     from: { type: 'string' },
     seed: { type: 'string' },
-    threads: { type: 'string' },
+    processes: { type: 'string' },
     focus: { type: 'string' },
     without: { type: 'string' },
     json: { type: 'boolean', default: false },
@@ -60,13 +62,16 @@ async function showSeed(seed: number): Promise<void> {
 async function showRange(): Promise<void> {
   const from = whole(values.from, 1);
   const count = whole(values.seeds, DEFAULT_SEEDS);
-  // What is taken out of the source is taken out of this thread alone.
-  const threads = guard !== undefined ? 1 : Math.max(1, whole(values.threads, Math.min(2, availableParallelism())));
+  // What is taken out of the source is taken out of this process alone.
+  const processes = guard !== undefined ? 1 : Math.max(1, whole(values.processes, Math.min(2, availableParallelism())));
   const startedMs = performance.now();
   const range = { from, count, ...focus, untilFailure: values.without !== undefined };
-  const total = threads === 1 ? await runRange(range, tellFailure) : await runShared(range, threads, tellFailure);
+  const total = noTotals();
+  const telling = setInterval(() => tellProgress(total, count, performance.now() - startedMs), PROGRESS_PERIOD_MS);
+  await (processes === 1 ? runRange(range, total, tellFailure) : runShared(range, processes, total, tellFailure));
+  clearInterval(telling);
   const seconds = (performance.now() - startedMs) / 1_000;
-  const { failures, ...sums } = total;
+  const { failures, slowest, ...sums } = total;
   const figures = {
     'simulate.seeds': sums.seedCount,
     'simulate.violations': failures.length,
@@ -75,6 +80,8 @@ async function showRange(): Promise<void> {
     'simulate.parked': sums.parkedCount,
     'simulate.effect_calls': sums.callCount,
     'simulate.events': sums.eventCount,
+    'simulate.slowest_seed': slowest.seed,
+    'simulate.slowest_ms': Math.round(slowest.tookMs),
     'simulate.virtual_hours': Number((sums.virtualMs / 3_600_000).toFixed(2)),
   };
   if (values.json) process.stdout.write(`${JSON.stringify(figures)}\n`);
@@ -92,6 +99,12 @@ async function showRange(): Promise<void> {
     }
   }
   process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+function tellProgress({ seedCount, failures, slowest }: Totals, count: number, tookMs: number): void {
+  const rate = ((seedCount * 1_000) / tookMs).toFixed(1);
+  const slow = `slowest ${slowest.seed} with ${Math.round(slowest.tookMs)} ms`;
+  process.stderr.write(`${seedCount} of ${count} seeds, ${rate}/s, ${failures.length} failed, ${slow}\n`);
 }
 
 function tellFailure({ seed, violations }: SeedFailure): void {

@@ -1,6 +1,6 @@
 /** Owns running many seeds, one after the other, and adding up what came of them. */
 
-import { type SimulationOptions, simulate } from '@tidemark/testkit/simulation';
+import { type SimulationOptions, type SimulationResult, simulate } from '@tidemark/testkit/simulation';
 
 export interface Range extends Omit<SimulationOptions, 'seed'> {
   readonly from: number;
@@ -14,19 +14,25 @@ export interface SeedFailure {
   readonly violations: readonly string[];
 }
 
-export interface Totals {
+const SUMS = ['workflowCount', 'parkedCount', 'callCount', 'eventCount', 'virtualMs'] as const;
+type Sums = { [name in (typeof SUMS)[number]]: number };
+
+/** What is kept of a seed's run. */
+export interface SeedResult extends SeedFailure, Readonly<Sums> {
+  /** Wall clock, in milliseconds. */
+  readonly tookMs: number;
+}
+
+export interface Totals extends Sums {
   readonly failures: SeedFailure[];
   seedCount: number;
-  workflowCount: number;
-  parkedCount: number;
-  callCount: number;
-  eventCount: number;
-  virtualMs: number;
+  slowest: { readonly seed: number; readonly tookMs: number };
 }
 
 export const noTotals = (): Totals => ({
   failures: [],
   seedCount: 0,
+  slowest: { seed: 0, tookMs: 0 },
   workflowCount: 0,
   parkedCount: 0,
   callCount: 0,
@@ -34,27 +40,36 @@ export const noTotals = (): Totals => ({
   virtualMs: 0,
 });
 
-export async function runRange(range: Range, tell: (failure: SeedFailure) => void): Promise<Totals> {
+export const summaryOf = (result: SimulationResult, tookMs: number): SeedResult => {
+  const { seed, violations, workflowCount, parkedCount, callCount, eventCount, virtualMs } = result;
+  return { seed, violations, tookMs, workflowCount, parkedCount, callCount, eventCount, virtualMs };
+};
+
+/** Adds one seed's run. */
+export function add(totals: Totals, result: SeedResult, tell: (failure: SeedFailure) => void): void {
+  const { seed, violations, tookMs } = result;
+  totals.seedCount++;
+  for (const name of SUMS) totals[name] += result[name];
+  if (tookMs > totals.slowest.tookMs) totals.slowest = { seed, tookMs };
+  if (violations.length === 0) return;
+  const failure = { seed, violations };
+  totals.failures.push(failure);
+  tell(failure);
+}
+
+export async function runRange(range: Range, totals: Totals, tell: (failure: SeedFailure) => void): Promise<void> {
   const { from, count, untilFailure = false, ...options } = range;
   // Errors are values here, and most are thrown by faults: their stacks cost more than all the rest.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
-  const totals = noTotals();
   try {
     for (let seed = from; seed < from + count; seed++) {
+      const beganMs = performance.now();
       const result = await simulate({ seed, ...options });
-      totals.seedCount++;
-      for (const name of ['workflowCount', 'parkedCount', 'callCount', 'eventCount', 'virtualMs'] as const) {
-        totals[name] += result[name];
-      }
-      if (result.violations.length === 0) continue;
-      const failure = { seed, violations: result.violations };
-      totals.failures.push(failure);
-      tell(failure);
-      if (untilFailure) break;
+      add(totals, summaryOf(result, performance.now() - beganMs), tell);
+      if (untilFailure && result.violations.length > 0) break;
     }
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-  return totals;
 }

@@ -1,45 +1,77 @@
-/** Owns the sharing of a range of seeds among threads, in small parts, so that none is left with the slow ones. */
+/**
+ * Owns the sharing of a range of seeds among processes, one seed at a time, so that none is left with the slow ones. A seed
+ * that doesn't end at all is a violation too: its process is ended, and another goes on. (Processes, since the simulation's
+ * turns of the event loop are those of a main thread; in worker threads they now and then stopped for good.)
+ */
 
-import { isMainThread, parentPort, Worker } from 'node:worker_threads';
-import { noTotals, type Range, runRange, type SeedFailure, type Totals } from './range.ts';
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type SimulationOptions, simulate } from '@tidemark/testkit/simulation';
+import { add, type Range, type SeedFailure, type SeedResult, summaryOf, type Totals } from './range.ts';
 
-const PART_COUNT = 50;
+/** A seed takes some ten milliseconds; one that takes this long, in milliseconds of wall clock, will never end. */
+const HANGS_MS = 60_000;
+/** Makes this file the program of a process that answers with one seed's result each time that it is asked. */
+const SERVE = '--serve-seeds';
+
+const begin = (): ChildProcess => fork(fileURLToPath(import.meta.url), [SERVE]);
 
 export async function runShared(
   { from, count, ...options }: Range,
-  threads: number,
+  processCount: number,
+  totals: Totals,
   tell: (failure: SeedFailure) => void,
-): Promise<Totals> {
-  const parts: Range[] = [];
-  for (let at = 0; at < count; at += PART_COUNT)
-    parts.push({ ...options, from: from + at, count: Math.min(PART_COUNT, count - at) });
-  const totals = noTotals();
-  const add = ({ failures, ...sums }: Totals): void => {
-    for (const failure of failures) tell(failure);
-    totals.failures.push(...failures);
-    for (const name of Object.keys(sums) as (keyof typeof sums)[]) totals[name] += sums[name];
+): Promise<void> {
+  let next = from;
+  const work = async (): Promise<void> => {
+    let child = begin();
+    try {
+      while (next < from + count) {
+        const seed = next++;
+        const result = await answerOf(child, { seed, ...options });
+        add(totals, result ?? hanging(seed), tell);
+        if (result !== undefined) continue;
+        child.kill('SIGKILL');
+        child = begin();
+      }
+    } finally {
+      child.kill('SIGKILL');
+    }
   };
-  await Promise.all(Array.from({ length: Math.min(threads, parts.length) }, () => work(parts, add)));
-  return totals;
+  await Promise.all(Array.from({ length: Math.min(processCount, count) }, work));
 }
 
-async function work(parts: Range[], add: (totals: Totals) => void): Promise<void> {
-  const worker = new Worker(new URL(import.meta.url));
+/** Undefined: it hangs. */
+async function answerOf(child: ChildProcess, options: SimulationOptions): Promise<SeedResult | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<SeedResult | undefined>();
+  const timer = setTimeout(() => resolve(undefined), HANGS_MS);
+  const answered = (message: unknown): void => resolve(message as SeedResult);
+  const ended = (): void => reject(new Error(`the process of seed ${options.seed} ended`));
+  child.once('message', answered).once('exit', ended);
+  child.send(options);
   try {
-    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-      const { promise, resolve, reject } = Promise.withResolvers<Totals>();
-      worker.once('message', resolve).once('error', reject);
-      worker.postMessage(part);
-      add(await promise);
-      worker.removeAllListeners();
-    }
+    return await promise;
   } finally {
-    await worker.terminate();
+    clearTimeout(timer);
+    child.off('message', answered).off('exit', ended);
   }
 }
 
-if (!isMainThread) {
-  parentPort!.on('message', (part: Range) => {
-    void runRange(part, () => {}).then((totals) => parentPort!.postMessage(totals));
+const hanging = (seed: number): SeedResult => ({
+  seed,
+  violations: [`progress: the seed did not end within ${HANGS_MS} ms of wall clock`],
+  tookMs: HANGS_MS,
+  workflowCount: 0,
+  parkedCount: 0,
+  callCount: 0,
+  eventCount: 0,
+  virtualMs: 0,
+});
+
+if (process.argv[2] === SERVE) {
+  Error.stackTraceLimit = 0;
+  process.on('message', (options: SimulationOptions) => {
+    const beganMs = performance.now();
+    void simulate(options).then((result) => process.send!(summaryOf(result, performance.now() - beganMs)));
   });
 }

@@ -12,8 +12,8 @@ export interface Event {
   run: (() => unknown) | undefined;
 }
 
-/** More events than this in one run are an endless loop. */
-const EVENTS_MAX = 2_000_000;
+/** A run has some thousand events; more than this are an endless loop. */
+const EVENTS_MAX = 200_000;
 
 export class Scheduler {
   readonly #random: SeededRandom;
@@ -75,7 +75,7 @@ export class Scheduler {
   #step(): boolean {
     const event = this.#pop()!;
     if (event.run === undefined) return true;
-    if (++this.eventCount > EVENTS_MAX) throw new Error(`more than ${EVENTS_MAX} events: an endless loop`);
+    if (++this.eventCount > EVENTS_MAX) throw new Error(`progress: more than ${EVENTS_MAX} events`);
     this.#nowMs = event.atMs;
     return event.run() === 'quiet';
   }
