@@ -82,7 +82,10 @@ describe('the effect', () => {
     const { signal } = new AbortController();
     expect(await issueCredit.probe!(key, { signal, request: null })).toEqual({ status: 'not-done' });
     const creditId = await book(key, { account: '8821', cents: 5 });
-    expect(await issueCredit.probe!(key, { signal, request: null })).toEqual({ status: 'done', response: { creditId } });
+    expect(await issueCredit.probe!(key, { signal, request: null })).toEqual({
+      status: 'done',
+      response: { creditId },
+    });
     await issueCredit.compensate!({ creditId }, { key, signal, heartbeat: () => {} });
     await issueCredit.compensate!({ creditId }, { key, signal, heartbeat: () => {} });
     // The credit took place, and a counter-entry took it back, once.

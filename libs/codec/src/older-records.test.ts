@@ -91,7 +91,7 @@ test('folded, they give a stream of this release', () => {
     question: null,
     ruling: null,
     undo: null,
-    lastEnd: 'revoked',
+    isUnsettled: true,
     crashCount: 1,
     head: { sequence: 1, checkpoint: 'c1' },
   });

@@ -22,8 +22,11 @@ import type {
 
 /** Version of the envelope that this code writes. */
 export const ENVELOPE_VERSION = 1;
-/** Version of the fold's rules that new streams are opened with. */
-export const RULES_VERSION = 1;
+/**
+ * Version of the fold's rules that new streams are opened with. 2: checkpoints of older versions, and signals beyond the limit,
+ * are rejected.
+ */
+export const RULES_VERSION = 2;
 
 export type EffectKind = 'pure' | 'idempotent' | 'irreversible';
 

@@ -61,7 +61,7 @@ function apply(
     case 'EffectIntended':
       return onTask(stream, envelope.control.task, (task) => intend(task, envelope.control));
     case 'EffectPending':
-      return onTask(stream, envelope.control.task, (task) => awaitConfirmation(task, envelope.control));
+      return onTask(stream, envelope.control.task, (task) => awaitConfirmation(task, envelope));
     case 'EffectResolved':
       return onTask(stream, envelope.control.task, (task) => resolve(task, envelope.control));
     case 'CheckpointCommitted':
@@ -87,7 +87,7 @@ function apply(
   }
 }
 
-const released = (stream: StreamState): StreamState => ({ ...stream, lease: null, lastEnd: 'released' });
+const released = (stream: StreamState): StreamState => ({ ...stream, lease: null });
 
 /** Once a workflow, since what is being undone never opens again; only when no outcome is open but the one it is started for. */
 function startCompensation(
@@ -133,12 +133,17 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
   });
 }
 
-/** Accepted outside: its confirmation is awaited, or awaited further after a probe that told nothing final. */
-function awaitConfirmation(task: TaskState, control: Envelope<'EffectPending'>['control']): TaskState | RejectReason {
+/**
+ * Accepted outside: its confirmation is awaited, or awaited further after a probe that told nothing final. The deadline
+ * is that which the wait began with: one that has passed doesn't come back.
+ */
+function awaitConfirmation(task: TaskState, { id, control }: Envelope<'EffectPending'>): TaskState | RejectReason {
   const known = task.effects.find((effect) => effect.key === control.key);
   if (known === undefined || !isOpen(known)) return known?.status === 'done' ? 'duplicate' : 'not-intended';
   const { token, probe, deadline } = control;
-  return withEffect(task, { ...known, status: 'pending', pending: { token, probe, deadline, isDue: false } });
+  const begun = known.pending ?? { id, deadline };
+  const pending = { id: begun.id, token, deadline: begun.deadline, probe, isDue: false };
+  return withEffect(task, { ...known, status: 'pending', pending });
 }
 
 /** An effect is what it was intended as: an outcome that calls it pure needs its intention all the same (I4). */
@@ -160,6 +165,10 @@ function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']
   });
 }
 
+/** Of an older version than the workflow has reached, or of another than it is pinned to. */
+const isStale = ({ version, pinned }: StreamState, stepVersion: number): boolean =>
+  stepVersion < version || (pinned && stepVersion !== version);
+
 function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>): StreamState | RejectReason {
   const { control } = envelope;
   const { head } = stream;
@@ -169,8 +178,7 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
   if (task === undefined) return missingTask(stream, control.task);
   // A call whose outcome is open must be decided before its step may count as done.
   if (task.effects.some(isOpen)) return 'not-intended';
-  if (control.stepVersion < stream.version || (stream.pinned && control.stepVersion !== stream.version))
-    return 'stale-version';
+  if (stream.rules >= 2 && isStale(stream, control.stepVersion)) return 'stale-version';
   if (control.supersedes !== null && control.supersedes > head.sequence) return 'wrong-parent';
   const added = addTasks(finishTask(stream.frontier, control.task), control.sequence, control.tasks);
   // A signal is stored only when nobody waits for it, so none can be for a task that was pending before.
@@ -185,8 +193,9 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     tokens: stream.tokens + control.tokens,
     costMicros: stream.costMicros + control.costMicros,
     lastAction: control.lastAction,
-    version: control.stepVersion,
+    version: Math.max(stream.version, control.stepVersion),
     crashCount: 0,
     crashTimesMs: NO_CRASHES,
+    isUnsettled: false,
   };
 }

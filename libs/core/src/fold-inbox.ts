@@ -12,6 +12,7 @@ import {
   type EffectState,
   INBOX_DEDUPE_MAX,
   isOpen,
+  SIGNALS_MAX,
   type StreamState,
   type TaskState,
 } from './state.ts';
@@ -41,9 +42,9 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
     case 'SignalReceived': {
       const { name } = envelope.control;
       const frontier = fulfil(stream.frontier, { kind: 'signal', name, event: envelope.id });
-      return frontier === undefined
-        ? { ...stream, signals: [...stream.signals, { name, event: envelope.id }] }
-        : { ...stream, frontier };
+      if (frontier !== undefined) return { ...stream, frontier };
+      if (stream.rules >= 2 && stream.signals.length >= SIGNALS_MAX) return 'signals-full';
+      return { ...stream, signals: [...stream.signals, { name, event: envelope.id }] };
     }
     case 'TimerFired': {
       const frontier = fulfil(stream.frontier, { kind: 'timer', name: envelope.control.timer, event: envelope.id });
@@ -74,13 +75,15 @@ function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>
   if (epoch > stream.epoch) return 'wrong-holder';
   if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
-  const revoked: StreamState = { ...stream, lease: null, lastEnd: 'revoked' };
+  const revoked: StreamState = { ...stream, lease: null, isUnsettled: true };
   if (reason !== 'holder-dead') return revoked;
   const crashTimesMs = [...stream.crashTimesMs, atMs].slice(-CRASH_TIMES_MAX);
   return { ...revoked, crashCount: stream.crashCount + 1, crashTimesMs };
 }
 
 function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['control']): StreamState | RejectReason {
+  // What is being undone has been looked through: an outcome that comes now would not be undone.
+  if (stream.status === 'compensating') return 'not-asked';
   const { token, outcome, responseDigest } = control;
   for (const task of stream.frontier.tasks) {
     const effect = task.effects.find(({ pending }) => pending?.token === token);

@@ -13,7 +13,7 @@ import { at, claimed, fold, opened, revoked } from '@tidemark/testkit/naive/fold
 import { describe, expect, test } from 'vitest';
 import type { Envelope, LogEntry } from './event.ts';
 import { workflowId } from './ids.ts';
-import { INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
+import { INBOX_DEDUPE_MAX, SIGNALS_MAX, type StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
 const intended = (ordinal: number, control = {}) => holderEvent('EffectIntended', at(1, ordinal), control);
@@ -138,6 +138,12 @@ const REJECTED: readonly Example[] = [
     inboxEvent('ApprovalDecided', { question: 'an earlier one' }),
   ),
   example('not-asked', 'an undoing ends that was never begun', start, inboxEvent('CompensationFinished')),
+  example(
+    'signals-full',
+    'a stream holds as many signals as it keeps, and nobody waits for this one',
+    [opened(), ...Array.from({ length: SIGNALS_MAX }, () => inboxEvent('SignalReceived'))],
+    inboxEvent('SignalReceived'),
+  ),
   example('stale-version', 'a worker of an older version commits', startOfVersion2, committed(2, { stepVersion: 1 })),
   example(
     'stale-version',
@@ -178,6 +184,7 @@ describe('what is rejected changes nothing but the next offset', () => {
       'unknown-task': true,
       'not-intended': true,
       'request-changed': true,
+      'signals-full': true,
       'not-asked': true,
       'stale-version': true,
     };
@@ -272,10 +279,18 @@ describe('a record that this process can’t read', () => {
     expect(fold(unknown).last).toEqual({ kind: 'rejected', reason: 'wrong-generation' });
   });
 
+  test('under the first rules a checkpoint of an older version counts, and so does every signal', () => {
+    const first = [opened({}, { rules: 1, version: 2 }), claimed(), committed(2, { stepVersion: 1 })];
+    const signals = Array.from({ length: SIGNALS_MAX + 1 }, () => inboxEvent('SignalReceived'));
+    const { verdicts, stream } = fold(...first, ...signals);
+    expect(verdicts.every((verdict) => verdict.kind === 'accepted')).toBe(true);
+    expect(stream).toMatchObject({ version: 2, head: { sequence: 1 } });
+  });
+
   test('an opening under later rules is there, and unreadable from its first event', () => {
-    const { verdicts, stream } = fold(opened({}, { rules: 2 }), claimed());
+    const { verdicts, stream } = fold(opened({}, { rules: 3 }), claimed());
     expect(verdicts.map((verdict) => verdict.kind)).toEqual(['accepted', 'unreadable']);
-    expect(stream.unreadable).toEqual({ offset: 0, type: 'WorkflowOpened', v: 2 });
+    expect(stream.unreadable).toEqual({ offset: 0, type: 'WorkflowOpened', v: 3 });
   });
 });
 

@@ -4,7 +4,7 @@
  * and from any restart point (I5); per workflow, accepted checkpoints form one chain (I2); one holder an epoch (I3).
  */
 
-import type { Envelope, LogEntry } from './event.ts';
+import { type Envelope, type LogEntry, RULES_VERSION } from './event.ts';
 import { foldHolder } from './fold-holder.ts';
 import { foldInbox } from './fold-inbox.ts';
 import { addTasks } from './frontier.ts';
@@ -15,7 +15,7 @@ import { EMPTY_FRONTIER, isClosed, type PartitionState, type StreamState } from 
 import { type RejectReason, rejected, type Verdict } from './verdict.ts';
 
 /** Rules versions that this code can fold. */
-export const RULES_READABLE = { min: 1, max: 1 } as const;
+export const RULES_READABLE = { min: 1, max: RULES_VERSION } as const;
 
 export interface FoldStep {
   readonly state: PartitionState;
@@ -124,7 +124,7 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     beliefSequence: ZERO.sequence,
     epoch: ZERO.epoch,
     lease: null,
-    lastEnd: null,
+    isUnsettled: false,
     crashCount: 0,
     crashTimesMs: [],
     budgetFrom: ZERO.sequence,

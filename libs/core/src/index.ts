@@ -107,6 +107,7 @@ export {
   type PartitionState,
   type PendingConfirmation,
   type Question,
+  SIGNALS_MAX,
   type StreamState,
   type StreamStatus,
   type TaskState,

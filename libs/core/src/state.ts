@@ -25,6 +25,8 @@ import { TaskList } from './task-list.ts';
 
 /** Ids of inbox events that a stream remembers to reject a repetition; older ones are forgotten. */
 export const INBOX_DEDUPE_MAX = 256;
+/** Signals that nobody waits for yet, at most; further ones are rejected. */
+export const SIGNALS_MAX = 1_024;
 /** Tolerance, in milliseconds, of a checkpoint's time before its parent's. */
 export const CLOCK_REGRESSION_MAX_MS = 1_000;
 
@@ -42,6 +44,8 @@ export interface EffectState {
 }
 
 export interface PendingConfirmation {
+  /** The event that began the wait; those that only go on waiting don't change it. */
+  readonly id: EventId;
   readonly token: string;
   /** The timer of the next probe; null: none, or it has fired. */
   readonly probe: Retry | null;
@@ -155,8 +159,8 @@ export interface StreamState {
   /** Last epoch that was claimed. */
   readonly epoch: Epoch;
   readonly lease: Lease | null;
-  /** How the last lease ended; null before the first did. */
-  readonly lastEnd: 'released' | 'revoked' | null;
+  /** A lease was taken away since the newest checkpoint: what its holder left is yet to be held against the outside. */
+  readonly isUnsettled: boolean;
   /** Deaths of holders since the newest checkpoint, and when the last of them were noticed (oldest first). */
   readonly crashCount: number;
   readonly crashTimesMs: readonly number[];

@@ -18,6 +18,7 @@ import type { Position } from './ids.ts';
  * - `not-intended`: an effect's outcome without its open, accepted intention, or a checkpoint while one is open (I4).
  * - `request-changed`: the same effect key with another request digest.
  * - `not-asked`: answers a question that the workflow doesn't ask (any more), or can't be answered like that.
+ * - `signals-full`: more signals than a stream keeps, and nobody waits for this one.
  * - `stale-version`: a checkpoint of an older version than the workflow has reached, or of another than it is pinned to.
  */
 export type RejectReason =
@@ -36,6 +37,7 @@ export type RejectReason =
   | 'not-intended'
   | 'request-changed'
   | 'not-asked'
+  | 'signals-full'
   | 'stale-version';
 
 export type Verdict =

@@ -374,6 +374,7 @@ export interface ProjectionStore {
   ): Promise<readonly CheckpointRow[]>;
   /** By position; of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
   effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]>;
+  /** The newest, by position. */
   events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]>;
   rejected(limit: number): Promise<readonly RejectedRow[]>;
   counts(): Promise<StoreCounts>;

@@ -8,6 +8,7 @@ import {
   type EffectState,
   type Frontier,
   InvalidError,
+  isOpen,
   LimitError,
   type TaskId,
   type TaskState,
@@ -24,6 +25,7 @@ export function failureDrafts(
   step: StepDefinition | undefined,
   task: TaskState,
   error: unknown,
+  timerName: string,
   { clock, prng, telemetry }: Pick<Ports, 'clock' | 'prng' | 'telemetry'>,
 ): readonly Draft[] {
   const attempt = task.failureCount + 1;
@@ -32,7 +34,8 @@ export function failureDrafts(
   const sameCount = task.failureCode === code ? task.sameFailureCount + 1 : 1;
   const isPoison = sameCount >= SAME_FAILURES_MAX;
   const again = policy !== undefined && attempt < policy.attempts && !isFatal(error, policy) && !isPoison;
-  const timer = `retry:${task.id}:${attempt}`;
+  // Never one that has fired before, however often a person has had the attempts counted anew.
+  const timer = `retry:${timerName}`;
   const retry = again
     ? { timer, anchorMs: clock.nowMs(), delayMs: retryDelayMs(policy, attempt, prng.bytes(1)[0]! / 256) }
     : null;
@@ -58,15 +61,12 @@ export const parkDraft = (error: ParkError, task: TaskId | null): Draft => ({
 });
 
 /** Irreversible calls whose outcome is open, of every task but this one. */
-export const openCalls = (
-  frontier: Frontier,
-  except: TaskId,
-): readonly { readonly task: TaskId; readonly key: EffectKey }[] =>
+export const openCalls = (frontier: Frontier, except: TaskId): readonly EffectKey[] =>
   [...frontier.tasks].flatMap(({ id, effects }) =>
-    id === except ? [] : effects.filter(isOpenCall).map(({ key }) => ({ task: id, key })),
+    id === except ? [] : effects.filter(isOpenCall).map(({ key }) => key),
   );
 
-const isOpenCall = (effect: EffectState): boolean => effect.status === 'intended' && effect.kind === 'irreversible';
+const isOpenCall = (effect: EffectState): boolean => isOpen(effect) && effect.kind === 'irreversible';
 
 export function openEffect(key: EffectKey, error: unknown): ParkError {
   const message = `The step failed for good while the outcome of ${key} is open, so a person must decide: ${errorNote(error).message}`;

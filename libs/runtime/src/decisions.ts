@@ -15,8 +15,10 @@ import {
   isClosed,
   type Json,
   type Lease,
+  LimitError,
   type Offset,
   type Resolution,
+  SIGNALS_MAX,
   type StreamState,
   streamFromJson,
   UnavailableError,
@@ -154,7 +156,7 @@ export class Decisions {
     const content = 'response' in payload ? payload.response : (payload.error as unknown as Json);
     const responseDigest = this.#options.ports.digest.sha256(canonicalJson(content));
     const control = { token, outcome, responseDigest } as const;
-    const event = eventId(`confirm:${effect.key}:${outcome}`);
+    const event = eventId(`confirm:${effect.pending!.id}:${outcome}`);
     if (await this.#write(row, event, 'EffectConfirmed', control, payload)) return;
     if (await this.#wasConfirmed(row.workflow, token, outcome)) return;
     throw new ConflictError('already-confirmed', `What became of '${token}' was decided otherwise meanwhile.`, {
@@ -179,7 +181,10 @@ export class Decisions {
     if (isClosed(state)) throw closed(row);
     const event = eventId(`signal:${key === undefined ? this.#uuid() : checkName('key', key)}`);
     if (await this.#write(row, event, 'SignalReceived', { name }, { value: json })) return;
-    throw closed((await this.#find(id)).row);
+    const now = await this.#find(id);
+    if (isClosed(now.state)) throw closed(now.row);
+    const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that nobody has waited for, and takes no more.`;
+    throw new LimitError('signals-full', message, { workflow: id });
   }
 
   /** See `Client.pin`. */
@@ -235,10 +240,8 @@ export class Decisions {
   /** A receiver may confirm before the holder could tell the log that it will. */
   async #findToken(id: string, token: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
     await this.#lookFor(TOKEN_GRACE_MS, async () => {
-      const { state, row } = await this.#find(id);
-      if (pendingEffect(state, token) !== undefined || isClosed(state)) return true;
-      const events = await this.#options.ports.store.events(row.workflow, DECISION_EVENTS_MAX_COUNT);
-      return events.some((event) => confirmationOf(event)?.token === token) || undefined;
+      const { state } = await this.#find(id);
+      return pendingEffect(state, token) !== undefined || isClosed(state) || undefined;
     });
     return this.#find(id);
   }

@@ -13,7 +13,6 @@ import {
   InvalidError,
   type Json,
   type ProbeAnswer,
-  type Retry,
   type TaskId,
   type WorkflowId,
 } from '@tidemark/core';
@@ -26,7 +25,8 @@ import {
   type RunOptions,
 } from './definition.ts';
 import { answerInTime } from './effect-call.ts';
-import { excerpt, type RecoveryHost, recoverEffect } from './effect-recovery.ts';
+import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
+import { excerpt, type Recovered, type RecoveryHost, recoverEffect } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
@@ -43,6 +43,8 @@ export interface JournalHost extends RecoveryHost {
   readonly callEffect: CallEffect;
   /** Effects that a dead holder left as done, and that nobody has asked the outside about since. */
   readonly unvalidated: Set<EffectKey>;
+  /** Effects of all tasks that are being called or recovered now. */
+  readonly callsUnderWay: Set<Promise<unknown>>;
   /** Tells whoever watches how a call is getting on. */
   onProgress(progress: Progress): void;
   /** Names timers that this attempt sets: no two are alike in the stream. */
@@ -114,7 +116,17 @@ export class EffectJournal {
     this.#signal.throwIfAborted();
     const request = effect.parseRequest(input);
     const key = this.#key(effect.operation, options.name);
-    return this.#inTurn(key, () => this.#effect(effect, key, request));
+    const using = this.#inTurn(key, () => this.#effect(effect, key, request));
+    return this.#underWay(using);
+  }
+
+  async #underWay(using: Promise<Json>): Promise<Json> {
+    this.#host.callsUnderWay.add(using);
+    try {
+      return await using;
+    } finally {
+      this.#host.callsUnderWay.delete(using);
+    }
   }
 
   /** A key that is used twice at once is one effect: the second use waits for the first, and finds what it recorded. */
@@ -131,29 +143,42 @@ export class EffectJournal {
 
   async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
     this.#sameRequest(key, request);
-    const left = this.#host.effectsOf(this.#task).find((other) => other.key === key);
-    const known = this.#recorded(key);
     let isClear = true;
-    const isSettled = known !== undefined && !this.#host.unvalidated.has(key);
-    if (!isSettled && left !== undefined && left.status !== 'failed') {
+    for (;;) {
+      const left = this.#stateOf(key);
+      const isSettled = this.#recorded(key) !== undefined && !this.#host.unvalidated.has(key);
+      if (isSettled || left === undefined || left.status === 'failed') break;
       const recovered = await this.#recover(effect, key, request, left);
+      if (recovered === undefined) continue;
       if ('response' in recovered) return recovered.response;
       isClear = recovered.isClear;
+      break;
     }
+    const known = this.#recorded(key);
     if (known !== undefined) return effect.parseResponse(known);
     if (effect.kind === 'pure') return this.#pure(effect, key, request);
     return this.#call(effect, key, request, isClear);
   }
 
-  /** Decides what was begun before. Without a response: go on by what is known; `isClear`: nothing of it was done. */
+  /**
+   * Decides what was begun before. Without a response: go on by what is known; `isClear`: nothing of it was
+   * done. Undefined: it was decided otherwise while the outside was asked, by a confirmation or a timer, and counts so.
+   */
   async #recover(
     effect: EffectDefinition,
     key: EffectKey,
     request: Json,
     left: EffectState,
-  ): Promise<{ readonly response: Json } | { readonly isClear: boolean }> {
-    const recovered = await recoverEffect(this.#host, this.#signal, { effect, key, request, left });
-    this.#signal.throwIfAborted();
+  ): Promise<{ readonly response: Json } | { readonly isClear: boolean } | undefined> {
+    let recovered: Recovered;
+    try {
+      recovered = await recoverEffect(this.#host, this.#signal, { effect, key, request, left });
+      this.#signal.throwIfAborted();
+    } catch (error) {
+      if (this.#hasChanged(left)) return undefined;
+      throw error;
+    }
+    if (this.#hasChanged(left)) return undefined;
     this.#host.unvalidated.delete(key);
     switch (recovered.kind) {
       case 'done':
@@ -169,41 +194,32 @@ export class EffectJournal {
   }
 
   /** Waits further for a confirmation; overdue, a person is asked. */
-  async #waitOn(
+  #waitOn(
     effect: EffectDefinition,
     key: EffectKey,
     request: Json,
     left: EffectState,
     answer: ProbeAnswer,
   ): Promise<never> {
-    const { token, deadline } = left.pending ?? { token: '', deadline: null };
-    if (deadline === null) {
-      throw new ParkError(
-        'confirmation-overdue',
-        `Effect ${key} was accepted outside as '${token}', and nobody has confirmed it in time. A person must decide.`,
-        key,
-        { operation: effect.operation, token, request: excerpt(request), probe: answer },
-      );
-    }
-    return this.#suspend(effect, key, { token, deadline }, null);
+    const { token = '', deadline = null } = left.pending ?? {};
+    if (deadline === null) throw overdue(effect, key, request, token, answer);
+    return this.#suspend(effect, key, { token, deadline, detail: null });
   }
 
   /** Writes that the outcome is outstanding, and ends the attempt. */
-  async #suspend(
-    effect: EffectDefinition,
-    key: EffectKey,
-    { token, deadline }: { readonly token: string; readonly deadline: Retry },
-    detail: Json,
-  ): Promise<never> {
-    const anchorMs = this.#host.ports.clock.nowMs();
-    const { probeEveryMs } = effect.confirm;
-    const probe =
-      effect.probe === undefined ? null : { timer: `probe:${this.#host.timerName()}`, anchorMs, delayMs: probeEveryMs };
-    await this.#host.writeDurably([
-      { type: 'EffectPending', control: { task: this.#task, key, token, probe, deadline }, payload: { detail } },
-    ]);
+  async #suspend(effect: EffectDefinition, key: EffectKey, wait: Wait): Promise<never> {
+    await this.#host.writeDurably([pendingDraft(this.#host, this.#task, effect, key, wait)]);
     this.#host.content.journaled(key, { status: 'pending' });
     throw new SuspendedError(key);
+  }
+
+  #stateOf(key: EffectKey): EffectState | undefined {
+    return this.#host.effectsOf(this.#task).find((other) => other.key === key);
+  }
+
+  /** What others have written meanwhile goes before what was found out on the state of then. */
+  #hasChanged(left: EffectState): boolean {
+    return canonicalJson(this.#stateOf(left.key) as unknown as Json) !== canonicalJson(left as unknown as Json);
   }
 
   #recorded(key: EffectKey): Json | undefined {
@@ -213,7 +229,7 @@ export class EffectJournal {
 
   /** The same key with another request is never answered from the journal. */
   #sameRequest(key: EffectKey, request: Json): void {
-    const known = this.#host.effectsOf(this.#task).find((other) => other.key === key);
+    const known = this.#stateOf(key);
     if (known === undefined || known.requestDigest === this.#digest(request)) return;
     throw new ParkError(
       'request-changed',
@@ -250,7 +266,8 @@ export class EffectJournal {
     const span = telemetry.span(`effect ${effect.operation}`, { 'tidemark.effect.key': key });
     try {
       const answer = await this.#attempt(effect, key, request);
-      if (answer instanceof PendingResult) return await this.#accepted(effect, key, answer);
+      if (answer instanceof PendingResult)
+        return await this.#suspend(effect, key, firstWait(this.#host, effect, answer));
       await this.#resolve(effect, key, request, answer);
       return answer;
     } catch (error) {
@@ -260,13 +277,6 @@ export class EffectJournal {
     } finally {
       span.end();
     }
-  }
-
-  /** The receiver has taken it, and its confirmation comes later. */
-  #accepted(effect: EffectDefinition, key: EffectKey, { token, detail }: PendingResult): Promise<never> {
-    const anchorMs = this.#host.ports.clock.nowMs();
-    const deadline = { timer: `overdue:${this.#host.timerName()}`, anchorMs, delayMs: effect.confirm.timeoutMs };
-    return this.#suspend(effect, key, { token, deadline }, toJson(detail, `detail of pending ${effect.operation}`));
   }
 
   /** Resolves when the call may be made; rejects when it must not be made any more. */
@@ -375,13 +385,4 @@ export class EffectJournal {
       payload: { response },
     };
   }
-}
-
-function checkedToken(operation: string, answer: PendingResult): PendingResult {
-  const { token } = answer;
-  if (typeof token === 'string' && token !== '' && token.length <= NAME_MAX_CHARS) return answer;
-  throw new InvalidError(
-    'token-invalid',
-    `${operation}: pending('…') needs the receiver's token, 1 to ${NAME_MAX_CHARS} characters. Whether it was accepted is unknown now.`,
-  );
 }

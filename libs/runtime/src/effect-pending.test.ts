@@ -119,6 +119,42 @@ describe('a pending effect', () => {
     expect(callCount).toBe(1);
   });
 
+  it('that is confirmed while its probe is asked counts as confirmed, whatever the probe says', async () => {
+    const asked = Promise.withResolvers<ProbeResult<unknown>>();
+    const definition = workflow(order({ probe: () => asked.promise }));
+    const { runner, ports } = await heldRun(log, definition);
+    await runner.run();
+    await fire((await effectNow()).pending!.probe!.timer);
+    const next = await again(definition, ports, 'n');
+    const run = next.runner.run();
+    await ports.clock.run(0);
+    await inbox('EffectConfirmed', 'confirm:1', { token: 'r-1', outcome: 'done', responseDigest: DIGEST }, {
+      response: 'shipped',
+    } as never);
+    await next.stream.catchUp();
+    asked.resolve({ status: 'unknown' });
+    expect(await run).toBe('closed');
+    expect((await state()).status).toBe('completed');
+  });
+
+  it('whose deadline passes while its probe is asked goes to a person, and does not wait anew', async () => {
+    const asked = Promise.withResolvers<ProbeResult<unknown>>();
+    const answers = [asked.promise, Promise.resolve<ProbeResult<unknown>>({ status: 'unknown' })];
+    const definition = workflow(order({ probe: () => answers.shift()! }));
+    const { runner, ports } = await heldRun(log, definition);
+    await runner.run();
+    const { probe, deadline } = (await effectNow()).pending!;
+    await fire(probe!.timer);
+    const next = await again(definition, ports, 'n');
+    const run = next.runner.run();
+    await ports.clock.run(0);
+    await fire(deadline!.timer);
+    await next.stream.catchUp();
+    asked.resolve({ status: 'unknown' });
+    expect(await run).toBe('closed');
+    expect(await state()).toMatchObject({ status: 'parked', reason: 'confirmation-overdue' });
+  });
+
   it('with a token that is none leaves the outcome open, and a person is asked', async () => {
     const effect = effectOf({ retry: RETRY_AT_ONCE, call: async () => new PendingResult('') });
     const { runner } = await heldRun(log, workflow(effect));

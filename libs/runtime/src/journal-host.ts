@@ -34,6 +34,7 @@ export function journalHost(around: JournalSurroundings): JournalHost {
     unvalidated: leftResolved(stream.confirmed),
     mayCompensate: (effect, outcome) => mayCompensate(stream.speculative, definition.effects, effect, outcome),
     onWait: (text) => onProgress({ done: 0, total: 1, text }),
+    callsUnderWay: new Set(),
     onProgress,
     timerName: () => `${stream.confirmed.epoch}:${timerCount++}`,
     effectsOf: (task) => stream.speculative.frontier.tasks.get(task)?.effects ?? [],
@@ -56,7 +57,7 @@ export function journalHost(around: JournalSurroundings): JournalHost {
 
 /** Effects that a holder resolved and then died over: what the log has of them is held against the outside once (D1). */
 function leftResolved(state: StreamState): Set<EffectKey> {
-  if (state.lastEnd !== 'revoked') return new Set();
+  if (!state.isUnsettled) return new Set();
   const tasks = [...state.frontier.tasks];
   return new Set(tasks.flatMap(({ effects }) => effects.filter(isResolved).map(({ key }) => key)));
 }

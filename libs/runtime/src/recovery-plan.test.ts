@@ -73,7 +73,7 @@ describe('a plan', () => {
   it('asks about what is done only after a death, and about what failed never', () => {
     const definition = knowing({ probe });
     expect(outcomesOf(left({ status: 'done' }), { definition })).toEqual(['none → go-on']);
-    expect(outcomesOf({ ...left({ status: 'done' }), lastEnd: 'revoked' }, { definition })).toEqual([
+    expect(outcomesOf({ ...left({ status: 'done' }), isUnsettled: true }, { definition })).toEqual([
       'done → go-on',
       'not-done → ask-person',
       'unknown → ask-person',
@@ -84,7 +84,7 @@ describe('a plan', () => {
   it('holds the newest checkpoint against the outside after a death, where there is a probe', () => {
     const row = { ...left({ status: 'done' }), key: KEY, operation: 'pay', kind: 'irreversible', status: 'done' };
     const headEffects = [row as unknown as EffectRow];
-    const dead: StreamState = { ...opened, lastEnd: 'revoked' };
+    const dead: StreamState = { ...opened, isUnsettled: true };
     const [planned] = planOf(dead, { definition: knowing({ probe }), headEffects }).effects;
     expect(planned).toMatchObject({ of: 'newest-checkpoint', asks: true });
     expect(outcomesOf(dead, { definition: knowing({}), headEffects })).toEqual(['none → go-on']);

@@ -153,7 +153,7 @@ function planned(found: Found, { state, definition, answers }: RecoveryFacts): P
   const said = answers.get(key) ?? null;
   const may = effect !== undefined && mayCompensate(state, [effect], effect, status === 'done' ? 'done' : 'unknown');
   const isHead = of === 'newest-checkpoint';
-  const afterDeath = state.lease !== null || state.lastEnd === 'revoked';
+  const afterDeath = state.lease !== null || state.isUnsettled;
   const asks =
     said !== null ||
     status === 'intended' ||

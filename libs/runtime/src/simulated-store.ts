@@ -346,9 +346,9 @@ export class SimulatedStore implements ProjectionStore {
     return rows.filter((row) => task === undefined || row.task === task).sort((a, b) => a.position - b.position);
   }
 
-  async events(workflow: WorkflowId): Promise<readonly EventRow[]> {
+  async events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]> {
     await this.#enter('events');
-    return this.rows.get(workflow)?.events ?? [];
+    return (this.rows.get(workflow)?.events ?? []).slice(-limit);
   }
 
   async rejected(limit: number): Promise<readonly RejectedRow[]> {

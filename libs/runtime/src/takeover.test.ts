@@ -18,6 +18,7 @@ import {
 } from './simulated-definition.ts';
 import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
 import { claimedRun } from './simulated-run.ts';
+import { ParkError } from './step-errors.ts';
 
 const DIGEST = 'd'.repeat(64);
 
@@ -208,6 +209,22 @@ describe('a decision', () => {
     expect(keys).toEqual(['w:0.0:pay:0', 'w:0.0:pay:0']);
   });
 
+  it('not done: what fails again after that is tried again, as often as at first', async () => {
+    const definition = asking();
+    await parked(definition);
+    await decide('not-done');
+    await (await claim(definition)).runner.run();
+    const timers = (await controlsOf(log, 'StepFailed')).map(({ retry }) => (retry as { timer: string }).timer);
+    expect(new Set(timers).size).toBe(2);
+    await log.append(P0, [
+      {
+        value: inboxRecord(await state(), `timer:${timers[1]}`, 'TimerFired', { timer: timers[1]! }, null),
+        type: 'TimerFired',
+      },
+    ]);
+    expect([...(await state()).frontier.tasks][0]!.retry).toBeNull();
+  });
+
   it('fail: ends the workflow', async () => {
     const definition = asking();
     await parked(definition);
@@ -235,6 +252,60 @@ describe('a decision', () => {
     ]);
     expect(await (await claim(definition)).runner.run()).toBe('closed');
     expect((await state()).status).toBe('compensating');
+  });
+});
+
+describe('what ends a run', () => {
+  /** One task fails for good while a call of the other is under way. */
+  const beside = (onFailure: Definition['onFailure'], fail: () => never) => {
+    const answer = Promise.withResolvers<string>();
+    const pay = effectOf({ kind: 'idempotent', call: () => answer.promise, compensate: async () => {} });
+    const definition = definitionOf({
+      onFailure,
+      effects: [pay],
+      next: [
+        { step: 'a', input: null },
+        { step: 'b', input: null },
+      ],
+      steps: {
+        a: async (context) => {
+          await context.effect(pay, 1);
+          return {};
+        },
+        b: async () => {
+          await ports.clock.sleep(10);
+          return fail();
+        },
+      },
+    });
+    return { definition, answer };
+  };
+  const broken = (): never => {
+    throw new Error('no');
+  };
+
+  it.each([
+    ['an undo', 'compensate', broken, 'compensating'],
+    [
+      'a question',
+      'fail',
+      () => {
+        throw new ParkError('asked', 'who knows', null, {});
+      },
+      'parked',
+    ],
+  ] as const)('waits for calls under way: %s', async (_, onFailure, fail, status) => {
+    const { definition, answer } = beside(onFailure, fail);
+    await openWorkflow(ports, definition);
+    const { runner } = await claim(definition);
+    const run = runner.run();
+    await ports.clock.run(1_000);
+    expect((await state()).status).toBe('open');
+    answer.resolve('paid');
+    await ports.clock.run(0);
+    expect(await run).toBe('closed');
+    expect(await state()).toMatchObject({ status, question: status === 'parked' ? { code: 'asked' } : null });
+    expect(await controlsOf(log, 'EffectResolved')).toHaveLength(1);
   });
 });
 

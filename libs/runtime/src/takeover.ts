@@ -76,7 +76,7 @@ export function budgetDraft(state: StreamState, definition: Definition): Draft |
 
 /** After a crash: a committed checkpoint whose effect never arrived, found by the probes that there are (D1, D3). */
 async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
-  if (state.lastEnd !== 'revoked' || state.head.sequence === 0) return undefined;
+  if (!state.isUnsettled || state.head.sequence === 0) return undefined;
   const probed = new Map(
     given.definition.effects.flatMap((effect) => (effect.probe ? [[effect.operation, effect]] : [])),
   );

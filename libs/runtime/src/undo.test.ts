@@ -299,7 +299,7 @@ describe('an undo', () => {
       await world.until(W, 'parked');
       await inTime(world.client.decide('w', { resolution: 'compensate', by: 'Ada', why: 'off' }));
       await world.until(UNDO, 'parked');
-      expect(JSON.stringify(await world.ports.store.events(UNDO))).toContain(
+      expect(JSON.stringify(await world.ports.store.events(UNDO, 100))).toContain(
         "No effect 'flight' is among this definition's effects",
       );
       await inTime(lacking.stop(0));

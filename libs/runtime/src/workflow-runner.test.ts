@@ -370,7 +370,7 @@ describe('a runner', () => {
       other.open();
       expect(await run.ended).toBe('idle');
       const [task] = [...stream.confirmed.frontier.tasks];
-      expect(task).toMatchObject({ id: '0.0', failureCount: 1, retry: { timer: 'retry:0.0:1', delayMs: 100 } });
+      expect(task).toMatchObject({ id: '0.0', failureCount: 1, retry: { timer: 'retry:1:0', delayMs: 100 } });
       expect((await typesOf(log)).at(-1)).toBe('LeaseReleased');
     });
 
@@ -479,7 +479,7 @@ describe('a runner', () => {
       await quiet();
       return { ...made, long, run: run_ };
     };
-    const timer = { timer: 'retry:0.0:1' };
+    const timer = { timer: 'retry:1:0' };
 
     it('sees the timer without an append of its own, and tries again', async () => {
       let attempts = 0;

@@ -16,6 +16,7 @@ import {
   type Sequence,
   type TaskId,
   type TaskState,
+  TidemarkError,
   uuidv7,
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
@@ -315,23 +316,25 @@ export class WorkflowRunner {
   }
 
   /**
-   * An irreversible call that another task has under way comes to its outcome before the workflow ends: otherwise nobody
-   * would ever know of it. Throws `ParkError` when one was left open that nobody has under way, `FencedError` when cancelled.
+   * Calls that are under way come to their outcomes, since what is written next ends the run and would leave them unknown.
+   * Nothing else begins meanwhile. Throws `FencedError` when cancelled.
    */
-  async #othersDecided(task: TaskId): Promise<void> {
+  async #callsEnd(): Promise<void> {
+    const { callsUnderWay } = this.#journalHost;
     this.#endingCount++;
     try {
-      for (;;) {
-        this.#abort.signal.throwIfAborted();
-        const open = openCalls(this.#options.stream.speculative.frontier, task);
-        if (open.length === 0) return;
-        const underWay = open.flatMap(({ task: id }) => this.#running.get(id) ?? []);
-        if (underWay.length === 0) throw openEffect(open[0]!.key, new Error('the workflow was about to end'));
-        await Promise.race(underWay);
-      }
+      while (callsUnderWay.size > 0) await Promise.allSettled(callsUnderWay);
+      this.#abort.signal.throwIfAborted();
     } finally {
       this.#endingCount--;
     }
+  }
+
+  /** The workflow may end. Throws `ParkError` when an irreversible call of another task was left open: nobody would ever know of it. */
+  async #othersDecided(task: TaskId): Promise<void> {
+    await this.#callsEnd();
+    const [open] = openCalls(this.#options.stream.speculative.frontier, task);
+    if (open !== undefined) throw openEffect(open, new Error('the workflow was about to end'));
   }
 
   #newCheckpoint() {
@@ -354,33 +357,34 @@ export class WorkflowRunner {
     if (this.#abort.signal.aborted || error instanceof StepAbandonedError) return;
     if (error instanceof FencedError) throw error;
     if (isSuspended(stream.speculative, task.id)) return;
-    if (error instanceof ParkError) {
-      await this.#writeLast([parkDraft(error, task.id)]);
-      return;
-    }
-    if (error instanceof CompensateError) {
-      await this.#writeLast(await this.#onceDecided(task, [undoDraft(stream.speculative, task.id, error)]));
+    // A broken invariant of ours is no failure of the step's: the run ends, is reported, and another goes on.
+    if (error instanceof TidemarkError && error.code === 'invariant-broken') throw error;
+    if (error instanceof ParkError || error instanceof CompensateError) {
+      await this.#callsEnd();
+      await this.#writeLast([this.#lastDraft(task.id, error)]);
       return;
     }
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
-    const drafts = undoneFirst(
-      stream.speculative,
-      this.#options.definition,
-      failureDrafts(step, current, error, this.#options.ports),
-    );
+    const drafts = failureDrafts(step, current, error, this.#journalHost.timerName(), this.#options.ports);
     if (drafts.length === 1) await this.#flushing.write(drafts);
-    else
-      await this.#writeLast(drafts.at(-1)!.type === 'WorkflowParked' ? drafts : await this.#onceDecided(task, drafts));
+    else await this.#writeLast(await this.#onceDecided(task.id, drafts));
   }
 
-  /** What ends the workflow, once nothing irreversible is open beside it; what parks it instead, when that stays open. */
-  async #onceDecided(task: TaskState, drafts: readonly Draft[]): Promise<readonly Draft[]> {
+  #lastDraft(task: TaskId, error: ParkError | CompensateError): Draft {
+    return error instanceof ParkError
+      ? parkDraft(error, task)
+      : undoDraft(this.#options.stream.speculative, task, error);
+  }
+
+  /** What ends the workflow, once nothing is open beside it; what parks it instead, when that stays open. */
+  async #onceDecided(task: TaskId, drafts: readonly Draft[]): Promise<readonly Draft[]> {
     try {
-      await this.#othersDecided(task.id);
-      return drafts;
+      if (drafts.at(-1)!.type === 'WorkflowFailed') await this.#othersDecided(task);
+      else await this.#callsEnd();
+      return undoneFirst(this.#options.stream.speculative, this.#options.definition, drafts);
     } catch (error) {
       if (!(error instanceof ParkError)) throw error;
-      return [...drafts.slice(0, -1), parkDraft(error, task.id)];
+      return [...drafts.slice(0, -1), parkDraft(error, task)];
     }
   }
 

@@ -137,7 +137,8 @@ export const effectOf = (row: Row): EffectRow => ({
 
 const events = `
 select workflow, position, event, type, epoch, holder, lamport, "offset", at_ms, control, payload
-from events where workflow = $1 order by position limit $2`;
+from (select * from events where workflow = $1 order by position desc limit $2) newest
+order by position`;
 
 export const readEvents = (workflow: WorkflowId, limit: number): Statement => ({
   name: 'read-events',

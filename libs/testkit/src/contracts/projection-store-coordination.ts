@@ -150,13 +150,13 @@ export function testCoordination(under: StoreUnderTest): void {
       expect(await read(4, 10)).toEqual([]);
     });
 
-    test('events by position, effects by position, tasks by creation', async () => {
+    test('the newest events by position, effects by position, tasks by creation', async () => {
       await under.partitions(1);
       await under.store.apply(
         rows.batch({ ...rows.openingBatch('w', 0), events: [5, 2, 9].map((n) => rows.eventRow('w', n)) }),
       );
       const events = await under.store.events(rows.workflowNamed('w'), 2);
-      expect(events.map((row) => row.position)).toEqual([2, 5]);
+      expect(events.map((row) => row.position)).toEqual([5, 9]);
       expect(await under.store.effects(rows.workflowNamed('w'))).toEqual([]);
       expect(await under.store.tasks(rows.workflowNamed('w'), 0)).toEqual([]);
     });

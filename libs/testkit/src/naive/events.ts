@@ -39,7 +39,7 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   WorkflowOpened: {
     definition: 'audit',
     version: 1,
-    rules: 1,
+    rules: 2,
     partition: 0,
     placement: 'exclusive',
     inputDigest: digestOf('input'),

@@ -15,7 +15,7 @@ import { closed, declare, type NaiveStream } from './stream.ts';
 
 export type { NaiveStream, NaiveTask } from './stream.ts';
 
-const KNOWN_RULES = 1;
+const KNOWN_RULES = 2;
 
 export class NaivePartition {
   readonly partition: number;
@@ -88,7 +88,7 @@ export class NaivePartition {
       beliefSequence: 0,
       epoch: 0,
       lease: null,
-      lastEnd: null,
+      isUnsettled: false,
       crashCount: 0,
       crashTimesMs: [],
       budgetFrom: 0,
@@ -98,7 +98,7 @@ export class NaivePartition {
       tokens: 0,
       costMicros: 0,
       lastAction: '',
-      unreadable: event.control.rules === KNOWN_RULES ? null : { offset, type: event.type, v: event.control.rules },
+      unreadable: event.control.rules <= KNOWN_RULES ? null : { offset, type: event.type, v: event.control.rules },
       closedInGeneration: null,
     };
     declare(stream, 0, event.control.tasks);

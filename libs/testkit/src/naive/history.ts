@@ -151,7 +151,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
   return envelope(writer, { workflow: `w${generation}`, generation }, 'WorkflowOpened', {
     definition: 'audit',
     version: 1,
-    rules: decide(40) === 0 ? 2 : 1,
+    rules: decide(40) === 0 ? 3 : decide(8) === 0 ? 1 : 2,
     partition: HISTORY_PARTITION,
     placement: 'shared',
     inputDigest: digestOf('input'),

@@ -59,7 +59,9 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       const task = stream.tasks.find((one) => one.id === event.control.task);
       if (task === undefined) return absent(stream, event.control.task);
       if (event.type === 'EffectIntended') return intend(task, event.control);
-      return event.type === 'EffectPending' ? acceptOutside(task, event.control) : resolve(task, event.control);
+      return event.type === 'EffectPending'
+        ? acceptOutside(task, event.id, event.control)
+        : resolve(task, event.control);
     }
     case 'CheckpointCommitted':
       return commit(stream, event);
@@ -99,7 +101,6 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
     }
   }
   stream.lease = null;
-  stream.lastEnd = 'released';
   return null;
 }
 
@@ -124,12 +125,15 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
 }
 
 /** Only what was called can be accepted; it may be awaited anew, with new timers, after a probe that told nothing. */
-function acceptOutside(task: NaiveTask, control: Controls['EffectPending']): Outcome {
+function acceptOutside(task: NaiveTask, id: string, control: Controls['EffectPending']): Outcome {
   const known = task.effects.find((effect) => effect.key === control.key);
   if (known?.status === 'done') return 'duplicate';
   if (known === undefined || known.status === 'failed') return 'not-intended';
   known.status = 'pending';
-  known.pending = { token: control.token, probe: control.probe, deadline: control.deadline, isDue: false };
+  // Going on to wait changes nothing of what the wait began with: a deadline that has passed has passed.
+  const begun = known.pending ?? { id, deadline: control.deadline };
+  const { token, probe } = control;
+  known.pending = { id: begun.id, token, deadline: begun.deadline, probe, isDue: false };
   return null;
 }
 
@@ -158,8 +162,9 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   const task = stream.tasks.find((one) => one.id === control.task);
   if (task === undefined) return absent(stream, control.task);
   if (task.effects.some(outcomeIsOpen)) return 'not-intended';
-  if (control.stepVersion < stream.version) return 'stale-version';
-  if (stream.pinned && control.stepVersion > stream.version) return 'stale-version';
+  // The first rules knew nothing of versions.
+  if (stream.rules > 1 && control.stepVersion < stream.version) return 'stale-version';
+  if (stream.rules > 1 && stream.pinned && control.stepVersion > stream.version) return 'stale-version';
   // Only what is already in the chain can be corrected.
   if (control.supersedes !== null && control.supersedes >= control.sequence) return 'wrong-parent';
   stream.tasks.splice(stream.tasks.indexOf(task), 1);
@@ -169,7 +174,8 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   stream.tokens += control.tokens;
   stream.costMicros += control.costMicros;
   stream.lastAction = control.lastAction;
-  stream.version = control.stepVersion;
+  if (control.stepVersion > stream.version) stream.version = control.stepVersion;
+  stream.isUnsettled = false;
   stream.crashCount = 0;
   stream.crashTimesMs = [];
   declare(stream, control.sequence, control.tasks);

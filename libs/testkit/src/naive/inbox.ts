@@ -10,6 +10,7 @@ import {
   outcomeIsOpen,
 } from './stream.ts';
 
+const SIGNALS = 1_024;
 const DEDUPE_IDS = 256;
 const CRASH_TIMES_KEPT = 8;
 
@@ -42,6 +43,10 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
     case 'SignalReceived':
       stream.signals.push({ name: event.control.name, event: event.id });
       handOutSignals(stream);
+      if (stream.rules > 1 && stream.signals.length > SIGNALS) {
+        stream.signals.pop();
+        return 'signals-full';
+      }
       return null;
     case 'TimerFired':
       return fireTimer(stream, event.control.timer, event.id) ? null : 'unknown-task';
@@ -49,6 +54,7 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return revoke(stream, event);
     case 'EffectConfirmed': {
       const { token, outcome, responseDigest } = event.control;
+      if (stream.status === 'compensating') return 'not-asked';
       const awaited = (one: NaiveEffect): boolean => one.pending?.token === token;
       const task = stream.tasks.find((one) => one.effects.some(awaited));
       const effect = task?.effects.find(awaited);
@@ -80,7 +86,7 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
   if (stream.lease === null || epoch < stream.lease.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
   stream.lease = null;
-  stream.lastEnd = 'revoked';
+  stream.isUnsettled = true;
   if (reason === 'holder-dead') {
     stream.crashCount += 1;
     stream.crashTimesMs.push(event.atMs);

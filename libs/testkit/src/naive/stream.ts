@@ -13,7 +13,7 @@ export interface NaiveEffect {
   requestDigest: string;
   responseDigest: string | null;
   timeoutMs: number;
-  pending: { token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
+  pending: { id: string; token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
 }
 
 export interface NaiveTask {
@@ -56,7 +56,7 @@ export interface NaiveStream {
   beliefSequence: number;
   epoch: number;
   lease: { epoch: number; holder: string; ordinal: number; lamport: number } | null;
-  lastEnd: 'released' | 'revoked' | null;
+  isUnsettled: boolean;
   crashCount: number;
   crashTimesMs: number[];
   budgetFrom: number;
