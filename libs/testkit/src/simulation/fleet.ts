@@ -7,9 +7,11 @@ import { ConflictError, FencedError, type HolderId, TidemarkError, UnavailableEr
 import { noTelemetry } from '@tidemark/ports';
 import { Client, Coordinator, LamportClock, type Ports, sha256Digest, Worker } from '@tidemark/runtime';
 import { SimulatedLog } from '../simulated-log.ts';
+import type { Begun } from './effects.ts';
 import { LogView } from './log-view.ts';
 import { Network } from './network.ts';
 import { Outside } from './outside.ts';
+import { answerQuestions, carryConfirmations, type Speaker } from './people.ts';
 import { type Role, SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import { SimulatedRedis } from './redis.ts';
@@ -18,7 +20,7 @@ import { Scheduler } from './scheduler.ts';
 import { FleetStore, storeView } from './store.ts';
 import { Transcript } from './transcript.ts';
 import { Witness } from './witness.ts';
-import { type Begun, definitionsFor, type Input, type Workload } from './workloads.ts';
+import { definitionsFor, type Input, type Workload } from './workloads.ts';
 
 /** One workflow that the client starts. */
 export interface Start {
@@ -56,6 +58,8 @@ const CONCURRENCY = 16;
 /** A worker that is told to stop and doesn't is killed after so many milliseconds. */
 const STOP_MAX_MS = 6_000;
 const DRAIN_MAX_MS = 500;
+/** A client that was told of a question looks again after so many milliseconds. */
+const PARKED_LOOK_MS = 400;
 
 export class Fleet {
   readonly options: FleetOptions;
@@ -93,6 +97,8 @@ export class Fleet {
     this.#add('coordinator', options.coordinatorCount);
     this.#add('worker', options.workerCount);
     this.#add('client', 1);
+    this.#add('person', 1);
+    this.#add('sender', 1);
   }
 
   #add(role: Role, count: number): void {
@@ -181,9 +187,13 @@ export class Fleet {
     slot.stop = undefined;
     slot.holder = undefined;
     this.transcript.add(name, 'begins');
-    const begin = { coordinator: this.#beginCoordinator, worker: this.#beginWorker, client: this.#beginClient }[
-      slot.role
-    ];
+    const begin = {
+      coordinator: this.#beginCoordinator,
+      worker: this.#beginWorker,
+      client: this.#beginClient,
+      person: this.#beginPerson,
+      sender: this.#beginSender,
+    }[slot.role];
     begin.call(this, slot, process, this.#portsOf(process)).catch((error: unknown) => {
       this.#report(process, 'start', error);
       // Whoever can't start ends, and is started again.
@@ -240,10 +250,29 @@ export class Fleet {
       start.isAcknowledged = true;
       start.result = { output: await run.result() };
     } catch (error) {
+      if (error instanceof TidemarkError && error.code === 'workflow-parked') {
+        // A person will answer, and then it goes on.
+        await process.sleep(PARKED_LOOK_MS);
+        return this.#follow(process, client, definitions, start);
+      }
       if (error instanceof TidemarkError && error.code.startsWith('workflow-')) start.result = { error: error.code };
       else this.#report(process, `client of ${start.id}`, error);
     }
     this.transcript.add(process.name, `${start.id} ended: ${JSON.stringify(start.result)}`);
+  }
+
+  async #beginPerson(_slot: Slot, process: SimulatedProcess, ports: Ports): Promise<void> {
+    void answerQuestions(this.#speaker(process, ports));
+  }
+
+  async #beginSender(_slot: Slot, process: SimulatedProcess, ports: Ports): Promise<void> {
+    carryConfirmations(this.#speaker(process, ports));
+  }
+
+  #speaker(process: SimulatedProcess, ports: Ports): Speaker {
+    const client = new Client({ ports, lamport: new LamportClock() });
+    const onError = (where: string, error: unknown): void => this.#report(process, where, error);
+    return { ...this, process, client, ports, onError };
   }
 
   #definitions(process: SimulatedProcess): ReturnType<typeof definitionsFor> {

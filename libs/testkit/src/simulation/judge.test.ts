@@ -67,7 +67,8 @@ describe('durability (I1)', () => {
 });
 
 describe('the ledger (I4)', () => {
-  const entry = (appliedCount: number) => new Map([['k', { receiver: 'probed' as const, response: 1, appliedCount }]]);
+  const applied = { receiver: 'probed' as const, workflow: 'w', ref: undefined, response: 1, at: 0 };
+  const entry = (appliedCount: number) => new Map([['k', { ...applied, appliedCount }]]);
   const effect = (status: string) => new Map([['k', { status, kind: 'irreversible' }]]);
 
   it('finds nothing in a sound run', () => {

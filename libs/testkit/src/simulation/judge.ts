@@ -9,32 +9,47 @@ import { type Envelope, emptyPartition, type Offset, type Partition, type TaskId
 import { ProjectionBuilder, SimulatedStore } from '@tidemark/runtime/simulation';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '../naive/checkers.ts';
 import { naivePartitionView, partitionView } from '../naive/view.ts';
+import type { Begun } from './effects.ts';
 import type { Start } from './fleet.ts';
 import type { LedgerEntry } from './outside.ts';
 import { dumpOf, type SeenCheckpoint } from './store.ts';
 import type { Acknowledged, History, Witness } from './witness.ts';
-import { type Begun, expectedOutput } from './workloads.ts';
+import { expectedOutput, UNDONE } from './workloads.ts';
 
 /** What the log says of one workflow at the end. */
 export interface Ending {
   readonly workflow: string;
-  readonly status: 'open' | 'completed' | 'failed' | 'parked';
+  readonly status: 'open' | 'completed' | 'failed' | 'parked' | 'compensating' | 'compensated';
   readonly code: string | null;
   readonly output: unknown;
   /** Checkpoints by sequence. */
   readonly chain: ReadonlyMap<number, string>;
+  /** Codes of the questions that it asked. */
+  readonly asked: readonly string[];
+  /** A person decided that it fails. */
+  readonly isRejected: boolean;
 }
+
+type Growing = { -readonly [K in keyof Ending]: Ending[K] } & { chain: Map<number, string>; asked: string[] };
 
 /** Everything that was accepted, by workflow; the newest stream of each. */
 export function endingsOf(histories: Iterable<History>): ReadonlyMap<string, Ending> {
-  const endings = new Map<string, { -readonly [K in keyof Ending]: Ending[K] } & { chain: Map<number, string> }>();
+  const endings = new Map<string, Growing>();
   for (const { entries, verdicts } of histories) {
     for (const [at, entry] of entries.entries()) {
       if (entry.kind !== 'event' || verdicts[at]?.kind !== 'accepted') continue;
       const { envelope } = entry;
       const { workflow } = envelope;
       if (envelope.type === 'WorkflowOpened') {
-        endings.set(workflow, { workflow, status: 'open', code: null, output: undefined, chain: new Map() });
+        endings.set(workflow, {
+          workflow,
+          status: 'open',
+          code: null,
+          output: undefined,
+          chain: new Map(),
+          asked: [],
+          isRejected: false,
+        });
       }
       const ending = endings.get(workflow);
       if (ending !== undefined) follow(ending, envelope, entry.payload);
@@ -43,19 +58,30 @@ export function endingsOf(histories: Iterable<History>): ReadonlyMap<string, End
   return endings;
 }
 
-function follow(
-  ending: { -readonly [K in keyof Ending]: Ending[K] } & { chain: Map<number, string> },
-  envelope: Envelope,
-  payload: Uint8Array,
-): void {
-  if (envelope.type === 'CheckpointCommitted') {
-    ending.chain.set(envelope.control.sequence, envelope.control.checkpoint);
-  } else if (envelope.type === 'WorkflowCompleted') {
-    ending.status = 'completed';
-    ending.output = decodePayload('WorkflowCompleted', payload).output;
-  } else if (envelope.type === 'WorkflowFailed' || envelope.type === 'WorkflowParked') {
-    ending.status = envelope.type === 'WorkflowFailed' ? 'failed' : 'parked';
-    ending.code = envelope.control.code;
+function follow(ending: Growing, envelope: Envelope, payload: Uint8Array): void {
+  switch (envelope.type) {
+    case 'CheckpointCommitted':
+      ending.chain.set(envelope.control.sequence, envelope.control.checkpoint);
+      break;
+    case 'WorkflowCompleted':
+      ending.status = 'completed';
+      ending.output = decodePayload('WorkflowCompleted', payload).output;
+      break;
+    case 'WorkflowFailed':
+      Object.assign(ending, { status: 'failed', code: envelope.control.code });
+      break;
+    case 'WorkflowParked':
+      Object.assign(ending, { status: 'parked', code: envelope.control.code });
+      ending.asked.push(envelope.control.code);
+      break;
+    case 'ApprovalDecided':
+      Object.assign(ending, { status: 'open', code: null, isRejected: envelope.control.resolution === 'fail' });
+      break;
+    case 'CompensationStarted':
+      Object.assign(ending, { status: 'compensating', code: envelope.control.code });
+      break;
+    case 'CompensationFinished':
+      ending.status = envelope.control.outcome;
   }
 }
 
@@ -104,8 +130,11 @@ export function checkLedger(
     if (!effects.has(key)) violations.push(`I4: ${key} was applied and never intended`);
   }
   for (const [key, { status, kind }] of effects) {
-    if (kind !== 'pure' && status === 'done' && !ledger.has(key))
+    if (kind === 'pure') continue;
+    if (status === 'done' && !ledger.has(key)) {
       violations.push(`I4: ${key} is done in the log, and was never applied`);
+    }
+    if (status === 'failed' && ledger.has(key)) violations.push(`I4: ${key} is not done in the log, and was applied`);
   }
   return violations;
 }
@@ -134,22 +163,39 @@ export function checkEndings(starts: readonly Start[], endings: Endings): string
 const DYING: ReadonlySet<string | null> = new Set(['recovery-limit', 'poison-task']);
 
 /** Codes with which a workflow may be handed to a person, and why that may be. */
-function mayPark({ workload, input }: Start, code: string | null): boolean {
+function mayAsk({ workload, input: { receivers } }: Start, code: string): boolean {
   if (DYING.has(code)) return true;
   if (workload === 'fickle') return code === 'request-changed';
-  // An irreversible effect at a receiver that neither deduplicates nor can be probed.
-  if (code === 'effect-unknown' || code === 'effect-invalid')
-    return (workload === 'pay' || workload === 'spread') && input.receivers.includes('blind');
-  return false;
+  if (!CALLING.has(workload)) return false;
+  switch (code) {
+    // An irreversible effect at a receiver that neither deduplicates nor can be asked, or one that has not decided yet. What is
+    // to be undone must be decided first.
+    case 'effect-unknown':
+      return UNDONE.has(workload) || receivers.includes('blind') || receivers.includes('announces');
+    case 'effect-invalid':
+      return receivers.includes('blind');
+    case 'confirmation-overdue':
+      return receivers.some((receiver) => ['confirms', 'announces', 'silent'].includes(receiver));
+    default:
+      return false;
+  }
 }
 
-function checkEnding(start: Start, { status, code }: Ending): string[] {
+const CALLING: ReadonlySet<string> = new Set(['pay', 'spread', 'await', 'gather', 'unroll', 'scatter']);
+
+function checkEnding(start: Start, { status, code, asked, isRejected }: Ending): string[] {
   const { id, workload } = start;
-  if (status === 'completed') {
-    return workload === 'fickle' ? [`${id} completed although its request had changed`] : [];
-  }
-  if (status === 'parked' && mayPark(start, code)) return [];
-  return [`progress: ${id} (${workload}) is ${status}${code === null ? '' : ` (${code})`}`];
+  const needless = asked.filter((question) => !mayAsk(start, question));
+  const violations = needless.map(
+    (question) => `progress: ${id} (${workload}) asked a person without need: ${question}`,
+  );
+  const mustFail = workload === 'fickle';
+  const isRight =
+    status === 'failed'
+      ? isRejected && code === 'rejected'
+      : status === (UNDONE.has(workload) ? 'compensated' : mustFail ? 'failed' : 'completed');
+  if (isRight) return violations;
+  return [...violations, `progress: ${id} (${workload}) is ${status}${code === null ? '' : ` (${code})`}`];
 }
 
 /** I2 and I3, and both folds agree on every verdict and every state. */
@@ -158,7 +204,7 @@ export function checkHistory({ partition, naive, entries, verdicts }: History): 
     check(entries, verdicts),
   );
   const { state, rejected } = freshFold(partition, { entries });
-  if (!agrees(naivePartitionView(naive), partitionView(state))) {
+  if (!isDeepStrictEqual(naivePartitionView(naive), partitionView(state))) {
     violations.push(`I5: the fold of partition ${partition} has another state than the naive fold`);
   }
   const naiveRejected = verdicts.flatMap((verdict, at) =>
@@ -167,16 +213,6 @@ export function checkHistory({ partition, naive, entries, verdicts }: History): 
   const difference = rejected.find((line, at) => line !== naiveRejected[at]) ?? naiveRejected[rejected.length];
   if (difference !== undefined) violations.push(`I2, I3: the folds of partition ${partition} differ at ${difference}`);
   return violations;
-}
-
-/** Everything that the naive fold knows is the same in the other. */
-function agrees(naive: unknown, other: unknown): boolean {
-  if (typeof naive !== 'object' || naive === null || typeof other !== 'object' || other === null)
-    return naive === other;
-  if (Array.isArray(naive)) {
-    return Array.isArray(other) && naive.length === other.length && naive.every((item, at) => agrees(item, other[at]));
-  }
-  return Object.entries(naive).every(([name, value]) => agrees(value, (other as Record<string, unknown>)[name]));
 }
 
 function freshFold(partition: Partition, { entries }: Pick<History, 'entries'>) {

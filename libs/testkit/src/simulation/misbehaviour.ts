@@ -6,7 +6,8 @@
 import { encodeRecord } from '@tidemark/codec';
 import type { Envelope, EventType, Partition } from '@tidemark/core';
 import { DEFAULT_CONTROLS, digestOf } from '../naive/events.ts';
-import { NaivePartition, type NaiveStream, type NaiveTask } from '../naive/fold.ts';
+import { NaivePartition } from '../naive/fold.ts';
+import type { NaiveStream, NaiveTask } from '../naive/stream.ts';
 import { TWISTS, type Twist } from '../naive/twists.ts';
 import type { SeededRandom } from './random.ts';
 import type { History, Witness } from './witness.ts';

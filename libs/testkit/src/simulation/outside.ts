@@ -1,11 +1,13 @@
 /**
- * Owns the world outside: receivers of effects, whose ledger survives every crash and counts what was applied. Three kinds: one
- * deduplicates by key, one doesn't but can be probed, one neither. Also checks, as each call leaves, that the log holds its
- * intention and no outcome (I4).
+ * Owns the world outside: receivers of effects, whose ledger survives every crash and counts what was applied and what was
+ * undone. Also checks, as each call leaves, that the log holds its intention and no outcome (I4), and, as something is undone,
+ * that all outcomes are known by then. Effects that are confirmed later are in acceptance.ts.
  */
 
 import type { EffectKey, Json } from '@tidemark/core';
-import { NotDoneError, type ProbeResult } from '@tidemark/runtime';
+import { NotDoneError, type PendingResult, type ProbeResult } from '@tidemark/runtime';
+import { outcomeIsOpen } from '../naive/stream.ts';
+import { Acceptances } from './acceptance.ts';
 import { type Network, never } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
@@ -13,11 +15,20 @@ import type { Scheduler } from './scheduler.ts';
 import type { Transcript } from './transcript.ts';
 import type { Witness } from './witness.ts';
 
-export type ReceiverKind = 'deduplicates' | 'probed' | 'blind';
+/**
+ * `deduplicates` by key; `probed` doesn't, and can be asked; `blind` does neither. The others accept, and confirm later:
+ * `confirms` deduplicates, `announces` doesn't and can be asked, and `silent` doesn't tell of the first that it accepts.
+ */
+export type ReceiverKind = 'deduplicates' | 'probed' | 'blind' | 'confirms' | 'announces' | 'silent';
 
 export interface LedgerEntry {
-  readonly receiver: ReceiverKind;
+  readonly receiver: ReceiverKind | 'undo';
+  readonly workflow: string;
+  /** What it is called by whoever undoes it. */
+  readonly ref: string | undefined;
   readonly response: Json;
+  /** Order among all that was applied. */
+  readonly at: number;
   appliedCount: number;
 }
 
@@ -29,18 +40,43 @@ export interface OutsideFaults {
 }
 
 /** What a receiver answers to a request: a function of it alone, so that outputs don't depend on what happened on the way. */
-export const answerTo = (request: Json): Json => ({ receipt: (request as { readonly amount: number }).amount * 7 });
+export function answerTo(request: Json): Json {
+  const { amount, ref } = request as { readonly amount: number; readonly ref?: string };
+  return { receipt: amount * 7, ...(ref === undefined ? {} : { ref }) };
+}
+
+/** A call that is slow takes this share of its time-out at most: whatever comes later is lost. */
+const SLOWEST = 0.95;
+
+export interface Request {
+  readonly workflow: string;
+  readonly key: EffectKey;
+  readonly request: Json;
+  readonly timeoutMs: number;
+  readonly irreversible: boolean;
+}
+
+export interface Undoing {
+  /** Of the undo's own effect. */
+  readonly key: EffectKey;
+  readonly ref: string;
+  readonly timeoutMs: number;
+}
 
 export class Outside {
   readonly ledger = new Map<string, LedgerEntry>();
   readonly violations: string[] = [];
   readonly faults: OutsideFaults = { refused: 0, slow: 0, answerLost: 0 };
+  readonly acceptances: Acceptances;
+  /** Keys that a process has asked about. */
+  readonly onProbed: ((key: EffectKey) => void)[] = [];
   callCount = 0;
   readonly #scheduler: Scheduler;
   readonly #network: Network;
   readonly #random: SeededRandom;
   readonly #witness: Witness;
   readonly #transcript: Transcript;
+  readonly #undoneRefs = new Set<string>();
 
   constructor(around: {
     readonly scheduler: Scheduler;
@@ -54,35 +90,76 @@ export class Outside {
     this.#random = around.random;
     this.#witness = around.witness;
     this.#transcript = around.transcript;
+    this.acceptances = new Acceptances({
+      ...around,
+      random: around.random.fork('acceptances'),
+      apply: (receiver, request) => this.apply(receiver, request),
+    });
+  }
+
+  call(process: SimulatedProcess, receiver: ReceiverKind, request: Request): Promise<Json | PendingResult> {
+    const { key, irreversible } = request;
+    if (irreversible && !process.isDead) this.#checkIntention(process, key);
+    return this.#send(process, receiver, request, () =>
+      receiver === 'confirms' || receiver === 'announces' || receiver === 'silent'
+        ? this.acceptances.accept(receiver, request)
+        : this.apply(receiver, request),
+    );
+  }
+
+  /** Undoes what was asked under that name, whether or not it was done; the same key again changes nothing. */
+  async undo(process: SimulatedProcess, workflow: string, undoing: Undoing): Promise<void> {
+    await this.#send(process, 'undo', undoing, () => {
+      if (!this.ledger.has(undoing.key)) this.#undo(workflow, undoing);
+      return null;
+    });
+  }
+
+  #undo(workflow: string, { key, ref }: Undoing): void {
+    const parent = workflow.slice(0, workflow.lastIndexOf('~'));
+    this.#undoneRefs.add(ref);
+    this.ledger.set(key, { receiver: 'undo', workflow, ref, response: null, at: this.ledger.size, appliedCount: 1 });
+    this.#transcript.add('outside', `undid ${ref} (${key})`);
+    const stream = this.#witness.stream(parent);
+    if (stream?.status !== 'compensating') {
+      this.violations.push(`undo: ${ref} is undone while ${parent} is ${stream?.status ?? 'not there'}`);
+    }
+    const open = (stream?.tasks ?? []).flatMap(({ effects }) => effects).filter(outcomeIsOpen);
+    if (open.length > 1) {
+      this.violations.push(
+        `undo: ${ref} is undone while nobody knows of ${open.map((effect) => effect.key).join(', ')}`,
+      );
+    }
   }
 
   /** A call takes effect within its time-out or never; its caller hears of it, or learns at the time-out that it can't know. */
-  call(
+  #send<T>(
     process: SimulatedProcess,
-    receiver: ReceiverKind,
-    { key, request, timeoutMs, irreversible }: Request,
-  ): Promise<Json> {
-    if (!this.#network.trap(process, 'outside', receiver, 'sent')) return never();
+    operation: string,
+    { key, timeoutMs }: { readonly key: EffectKey; readonly timeoutMs: number },
+    effect: () => T,
+  ): Promise<T> {
+    if (!this.#network.trap(process, 'outside', operation, 'sent')) return never();
     this.callCount++;
-    if (irreversible) this.#checkIntention(process, key);
     this.#transcript.add(process.name, `call ${key}`);
     return new Promise((resolve, reject) => {
       const slow = this.#random.chance(this.faults.slow);
-      const tripMs = slow ? this.#random.between(0.3, 0.95) * timeoutMs : this.#network.tripMs('outside');
+      const tripMs = slow ? this.#random.between(0.3, SLOWEST) * timeoutMs : this.#network.tripMs('outside');
       const timedOut = this.#scheduler.after(timeoutMs, () =>
         process.deliver(() => reject(new Error(`${key}: no answer within ${timeoutMs} ms`))),
       );
+      if (tripMs > SLOWEST * timeoutMs) return;
       this.#scheduler.after(tripMs, () => {
         if (this.#network.isLost(process) || this.#network.isCut(process, 'outside')) return 'quiet';
         const refused = this.#random.chance(this.faults.refused);
-        const response = refused ? null : this.#apply(receiver, key, request);
-        this.#network.trap(process, 'outside', receiver, 'done');
+        const response = refused ? undefined : effect();
+        this.#network.trap(process, 'outside', operation, 'done');
         if (this.#random.chance(this.faults.answerLost) || this.#network.isCut(process, 'outside')) return 'quiet';
         this.#scheduler.after(this.#network.tripMs('outside'), () =>
           process.deliver(() => {
             this.#scheduler.cancel(timedOut);
             if (refused) reject(new NotDoneError('refused'));
-            else resolve(response);
+            else resolve(response as T);
           }),
         );
         return 'quiet';
@@ -90,12 +167,20 @@ export class Outside {
     });
   }
 
-  #apply(receiver: ReceiverKind, key: EffectKey, request: Json): Json {
+  /** It happens, now. */
+  apply(receiver: ReceiverKind, { workflow, key, request }: Pick<Request, 'workflow' | 'key' | 'request'>): Json {
     const known = this.ledger.get(key);
-    if (known !== undefined && receiver === 'deduplicates') return known.response;
+    if (known !== undefined && receiver !== 'probed' && receiver !== 'blind' && receiver !== 'announces') {
+      return known.response;
+    }
+    const { ref } = request as { readonly ref?: string };
     const response = answerTo(request);
-    this.ledger.set(key, { receiver, response, appliedCount: (known?.appliedCount ?? 0) + 1 });
-    this.#transcript.add('outside', `applied ${key}${known === undefined ? '' : ` (${known.appliedCount + 1} times)`}`);
+    const appliedCount = (known?.appliedCount ?? 0) + 1;
+    this.ledger.set(key, { receiver, workflow, ref, response, at: known?.at ?? this.ledger.size, appliedCount });
+    this.#transcript.add('outside', `applied ${key}${appliedCount > 1 ? ` (${appliedCount} times)` : ''}`);
+    if (ref !== undefined && this.#undoneRefs.has(ref)) {
+      this.violations.push(`undo: ${key} was applied after it had been undone`);
+    }
     return response;
   }
 
@@ -107,15 +192,15 @@ export class Outside {
 
   /** Whether the call of this key took place, as far as its receiver knows now. */
   async probe(process: SimulatedProcess, key: EffectKey): Promise<ProbeResult<Json>> {
-    const known = await this.#network.call(process, 'outside', 'probe', () => this.ledger.get(key));
-    this.#transcript.add(process.name, `probe ${key}: ${known === undefined ? 'not done' : 'done'}`);
-    return known === undefined ? { status: 'not-done' } : { status: 'done', response: known.response };
+    const result = await this.#network.call(process, 'outside', 'probe', () => this.#known(key));
+    for (const tell of this.onProbed) tell(key);
+    this.#transcript.add(process.name, `probe ${key}: ${result.status}`);
+    return result;
   }
-}
 
-interface Request {
-  readonly key: EffectKey;
-  readonly request: Json;
-  readonly timeoutMs: number;
-  readonly irreversible: boolean;
+  #known(key: EffectKey): ProbeResult<Json> {
+    const known = this.ledger.get(key);
+    if (known !== undefined) return { status: 'done', response: known.response };
+    return { status: this.acceptances.isOpen(key) ? 'unknown' : 'not-done' };
+  }
 }

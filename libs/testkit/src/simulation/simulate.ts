@@ -7,11 +7,12 @@ import type { Envelope } from '@tidemark/core';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
 import { Fleet, type Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
+import { checkUndone, checkUndoWorkflows } from './judge-undo.ts';
 import { SeededRandom } from './random.ts';
 import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
 
 /** How long, in virtual milliseconds, everything may take to end once the faults are over, and rows to follow. */
-const PROGRESS_MAX_MS = 90_000;
+const PROGRESS_MAX_MS = 150_000;
 const ROWS_MAX_MS = 30_000;
 /** After so long without any disturbance nobody may be taken for dead who lives. */
 const CALM_MS = 3_000;
@@ -30,7 +31,7 @@ export interface SimulationResult {
   readonly transcript: readonly string[];
   readonly virtualMs: number;
   readonly eventCount: number;
-  /** Workflows that ended by waiting for a person. */
+  /** Questions that people were asked. */
   readonly parkedCount: number;
   readonly workflowCount: number;
   readonly callCount: number;
@@ -39,7 +40,7 @@ export interface SimulationResult {
 const ENDING: ReadonlySet<string> = new Set<Envelope['type']>([
   'WorkflowCompleted',
   'WorkflowFailed',
-  'WorkflowParked',
+  'CompensationFinished',
 ]);
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
@@ -118,9 +119,10 @@ interface Watch {
 
 /** Follows the log: which workflows have ended, and whether anybody was taken for dead without a reason. */
 function watchOver(fleet: Fleet): Watch {
+  const starts = new Set(fleet.options.starts.map(({ id }) => id));
   const ended = new Set<string>();
   fleet.witness.onAccepted = (envelope) => {
-    if (ENDING.has(envelope.type)) ended.add(envelope.workflow);
+    if (ENDING.has(envelope.type) && starts.has(envelope.workflow)) ended.add(envelope.workflow);
     if (envelope.type === 'LeaseRevoked') checkRevocation(fleet, envelope);
   };
   return { endedCount: () => ended.size };
@@ -159,6 +161,8 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...[...witness.histories.values()].flatMap(checkHistory),
     ...checkDurability(witness, witness.acknowledged, store.seen, fleet.begun, endings),
     ...checkLedger(outside.ledger, witness.effects),
+    ...checkUndone(undoneOf(endings), outside.ledger, witness.effects),
+    ...checkUndoWorkflows(witness.histories.values()),
     ...checkEndings(options.starts, endings),
     ...(await checkRows(store, witness.histories)),
   ];
@@ -171,11 +175,14 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     transcript: fleet.transcript.lines,
     virtualMs: fleet.scheduler.nowMs,
     eventCount: fleet.scheduler.eventCount,
-    parkedCount: [...endings.values()].filter(({ status }) => status === 'parked').length,
+    parkedCount: [...endings.values()].reduce((sum, { asked }) => sum + asked.length, 0),
     workflowCount: options.starts.length,
     callCount: outside.callCount,
   };
 }
+
+const undoneOf = (endings: ReturnType<typeof endingsOf>): readonly string[] =>
+  [...endings.values()].flatMap(({ workflow, status }) => (status === 'compensated' ? [workflow] : []));
 
 function onUnhandled(tell: (error: unknown) => void): () => void {
   process.on('unhandledRejection', tell);

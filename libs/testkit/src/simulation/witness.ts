@@ -6,7 +6,8 @@
 import { decodeRecord } from '@tidemark/codec';
 import type { Envelope, LogEntry, Offset, Partition, Position, RejectReason, Verdict } from '@tidemark/core';
 import type { LogRecord } from '@tidemark/ports';
-import { NaivePartition, type NaiveStream } from '../naive/fold.ts';
+import { NaivePartition } from '../naive/fold.ts';
+import type { NaiveEffect, NaiveStream } from '../naive/stream.ts';
 import type { SimulatedLog } from '../simulated-log.ts';
 import type { Transcript } from './transcript.ts';
 
@@ -24,13 +25,28 @@ export interface Acknowledged {
   readonly records: readonly LogRecord[];
 }
 
+/** An effect as the fold has it. */
+export interface WitnessedEffect {
+  readonly workflow: string;
+  readonly status: NaiveEffect['status'];
+  readonly kind: string;
+  readonly operation: string;
+  /** Moments of its first intention and of its outcome, counted in accepted events of the whole log. */
+  readonly intendedAt: number;
+  readonly knownAt: number | undefined;
+}
+
 export class Witness {
   readonly log: SimulatedLog;
   readonly #transcript: Transcript;
   readonly histories = new Map<Partition, History>();
   readonly acknowledged: Acknowledged[] = [];
   /** Effects by key: where the fold has them. */
-  readonly effects = new Map<string, { readonly status: 'intended' | 'done' | 'failed'; readonly kind: string }>();
+  readonly effects = new Map<string, WitnessedEffect>();
+  /** Accepted confirmations by token, and accepted answers by question. */
+  readonly confirmed = new Map<string, 'done' | 'failed'>();
+  readonly decided = new Map<string, Envelope<'ApprovalDecided'>['control'] & { readonly workflow: string }>();
+  #acceptedCount = 0;
   /** Told of every accepted event. */
   onAccepted: ((envelope: Envelope, partition: Partition) => void) | undefined;
 
@@ -78,15 +94,41 @@ export class Witness {
     this.#transcript.add(who, `log ${history.partition}:${at} ${describe(entry)} ${said}`);
     if (entry.kind !== 'event' || verdict.kind !== 'accepted') return;
     const { envelope } = entry;
-    if (envelope.type === 'EffectIntended') {
-      this.effects.set(envelope.control.key, { status: 'intended', kind: envelope.control.kind });
-    } else if (envelope.type === 'EffectResolved') {
-      const { key, outcome, kind } = envelope.control;
-      this.effects.set(key, { status: outcome, kind: this.effects.get(key)?.kind ?? kind });
-    }
+    this.#acceptedCount++;
+    this.#note(envelope, history.naive);
     this.onAccepted?.(envelope, history.partition);
   }
+
+  #note(envelope: Envelope, { streams }: NaivePartition): void {
+    const { workflow, type, control } = envelope;
+    if (type === 'EffectConfirmed') this.confirmed.set(control.token, control.outcome);
+    if (type === 'ApprovalDecided') this.decided.set(control.question, { ...control, workflow });
+    if (!CHANGE_EFFECTS.has(type)) return;
+    for (const { effects } of streams.find((stream) => stream.workflow === workflow)?.tasks ?? []) {
+      for (const { key, status, kind, operation } of effects) {
+        const known = this.effects.get(key);
+        if (known?.status === status) continue;
+        const isKnown = status === 'done' || status === 'failed';
+        this.effects.set(key, {
+          workflow,
+          status,
+          kind,
+          operation,
+          intendedAt: known?.intendedAt ?? this.#acceptedCount,
+          knownAt: isKnown ? this.#acceptedCount : undefined,
+        });
+      }
+    }
+  }
 }
+
+const CHANGE_EFFECTS: ReadonlySet<string> = new Set<Envelope['type']>([
+  'EffectIntended',
+  'EffectPending',
+  'EffectResolved',
+  'EffectConfirmed',
+  'ApprovalDecided',
+]);
 
 function verdictOf(said: string): Verdict {
   if (said.startsWith('accepted at ')) return { kind: 'accepted', position: Number(said.slice(12)) as Position };
@@ -101,7 +143,9 @@ function describe(entry: LogEntry): string {
     ...('task' in control && control.task !== null ? [control.task] : []),
     ...('key' in control && control.key !== null ? [control.key] : []),
     ...(type === 'CheckpointCommitted' ? [`#${control.sequence} ${control.step}`] : []),
-    ...(type === 'EffectResolved' ? [control.outcome] : []),
+    ...('outcome' in control ? [control.outcome] : []),
+    ...('token' in control ? [control.token] : []),
+    ...(type === 'ApprovalDecided' ? [control.resolution, control.by] : []),
     ...('reason' in control ? [control.reason] : []),
     ...('code' in control ? [control.code] : []),
     ...(type === 'LeaseRevoked' ? [`epoch ${control.epoch}`] : []),

@@ -3,22 +3,47 @@
  * often it was interrupted (I10). What their steps see of belief is told to the judge. Must not know of faults.
  */
 
-import type { EffectKey, EffectKind, Json } from '@tidemark/core';
-import type {
-  Definition,
-  EffectDefinition,
-  RetryPolicy,
-  StepContext,
-  StepDefinition,
-  StepResult,
-  TaskRequest,
+import type { Json } from '@tidemark/core';
+import {
+  type Definition,
+  FatalError,
+  type StepContext,
+  type StepDefinition,
+  type StepResult,
+  type TaskRequest,
 } from '@tidemark/runtime';
-import { answerTo, type Outside, type ReceiverKind } from './outside.ts';
-import type { SimulatedProcess } from './process.ts';
+import { effectOf, effectsOf, PATIENT, type StepHost } from './effects.ts';
+import { answerTo, type ReceiverKind } from './outside.ts';
 import type { SeededRandom } from './random.ts';
 
-export type Workload = 'chain' | 'fan' | 'staged' | 'mixed' | 'pay' | 'spread' | 'flaky' | 'fickle';
-export const WORKLOADS: readonly Workload[] = ['chain', 'fan', 'staged', 'mixed', 'pay', 'spread', 'flaky'];
+export type Workload =
+  | 'chain'
+  | 'fan'
+  | 'staged'
+  | 'mixed'
+  | 'pay'
+  | 'spread'
+  | 'flaky'
+  | 'fickle'
+  | 'await'
+  | 'gather'
+  | 'unroll'
+  | 'scatter';
+export const WORKLOADS: readonly Workload[] = [
+  'chain',
+  'fan',
+  'staged',
+  'mixed',
+  'pay',
+  'spread',
+  'flaky',
+  'await',
+  'gather',
+  'unroll',
+  'scatter',
+];
+/** Those that fail for good, and are undone. */
+export const UNDONE: ReadonlySet<string> = new Set<Workload>(['unroll', 'scatter']);
 
 export interface Input {
   readonly count: number;
@@ -28,31 +53,6 @@ export interface Input {
   readonly stepMs: number;
 }
 
-/** A step as it began, for the judge: whatever it builds on must still be there at the end. */
-export interface Begun {
-  readonly workflow: string;
-  readonly task: string;
-  readonly durable: boolean;
-}
-
-export interface StepHost {
-  readonly process: SimulatedProcess;
-  readonly outside: Outside;
-  readonly onBegun: (begun: Begun) => void;
-}
-
-/** Often enough that no fault uses it up. */
-const PATIENT: RetryPolicy = {
-  attempts: 200,
-  firstDelayMs: 60,
-  factor: 1.5,
-  maxDelayMs: 800,
-  jitter: 0.5,
-  nonRetryable: [],
-};
-const CALL_TIMEOUT_MS = 2_500;
-/** None of these effects is confirmed later. */
-const UNCONFIRMED = { probeEveryMs: 1_000, timeoutMs: 10_000 };
 const STEP_BUDGET = 1_000;
 
 interface Belief {
@@ -169,6 +169,57 @@ const SPECS: Readonly<Record<Workload, Spec>> = {
     },
     expected: (input) => ({ receipts: receiptsOf(input) }),
   },
+  /** As `pay` and `spread`, at receivers that confirm later. */
+  await: {
+    begin: () => [{ step: 'pay', input: { at: 1 } }],
+    steps: { pay: (context, input, host) => pay(context, input, host) },
+    expected: (input) => ({ receipts: receiptsOf(input) }),
+  },
+  gather: {
+    parallel: 3,
+    begin: ({ count }) => [
+      ...upTo(count).map((at) => ({ step: 'pay', input: { at } })),
+      { step: 'sum', input: null, after: 'all' },
+    ],
+    steps: {
+      pay: async (context, input, host) => ({ output: await payOne(context, input, host) }),
+      sum: async (context) => ({ done: { receipts: [...(await context.outputs('pay'))] } }),
+    },
+    expected: (input) => ({ receipts: receiptsOf(input) }),
+  },
+  /** One effect after another, and then a failure for good. */
+  unroll: {
+    begin: () => [{ step: 'book', input: { at: 1 } }],
+    steps: {
+      book: async (context, input, host) => {
+        const { at } = input as { readonly at: number };
+        await book(context, input, host);
+        const isLast = at === inputOf(context).count;
+        return { next: [isLast ? { step: 'break', input: null } : { step: 'book', input: { at: at + 1 } }] };
+      },
+      break: () => broken(),
+    },
+    expected: () => null,
+  },
+  /** Several at once, and the failure amid them. */
+  scatter: {
+    parallel: 3,
+    begin: ({ count }) => [
+      ...upTo(count).map((at) => ({ step: 'book', input: { at } })),
+      { step: 'break', input: null },
+    ],
+    steps: {
+      book: async (context, input, host) => {
+        await book(context, input, host);
+        return {};
+      },
+      break: async (context, _, { process }) => {
+        await process.sleep(process.random.between(0, 200), context.signal);
+        return broken();
+      },
+    },
+    expected: () => null,
+  },
   flaky: {
     begin: () => [{ step: 'try', input: { at: 1 } }],
     steps: {
@@ -200,6 +251,18 @@ const mix = (input: Json): StepResult => {
   return { belief: add(at, at) };
 };
 
+function broken(): never {
+  throw new FatalError('it can not go on');
+}
+
+/** An effect that can be undone by the name that it has outside. */
+async function book(context: StepContext, input: Json, host: StepHost): Promise<Json> {
+  const { at } = input as { readonly at: number };
+  const { amount, receivers } = inputOf(context);
+  const request = { amount: amount * at, ref: `${context.workflow}/${at}` };
+  return context.effect(effectOf(receivers[at % receivers.length]!, host, true), request);
+}
+
 async function payOne(context: StepContext, input: Json, host: StepHost): Promise<Json> {
   const { at } = input as { readonly at: number };
   const { amount, receivers } = inputOf(context);
@@ -215,34 +278,6 @@ async function pay(context: StepContext, input: Json, host: StepHost): Promise<S
   return { belief, next: [{ step: 'pay', input: { at: at + 1 } }] };
 }
 
-const RECEIVERS: readonly ReceiverKind[] = ['deduplicates', 'probed', 'blind'];
-const KINDS: Readonly<Record<ReceiverKind, EffectKind>> = {
-  deduplicates: 'idempotent',
-  probed: 'irreversible',
-  blind: 'irreversible',
-};
-
-function effectOf(receiver: ReceiverKind, { process, outside }: StepHost): EffectDefinition {
-  const kind = KINDS[receiver];
-  return {
-    operation: receiver,
-    kind,
-    timeoutMs: CALL_TIMEOUT_MS,
-    confirm: UNCONFIRMED,
-    retry: PATIENT,
-    parseRequest: asIs,
-    parseResponse: asIs,
-    call: (request, { key }) =>
-      outside.call(process, receiver, {
-        key,
-        request,
-        timeoutMs: CALL_TIMEOUT_MS,
-        irreversible: kind === 'irreversible',
-      }),
-    ...(receiver === 'probed' ? { probe: (key: EffectKey) => outside.probe(process, key) } : {}),
-  };
-}
-
 /** All definitions, as a process runs them. */
 export const definitionsFor = (host: StepHost): readonly Definition[] =>
   (Object.keys(SPECS) as Workload[]).map((name) => definitionOf(name, SPECS[name], host));
@@ -254,8 +289,8 @@ function definitionOf(name: Workload, spec: Spec, host: StepHost): Definition {
     version: 1,
     parallel: spec.parallel ?? 1,
     placement: 'exclusive',
-    effects: RECEIVERS.map((receiver) => effectOf(receiver, host)),
-    onFailure: 'fail',
+    effects: effectsOf(host, UNDONE.has(name)),
+    onFailure: UNDONE.has(name) ? 'compensate' : 'fail',
     stepBudget: STEP_BUDGET,
     upcasters: new Map(),
     parseInput: asIs,
@@ -292,14 +327,24 @@ function stepOf(
 /** What a workflow must have put out, when it has completed. */
 export const expectedOutput = (workload: Workload, input: Input): Json => SPECS[workload].expected(input);
 
+const AT_ONCE: readonly (readonly ReceiverKind[])[] = [
+  ['probed'],
+  ['deduplicates'],
+  ['deduplicates', 'probed'],
+  ['deduplicates', 'probed', 'blind'],
+];
+const LATER: readonly (readonly ReceiverKind[])[] = [
+  ['confirms'],
+  ['announces'],
+  ['confirms', 'announces'],
+  ['confirms', 'silent', 'probed'],
+];
+
 export const drawInput = (workload: Workload, random: SeededRandom): Input => ({
   count: workload === 'staged' ? random.count(8, 24) : random.count(2, 5),
   amount: random.count(1, 50),
-  receivers: random.pick<readonly ReceiverKind[]>([
-    ['probed'],
-    ['deduplicates'],
-    ['deduplicates', 'probed'],
-    ['deduplicates', 'probed', 'blind'],
-  ]),
+  receivers: random.pick(
+    workload === 'await' || workload === 'gather' || (UNDONE.has(workload) && random.chance(0.3)) ? LATER : AT_ONCE,
+  ),
   stepMs: random.pick([0, 5, 60, 300]),
 });

@@ -1,0 +1,82 @@
+/**
+ * Owns receivers that accept under a token and confirm later: what they accepted, when it happens (or fails), and the messages
+ * that they owe for it. All of it survives every crash. Who carries the messages is in people.ts.
+ */
+
+import type { EffectKey, Json } from '@tidemark/core';
+import { PendingResult } from '@tidemark/runtime';
+import type { ReceiverKind, Request } from './outside.ts';
+import type { SeededRandom } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Transcript } from './transcript.ts';
+
+/** A message that is sent until it counts. */
+export interface Owed {
+  readonly workflow: string;
+  readonly key: EffectKey;
+  readonly token: string;
+  readonly confirmation: { readonly response: Json } | { readonly error: string };
+  isDelivered: boolean;
+}
+
+interface Acceptance {
+  readonly token: string;
+  state: 'open' | 'done' | 'failed';
+}
+
+/** From the acceptance to what comes of it, in milliseconds. */
+const TAKES_MS = { min: 1, max: 2_500 };
+const FAILS = 0.25;
+/** The same key fails so many times at most. */
+const FAILURES_MAX = 3;
+
+export class Acceptances {
+  readonly owed: Owed[] = [];
+  /** Told of every message that is owed from now on. */
+  onOwed: ((owed: Owed) => void) | undefined;
+  readonly #byKey = new Map<EffectKey, Acceptance[]>();
+  readonly #around: AcceptancesOptions;
+
+  constructor(around: AcceptancesOptions) {
+    this.#around = around;
+  }
+
+  isOpen(key: EffectKey): boolean {
+    return this.#byKey.get(key)?.some(({ state }) => state === 'open') ?? false;
+  }
+
+  accept(receiver: ReceiverKind, request: Request): PendingResult | Json {
+    const { scheduler, random, transcript, apply } = this.#around;
+    const { key } = request;
+    const before = this.#byKey.get(key) ?? [];
+    const last = before.at(-1);
+    if (receiver !== 'announces' && last?.state === 'open') return new PendingResult(last.token);
+    if (receiver !== 'announces' && last?.state === 'done') return apply(receiver, request);
+    const acceptance: Acceptance = { token: `${key}/${before.length + 1}`, state: 'open' };
+    this.#byKey.set(key, [...before, acceptance]);
+    transcript.add('outside', `accepted ${acceptance.token}`);
+    const fails = before.length < FAILURES_MAX && random.chance(FAILS);
+    const isTold = receiver !== 'silent' || before.length > 0;
+    scheduler.after(random.between(TAKES_MS.min, TAKES_MS.max), () => {
+      acceptance.state = fails ? 'failed' : 'done';
+      transcript.add('outside', `${acceptance.token} is ${acceptance.state}`);
+      const confirmation = fails ? { error: 'refused in the end' } : { response: apply(receiver, request) };
+      if (isTold)
+        this.#owe({ workflow: request.workflow, key, token: acceptance.token, confirmation, isDelivered: false });
+      return 'quiet';
+    });
+    return new PendingResult(acceptance.token);
+  }
+
+  #owe(owed: Owed): void {
+    this.owed.push(owed);
+    this.onOwed?.(owed);
+  }
+}
+
+export interface AcceptancesOptions {
+  readonly scheduler: Scheduler;
+  readonly random: SeededRandom;
+  readonly transcript: Transcript;
+  readonly apply: (receiver: ReceiverKind, request: Request) => Json;
+}

@@ -1,0 +1,86 @@
+/**
+ * Owns the effects that simulated workflows call: one definition for each kind of receiver, also with what undoes it. What their
+ * steps see is told to the judge. Must not know of faults.
+ */
+
+import type { EffectKey, EffectKind, Json } from '@tidemark/core';
+import type { EffectDefinition, RetryPolicy } from '@tidemark/runtime';
+import type { Outside, ReceiverKind } from './outside.ts';
+import type { SimulatedProcess } from './process.ts';
+
+/** A step as it began, for the judge: whatever it builds on must still be there at the end. */
+export interface Begun {
+  readonly workflow: string;
+  readonly task: string;
+  readonly durable: boolean;
+}
+
+export interface StepHost {
+  readonly process: SimulatedProcess;
+  readonly outside: Outside;
+  readonly onBegun: (begun: Begun) => void;
+}
+
+/** Often enough that no fault uses it up. */
+export const PATIENT: RetryPolicy = {
+  attempts: 200,
+  firstDelayMs: 60,
+  factor: 1.5,
+  maxDelayMs: 800,
+  jitter: 0.5,
+  nonRetryable: [],
+};
+const CALL_TIMEOUT_MS = 2_500;
+const CONFIRM = { probeEveryMs: 700, timeoutMs: 5_000 };
+
+const KINDS: Readonly<Record<ReceiverKind, EffectKind>> = {
+  deduplicates: 'idempotent',
+  probed: 'irreversible',
+  blind: 'irreversible',
+  confirms: 'idempotent',
+  announces: 'irreversible',
+  silent: 'idempotent',
+};
+const RECEIVERS = Object.keys(KINDS) as ReceiverKind[];
+/** Those that say, asked by a key, what became of it. */
+const PROBED: ReadonlySet<ReceiverKind> = new Set<ReceiverKind>(['probed', 'announces']);
+
+export const effectsOf = (host: StepHost, undone: boolean): readonly EffectDefinition[] =>
+  RECEIVERS.map((receiver) => effectOf(receiver, host, undone));
+
+const asIs = (value: unknown): Json => (value ?? null) as Json;
+/** A key begins with its workflow and its task. */
+const workflowOf = (key: EffectKey): string => key.slice(0, key.indexOf(':'));
+
+/** `undone`: it can be undone, by what it answered or by what was asked. */
+export function effectOf(receiver: ReceiverKind, { process, outside }: StepHost, undone = false): EffectDefinition {
+  const kind = KINDS[receiver];
+  const undo = (named: Json, key: EffectKey): Promise<void> => {
+    const { ref } = named as { readonly ref: string };
+    return outside.undo(process, workflowOf(key), { key, ref, timeoutMs: CALL_TIMEOUT_MS });
+  };
+  return {
+    operation: receiver,
+    kind,
+    timeoutMs: CALL_TIMEOUT_MS,
+    confirm: CONFIRM,
+    retry: PATIENT,
+    parseRequest: asIs,
+    parseResponse: asIs,
+    call: (request, { key }) =>
+      outside.call(process, receiver, {
+        workflow: workflowOf(key),
+        key,
+        request,
+        timeoutMs: CALL_TIMEOUT_MS,
+        irreversible: kind === 'irreversible',
+      }),
+    ...(PROBED.has(receiver) ? { probe: (key: EffectKey) => outside.probe(process, key) } : {}),
+    ...(undone
+      ? {
+          compensate: (response: Json, { key }: { readonly key: EffectKey }) => undo(response, key),
+          compensateUnknown: (request: Json, { key }: { readonly key: EffectKey }) => undo(request, key),
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * Owns whoever speaks to workflows from outside: a person who answers the questions of parked workflows by what the ledger has,
+ * and the sender who carries receivers' confirmations until they count. Both go through a client of their own, may say a thing
+ * twice, and may die at any moment. Must not know of faults.
+ */
+
+import { ConflictError, InvalidError, type Resolution, TidemarkError, UnavailableError } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import type { Client, Ports } from '@tidemark/runtime';
+import { closed, outcomeIsOpen } from '../naive/stream.ts';
+import type { Owed } from './acceptance.ts';
+import type { Outside } from './outside.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { Witness } from './witness.ts';
+import { UNDONE } from './workloads.ts';
+
+export interface Speaker {
+  readonly process: SimulatedProcess;
+  readonly client: Client;
+  readonly ports: Pick<Ports, 'store'>;
+  readonly outside: Outside;
+  readonly witness: Witness;
+  readonly violations: string[];
+  readonly onError: (where: string, error: unknown) => void;
+}
+
+const LOOK_MS = { min: 200, max: 900 };
+const THINK_MS = { min: 20, max: 1_500 };
+/** So long, in milliseconds, a call that nobody knows of could still arrive: then what the ledger doesn't have was not done. */
+const LATE_CALL_MS = 8_000;
+const TWICE = 0.25;
+/** Where both are true, one is chosen. */
+const UNDO_INSTEAD = 0.3;
+const FAIL_INSTEAD = 0.05;
+
+export async function answerQuestions(speaker: Speaker): Promise<void> {
+  const { process, ports, onError } = speaker;
+  const answering = new Set<string>();
+  for (;;) {
+    await process.sleep(process.random.between(LOOK_MS.min, LOOK_MS.max));
+    try {
+      for (const row of await ports.store.workflows({ status: 'parked', limit: 100 })) {
+        const question = row.question?.id;
+        if (question === undefined || answering.has(question)) continue;
+        answering.add(question);
+        void answer(speaker, row)
+          .catch((error: unknown) => isOvertaken(error) || onError(`answer to ${row.workflow}`, error))
+          .finally(() => answering.delete(question));
+      }
+    } catch (error) {
+      onError('questions', error);
+    }
+  }
+}
+
+/** Somebody else answered, or it answered itself meanwhile. */
+const isOvertaken = (error: unknown): boolean => error instanceof ConflictError;
+
+async function answer(speaker: Speaker, { workflow, question }: WorkflowSummary): Promise<void> {
+  const { process, client, witness, outside, violations } = speaker;
+  const { random } = process;
+  await process.sleep(random.between(THINK_MS.min, THINK_MS.max));
+  const { id, code, key } = question!;
+  const { resolution, response } = await truth(speaker, workflow, code, key);
+  const by = process.name;
+  const decision = {
+    resolution,
+    by,
+    why: `the ledger says so (${outside.ledger.size} entries)`,
+    ...(random.chance(0.7) ? { question: id } : {}),
+    ...(response === undefined ? {} : { response }),
+  };
+  const twice = random.chance(TWICE) && decision.question !== undefined;
+  const given = twice ? [client.decide(workflow, decision), client.decide(workflow, decision)] : [];
+  const [decided] = await Promise.all(twice ? given : [client.decide(workflow, decision)]);
+  const standing = witness.decided.get(decided!.question);
+  if (standing?.resolution !== decided!.resolution || standing.by !== by) {
+    violations.push(
+      `decide: ${by} was told that ${resolution} counts for ${workflow}, and the log has ${standing?.resolution}`,
+    );
+  }
+}
+
+interface Truth {
+  readonly resolution: Resolution;
+  readonly response?: unknown;
+}
+
+async function truth(
+  { process, witness, outside }: Speaker,
+  workflow: string,
+  code: string,
+  key: string | null,
+): Promise<Truth> {
+  if (code === 'request-changed') return { resolution: 'fail' };
+  const open = (): boolean =>
+    witness
+      .stream(workflow)
+      ?.tasks.some(({ effects }) => effects.some((effect) => effect.key === key && outcomeIsOpen(effect))) ?? false;
+  if (key !== null && open() && !outside.ledger.has(key)) {
+    await process.sleep(LATE_CALL_MS);
+    while (outside.acceptances.isOpen(key as never)) await process.sleep(LATE_CALL_MS / 10);
+  }
+  const stream = witness.stream(workflow);
+  const isOrdinary = stream?.compensates === null;
+  if (isOrdinary && stream.undo === null && UNDONE.has(stream.definition) && process.random.chance(UNDO_INSTEAD)) {
+    return { resolution: 'compensate' };
+  }
+  if (isOrdinary && process.random.chance(FAIL_INSTEAD)) return { resolution: 'fail' };
+  if (key === null || !open()) return { resolution: 'retry' };
+  const known = outside.ledger.get(key);
+  return known === undefined ? { resolution: 'not-done' } : { resolution: 'done', response: known.response };
+}
+
+/** A message is sent after this time, and again after it, in milliseconds. */
+const SEND_MS = { min: 0, max: 1_500 };
+
+export function carryConfirmations(speaker: Speaker): void {
+  const { outside, process } = speaker;
+  for (const owed of outside.acceptances.owed) if (!owed.isDelivered) void carry(speaker, owed);
+  outside.acceptances.onOwed = (owed) => void process.deliver(() => void carry(speaker, owed));
+}
+
+async function carry(speaker: Speaker, owed: Owed): Promise<void> {
+  const { process, onError } = speaker;
+  while (!owed.isDelivered) {
+    await process.sleep(process.random.between(SEND_MS.min, SEND_MS.max));
+    try {
+      await send(speaker, owed);
+      if (process.random.chance(TWICE)) await send(speaker, owed);
+    } catch (error) {
+      if (isSettled(speaker, owed, error)) owed.isDelivered = true;
+      else if (!(error instanceof UnavailableError) && !isEarly(error)) onError(`confirmation of ${owed.token}`, error);
+    }
+  }
+}
+
+async function send({ client, witness, violations }: Speaker, owed: Owed): Promise<void> {
+  const { workflow, token, confirmation } = owed;
+  await client.confirm(workflow, token, confirmation);
+  owed.isDelivered = true;
+  const outcome = 'error' in confirmation ? 'failed' : 'done';
+  if (witness.confirmed.get(token) === outcome) return;
+  violations.push(
+    `confirm: the sender was told that ${token} counts as ${outcome}, and the log has ${witness.confirmed.get(token)}`,
+  );
+}
+
+const isEarly = (error: unknown): boolean => error instanceof InvalidError && error.code === 'token-unknown';
+
+/** Nobody waits for it any more: the workflow has ended, or the outcome is known otherwise. */
+function isSettled({ witness }: Speaker, { key, workflow }: Owed, error: unknown): boolean {
+  if (!(error instanceof TidemarkError)) return false;
+  if (error instanceof ConflictError) return true;
+  const stream = witness.stream(workflow);
+  const status = witness.effects.get(key)?.status;
+  return (
+    isEarly(error) && (status === 'done' || stream === undefined || closed(stream) || stream.status === 'compensating')
+  );
+}
