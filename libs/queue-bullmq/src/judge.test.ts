@@ -1,9 +1,21 @@
 /** Who counts as alive, rule by rule. */
 
+import { holderId } from '@tidemark/core';
 import { describe, expect, test } from 'vitest';
-import { type Beat, isAlive, type Presence, packLeases, parseAdverts, parseBeat, unpackLeases } from './judge.ts';
+import {
+  type Beat,
+  isAlive,
+  type Presence,
+  packLeases,
+  packWord,
+  parseAdverts,
+  parseBeat,
+  parseWords,
+  unpackLeases,
+} from './judge.ts';
 import { PRESENCE_SLACK_MS } from './limits.ts';
 
+const a = holderId('a');
 const beat = (ageMs: number, standing: readonly string[] = []): Beat => ({
   ageMs,
   ttlMs: 1_000,
@@ -11,40 +23,63 @@ const beat = (ageMs: number, standing: readonly string[] = []): Beat => ({
   number: '1',
   standing,
 });
-const presence = (fields: Partial<Presence> = {}): Presence => ({
-  isConnected: false,
-  closedForMs: undefined,
-  others: new Set(['c2']),
-  unseenMs: 0,
-  stallMs: 5_000,
-  ...fields,
-});
+/** Of each coordinator that lives: for how long the holder's connection there has been closed; null when it is not. */
+type Closed = { readonly [coordinator: string]: number | null };
+
+function lives(beat: Beat | undefined, closed: Closed = {}, fields: Partial<Presence> = {}): boolean {
+  const words = Object.entries(closed).map(([id, ms]) => [id, new Map(ms === null ? [] : [[a, ms]])] as const);
+  const presence = { isConnected: false, others: new Set(['c2']), unseenMs: 0, stallMs: 5_000, ...fields };
+  return isAlive(a, beat, new Map(words), presence);
+}
 
 describe('a holder lives', () => {
   test('while its beat is within its ttl, connected or not (L1)', () => {
-    expect(isAlive(beat(999), presence())).toBe(true);
-    expect(isAlive(beat(1_000), presence())).toBe(false);
+    expect(lives(beat(999))).toBe(true);
+    expect(lives(beat(1_000))).toBe(false);
   });
 
-  test('not when its connection closed after its last beat; it does when it beat since (L1)', () => {
-    expect(isAlive(beat(60), presence({ closedForMs: 60 }))).toBe(false);
-    expect(isAlive(beat(60), presence({ closedForMs: 60 + PRESENCE_SLACK_MS }))).toBe(false);
-    expect(isAlive(beat(60), presence({ closedForMs: 61 + PRESENCE_SLACK_MS }))).toBe(true);
-    expect(isAlive(beat(60, ['c2']), presence({ closedForMs: 60 }))).toBe(false);
+  test('not when its connection closed after its last beat; it does when it beat since, or came back (L1)', () => {
+    expect(lives(beat(60), { c1: 60 })).toBe(false);
+    expect(lives(beat(60, ['c1']), { c1: 60 })).toBe(false);
+    expect(lives(beat(60), { c1: 60 + PRESENCE_SLACK_MS })).toBe(false);
+    expect(lives(beat(60), { c1: 61 + PRESENCE_SLACK_MS })).toBe(true);
+    expect(lives(beat(60), { c1: 60 }, { isConnected: true })).toBe(true);
+  });
+
+  test('until every living coordinator to which it stood has told of a close since its beat (L1)', () => {
+    const both = beat(60, ['c1', 'c2']);
+    expect(lives(both, { c1: 60, c2: null })).toBe(true);
+    expect(lives(both, { c1: 60, c2: 100 })).toBe(true);
+    expect(lives(both, { c1: 60, c2: 60 })).toBe(false);
+    // The second one doesn't live, or lives and never had it.
+    expect(lives(both, { c1: 60 })).toBe(false);
+    expect(lives(beat(60, ['c1']), { c1: 60, c2: null })).toBe(false);
   });
 
   test('past its ttl while a connection stands, here or with another that lives (L2)', () => {
-    expect(isAlive(beat(4_000), presence({ isConnected: true }))).toBe(true);
-    expect(isAlive(beat(4_000, ['c2']), presence())).toBe(true);
-    expect(isAlive(beat(4_000, ['c3']), presence())).toBe(false);
-    expect(isAlive(beat(4_000), presence())).toBe(false);
+    expect(lives(beat(4_000), {}, { isConnected: true })).toBe(true);
+    expect(lives(beat(4_000, ['c2']))).toBe(true);
+    expect(lives(beat(4_000, ['c3']))).toBe(false);
+    expect(lives(beat(4_000, ['c2', 'c1']), { c1: null, c2: 50 })).toBe(false);
+    expect(lives(beat(4_000))).toBe(false);
   });
 
   test('without a beat for its stall time while it is connected (L3)', () => {
-    expect(isAlive(undefined, presence({ isConnected: true, unseenMs: 5_000 }))).toBe(true);
-    expect(isAlive(undefined, presence({ isConnected: true, unseenMs: 5_001 }))).toBe(false);
-    expect(isAlive(undefined, presence())).toBe(false);
+    expect(lives(undefined, {}, { isConnected: true, unseenMs: 5_000 })).toBe(true);
+    expect(lives(undefined, {}, { isConnected: true, unseenMs: 5_001 })).toBe(false);
+    expect(lives(undefined)).toBe(false);
   });
+});
+
+test('a word is read as it is written, and grows older', () => {
+  const word = packWord(new Map([[a, 50], [holderId('b c'), 0]])); // biome-ignore format: one a pair
+  expect(parseWords(['c1', `1000 ${word}`, 'c2', '1200 []'], 1_250)).toEqual(
+    new Map([
+      ['c1', new Map([[a, 300], ['b c', 250]])], // biome-ignore format: one a pair
+      ['c2', new Map()],
+    ]),
+  );
+  expect(parseWords(['c1', '1000 {', 'c2', ''], 1_000)).toEqual(new Map([['c1', new Map()], ['c2', new Map()]])); // biome-ignore format: one a pair
 });
 
 test('a beat is read as it is written', () => {

@@ -2,13 +2,15 @@
  * Owns who counts as alive, and the texts from which that is judged: beats, leases, adverts. Pure; what can't be read is
  * left out or counts as nothing, since other versions may write it.
  *
- * L1 A beat within its ttl is alive, unless the last connection here closed after it, without a farewell or a return.
+ * L1 A beat within its ttl is alive, unless a coordinator told that the holder's last connection to it closed after that
+ *    beat, without a farewell or a return, and so did every other living one to which the beat says that it was connected.
+ *    So a cut to one of several coordinators is nobody's death, and the one that tells last needs to ask nobody.
  * L2 A beat past its ttl and within its stall time is alive while a connection stands: here, or by its word with another
- *    coordinator that lives. So a blocked event loop costs nobody a lease at once.
+ *    coordinator that lives and told of no close. So a blocked event loop costs nobody a lease at once.
  * L3 A holder without a beat (Redis was flushed, or it can't reach it) is alive for its stall time while it is connected here.
  */
 
-import type { Epoch, WorkflowId } from '@tidemark/core';
+import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
 import type { HeldLease } from '@tidemark/ports';
 import { PRESENCE_SLACK_MS } from './limits.ts';
 import type { PresenceAdvert } from './presence-client.ts';
@@ -23,10 +25,11 @@ export interface Beat {
   readonly standing: readonly string[];
 }
 
+/** By coordinators that live: whose last connection there closed, and for how many milliseconds that is so. */
+export type Words = ReadonlyMap<string, ReadonlyMap<HolderId, number>>;
+
 export interface Presence {
   readonly isConnected: boolean;
-  /** Since its last connection here closed and the grace passed, as of when the beats were asked for. */
-  readonly closedForMs: number | undefined;
   /** Other coordinators that live. */
   readonly others: ReadonlySet<string>;
   /** Since its last beat, and how long that may be while it is connected. */
@@ -34,12 +37,37 @@ export interface Presence {
   readonly stallMs: number;
 }
 
-export function isAlive(beat: Beat | undefined, presence: Presence): boolean {
+export function isAlive(holder: HolderId, beat: Beat | undefined, words: Words, presence: Presence): boolean {
   if (beat === undefined) return presence.isConnected && presence.unseenMs <= presence.stallMs;
-  // What was sent before the end may have come to Redis a little after it.
-  if (presence.closedForMs !== undefined && beat.ageMs + PRESENCE_SLACK_MS >= presence.closedForMs) return false;
-  if (beat.ageMs < beat.ttlMs || presence.isConnected) return true;
-  return beat.standing.some((id) => presence.others.has(id));
+  if (presence.isConnected) return true;
+  const hasClosed = (coordinator: string): boolean => {
+    const closedForMs = words.get(coordinator)?.get(holder);
+    // What was sent before the end may have come to Redis a little after it.
+    return closedForMs !== undefined && beat.ageMs + PRESENCE_SLACK_MS >= closedForMs;
+  };
+  const isGone = [...words.keys()].some(hasClosed) && beat.standing.every((id) => !words.has(id) || hasClosed(id));
+  if (isGone) return false;
+  return beat.ageMs < beat.ttlMs || beat.standing.some((id) => presence.others.has(id) && !hasClosed(id));
+}
+
+/** A coordinator's word: holder and age of the close in turn. `AT WORD` in Redis. */
+export const packWord = (closedForMs: ReadonlyMap<HolderId, number>): string => JSON.stringify([...closedForMs].flat());
+
+/** From coordinator and word in turn. */
+export function parseWords(texts: readonly string[], nowMs: number): Words {
+  const words = new Map<string, ReadonlyMap<HolderId, number>>();
+  for (let index = 0; index + 1 < texts.length; index += 2) {
+    const text = texts[index + 1]!;
+    const end = text.indexOf(' ');
+    const sinceMs = Math.max(0, nowMs - Number(text.slice(0, end)));
+    const parsed = parse(text.slice(end + 1));
+    const closed = new Map<HolderId, number>();
+    for (let at = 0; Array.isArray(parsed) && at + 1 < parsed.length; at += 2) {
+      closed.set(parsed[at] as HolderId, Number(parsed[at + 1]) + sinceMs);
+    }
+    words.set(texts[index]!, closed);
+  }
+  return words;
 }
 
 /** `AT TTL STALL NUMBER STANDING`. */

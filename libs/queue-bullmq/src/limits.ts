@@ -82,9 +82,16 @@ export const PRESENCE_GRACE_MS = 50;
 export const PRESENCE_SLACK_MS = 25;
 /** Longest line of the presence protocol, in bytes: a word, a token and a holder's name. */
 export const PRESENCE_LINE_MAX_BYTES = 1_024;
-/** Connections of workers that one coordinator takes, and those among them that haven't said their name yet. */
+/** Connections of workers that one coordinator takes. */
 export const PRESENCE_CONNECTIONS_MAX = 10_000;
-export const PRESENCE_STRANGERS_MAX = 256;
+/**
+ * Connections that haven't said their name yet, in all and from one remote address; beyond it the oldest makes room. A
+ * thousand workers behind one address may come back at once.
+ */
+export const PRESENCE_STRANGERS_MAX = 4_096;
+export const PRESENCE_STRANGERS_PER_ADDRESS_MAX = 2_048;
+/** Connections that wait in the kernel to be accepted; it may allow fewer. */
+export const PRESENCE_BACKLOG_COUNT = 4_096;
 /** How long a connection may take to say its name, in milliseconds. */
 export const PRESENCE_HELLO_MS = 2_000;
 /** How long a farewell waits for the other side to close, in milliseconds. */
@@ -93,6 +100,11 @@ export const PRESENCE_FAREWELL_MS = 200;
 export const PRESENCE_COORDINATORS_MAX = 16;
 /** A coordinator that hasn't looked for this long is not advertised any more, in milliseconds. */
 export const PRESENCE_ADVERT_TTL_MS = 3_000;
+/**
+ * A coordinator's word, that it lives and which holders' connections closed, counts for this long, in milliseconds: four of
+ * its looks. One that dies together with a worker delays the notice of that worker's end by no more than this.
+ */
+export const PRESENCE_WORD_TTL_MS = 1_000;
 /** That a connection closed is remembered for this long, in milliseconds: longer than any beat of before it counts. */
 export const PRESENCE_GONE_KEPT_MS = 30_000;
 /** The kernel asks the other side for a sign of life after this much silence, in milliseconds. */

@@ -9,14 +9,15 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { ConfigError, type HolderId } from '@tidemark/core';
 import {
+  PRESENCE_BACKLOG_COUNT,
   PRESENCE_CONNECTIONS_MAX,
   PRESENCE_GONE_KEPT_MS,
   PRESENCE_GRACE_MS,
   PRESENCE_HELLO_MS,
   PRESENCE_KEEPALIVE_MS,
   PRESENCE_LINE_MAX_BYTES,
-  PRESENCE_STRANGERS_MAX,
 } from './limits.ts';
+import { STRANGER_LIMITS, type StrangerLimits, Strangers } from './presence-strangers.ts';
 
 export interface PresenceServerOptions {
   readonly host: string;
@@ -24,6 +25,8 @@ export interface PresenceServerOptions {
   readonly port: number;
   /** Told once the grace after the last connection's unannounced close has passed. */
   readonly onGone: (holder: HolderId) => void;
+  /** By default `STRANGER_LIMITS`. */
+  readonly strangers?: StrangerLimits;
 }
 
 const TOKEN_BYTES = 24;
@@ -32,8 +35,9 @@ export class PresenceServer {
   readonly token = randomBytes(TOKEN_BYTES).toString('hex');
   readonly #options: PresenceServerOptions;
   readonly #server: Server;
-  readonly #strangers = new Set<Socket>();
+  readonly #strangers: Strangers;
   readonly #connected = new Map<HolderId, Set<Socket>>();
+  #connectedCount = 0;
   /** When the last connection of a holder closed without a farewell (`performance.now`), and whether the grace has passed. */
   readonly #closed = new Map<HolderId, { readonly atMs: number; isGone: boolean }>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -41,8 +45,8 @@ export class PresenceServer {
 
   constructor(options: PresenceServerOptions) {
     this.#options = options;
+    this.#strangers = new Strangers(options.strangers ?? STRANGER_LIMITS);
     this.#server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: PRESENCE_KEEPALIVE_MS });
-    this.#server.maxConnections = PRESENCE_CONNECTIONS_MAX;
     this.#server.on('connection', (socket) => this.#take(socket));
   }
 
@@ -51,7 +55,7 @@ export class PresenceServer {
     const { host, port } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#server.once('error', reject);
-    this.#server.listen(port, host, resolve);
+    this.#server.listen({ port, host, backlog: PRESENCE_BACKLOG_COUNT }, resolve);
     try {
       await promise;
     } catch (error) {
@@ -72,10 +76,11 @@ export class PresenceServer {
     return this.#connected.has(holder);
   }
 
-  /** When its last connection closed, by `performance.now`; undefined while it may still come back, or has. */
-  goneSinceMs(holder: HolderId): number | undefined {
-    const closed = this.#closed.get(holder);
-    return closed?.isGone === true ? closed.atMs : undefined;
+  /** Whose last connection closed when, by `performance.now`; without those who may still come back, or have. */
+  gone(): ReadonlyMap<HolderId, number> {
+    const gone = new Map<HolderId, number>();
+    for (const [holder, { atMs, isGone }] of this.#closed) if (isGone) gone.set(holder, atMs);
+    return gone;
   }
 
   /** Closes every connection; nobody is told of any. */
@@ -83,17 +88,13 @@ export class PresenceServer {
     this.#isClosing = true;
     for (const timer of this.#timers) clearTimeout(timer);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#strangers) socket.destroy();
+    this.#strangers.closeAll();
     for (const sockets of this.#connected.values()) for (const socket of sockets) socket.destroy();
     await closed;
   }
 
   #take(socket: Socket): void {
     socket.on('error', () => {});
-    if (this.#strangers.size >= PRESENCE_STRANGERS_MAX) {
-      socket.destroy();
-      return;
-    }
     this.#strangers.add(socket);
     const late = this.#after(PRESENCE_HELLO_MS, () => socket.destroy());
     let holder: HolderId | undefined;
@@ -104,7 +105,7 @@ export class PresenceServer {
         if (isFarewell) socket.end();
         return;
       }
-      holder = this.#nameIn(line);
+      holder = this.#connectedCount < PRESENCE_CONNECTIONS_MAX ? this.#nameIn(line) : undefined;
       if (holder === undefined) {
         socket.destroy();
         return;
@@ -122,8 +123,7 @@ export class PresenceServer {
 
   #nameIn(line: string): HolderId | undefined {
     const [word, token = '', name = '', ...rest] = line.split(' ');
-    const isKnown = token.length === this.token.length && timingSafeEqual(Buffer.from(token), Buffer.from(this.token));
-    if (word !== 'hello' || !isKnown || name === '' || rest.length > 0) return undefined;
+    if (word !== 'hello' || !isSame(token, this.token) || name === '' || rest.length > 0) return undefined;
     try {
       return decodeURIComponent(name) as HolderId;
     } catch {
@@ -134,13 +134,14 @@ export class PresenceServer {
   #arrived(holder: HolderId, socket: Socket): void {
     const sockets = this.#connected.get(holder) ?? new Set();
     this.#connected.set(holder, sockets.add(socket));
+    this.#connectedCount++;
     this.#closed.delete(holder);
     socket.write('ok\n');
   }
 
   #left(holder: HolderId, socket: Socket, isFarewell: boolean): void {
     const sockets = this.#connected.get(holder);
-    sockets?.delete(socket);
+    if (sockets?.delete(socket)) this.#connectedCount--;
     if (sockets === undefined || sockets.size > 0) return;
     this.#connected.delete(holder);
     if (isFarewell || this.#isClosing) return;
@@ -169,6 +170,12 @@ export class PresenceServer {
     clearTimeout(timer);
     this.#timers.delete(timer);
   }
+}
+
+/** Both as the bytes that lines are read from: a stranger's may be any. */
+function isSame(given: string, token: string): boolean {
+  const [left, right] = [Buffer.from(given, 'latin1'), Buffer.from(token, 'latin1')];
+  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 /** Each line of at most `PRESENCE_LINE_MAX_BYTES`; who sends a longer one is cut off. */

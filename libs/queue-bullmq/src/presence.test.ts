@@ -1,5 +1,6 @@
 /** Connections that tell of a holder's end; what strangers can't do. On this machine's own loop, without any server. */
 
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type HolderId, holderId } from '@tidemark/core';
@@ -8,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PRESENCE_LINE_MAX_BYTES } from './limits.ts';
 import { PresenceClient } from './presence-client.ts';
 import { PresenceServer } from './presence-server.ts';
+import { STRANGER_LIMITS, type StrangerLimits } from './presence-strangers.ts';
 
 const a = holderId('worker a');
 
@@ -48,7 +50,7 @@ describe('presence', () => {
     client.vanish();
     await eventually(() => gone.length > 0);
     expect(gone).toEqual([a]);
-    expect(server.goneSinceMs(a)).toBeTypeOf('number');
+    expect([...server.gone().keys()]).toEqual([a]);
     const polite = await arrive(holderId('b'));
     await polite.leave();
     await (await arrive(holderId('c'))).vanish();
@@ -64,7 +66,7 @@ describe('presence', () => {
     (await arrive(holderId('other'))).vanish();
     await eventually(() => gone.length > 0);
     expect(gone).toEqual(['other']);
-    expect(server.goneSinceMs(a)).toBeUndefined();
+    expect([...server.gone().keys()]).toEqual(['other']);
     expect(third.standing).toEqual(['c1']);
   });
 
@@ -85,6 +87,22 @@ describe('presence', () => {
     expect(gone).toEqual([]);
   });
 
+  test('outlives whatever bytes it is sent', async () => {
+    const lines = [`hello ${'\u00e9'.repeat(server.token.length)} x\n`, `hello ${'\u00ff'.repeat(24)} x\n`, '\0\n'];
+    for (const line of lines) {
+      const socket = await stranger();
+      socket.write(Buffer.from(line, 'latin1'));
+      await once(socket, 'close');
+    }
+    for (let round = 0; round < 50; round++) {
+      const socket = await stranger();
+      socket.write(Buffer.concat([Buffer.from('hello '), randomBytes(200), Buffer.from('\n')]));
+      await once(socket, 'close');
+    }
+    await arrive(a);
+    expect(server.isConnected(a)).toBe(true);
+  });
+
   test('cuts off who sends a line without end', async () => {
     await once(await stranger('x'.repeat(PRESENCE_LINE_MAX_BYTES + 1)), 'close');
   });
@@ -92,5 +110,67 @@ describe('presence', () => {
   test('a port that is taken is a ConfigError', async () => {
     const other = new PresenceServer({ host: '127.0.0.1', port, onGone: () => {} });
     await expect(other.listen()).rejects.toMatchObject({ code: 'presence-address' });
+  });
+
+  describe('bounds those who have not said their name', () => {
+    const sockets: Socket[] = [];
+    const limited: PresenceServer[] = [];
+    afterEach(async () => {
+      for (const socket of sockets.splice(0)) socket.destroy();
+      for (const one of limited.splice(0)) await one.close();
+    });
+
+    /** A server of its own; `come` resolves once it has taken that many connections more. */
+    const open = async (strangers: StrangerLimits) => {
+      const server = new PresenceServer({ host: '127.0.0.1', port: 0, onGone: () => {}, strangers });
+      limited.push(server);
+      const port = await server.listen();
+      const come = async (count: number, localAddress: string): Promise<readonly Socket[]> => {
+        const come = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress }));
+        for (const socket of come) socket.on('error', () => {});
+        sockets.push(...come);
+        await Promise.all(come.map((socket) => once(socket, 'connect')));
+        return come;
+      };
+      const greet = (socket: Socket, name: string): Promise<string> =>
+        new Promise((resolve) => {
+          socket.once('data', (data) => resolve(data.toString()));
+          socket.once('close', () => resolve('closed'));
+          if (socket.closed) resolve('closed');
+          socket.write(`hello ${server.token} ${name}\n`);
+        });
+      return { come, greet };
+    };
+    const comeBack = async (limits: StrangerLimits): Promise<number> => {
+      const { come, greet } = await open(limits);
+      const workers = await come(1_000, '127.0.0.1');
+      // The last is greeted first: all were accepted before it.
+      const last = await greet(workers.at(-1)!, 'last');
+      const answers = await Promise.all(workers.slice(0, -1).map((socket, at) => greet(socket, `w${at}`)));
+      return [...answers, last].filter((answer) => answer === 'ok\n').length;
+    };
+
+    test('and a thousand workers that come back at once are taken', async () => {
+      expect(await comeBack(STRANGER_LIMITS)).toBe(1_000);
+    });
+
+    test('who would not be by a lower bound (the control)', async () => {
+      expect(await comeBack({ inAllMax: 256, perAddressMax: 256 })).toBe(256);
+    });
+
+    test('for each address and in all, and the silent make room, oldest first, where most of them are', async () => {
+      const { come, greet } = await open({ inAllMax: 6, perAddressMax: 4 });
+      const [first, second, ...silent] = await come(4, '127.0.0.2');
+      const firstEnd = once(first!, 'close');
+      const secondEnd = once(second!, 'close');
+      const [fifth] = await come(1, '127.0.0.2');
+      await firstEnd;
+      const others = await come(2, '127.0.0.3');
+      expect(second!.closed).toBe(false);
+      const [worker] = await come(1, '127.0.0.4');
+      await secondEnd;
+      expect(await greet(worker!, 'w')).toBe('ok\n');
+      expect([...silent, fifth!, ...others].filter((socket) => socket.closed)).toEqual([]);
+    });
   });
 });

@@ -2,10 +2,15 @@
 
 import { holderId } from '@tidemark/core';
 import { livenessContract } from '@tidemark/testkit/contracts/liveness';
+import { eventually } from '@tidemark/testkit/eventually';
 import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
 import { Redis } from 'ioredis';
-import { expect, test } from 'vitest';
-import { openRedisLiveness } from './redis-liveness.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseAdverts } from './judge.ts';
+import { PRESENCE_ADVERT_TTL_MS } from './limits.ts';
+import { type PresenceAdvert, PresenceClient } from './presence-client.ts';
+import { openRedisLiveness, type RedisLiveness } from './redis-liveness.ts';
+import { beatScript } from './redis-liveness-scripts.ts';
 
 const AGE_MS = 1_000;
 
@@ -82,5 +87,98 @@ describeServers('redis liveness', ['redis'], ({ redis: url }) => {
     expect(await redis.pttl(`${prefix}:live:beat:alive`)).toBeGreaterThan(0);
     redis.disconnect();
     await liveness.close();
+  });
+
+  describe('a holder with connections to several coordinators', () => {
+    const a = holderId('a');
+    const open: { close(): unknown }[] = [];
+    let prefix: string;
+    let redis: Redis;
+    const gone: string[] = [];
+    beforeEach(() => {
+      gone.length = 0;
+      prefix = freshRedisPrefix();
+      redis = new Redis(url);
+      open.push({ close: () => redis.disconnect() });
+    });
+    afterEach(async () => {
+      for (const one of open.splice(0).reverse()) await one.close();
+    });
+
+    const coordinator = async (name: string) => {
+      const liveness = openRedisLiveness({ url, prefix });
+      open.push(liveness);
+      await liveness.watch(() => gone.push(name));
+      return liveness;
+    };
+    const adverts = async () => parseAdverts(await redis.zrange(`${prefix}:live:coordinators`, '0', '-1'));
+    /** A connection to one coordinator, which can be cut alone. */
+    const connectTo = async (advert: PresenceAdvert) => {
+      const client = new PresenceClient(a);
+      open.push({ close: () => client.vanish() });
+      client.meet([advert]);
+      await eventually(() => client.standing.length === 1);
+      return client;
+    };
+    const beat = async (standing: readonly string[]) => {
+      const keys = ['beat:a', 'leases:a', 'holders', 'coordinators'].map((name) => `${prefix}:live:${name}`);
+      await beatScript.run(redis, keys, [a, 60_000, 60_000, 1, standing.join(','), '1 []']);
+    };
+    const sees = async (liveness: RedisLiveness) => (await liveness.view({ markerAgeMs: 0 })).holders.has(a);
+    const standToTwo = async () => {
+      const first = await coordinator('c1');
+      const [advert1] = await adverts();
+      const second = await coordinator('c2');
+      const advert2 = (await adverts()).find(({ id }) => id !== advert1!.id);
+      const links = [await connectTo(advert1!), await connectTo(advert2!)] as const;
+      await beat([advert1!.id, advert2!.id]);
+      expect([await sees(first), await sees(second)]).toEqual([true, true]);
+      return { first, second, links, advert1: advert1! };
+    };
+
+    test('lives when it is cut off from one, and not when it is from all: the last that tells knows at once', async () => {
+      const { first, second, links } = await standToTwo();
+      links[0].vanish();
+      await eventually(() => gone.includes('c1'));
+      for (const liveness of [first, second, first]) expect(await sees(liveness)).toBe(true);
+      links[1].vanish();
+      await eventually(() => gone.includes('c2'));
+      expect(await sees(second)).toBe(false);
+      expect(await sees(first)).toBe(false);
+    });
+
+    test('and is dead at once by the same cut where there is one coordinator (the control)', async () => {
+      const only = await coordinator('c1');
+      const [advert] = await adverts();
+      const link = await connectTo(advert!);
+      await beat([advert!.id]);
+      expect(await sees(only)).toBe(true);
+      link.vanish();
+      await eventually(() => gone.includes('c1'));
+      expect(await sees(only)).toBe(false);
+    });
+
+    test('that came back to one is not dead when it is cut off from the other', async () => {
+      const { first, second, links, advert1 } = await standToTwo();
+      links[0].vanish();
+      await eventually(() => gone.includes('c1'));
+      expect(await sees(first)).toBe(true);
+      await connectTo(advert1);
+      expect(await sees(first)).toBe(true);
+      links[1].vanish();
+      await eventually(() => gone.includes('c2'));
+      for (const liveness of [second, first]) expect(await sees(liveness)).toBe(true);
+    });
+
+    test('waits for no word of a coordinator that died with it for longer than its words count', async () => {
+      const { first, second, links } = await standToTwo();
+      const diedAtMs = performance.now();
+      // As a killed process does: its advert stands.
+      await first.close();
+      links[1].vanish();
+      await eventually(async () => !(await sees(second)));
+      expect(await adverts()).toHaveLength(2);
+      expect(performance.now() - diedAtMs).toBeLessThan(PRESENCE_ADVERT_TTL_MS);
+    });
   });
 });

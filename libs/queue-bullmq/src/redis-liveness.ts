@@ -15,8 +15,24 @@ import { randomUUID } from 'node:crypto';
 import { type Epoch, type HolderId, InvalidError, type WorkflowId } from '@tidemark/core';
 import type { Clock, HeldLease, Liveness, LivenessView } from '@tidemark/ports';
 import { type Connection, openConnection } from './connection.ts';
-import { type Beat, isAlive, packLeases, parseAdverts, parseBeat, unpackLeases } from './judge.ts';
-import { LIVENESS_TIMEOUT_MS, MARKER_TTL_FACTOR, MARKER_TTL_MIN_MS, PRESENCE_ADVERT_TTL_MS } from './limits.ts';
+import {
+  type Beat,
+  isAlive,
+  packLeases,
+  packWord,
+  parseAdverts,
+  parseBeat,
+  parseWords,
+  unpackLeases,
+  type Words,
+} from './judge.ts';
+import {
+  LIVENESS_TIMEOUT_MS,
+  MARKER_TTL_FACTOR,
+  MARKER_TTL_MIN_MS,
+  PRESENCE_ADVERT_TTL_MS,
+  PRESENCE_WORD_TTL_MS,
+} from './limits.ts';
 import { PresenceClient } from './presence-client.ts';
 import { PresenceServer } from './presence-server.ts';
 import { beatScript, viewScript } from './redis-liveness-scripts.ts';
@@ -42,6 +58,9 @@ export interface RedisLivenessOptions {
 const THIS_MACHINE: PresenceOptions = { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1' };
 
 type Leases = ReadonlyMap<WorkflowId, Epoch>;
+
+/** Marker, time, adverts, words, beats; see the script. */
+type ViewReply = readonly [string, string, readonly string[], readonly string[], readonly string[]];
 
 /** A holder that beats from this process. */
 interface Own {
@@ -70,7 +89,7 @@ export class RedisLiveness implements Liveness {
   readonly #connection: Connection;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #presence: PresenceOptions;
-  readonly #keys: { readonly marker: string; readonly holders: string; readonly coordinators: string };
+  readonly #keys: Readonly<Record<'marker' | 'holders' | 'coordinators' | 'words', string>>;
   readonly #beatPrefix: string;
   readonly #leasesPrefix: string;
   readonly #own = new Map<HolderId, Own>();
@@ -90,7 +109,12 @@ export class RedisLiveness implements Liveness {
     this.#clock = options.clock ?? { monotonicMs: () => performance.now() };
     this.#presence = options.presence ?? THIS_MACHINE;
     const own = `${options.prefix}:live`;
-    this.#keys = { marker: `${own}:marker`, holders: `${own}:holders`, coordinators: `${own}:coordinators` };
+    this.#keys = {
+      marker: `${own}:marker`,
+      holders: `${own}:holders`,
+      coordinators: `${own}:coordinators`,
+      words: `${own}:words`,
+    };
     this.#beatPrefix = `${own}:beat:`;
     this.#leasesPrefix = `${own}:leases:`;
   }
@@ -158,7 +182,8 @@ export class RedisLiveness implements Liveness {
       this.#advert = '';
       this.#server = undefined;
       // Before the connections close, so that nobody comes back.
-      await this.#ask((redis) => redis.zrem(this.#keys.coordinators, advert)).catch(() => {});
+      const { coordinators, words } = this.#keys;
+      await this.#ask((redis) => redis.multi().zrem(coordinators, advert).hdel(words, this.#id).exec()).catch(() => {});
       await server.close();
     };
   }
@@ -170,32 +195,39 @@ export class RedisLiveness implements Liveness {
 
   async view(options: { readonly markerAgeMs: number }): Promise<LivenessView> {
     const askedMs = this.#clock.monotonicMs();
-    const goneAsOfMs = performance.now();
     try {
       const ttlMs = Math.max(MARKER_TTL_MIN_MS, Math.ceil(options.markerAgeMs * MARKER_TTL_FACTOR));
-      const [marker = '', now = '', advertCount = 0, ...rest] = await this.#ask((redis) => this.#view(redis, ttlMs));
+      const [marker, now, advertTexts, wordTexts, beatTexts] = await this.#ask((redis) => this.#view(redis, ttlMs));
+      const nowMs = Number(now);
       const beats = new Map<HolderId, Beat>();
-      for (let index = Number(advertCount); index + 1 < rest.length; index += 2) {
-        beats.set(rest[index] as HolderId, parseBeat(String(rest[index + 1]), Number(now)));
+      for (let index = 0; index + 1 < beatTexts.length; index += 2) {
+        beats.set(beatTexts[index] as HolderId, parseBeat(beatTexts[index + 1]!, nowMs));
       }
       await this.#learn(beats, askedMs);
-      if (this.#standing?.marker !== marker) {
-        this.#standing = { marker: String(marker), sinceMs: this.#clock.monotonicMs() };
-      }
-      const adverts = parseAdverts(rest.slice(0, Number(advertCount)));
-      const others = new Set(adverts.map((advert) => advert.id).filter((id) => id !== this.#id));
+      if (this.#standing?.marker !== marker) this.#standing = { marker, sinceMs: this.#clock.monotonicMs() };
+      const ids = parseAdverts(advertTexts).map((advert) => advert.id);
+      const others = new Set(ids.filter((id) => id !== this.#id));
       const trusted = askedMs - this.#standing.sinceMs >= options.markerAgeMs;
-      return { trusted, holders: this.#living(beats, others, askedMs, goneAsOfMs) };
+      return { trusted, holders: this.#living(beats, parseWords(wordTexts, nowMs), others, askedMs) };
     } catch {
       this.#standing = undefined;
       return { trusted: false, holders: new Map() };
     }
   }
 
-  #view(redis: Connection['redis'], markerTtlMs: number): Promise<readonly (string | number)[]> {
-    const keys = [this.#keys.marker, this.#keys.holders, this.#keys.coordinators];
-    const args = [`.${randomUUID()}`, markerTtlMs, this.#beatPrefix, this.#advert, PRESENCE_ADVERT_TTL_MS];
-    return viewScript.run(redis, keys, args) as Promise<readonly (string | number)[]>;
+  #view(redis: Connection['redis'], markerTtlMs: number): Promise<ViewReply> {
+    const { marker, holders, coordinators, words } = this.#keys;
+    const advert = [this.#advert, PRESENCE_ADVERT_TTL_MS];
+    const word = [this.#id, this.#word(), PRESENCE_WORD_TTL_MS];
+    const args = [`.${randomUUID()}`, markerTtlMs, this.#beatPrefix, ...advert, ...word];
+    return viewScript.run(redis, [marker, holders, coordinators, words], args) as Promise<ViewReply>;
+  }
+
+  /** What this process tells the other coordinators. */
+  #word(): string {
+    const nowMs = performance.now();
+    const closed = [...(this.#server?.gone() ?? [])];
+    return packWord(new Map(closed.map(([holder, atMs]) => [holder, Math.floor(nowMs - atMs)])));
   }
 
   /** Reads the leases of those whose number is new; what is known of the others stays. */
@@ -227,21 +259,14 @@ export class RedisLiveness implements Liveness {
 
   #living(
     beats: ReadonlyMap<HolderId, Beat>,
+    words: Words,
     others: ReadonlySet<string>,
     nowMs: number,
-    goneAsOfMs: number,
   ): Map<HolderId, Leases> {
     const holders = new Map<HolderId, Leases>();
     for (const [holder, { leases, seenMs, stallMs }] of this.#known) {
-      const goneSinceMs = this.#server?.goneSinceMs(holder);
-      const presence = {
-        isConnected: this.isConnected(holder),
-        closedForMs: goneSinceMs === undefined ? undefined : goneAsOfMs - goneSinceMs,
-        others,
-        unseenMs: nowMs - seenMs,
-        stallMs,
-      };
-      if (isAlive(beats.get(holder), presence)) holders.set(holder, leases);
+      const presence = { isConnected: this.isConnected(holder), others, unseenMs: nowMs - seenMs, stallMs };
+      if (isAlive(holder, beats.get(holder), words, presence)) holders.set(holder, leases);
     }
     return holders;
   }
