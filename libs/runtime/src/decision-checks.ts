@@ -43,7 +43,8 @@ function effectInQuestion(state: StreamState, { task, key }: Question): EffectSt
 export const fittingResolutions = (state: StreamState, question: Question): readonly Resolution[] =>
   RESOLUTIONS.filter((resolution) => {
     if (resolution === 'done' || resolution === 'not-done') return effectInQuestion(state, question) !== undefined;
-    return resolution !== 'compensate' || mayUndo(state);
+    // A person may not have an undo undone: what it undid has no undo of its own, so nothing would be.
+    return resolution !== 'compensate' || (state.compensates === null && mayUndo(state));
   });
 
 export function checkFits(state: StreamState, question: Question, resolution: Resolution): void {
@@ -51,7 +52,7 @@ export function checkFits(state: StreamState, question: Question, resolution: Re
   if (fitting.includes(resolution)) return;
   const why =
     resolution === 'compensate'
-      ? 'the workflow was undone before, or is an undo that lies too deep'
+      ? 'the workflow was undone before, or is itself an undo'
       : `the question (${question.code}) is about no effect whose outcome is open`;
   throw new InvalidError(
     'resolution-unfit',
@@ -102,18 +103,22 @@ export function checkDecision({ resolution, by, why, response }: Decision): void
   }
 }
 
+/** Something to be seen: neither space nor what is drawn as nothing (U+2800 is a Braille cell without dots). */
+const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
 export function checkName(field: string, value: unknown): string {
-  if (typeof value === 'string' && value !== '' && value.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(value)) {
-    if (value.isWellFormed()) return value;
+  if (typeof value === 'string' && value.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(value)) {
+    if (VISIBLE.test(value) && value.isWellFormed()) return value;
   }
   throw new InvalidError(
     `${field}-invalid`,
-    `${field}: give 1 to ${NAME_MAX_CHARS} characters without control characters.`,
+    `${field}: give 1 to ${NAME_MAX_CHARS} characters, one of them visible, without control characters.`,
     { field },
   );
 }
 
 export function checkText(field: string, value: unknown): void {
-  if (typeof value === 'string' && value.trim() !== '' && value.length <= ERROR_TEXT_MAX_CHARS) return;
-  throw new InvalidError(`${field}-invalid`, `${field}: give 1 to ${ERROR_TEXT_MAX_CHARS} characters.`, { field });
+  if (typeof value === 'string' && VISIBLE.test(value) && value.length <= ERROR_TEXT_MAX_CHARS) return;
+  const message = `${field}: give 1 to ${ERROR_TEXT_MAX_CHARS} characters, one of them visible.`;
+  throw new InvalidError(`${field}-invalid`, message, { field });
 }

@@ -1,12 +1,13 @@
 /** Undoing: everything that was done and can be undone is undone once, newest first; what can't go on waits for a person. */
 
-import { type Json, UnavailableError, type WorkflowId } from '@tidemark/core';
+import { eventId, type Json, streamFromJson, UnavailableError, type WorkflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WorkflowFailedError } from './client.ts';
 import { undoId } from './compensation.ts';
 import { Coordinator } from './coordinator.ts';
 import type { Definition, EffectDefinition, StepDefinition } from './definition.ts';
+import { Inbox } from './inbox.ts';
 import { LamportClock } from './ports.ts';
 import { definitionOf, effectOf, NO_RETRY, RETRY_AT_ONCE } from './simulated-definition.ts';
 import { SimulatedWorld } from './simulated-world.ts';
@@ -178,7 +179,15 @@ describe('an undo', () => {
     });
     await undone(trip([hotel, flight]));
     await world.until(UNDO, 'parked');
-    await inTime(world.client.decide(UNDO, { resolution: 'compensate', by: 'Ada', why: 'no idea' }));
+    const row = (await world.ports.store.workflow(UNDO))!;
+    const [snapshot] = await world.ports.store.loadStreams([UNDO]);
+    const { question } = streamFromJson(snapshot!.state, snapshot!.tasks);
+    const decision = { resolution: 'compensate', by: 'Ada', why: 'no idea' } as const;
+    await expect(inTime(world.client.decide(UNDO, decision))).rejects.toThrow(/is itself an undo/);
+    // As a client of another version may have written it.
+    const control = { question: question!.id, resolution: 'compensate', by: 'Ada', responseDigest: null } as const;
+    const inbox = new Inbox(world.ports, new LamportClock());
+    await inTime(inbox.write(row, eventId('deep'), 'ApprovalDecided', control, { why: 'no idea' }));
     await world.until(undoId(UNDO), 'completed');
     await world.until(W, 'failed');
     expect(world.status(UNDO)).toBe('compensated');
