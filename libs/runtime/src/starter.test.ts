@@ -4,8 +4,10 @@ import { ConflictError, type EventId, LimitError, type Partition, type TenantId,
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from './ports.ts';
+import { streamRow } from './projection.ts';
 import { definitionOf, entriesOf, foldLog, P0, TENANT, typesOf } from './simulated-definition.ts';
 import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
+import { newRows } from './simulated-rows.ts';
 import { Starter, type StartRequest } from './starter.ts';
 
 const OTHER = 't2' as TenantId;
@@ -25,6 +27,13 @@ describe('a start', () => {
   const definition = definitionOf({ steps: { a: () => ({}) } });
   const start = (id: string, fields: Partial<StartRequest> = {}) =>
     starter.start({ definition, input: 1, workflow: workflowId(id), tenant: TENANT, ...fields });
+
+  /** Its row, as a projector writes it. */
+  const project = async (id: string): Promise<void> => {
+    const workflow = workflowId(id);
+    const { state } = await foldLog(log);
+    ports.store.rows.set(workflow, newRows(streamRow(state.streams.get(workflow)!, P0)));
+  };
 
   it('is in the log when it is answered, with all that the workflow begins from', async () => {
     const started = await start('w');
@@ -75,9 +84,24 @@ describe('a start', () => {
     await expect(start('w', fields)).rejects.toThrow(ConflictError);
     // Also once its opening is projected, and the placement holds it no more.
     Object.assign(ports.store.placements.get(workflowId('w'))!, { appended: true, opening: '' });
-    ports.store.rows.set(workflowId('w'), { stream: { definition: 'd' }, result: null } as never);
+    await project('w');
     await expect(start('w', fields)).rejects.toMatchObject({ code: 'workflow-differs' });
     expect((await start('w')).created).toBe(false);
+  });
+
+  it('of an id that belongs to a shadow run is refused, later and at once; that run goes on', async () => {
+    const [first, second] = await Promise.allSettled([start('w', { shadow: true }), start('w')]);
+    expect(first.status).toBe('fulfilled');
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'workflow-is-shadow' } });
+    await expect(start('w')).rejects.toThrow(ConflictError);
+    Object.assign(ports.store.placements.get(workflowId('w'))!, { appended: true, opening: '' });
+    await project('w');
+    await expect(start('w')).rejects.toMatchObject({ code: 'workflow-is-shadow' });
+    expect((await start('w', { shadow: true })).created).toBe(false);
+  });
+
+  it('of an id as undos have it is refused', async () => {
+    await expect(start('w~undo')).rejects.toMatchObject({ code: 'workflow-id-reserved' });
   });
 
   it('gets partitions of its own while the pool may grow, by doubling', async () => {

@@ -20,6 +20,7 @@ import {
   type Partition,
   RULES_VERSION,
   type Sequence,
+  streamFromJson,
   type TenantId,
   UnavailableError,
   type WorkflowId,
@@ -82,8 +83,8 @@ export class Starter {
 
   /**
    * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
-   * (input or first belief; `workflow-id-reserved`), `ConflictError` (`workflow-differs`: the id belongs to another definition or tenant),
-   * `LimitError` (the opening is too large, or the pool is full), `UnavailableError`.
+   * (input or first belief; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id belongs to another
+   * definition or tenant; `workflow-is-shadow`: to an observed run, which no worker would ever run), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`.
    */
   async start(request: StartRequest): Promise<Started> {
     if (request.workflow.endsWith(UNDO_SUFFIX) && request.compensates === undefined) throw reserved(request.workflow);
@@ -101,19 +102,30 @@ export class Starter {
   }
 
   /** An id answers the run that it began, and no other. */
-  async #checkSame({ workflow, tenant, definition }: StartRequest, placement: Placement): Promise<void> {
+  async #checkSame(request: StartRequest, placement: Placement): Promise<void> {
+    const { workflow, tenant, definition } = request;
     if (placement.tenant !== tenant) {
       throw new ConflictError('workflow-differs', `Workflow id ${workflow} belongs to another tenant.`);
     }
     const known = placement.appended
       ? (await this.#options.ports.store.workflow(workflow))?.definition
       : (JSON.parse(placement.opening) as Opening).control.definition;
-    if (known === undefined || known === definition.name) return;
-    throw new ConflictError(
-      'workflow-differs',
-      `Workflow id ${workflow} is a run of '${known}', not of '${definition.name}'. Choose another id.`,
-      { workflow, definition: known },
-    );
+    if (known !== undefined && known !== definition.name) {
+      throw new ConflictError(
+        'workflow-differs',
+        `Workflow id ${workflow} is a run of '${known}', not of '${definition.name}'. Choose another id.`,
+        { workflow, definition: known },
+      );
+    }
+    // Who observes says itself what is none; an undo's id is nobody else's.
+    const isPlain = request.shadow !== true && request.compensates === undefined;
+    if (isPlain && (await this.#isShadow(placement))) throw isShadow(workflow);
+  }
+
+  async #isShadow({ workflow, appended, opening }: Placement): Promise<boolean> {
+    if (!appended) return (JSON.parse(opening) as Opening).control.shadow;
+    const [stream] = await this.#options.ports.store.loadStreams([workflow]);
+    return stream !== undefined && streamFromJson(stream.state, stream.tasks).shadow;
   }
 
   /** Appends the opening that the placement holds; harmless when it is in the log already. Returns where it stands. */
@@ -236,6 +248,13 @@ const reserved = (workflow: WorkflowId): InvalidError =>
   new InvalidError(
     'workflow-id-reserved',
     `Workflow id ${workflow}: ids that end with '${UNDO_SUFFIX}' are those of undos. Choose another id.`,
+    { workflow },
+  );
+
+const isShadow = (workflow: WorkflowId): ConflictError =>
+  new ConflictError(
+    'workflow-is-shadow',
+    `Workflow id ${workflow} belongs to a shadow run: its agent runs elsewhere, and no worker would ever run it. Choose an id that no shadow run has, such as 'live:${workflow}'.`,
     { workflow },
   );
 
