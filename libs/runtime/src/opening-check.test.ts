@@ -3,6 +3,7 @@
 import { type Offset, type Partition, workflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, expect, it } from 'vitest';
+import { BACKOFF_FIRST_MS, GAP_EMPTY_READS_MAX } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import { definitionOf, P0, TENANT, typesOf } from './simulated-definition.ts';
 import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
@@ -15,6 +16,28 @@ beforeEach(() => {
   log = new SimulatedLog(1);
   ports = simulatedPorts(log, 1);
 });
+
+/** As many reads as this show nothing. */
+function hideReads(count: number): void {
+  let leftCount = count;
+  const read = log.read.bind(log);
+  log.read = async (...given) => {
+    const found = await read(...given);
+    if (leftCount === 0) return found;
+    leftCount--;
+    return found.map((one) => ({ ...one, records: [] }));
+  };
+}
+
+async function inTime<T>(promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settled = promise.finally(() => {
+    isSettled = true;
+  });
+  settled.catch(() => {});
+  await ports.clock.runUntil(() => isSettled, 60_000);
+  return settled;
+}
 
 const start = (id: string) =>
   new Starter({ ports, lamport: new LamportClock(), partitionsMax: 1 }).start({
@@ -41,4 +64,16 @@ it('does not acknowledge an opening that was rejected, since its placement was l
   await first;
   await expect(second).rejects.toMatchObject({ code: 'start-in-doubt' });
   expect(await typesOf(log)).toEqual(['WorkflowOpened', 'WorkflowOpened']);
+});
+
+it('asks a log that lags again, each time after a pause', async () => {
+  hideReads(3);
+  expect(await inTime(start('w1'))).toMatchObject({ workflow: 'w1' });
+  expect(ports.clock.monotonicMs()).toBeGreaterThanOrEqual(3 * BACKOFF_FIRST_MS);
+});
+
+it('gives up on a log that goes on to hide what it acknowledged; another try is the same start', async () => {
+  hideReads(GAP_EMPTY_READS_MAX);
+  await expect(inTime(start('w1'))).rejects.toMatchObject({ code: 'log-gap' });
+  expect(await start('w1')).toMatchObject({ workflow: 'w1', partition: 0 });
 });

@@ -12,11 +12,19 @@ import {
   type PartitionState,
   partitionFrom,
   streamFromJson,
+  UnavailableError,
 } from '@tidemark/core';
 import type { Placement } from '@tidemark/ports';
 import { batched } from './batcher.ts';
-import { PLACE_BATCH_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
+import {
+  BACKOFF_FIRST_MS,
+  BACKOFF_MAX_MS,
+  GAP_EMPTY_READS_MAX,
+  PLACE_BATCH_MAX,
+  TAIL_READ_MAX_BYTES,
+} from './limits.ts';
 import type { Ports } from './ports.ts';
+import { backoffMs } from './retry.ts';
 
 /** An opening whose record stands at this offset. */
 export interface AppendedOpening {
@@ -25,11 +33,11 @@ export interface AppendedOpening {
 }
 
 export class OpeningCheck {
-  readonly #ports: Pick<Ports, 'log' | 'store'>;
-  /** Whether the workflow is open, or has been. */
+  readonly #ports: Pick<Ports, 'log' | 'store' | 'clock'>;
+  /** Whether the workflow is open, or has been. Rejects with `UnavailableError` (`log-gap`) while the log shows too little to say. */
   readonly isAccepted: (opening: AppendedOpening) => Promise<boolean>;
 
-  constructor(ports: Pick<Ports, 'log' | 'store'>) {
+  constructor(ports: Pick<Ports, 'log' | 'store' | 'clock'>) {
     this.#ports = ports;
     this.isAccepted = batched(PLACE_BATCH_MAX, (openings) => this.#checkAll(openings));
   }
@@ -58,15 +66,33 @@ export class OpeningCheck {
       const folded = streams.map((stream) => streamFromJson(stream.state, stream.tasks));
       states.set(partition, partitionFrom(partition, next, generation, folded));
     }
-    for (;;) {
+    for (let emptyCount = 0; ; ) {
       const behind = [...states.values()].filter(({ partition, next }) => next <= wanted.get(partition)!);
       if (behind.length === 0) return states;
-      const reads = behind.map(({ partition, next }) => ({ partition, from: next }));
-      for (const { partition, records } of await this.#ports.log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES })) {
-        let state = states.get(partition)!;
-        for (const { value } of records) state = foldEntry(state, decodeRecord(value)).state;
-        states.set(partition, state);
+      if (await this.#readOn(states, behind)) {
+        emptyCount = 0;
+        continue;
       }
+      // What was acknowledged must be there; a replica that lags may not show it yet.
+      if (++emptyCount === GAP_EMPTY_READS_MAX) {
+        throw new UnavailableError('log-gap', "The log doesn't show the openings that it acknowledged.", {
+          partitions: behind.map(({ partition }) => partition),
+        });
+      }
+      await this.#ports.clock.sleep(backoffMs(emptyCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS));
     }
+  }
+
+  /** Folds one read of the log; false when it held nothing. */
+  async #readOn(states: Map<Partition, PartitionState>, behind: readonly PartitionState[]): Promise<boolean> {
+    const reads = behind.map(({ partition, next }) => ({ partition, from: next }));
+    let hasMoved = false;
+    for (const { partition, records } of await this.#ports.log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES })) {
+      let state = states.get(partition)!;
+      for (const { value } of records) state = foldEntry(state, decodeRecord(value)).state;
+      states.set(partition, state);
+      hasMoved ||= records.length > 0;
+    }
+    return hasMoved;
   }
 }
