@@ -105,6 +105,38 @@ describe('a shadow run', () => {
     expect(await streamOf('a')).toMatchObject({ status: 'completed', crashCount: 0 });
   });
 
+  it('tells once that a step was reported otherwise, however often and by whomever', async () => {
+    await share(100);
+    const [plan, act] = reportsOf(1);
+    const run = world.client.shadow(AGENT, { id: 'a', ...BEGINNING });
+    run.step(plan!);
+    for (let time = 0; time < 5; time++) run.step({ ...plan!, output: { time } });
+    run.step(act!);
+    await inTime(run.flushed());
+    const other = otherClient().shadow(AGENT, { id: 'a', ...BEGINNING });
+    other.step({ ...plan!, output: 'of another process' });
+    await inTime(other.flushed());
+    expect(other.counts).toMatchObject({ repeated: 1, lost: 0 });
+    expect((await typesFor('a')).filter((type) => type === 'SignalReceived')).toHaveLength(1);
+    // Another step's is another.
+    other.step({ ...act!, output: 'otherwise' });
+    await inTime(other.flushed());
+    expect((await streamOf('a')).signals).toHaveLength(2);
+  });
+
+  it('keeps its id from a start, which nothing would ever run', async () => {
+    await share(100);
+    const run = world.client.shadow(AGENT, { id: 'a', ...BEGINNING });
+    run.step(reportsOf(1)[0]!);
+    await inTime(run.flushed());
+    const own = definitionOf({ name: 'agent', steps: { act: () => ({ done: 'own' }) } });
+    const starting = inTime(world.client.start(own, null, { id: 'a' }));
+    await expect(starting).rejects.toMatchObject({
+      code: 'workflow-is-shadow',
+      message: expect.stringContaining('live:a'),
+    });
+  });
+
   describe('whose reporter dies', () => {
     /** The log takes what is appended until it has taken `count`; then the process that appends is gone. */
     const dieAfter = (count: number): Client => {

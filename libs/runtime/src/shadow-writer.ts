@@ -56,6 +56,8 @@ export class ShadowWriter {
   #stream: ReportedStream | undefined;
   /** Digests of the reports in the log, by key; oldest first. */
   #written = new Map<string, string>();
+  /** Keys of which this object has told that they were reported otherwise. */
+  #contradicted = new Set<string>();
   /** Of the opening, until a report has carried it. */
   #misfit: Observation['misfit'] = null;
   #isOpened = false;
@@ -110,6 +112,7 @@ export class ShadowWriter {
   async #load(): Promise<ReportedStream> {
     const { ports, lamport, holder, workflow } = this.#options;
     this.#written = new Map();
+    this.#contradicted = new Set();
     const foreign: { key: string; report: string }[] = [];
     const stream = await ReportedStream.load(workflow, {
       ports,
@@ -207,17 +210,24 @@ export class ShadowWriter {
   async #known(waiting: Waiting): Promise<Fate> {
     const { key } = JSON.parse(waiting.text) as Report;
     const before = this.#written.get(key);
-    const { workflow, generation, tenant } = this.#stream!.state;
+    const { state } = this.#stream!;
     if (before === undefined) {
-      return { kind: 'refused', error: new InvalidError('shadow-ended', `Workflow ${workflow} has ended.`, { key }) };
+      const error = new InvalidError('shadow-ended', `Workflow ${state.workflow} has ended.`, { key });
+      return { kind: 'refused', error };
     }
-    const now = this.#digestOf(waiting);
-    if (before !== now && !isClosed(this.#stream!.state)) {
-      const id = eventId(`${REPORTED_OTHERWISE}:${now}`);
-      const target = { workflow, generation, tenant, partition: this.#stream!.partition };
-      await this.#inbox.write(target, id, 'SignalReceived', { name: REPORTED_OTHERWISE }, { value: { key } });
-    }
+    if (before !== this.#digestOf(waiting) && !isClosed(state)) await this.#contradict(key);
     return { kind: 'repeated' };
+  }
+
+  /** Once for each key: nothing consumes these signals, and the stream's state keeps them. */
+  async #contradict(key: string): Promise<void> {
+    const { state, partition } = this.#stream!;
+    const id = eventId(`${REPORTED_OTHERWISE}:${key}`);
+    if (this.#contradicted.has(key) || state.signals.some(({ event }) => event === id)) return;
+    const { workflow, generation, tenant } = state;
+    const target = { workflow, generation, tenant, partition };
+    await this.#inbox.write(target, id, 'SignalReceived', { name: REPORTED_OTHERWISE }, { value: { key } });
+    this.#contradicted.add(key);
   }
 
   #digestOf({ text }: Waiting): string {
