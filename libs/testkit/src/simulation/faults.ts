@@ -3,6 +3,7 @@
  * process makes a certain call. Each seed has a few kinds only, so that each kind also meets a fleet that is well otherwise.
  */
 
+import type { Envelope } from '@tidemark/core';
 import type { Fleet } from './fleet.ts';
 import { misbehave, signal } from './misbehaviour.ts';
 import { type Call, LINKS, type Link } from './network.ts';
@@ -24,7 +25,8 @@ export type FaultKind =
   | 'trap'
   | 'long-trap'
   | 'late-call'
-  | 'lost-caller';
+  | 'lost-caller'
+  | 'bane';
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   'crash',
@@ -42,6 +44,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   'long-trap',
   'late-call',
   'lost-caller',
+  'bane',
 ];
 
 const CLOCK_JUMP_MAX_MS = 300_000;
@@ -56,6 +59,11 @@ interface Trap {
   skipCount: number;
   readonly spring: (process: SimulatedProcess) => void;
 }
+
+/** Whoever claims the victim dies soon after, so many times. */
+const BANE_COUNT = { min: 3, max: 7 };
+const BANE_AFTER_MS = 40;
+const BANE_MS = 14_000;
 
 /** Calls of a worker that are worth a fault: before and after each of them something else is known to the log. */
 const TRAPPED = [
@@ -89,6 +97,8 @@ export class Faults {
   #traps: Trap[] = [];
   #repairs: (() => void)[] = [];
   #over = false;
+  /** By workflow: how many of its holders are still to die. */
+  readonly #banes = new Map<string, number>();
   /** No fault ends after this moment, in virtual milliseconds. */
   untilMs: number;
 
@@ -114,6 +124,7 @@ export class Faults {
   heal(): void {
     this.#over = true;
     this.#traps = [];
+    this.#banes.clear();
     for (const repair of this.#repairs.splice(0)) repair();
     const { redis, outside } = this.#fleet;
     Object.assign(redis.unreliability, { lost: 0, repeated: 0, late: 0 });
@@ -162,6 +173,7 @@ export class Faults {
     'long-trap': () => this.#setTrap(true),
     'late-call': () => this.#stopBeforeCall(),
     'lost-caller': () => this.#loseCaller(),
+    bane: () => this.#curse(),
   };
 
   pause(process: SimulatedProcess, ms: number): void {
@@ -235,6 +247,23 @@ export class Faults {
       skipCount: this.#random.int(3),
       spring: (process) => void this.#fleet.scheduler.after(afterMs, () => this.#fleet.crash(process, 100)),
     });
+  }
+
+  /** One workflow kills whoever runs it, again and again. */
+  #curse(): void {
+    const { id } = this.#random.pick(this.#fleet.options.starts);
+    this.#banes.set(id, this.#random.count(BANE_COUNT.min, BANE_COUNT.max));
+    this.untilMs = Math.max(this.untilMs, this.#fleet.scheduler.nowMs + BANE_MS);
+  }
+
+  /** Something was accepted by the log. */
+  onAccepted({ type, workflow, holder }: Envelope): void {
+    const left = this.#banes.get(workflow) ?? 0;
+    const process = this.#fleet.holders.get(holder);
+    if (type !== 'LeaseClaimed' || left === 0 || process === undefined) return;
+    this.#banes.set(workflow, left - 1);
+    const afterMs = this.#random.between(0, BANE_AFTER_MS);
+    this.#fleet.scheduler.after(afterMs, () => this.#fleet.crash(process, 50, `dies of ${workflow}`));
   }
 
   #onCall({ process, operation, phase }: Call): void {

@@ -302,7 +302,10 @@ export class Fleet {
   /** Servers that are away, and leases that are lost, are what processes have to live with; anything else is a fault of theirs. */
   #report(process: SimulatedProcess, where: string, error: unknown): void {
     if (process.isDead) return;
-    const text = error instanceof TidemarkError ? `${error.code}: ${error.message}` : String(error);
+    const text =
+      error instanceof TidemarkError
+        ? `${error.code}: ${error.message} ${JSON.stringify(error.details)}`
+        : String(error);
     this.transcript.add(process.name, `${where}: ${text}`);
     if (error instanceof UnavailableError || error instanceof FencedError || error instanceof ConflictError) return;
     this.violations.push(`unexpected error in ${process.name}, ${where}: ${text}`);

@@ -7,7 +7,7 @@ import { encodeRecord } from '@tidemark/codec';
 import type { Envelope, EventType, Partition } from '@tidemark/core';
 import { DEFAULT_CONTROLS, digestOf } from '../naive/events.ts';
 import { NaivePartition } from '../naive/fold.ts';
-import type { NaiveStream, NaiveTask } from '../naive/stream.ts';
+import { type NaiveStream, type NaiveTask, outcomeIsOpen } from '../naive/stream.ts';
 import { TWISTS, type Twist } from '../naive/twists.ts';
 import type { SeededRandom } from './random.ts';
 import type { History, Witness } from './witness.ts';
@@ -16,10 +16,14 @@ const MAX_BYTES = 1_048_576;
 /** Some forgeries turn out to be right, since others write meanwhile: then another is tried. */
 const TRIES_MAX = 12;
 
-type Forgery = 'repeat-reservation' | 'repeat-inbox' | Twist;
-const FORGERIES = ['repeat-reservation', 'repeat-inbox', ...Object.keys(TWISTS)].filter(
-  (name) => name !== 'none',
-) as Forgery[];
+type Forgery = 'repeat-reservation' | 'repeat-inbox' | 'undo-while-open' | 'old-question' | Twist;
+const FORGERIES = [
+  'repeat-reservation',
+  'repeat-inbox',
+  'undo-while-open',
+  'old-question',
+  ...Object.keys(TWISTS),
+].filter((name) => name !== 'none') as Forgery[];
 
 /** Writes one event that must be rejected; nothing when there is no live stream to harm. */
 export function misbehave(witness: Witness, random: SeededRandom, nowMs: number): void {
@@ -68,6 +72,12 @@ function forge(history: History, random: SeededRandom, nowMs: number): Envelope 
     if (reserved === undefined) return undefined;
     return draft(stream, 'CheckpointReserved', { checkpoint: `forged-${pick}`, task: reserved.id }, random, nowMs);
   }
+  if (forgery === 'undo-while-open') {
+    const isOpen = stream.lease !== null && stream.tasks.some(({ effects }) => effects.some(outcomeIsOpen));
+    const undo = { undo: `${stream.workflow}~undo`, depth: 1, code: 'forged', key: null };
+    return isOpen ? draft(stream, 'CompensationStarted', undo, random, nowMs) : undefined;
+  }
+  if (forgery === 'old-question') return answerAgain(history, stream, random, nowMs);
   const event = plausible(stream, random, nowMs);
   const twisted = TWISTS[forgery](event, { stream, pick });
   return twisted === event ? undefined : twisted;
@@ -81,6 +91,29 @@ function inboxAgain({ entries }: History, stream: NaiveStream, random: SeededRan
       : [],
   );
   return sent.length === 0 ? undefined : random.pick(sent);
+}
+
+/** An answer to a question that the workflow asked before, while it asks another. */
+function answerAgain(
+  { entries }: History,
+  stream: NaiveStream,
+  random: SeededRandom,
+  nowMs: number,
+): Envelope | undefined {
+  if (stream.question === null) return undefined;
+  const asked = entries.flatMap((entry) =>
+    entry.kind === 'event' && entry.envelope.type === 'WorkflowParked' && entry.envelope.id !== stream.question?.id
+      ? [entry.envelope.id as string]
+      : [],
+  );
+  const control = {
+    question: random.pick([...asked, 'another']),
+    resolution: 'retry',
+    by: 'forger',
+    responseDigest: null,
+  };
+  const answer = draft(stream, 'ApprovalDecided', control, random, nowMs);
+  return { ...answer, epoch: 0, holder: '', ordinal: 0 } as Envelope;
 }
 
 /** An event that the stream's holder could write now. */

@@ -68,8 +68,8 @@ export class Outside {
   readonly violations: string[] = [];
   readonly faults: OutsideFaults = { refused: 0, slow: 0, answerLost: 0 };
   readonly acceptances: Acceptances;
-  /** Keys that a process has asked about. */
-  readonly onProbed: ((key: EffectKey) => void)[] = [];
+  /** Told of each key that was asked about. */
+  onProbed: ((key: EffectKey) => void) | undefined;
   callCount = 0;
   readonly #scheduler: Scheduler;
   readonly #network: Network;
@@ -193,7 +193,7 @@ export class Outside {
   /** Whether the call of this key took place, as far as its receiver knows now. */
   async probe(process: SimulatedProcess, key: EffectKey): Promise<ProbeResult<Json>> {
     const result = await this.#network.call(process, 'outside', 'probe', () => this.#known(key));
-    for (const tell of this.onProbed) tell(key);
+    this.onProbed?.(key);
     this.#transcript.add(process.name, `probe ${key}: ${result.status}`);
     return result;
   }

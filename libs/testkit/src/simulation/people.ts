@@ -72,7 +72,11 @@ async function answer(speaker: Speaker, { workflow, question }: WorkflowSummary)
   };
   const twice = random.chance(TWICE) && decision.question !== undefined;
   const given = twice ? [client.decide(workflow, decision), client.decide(workflow, decision)] : [];
-  const [decided] = await Promise.all(twice ? given : [client.decide(workflow, decision)]);
+  const [decided] = await Promise.all(twice ? given : [client.decide(workflow, decision)]).catch((error: unknown) => {
+    // Another question stands by now, which this answer doesn't fit.
+    const isOther = error instanceof InvalidError && decision.question === undefined;
+    throw isOther ? new ConflictError('question-differs', error.message) : error;
+  });
   const standing = witness.decided.get(decided!.question);
   if (standing?.resolution !== decided!.resolution || standing.by !== by) {
     violations.push(

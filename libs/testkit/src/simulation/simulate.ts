@@ -7,6 +7,7 @@ import type { Envelope } from '@tidemark/core';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
 import { Fleet, type Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
+import { checkDeaths, Suspects } from './judge-deaths.ts';
 import { checkUndone, checkUndoWorkflows } from './judge-undo.ts';
 import { SeededRandom } from './random.ts';
 import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
@@ -54,7 +55,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     drawUnreliability(fleet, random);
     faults.plan(kinds, random.count(2, 24));
   }
-  const watch = watchOver(fleet);
+  const watch = watchOver(fleet, faults);
   fleet.transcript.add('faults', `${kinds.join(', ') || 'none'} over ${Math.round(durationMs)} ms`);
   const stopListening = onUnhandled((error) => fleet.violations.push(`unhandled rejection: ${String(error)}`));
   try {
@@ -73,7 +74,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 }
 
 /** Faults after which a run takes long. */
-const LONG: readonly FaultKind[] = ['long-trap', 'late-call', 'lost-caller'];
+const LONG: readonly FaultKind[] = ['long-trap', 'late-call', 'lost-caller', 'bane'];
 
 /** Some kinds only. Long stops come in few seeds, since they take long. */
 function drawKinds(random: SeededRandom, longs: boolean): readonly FaultKind[] {
@@ -118,10 +119,15 @@ interface Watch {
 }
 
 /** Follows the log: which workflows have ended, and whether anybody was taken for dead without a reason. */
-function watchOver(fleet: Fleet): Watch {
+function watchOver(fleet: Fleet, faults: Faults): Watch {
   const starts = new Set(fleet.options.starts.map(({ id }) => id));
   const ended = new Set<string>();
+  const suspects = new Suspects();
+  fleet.outside.onProbed = (key) => suspects.asked(key);
   fleet.witness.onAccepted = (envelope) => {
+    faults.onAccepted(envelope);
+    suspects.follow(envelope, fleet.witness.stream(envelope.workflow));
+    fleet.violations.push(...suspects.violations.splice(0));
     if (ENDING.has(envelope.type) && starts.has(envelope.workflow)) ended.add(envelope.workflow);
     if (envelope.type === 'LeaseRevoked') checkRevocation(fleet, envelope);
   };
@@ -159,6 +165,7 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...fleet.violations,
     ...outside.violations,
     ...[...witness.histories.values()].flatMap(checkHistory),
+    ...[...witness.histories.values()].flatMap(checkDeaths),
     ...checkDurability(witness, witness.acknowledged, store.seen, fleet.begun, endings),
     ...checkLedger(outside.ledger, witness.effects),
     ...checkUndone(undoneOf(endings), outside.ledger, witness.effects),

@@ -1,0 +1,102 @@
+/**
+ * Owns the judgement of what follows from holders' deaths, from the log and from what the outside was asked: whoever keeps dying
+ * is a person's (D5), and what a dead holder resolved is held against the outside before its step counts (D1).
+ */
+
+import { type Envelope, POISON_CRASHES_MAX, RECOVERY_ATTEMPTS_MAX, RECOVERY_WINDOW_MS } from '@tidemark/core';
+import type { NaiveStream } from '../naive/stream.ts';
+import type { History } from './witness.ts';
+
+interface Followed {
+  /** When deaths were noticed since something last came of it. */
+  deathsMs: number[];
+  /** Its live holder may do nothing but ask a person. */
+  isBarred: boolean;
+  isParked: boolean;
+  /** A person has decided how it ends. */
+  isRuled: boolean;
+}
+
+const ASKING: ReadonlySet<string> = new Set<Envelope['type']>(['LeaseClaimed', 'LeaseReleased', 'WorkflowParked']);
+
+/** D5: after too many deaths without a checkpoint between, nothing is run before a person has answered. */
+export function checkDeaths({ entries, verdicts }: Pick<History, 'entries' | 'verdicts'>): string[] {
+  const violations: string[] = [];
+  const followed = new Map<string, Followed>();
+  for (const [at, entry] of entries.entries()) {
+    if (entry.kind !== 'event' || verdicts[at]?.kind !== 'accepted') continue;
+    const { workflow, type, ordinal } = entry.envelope;
+    const stream = followed.get(workflow) ?? { deathsMs: [], isBarred: false, isParked: false, isRuled: false };
+    followed.set(workflow, stream);
+    if (ordinal > 0 && stream.isBarred && !ASKING.has(type)) {
+      violations.push(`D5: ${type} of ${workflow} after ${stream.deathsMs.length} deaths, and nobody was asked`);
+    }
+    follow(stream, entry.envelope);
+  }
+  return violations;
+}
+
+function follow(stream: Followed, { type, control, atMs }: Envelope): void {
+  switch (type) {
+    case 'LeaseRevoked':
+      stream.isBarred = false;
+      if (control.reason === 'holder-dead') stream.deathsMs.push(atMs);
+      return;
+    case 'LeaseClaimed':
+      stream.isBarred = !stream.isRuled && isTooMany(stream.deathsMs);
+      return;
+    case 'CheckpointCommitted':
+      stream.deathsMs = [];
+      return;
+    case 'WorkflowParked':
+      stream.isParked = true;
+      return;
+    case 'ApprovalDecided':
+      stream.isRuled = control.resolution === 'fail' || control.resolution === 'compensate';
+      answered(stream);
+      return;
+    case 'EffectConfirmed':
+      if (stream.isParked) answered(stream);
+  }
+}
+
+function answered(stream: Followed): void {
+  stream.isParked = false;
+  if (!stream.isRuled) stream.deathsMs = [];
+}
+
+function isTooMany(deathsMs: readonly number[]): boolean {
+  const last = deathsMs.at(-1) ?? 0;
+  const recentCount = deathsMs.filter((ms) => last - ms <= RECOVERY_WINDOW_MS).length;
+  return recentCount > RECOVERY_ATTEMPTS_MAX || deathsMs.length >= POISON_CRASHES_MAX;
+}
+
+/** D1: irreversible effects that were resolved before a death, until the outside was asked about them. */
+export class Suspects {
+  readonly violations: string[] = [];
+  readonly #keys = new Map<string, { readonly workflow: string; readonly task: string }>();
+
+  /** Follows what was accepted; the stream is as it is after that. */
+  follow({ type, control, workflow }: Envelope, stream: NaiveStream | undefined): void {
+    if (type === 'LeaseRevoked') {
+      for (const { id, effects } of stream?.tasks ?? []) {
+        for (const { key, status, kind } of effects) {
+          if (status === 'done' && kind === 'irreversible') this.#keys.set(key, { workflow, task: id });
+        }
+      }
+    }
+    for (const [key, suspect] of this.#keys) {
+      if (suspect.workflow !== workflow) continue;
+      if (type === 'ApprovalDecided') this.#keys.delete(key);
+      if (type !== 'CheckpointCommitted' || control.task !== suspect.task) continue;
+      this.violations.push(
+        `D1: task ${suspect.task} of ${workflow} counts, and after a death nobody asked about ${key}`,
+      );
+    }
+  }
+
+  /** The outside was asked. */
+  asked(key: string): void {
+    this.#keys.delete(key);
+  }
+}
