@@ -24,7 +24,8 @@ async function seedWithout(name: string): Promise<{ readonly seed: number; reado
   return { seed: Number(seed), told };
 }
 
-describe('a seed fails without', () => {
+// Two at once, each in a process of its own.
+describe.concurrent('a seed fails without', () => {
   it.each(Object.keys(GUARDS))('%s', { timeout: TIMEOUT_MS }, async (name) => {
     const { seed, told } = await seedWithout(name);
     expect(told).not.toContain('the simulation failed');

@@ -126,6 +126,40 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [['if (await this.#openings.isAccepted({ placement, offset })) return;', 'if (offset >= 0) return;']],
     faults: ['drop', 'cut', 'slow'],
   },
+  'question-id': {
+    file: 'libs/core/src/fold-inbox.ts',
+    edits: [
+      [
+        "if (question === null || question.id !== control.question) return 'not-asked';",
+        "if (question === null) return 'not-asked';",
+      ],
+    ],
+    faults: FORGED,
+    workloads: ['fickle', 'await'],
+  },
+  'undo-when-decided': {
+    file: HOLDER,
+    edits: [["if (effects.some((effect) => isOpen(effect) && effect.key !== key)) return 'not-intended';", '']],
+    faults: FORGED,
+    workloads: ['await', 'gather'],
+  },
+  'unvalidated-effects': {
+    file: 'libs/runtime/src/journal-host.ts',
+    edits: [["if (state.lastEnd !== 'revoked') return new Set();", 'if (state.epoch > 0) return new Set();']],
+    faults: ['crash', 'trap'],
+    workloads: MONEY,
+  },
+  'recovery-limit': {
+    file: 'libs/runtime/src/takeover.ts',
+    edits: [['if (code === null) return undefined;', 'if (code !== state.reason || true) return undefined;']],
+    faults: ['bane'],
+  },
+  'undo-order': {
+    file: 'libs/runtime/src/undone-things.ts',
+    edits: [['.sort((a, b) => b.position - a.position)', '.sort((a, b) => a.position - b.position)']],
+    faults: ['crash'],
+    workloads: ['unroll'],
+  },
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],

@@ -7,6 +7,9 @@ import { NaivePartition } from '../naive/fold.ts';
 import { SimulatedLog } from '../simulated-log.ts';
 import type { Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, type Ending } from './judge.ts';
+import { checkDeaths, Suspects } from './judge-deaths.ts';
+import { checkUndone, checkUndoWorkflows } from './judge-undo.ts';
+import type { LedgerEntry } from './outside.ts';
 import { SeededRandom } from './random.ts';
 import { Scheduler } from './scheduler.ts';
 import { FleetStore } from './store.ts';
@@ -34,6 +37,8 @@ const ending = (fields: Partial<Ending> = {}): ReadonlyMap<string, Ending> =>
         code: null,
         output: expectedOutput('chain', input),
         chain: new Map([[1, 'c1']]),
+        asked: [],
+        isRejected: false,
         ...fields,
       } as Ending,
     ],
@@ -80,6 +85,7 @@ describe('the ledger (I4)', () => {
     expect(checkLedger(entry(2), effect('done'))[0]).toContain('applied 2 times');
     expect(checkLedger(entry(1), new Map())[0]).toContain('never intended');
     expect(checkLedger(new Map(), effect('done'))[0]).toContain('never applied');
+    expect(checkLedger(entry(1), effect('failed'))[0]).toContain('not done in the log');
   });
 });
 
@@ -92,7 +98,15 @@ describe('endings (I6, I10)', () => {
     ['a workflow that is not there', start(), new Map()],
     ['one that has not ended', start(), ending({ status: 'open' })],
     ['one that failed', start(), ending({ status: 'failed', code: 'Error' })],
-    ['one that was parked without need', start(), ending({ status: 'parked', code: 'effect-unknown' })],
+    [
+      'one that was left parked',
+      start(),
+      ending({ status: 'parked', code: 'recovery-limit', asked: ['recovery-limit'] }),
+    ],
+    ['a question without need', start(), ending({ asked: ['effect-unknown'] })],
+    ['one that failed although nobody decided so', start(), ending({ status: 'failed', code: 'rejected' })],
+    ['one that should have been undone', start({ workload: 'unroll' }), ending({ output: null })],
+    ['one that was undone without need', start(), ending({ status: 'compensated' })],
     ['a wrong output', start(), ending({ output: { sum: 1 } })],
     ['a result that the client was told and the log does not have', start({ result: { output: 1 } }), ending()],
     ['an effect asked with another request', start({ workload: 'fickle' }), ending({ output: null })],
@@ -135,5 +149,96 @@ describe('a history (I2, I3, I5)', () => {
     expect((await checkRows(store, histories)).join()).toContain('stand at 0');
     store.partitions.get(P0)!.next = 2 as Offset;
     expect((await checkRows(store, histories)).join()).toContain('differ');
+  });
+});
+
+const acceptedAll = (...events: Parameters<typeof entryOf>[0][]) => ({
+  entries: events.map((event) => entryOf(event)),
+  verdicts: events.map((_, at) => ({ kind: 'accepted' as const, position: (at + 1) as never })),
+});
+
+describe('undoing', () => {
+  const entry = (receiver: LedgerEntry['receiver'], ref: string, at: number): LedgerEntry => ({
+    receiver,
+    workflow: receiver === 'undo' ? 'w~undo' : 'w',
+    ref,
+    response: null,
+    at,
+    appliedCount: 1,
+  });
+  const effects = new Map([
+    ['k1', { intendedAt: 1, knownAt: 2 }],
+    ['k2', { intendedAt: 3, knownAt: 4 }],
+  ]);
+  const check = (...undos: [string, number][]) =>
+    checkUndone(
+      ['w'],
+      new Map([
+        ['k1', entry('probed', 'r1', 0)],
+        ['k2', entry('probed', 'r2', 1)],
+        ...undos.map(([ref, at]) => [`u${at}`, entry('undo', ref, at)] as const),
+      ]),
+      effects,
+    );
+
+  it('finds nothing when later things are undone first, once', () => {
+    expect(check(['r2', 2], ['r1', 3])).toEqual([]);
+  });
+
+  it.each<[string, [string, number][]]>([
+    ['what was left', [['r2', 2]]],
+    [
+      'what was undone twice',
+      [
+        ['r2', 2],
+        ['r1', 3],
+        ['r1', 4],
+      ],
+    ],
+    [
+      'an earlier thing undone before a later one',
+      [
+        ['r1', 2],
+        ['r2', 3],
+      ],
+    ],
+  ])('sees %s', (_, undos) => {
+    expect(check(...undos)).toHaveLength(1);
+  });
+
+  const started = holderEvent('CompensationStarted', { epoch: 1, holder: 'h', ordinal: 2 });
+  const undo = inboxEvent('WorkflowOpened', { compensates: { workflow: 'w', depth: 1 } } as never);
+
+  it('takes one undo workflow for one that is undone, and no other', () => {
+    expect(checkUndoWorkflows([acceptedAll(started, undo)])).toEqual([]);
+    expect(checkUndoWorkflows([acceptedAll(undo)])[0]).toContain('goes on');
+    expect(checkUndoWorkflows([acceptedAll(started, undo, undo)])[0]).toContain('2 workflows');
+  });
+});
+
+describe('deaths (D1, D5)', () => {
+  const claim = (epoch: number) => holderEvent('LeaseClaimed', { epoch, holder: 'h', ordinal: 1 });
+  const death = (epoch: number) => inboxEvent('LeaseRevoked', { epoch, holder: 'h', reason: 'holder-dead' } as never);
+  const dying = (count: number) => Array.from({ length: count }, (_, at) => [claim(at + 1), death(at + 1)]).flat();
+  const commit = (epoch: number) => holderEvent('CheckpointCommitted', { epoch, holder: 'h', ordinal: 2 });
+  const park = (epoch: number) => holderEvent('WorkflowParked', { epoch, holder: 'h', ordinal: 2 });
+
+  it('sees a step that counts after too many deaths, and nothing before', () => {
+    expect(checkDeaths(acceptedAll(...dying(3), claim(4), commit(4)))).toEqual([]);
+    expect(checkDeaths(acceptedAll(...dying(4), claim(5), commit(5)))[0]).toContain('after 4 deaths');
+    expect(checkDeaths(acceptedAll(...dying(4), claim(5), park(5)))).toEqual([]);
+  });
+
+  it('sees a step that counts although nobody asked about what a dead holder had resolved', () => {
+    const stream = { tasks: [{ id: '0.0', effects: [{ key: 'k', status: 'done', kind: 'irreversible' }] }] } as never;
+    const suspects = new Suspects();
+    suspects.follow(death(1), stream);
+    suspects.follow(commit(2), stream);
+    expect(suspects.violations).toHaveLength(1);
+    const asked = new Suspects();
+    asked.follow(death(1), stream);
+    asked.asked('k');
+    asked.follow(commit(2), stream);
+    expect(asked.violations).toEqual([]);
   });
 });
