@@ -20,6 +20,11 @@ const committed = (ordinal: number, control: object = {}, epoch = 1) =>
   holderEvent('CheckpointCommitted', at(epoch, ordinal), control);
 const intended = (ordinal: number, control: object = {}) => holderEvent('EffectIntended', at(1, ordinal), control);
 const resolved = (ordinal: number, control: object = {}) => holderEvent('EffectResolved', at(1, ordinal), control);
+const pending = (ordinal: number) => holderEvent('EffectPending', at(1, ordinal));
+/** Asks what became of the effect; the answer names the question. */
+const question = holderEvent('WorkflowParked', at(1, 1), { task: '0.0', key: 'w:0.0:pay:0' } as never);
+const parked = (ordinal: number) => ({ ...question, ordinal }) as Envelope;
+const told = { question: question.id, resolution: 'done' } as const;
 const second = { checkpoint: 'c2', sequence: 2, parent: 'c1' };
 
 test.each<[string, Checker, Envelope[]]>([
@@ -45,6 +50,34 @@ test.each<[string, Checker, Envelope[]]>([
     [intended(2), resolved(3, { outcome: 'failed' }), resolved(4, { kind: 'pure' })],
   ],
   ['a call after the outcome', checkEffects, [intended(2), resolved(3), intended(4)]],
+  ['a confirmation that nobody awaits', checkEffects, [intended(2), inboxEvent('EffectConfirmed')]],
+  ['an effect that is awaited without an intention', checkEffects, [pending(2)]],
+  [
+    'a second confirmation of one token',
+    checkEffects,
+    [intended(2), pending(3), inboxEvent('EffectConfirmed'), inboxEvent('EffectConfirmed')],
+  ],
+  [
+    'an outcome after the confirmation',
+    checkEffects,
+    [intended(2), pending(3), inboxEvent('EffectConfirmed'), resolved(4)],
+  ],
+  [
+    'a person who decides an effect that is known',
+    checkEffects,
+    [intended(2), resolved(3), parked(4), inboxEvent('ApprovalDecided', told)],
+  ],
+  ['a write of a holder whose workflow is parked', checkFencing, [claimed(1), parked(2), committed(3)]],
+  [
+    'a write of a holder whose workflow is being undone',
+    checkFencing,
+    [claimed(1), holderEvent('CompensationStarted', at(1, 2)), committed(3)],
+  ],
+  [
+    'an event after the undoing',
+    checkPositions,
+    [opened, inboxEvent('CompensationFinished'), inboxEvent('SignalReceived')],
+  ],
   [
     'an event after the end',
     checkPositions,
@@ -63,6 +96,15 @@ test('finds nothing in a sound history', () => {
   const sound = [opened, claimed(1), intended(2), resolved(3), committed(4), committed(5, second)];
   for (const check of [checkChain, checkFencing, checkEffects, checkPositions])
     expect(accepted(check, ...sound)).toEqual([]);
+});
+
+test('finds nothing where others told the outcome', () => {
+  const confirmed = [opened, claimed(1), intended(2), pending(3), inboxEvent('EffectConfirmed'), committed(4)];
+  const decided = [opened, claimed(1), intended(2), parked(3), inboxEvent('ApprovalDecided', told), claimed(2)];
+  for (const history of [confirmed, decided]) {
+    for (const check of [checkChain, checkFencing, checkEffects, checkPositions])
+      expect(accepted(check, ...history)).toEqual([]);
+  }
 });
 
 test('looks only at what was accepted', () => {
