@@ -54,7 +54,7 @@ export interface Retry {
 /** SHA-256, 64 lower-case hex digits. */
 export type Sha256 = string;
 
-/** Why a lease was taken away. Only `holder-dead` counts as a crash of what was running. */
+/** Why a lease was taken away. All but `asked` count as a crash of what was running. */
 export type RevokeReason = 'holder-dead' | 'lease-not-listed' | 'asked';
 
 /**
@@ -112,6 +112,7 @@ export interface Controls {
 
   // Holder events: written with the fencing token (epoch, holder) and the next ordinal.
   readonly LeaseClaimed: Readonly<Record<string, never>>;
+  /** `fault`: the run ended by an error that is no step's; it counts as a crash. */
   readonly LeaseReleased: { readonly reason: 'idle' | 'drain' | 'fault' };
   readonly CheckpointReserved: { readonly checkpoint: CheckpointId; readonly task: TaskId };
   readonly EffectIntended: {

@@ -4,6 +4,7 @@
  */
 
 import type { Envelope, HolderEventType } from './event.ts';
+import { crashed } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
 import { CLOCK_REGRESSION_MAX_MS, isOpen, type StreamState, type TaskState } from './state.ts';
@@ -53,7 +54,7 @@ function apply(
 ): StreamState | RejectReason {
   switch (envelope.type) {
     case 'LeaseReleased':
-      return released(stream);
+      return envelope.control.reason === 'fault' ? crashed(released(stream), envelope.atMs) : released(stream);
     case 'CheckpointReserved':
       return onTask(stream, envelope.control.task, (task) =>
         task.reserved === null ? { ...task, reserved: envelope.control.checkpoint } : 'duplicate',
@@ -73,6 +74,7 @@ function apply(
         failureCode: envelope.control.code,
         sameFailureCount: task.failureCode === envelope.control.code ? task.sameFailureCount + 1 : 1,
         retry: envelope.control.retry,
+        effects: task.effects.map((effect) => (effect.isUntold ? { ...effect, isUntold: false } : effect)),
       }));
     case 'WorkflowCompleted':
       return { ...released(stream), status: 'completed' };
@@ -129,6 +131,7 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
     requestDigest: control.requestDigest,
     responseDigest: null,
     timeoutMs: control.timeoutMs,
+    isUntold: false,
     pending: null,
   });
 }
@@ -161,6 +164,7 @@ function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']
     requestDigest: control.requestDigest,
     responseDigest: control.responseDigest,
     timeoutMs: known?.timeoutMs ?? 0,
+    isUntold: false,
     pending: null,
   });
 }

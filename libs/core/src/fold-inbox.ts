@@ -76,10 +76,15 @@ function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>
   if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
   const revoked: StreamState = { ...stream, lease: null, isUnsettled: true };
-  if (reason !== 'holder-dead') return revoked;
-  const crashTimesMs = [...stream.crashTimesMs, atMs].slice(-CRASH_TIMES_MAX);
-  return { ...revoked, crashCount: stream.crashCount + 1, crashTimesMs };
+  return reason === 'asked' ? revoked : crashed(revoked, atMs);
 }
+
+/** A holder ended without having been asked to: dead, without its own knowledge of the lease, or by an error of its own. */
+export const crashed = (stream: StreamState, atMs: number): StreamState => ({
+  ...stream,
+  crashCount: stream.crashCount + 1,
+  crashTimesMs: [...stream.crashTimesMs, atMs].slice(-CRASH_TIMES_MAX),
+});
 
 function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['control']): StreamState | RejectReason {
   // What is being undone has been looked through: an outcome that comes now would not be undone.
@@ -88,7 +93,12 @@ function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['cont
   for (const task of stream.frontier.tasks) {
     const effect = task.effects.find(({ pending }) => pending?.token === token);
     if (effect === undefined) continue;
-    const confirmed = decided(stream, task, { ...effect, status: outcome, responseDigest });
+    const confirmed = decided(stream, task, {
+      ...effect,
+      status: outcome,
+      responseDigest,
+      isUntold: outcome === 'failed',
+    });
     // What a person was asked has answered itself.
     if (stream.question?.key !== effect.key) return confirmed;
     return afresh({ ...confirmed, ...OPENED }, confirmed.frontier.tasks.get(task.id));
@@ -123,7 +133,9 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
       const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
       const effect = task?.effects.find(({ key }) => key === question.key);
       const isDone = control.resolution === 'done';
-      if (task === undefined || effect === undefined || !isOpen(effect)) return 'not-asked';
+      // What is recorded as done may get another response, but never becomes undone.
+      const mayDecide = effect !== undefined && (isOpen(effect) || (isDone && effect.status === 'done'));
+      if (task === undefined || !mayDecide) return 'not-asked';
       if (isDone !== (control.responseDigest !== null)) return 'not-asked';
       const { responseDigest } = control;
       const answered = decided(opened, task, { ...effect, status: isDone ? 'done' : 'failed', responseDigest });
@@ -137,6 +149,7 @@ const afresh = (stream: StreamState, task: TaskState | undefined): StreamState =
   ...stream,
   crashCount: 0,
   crashTimesMs: [],
+  isUnsettled: false,
   budgetFrom: stream.head.sequence,
   frontier:
     task === undefined

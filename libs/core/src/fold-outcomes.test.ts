@@ -253,9 +253,19 @@ describe('deaths of holders', () => {
     expect(crashTimesMs.at(0)).toBe(3_000);
   });
 
-  test.each(['lease-not-listed', 'asked'] as const)('a revoke for %s is none', (reason) => {
+  test.each([
+    ['holder-dead', 1],
+    ['lease-not-listed', 1],
+    ['asked', 0],
+  ] as const)('a revoke for %s counts %i', (reason, crashCount) => {
     const end = inboxEvent('LeaseRevoked', { reason });
-    expect(accepted(...start, end).stream).toMatchObject({ crashCount: 0, crashTimesMs: [], isUnsettled: true });
+    expect(accepted(...start, end).stream).toMatchObject({ crashCount, isUnsettled: true });
+  });
+
+  test('so does a run that ends by an error of its own, and an orderly release does not', () => {
+    const released = (reason: 'fault' | 'drain') => holderEvent('LeaseReleased', { epoch: 1, holder: 'h1', ordinal: 2 }, { reason });
+    expect(accepted(...start, released('fault')).stream.crashCount).toBe(1);
+    expect(accepted(...start, released('drain')).stream.crashCount).toBe(0);
   });
 
   test('count no more after a checkpoint, nor after a person said to go on', () => {

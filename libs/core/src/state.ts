@@ -39,6 +39,8 @@ export interface EffectState {
   readonly responseDigest: Sha256 | null;
   /** Of its newest intention: how long a call that nobody knows of may still be under way, in milliseconds. */
   readonly timeoutMs: number;
+  /** Confirmed as not done, and the step hasn't been told yet: an attempt of its that fails ends that. */
+  readonly isUntold: boolean;
   /** Set while its confirmation is outstanding. */
   readonly pending: PendingConfirmation | null;
 }

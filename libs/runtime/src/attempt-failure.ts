@@ -50,27 +50,32 @@ export function failureDrafts(
   if (error instanceof ProbeError) return [failed, parkDraft(probeFailed(error), task.id)];
   const open = task.effects.find(isOpenCall);
   // It may have happened: the workflow must not end as if it had not.
-  if (open !== undefined) return [failed, parkDraft(openEffect(open.key, error), task.id)];
+  if (open !== undefined) return [failed, parkDraft(openEffect({ task: task.id, key: open.key }, error), task.id)];
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
 }
 
 export const parkDraft = (error: ParkError, task: TaskId | null): Draft => ({
   type: 'WorkflowParked',
-  control: { code: error.code, task, key: error.key },
+  control: { code: error.code, task: error.task ?? task, key: error.key },
   payload: { error: errorNote(error), evidence: error.evidence },
 });
 
 /** Irreversible calls whose outcome is open, of every task but this one. */
-export const openCalls = (frontier: Frontier, except: TaskId): readonly EffectKey[] =>
+export const openCalls = (frontier: Frontier, except: TaskId): readonly OpenCall[] =>
   [...frontier.tasks].flatMap(({ id, effects }) =>
-    id === except ? [] : effects.filter(isOpenCall).map(({ key }) => key),
+    id === except ? [] : effects.filter(isOpenCall).map(({ key }) => ({ task: id, key })),
   );
+
+export interface OpenCall {
+  readonly task: TaskId;
+  readonly key: EffectKey;
+}
 
 const isOpenCall = (effect: EffectState): boolean => isOpen(effect) && effect.kind === 'irreversible';
 
-export function openEffect(key: EffectKey, error: unknown): ParkError {
+export function openEffect({ task, key }: OpenCall, error: unknown): ParkError {
   const message = `The step failed for good while the outcome of ${key} is open, so a person must decide: ${errorNote(error).message}`;
-  return new ParkError('effect-unknown', message, key, { lastError: errorNote(error).message });
+  return new ParkError('effect-unknown', message, key, { lastError: errorNote(error).message }, task);
 }
 
 function poisonStep(task: TaskState, code: string, sameCount: number, error: unknown): ParkError {

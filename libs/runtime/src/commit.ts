@@ -8,6 +8,7 @@ import {
   type CheckpointId,
   diff,
   InvalidError,
+  isOpen,
   type Json,
   type Sequence,
   type TaskDeclaration,
@@ -112,7 +113,7 @@ export interface CommitInput {
 /** The checkpoint's event, and the workflow's completion after it where the step says so. Changes `content` last of all. */
 export function commitDrafts(given: CommitInput): readonly Draft[] {
   const { definition, step, task, result, content, sequence, digest } = given;
-  const open = task.effects.find((effect) => effect.status === 'intended');
+  const open = task.effects.find(isOpen);
   if (open !== undefined) {
     throw new InvalidError(
       'effect-open',

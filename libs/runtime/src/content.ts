@@ -138,8 +138,7 @@ export class StreamContent {
         this.#causes.set(envelope.id, decodePayload(envelope.type, payload).value);
         return;
       case 'EffectPending':
-        this.journaled(envelope.control.key, { status: 'pending' });
-        this.#tokens.set(envelope.control.token, envelope.control.key);
+        this.awaits(envelope.control.key, envelope.control.token);
         return;
       case 'EffectConfirmed':
         this.#confirm(envelope.control, payload);
@@ -176,6 +175,12 @@ export class StreamContent {
     this.#inputs.delete(control.task);
   }
 
+  /** The effect waits for its confirmation under the token; of two under one token, the first to wait is meant. */
+  awaits(key: EffectKey, token: string): void {
+    this.#journal.set(key, { status: 'pending' });
+    if (!this.#tokens.has(token)) this.#tokens.set(token, key);
+  }
+
   journaled(key: EffectKey, entry: JournalEntry): void {
     this.#journal.set(key, entry);
   }
@@ -187,7 +192,9 @@ export class StreamContent {
 
   #confirm({ token, outcome }: Envelope<'EffectConfirmed'>['control'], payload: Uint8Array): void {
     const key = this.#tokens.get(token);
-    if (key !== undefined) this.#journal.set(key, journalEntry(outcome, payload));
+    if (key === undefined) return;
+    this.#tokens.delete(token);
+    this.#journal.set(key, journalEntry(outcome, payload));
   }
 
   #decide(resolution: Resolution, payload: Uint8Array): void {

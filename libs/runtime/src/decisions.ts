@@ -4,7 +4,7 @@
  * decide what the fold decides: what is checked here before is checked for a clear message.
  */
 
-import { canonicalJson, toJson } from '@tidemark/codec';
+import { canonicalJson, decodePayload, toJson } from '@tidemark/codec';
 import {
   ConflictError,
   type Controls,
@@ -145,7 +145,7 @@ export class Decisions {
     const { row, state } = await this.#findToken(id, token);
     const effect = pendingEffect(state, token);
     if (effect === undefined) {
-      if (await this.#wasConfirmed(row.workflow, token, outcome)) return;
+      if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;
       if (isClosed(state)) throw closed(row);
       throw new InvalidError('token-unknown', `token: no effect of ${row.workflow} waits under '${token}'.`, {
         workflow: row.workflow,
@@ -156,21 +156,29 @@ export class Decisions {
     const content = 'response' in payload ? payload.response : (payload.error as unknown as Json);
     const responseDigest = this.#options.ports.digest.sha256(canonicalJson(content));
     const control = { token, outcome, responseDigest } as const;
-    const event = eventId(`confirm:${effect.pending!.id}:${outcome}`);
+    const event = eventId(`confirm:${effect.pending!.id}:${responseDigest}`);
     if (await this.#write(row, event, 'EffectConfirmed', control, payload)) return;
-    if (await this.#wasConfirmed(row.workflow, token, outcome)) return;
+    if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;
     throw new ConflictError('already-confirmed', `What became of '${token}' was decided otherwise meanwhile.`, {
       token,
     });
   }
 
-  async #wasConfirmed(workflow: WorkflowId, token: string, outcome: 'done' | 'failed'): Promise<boolean> {
+  /** True when the same was confirmed before; throws when something else was: that stands. */
+  async #wasConfirmed(
+    workflow: WorkflowId,
+    token: string,
+    confirmation: Confirmation,
+    effects: readonly EffectDefinition[],
+  ): Promise<boolean> {
     const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
-    const before = events.map(confirmationOf).findLast((control) => control?.token === token);
+    const before = events.findLast((event) => confirmationOf(event)?.token === token);
     if (before === undefined) return false;
-    if (before.outcome === outcome) return true;
-    const message = `token: '${token}' was confirmed as ${before.outcome} before. That stands.`;
-    throw new ConflictError('already-confirmed', message, { workflow, token, outcome: before.outcome });
+    const { outcome } = confirmationOf(before)!;
+    const said = 'error' in confirmation ? 'failed' : 'done';
+    if (said === outcome && (said === 'failed' || isSameResponse(before, confirmation, effects))) return true;
+    const message = `token: '${token}' was confirmed as ${outcome} before${said === outcome ? ', with another response' : ''}. That stands.`;
+    throw new ConflictError('already-confirmed', message, { workflow, token, outcome });
   }
 
   /** See `Client.signal`. */
@@ -266,6 +274,22 @@ type InboxWrite = Parameters<Inbox['write']> extends [unknown, ...infer Rest] ? 
 
 const confirmationOf = ({ type, control }: EventRow): Controls['EffectConfirmed'] | undefined =>
   type === 'EffectConfirmed' ? (JSON.parse(control) as Controls['EffectConfirmed']) : undefined;
+
+/** As it was given, or as the effect's schema makes it: only with the definition at hand was it parsed. */
+function isSameResponse(before: EventRow, confirmation: Confirmation, effects: readonly EffectDefinition[]): boolean {
+  const taken = decodePayload('EffectConfirmed', before.payload);
+  if (!('response' in taken) || 'error' in confirmation) return false;
+  const wanted = canonicalJson(taken.response);
+  const given = toJson(confirmation.response, 'response');
+  if (canonicalJson(given) === wanted) return true;
+  return effects.some(({ parseResponse }) => {
+    try {
+      return canonicalJson(parseResponse(given)) === wanted;
+    } catch {
+      return false;
+    }
+  });
+}
 
 function pendingEffect(state: StreamState, token: string): EffectState | undefined {
   for (const { effects } of state.frontier.tasks) {

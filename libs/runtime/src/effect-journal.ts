@@ -30,6 +30,7 @@ import { excerpt, type Recovered, type RecoveryHost, recoverEffect } from './eff
 import type { Draft } from './held-stream.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
+import type { RunGate } from './run-gate.ts';
 import { EffectError, errorNote, NotDoneError, ParkError, SuspendedError } from './step-errors.ts';
 
 /** How an effect's call is made; tests put another in its place. */
@@ -43,8 +44,7 @@ export interface JournalHost extends RecoveryHost {
   readonly callEffect: CallEffect;
   /** Effects that a dead holder left as done, and that nobody has asked the outside about since. */
   readonly unvalidated: Set<EffectKey>;
-  /** Effects of all tasks that are being called or recovered now. */
-  readonly callsUnderWay: Set<Promise<unknown>>;
+  readonly gate: RunGate;
   /** Tells whoever watches how a call is getting on. */
   onProgress(progress: Progress): void;
   /** Names timers that this attempt sets: no two are alike in the stream. */
@@ -116,17 +116,7 @@ export class EffectJournal {
     this.#signal.throwIfAborted();
     const request = effect.parseRequest(input);
     const key = this.#key(effect.operation, options.name);
-    const using = this.#inTurn(key, () => this.#effect(effect, key, request));
-    return this.#underWay(using);
-  }
-
-  async #underWay(using: Promise<Json>): Promise<Json> {
-    this.#host.callsUnderWay.add(using);
-    try {
-      return await using;
-    } finally {
-      this.#host.callsUnderWay.delete(using);
-    }
+    return this.#host.gate.pass(this.#signal, () => this.#inTurn(key, () => this.#effect(effect, key, request)));
   }
 
   /** A key that is used twice at once is one effect: the second use waits for the first, and finds what it recorded. */
@@ -147,7 +137,11 @@ export class EffectJournal {
     for (;;) {
       const left = this.#stateOf(key);
       const isSettled = this.#recorded(key) !== undefined && !this.#host.unvalidated.has(key);
-      if (isSettled || left === undefined || left.status === 'failed') break;
+      if (isSettled || left === undefined) break;
+      if (left.status === 'failed') {
+        this.#tellFailure(effect, left);
+        break;
+      }
       const recovered = await this.#recover(effect, key, request, left);
       if (recovered === undefined) continue;
       if ('response' in recovered) return recovered.response;
@@ -209,8 +203,16 @@ export class EffectJournal {
   /** Writes that the outcome is outstanding, and ends the attempt. */
   async #suspend(effect: EffectDefinition, key: EffectKey, wait: Wait): Promise<never> {
     await this.#host.writeDurably([pendingDraft(this.#host, this.#task, effect, key, wait)]);
-    this.#host.content.journaled(key, { status: 'pending' });
+    this.#host.content.awaits(key, wait.token);
     throw new SuspendedError(key);
+  }
+
+  /** What a receiver has confirmed as not done is a failed attempt, of which the step is told once; then it may call again. */
+  #tellFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
+    if (!isUntold) return;
+    const entry = this.#host.content.journalOf(key);
+    const why = entry?.status === 'failed' ? entry.error.message : 'it was not done';
+    throw new EffectError(effect.operation, effect.retry, new NotDoneError(why, { confirmed: true }));
   }
 
   #stateOf(key: EffectKey): EffectState | undefined {

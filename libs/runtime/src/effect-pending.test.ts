@@ -86,7 +86,65 @@ describe('a pending effect', () => {
     } as never);
     const next = await again(definition, ports, 'n');
     expect(await next.runner.run()).toBe('idle');
+    // The step is told first: it may do something else about it.
+    expect(callCount).toBe(1);
+    expect(await controlsOf(log, 'StepFailed')).toMatchObject([{ attempt: 1 }]);
+    await fire([...(await state()).frontier.tasks][0]!.retry!.timer);
+    const third = await again(definition, ports, 'm');
+    expect(await third.runner.run()).toBe('idle');
     expect(callCount).toBe(2);
+  });
+
+  it.each([['irreversible'], ['idempotent']] as const)(
+    'of kind %s that is confirmed while another task keeps the lease counts as confirmed',
+    async (kind) => {
+      const effect = order({ kind });
+      const end = Promise.withResolvers<void>();
+      const definition = definitionOf({
+        next: [
+          { step: 'a', input: null },
+          { step: 'long', input: null },
+        ],
+        steps: {
+          a: async (context) => ({ done: await context.effect(effect, 1) }),
+          long: async () => {
+            await end.promise;
+            return {};
+          },
+        },
+      });
+      const { runner, stream, ports } = await heldRun(log, definition);
+      const run = runner.run();
+      await ports.clock.run(0);
+      await inbox('EffectConfirmed', 'confirm:1', { token: 'r-1', outcome: 'done', responseDigest: DIGEST }, {
+        response: 'shipped',
+      } as never);
+      await stream.catchUp();
+      end.resolve();
+      expect(await run).toBe('closed');
+      expect((await state()).status).toBe('completed');
+      expect(callCount).toBe(1);
+    },
+  );
+
+  it('that a step swallows does not end the step', async () => {
+    const definition = definitionOf({
+      steps: {
+        a: {
+          retry: RETRY_AT_ONCE,
+          run: async (context) => {
+            await context.effect(order({ probe: () => Promise.reject(new Error('down')) }), 1).catch(() => {});
+            return { done: 1 };
+          },
+        },
+      },
+    });
+    const { runner, ports } = await heldRun(log, definition);
+    await runner.run();
+    await fire((await effectNow()).pending!.probe!.timer);
+    const next = await again(definition, ports, 'n');
+    expect(await next.runner.run()).toBe('idle');
+    expect(await controlsOf(log, 'StepFailed')).toMatchObject([{ code: 'effect-open' }]);
   });
 
   it('is asked about when its probe is due, again and again, and goes on when the probe knows', async () => {

@@ -2,10 +2,17 @@
  * Owns what is done about an effect that was begun before: by a holder that is gone, or by an attempt that failed. Asks the
  * outside, and follows the recovery table (core/recovery.ts); nothing else decides.
  *
- * E1 That an irreversible call was not made counts only once a call of whoever intended it can't arrive any more.
+ * E1 That an irreversible call was not made, or can't be found, counts only once a call of whoever intended it can't arrive any more.
  */
 
-import { type EffectKey, type EffectState, type Json, type ProbeAnswer, recoveryAction } from '@tidemark/core';
+import {
+  type EffectKey,
+  type EffectState,
+  type Json,
+  type ProbeAnswer,
+  type RecoveryAction,
+  recoveryAction,
+} from '@tidemark/core';
 import type { EffectDefinition, ProbeResult } from './definition.ts';
 import { answerInTime } from './effect-call.ts';
 import { CALL_WINDOW_MS, EVIDENCE_MAX_CHARS } from './limits.ts';
@@ -46,14 +53,9 @@ export async function recoverEffect(
   signal: AbortSignal,
   found: RecoveredEffect,
 ): Promise<Recovered> {
-  const { effect, left } = found;
+  const { effect } = found;
   const answer = await finalAnswer(host, signal, found);
-  const action = recoveryAction({
-    status: left.status,
-    kind: left.kind,
-    answer: answer.status,
-    mayCompensate: host.mayCompensate(effect, left.status === 'done' ? 'done' : 'unknown'),
-  });
+  const action = actionOf(host, found, answer.status);
   host.ports.telemetry.count('recovery_attempts_total', 1, { action: METRIC_OF[action], operation: effect.operation });
   switch (action) {
     case 'go-on':
@@ -81,18 +83,28 @@ const METRIC_OF = {
 
 type Answer = ProbeResult<unknown> | { readonly status: 'none' };
 
-/** What the outside says, once it can't change by itself any more (E1). */
+/** What the outside says, once it can't change by itself any more where something irreversible would follow from it (E1). */
 async function finalAnswer(host: RecoveryHost, signal: AbortSignal, found: RecoveredEffect): Promise<Answer> {
   const { effect, key, left } = found;
   const answer = await ask(host, signal, found);
-  const mayArrive = answer.status === 'not-done' && left.status === 'intended' && left.kind === 'irreversible';
-  if (!mayArrive || effect.probeFences === true) return answer;
+  if (left.status !== 'intended' || left.kind !== 'irreversible' || answer.status === 'done') return answer;
+  const isFenced = answer.status === 'not-done' && effect.probeFences === true;
+  // A person takes longer than any call.
+  if (isFenced || actionOf(host, found, answer.status) === 'ask-person') return answer;
   const waitMs = CALL_WINDOW_MS + Math.max(left.timeoutMs, effect.timeoutMs);
   host.onWait(`waits ${Math.ceil(waitMs / 1_000)} s until no call of ${key} can arrive any more`);
   await host.ports.clock.sleep(waitMs, signal);
   signal.throwIfAborted();
   return ask(host, signal, found);
 }
+
+const actionOf = (host: RecoveryHost, { effect, left }: RecoveredEffect, answer: ProbeAnswer): RecoveryAction =>
+  recoveryAction({
+    status: left.status,
+    kind: left.kind,
+    answer,
+    mayCompensate: host.mayCompensate(effect, left.status === 'done' ? 'done' : 'unknown'),
+  });
 
 async function ask(
   host: RecoveryHost,

@@ -3,19 +3,14 @@
  * anything.
  */
 
-import { type EffectKey, type Frontier, isOpen, type StreamState, type TaskId } from '@tidemark/core';
-import { openEffect, parkDraft } from './attempt-failure.ts';
+import { type Frontier, isOpen, type StreamState, type TaskId } from '@tidemark/core';
+import { type OpenCall, openEffect, parkDraft } from './attempt-failure.ts';
 import { compensationDraft, mayUndo } from './compensation.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { CompensateError, errorNote, ParkError } from './step-errors.ts';
 
-interface OpenEffect {
-  readonly task: TaskId;
-  readonly key: EffectKey;
-}
-
-const openEffects = (frontier: Frontier): readonly OpenEffect[] =>
+const openEffects = (frontier: Frontier): readonly OpenCall[] =>
   [...frontier.tasks].flatMap(({ id, effects }) => effects.filter(isOpen).map(({ key }) => ({ task: id, key })));
 
 /** Whether an effect of this outcome may lead to the workflow's undoing: it is registered for that, and it has not been undone. */
@@ -36,7 +31,7 @@ export function mayCompensate(
  */
 export function undoDraft(state: StreamState, task: TaskId | null, error: CompensateError): Draft {
   const other = openEffects(state.frontier).find(({ key }) => key !== error.key);
-  if (other !== undefined) return parkDraft(openEffect(other.key, error), other.task);
+  if (other !== undefined) return parkDraft(openEffect(other, error), task);
   const { code, key, evidence } = error;
   const draft = compensationDraft(state, { code, key, error: errorNote(error), evidence });
   if (draft !== undefined) return draft;

@@ -11,6 +11,7 @@ import { mayCompensate } from './ending.ts';
 import type { Flushing } from './flushing.ts';
 import type { HeldStream } from './held-stream.ts';
 import type { Ports } from './ports.ts';
+import type { RunGate } from './run-gate.ts';
 
 export interface JournalSurroundings {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
@@ -20,11 +21,12 @@ export interface JournalSurroundings {
   readonly flushing: Flushing;
   readonly callEffect: CallEffect;
   readonly newCheckpoint: () => CheckpointId;
+  readonly gate: RunGate;
   readonly onProgress: (progress: Progress) => void;
 }
 
 export function journalHost(around: JournalSurroundings): JournalHost {
-  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, onProgress } = around;
+  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, gate, onProgress } = around;
   let timerCount = 0;
   return {
     ports,
@@ -34,7 +36,7 @@ export function journalHost(around: JournalSurroundings): JournalHost {
     unvalidated: leftResolved(stream.confirmed),
     mayCompensate: (effect, outcome) => mayCompensate(stream.speculative, definition.effects, effect, outcome),
     onWait: (text) => onProgress({ done: 0, total: 1, text }),
-    callsUnderWay: new Set(),
+    gate,
     onProgress,
     timerName: () => `${stream.confirmed.epoch}:${timerCount++}`,
     effectsOf: (task) => stream.speculative.frontier.tasks.get(task)?.effects ?? [],

@@ -29,6 +29,7 @@ describe('a plan', () => {
       requestDigest: 'r',
       responseDigest: null,
       timeoutMs: 30_000,
+      isUntold: false,
       pending: null,
       ...change,
     };

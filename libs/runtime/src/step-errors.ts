@@ -1,7 +1,7 @@
 /** Owns how a step's or an effect's failure is told: what a user may throw, and what is stored of any error. */
 
 import type { ErrorNote } from '@tidemark/codec';
-import { type EffectKey, type Json, TidemarkError } from '@tidemark/core';
+import { type EffectKey, type Json, type TaskId, TidemarkError } from '@tidemark/core';
 import type { RetryPolicy } from './definition.ts';
 import { ERROR_CODE_MAX_CHARS, ERROR_TEXT_MAX_CHARS } from './limits.ts';
 
@@ -72,11 +72,14 @@ export class ParkError extends TidemarkError {
   override readonly name = 'ParkError';
   readonly key: EffectKey | null;
   readonly evidence: Json;
+  /** The task that the question is about, where that isn't the one that asks. */
+  readonly task: TaskId | undefined;
 
-  constructor(code: string, message: string, key: EffectKey | null, evidence: Json) {
+  constructor(code: string, message: string, key: EffectKey | null, evidence: Json, task?: TaskId) {
     super(code, message, { key });
     this.key = key;
     this.evidence = evidence;
+    this.task = task;
   }
 }
 

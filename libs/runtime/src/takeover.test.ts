@@ -5,6 +5,7 @@ import type { EffectRow } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Definition, EffectDefinition, ProbeResult } from './definition.ts';
+import { CALL_WINDOW_MS } from './limits.ts';
 import {
   controlsOf,
   definitionOf,
@@ -250,8 +251,41 @@ describe('a decision', () => {
     await log.append(P0, [
       { value: inboxRecord(await state(), `timer:${timer}`, 'TimerFired', { timer }, null), type: 'TimerFired' },
     ]);
-    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    const { runner } = await claim(definition);
+    const run = runner.run();
+    // Not before the call that nobody knows of can't arrive any more.
+    await ports.clock.run(CALL_WINDOW_MS + refused.timeoutMs - 1);
+    expect((await state()).status).toBe('open');
+    await ports.clock.run(1);
+    expect(await run).toBe('closed');
     expect((await state()).status).toBe('compensating');
+  });
+
+  it('retry, about what is recorded as done: is not asked again', async () => {
+    const paid = effectOf({ call: async () => 'paid', probe: async () => ({ status: 'not-done' }) });
+    const definition = definitionOf({
+      effects: [paid],
+      steps: {
+        a: async (context) => {
+          await context.effect(paid, 1);
+          await ports.clock.sleep(1_000);
+          return { done: 1 };
+        },
+      },
+    });
+    await openWorkflow(ports, definition);
+    const first = await claim(definition);
+    void first.runner.run().catch(() => {});
+    await ports.clock.run(0);
+    await die();
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status: 'parked', reason: 'effect-invalid' });
+    await decide('retry');
+    const { runner } = await claim(definition);
+    const run = runner.run();
+    await ports.clock.run(1_000);
+    expect(await run).toBe('closed');
+    expect((await state()).status).toBe('completed');
   });
 });
 
@@ -306,6 +340,33 @@ describe('what ends a run', () => {
     expect(await run).toBe('closed');
     expect(await state()).toMatchObject({ status, question: status === 'parked' ? { code: 'asked' } : null });
     expect(await controlsOf(log, 'EffectResolved')).toHaveLength(1);
+  });
+});
+
+describe('a question about a call that another task left open', () => {
+  it('names that task, so that it can be decided', async () => {
+    const lost = effectOf({ call: () => Promise.reject(new Error('cut')), retry: RETRY_AT_ONCE });
+    const definition = definitionOf({
+      next: [
+        { step: 'a', input: null },
+        { step: 'b', input: null },
+      ],
+      steps: {
+        a: async (context) => ({ output: await context.effect(lost, 1) }),
+        b: async () => {
+          await ports.clock.sleep(10);
+          return { done: 1 };
+        },
+      },
+    });
+    await openWorkflow(ports, definition);
+    const { runner } = await claim(definition);
+    const run = runner.run();
+    await ports.clock.run(10);
+    expect(await run).toBe('closed');
+    expect((await state()).question).toMatchObject({ code: 'effect-unknown', task: '0.0', key: 'w:0.0:pay:0' });
+    await decide('done', 'paid');
+    expect((await state()).status).toBe('open');
   });
 });
 

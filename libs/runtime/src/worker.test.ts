@@ -9,7 +9,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StepContext, StepResult } from './definition.ts';
 import { BEAT_PERIOD_MS, HAND_OVER_MAX_MS, LEASE_CHECK_PERIOD_MS, REDISPATCH_PERIOD_MS } from './limits.ts';
-import { definitionOf, foldLog, RETRY_AT_ONCE, TENANT, typesOf } from './simulated-definition.ts';
+import { definitionOf, effectOf, foldLog, RETRY_AT_ONCE, TENANT, typesOf } from './simulated-definition.ts';
 import { quiet } from './simulated-ports.ts';
 import { SimulatedWorld } from './simulated-world.ts';
 
@@ -427,5 +427,31 @@ describe('a worker', () => {
     await expect(world.client.run(w).result()).rejects.toMatchObject({ code: 'workflow-parked' });
     const { state } = await foldLog(log, partitionOf(w));
     expect([...state.streams.values()][0] as StreamState).toMatchObject({ status: 'parked', lease: null });
+  });
+
+  it('whose run ends by an error of its own lets go and says so; a person is asked when that goes on', async () => {
+    const broken = effectOf({
+      operation: 'pay',
+      call: async () => 'paid',
+      // No answer that a probe may give: nothing can be made of it.
+      probe: async () => undefined as never,
+    });
+    const definition = definitionOf({
+      effects: [broken],
+      steps: {
+        a: async (context) => {
+          await context.effect(broken, 1);
+          return { next: [{ step: 'b', input: null }] };
+        },
+        b: () => new Promise(() => {}),
+      },
+    });
+    const first = await world.worker([definition]);
+    const w = await world.start(definition);
+    await world.ports.clock.runUntil(() => world.ports.store.rows.get(w)?.stream.sequence === 1, 10_000);
+    await first.die();
+    await world.worker([definition]);
+    await world.until(w, 'parked', 60_000);
+    expect(world.ports.store.rows.get(w)?.stream.reason).toBe('recovery-limit');
   });
 });

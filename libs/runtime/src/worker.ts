@@ -39,7 +39,7 @@ import type { LamportClock, Ports } from './ports.ts';
 import { isRunnable } from './projection.ts';
 import { withUndos } from './undo-definition.ts';
 import { definitionFor, routesOf } from './versions.ts';
-import { WorkflowRunner } from './workflow-runner.ts';
+import { type RunEnd, WorkflowRunner } from './workflow-runner.ts';
 
 export interface WorkerOptions {
   readonly ports: Ports;
@@ -244,12 +244,26 @@ export class Worker {
       drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
-    const end = await runner.run();
+    const end = await this.#orRelease(stream, runner.run());
     if (end === 'closed' && stream.confirmed.status === 'parked') {
       this.#report(
         `workflow ${state.workflow}`,
         new FencedError('parked', `Workflow ${state.workflow} waits for a person: ${stream.confirmed.reason}.`),
       );
+    }
+  }
+
+  /** A run that ends by an error of its own lets the lease go, and says so: it counts as a crash, so that it can't go on for ever. */
+  async #orRelease(stream: HeldStream, run: Promise<RunEnd>): Promise<RunEnd> {
+    try {
+      return await run;
+    } catch (error) {
+      if (stream.fenced === undefined && stream.confirmed.lease !== null) {
+        const released = stream.stage([{ type: 'LeaseReleased', control: { reason: 'fault' }, payload: null }]);
+        stream.flush();
+        await released.catch(() => {});
+      }
+      throw error;
     }
   }
 

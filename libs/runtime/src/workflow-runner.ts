@@ -32,6 +32,7 @@ import type { Draft, HeldStream } from './held-stream.ts';
 import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
 import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
+import { RunGate } from './run-gate.ts';
 import { stepContext } from './step-context.ts';
 import { CompensateError, ParkError } from './step-errors.ts';
 import { budgetDraft, isOverBudget, takeOver } from './takeover.ts';
@@ -73,8 +74,7 @@ export class WorkflowRunner {
   readonly #journalHost: JournalHost;
   readonly #flushing: Flushing;
   #failure: unknown;
-  /** Tasks that are about to end the workflow: nothing else begins, or they might never come to it. */
-  #endingCount = 0;
+  readonly #gate = new RunGate();
   /** Ends the run's wait for a task's end. */
   #wake: (() => void) | undefined;
   /** What ends each attempt under way. */
@@ -91,6 +91,7 @@ export class WorkflowRunner {
       ...options,
       flushing: this.#flushing,
       newCheckpoint: () => this.#newCheckpoint(),
+      gate: this.#gate,
       onProgress: (progress) =>
         options.onProgress?.({ ...progress, workflow: options.stream.confirmed.workflow, step: '' }),
     });
@@ -194,7 +195,7 @@ export class WorkflowRunner {
    */
   #nextTask(): TaskState | undefined {
     const { confirmed, speculative } = this.#options.stream;
-    if (confirmed.status !== 'open' || speculative.status !== 'open' || this.#endingCount > 0) return undefined;
+    if (confirmed.status !== 'open' || speculative.status !== 'open' || this.#gate.isClosed) return undefined;
     const { definition } = this.#options;
     if (isOverBudget(speculative, definition) || !canRun(definition, speculative)) return undefined;
     if (this.#flushing.durableInFlightCount === 0) {
@@ -214,7 +215,7 @@ export class WorkflowRunner {
   }
 
   async #runTask(task: TaskState): Promise<void> {
-    const { definition, content, stream, ports } = this.#options;
+    const { definition, content, ports } = this.#options;
     let step: StepDefinition | undefined;
     const span = ports.telemetry.span(
       `step ${task.step}`,
@@ -226,8 +227,6 @@ export class WorkflowRunner {
       step = resolved.step;
       const { result, notes } = await this.#perform(resolved, task);
       this.#abort.signal.throwIfAborted();
-      // Pinned to another version meanwhile, it counts as never made: that version's worker makes it.
-      if (isSuspended(stream.speculative, task.id) || !canRun(definition, stream.speculative)) return;
       await this.#commit(resolved, task, result, notes);
     } catch (error) {
       span.fail(error);
@@ -281,9 +280,12 @@ export class WorkflowRunner {
     notes: readonly LogNote[],
   ): Promise<void> {
     const { stream, content, definition, ports } = this.#options;
+    // Waiting for a confirmation, or pinned to another version meanwhile: the attempt counts as never made.
+    if (!canRun(definition, stream.speculative) || isSuspended(stream.speculative, task.id)) return;
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
     if (result.done !== undefined && !this.#hasOpen(task.id)) await this.#othersDecided(task.id);
     const state = stream.speculative;
+    if (!canRun(definition, state) || isSuspended(state, task.id)) return;
     const current = state.frontier.tasks.get(task.id) ?? task;
     const drafts = commitDrafts({
       definition,
@@ -315,24 +317,11 @@ export class WorkflowRunner {
     return hasOpen(this.#options.stream.speculative, task);
   }
 
-  /**
-   * Calls that are under way come to their outcomes, since what is written next ends the run and would leave them unknown.
-   * Nothing else begins meanwhile. Throws `FencedError` when cancelled.
-   */
-  async #callsEnd(): Promise<void> {
-    const { callsUnderWay } = this.#journalHost;
-    this.#endingCount++;
-    try {
-      while (callsUnderWay.size > 0) await Promise.allSettled(callsUnderWay);
-      this.#abort.signal.throwIfAborted();
-    } finally {
-      this.#endingCount--;
-    }
-  }
-
   /** The workflow may end. Throws `ParkError` when an irreversible call of another task was left open: nobody would ever know of it. */
   async #othersDecided(task: TaskId): Promise<void> {
-    await this.#callsEnd();
+    await this.#gate.quiet(this.#abort.signal);
+    // Pinned to another version meanwhile: that version's worker ends it.
+    if (!canRun(this.#options.definition, this.#options.stream.speculative)) return;
     const [open] = openCalls(this.#options.stream.speculative.frontier, task);
     if (open !== undefined) throw openEffect(open, new Error('the workflow was about to end'));
   }
@@ -360,7 +349,7 @@ export class WorkflowRunner {
     // A broken invariant of ours is no failure of the step's: the run ends, is reported, and another goes on.
     if (error instanceof TidemarkError && error.code === 'invariant-broken') throw error;
     if (error instanceof ParkError || error instanceof CompensateError) {
-      await this.#callsEnd();
+      await this.#gate.quiet(this.#abort.signal);
       await this.#writeLast([this.#lastDraft(task.id, error)]);
       return;
     }
@@ -380,7 +369,7 @@ export class WorkflowRunner {
   async #onceDecided(task: TaskId, drafts: readonly Draft[]): Promise<readonly Draft[]> {
     try {
       if (drafts.at(-1)!.type === 'WorkflowFailed') await this.#othersDecided(task);
-      else await this.#callsEnd();
+      else await this.#gate.quiet(this.#abort.signal);
       return undoneFirst(this.#options.stream.speculative, this.#options.definition, drafts);
     } catch (error) {
       if (!(error instanceof ParkError)) throw error;

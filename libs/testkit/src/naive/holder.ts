@@ -1,7 +1,7 @@
 /** Owns what the naive fold makes of holder events. Written from the architecture's words alone (see fold.ts). */
 
 import type { Controls, Envelope, RejectReason } from '@tidemark/core';
-import type { InboxEvent } from './inbox.ts';
+import { countCrash, type InboxEvent } from './inbox.ts';
 import {
   declare,
   handOutSignals,
@@ -45,6 +45,7 @@ export function foldHolderEvent(stream: NaiveStream, event: HolderEvent): Outcom
 function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envelope<'LeaseClaimed'>>): Outcome {
   switch (event.type) {
     case 'LeaseReleased':
+      if (event.control.reason === 'fault') countCrash(stream, event.atMs);
       break;
     case 'CheckpointReserved': {
       const task = stream.tasks.find((one) => one.id === event.control.task);
@@ -72,6 +73,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       task.sameFailureCount = task.failureCode === event.control.code ? task.sameFailureCount + 1 : 1;
       task.failureCode = event.control.code;
       task.retry = event.control.retry;
+      for (const effect of task.effects) effect.isUntold = false;
       return null;
     }
     case 'WorkflowCompleted':
@@ -118,7 +120,7 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   // What was once more than pure never becomes pure.
   const kind = known !== undefined && control.kind === 'pure' ? known.kind : control.kind;
   const called = { key, operation, kind, requestDigest, timeoutMs };
-  const effect: NaiveEffect = { ...called, status: 'intended', responseDigest: null, pending: null };
+  const effect: NaiveEffect = { ...called, status: 'intended', responseDigest: null, isUntold: false, pending: null };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
   return null;
@@ -149,7 +151,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
   const kind = known === undefined ? control.kind : known.kind;
   const timeoutMs = known === undefined ? 0 : known.timeoutMs;
   const called = { key, operation, kind, requestDigest, timeoutMs };
-  const effect: NaiveEffect = { ...called, status: control.outcome, responseDigest, pending: null };
+  const effect: NaiveEffect = { ...called, status: control.outcome, responseDigest, isUntold: false, pending: null };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
   return null;

@@ -60,6 +60,7 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       const effect = task?.effects.find(awaited);
       if (task === undefined || effect === undefined) return 'unknown-task';
       settle(effect, outcome, responseDigest);
+      effect.isUntold = outcome === 'failed';
       if (stream.question !== null && stream.question.key === effect.key) {
         reopen(stream);
         startAfresh(stream, task);
@@ -79,7 +80,7 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
   }
 }
 
-/** Counts for the lease that it names and no other. Only a holder's death is held against what was running. */
+/** Counts for the lease that it names and no other. Unless a person asked for it, it is held against what was running. */
 function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
   const { epoch, holder, reason } = event.control;
   if (epoch > stream.epoch) return 'wrong-holder';
@@ -87,12 +88,15 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
   if (holder !== stream.lease.holder) return 'wrong-holder';
   stream.lease = null;
   stream.isUnsettled = true;
-  if (reason === 'holder-dead') {
-    stream.crashCount += 1;
-    stream.crashTimesMs.push(event.atMs);
-    while (stream.crashTimesMs.length > CRASH_TIMES_KEPT) stream.crashTimesMs.shift();
-  }
+  if (reason !== 'asked') countCrash(stream, event.atMs);
   return null;
+}
+
+/** A holder ended without having been asked to. */
+export function countCrash(stream: NaiveStream, atMs: number): void {
+  stream.crashCount += 1;
+  stream.crashTimesMs.push(atMs);
+  while (stream.crashTimesMs.length > CRASH_TIMES_KEPT) stream.crashTimesMs.shift();
 }
 
 /** The outcome is known now, and nothing of it is outstanding. */
@@ -116,7 +120,9 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
     const effect = task?.effects.find((one) => one.key === question.key);
     // What was done has a response, and what was not done has none.
     const fits = resolution === 'done' ? control.responseDigest !== null : control.responseDigest === null;
-    if (effect === undefined || !outcomeIsOpen(effect) || !fits) return 'not-asked';
+    // A response may be corrected; what was done stays done.
+    const isKnown = effect !== undefined && effect.status === 'done' && resolution === 'done';
+    if (effect === undefined || !(outcomeIsOpen(effect) || isKnown) || !fits) return 'not-asked';
     settle(effect, resolution === 'done' ? 'done' : 'failed', control.responseDigest);
   }
   reopen(stream);
@@ -132,6 +138,7 @@ function reopen(stream: NaiveStream): void {
 
 /** As if nothing had failed yet. */
 function startAfresh(stream: NaiveStream, task: NaiveTask | undefined): void {
+  stream.isUnsettled = false;
   stream.crashCount = 0;
   stream.crashTimesMs = [];
   stream.budgetFrom = stream.head.sequence;
