@@ -370,6 +370,26 @@ describe('a question about a call that another task left open', () => {
   });
 });
 
+describe('two tasks that end the run at the same time', () => {
+  it('are one end', async () => {
+    const definition = definitionOf({
+      next: [
+        { step: 'a', input: null },
+        { step: 'a', input: null },
+      ],
+      steps: {
+        a: async () => {
+          throw new ParkError('asked', 'who knows', null, {});
+        },
+      },
+    });
+    await openWorkflow(ports, definition);
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect((await foldLog(log)).rejected).toEqual([]);
+    expect(await controlsOf(log, 'WorkflowParked')).toHaveLength(1);
+  });
+});
+
 describe('a step that fails for good', () => {
   const failing = (onFailure: Definition['onFailure']): Definition =>
     definitionOf({ onFailure, steps: { a: () => Promise.reject(new Error('no')) } });

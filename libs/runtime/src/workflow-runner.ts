@@ -379,6 +379,8 @@ export class WorkflowRunner {
 
   /** The lease ends with it, so whatever else is under way counts as never made. */
   async #writeLast(drafts: readonly Draft[]): Promise<void> {
+    // Another task has ended the run in the same turn: this end counts as never made.
+    if (this.#abort.signal.aborted) return;
     const accepted = this.#options.stream.stage(drafts);
     this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
     await this.#flushing.durable(accepted);
