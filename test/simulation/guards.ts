@@ -145,7 +145,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'unvalidated-effects': {
     file: 'libs/runtime/src/journal-host.ts',
-    edits: [["if (state.lastEnd !== 'revoked') return new Set();", 'if (state.epoch > 0) return new Set();']],
+    edits: [['if (!state.isUnsettled) return new Set();', 'if (state.epoch > 0) return new Set();']],
     faults: ['crash', 'trap'],
     workloads: MONEY,
   },

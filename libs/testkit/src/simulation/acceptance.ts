@@ -22,6 +22,7 @@ export interface Owed {
 interface Acceptance {
   readonly token: string;
   state: 'open' | 'done' | 'failed';
+  endedMs: number;
 }
 
 /** From the acceptance to what comes of it, in milliseconds. */
@@ -45,20 +46,24 @@ export class Acceptances {
     return this.#byKey.get(key)?.some(({ state }) => state === 'open') ?? false;
   }
 
-  accept(receiver: ReceiverKind, request: Request): PendingResult | Json {
+  /** What was sent before a failure is a copy of what failed, and not asked anew. */
+  accept(receiver: ReceiverKind, request: Request, sentMs: number): PendingResult | Json {
     const { scheduler, random, transcript, apply } = this.#around;
     const { key } = request;
     const before = this.#byKey.get(key) ?? [];
     const last = before.at(-1);
     if (receiver !== 'announces' && last?.state === 'open') return new PendingResult(last.token);
+    if (receiver !== 'announces' && last?.state === 'failed' && sentMs <= last.endedMs)
+      return new PendingResult(last.token);
     if (receiver !== 'announces' && last?.state === 'done') return apply(receiver, request);
-    const acceptance: Acceptance = { token: `${key}/${before.length + 1}`, state: 'open' };
+    const acceptance: Acceptance = { token: `${key}/${before.length + 1}`, state: 'open', endedMs: 0 };
     this.#byKey.set(key, [...before, acceptance]);
     transcript.add('outside', `accepted ${acceptance.token}`);
     const fails = before.length < FAILURES_MAX && random.chance(FAILS);
     const isTold = receiver !== 'silent' || before.length > 0;
     scheduler.after(random.between(TAKES_MS.min, TAKES_MS.max), () => {
       acceptance.state = fails ? 'failed' : 'done';
+      acceptance.endedMs = scheduler.nowMs;
       transcript.add('outside', `${acceptance.token} is ${acceptance.state}`);
       const confirmation = fails ? { error: 'refused in the end' } : { response: apply(receiver, request) };
       if (isTold)

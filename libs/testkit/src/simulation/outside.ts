@@ -100,9 +100,10 @@ export class Outside {
   call(process: SimulatedProcess, receiver: ReceiverKind, request: Request): Promise<Json | PendingResult> {
     const { key, irreversible } = request;
     if (irreversible && !process.isDead) this.#checkIntention(process, key);
+    const sentMs = this.#scheduler.nowMs;
     return this.#send(process, receiver, request, () =>
       receiver === 'confirms' || receiver === 'announces' || receiver === 'silent'
-        ? this.acceptances.accept(receiver, request)
+        ? this.acceptances.accept(receiver, request, sentMs)
         : this.apply(receiver, request),
     );
   }
