@@ -33,16 +33,22 @@ export interface Decision {
 
 export type Confirmation = { readonly response: unknown } | { readonly error: string };
 
-/** The effect that the question is about, while its outcome is open. */
+/** The effect that the question is about. */
 function effectInQuestion(state: StreamState, { task, key }: Question): EffectState | undefined {
   const asking: TaskState | undefined = task === null ? undefined : state.frontier.tasks.get(task);
-  return asking?.effects.find((effect) => effect.key === key && isOpen(effect));
+  return asking?.effects.find((effect) => effect.key === key);
 }
+
+/** Whether a person may say that it was done: its outcome is open, or what is recorded of it may be set right. */
+const mayBeDone = (effect: EffectState | undefined): boolean =>
+  effect !== undefined && (isOpen(effect) || effect.status === 'done');
 
 /** The resolutions that the question can be answered with. */
 export const fittingResolutions = (state: StreamState, question: Question): readonly Resolution[] =>
   RESOLUTIONS.filter((resolution) => {
-    if (resolution === 'done' || resolution === 'not-done') return effectInQuestion(state, question) !== undefined;
+    const effect = effectInQuestion(state, question);
+    if (resolution === 'not-done') return effect !== undefined && isOpen(effect);
+    if (resolution === 'done') return mayBeDone(effect);
     // A person may not have an undo undone: what it undid has no undo of its own, so nothing would be.
     return resolution !== 'compensate' || (state.compensates === null && mayUndo(state));
   });

@@ -149,7 +149,7 @@ export class EffectJournal {
       break;
     }
     const known = this.#recorded(key);
-    if (known !== undefined) return effect.parseResponse(known);
+    if (known !== undefined) return this.#fitting(effect, key, known);
     if (effect.kind === 'pure') return this.#pure(effect, key, request);
     return this.#call(effect, key, request, isClear);
   }
@@ -205,6 +205,16 @@ export class EffectJournal {
     await this.#host.writeDurably([pendingDraft(this.#host, this.#task, effect, key, wait)]);
     this.#host.content.awaits(key, wait.token);
     throw new SuspendedError(key);
+  }
+
+  /** What is recorded may come from a person, a web hook or an older version: one that doesn't fit can still be set right. */
+  #fitting(effect: EffectDefinition, key: EffectKey, known: Json): Json {
+    try {
+      return effect.parseResponse(known);
+    } catch (error) {
+      const message = `Effect ${key} is done, and what is recorded as its response doesn't fit: ${errorNote(error).message} A person may give the right one (done), or mend the schema and go on (retry).`;
+      throw new ParkError('response-unfit', message, key, { operation: effect.operation, response: excerpt(known) });
+    }
   }
 
   /** What a receiver has confirmed as not done is a failed attempt, of which the step is told once; then it may call again. */

@@ -1,6 +1,6 @@
 /** What a new holder does before it runs anything: decisions of people, crashes (D5), budgets, and phantom checkpoints (D1, D3). */
 
-import { type Controls, RECOVERY_WINDOW_MS, type Resolution, type StreamState } from '@tidemark/core';
+import { type Controls, InvalidError, RECOVERY_WINDOW_MS, type Resolution, type StreamState } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -208,6 +208,24 @@ describe('a decision', () => {
     await (await claim(definition)).runner.run();
     const keys = (await controlsOf(log, 'EffectIntended')).map(({ key }) => key);
     expect(keys).toEqual(['w:0.0:pay:0', 'w:0.0:pay:0']);
+  });
+
+  it('done, with a response that the effect does not take: a person is asked again, and may set it right', async () => {
+    const definition = asking({
+      ...refused,
+      parseResponse: (value) => {
+        if (value !== 'paid') throw new InvalidError('effect-response-invalid', 'expected paid');
+        return value;
+      },
+    });
+    await parked(definition);
+    await decide('done', 'forged');
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect((await state()).question).toMatchObject({ code: 'response-unfit', key: 'w:0.0:pay:0' });
+    await decide('done', 'paid');
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect((await state()).status).toBe('completed');
+    expect(await controlsOf(log, 'EffectIntended')).toHaveLength(1);
   });
 
   it('not done: what fails again after that is tried again, as often as at first', async () => {
