@@ -12,4 +12,8 @@ export const FOUND: readonly { readonly seed: number; readonly what: string }[] 
   { seed: 2523, what: 'rows that never came back, as in 1875' },
   { seed: 3480, what: 'timers anchored by a clock that was ahead: the simulation set clocks back to before them' },
   { seed: 3782, what: 'a start that was lost, as in 2410' },
+  { seed: 5017, what: 'a question that named the effect of another task, and so could not be answered' },
+  { seed: 5018, what: 'two tasks that went to a person in one turn' },
+  { seed: 5038, what: 'a confirmation that came while the holder that waits for it ran other tasks' },
+  { seed: 6070, what: 'a question that answered itself before its holder knew that it was asked' },
 ];
