@@ -14,6 +14,7 @@ import {
   type TaskState,
 } from '@tidemark/core';
 import type { RetryPolicy, StepDefinition } from './definition.ts';
+import { excerpt } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
 import { SAME_FAILURES_MAX } from './limits.ts';
 import type { Ports } from './ports.ts';
@@ -57,7 +58,7 @@ export function failureDrafts(
 export const parkDraft = (error: ParkError, task: TaskId | null): Draft => ({
   type: 'WorkflowParked',
   control: { code: error.code, task: error.task ?? task, key: error.key },
-  payload: { error: errorNote(error), evidence: error.evidence },
+  payload: { error: errorNote(error), evidence: excerpt(error.evidence) },
 });
 
 /** Irreversible calls whose outcome is open, of every task but this one. */

@@ -111,7 +111,9 @@ export class WorkflowRunner {
         await this.#taskEnds();
       }
       await this.#drain();
-      const over = stream.confirmed.status === 'open' && budgetDraft(stream.confirmed, this.#options.definition);
+      const { status, lease } = stream.confirmed;
+      const isHeld = status === 'open' && lease !== null;
+      const over = isHeld && budgetDraft(stream.confirmed, this.#options.definition);
       if (over) await this.#writeLast([over]);
       return await this.#end();
     } catch (error) {
@@ -163,7 +165,8 @@ export class WorkflowRunner {
   async #end(): Promise<RunEnd> {
     const { stream } = this.#options;
     const state = stream.confirmed;
-    if (isClosed(state) || state.status !== 'open') return 'closed';
+    // Without a lease it was parked here, and its question has been answered before the answer to that write came.
+    if (isClosed(state) || state.status !== 'open' || state.lease === null) return 'closed';
     const stopped = this.#options.stop.aborted;
     await this.#flushing.write([
       { type: 'LeaseReleased', control: { reason: stopped ? 'drain' : 'idle' }, payload: null },
