@@ -1,6 +1,6 @@
 /** Owns how a command's failure is told: one clear line and a code, a stack only for who asks for it. */
 
-import { ConfigError, InvalidError, TidemarkError } from '@tidemark/core';
+import { ConfigError, FencedError, InvalidError, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host';
 import type { Terminal } from './terminal.ts';
 import { printableLines } from './text/width.ts';
@@ -48,7 +48,9 @@ export function outlivedReporter(terminal: Terminal): (where: string, error: unk
     const key = `${where} ${text}`;
     if (seen.has(key)) return;
     seen.add(key);
-    terminal.warn(`${where}: ${printableLines(text).join(' ')}`);
+    // Its own words name the workflow.
+    const isParked = error instanceof FencedError && error.code === 'parked';
+    terminal.warn(`${isParked ? '' : `${where}: `}${printableLines(text).join(' ')}`);
   };
 }
 

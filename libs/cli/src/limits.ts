@@ -23,6 +23,8 @@ export const FOLLOW_ONE_PERIOD_MS = 250;
 export const FOLLOW_ALL_PERIOD_MS = 1_000;
 /** Workflows that moved, or checkpoints of one, within one look, from which on people are told their number instead. */
 export const CROWD_MIN_COUNT = 25;
+/** Workflows that wait for a person and are named when `dev` begins. */
+export const PARKED_SHOWN_COUNT = 10;
 /** How long, in milliseconds, a store that went away is waited for. */
 export const FOLLOW_PATIENCE_MS = 60_000;
 /** A workflow that was started a moment ago may not be in the rows yet: how long, in milliseconds, it is waited for. */

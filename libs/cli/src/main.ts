@@ -5,6 +5,7 @@ import { enableCompileCache } from 'node:module';
 // Before anything else is read: the second command on a machine starts in half the time of the first.
 enableCompileCache();
 const { runCli } = await import('./program.ts');
+const { calledIn } = await import('./session.ts');
 const { Terminal } = await import('./terminal.ts');
 
 const { env, stdin, stdout, stderr } = process;
@@ -14,8 +15,11 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 const args = process.argv.slice(2);
+const cwd = calledIn(env, process.cwd());
+// Users' modules mean the same folder by a relative path.
+if (cwd !== process.cwd()) process.chdir(cwd);
 const terminal = new Terminal({ stdout, stderr, env, json: args.includes('--json') });
-const code = await runCli(args, { terminal, env, cwd: process.cwd(), stdin });
+const code = await runCli(args, { terminal, env, cwd, stdin });
 // Users' modules may keep the process alive (pools, servers), so it doesn't wait for them; what was written goes out first.
 await Promise.all([stdout, stderr].map((stream) => new Promise<void>((resolve) => stream.write('', () => resolve()))));
 process.exit(code);

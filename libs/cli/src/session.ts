@@ -1,5 +1,6 @@
 /** Owns what a command is given of its surroundings, and Ctrl-C: once asks to end in order, twice ends at once. */
 
+import path from 'node:path';
 import { EXIT } from '@tidemark/host';
 import type { Terminal } from './terminal.ts';
 
@@ -8,6 +9,16 @@ export interface Session {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array | string>;
+}
+
+/**
+ * The folder that the user ran the command in. `npm run` runs its script in the repository's folder instead, and says where
+ * it was called; whoever is started from within another script isn't meant by that.
+ */
+export function calledIn(env: Session['env'], cwd: string): string {
+  const { INIT_CWD: called, npm_lifecycle_event: script, npm_package_json: manifest } = env;
+  const isScript = script === 'tidemark' && manifest !== undefined && path.dirname(manifest) === cwd;
+  return isScript && called !== undefined && called !== '' ? called : cwd;
 }
 
 export interface Interruption {

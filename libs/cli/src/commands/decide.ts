@@ -3,9 +3,9 @@
  * whether it counts. Must not decide whether an answer fits: the client and the fold do.
  */
 
-import { InvalidError, type Resolution } from '@tidemark/core';
+import { InvalidError, type Json, type Resolution } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { Confirmation } from '@tidemark/runtime';
+import type { Confirmation, Definition } from '@tidemark/runtime';
 import { noState } from '../failures.ts';
 import { readJson } from '../input.ts';
 import type { Session } from '../session.ts';
@@ -14,6 +14,7 @@ import { readDefinitions } from '../state/definitions.ts';
 import { type Desk, isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
+import { inQuestion, uncheckedOperation, underToken } from '../state/response-check.ts';
 import { printable } from '../text/width.ts';
 
 interface PlaceOptions {
@@ -52,29 +53,37 @@ async function answer(
   id: string,
   options: RejectOptions,
   resolution: Resolution,
-  response: unknown,
+  response: Json | undefined,
 ): Promise<number> {
   const { by, why, question } = options;
-  await withDesk(session, options, async (desk) => {
+  await withDesk(session, options, async (desk, given) => {
     const { workflow } = await requireWorkflow(desk, id);
+    const unchecked =
+      response === undefined ? null : await uncheckedOperation(desk, workflow, inQuestion, response, given);
     const decision = { resolution, by, why, question, ...(response === undefined ? {} : { response }) };
     const decided = await noticeStall(session.terminal, desk.place, desk.decide(workflow, decision));
-    session.terminal.document({ workflow, question_id: decided.question, resolution, by, why });
+    session.terminal.document({ workflow, question_id: decided.question, resolution, by, why, unchecked });
     session.terminal.line(
       `${printable(workflow)}: ${printable(by)} decided '${resolution}'. ${nextWords(resolution, desk)}`,
     );
+    warnUnchecked(session, unchecked);
   });
   return EXIT.ok;
 }
 
 export async function confirm(session: Session, id: string, token: string, options: ConfirmOptions): Promise<number> {
   const confirmation = await confirmationOf(session, options);
-  await withDesk(session, options, async (desk) => {
+  await withDesk(session, options, async (desk, given) => {
     const { workflow } = await requireWorkflow(desk, id);
+    const unchecked =
+      'error' in confirmation
+        ? null
+        : await uncheckedOperation(desk, workflow, underToken(token), confirmation.response as Json, given);
     await noticeStall(session.terminal, desk.place, desk.confirm(workflow, token, confirmation));
     const outcome = 'error' in confirmation ? 'failed' : 'done';
-    session.terminal.document({ workflow, token, outcome });
+    session.terminal.document({ workflow, token, outcome, unchecked });
     session.terminal.line(`${printable(workflow)}: '${printable(token)}' is ${outcome}. ${whoGoesOn(desk)}`);
+    warnUnchecked(session, unchecked);
   });
   return EXIT.ok;
 }
@@ -90,17 +99,25 @@ async function confirmationOf(session: Session, { response, failed }: ConfirmOpt
   return { response: await readJson('--response', response!, session) };
 }
 
+/** A response that doesn't fit is found out when the workflow reads it, which then fails for good. */
+function warnUnchecked({ terminal }: Session, operation: string | null): void {
+  if (operation === null) return;
+  terminal.warn(
+    `The response of ${printable(operation)} was taken as given, without a check: no workflow that is known here lists this effect. Name the module of one that does with --workflows, or in TIDEMARK_WORKFLOWS, to have responses checked.`,
+  );
+}
+
 async function withDesk(
   { env, cwd }: Session,
   { state, workflows = [] }: PlaceOptions,
-  use: (desk: Desk) => Promise<void>,
+  use: (desk: Desk, given: readonly Definition[]) => Promise<void>,
 ): Promise<void> {
   const target = targetOf(state, env, cwd);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const definitions = workflows.length === 0 ? [] : await readDefinitions(workflows, cwd);
   const desk = await openToRead(target, definitions);
   try {
-    await use(desk);
+    await use(desk, definitions);
   } finally {
     await desk.close();
   }

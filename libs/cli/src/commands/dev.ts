@@ -5,18 +5,20 @@
 
 import { ConfigError, FencedError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
+import type { WorkflowSummary } from '@tidemark/ports';
 import { outlivedReporter } from '../failures.ts';
 import type { Change } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
 import { changeJson, Narrator } from '../follow/words.ts';
-import { DRAIN_MS } from '../limits.ts';
+import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { cardOf, readDefinitions } from '../state/definitions.ts';
-import type { News } from '../state/desk.ts';
+import { DEFAULT_FOLDER, type News } from '../state/desk.ts';
 import { HostDesk } from '../state/host-desk.ts';
 import { type Folder, holdFolder, shareFolder, targetOf } from '../state/open-desk.ts';
 import { serveSocket } from '../state/socket-server.ts';
 import { progressBar } from '../text/progress.ts';
+import { commandLine, shellWord, stateWords } from '../text/shell.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -47,6 +49,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
     desk.closeFirst(() => server.close());
     const follower = new Follower({ crowds: !terminal.json });
     const open = (await follower.baseline(desk)).filter((row) => row.status === 'open');
+    const parked = await desk.reads.workflows({ status: 'parked', limit: PARKED_SHOWN_COUNT });
     const cards = definitions.map(cardOf);
     terminal.record({
       type: 'ready',
@@ -54,9 +57,18 @@ export async function dev(session: Session, options: DevOptions): Promise<number
       pid: process.pid,
       workflows: cards.map(({ name, version }) => ({ definition: name, definition_version: version })),
       open_count: open.length,
+      parked: parked.map(({ workflow, reason }) => ({ workflow, reason })),
     });
     for (const card of cards) for (const warning of card.warnings) tellWarning(session, card.name, warning);
-    terminal.note(readyWords(session, target, cards, open.length));
+    terminal.note(
+      readyWords(
+        session,
+        target,
+        cards,
+        open.length,
+        parked.map((row) => waitingWords(row, options.state)),
+      ),
+    );
     const unfinished = new Map(open.map((row) => [row.workflow as string, row.definition]));
     const narrator = new Narrator(terminal.paint, { showsWorkflow: true });
     const tell = (change: Parameters<Narrator['line']>[0]): void => {
@@ -119,18 +131,27 @@ function readyWords(
   target: Folder,
   cards: readonly { readonly name: string; readonly version: number }[],
   openCount: number,
+  waiting: readonly string[],
 ): string {
   const names = cards.map(({ name, version }) => `${name} v${version}`).join(', ');
   const open = openCount === 0 ? 'nothing unfinished' : `${counted(openCount, 'workflow')} unfinished`;
   const words = [
     `${terminal.paintNote('bold', 'tidemark dev')}  state in ${target.shown}, ${open}`,
     `  runs    ${names}`,
-    `  start   tidemark run NAME --input JSON${target.shown === '.tidemark' ? '' : ` --state ${target.shown}`}`,
+    `  start   tidemark run NAME --input JSON${target.shown === DEFAULT_FOLDER ? '' : ` --state ${shellWord(target.shown)}`}`,
     `  stop    Ctrl-C`,
+    ...waiting,
     '',
   ];
   return words.join('\n');
 }
+
+/** What was left to a person before says so again. */
+const waitingWords = ({ workflow, reason }: WorkflowSummary, state: string | undefined): string =>
+  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${showCommand(workflow, state)} tells how to answer`;
+
+const showCommand = (workflow: string, state: string | undefined): string =>
+  printable(commandLine('tidemark', 'show', workflow, ...stateWords(state)));
 
 function inUse(target: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError {
   const who = holder === null ? 'another process' : `process ${holder.pid} (tidemark ${holder.command})`;

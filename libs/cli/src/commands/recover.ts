@@ -16,7 +16,7 @@ import {
   TidemarkError,
 } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { CheckpointRow, EffectRow } from '@tidemark/ports';
+import type { CheckpointRow, EffectRow, WorkflowSummary } from '@tidemark/ports';
 import {
   answerInTime,
   askable,
@@ -34,7 +34,7 @@ import { readDefinitions } from '../state/definitions.ts';
 import { type Desk, isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
-import { commandLine } from '../text/shell.ts';
+import { commandLine, stateWords } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { type PlanView, planJson, planLines } from '../views/plan.ts';
 import { askedOf } from '../views/question.ts';
@@ -103,6 +103,7 @@ async function planOf(
     asked: askedOf(snapshot, await reads.events(workflow, EVENTS_READ_MAX), folder),
     definition: definition === undefined ? null : `${definition.name} v${definition.version}`,
     probed: probe,
+    folder,
     nowMs,
   };
 }
@@ -147,13 +148,7 @@ async function takeLease(session: Session, desk: Desk, id: string, { state: fold
   const { terminal } = session;
   const row = await requireWorkflow(desk, id);
   const { workflow } = row;
-  const plan = commandLine(
-    'tidemark',
-    'recover',
-    workflow,
-    '--dry-run',
-    ...(folder === undefined ? [] : ['--state', folder]),
-  );
+  const plan = commandLine('tidemark', 'recover', workflow, '--dry-run', ...stateWords(folder));
   if (isClosed(row as Pick<StreamState, 'status'> as StreamState)) {
     throw new InvalidError(
       'workflow-closed',
@@ -161,7 +156,7 @@ async function takeLease(session: Session, desk: Desk, id: string, { state: fold
     );
   }
   if (row.status === 'parked') {
-    const show = commandLine('tidemark', 'show', workflow, ...(folder === undefined ? [] : ['--state', folder]));
+    const show = commandLine('tidemark', 'show', workflow, ...stateWords(folder));
     throw new TidemarkError(
       'workflow-parked',
       `${workflow} waits for a person (${row.reason}); ${show} tells how to answer.`,
@@ -169,7 +164,7 @@ async function takeLease(session: Session, desk: Desk, id: string, { state: fold
   }
   if (row.holder === null) {
     terminal.document({ workflow, revoked: null });
-    terminal.line(`Nobody holds ${printable(workflow)}. ${goesOnWords(row.runnable, desk)}`);
+    terminal.line(`Nobody holds ${printable(workflow)}. ${goesOnWords(row, desk, folder)}`);
     terminal.note(terminal.paintNote('dim', `${plan} tells what comes.`));
     return EXIT.ok;
   }
@@ -183,5 +178,10 @@ async function takeLease(session: Session, desk: Desk, id: string, { state: fold
   return EXIT.ok;
 }
 
-const goesOnWords = (runnable: boolean, desk: Desk): string =>
-  runnable || isIdle(desk) ? whoGoesOn(desk) : 'None of its tasks can run yet; tidemark show tells what they wait for.';
+function goesOnWords({ workflow, runnable, status }: WorkflowSummary, desk: Desk, folder: string | undefined): string {
+  const show = commandLine('tidemark', 'show', workflow, ...stateWords(folder));
+  if (status === 'compensating') return `It is being undone and stands still meanwhile; ${show} tells more.`;
+  return runnable || isIdle(desk)
+    ? whoGoesOn(desk)
+    : `None of its tasks can run yet; ${show} tells what they wait for.`;
+}

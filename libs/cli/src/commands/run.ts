@@ -3,9 +3,10 @@
  * the state is: on the cluster, in the process that holds the folder, or in this one, which then holds the folder itself.
  */
 
-import { ConflictError, type Json, TidemarkError, UnavailableError, workflowId } from '@tidemark/core';
+import { ConflictError, FencedError, type Json, UnavailableError, workflowId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
+import { UNDO_SUFFIX } from '@tidemark/runtime';
 import { outlivedReporter } from '../failures.ts';
 import { type Change, isEnd } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
@@ -20,9 +21,10 @@ import { openToRun } from '../state/open-to-run.ts';
 import { awaitWorkflow, requireWorkflow } from '../state/require-workflow.ts';
 import { jsonText } from '../text/json.ts';
 import { progressBar } from '../text/progress.ts';
-import { shellWord } from '../text/shell.ts';
+import { shellWord, stateWords } from '../text/shell.ts';
 import { duration } from '../text/units.ts';
 import { endingOf } from '../views/ending.ts';
+import { unfinished } from '../views/unfinished.ts';
 import { workflowJson } from '../views/workflow.ts';
 
 export interface RunOptions {
@@ -86,7 +88,7 @@ async function attempt(current: Run): Promise<number | 'holder-gone'> {
     modules: options.workflows ?? [],
     cwd: session.cwd,
     works: options.detach !== true,
-    onError: outlivedReporter(session.terminal),
+    onError: runReporter(current),
     isTakeover,
   });
   try {
@@ -99,6 +101,19 @@ async function attempt(current: Run): Promise<number | 'holder-gone'> {
     await desk.close();
   }
 }
+
+/** That the run which is followed waits for a person is told as its end. */
+function runReporter(current: Run): (where: string, error: unknown) => void {
+  const report = outlivedReporter(current.session.terminal);
+  return (where, error) => {
+    const isParked = error instanceof FencedError && error.code === 'parked';
+    if (!isParked || current.id === undefined || !isOf(where, current.id)) report(where, error);
+  };
+}
+
+/** Of the workflow, or of what undoes it. */
+const isOf = (where: string, id: string): boolean =>
+  where === `workflow ${id}` || where.startsWith(`workflow ${id}${UNDO_SUFFIX}`);
 
 async function startAndFollow(current: Run, desk: Desk): Promise<number> {
   const { session, interruption, options } = current;
@@ -148,10 +163,12 @@ function detached({ session, id, created, name, options }: Run, desk: Desk): num
   const { place } = desk;
   const what = created ? 'Started' : 'Was started before';
   const idle = place.kind === 'embedded' && place.holder === null;
-  const state = options.state === undefined ? '' : ` --state ${shellWord(options.state)}`;
+  const state = stateWords(options.state)
+    .map((word) => ` ${shellWord(word)}`)
+    .join('');
   const where = idle
     ? `it goes on with the next tidemark dev or run on ${place.folder}`
-    : `tidemark watch ${id}${state} follows it`;
+    : `tidemark watch ${shellWord(String(id))}${state} follows it`;
   terminal.note(terminal.paintNote('dim', `${what}; ${where}.`));
   return EXIT.ok;
 }
@@ -180,6 +197,7 @@ async function tellFound(current: Run, desk: Desk, { workflow: id, sameInput }: 
 
 function foundWords(row: WorkflowSummary): string {
   if (endingOf(row) !== undefined) return '';
+  if (row.status === 'compensating') return ', is being undone';
   return row.sequence === 0 ? ', was started before' : `, goes on from checkpoint #${row.sequence}`;
 }
 
@@ -195,7 +213,7 @@ async function follow(
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
   if (!created) {
     const [row] = await follower.baseline(desk);
-    if (row !== undefined && endingOf(row) !== undefined) return ended(current, row);
+    if (row !== undefined && endingOf(row) !== undefined) return ended(current, desk, row);
   }
   const unsubscribe = await desk.onNews((news) => {
     follower.news(news);
@@ -204,7 +222,7 @@ async function follow(
   try {
     for await (const change of follower.changes(desk, signal)) {
       if (change.type === 'crowd') continue;
-      if (isEnd(change)) return await ended(current, await requireWorkflow(desk, id));
+      if (isEnd(change)) return await ended(current, desk, await requireWorkflow(desk, id));
       if (change.type !== 'started') terminal.note(narrator.line(change satisfies Change));
     }
   } finally {
@@ -220,41 +238,30 @@ function tellProgress({ session }: Run, id: string, news: News): void {
 }
 
 /** Prints the output, or throws what the run ended with. */
-async function ended({ session, created }: Run, row: WorkflowSummary): Promise<number> {
+async function ended({ session, created, options }: Run, desk: Desk, row: WorkflowSummary): Promise<number> {
   const { terminal } = session;
   const ending = endingOf(row);
-  const { workflow } = row;
-  switch (ending?.kind) {
-    case 'completed': {
-      const took = duration(row.updatedAtMs - row.openedAtMs);
-      const spent = row.sequence === 1 ? '1 checkpoint' : `${row.sequence} checkpoints`;
-      terminal.note(`${terminal.paintNote('green', 'completed')} in ${took}, ${spent}`);
-      terminal.line(jsonText(ending.output));
-      terminal.document({ ...workflowJson(row, false), created, output: ending.output });
-      return EXIT.ok;
-    }
-    case 'failed': {
-      const message = `${workflow} failed (${ending.reason}): ${ending.message}`;
-      throw new TidemarkError('workflow-failed', message, { workflow });
-    }
-    case 'compensated': {
-      const message = `${workflow} was undone (${ending.reason}); tidemark show ${workflow}~undo tells what was.`;
-      throw new TidemarkError('workflow-compensated', message, { workflow });
-    }
-    default: {
-      const reason = ending?.reason ?? row.reason;
-      const message = `${workflow} waits for a person (${reason}); tidemark show ${workflow} tells why, and how to answer.`;
-      throw new TidemarkError('workflow-parked', message, { workflow });
-    }
+  if (ending?.kind !== 'completed') {
+    const { error, answers } = await unfinished(desk.reads, row, options.state);
+    for (const line of answers) terminal.note(line);
+    throw error;
   }
+  const took = duration(row.updatedAtMs - row.openedAtMs);
+  const spent = row.sequence === 1 ? '1 checkpoint' : `${row.sequence} checkpoints`;
+  terminal.note(`${terminal.paintNote('green', 'completed')} in ${took}, ${spent}`);
+  terminal.line(jsonText(ending.output));
+  terminal.document({ ...workflowJson(row, false), created, output: ending.output });
+  return EXIT.ok;
 }
 
 /** Lets go of the run: it goes on elsewhere, or with the next command that holds the folder. */
 async function interrupted({ session, id, name, options }: Run, desk: Desk): Promise<number> {
   const { terminal } = session;
-  const state = options.state === undefined ? '' : ` --state ${shellWord(options.state)}`;
+  const state = stateWords(options.state)
+    .map((word) => ` ${shellWord(word)}`)
+    .join('');
   if (!desk.runsWorker) {
-    terminal.note(`It goes on without this command; tidemark watch ${id}${state} follows it.`);
+    terminal.note(`It goes on without this command; tidemark watch ${shellWord(String(id))}${state} follows it.`);
     return EXIT.interrupted;
   }
   terminal.note('Handing over; Ctrl-C again leaves at once.');

@@ -4,14 +4,16 @@ import type { EffectRow } from '@tidemark/ports';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
-import { commandLine } from '../text/shell.ts';
+import { commandLine, stateWords } from '../text/shell.ts';
 import { table } from '../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { endingOf } from '../views/ending.ts';
 import { flowLines } from '../views/flow.ts';
-import { taskWords } from '../views/frontier.ts';
+import { standsWords, taskWords } from '../views/frontier.ts';
 import { eventWords } from '../views/history.ts';
+import type { Asked } from '../views/question.ts';
+import { causeWords, countWords, showUndo } from '../views/undo.ts';
 import { ACTIVITY_COLOURS, activityOf } from '../views/workflow.ts';
 import type { Found, ShowOptions } from './show.ts';
 
@@ -24,7 +26,7 @@ type Look = Pick<Terminal, 'paint' | 'width'>;
 export function showLines(found: Found, options: ShowOptions, look: Look, nowMs: number): readonly string[] {
   const sections: (readonly string[])[] = [
     headLines(found, look, nowMs),
-    endingLines(found, look),
+    endingLines(found, options, look),
     section('Input', valueLines(found.input, look), look),
     section('Belief', valueLines(found.belief, look), look),
     frontierLines(found, options, look, nowMs),
@@ -68,8 +70,8 @@ function headLines({ row, idle }: Found, { paint }: Look, nowMs: number): readon
 }
 
 /** Why, on what evidence, and with which commands it is answered. */
-function questionLines({ row, asked }: Found, look: Look): readonly string[] {
-  if (asked === undefined) return [`${INDENT}${printable(row.reason ?? '')}`];
+function questionLines(asked: Asked | undefined, reason: string, look: Look): readonly string[] {
+  if (asked === undefined) return [`${INDENT}${printable(reason)}`];
   const { question, message, evidence, answers } = asked;
   return [
     `${INDENT}${printable(question.code)}: ${printable(message)}`,
@@ -82,12 +84,27 @@ function questionLines({ row, asked }: Found, look: Look): readonly string[] {
   ];
 }
 
-const undoWords = ({ workflow }: Found['row']): string => `tidemark show ${printable(workflow)}~undo tells what was`;
+/** Why, what came of it, the command that tells more, and what the undo itself asks a person. */
+function undoLines(
+  { row, undoing, undoAsked }: Found,
+  { state }: ShowOptions,
+  title: string,
+  look: Look,
+): readonly string[] {
+  const { undo, why, counts, waits } = undoing!;
+  const cause = `${INDENT}${printable(causeWords(row.reason ?? '', why))}`;
+  const tells = `${printable(showUndo(undo, state))} tells what was`;
+  const came = counts === undefined ? tells : `${countWords(counts)}; ${tells}`;
+  const lines = section(title, [cause, `${INDENT}${came}`], look);
+  if (waits === undefined) return lines;
+  const waitTitle = `Its undo ${printable(waits.workflow)} waits for a person`;
+  return [...lines, '', ...section(waitTitle, questionLines(undoAsked, waits.reason ?? '', look), look)];
+}
 
-function endingLines(found: Found, look: Look): readonly string[] {
+function endingLines(found: Found, options: ShowOptions, look: Look): readonly string[] {
   const { row } = found;
   if (row.status === 'compensating') {
-    return section('Is being undone', [`${INDENT}${printable(row.reason ?? '')}; ${undoWords(row)}`], look);
+    return undoLines(found, options, 'Is being undone', look);
   }
   const ending = endingOf(row);
   switch (ending?.kind) {
@@ -100,9 +117,9 @@ function endingLines(found: Found, look: Look): readonly string[] {
     case 'failed':
       return section('Failed', [`${INDENT}${printable(ending.reason)}: ${printable(ending.message)}`], look);
     case 'compensated':
-      return section('Undone', [`${INDENT}${printable(ending.reason)}; ${undoWords(row)}`], look);
+      return undoLines(found, options, found.undoing?.counts?.undone === 0 ? 'Ended, nothing undone' : 'Undone', look);
     case 'parked':
-      return section('Waits for a person', questionLines(found, look), look);
+      return section('Waits for a person', questionLines(found.asked, row.reason ?? '', look), look);
     default:
       return [];
   }
@@ -122,10 +139,11 @@ function frontierLines(
     const failure = events.findLast(
       (event) => event.type === 'StepFailed' && JSON.parse(event.control).task === task.state.id,
     );
-    const words = taskWords(task, steps, nowMs, isHeld);
+    const stands = standsWords(row.status);
+    const words = stands ?? taskWords(task, steps, nowMs, isHeld);
     // The words of an event about a task begin with the task; here they stand in its line.
     const why = failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`;
-    const colour = task.ready ? 'cyan' : 'yellow';
+    const colour = task.ready && stands === undefined ? 'cyan' : 'yellow';
     return [
       task.state.id,
       printable(task.state.step),
@@ -150,8 +168,7 @@ function confirmLines(
 ): readonly string[] {
   const wait = tasks.flatMap(({ blocked }) => blocked).find(({ on }) => on === 'confirmation');
   if (wait?.on !== 'confirmation') return [];
-  const at = state === undefined ? [] : ['--state', state];
-  const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...at);
+  const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...stateWords(state));
   return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
 }
 

@@ -12,9 +12,10 @@ import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import { beliefOf, checkpointsOf, inputOf } from '../views/belief.ts';
 import { endingOf } from '../views/ending.ts';
-import { type PendingTask, pendingTask, taskJson } from '../views/frontier.ts';
+import { type PendingTask, pendingTask, standsWords, taskJson } from '../views/frontier.ts';
 import { checkpointJson, effectJson, eventJson } from '../views/history.ts';
-import { type Asked, askedJson, askedOf } from '../views/question.ts';
+import { type Asked, askedIn, askedJson, askedOf } from '../views/question.ts';
+import { type Undoing, undoingOf } from '../views/undo.ts';
 import { workflowJson } from '../views/workflow.ts';
 import { showLines } from './show-lines.ts';
 
@@ -33,6 +34,9 @@ export interface Found {
   readonly idle: boolean;
   /** What it asks a person. */
   readonly asked: Asked | undefined;
+  readonly undoing: Undoing | undefined;
+  /** What its undo asks a person, while the workflow is being undone. */
+  readonly undoAsked: Asked | undefined;
   readonly input: Json;
   readonly belief: Json;
   readonly tasks: readonly PendingTask[];
@@ -68,10 +72,14 @@ async function find(desk: Desk, id: string, options: ShowOptions, given: readonl
     options.checkpoints === true ? await collect(checkpointsOf(reads, workflow, 1, sequence)) : undefined;
   const events = await reads.events(workflow, EVENTS_READ_MAX);
   const [snapshot] = row.status === 'parked' ? await reads.loadStreams([workflow]) : [];
+  const undoing = await undoingOf(reads, row);
+  const waits = undoing?.waits;
   return {
     row,
     idle: isIdle(desk),
     asked: askedOf(snapshot, events, options.state),
+    undoing,
+    undoAsked: waits && (await askedIn(reads, waits.workflow, options.state)),
     input: (await inputOf(reads, workflow)) ?? null,
     belief: await beliefOf(reads, row),
     tasks: (await reads.tasks(workflow, TASKS_READ_MAX)).map(pendingTask),
@@ -101,7 +109,8 @@ function showJson(found: Found, options: ShowOptions): unknown {
     ...(ending?.kind === 'completed' ? { output: ending.output } : {}),
     ...(ending?.kind === 'failed' ? { error: { code: ending.reason, message: ending.message } } : {}),
     ...(found.asked === undefined ? {} : { question: askedJson(found.asked) }),
-    frontier: tasks.map(taskJson),
+    ...(found.undoing === undefined ? {} : { undo: undoJson(found.undoing, found.undoAsked) }),
+    frontier: tasks.map((task) => taskJson(task, standsWords(row.status) !== undefined)),
     last_checkpoint: lastCheckpoint === undefined ? null : checkpointJson(lastCheckpoint, ofTask(lastCheckpoint.task)),
     flow: definition === undefined ? null : { starts: definition.starts, steps: definition.flow },
     ...(checkpoints === undefined
@@ -111,3 +120,12 @@ function showJson(found: Found, options: ShowOptions): unknown {
     ...(options.events === true ? { events: events.map(eventJson) } : {}),
   };
 }
+
+const undoJson = ({ undo, why, counts, waits }: Undoing, asked: Asked | undefined) => ({
+  workflow: undo,
+  why,
+  undone_count: counts?.undone ?? null,
+  left_count: counts?.leftCount ?? null,
+  ...(waits === undefined ? {} : { waiting_workflow: waits.workflow }),
+  ...(asked === undefined ? {} : { question: askedJson(asked) }),
+});

@@ -3,7 +3,7 @@
  * so that whoever wants to run workflows there can; while nobody does, it waits for somebody.
  */
 
-import { TidemarkError, UnavailableError } from '@tidemark/core';
+import { UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { noState } from '../failures.ts';
@@ -21,6 +21,8 @@ import { progressBar } from '../text/progress.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { endingOf } from '../views/ending.ts';
+import { waitingUndo } from '../views/undo.ts';
+import { unfinished } from '../views/unfinished.ts';
 import { ACTIVITY_COLOURS, activityOf, workflowJson } from '../views/workflow.ts';
 
 export interface WatchOptions {
@@ -31,6 +33,8 @@ interface Watch {
   readonly session: Session;
   readonly signal: AbortSignal;
   readonly id: string | undefined;
+  /** The folder as the user named it. */
+  readonly state: string | undefined;
   readonly follower: Follower;
   readonly narrator: Narrator;
 }
@@ -41,7 +45,8 @@ export async function watch(session: Session, id: string | undefined, options: W
   const interruption = takeInterrupts();
   const follower = new Follower({ workflow: id, crowds: !session.terminal.json });
   const narrator = new Narrator(session.terminal.paint, { showsWorkflow: id === undefined });
-  const current: Watch = { session, signal: interruption.signal, id, follower, narrator };
+  const { signal } = interruption;
+  const current: Watch = { session, signal, id, state: options.state, follower, narrator };
   try {
     return (await first(current, target)) ?? (await goOn(current, target)) ?? EXIT.interrupted;
   } finally {
@@ -56,14 +61,16 @@ async function first(current: Watch, target: Target): Promise<number | undefined
   try {
     if (current.id !== undefined) await requireWorkflow(desk, current.id);
     const rows = await current.follower.baseline(desk);
-    return tellNow(current, rows, isIdle(desk));
+    return (await tellNow(current, desk, rows)) ?? (await undoWaits(current, desk, rows));
   } finally {
     await desk.close();
   }
 }
 
-function tellNow({ session, id }: Watch, rows: readonly WorkflowSummary[], idle: boolean): number | undefined {
-  const { terminal } = session;
+async function tellNow(current: Watch, desk: Desk, rows: readonly WorkflowSummary[]): Promise<number | undefined> {
+  const { terminal } = current.session;
+  const { id } = current;
+  const idle = isIdle(desk);
   const [row] = rows;
   if (id === undefined || row === undefined) {
     const open = rows.filter(({ status }) => status === 'open').length;
@@ -76,22 +83,24 @@ function tellNow({ session, id }: Watch, rows: readonly WorkflowSummary[], idle:
   terminal.line(
     `${paint('bold', printable(row.workflow))}  ${printable(row.definition)} v${row.version}  ${paint(ACTIVITY_COLOURS[activity], activity)}, ${counted(row.sequence, 'checkpoint')}`,
   );
-  return row.status === 'open' ? undefined : endCode(terminal, row);
+  return endingOf(row) === undefined ? undefined : endCode(current, desk, row);
 }
 
-function endCode(terminal: Session['terminal'], row: WorkflowSummary): number {
+/** What is being undone and waits for a person doesn't go on by itself, so it isn't waited for. */
+async function undoWaits(current: Watch, desk: Desk, [row]: readonly WorkflowSummary[]): Promise<number | undefined> {
+  if (current.id === undefined || row === undefined) return undefined;
+  return (await waitingUndo(desk.reads, row)) === undefined ? undefined : endCode(current, desk, row);
+}
+
+async function endCode({ session: { terminal }, state }: Watch, desk: Desk, row: WorkflowSummary): Promise<number> {
   const ending = endingOf(row);
   if (ending?.kind === 'completed') {
     terminal.line(jsonText(ending.output));
     return EXIT.ok;
   }
-  if (ending?.kind === 'failed') {
-    throw new TidemarkError('workflow-failed', `${row.workflow} failed (${ending.reason}): ${ending.message}`);
-  }
-  if (ending?.kind === 'compensated') {
-    throw new TidemarkError('workflow-compensated', `${row.workflow} was undone (${ending.reason}).`);
-  }
-  throw new TidemarkError('workflow-parked', `${row.workflow} waits for a person (${row.reason}).`);
+  const { error, answers } = await unfinished(desk.reads, row, state);
+  for (const line of answers) terminal.note(line);
+  throw error;
 }
 
 /** Follows through one desk after the other. Undefined: interrupted. */
@@ -125,7 +134,8 @@ async function awaitHolder({ session, signal }: Watch, target: Folder): Promise<
   return undefined;
 }
 
-async function follow({ session, signal, id, follower, narrator }: Watch, desk: Desk): Promise<number | undefined> {
+async function follow(current: Watch, desk: Desk): Promise<number | undefined> {
+  const { session, signal, id, follower, narrator } = current;
   const { terminal } = session;
   const unsubscribe = await desk.onNews((news) => {
     follower.news(news);
@@ -135,7 +145,7 @@ async function follow({ session, signal, id, follower, narrator }: Watch, desk: 
     for await (const change of follower.changes(desk, signal)) {
       terminal.record(changeJson(change));
       terminal.line(narrator.line(change));
-      if (id !== undefined && change.type !== 'crowd' && isEnd(change)) return endOf(terminal, change);
+      if (id !== undefined && change.type !== 'crowd' && isEnd(change)) return await endOf(current, desk, change);
     }
     return undefined;
   } finally {
@@ -145,7 +155,11 @@ async function follow({ session, signal, id, follower, narrator }: Watch, desk: 
 }
 
 /** The line has told it already. */
-function endOf(terminal: Session['terminal'], change: End): number {
+async function endOf({ session: { terminal }, state }: Watch, desk: Desk, change: End): Promise<number> {
+  if (change.type === 'undo_parked') {
+    const { answers } = await unfinished(desk.reads, await requireWorkflow(desk, change.workflow), state);
+    for (const line of answers) terminal.note(line);
+  }
   if (change.type !== 'completed') return EXIT.failed;
   terminal.line(jsonText(change.output));
   return EXIT.ok;

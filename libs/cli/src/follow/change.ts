@@ -3,6 +3,7 @@
 import { decodePayload } from '@tidemark/codec';
 import type { Json } from '@tidemark/core';
 import type { CheckpointRow, EventRow, WorkflowSummary } from '@tidemark/ports';
+import type { UndoCounts } from '../views/undo.ts';
 
 interface About {
   readonly workflow: string;
@@ -47,7 +48,15 @@ export type Change = About &
     | { readonly type: 'confirmed'; readonly token: string; readonly outcome: string }
     /** What it did is undone by another workflow, and it stands still meanwhile. */
     | { readonly type: 'compensating'; readonly reason: string; readonly undo: string; readonly message: string }
-    | { readonly type: 'compensated'; readonly undo: string; readonly tookMs: number }
+    /** Its undo, or the undo of that, waits for a person. */
+    | { readonly type: 'undo_parked'; readonly undo: string; readonly reason: string }
+    | {
+        readonly type: 'compensated';
+        readonly undo: string;
+        /** What the undo did and left; null where its rows don't tell. */
+        readonly counts: UndoCounts | null;
+        readonly tookMs: number;
+      }
     | { readonly type: 'completed'; readonly output: Json; readonly tookMs: number }
     | { readonly type: 'failed'; readonly reason: string; readonly message: string; readonly tookMs: number }
   );
@@ -119,7 +128,7 @@ export function eventChange(row: WorkflowSummary, event: EventRow): Change | und
     case 'CompensationFinished': {
       const { error } = decodePayload(event.type, event.payload);
       if (control.outcome === 'compensated')
-        return { ...about, type: 'compensated', undo: String(control.undo), tookMs };
+        return { ...about, type: 'compensated', undo: String(control.undo), counts: null, tookMs };
       return { ...about, type: 'failed', reason: 'compensation-failed', message: error?.message ?? '', tookMs };
     }
     case 'WorkflowCompleted':
@@ -140,9 +149,15 @@ interface FailedControl {
   readonly retry: { readonly delayMs: number } | null;
 }
 
-export type End = Extract<Change, { type: 'completed' | 'failed' | 'compensated' | 'parked' }>;
+export type End = Extract<Change, { type: 'completed' | 'failed' | 'compensated' | 'parked' | 'undo_parked' }>;
 
-const ENDS: readonly Change['type'][] = ['completed', 'failed', 'compensated', 'parked'] satisfies End['type'][];
+const ENDS: readonly Change['type'][] = [
+  'completed',
+  'failed',
+  'compensated',
+  'parked',
+  'undo_parked',
+] satisfies End['type'][];
 
 /** A change that ends a run, or leaves it to a person. */
 export const isEnd = (change: Change): change is End => ENDS.includes(change.type);

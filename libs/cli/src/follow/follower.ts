@@ -20,6 +20,7 @@ import {
 import type { Desk, News } from '../state/desk.ts';
 import { checkpointsOf } from '../views/belief.ts';
 import { type PendingTask, pendingTask, taskWords } from '../views/frontier.ts';
+import { countsOf, waitingUndo } from '../views/undo.ts';
 import { type Change, type Crowd, checkpointChange, eventChange } from './change.ts';
 
 /** What has been told of a workflow. */
@@ -48,6 +49,8 @@ export class Follower {
   #wake: (() => void) | undefined;
   #hinted = false;
   #gone = false;
+  /** The undo that was told to wait for a person, and its position. */
+  #toldUndo = '';
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -142,7 +145,21 @@ export class Follower {
     if (this.#options.crowds === true && moved.length >= CROWD_MIN_COUNT) return [this.#crowd(moved)];
     const changes: Change[] = [];
     for (const row of moved) changes.push(...(await this.#changesOf(desk, row)));
+    changes.push(...(await this.#undoParked(desk, rows)));
     return changes;
+  }
+
+  /** Of the one that is followed: it stands still as long as its undo waits for a person. Told once for each question. */
+  async #undoParked(desk: Desk, [row]: readonly WorkflowSummary[]): Promise<readonly Change[]> {
+    if (this.#options.workflow === undefined || row?.status !== 'compensating') return [];
+    const waits = await waitingUndo(desk.reads, row);
+    const told = waits === undefined ? '' : `${waits.workflow} ${waits.position}`;
+    if (told === this.#toldUndo) return [];
+    this.#toldUndo = told;
+    if (waits === undefined) return [];
+    const { workflow, definition } = row;
+    const { updatedAtMs: atMs, reason } = waits;
+    return [{ type: 'undo_parked', workflow, definition, atMs, undo: waits.workflow, reason: reason ?? '' }];
   }
 
   #crowd(moved: readonly WorkflowSummary[]): Crowd {
@@ -179,7 +196,9 @@ export class Follower {
     for (const event of await desk.reads.events(row.workflow, EVENTS_READ_MAX)) {
       if (event.position <= (told?.position ?? 0) || event.position > row.position) continue;
       const change = eventChange(row, event);
-      if (change !== undefined) placed.push([event.position, change]);
+      if (change?.type === 'compensated') {
+        placed.push([event.position, { ...change, counts: (await countsOf(desk.reads, row)) ?? null }]);
+      } else if (change !== undefined) placed.push([event.position, change]);
     }
     const changes = placed.sort(([a], [b]) => a - b).map(([, change]) => change);
     const tasks = await this.#waitingTasks(desk, row);

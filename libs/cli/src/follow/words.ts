@@ -3,6 +3,7 @@
 import type { Painter } from '../terminal.ts';
 import { clockTime, cost, count, counted, duration, isoTime } from '../text/units.ts';
 import { padEnd, printable, widthOf } from '../text/width.ts';
+import { countWords, endedWords } from '../views/undo.ts';
 import type { Change, Crowd } from './change.ts';
 
 /** Widest column, in columns of the terminal, for the names of workflows. */
@@ -57,7 +58,9 @@ export class Narrator {
       case 'compensating':
         return `${paint('yellow', 'is undone')} by ${printable(change.undo)} (${printable(change.reason)}): ${printable(change.message)}`;
       case 'compensated':
-        return `${paint('yellow', 'undone')} in ${duration(change.tookMs)}`;
+        return `${paint('yellow', endedWords(change.counts ?? undefined))} in ${duration(change.tookMs)}${change.counts === null ? '' : `: ${countWords(change.counts)}`}`;
+      case 'undo_parked':
+        return `${paint('yellow', 'waits for a person to go on being undone')}: ${printable(change.undo)} (${printable(change.reason)})`;
       case 'completed':
         return `${paint('green', 'completed')} in ${duration(change.tookMs)}`;
       case 'failed':
@@ -146,7 +149,15 @@ export function changeJson(change: Change | Crowd): Readonly<Record<string, unkn
     case 'compensating':
       return { ...about, reason: change.reason, undo: change.undo, message: change.message };
     case 'compensated':
-      return { ...about, undo: change.undo, took_ms: change.tookMs };
+      return {
+        ...about,
+        undo: change.undo,
+        undone_count: change.counts?.undone ?? null,
+        left_count: change.counts?.leftCount ?? null,
+        took_ms: change.tookMs,
+      };
+    case 'undo_parked':
+      return { ...about, undo: change.undo, reason: change.reason };
     case 'completed':
       return { ...about, output: change.output, took_ms: change.tookMs };
     case 'failed':

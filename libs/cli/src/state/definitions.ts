@@ -32,13 +32,14 @@ const isWorkflow = (definition: Definition): definition is Workflow =>
 
 export function cardOf(definition: Definition): DefinitionCard {
   const { name, version } = definition;
+  const effects = definition.effects.map(({ operation }) => operation);
   if (isWorkflow(definition)) {
     const warnings = definition.warnings.map((warning) => warning.message);
-    return { name, version, starts: definition.starts, flow: definition.flow, warnings };
+    return { name, version, starts: definition.starts, flow: definition.flow, warnings, effects };
   }
   const steps = [...definition.steps.values()];
   const flow = Object.fromEntries(steps.map((step) => [step.name, [...step.mayAdd]]));
-  return { name, version, starts: null, flow, warnings: [] };
+  return { name, version, starts: null, flow, warnings: [], effects };
 }
 
 /** The definition of this name. Throws `InvalidError` (`workflow-unknown`) that lists those there are. */

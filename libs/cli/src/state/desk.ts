@@ -31,6 +31,8 @@ export interface DefinitionCard {
   readonly starts: readonly string[] | null;
   readonly flow: Readonly<Record<string, readonly string[]>>;
   readonly warnings: readonly string[];
+  /** Operations of the effects that it lists: what they answered can be checked. */
+  readonly effects: readonly string[];
 }
 
 export interface Health {
@@ -87,6 +89,9 @@ export type Place =
  */
 export const isIdle = ({ place, runsWorker }: Desk): boolean =>
   place.kind === 'embedded' && place.holder === null && !runsWorker;
+
+/** Where state is kept when nothing is said. */
+export const DEFAULT_FOLDER = '.tidemark';
 
 export interface StartRequest {
   readonly definition: string;

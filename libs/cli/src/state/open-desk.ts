@@ -9,7 +9,7 @@ import { ConfigError, partition, TidemarkError, UnavailableError } from '@tidema
 import { type ClusterConfig, configFromEnv, hasClusterConfig, openCluster, openEmbedded } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { CATCH_UP_MAX_MS, FOLDER_WAIT_MS, RETRY_PAUSE_MS } from '../limits.ts';
-import type { Desk } from './desk.ts';
+import { DEFAULT_FOLDER, type Desk } from './desk.ts';
 import { HostDesk, isCaughtUp } from './host-desk.ts';
 import { connectSocket } from './socket-desk.ts';
 
@@ -17,9 +17,6 @@ export type Target =
   | { readonly kind: 'cluster'; readonly config: ClusterConfig }
   /** `folder` is absolute; `shown` as the user knows it. */
   | { readonly kind: 'embedded'; readonly folder: string; readonly shown: string };
-
-/** Where state is kept when nothing is said. */
-export const DEFAULT_FOLDER = '.tidemark';
 
 /** `--state` decides where it is given; else the environment; else the default folder. */
 export function targetOf(

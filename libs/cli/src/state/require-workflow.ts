@@ -3,7 +3,8 @@
 import { InvalidError, workflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
-import { type Desk, isIdle } from './desk.ts';
+import { commandLine, stateWords } from '../text/shell.ts';
+import { DEFAULT_FOLDER, type Desk, isIdle } from './desk.ts';
 
 /** The workflow once the rows know it; undefined when that takes longer than it should. */
 export async function awaitWorkflow(
@@ -25,10 +26,12 @@ export async function requireWorkflow(desk: Desk, id: string): Promise<WorkflowS
   const isComplete = isIdle(desk);
   const row = await awaitWorkflow(desk, id, isComplete ? 0 : UNKNOWN_GRACE_MS);
   if (row !== undefined) return row;
+  const named = place.kind === 'embedded' && place.folder !== DEFAULT_FOLDER ? place.folder : undefined;
+  const ls = commandLine('tidemark', 'ls', ...stateWords(named));
   const where = place.kind === 'cluster' ? `topic ${place.topic}` : place.folder;
   throw new InvalidError(
     'workflow-unknown',
-    `No workflow has the id '${id}' in ${where}; tidemark ls lists those there are.`,
+    `No workflow has the id '${id}' in ${where}; ${ls} lists those there are.`,
     {
       workflow: id,
     },

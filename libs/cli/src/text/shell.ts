@@ -3,6 +3,10 @@
 export const shellWord = (text: string): string =>
   /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
+/** The option that names the folder, where the user named one. */
+export const stateWords = (state: string | undefined): readonly string[] =>
+  state === undefined ? [] : ['--state', state];
+
 /** Of words; undefined ones are left out. */
 export const commandLine = (...words: readonly (string | undefined)[]): string =>
   words.flatMap((word) => (word === undefined ? [] : [shellWord(word)])).join(' ');

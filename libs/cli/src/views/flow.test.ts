@@ -7,6 +7,7 @@ const card = (flow: Record<string, string[]>, starts: string[] | null = null) =>
   starts,
   flow,
   warnings: [],
+  effects: [],
 });
 
 describe('the flow as text', () => {

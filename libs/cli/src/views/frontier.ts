@@ -1,6 +1,6 @@
 /** Owns what remains to do, in JSON and in words: each pending task, and what it is blocked on and why. Pure. */
 
-import { type Blocked, blockedOn, isUnblocked, type TaskId, type TaskState } from '@tidemark/core';
+import { type Blocked, blockedOn, isUnblocked, type StreamStatus, type TaskId, type TaskState } from '@tidemark/core';
 import type { TaskRow } from '@tidemark/ports';
 import { clockTime, counted, dateTime, isoTime, until } from '../text/units.ts';
 
@@ -18,10 +18,11 @@ export function pendingTask(row: TaskRow): PendingTask {
   return { state, blocked: blockedOn(state), ready: isUnblocked(state) };
 }
 
-export const taskJson = ({ state, blocked, ready }: PendingTask) => ({
+/** `stands`: the workflow is being undone or has ended, so its tasks stand still. */
+export const taskJson = ({ state, blocked, ready }: PendingTask, stands = false) => ({
   task: state.id,
   step: state.step,
-  state: ready ? 'ready' : 'blocked',
+  state: stands ? 'frozen' : ready ? 'ready' : 'blocked',
   blocked_on: blocked.map(blockedJson),
   failure_count: state.failureCount,
   cause: state.cause,
@@ -33,6 +34,12 @@ export const taskJson = ({ state, blocked, ready }: PendingTask) => ({
     status,
   })),
 });
+
+/** Why no task of the workflow goes on, whatever it waits for; undefined: they may. */
+export function standsWords(status: StreamStatus): string | undefined {
+  if (status === 'compensating') return 'stands still: the workflow is being undone';
+  return status === 'open' || status === 'parked' ? undefined : 'not done: the workflow has ended';
+}
 
 function blockedJson(blocked: Blocked) {
   switch (blocked.on) {

@@ -2,6 +2,7 @@
 
 import type { ProbeAnswer, RecoveryAction } from '@tidemark/core';
 import type { PlannedEffect, PlannedNext, RecoveryPlan } from '@tidemark/runtime';
+import { commandLine, stateWords } from '../text/shell.ts';
 import { ago, counted, dateTime, duration, isoTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import type { Asked } from './question.ts';
@@ -16,6 +17,8 @@ export interface PlanView {
   /** Name and version; null where the definition isn't known here. */
   readonly definition: string | null;
   readonly probed: boolean;
+  /** As the user named it. */
+  readonly folder: string | undefined;
   readonly nowMs: number;
 }
 
@@ -101,7 +104,7 @@ const ACTION_WORDS: Readonly<Record<RecoveryAction, string>> = {
   'await-confirmation': 'its confirmation is waited for',
 };
 
-function nextLines(next: PlannedNext, { plan, asked }: PlanView): readonly string[] {
+function nextLines(next: PlannedNext, { plan, asked, folder }: PlanView): readonly string[] {
   switch (next.kind) {
     case 'ended':
       return ['it has ended; there is nothing to recover'];
@@ -109,10 +112,10 @@ function nextLines(next: PlannedNext, { plan, asked }: PlanView): readonly strin
       return ['its agent runs elsewhere; no worker runs it'];
     case 'unreadable':
       return [`an event of a newer version (${printable(next.type)} v${next.v}) stops it until a newer worker goes on`];
-    case 'undoing':
-      return [
-        `it is being undone by ${printable(next.undo)} (tidemark recover ${printable(next.undo)} --dry-run), and waits`,
-      ];
+    case 'undoing': {
+      const recover = commandLine('tidemark', 'recover', next.undo, '--dry-run', ...stateWords(folder));
+      return [`it is being undone by ${printable(next.undo)} (${printable(recover)}), and waits`];
+    }
     case 'asks': {
       const why = asked === undefined || asked.message === '' ? next.question.code : asked.message;
       return [
@@ -132,7 +135,9 @@ function nextLines(next: PlannedNext, { plan, asked }: PlanView): readonly strin
     case 'will-ask':
       return [`the next holder runs nothing and asks a person (${next.code})`];
     case 'blocked':
-      return ['nothing can run yet: tidemark show tells what its tasks wait for'];
+      return [
+        `nothing can run yet: ${commandLine('tidemark', 'show', plan.workflow, ...stateWords(folder))} tells what its tasks wait for`,
+      ];
     case 'runs': {
       const from =
         plan.lease === null ? 'the next holder' : 'whoever holds it, or after its lease is revoked the next holder,';

@@ -4,7 +4,9 @@ import { decodePayload } from '@tidemark/codec';
 import { type Json, type Question, type Resolution, type StreamState, streamFromJson } from '@tidemark/core';
 import type { EventRow, StreamSnapshot } from '@tidemark/ports';
 import { fittingResolutions } from '@tidemark/runtime';
-import { commandLine } from '../text/shell.ts';
+import { EVENTS_READ_MAX } from '../limits.ts';
+import type { Reads } from '../state/desk.ts';
+import { commandLine, stateWords } from '../text/shell.ts';
 
 export interface Answer {
   readonly resolution: Resolution;
@@ -38,6 +40,16 @@ export function askedOf(
   };
 }
 
+/** The same, read from the rows. */
+export async function askedIn(
+  reads: Reads,
+  workflow: StreamState['workflow'],
+  state: string | undefined,
+): Promise<Asked | undefined> {
+  const [snapshot] = await reads.loadStreams([workflow]);
+  return askedOf(snapshot, await reads.events(workflow, EVENTS_READ_MAX), state);
+}
+
 const answersTo = (stream: StreamState, question: Question, state: string | undefined): readonly Answer[] =>
   fittingResolutions(stream, question).map((resolution) => ({
     resolution,
@@ -46,7 +58,7 @@ const answersTo = (stream: StreamState, question: Question, state: string | unde
   }));
 
 function answerCommand(workflow: string, resolution: Resolution, state: string | undefined): string {
-  const at = state === undefined ? [] : ['--state', state];
+  const at = stateWords(state);
   if (resolution === 'fail') return commandLine('tidemark', 'reject', workflow, ...at);
   const command = commandLine('tidemark', 'approve', workflow, ...at, '--as', resolution);
   return resolution === 'done' ? `${command} --response JSON` : command;
@@ -61,7 +73,7 @@ function meaning(resolution: Resolution, { key }: Question): string {
     case 'not-done':
       return `${key} certainly did not happen: it is called again, with the same key`;
     case 'compensate':
-      return 'what was done is undone, newest first';
+      return 'what was done is undone, newest first; what has no undo is left and listed';
     case 'fail':
       return 'it ends as failed; what was done stays';
   }
