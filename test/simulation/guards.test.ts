@@ -24,10 +24,26 @@ async function seedWithout(name: string): Promise<{ readonly seed: number; reado
   return { seed: Number(seed), told };
 }
 
-// Two at once, each in a process of its own.
-describe.concurrent('a seed fails without', () => {
+/** Processes at once; the controls run one after the other, in this one. */
+const PROCESS_COUNT = 2;
+const found = new Map<string, Promise<Awaited<ReturnType<typeof seedWithout>>>>();
+
+function seedFound(name: string): NonNullable<ReturnType<typeof found.get>> {
+  const names = Object.keys(GUARDS);
+  // Two are ahead at most: the next begins once the one before the last has ended.
+  for (const [at, each] of names.slice(0, names.indexOf(name) + PROCESS_COUNT).entries()) {
+    if (found.has(each)) continue;
+    const begin = () => seedWithout(each);
+    found.set(each, found.get(names[at - PROCESS_COUNT] ?? '')?.then(begin, begin) ?? begin());
+  }
+  // Said where it is asked for.
+  for (const each of found.values()) each.catch(() => {});
+  return found.get(name)!;
+}
+
+describe('a seed fails without', () => {
   it.each(Object.keys(GUARDS))('%s', { timeout: TIMEOUT_MS }, async (name) => {
-    const { seed, told } = await seedWithout(name);
+    const { seed, told } = await seedFound(name);
     expect(told).not.toContain('the simulation failed');
     const { faults, workloads } = GUARDS[name]!;
     expect((await simulate({ seed, faults, workloads })).violations).toEqual([]);
