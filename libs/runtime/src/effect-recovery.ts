@@ -68,6 +68,9 @@ export async function recoverEffect(
       return { kind: 'wait', answer: answer.status };
     case 'compensate':
     case 'ask-person':
+      if (found.left.status === 'done') {
+        host.ports.telemetry.count('effect_validation_failures_total', 1, { operation: effect.operation });
+      }
       throw undecided(found, answer.status, action);
   }
 }

@@ -497,6 +497,7 @@ describe('the newest checkpoint', () => {
   it('whose effect never arrived goes to a person', async () => {
     const after = await resumed(paying([async () => ({ status: 'not-done' })]));
     expect(after).toMatchObject({ status: 'parked', question: { code: 'phantom-checkpoint', key: 'w:0.0:pay:0' } });
+    expect(ports.telemetry.counts.get('effect_validation_failures_total')).toBe(1);
   });
 
   it('or is undone where that is registered', async () => {

@@ -32,9 +32,15 @@ export interface TakeOver {
 
 /** The event that ends the run before it begins; undefined: go on. The state is that right after the claim. */
 export async function takeOver(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
-  if (state.ruling === 'fail') return rejectedDraft();
-  if (state.ruling === 'compensate') return ruledUndo(state);
-  return crashDraft(state) ?? budgetDraft(state, given.definition) ?? (await phantomDraft(state, given));
+  const { clock, telemetry } = given.host.ports;
+  const startedMs = clock.monotonicMs();
+  try {
+    if (state.ruling === 'fail') return rejectedDraft();
+    if (state.ruling === 'compensate') return ruledUndo(state);
+    return crashDraft(state) ?? budgetDraft(state, given.definition) ?? (await phantomDraft(state, given));
+  } finally {
+    if (state.isUnsettled) telemetry.observe('recovery_duration_seconds', (clock.monotonicMs() - startedMs) / 1_000);
+  }
 }
 
 function rejectedDraft(): Draft {
