@@ -1,11 +1,12 @@
 /** State folders that can't be used as they are, and sockets where the path is too long for one. */
 
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { UnavailableError } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { callCli } from './called-cli.ts';
 import { FOLDER_WAIT_MS, SOCKET_PATH_MAX_BYTES } from './limits.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
 import type { Desk, News } from './state/desk.ts';
@@ -37,6 +38,35 @@ it(
     expect([checked.code, checked.out]).toEqual([0, expect.stringMatching(/warn +In use/)]);
     await host.close();
     expect((await call('run', 'greet', '--input', '{"name":"Di"}', '--workflows', AGENTS)).code).toBe(0);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'is not taken for empty or waited for, when its log is damaged or gone, or it is a file',
+  async (context) => {
+    const { folder, call } = await cliFolder(context);
+    const here = (...args: string[]) => callCli(args, { cwd: folder });
+    await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Quetzalcoatl"}', '--workflows', AGENTS);
+    const log = path.join(folder, '.tidemark', 'log');
+    const file = path.join(log, 'log.db');
+    const bytes = (await readFile(file)).toString('latin1').replace('Quetzalcoatl', 'Quetzalcoatx');
+    await writeFile(file, bytes, 'latin1');
+    await rm(path.join(folder, '.tidemark', 'rows'), { recursive: true });
+    const shown = await here('show', 'g1');
+    expect([shown.code, shown.err]).toEqual([74, expect.stringMatching(/^error: .*damaged/)]);
+
+    await mkdir(path.join(folder, '.tidemark', 'rows'), { recursive: true });
+    await rm(log, { recursive: true });
+    for (const [command = '', ...more] of [['ls'], ['show', 'g1'], ['preflight', '--workflows', AGENTS]]) {
+      const said = await here(command, ...more);
+      expect([command, said.code, said.err]).toEqual([command, 74, expect.stringContaining('its log is gone')]);
+    }
+    expect((await here('doctor')).code).toBe(74);
+
+    await writeFile(path.join(folder, 'a-file'), '');
+    const wrong = await here('ls', '--state', 'a-file');
+    expect([wrong.code, wrong.err]).toEqual([78, expect.stringContaining('a-file is a file')]);
   },
   TIMEOUT_MS,
 );

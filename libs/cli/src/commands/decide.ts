@@ -62,7 +62,14 @@ async function answer(
       response === undefined ? null : await uncheckedOperation(desk, workflow, inQuestion, response, given);
     const decision = { resolution, by, why, question, ...(response === undefined ? {} : { response }) };
     const decided = await noticeStall(session.terminal, desk.place, desk.decide(workflow, decision));
-    session.terminal.document({ workflow, question_id: decided.question, resolution, by, why, unchecked });
+    session.terminal.document({
+      workflow,
+      question_id: decided.question,
+      resolution,
+      by,
+      why,
+      ...uncheckedJson(unchecked),
+    });
     session.terminal.line(
       `${printable(workflow)}: ${printable(by)} decided '${resolution}'. ${nextWords(resolution, desk)}`,
     );
@@ -81,7 +88,7 @@ export async function confirm(session: Session, id: string, token: string, optio
         : await uncheckedOperation(desk, workflow, underToken(token), confirmation.response as Json, given);
     await noticeStall(session.terminal, desk.place, desk.confirm(workflow, token, confirmation));
     const outcome = 'error' in confirmation ? 'failed' : 'done';
-    session.terminal.document({ workflow, token, outcome, unchecked });
+    session.terminal.document({ workflow, token, outcome, ...uncheckedJson(unchecked) });
     session.terminal.line(`${printable(workflow)}: '${printable(token)}' is ${outcome}. ${whoGoesOn(desk)}`);
     warnUnchecked(session, unchecked);
   });
@@ -98,6 +105,8 @@ async function confirmationOf(session: Session, { response, failed }: ConfirmOpt
   if (failed !== undefined) return { error: failed };
   return { response: await readJson('--response', response!, session) };
 }
+
+const uncheckedJson = (operation: string | null): object => (operation === null ? {} : { unchecked: operation });
 
 /** A response that doesn't fit is found out when the workflow reads it, which then fails for good. */
 function warnUnchecked({ terminal }: Session, operation: string | null): void {

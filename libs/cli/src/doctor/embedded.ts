@@ -25,7 +25,11 @@ export async function checkEmbedded(target: Folder): Promise<readonly Finding[]>
     const remedy = 'Make it readable and writable for this user, or name another folder with --state.';
     return [fail('State', `${shown} can't be used: ${messageOf(refused)}`, remedy, EXIT.config)];
   }
-  if (!exists(target)) return [ok('State', `nothing is kept in ${shown} yet`), await checkDisk(folder, shown)];
+  try {
+    if (!exists(target)) return [ok('State', `nothing is kept in ${shown} yet`), await checkDisk(folder, shown)];
+  } catch (error) {
+    return [cantOpen(error)];
+  }
   const findings = [await checkSize(target), await checkDisk(folder, shown)];
   try {
     const desk = await openToRead(target);
@@ -83,6 +87,8 @@ function cantOpen(error: unknown): Finding {
 }
 
 const remedies: Readonly<Record<string, string>> = {
+  'log-missing': 'Restore the folder log from a copy; rows follow from it.',
+  'state-no-folder': 'Name a folder with --state.',
   'log-newer': 'Use the version of Tidemark that wrote it, or a newer one.',
   'log-foreign': 'Name another folder with --state.',
   'log-damaged': 'Restore the folder from a copy; rows follow from the log.',

@@ -3,9 +3,9 @@
  * holds it, when one answers on its socket, or by holding it for the time of the command.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, partition, TidemarkError, UnavailableError } from '@tidemark/core';
+import { ConfigError, CorruptError, partition, TidemarkError, UnavailableError } from '@tidemark/core';
 import { type ClusterConfig, configFromEnv, hasClusterConfig, openCluster, openEmbedded } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { CATCH_UP_MAX_MS, FOLDER_WAIT_MS, RETRY_PAUSE_MS } from '../limits.ts';
@@ -29,9 +29,21 @@ export function targetOf(
   return { kind: 'embedded', folder: path.resolve(cwd, shown), shown };
 }
 
-/** Whether there is anything to read; a command that only looks makes nothing. */
-export const exists = (target: Target): boolean =>
-  target.kind === 'cluster' || existsSync(path.join(target.folder, 'log'));
+/**
+ * Whether there is anything to read; a command that only looks makes nothing. Throws `ConfigError` (`state-no-folder`), and
+ * `CorruptError` (`log-missing`) where rows tell of a log that is gone: that isn't the same as nothing.
+ */
+export function exists(target: Target): boolean {
+  if (target.kind === 'cluster') return true;
+  const { folder, shown } = target;
+  if (existsSync(folder) && !statSync(folder).isDirectory()) {
+    throw new ConfigError('state-no-folder', `${shown} is a file. Name a folder with --state.`);
+  }
+  if (existsSync(path.join(folder, 'log'))) return true;
+  if (!existsSync(path.join(folder, 'rows'))) return false;
+  const message = `${shown} has rows, but its log is gone. Restore the folder log from a copy: without it, what was started there is forgotten, and starting it again calls its effects again.`;
+  throw new CorruptError('log-missing', message);
+}
 
 export async function openClusterDesk(
   config: ClusterConfig,
@@ -55,10 +67,18 @@ export type Folder = Extract<Target, { kind: 'embedded' }>;
 /** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. */
 export async function holdFolder(target: Folder, { definitions = [], onError }: HoldOptions = {}): Promise<HostDesk> {
   const host = await openEmbedded({ folder: target.folder });
+  // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
+  let damage: CorruptError | undefined;
+  let isOpen = false;
+  const onFailure = (where: string, error: unknown): void => {
+    if (error instanceof CorruptError && !isOpen) damage ??= error;
+    else onError?.(where, error);
+  };
   const desk = new HostDesk(host, { kind: 'embedded', folder: target.shown, holder: null }, definitions);
   try {
-    await host.startCoordinator({ onError });
-    await catchUp(desk, target.shown);
+    await host.startCoordinator({ onError: onFailure });
+    await catchUp(desk, target.shown, () => damage);
+    isOpen = true;
     return desk;
   } catch (error) {
     await desk.close();
@@ -66,10 +86,12 @@ export async function holdFolder(target: Folder, { definitions = [], onError }: 
   }
 }
 
-async function catchUp(desk: HostDesk, shown: string): Promise<void> {
+async function catchUp(desk: HostDesk, shown: string, damage: () => CorruptError | undefined): Promise<void> {
   const { clock } = desk.host.ports;
   const deadlineMs = clock.monotonicMs() + CATCH_UP_MAX_MS;
   while (!(await isCaughtUp(desk.host.ports))) {
+    const found = damage();
+    if (found !== undefined) throw found;
     if (clock.monotonicMs() > deadlineMs) {
       throw new UnavailableError('rows-behind', `The rows in ${shown} did not catch up with its log in time.`);
     }
