@@ -263,7 +263,8 @@ describe('deaths of holders', () => {
   });
 
   test('so does a run that ends by an error of its own, and an orderly release does not', () => {
-    const released = (reason: 'fault' | 'drain') => holderEvent('LeaseReleased', { epoch: 1, holder: 'h1', ordinal: 2 }, { reason });
+    const released = (reason: 'fault' | 'drain') =>
+      holderEvent('LeaseReleased', { epoch: 1, holder: 'h1', ordinal: 2 }, { reason });
     expect(accepted(...start, released('fault')).stream.crashCount).toBe(1);
     expect(accepted(...start, released('drain')).stream.crashCount).toBe(0);
   });
