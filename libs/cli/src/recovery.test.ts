@@ -15,6 +15,7 @@ describe('a workflow that waits for a person', () => {
     'shows its question and how to answer it; a plan changes nothing; the answer counts once',
     async (context) => {
       const { folder, call } = await cliFolder(context);
+      const here = (...args: string[]) => callCli(args, { cwd: folder });
       const journal = path.join(folder, 'journal');
       const ran = await call(
         'run',
@@ -31,12 +32,12 @@ describe('a workflow that waits for a person', () => {
         expect.stringContaining('tidemark show t1 tells why, and how to answer'),
       ]);
 
-      const shown = (await call('show', 't1')).out;
+      const shown = (await here('show', 't1')).out;
       expect(shown).toMatch(/^Waits for a person\n {2}effect-unknown: .*t1:1\.0:bank\.wire:0/m);
       expect(shown).toContain('tidemark approve t1 --as done --response JSON --by NAME --why TEXT');
       expect(shown).toContain('tidemark reject t1 --by NAME --why TEXT');
 
-      const before = (await call('show', 't1', '--json', '--events')).out;
+      const before = (await here('show', 't1', '--json', '--events')).out;
       const { question } = JSON.parse(before);
       expect(question).toMatchObject({
         code: 'effect-unknown',
@@ -44,32 +45,32 @@ describe('a workflow that waits for a person', () => {
         answers: ['retry', 'done', 'not-done', 'compensate', 'fail'].map((resolution) => ({ resolution })),
       });
 
-      const plan = await call('recover', 't1', '--dry-run', '--probe', '--workflows', AGENTS);
+      const plan = await here('recover', 't1', '--dry-run', '--probe', '--workflows', AGENTS);
       expect(plan.code).toBe(0);
       expect(plan.out).toMatch(
         /bank\.wire:0: irreversible, intended, of pending task 1\.0; its probe was asked now and said 'unknown'\n {4}so it cannot tell → a person is asked/,
       );
       expect(plan.out).toMatch(/it waits for a person: [\s\S]*Nothing was changed\.\n$/);
-      const json = JSON.parse((await call('recover', 't1', '--dry-run', '--json')).out);
+      const json = JSON.parse((await here('recover', 't1', '--dry-run', '--json')).out);
       expect(json).toMatchObject({ status: 'parked', probes_asked: false, next: { kind: 'asks' } });
-      const stuck = await call('recover', 't1');
+      const stuck = await here('recover', 't1');
       expect([stuck.code, stuck.err]).toEqual([1, expect.stringContaining('t1 waits for a person (effect-unknown)')]);
-      expect((await call('show', 't1', '--json', '--events')).out).toBe(before);
+      expect((await here('show', 't1', '--json', '--events')).out).toBe(before);
 
-      const empty = await call('approve', 't1', '--as', 'done', ...WHO);
+      const empty = await here('approve', 't1', '--as', 'done', ...WHO);
       expect([empty.code, empty.err]).toEqual([65, expect.stringContaining("response: 'done' needs what")]);
-      const wrong = await call('approve', 't1', '--response', '{"receipt":7}', ...WHO, '--workflows', AGENTS);
+      const wrong = await here('approve', 't1', '--response', '{"receipt":7}', ...WHO, '--workflows', AGENTS);
       expect([wrong.code, wrong.err]).toEqual([65, expect.stringContaining('receipt: expected string')]);
-      const other = await call('approve', 't1', ...WHO, '--question', 'q');
+      const other = await here('approve', 't1', ...WHO, '--question', 'q');
       expect([other.code, other.err]).toEqual([65, expect.stringContaining("question: t1 doesn't ask q")]);
 
-      const undoing = await call('approve', 't1', '--as', 'compensate', ...WHO);
+      const undoing = await here('approve', 't1', '--as', 'compensate', ...WHO);
       expect([undoing.code, undoing.out]).toEqual([
         0,
         expect.stringMatching(/^t1: Ada decided 'compensate'\. It is undone with the next/),
       ]);
       const again = ['approve', 't1', '--as', 'retry', '--by', 'Bo', '--why', 'x', '--question', question.question_id];
-      const late = await call(...again);
+      const late = await here(...again);
       expect([late.code, late.err]).toEqual([65, expect.stringContaining('was answered by Ada before: compensate')]);
 
       const undone = await call('run', 'trip', '--id', 't1', '--workflows', AGENTS);
@@ -78,10 +79,10 @@ describe('a workflow that waits for a person', () => {
         expect.stringMatching(/t1 was undone \(asked: .*\): 1 undone, 1 left as it is; tidemark show 't1~undo' tells/),
       ]);
       expect(await readFile(journal, 'utf8')).toBe('booked\ncancelled 7\n');
-      expect((await call('show', 't1')).out).toMatch(
+      expect((await here('show', 't1')).out).toMatch(
         /^Undone\n {2}asked: .*\n {2}1 undone, 1 left as it is; tidemark show 't1~undo' tells what was/m,
       );
-      const ended = await call('reject', 't1', ...WHO);
+      const ended = await here('reject', 't1', ...WHO);
       expect([ended.code, ended.err]).toEqual([
         65,
         expect.stringContaining('Workflow t1 has ended: it is compensated'),
@@ -106,6 +107,10 @@ describe('beside a process that holds the folder', () => {
       const early = here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P7"}', '--json');
       expect(JSON.parse((await early).out)).toEqual({ workflow: 'p1', token: 'shop-1', outcome: 'done' });
       await dev.says(/p1 +completed/);
+      const repeated = await here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P7"}');
+      expect([repeated.code, repeated.err]).toEqual([0, '']);
+      const differing = await here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P8"}');
+      expect([differing.code, differing.err]).toEqual([65, expect.stringMatching(/confirmed/)]);
       const otherwise = await here('confirm', 'p1', 'shop-1', '--failed', 'lost');
       expect([otherwise.code, otherwise.err]).toEqual([65, expect.stringContaining('was confirmed as done before')]);
       const both = await here('confirm', 'p1', 'shop-1');
