@@ -366,14 +366,18 @@ export interface ProjectionStore {
   tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]>;
   /**
    * By sequence, from `from` on; the opening (sequence 0) only when `from` is 0. `step` filters. Throws `UnavailableError`
-   * (`store-rebuilding`) before `ready`: steps build on what is there.
+   * (`store-rebuilding`) before `ready`, and while the workflow's rows are older than the position `since` (a database that crashed
+   * may have gone back): steps build on what is there.
    */
   checkpoints(
     workflow: WorkflowId,
-    options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
+    options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
   ): Promise<readonly CheckpointRow[]>;
-  /** By position; of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
-  effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]>;
+  /** By position; of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) as `checkpoints` does. */
+  effects(
+    workflow: WorkflowId,
+    options?: { readonly task?: TaskId; readonly since?: Position },
+  ): Promise<readonly EffectRow[]>;
   /** The newest, by position. */
   events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]>;
   rejected(limit: number): Promise<readonly RejectedRow[]>;

@@ -8,6 +8,7 @@ import {
   type Generation,
   type Offset,
   type Partition,
+  type Position,
   type Sequence,
   type TaskId,
   type TenantId,
@@ -240,6 +241,11 @@ export class SimulatedStore implements ProjectionStore {
     if (!this.#ready) throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt.');
   }
 
+  #mustHold(workflow: WorkflowId, since: Position | undefined): void {
+    if (since === undefined || (this.rows.get(workflow)?.stream.position ?? 0) >= since) return;
+    throw new UnavailableError('store-rebuilding', 'The rows have gone back.');
+  }
+
   async place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
     await this.#enter('place');
     this.#mustBeReady();
@@ -330,18 +336,28 @@ export class SimulatedStore implements ProjectionStore {
 
   async checkpoints(
     workflow: WorkflowId,
-    { from, limit, step }: { readonly from: Sequence; readonly limit: number; readonly step?: string },
+    {
+      from,
+      limit,
+      step,
+      since,
+    }: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
   ): Promise<readonly CheckpointRow[]> {
     await this.#enter('checkpoints');
     this.#mustBeReady();
+    this.#mustHold(workflow, since);
     return (this.rows.get(workflow)?.checkpoints ?? [])
       .filter((row) => row.sequence >= from && (step === undefined || row.step === step))
       .slice(0, limit);
   }
 
-  async effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]> {
+  async effects(
+    workflow: WorkflowId,
+    { task, since }: { readonly task?: TaskId; readonly since?: Position } = {},
+  ): Promise<readonly EffectRow[]> {
     await this.#enter('effects');
     this.#mustBeReady();
+    this.#mustHold(workflow, since);
     const rows = [...(this.rows.get(workflow)?.effects.values() ?? [])];
     return rows.filter((row) => task === undefined || row.task === task).sort((a, b) => a.position - b.position);
   }

@@ -150,7 +150,7 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
     });
   }
   const steps = [...of.steps.values()].filter(({ compensate }) => compensate !== undefined).map(({ name }) => name);
-  const things = await undoneThings(rows, workflow, steps, below);
+  const things = await undoneThings(rows, workflow, steps, below, row.position);
   const page = things.slice(0, UNDO_PAGE_COUNT);
   const left = page.flatMap((thing) => (isLeft(thing, of, effects) ? [leftThing(thing)] : []));
   for (const { operation, key, outcome } of left) ctx.log('left', { operation, key, outcome });

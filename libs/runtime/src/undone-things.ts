@@ -8,6 +8,7 @@ import {
   CorruptError,
   type EffectKey,
   type Json,
+  type Position,
   type Sequence,
   type TaskId,
   taskOrder,
@@ -34,15 +35,16 @@ export type UndoneThing = { readonly position: number } & (
 /** After every position. */
 export const OPEN_POSITION = Number.MAX_SAFE_INTEGER;
 
-/** What stands before `below`, newest first. `steps`: those that registered a compensation. */
+/** What stands before `below`, newest first, in rows that hold the workflow up to `since`. `steps`: those that registered a compensation. */
 export async function undoneThings(
   rows: UndoneRows,
   workflow: WorkflowId,
   steps: readonly string[],
   below: number | null,
+  since: Position,
 ): Promise<readonly UndoneThing[]> {
-  const found: UndoneThing[] = (await rows.effects(workflow)).flatMap(effectThing);
-  for (const step of steps) await addSteps(rows, workflow, step, found);
+  const found: UndoneThing[] = (await rows.effects(workflow, { since })).flatMap(effectThing);
+  for (const step of steps) await addSteps(rows, workflow, step, since, found);
   const wanted = below === null ? found : found.filter(({ position }) => position < below);
   return wanted.sort((a, b) => b.position - a.position);
 }
@@ -54,9 +56,15 @@ function effectThing({ task, key, operation, kind, status, position }: EffectRow
   return [{ kind: 'effect', position: isDone ? position : OPEN_POSITION, task, key, operation, outcome }];
 }
 
-async function addSteps(rows: UndoneRows, workflow: WorkflowId, step: string, to: UndoneThing[]): Promise<void> {
+async function addSteps(
+  rows: UndoneRows,
+  workflow: WorkflowId,
+  step: string,
+  since: Position,
+  to: UndoneThing[],
+): Promise<void> {
   for (let from = 1 as Sequence; ; ) {
-    const page = await rows.checkpoints(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step });
+    const page = await rows.checkpoints(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step, since });
     for (const { sequence, position } of page) to.push({ kind: 'step', position, sequence, step });
     if (page.length < OUTPUTS_PAGE_COUNT) return;
     from = (page.at(-1)!.sequence + 1) as Sequence;
@@ -71,7 +79,7 @@ export async function effectToUndo(
   key: EffectKey,
   outcome: 'done' | 'unknown',
 ): Promise<Json> {
-  const row = (await rows.effects(workflow, task)).find((effect) => effect.key === key);
+  const row = (await rows.effects(workflow, { task })).find((effect) => effect.key === key);
   if (row === undefined) throw missing(workflow, `its effect ${key}`);
   if (outcome === 'done') return decodePayload('EffectResolved', row.payload)['response' as never] ?? null;
   if (row.request === null) throw missing(workflow, `the request of its effect ${key}`);

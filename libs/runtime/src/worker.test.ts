@@ -454,4 +454,37 @@ describe('a worker', () => {
     await world.until(w, 'parked', 60_000);
     expect(world.ports.store.rows.get(w)?.stream.reason).toBe('recovery-limit');
   });
+
+  it('joins no outputs from rows that have gone back, as those of a database that crashed', async () => {
+    const definition = definitionOf({
+      next: [
+        { step: 'part', input: 1 },
+        { step: 'part', input: 2 },
+        { step: 'join', input: null, after: 'all' },
+      ],
+      steps: {
+        part: (_context, input) => ({ output: input }),
+        join: async (context) => ({ done: await context.outputs('part') }),
+      },
+    });
+    let lookCount = 0;
+    let lost: unknown[] = [];
+    world.ports.store.on('checkpoints', () => {
+      const rows = world.ports.store.rows.get('w' as never)!;
+      lookCount++;
+      if (lookCount === 1) {
+        lost = [rows.stream, ...rows.checkpoints.splice(1)];
+        rows.stream = { ...rows.stream, position: 1 as never };
+      } else if (lookCount === 2) {
+        const [stream, ...checkpoints] = lost as never[];
+        rows.stream = stream!;
+        rows.checkpoints.push(...checkpoints);
+      }
+    });
+    await world.worker([definition]);
+    const w = await world.start(definition);
+    await world.until(w, 'completed');
+    expect(JSON.parse(world.ports.store.rows.get(w)!.result!)).toEqual({ output: [1, 2] });
+    expect(lookCount).toBe(2);
+  });
 });

@@ -270,11 +270,11 @@ export class Worker {
   /** Reads the effects of the newest checkpoint from rows, once they hold it. */
   async #head(stream: HeldStream, partition: StreamSnapshot['partition']): Promise<readonly EffectRow[]> {
     const { store, clock } = this.#options.ports;
-    const { workflow, head } = stream.confirmed;
+    const { workflow, head, position: since } = stream.confirmed;
     await this.#applied.wait(partition, stream.next, this.#abandon.signal);
     return whileUnavailable(clock, this.#abandon.signal, async () => {
-      const [row] = await store.checkpoints(workflow, { from: head.sequence, limit: 1 });
-      return row === undefined || row.task === null ? [] : store.effects(workflow, row.task);
+      const [row] = await store.checkpoints(workflow, { from: head.sequence, limit: 1, since });
+      return row === undefined || row.task === null ? [] : store.effects(workflow, { task: row.task, since });
     });
   }
 
@@ -286,12 +286,14 @@ export class Worker {
     stream.flush();
     await stream.settled();
     if (stream.fenced !== undefined) throw stream.fenced;
+    const { position } = stream.confirmed;
     await this.#applied.wait(partition, stream.next, this.#abandon.signal);
     const found: { readonly task: TaskId; readonly output: Json }[] = [];
     let from = 1 as Sequence;
     for (;;) {
       const page: readonly CheckpointRow[] = await whileUnavailable(clock, this.#abandon.signal, () =>
-        store.checkpoints(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step }),
+        // Rows that were there when they were waited for may have gone back since, with a database that crashed.
+        store.checkpoints(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step, since: position }),
       );
       for (const row of page) {
         if (row.task !== null)

@@ -6,6 +6,7 @@
 import {
   type Offset,
   type Partition,
+  type Position,
   type Sequence,
   type TaskId,
   UnavailableError,
@@ -154,15 +155,18 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async checkpoints(
     workflow: WorkflowId,
-    options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
+    options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
   ): Promise<readonly CheckpointRow[]> {
     return readyOr(
       history.whenReady(await this.#read(history.readCheckpoints(workflow, options)), history.checkpointOf),
     );
   }
 
-  async effects(workflow: WorkflowId, task?: TaskId): Promise<readonly EffectRow[]> {
-    return readyOr(history.whenReady(await this.#read(history.readEffects(workflow, task)), history.effectOf));
+  async effects(
+    workflow: WorkflowId,
+    options: { readonly task?: TaskId; readonly since?: Position } = {},
+  ): Promise<readonly EffectRow[]> {
+    return readyOr(history.whenReady(await this.#read(history.readEffects(workflow, options)), history.effectOf));
   }
 
   async events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]> {

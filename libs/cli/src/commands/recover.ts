@@ -92,7 +92,7 @@ async function planOf(
   const definition = definitionFor(withUndos(given, reads), state);
   const head =
     sequence === 0 ? undefined : (await reads.checkpoints(workflow, { from: sequence as Sequence, limit: 1 }))[0];
-  const headEffects = head?.task == null ? [] : await reads.effects(workflow, head.task);
+  const headEffects = head?.task == null ? [] : await reads.effects(workflow, { task: head.task });
   const requests = probe ? requestsOf(await reads.effects(workflow)) : undefined;
   const askedNow = requests && (await askProbes(session, askable(state, headEffects, definition), requests));
   const answers = askedNow ?? new Map<EffectKey, ProbeAnswer>();

@@ -54,7 +54,7 @@ export const taskOf = (row: Row): TaskRow => ({
 
 /**
  * Rows that steps build on come with the store's readiness in the last column, of the same snapshot: undefined when it is being
- * rebuilt, since what is there then is less than what was.
+ * rebuilt, or has gone back behind what the reader knows, since what is there then is less than what was.
  */
 export function whenReady<T>(rows: Rows, of: (row: Row) => T): readonly T[] | undefined {
   const found: T[] = [];
@@ -66,9 +66,12 @@ export function whenReady<T>(rows: Rows, of: (row: Row) => T): readonly T[] | un
   return found;
 }
 
+const textOf = (number: number | undefined): string | null => (number === undefined ? null : String(number));
+
 const checkpoints = `
 select workflow, sequence, checkpoint, parent, task, step, step_version, input_digest, belief, tokens, cost_micros,
-  last_action, epoch, holder, position, "offset", lamport, at_ms, payload, supersedes, ready
+  last_action, epoch, holder, position, "offset", lamport, at_ms, payload, supersedes,
+  ready and ($5::int8 is null or exists (select from workflows where workflow = $1 and position >= $5))
 from meta left join lateral (
   select * from checkpoints
   where workflow = $1 and sequence >= $2 and ($3::text is null or step = $3)
@@ -78,11 +81,11 @@ order by sequence`;
 
 export const readCheckpoints = (
   workflow: WorkflowId,
-  options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
+  options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
 ): Statement => ({
   name: 'read-checkpoints',
   text: checkpoints,
-  values: [workflow, String(options.from), options.step ?? null, String(options.limit)],
+  values: [workflow, String(options.from), options.step ?? null, String(options.limit), textOf(options.since)],
 });
 
 export const checkpointOf = (row: Row): CheckpointRow => ({
@@ -110,14 +113,17 @@ export const checkpointOf = (row: Row): CheckpointRow => ({
 
 const effects = `
 select workflow, key, task_rank, operation, kind, status, request_digest, response_digest, position, at_ms, payload, request,
-  ready
-from meta left join effects on workflow = $1 and ($2::int8 is null or task_rank = $2)
+  ready and ($3::int8 is null or exists (select from workflows where workflow = $1 and position >= $3))
+from meta left join effects on effects.workflow = $1 and ($2::int8 is null or task_rank = $2)
 order by position, key`;
 
-export const readEffects = (workflow: WorkflowId, task?: TaskId): Statement => ({
+export const readEffects = (
+  workflow: WorkflowId,
+  { task, since }: { readonly task?: TaskId; readonly since?: Position },
+): Statement => ({
   name: 'read-effects',
   text: effects,
-  values: [workflow, task === undefined ? null : String(taskRank(task))],
+  values: [workflow, task === undefined ? null : String(taskRank(task)), textOf(since)],
 });
 
 export const effectOf = (row: Row): EffectRow => ({

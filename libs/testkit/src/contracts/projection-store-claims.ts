@@ -57,6 +57,17 @@ export function testClaims(under: StoreUnderTest): void {
       expect(await under.store.effects(workflow)).toEqual([]);
     });
 
+    test('nor while rows are older than the reader knows, as after a crash of the database', async () => {
+      await under.partitions(1);
+      await under.store.apply(rows.openingBatch('w', 0));
+      const workflow = rows.workflowNamed('w');
+      const read = (since: number) => ({ from: 0 as Sequence, limit: 10, since: since as Position });
+      await expect(under.store.checkpoints(workflow, read(2))).rejects.toMatchObject(rebuilding);
+      await expect(under.store.effects(workflow, { since: 2 as Position })).rejects.toMatchObject(rebuilding);
+      await under.store.checkpoints(workflow, read(1));
+      await under.store.effects(workflow, { since: 1 as Position });
+    });
+
     test('gives the payloads that belief, pending tasks and the opening need, and no others', async () => {
       await under.partitions(2);
       const pending = [taskId(3, 0), taskId(6, 1)];

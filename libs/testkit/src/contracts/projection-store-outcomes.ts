@@ -48,10 +48,10 @@ export function testOutcomes(under: StoreUnderTest): void {
     test('of one task alone, where it is asked for', async () => {
       const others = [rows.effectRow('w', second, '1'), rows.effectRow('w', second, '2', { position: 2 as Position })];
       await written({ effects: [called, ...others] });
-      expect(await under.store.effects(workflow, second)).toEqual(others);
-      expect(await under.other.effects(workflow, first)).toEqual([called]);
-      expect(await under.store.effects(workflow, taskId(9, 0))).toEqual([]);
-      expect(await under.store.effects(rows.workflowNamed('nobody'), first)).toEqual([]);
+      expect(await under.store.effects(workflow, { task: second })).toEqual(others);
+      expect(await under.other.effects(workflow, { task: first })).toEqual([called]);
+      expect(await under.store.effects(workflow, { task: taskId(9, 0) })).toEqual([]);
+      expect(await under.store.effects(rows.workflowNamed('nobody'), { task: first })).toEqual([]);
     });
 
     test('come with a claim, each with how it stands, by position', async () => {
