@@ -200,10 +200,10 @@ export class EffectJournal {
     return this.#suspend(effect, key, { token, deadline, detail: null });
   }
 
-  /** Writes that the outcome is outstanding, and ends the attempt. */
   async #suspend(effect: EffectDefinition, key: EffectKey, wait: Wait): Promise<never> {
-    await this.#host.writeDurably([pendingDraft(this.#host, this.#task, effect, key, wait)]);
+    // First, since its confirmation may stand right behind it, and be folded in the same turn.
     this.#host.content.awaits(key, wait.token);
+    await this.#host.writeDurably([pendingDraft(this.#host, this.#task, effect, key, wait)]);
     throw new SuspendedError(key);
   }
 

@@ -127,6 +127,35 @@ describe('a pending effect', () => {
     },
   );
 
+  it('that is confirmed right behind its own event counts as confirmed', async () => {
+    const end = Promise.withResolvers<void>();
+    const definition = definitionOf({
+      next: [
+        { step: 'a', input: null },
+        { step: 'long', input: null },
+      ],
+      steps: {
+        a: async (context) => ({ done: await context.effect(order(), 1) }),
+        long: async (context) => {
+          await end.promise;
+          // Its append finds the confirmation in the gap before it, in one turn with the event that it confirms.
+          await context.run('look', () => 1);
+          return {};
+        },
+      },
+    });
+    const { runner, ports } = await heldRun(log, definition);
+    const run = runner.run();
+    await ports.clock.run(0);
+    await inbox('EffectConfirmed', 'confirm:1', { token: 'r-1', outcome: 'done', responseDigest: DIGEST }, {
+      response: 'shipped',
+    } as never);
+    end.resolve();
+    expect(await run).toBe('closed');
+    expect((await state()).status).toBe('completed');
+    expect(callCount).toBe(1);
+  });
+
   it('that a step swallows does not end the step', async () => {
     const definition = definitionOf({
       steps: {
