@@ -110,8 +110,9 @@ try {
     signal: interrupted.signal,
   });
   const isSound = tell(result, report);
-  process.exitCode = isSound ? 0 : 1;
   if (isSound && !values.keep) await rm(folder, { recursive: true });
+  // At once: after hundreds of child processes Node may not come to the end of its own clean-up.
+  process.exit(isSound ? 0 : 1);
 } catch (error) {
   if (!interrupted.signal.aborted) throw error;
   report.note('interrupted; everything was ended');
