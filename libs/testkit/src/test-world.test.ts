@@ -99,7 +99,7 @@ describe('testWorld', () => {
     { before: 'CheckpointCommitted', step: 'pay' },
     { after: 'CheckpointCommitted', step: 'pay' },
     { after: 'LeaseClaimed' },
-  ] as const)('gives the same output when the worker dies $before$after $step', async (point) => {
+  ] as const)('gives the same output when the worker dies: %j', async (point) => {
     world = await testWorld({ workflows: [refund] });
     world.stub(credit, async () => ({ creditId: 'c1' }));
     world.crash(point);

@@ -36,6 +36,8 @@ import { SimulatedLog } from './simulated-log.ts';
 const PARTITIONS = 16;
 const CONCURRENCY = 100;
 const TASKS_MAX = 10_000;
+const FAST_FORWARD_MS = 1_000;
+const FAST_FORWARD_PERIOD_MS = 10;
 
 /** Where the worker dies: once the log has the event, or just before it would, or just after an effect's call was made. */
 export interface CrashPoint {
@@ -76,6 +78,8 @@ export class TestWorld {
   readonly #calls = new Map<string, EffectCall[]>();
   readonly #crashPoints: CrashPoint[] = [];
   #skippedMs = 0;
+  /** Ends what sleeps now, so that it looks at the time again. */
+  #skip = new AbortController();
   #worker: Worker | undefined;
   /** Ends the life of the current worker: what it writes from now on never arrives. */
   #kill: (() => void) | undefined;
@@ -83,7 +87,11 @@ export class TestWorld {
 
   constructor(options: TestWorldOptions, store: Ports['store']) {
     this.#options = options;
-    const clock: Clock = { ...systemClock, nowMs: () => Date.now() + this.#skippedMs };
+    const clock: Clock = {
+      ...systemClock,
+      nowMs: () => Date.now() + this.#skippedMs,
+      sleep: (ms, signal) => this.#sleep(ms, signal),
+    };
     this.#ports = {
       log: new SimulatedLog(PARTITIONS),
       store,
@@ -139,9 +147,29 @@ export class TestWorld {
     return this.#crashCount;
   }
 
-  /** Moves time forward: timers that fall due meanwhile fire. Accepts milliseconds, or '90s', '30m', '2h', '3d'. */
+  /** Moves time forward: timers that fall due meanwhile fire, and waits that are over end. Accepts milliseconds, or '90s', '30m', '2h', '3d'. */
   advance(duration: number | string): void {
     this.#skippedMs += typeof duration === 'number' ? duration : parseDuration(duration);
+    this.#skip.abort();
+    this.#skip = new AbortController();
+  }
+
+  /**
+   * Lets time fly until the promise settles, a second every few milliseconds: for waits that begin on the way, such as the
+   * one before something irreversible is undone.
+   */
+  async fastForward<T>(end: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = end.finally(() => {
+      isOver = true;
+    });
+    // The caller is told of a failure by what is returned.
+    over.catch(() => {});
+    while (!isOver) {
+      this.advance(FAST_FORWARD_MS);
+      await Promise.race([over, systemClock.sleep(FAST_FORWARD_PERIOD_MS)]);
+    }
+    return over;
   }
 
   /** Pending tasks as the rows have them. */
@@ -153,6 +181,19 @@ export class TestWorld {
   async close(): Promise<void> {
     await this.#worker?.stop(0);
     await this.#host.close();
+  }
+
+  /** Ends when the world's time has come, by itself or because it was moved. */
+  async #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const now = (): number => systemClock.monotonicMs() + this.#skippedMs;
+    const dueMs = now() + ms;
+    do {
+      const skip = this.#skip.signal;
+      await systemClock.sleep(
+        Math.max(dueMs - now(), 0),
+        signal === undefined ? skip : AbortSignal.any([signal, skip]),
+      );
+    } while (signal?.aborted !== true && now() < dueMs);
   }
 
   async #startWorker(): Promise<void> {
