@@ -9,6 +9,7 @@ import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises
 import path from 'node:path';
 import { ConfigError, CorruptError, InvalidError, LimitError, UnavailableError } from '@tidemark/core';
 import type { BlobStore } from '@tidemark/ports';
+import { codeOf, syncFolder, writeDurably } from './durable-files.ts';
 import { BLOB_MAX_BYTES, FILES_OPEN_MAX } from './limits.ts';
 import { removeLeftBehind, temporaryName } from './temporary-files.ts';
 import { Turns } from './turns.ts';
@@ -165,30 +166,6 @@ class FsBlobs implements BlobStore {
     }
   }
 }
-
-async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(file, 'wx');
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-const codeOf = (error: unknown): string => {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : '';
-};
 
 function unavailable(folder: string, error: unknown): UnavailableError {
   const code = codeOf(error);

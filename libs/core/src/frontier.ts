@@ -6,7 +6,14 @@
 
 import type { Retry, TaskDeclaration } from './event.ts';
 import { type EffectKey, type Sequence, type TaskId, taskId } from './ids.ts';
-import type { Cause, EffectState, Frontier, TaskState, UnconsumedSignal } from './state.ts';
+import {
+  type Cause,
+  type EffectState,
+  type Frontier,
+  isAwaited,
+  type TaskState,
+  type UnconsumedSignal,
+} from './state.ts';
 import { taskRank } from './task-list.ts';
 
 /** Why a task can't run yet. */
@@ -57,8 +64,6 @@ export const isUnblocked = (task: TaskState): boolean =>
   task.after.length === 0 &&
   task.when.length === 0 &&
   !task.effects.some(isAwaited);
-
-const isAwaited = ({ pending }: EffectState): boolean => pending !== null && !pending.isDue;
 
 /** The timers that a task waits for, in no particular order. */
 export function timersOf(task: TaskState): readonly Retry[] {

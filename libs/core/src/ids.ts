@@ -39,6 +39,8 @@ export type Generation = Brand<number, 'Generation'>;
 export type Lamport = Brand<number, 'Lamport'>;
 
 export const tenantId = (value: string): TenantId => value as TenantId;
+/** The tenant where none is named. */
+export const DEFAULT_TENANT = tenantId('default');
 export const workflowId = (value: string): WorkflowId => value as WorkflowId;
 export const holderId = (value: string): HolderId => value as HolderId;
 export const checkpointId = (value: string): CheckpointId => value as CheckpointId;

@@ -203,3 +203,6 @@ export const isClosed = ({ status }: StreamState): boolean =>
 
 /** Whether the outcome of a call is yet to be known. */
 export const isOpen = ({ status }: EffectState): boolean => status === 'intended' || status === 'pending';
+
+/** Whether nothing can be done about it before its confirmation comes, or a timer fires. */
+export const isAwaited = ({ pending }: EffectState): boolean => pending !== null && !pending.isDue;

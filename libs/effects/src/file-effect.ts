@@ -4,6 +4,7 @@
 
 import { hash } from 'node:crypto';
 import path from 'node:path';
+import { codeOf } from '@tidemark/blob-fs/durable-files';
 import {
   defineEffect,
   done,
@@ -17,7 +18,7 @@ import {
   unknown,
 } from '@tidemark/sdk';
 import { z } from 'zod';
-import { codeOf, compare, writeOnce } from './file-writing.ts';
+import { compare, writeOnce } from './file-writing.ts';
 import { FILE_MAX_BYTES } from './limits.ts';
 import { finalWhenRefused, RefusedError } from './refused-error.ts';
 

@@ -9,6 +9,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { link, mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { codeOf, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
 import { DRAFT_ATTEMPTS_COUNT } from './limits.ts';
 
 /** What is at the path: nothing, the content, or something else. */
@@ -74,31 +75,11 @@ async function linkDraft(file: string, bytes: Uint8Array, drafts: string): Promi
   }
 }
 
-async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(file, 'wx');
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 /** From the file's folder up to the one that names the first folder that was made. */
 async function syncFolders(folder: string, made: string | undefined): Promise<void> {
   const last = made === undefined ? folder : path.dirname(made);
   for (let at = folder; ; at = path.dirname(at)) {
-    const handle = await open(at, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await syncFolder(at);
     if (at === last || at === path.dirname(at)) return;
   }
 }
-
-export const codeOf = (error: unknown): string => {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : '';
-};

@@ -49,7 +49,7 @@ export function failureDrafts(
   if (again) return [failed];
   if (isPoison) return [failed, parkDraft(poisonStep(task, code, sameCount, error), task.id)];
   if (error instanceof ProbeError) return [failed, parkDraft(probeFailed(error), task.id)];
-  const open = task.effects.find(isOpenCall);
+  const open = task.effects.find(isOpenForGood);
   // It may have happened: the workflow must not end as if it had not.
   if (open !== undefined) return [failed, parkDraft(openEffect({ task: task.id, key: open.key }, error), task.id)];
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
@@ -61,18 +61,17 @@ export const parkDraft = (error: ParkError, task: TaskId | null): Draft => ({
   payload: { error: errorNote(error), evidence: excerpt(error.evidence) },
 });
 
-/** Irreversible calls whose outcome is open, of every task but this one. */
-export const openCalls = (frontier: Frontier, except: TaskId): readonly OpenCall[] =>
-  [...frontier.tasks].flatMap(({ id, effects }) =>
-    id === except ? [] : effects.filter(isOpenCall).map(({ key }) => ({ task: id, key })),
-  );
-
 export interface OpenCall {
   readonly task: TaskId;
   readonly key: EffectKey;
 }
 
-const isOpenCall = (effect: EffectState): boolean => isOpen(effect) && effect.kind === 'irreversible';
+/** Calls whose outcome is open, by task. */
+export const openCalls = (frontier: Frontier, isWanted = isOpen): readonly OpenCall[] =>
+  [...frontier.tasks].flatMap(({ id, effects }) => effects.filter(isWanted).map(({ key }) => ({ task: id, key })));
+
+/** Whether nobody but the outside knows if it happened, and a repetition may harm. */
+export const isOpenForGood = (effect: EffectState): boolean => isOpen(effect) && effect.kind === 'irreversible';
 
 export function openEffect({ task, key }: OpenCall, error: unknown): ParkError {
   const message = `The step failed for good while the outcome of ${key} is open, so a person must decide: ${errorNote(error).message}`;

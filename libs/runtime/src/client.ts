@@ -5,6 +5,7 @@
 
 import { decodePayload } from '@tidemark/codec';
 import {
+  DEFAULT_TENANT,
   InvalidError,
   type Json,
   type Lease,
@@ -12,7 +13,6 @@ import {
   type Sequence,
   type TenantId,
   TidemarkError,
-  tenantId,
   uuidv7,
   type WorkflowId,
   workflowId,
@@ -32,8 +32,6 @@ import { Starter } from './starter.ts';
 const RESULT_LOOK_PERIOD_MS = 250;
 /** A reason that is at hand: by default each abort would make an error with a stack. */
 const WOKEN = 'woken';
-/** Tenant where none is named. */
-export const DEFAULT_TENANT = tenantId('default');
 /** Longest id of a workflow, in characters. */
 export const WORKFLOW_ID_MAX_CHARS = 200;
 

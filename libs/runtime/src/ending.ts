@@ -3,15 +3,12 @@
  * anything.
  */
 
-import { type Frontier, isOpen, type StreamState, type TaskId } from '@tidemark/core';
-import { type OpenCall, openEffect, parkDraft } from './attempt-failure.ts';
+import type { StreamState, TaskId } from '@tidemark/core';
+import { openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { compensationDraft, mayUndo } from './compensation.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { CompensateError, errorNote, ParkError } from './step-errors.ts';
-
-const openEffects = (frontier: Frontier): readonly OpenCall[] =>
-  [...frontier.tasks].flatMap(({ id, effects }) => effects.filter(isOpen).map(({ key }) => ({ task: id, key })));
 
 /** Whether an effect of this outcome may lead to the workflow's undoing: it is registered for that, and it has not been undone. */
 export function mayCompensate(
@@ -30,7 +27,7 @@ export function mayCompensate(
  * what may not be undone (again, or that deep) goes to a person.
  */
 export function undoDraft(state: StreamState, task: TaskId | null, error: CompensateError): Draft {
-  const other = openEffects(state.frontier).find(({ key }) => key !== error.key);
+  const other = openCalls(state.frontier).find(({ key }) => key !== error.key);
   if (other !== undefined) return parkDraft(openEffect(other, error), task);
   const { code, key, evidence } = error;
   const draft = compensationDraft(state, { code, key, error: errorNote(error), evidence });
@@ -54,6 +51,6 @@ export function undoneFirst(
 
 /** A person decided that the workflow is undone: whatever one effect is still open counts as unknown. */
 export function ruledUndo(state: StreamState): Draft {
-  const key = openEffects(state.frontier)[0]?.key ?? null;
+  const key = openCalls(state.frontier)[0]?.key ?? null;
   return undoDraft(state, null, new CompensateError('asked', 'A person decided that it is undone.', key, {}));
 }

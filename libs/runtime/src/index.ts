@@ -1,6 +1,5 @@
 export {
   Client,
-  DEFAULT_TENANT,
   Run,
   type StartOptions,
   WORKFLOW_ID_MAX_CHARS,

@@ -3,7 +3,7 @@
  * whom to tell. Must not decide anything about effects.
  */
 
-import { type CheckpointId, type EffectKey, isOpen, type StreamState, type TaskId } from '@tidemark/core';
+import { type CheckpointId, type EffectKey, isAwaited, isOpen, type StreamState, type TaskId } from '@tidemark/core';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress } from './definition.ts';
 import type { CallEffect, JournalHost } from './effect-journal.ts';
@@ -69,7 +69,7 @@ const isResolved = ({ status, kind }: { readonly status: string; readonly kind: 
 
 /** Whether the task's attempt must end without a result: one of its effects waits for its confirmation. */
 export const isSuspended = (state: StreamState, task: TaskId): boolean =>
-  state.frontier.tasks.get(task)?.effects.some(({ pending }) => pending !== null && !pending.isDue) ?? false;
+  state.frontier.tasks.get(task)?.effects.some(isAwaited) ?? false;
 
 /** Whether the outcome of one of its calls is yet to be known. */
 export const hasOpen = (state: StreamState, task: TaskId): boolean =>

@@ -8,6 +8,7 @@ import {
   type CheckpointId,
   ConflictError,
   checkpointId,
+  DEFAULT_TENANT,
   FencedError,
   type HolderId,
   InvalidError,
@@ -21,7 +22,6 @@ import {
 } from '@tidemark/core';
 import { Applied } from './applied.ts';
 import { whileUnavailable } from './backoff.ts';
-import { DEFAULT_TENANT } from './client.ts';
 import { commitDrafts } from './commit.ts';
 import { StreamContent } from './content.ts';
 import type { LamportClock, Ports } from './ports.ts';

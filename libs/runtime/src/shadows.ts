@@ -4,8 +4,15 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import { type HolderId, holderId, InvalidError, type TenantId, uuidv7, workflowId } from '@tidemark/core';
-import { DEFAULT_TENANT } from './client.ts';
+import {
+  DEFAULT_TENANT,
+  type HolderId,
+  holderId,
+  InvalidError,
+  type TenantId,
+  uuidv7,
+  workflowId,
+} from '@tidemark/core';
 import type { LamportClock, Ports } from './ports.ts';
 import { accountOf, type PromoteOptions, promote, type ShadowAccount, type ShadowPromotion } from './shadow-account.ts';
 import type { ShadowDefinition, ShadowTask } from './shadow-definition.ts';

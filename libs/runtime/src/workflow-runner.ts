@@ -11,6 +11,7 @@ import {
   checkpointId,
   FencedError,
   firstUnblocked,
+  isAwaited,
   isClosed,
   isUnblocked,
   type Sequence,
@@ -20,7 +21,7 @@ import {
   uuidv7,
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
-import { failureDrafts, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
+import { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { commitDrafts, followStaged } from './commit.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
@@ -150,8 +151,7 @@ export class WorkflowRunner {
   #awaitsInbox(): boolean {
     if (this.#running.size >= this.#options.definition.parallel || this.#options.stop.aborted) return false;
     for (const task of this.#options.stream.speculative.frontier.tasks) {
-      if (task.retry !== null || task.when.length > 0 || isSuspended(this.#options.stream.speculative, task.id))
-        return true;
+      if (task.retry !== null || task.when.length > 0 || task.effects.some(isAwaited)) return true;
     }
     return false;
   }
@@ -283,12 +283,11 @@ export class WorkflowRunner {
     notes: readonly LogNote[],
   ): Promise<void> {
     const { stream, content, definition, ports } = this.#options;
-    // Waiting for a confirmation, or pinned to another version meanwhile: the attempt counts as never made.
-    if (!canRun(definition, stream.speculative) || isSuspended(stream.speculative, task.id)) return;
+    if (this.#isVoid(task.id)) return;
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
     if (result.done !== undefined && !this.#hasOpen(task.id)) await this.#othersDecided(task.id);
+    if (this.#isVoid(task.id)) return;
     const state = stream.speculative;
-    if (!canRun(definition, state) || isSuspended(state, task.id)) return;
     const current = state.frontier.tasks.get(task.id) ?? task;
     const drafts = commitDrafts({
       definition,
@@ -316,6 +315,12 @@ export class WorkflowRunner {
     ports.telemetry.count('steps_total', 1, { step: step.name });
   }
 
+  /** Waiting for a confirmation, or pinned to another version meanwhile: the attempt counts as never made. */
+  #isVoid(task: TaskId): boolean {
+    const { definition, stream } = this.#options;
+    return !canRun(definition, stream.speculative) || isSuspended(stream.speculative, task);
+  }
+
   #hasOpen(task: TaskId): boolean {
     return hasOpen(this.#options.stream.speculative, task);
   }
@@ -325,7 +330,7 @@ export class WorkflowRunner {
     await this.#gate.quiet(this.#abort.signal);
     // Pinned to another version meanwhile: that version's worker ends it.
     if (!canRun(this.#options.definition, this.#options.stream.speculative)) return;
-    const [open] = openCalls(this.#options.stream.speculative.frontier, task);
+    const open = openCalls(this.#options.stream.speculative.frontier, isOpenForGood).find((call) => call.task !== task);
     if (open !== undefined) throw openEffect(open, new Error('the workflow was about to end'));
   }
 

@@ -97,6 +97,25 @@ const counted =
     return { belief: add(amount, at), next: [{ step, input: { at: at + 1 } }] };
   };
 
+const oneByOne: Spec = {
+  begin: () => [{ step: 'pay', input: { at: 1 } }],
+  steps: { pay: (context, input, host) => pay(context, input, host) },
+  expected: (input) => ({ receipts: receiptsOf(input) }),
+};
+
+const spread: Spec = {
+  parallel: 3,
+  begin: ({ count }) => [
+    ...upTo(count).map((at) => ({ step: 'pay', input: { at } })),
+    { step: 'sum', input: null, after: 'all' },
+  ],
+  steps: {
+    pay: async (context, input, host) => ({ output: await payOne(context, input, host) }),
+    sum: async (context) => ({ done: { receipts: [...(await context.outputs('pay'))] } }),
+  },
+  expected: (input) => ({ receipts: receiptsOf(input) }),
+};
+
 const SPECS: Readonly<Record<Workload, Spec>> = {
   chain: {
     begin: () => [{ step: 'link', input: { at: 1 } }],
@@ -152,41 +171,11 @@ const SPECS: Readonly<Record<Workload, Spec>> = {
     },
     expected: ({ count }) => ({ sum: total(count) }),
   },
-  pay: {
-    begin: () => [{ step: 'pay', input: { at: 1 } }],
-    steps: { pay: (context, input, host) => pay(context, input, host) },
-    expected: (input) => ({ receipts: receiptsOf(input) }),
-  },
-  spread: {
-    parallel: 3,
-    begin: ({ count }) => [
-      ...upTo(count).map((at) => ({ step: 'pay', input: { at } })),
-      { step: 'sum', input: null, after: 'all' },
-    ],
-    steps: {
-      pay: async (context, input, host) => ({ output: await payOne(context, input, host) }),
-      sum: async (context) => ({ done: { receipts: [...(await context.outputs('pay'))] } }),
-    },
-    expected: (input) => ({ receipts: receiptsOf(input) }),
-  },
+  pay: oneByOne,
+  spread,
   /** As `pay` and `spread`, at receivers that confirm later. */
-  await: {
-    begin: () => [{ step: 'pay', input: { at: 1 } }],
-    steps: { pay: (context, input, host) => pay(context, input, host) },
-    expected: (input) => ({ receipts: receiptsOf(input) }),
-  },
-  gather: {
-    parallel: 3,
-    begin: ({ count }) => [
-      ...upTo(count).map((at) => ({ step: 'pay', input: { at } })),
-      { step: 'sum', input: null, after: 'all' },
-    ],
-    steps: {
-      pay: async (context, input, host) => ({ output: await payOne(context, input, host) }),
-      sum: async (context) => ({ done: { receipts: [...(await context.outputs('pay'))] } }),
-    },
-    expected: (input) => ({ receipts: receiptsOf(input) }),
-  },
+  await: oneByOne,
+  gather: spread,
   /** One effect after another, and then a failure for good. */
   unroll: {
     begin: () => [{ step: 'book', input: { at: 1 } }],
