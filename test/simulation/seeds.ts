@@ -16,6 +16,10 @@ export const FOUND: readonly { readonly seed: number; readonly what: string }[] 
   { seed: 5018, what: 'two tasks that went to a person in one turn' },
   { seed: 5038, what: 'a confirmation that came while the holder that waits for it ran other tasks' },
   { seed: 6070, what: 'a question that answered itself before its holder knew that it was asked' },
+  {
+    seed: 21286,
+    what: 'an undo of what a receiver had accepted and not confirmed: the simulated receiver did it all the same',
+  },
   { seed: 22748, what: 'a confirmation right behind the event that began the wait for it' },
   { seed: 26373, what: 'a confirmation right behind its wait, as in 22748' },
 ];

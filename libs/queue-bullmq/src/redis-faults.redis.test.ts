@@ -42,7 +42,9 @@ function defineFaults(server: NativeServer): void {
   const closers: (() => Promise<void>)[] = [];
   const printed = vi.fn();
 
-  beforeEach(() => {
+  beforeEach(async () => {
+    // A test that failed while it was down must not take the others with it.
+    await server.startAgain();
     prefix = freshRedisPrefix();
     admin = new Redis(server.address, { retryStrategy: () => 20, maxRetriesPerRequest: null });
     admin.on('error', () => {});

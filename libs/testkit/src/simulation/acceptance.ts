@@ -21,7 +21,8 @@ export interface Owed {
 
 interface Acceptance {
   readonly token: string;
-  state: 'open' | 'done' | 'failed';
+  readonly ref: string | undefined;
+  state: 'open' | 'done' | 'failed' | 'cancelled';
   endedMs: number;
 }
 
@@ -46,6 +47,13 @@ export class Acceptances {
     return this.#byKey.get(key)?.some(({ state }) => state === 'open') ?? false;
   }
 
+  /** What is undone while it is accepted is never done: whoever lets things be undone cancels them. */
+  cancel(ref: string): void {
+    for (const acceptance of [...this.#byKey.values()].flat()) {
+      if (acceptance.ref === ref && acceptance.state === 'open') acceptance.state = 'cancelled';
+    }
+  }
+
   /** What was sent before a failure is a copy of what failed, and not asked anew. */
   accept(receiver: ReceiverKind, request: Request, sentMs: number): PendingResult | Json {
     const { scheduler, random, transcript, apply } = this.#around;
@@ -56,12 +64,14 @@ export class Acceptances {
     if (receiver !== 'announces' && last?.state === 'failed' && sentMs <= last.endedMs)
       return new PendingResult(last.token);
     if (receiver !== 'announces' && last?.state === 'done') return apply(receiver, request);
-    const acceptance: Acceptance = { token: `${key}/${before.length + 1}`, state: 'open', endedMs: 0 };
+    const { ref } = request.request as { readonly ref?: string };
+    const acceptance: Acceptance = { token: `${key}/${before.length + 1}`, ref, state: 'open', endedMs: 0 };
     this.#byKey.set(key, [...before, acceptance]);
     transcript.add('outside', `accepted ${acceptance.token}`);
     const fails = before.length < FAILURES_MAX && random.chance(FAILS);
     const isTold = receiver !== 'silent' || before.length > 0;
     scheduler.after(random.between(TAKES_MS.min, TAKES_MS.max), () => {
+      if (acceptance.state === 'cancelled') return 'quiet';
       acceptance.state = fails ? 'failed' : 'done';
       acceptance.endedMs = scheduler.nowMs;
       transcript.add('outside', `${acceptance.token} is ${acceptance.state}`);

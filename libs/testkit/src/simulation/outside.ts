@@ -119,6 +119,7 @@ export class Outside {
   #undo(workflow: string, { key, ref }: Undoing): void {
     const parent = workflow.slice(0, workflow.lastIndexOf('~'));
     this.#undoneRefs.add(ref);
+    this.acceptances.cancel(ref);
     this.ledger.set(key, { receiver: 'undo', workflow, ref, response: null, at: this.ledger.size, appliedCount: 1 });
     this.#transcript.add('outside', `undid ${ref} (${key})`);
     const stream = this.#witness.stream(parent);
