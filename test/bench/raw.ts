@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 
 const LOOP_COUNT = 50_000_000;
@@ -22,8 +23,13 @@ export function rawLoopNs(): number {
   return ((performance.now() - start) * 1e6) / LOOP_COUNT;
 }
 
-/** Milliseconds of each of `count` sequential appends of `bytes`, acks=all. */
-export async function rawKafkaAppends(broker: string, count: number, bytes: number): Promise<readonly number[]> {
+/** Milliseconds of each of `count` sequential appends of `bytes`, acks=all, with a pause before each. */
+export async function rawKafkaAppends(
+  broker: string,
+  count: number,
+  bytes: number,
+  pauseMs = 0,
+): Promise<readonly number[]> {
   const kafka = new Kafka({ clientId: 'bench-raw', brokers: [broker], logLevel: logLevel.NOTHING });
   const topic = `bench-raw-${process.pid}-${Date.now()}`;
   const admin = kafka.admin();
@@ -35,6 +41,7 @@ export async function rawKafkaAppends(broker: string, count: number, bytes: numb
     const value = Buffer.alloc(bytes, 'x');
     const times: number[] = [];
     for (let n = 0; n < count; n++) {
+      if (pauseMs > 0) await wait(pauseMs);
       const start = performance.now();
       await producer.send({ topic, acks: -1, messages: [{ value, partition: 0 }] });
       times.push(performance.now() - start);

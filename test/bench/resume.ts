@@ -10,6 +10,7 @@ import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import { eventually } from '@tidemark/testkit/eventually';
 import { memoryBytes, type ServiceProcess, startService } from '@tidemark/testkit/processes';
 import { type ClusterServers, freshDatabase, startClusterServers } from '@tidemark/testkit/servers';
+import { rawKafkaAppends } from './raw.ts';
 import { median, quantile, type Report } from './report.ts';
 import { ticks } from './resume-workflows.ts';
 import { type Seen, Watcher } from './watcher.ts';
@@ -25,6 +26,9 @@ const ORPHANS = 1_000;
 const ORPHAN_STEP_MS = 1_000;
 const OVERHEAD_STEPS = 100;
 const OVERHEAD_STEP_MS = 100;
+const OVERHEAD_WARM_UP_STEPS = 1_000;
+/** About what a checkpoint takes. */
+const OVERHEAD_EVENT_BYTES = 1_000;
 /** More steps than any run comes to. */
 const ENDLESS = 10_000_000;
 const WAIT_MS = 120_000;
@@ -37,7 +41,8 @@ export async function measureResume(report: Report, only?: string): Promise<void
   const servers = await startClusterServers({ dataIn: 'memory' });
   try {
     report.note(`resume: steps of ${PACED_STEP_MS} ms; broker data in memory; load ${load()}`);
-    if (wants('overhead')) await withSystem(servers, 'overhead', 8, (system) => overhead(system, report));
+    if (wants('overhead'))
+      await withSystem(servers, 'overhead', 8, (system) => overhead(system, servers.kafka.address, report));
     if (wants('kills')) await withSystem(servers, 'kills', 16, (system) => kills(system, report));
     if (wants('history')) await withSystem(servers, 'history', 16, (system) => histories(system, report));
     if (wants('memory')) {
@@ -243,12 +248,16 @@ async function orphans(system: System, report: Report): Promise<void> {
   report.add('resume.orphans1000_s', Math.max(...took) / 1_000, 's');
 }
 
-async function overhead(system: System, report: Report): Promise<void> {
+/** On a broker that has run for a while, beside a bare append after the same pause: nothing durable can cost less. */
+async function overhead(system: System, broker: string, report: Report): Promise<void> {
   await system.service('worker');
-  const given = { history: 0, stepMs: OVERHEAD_STEP_MS, steps: OVERHEAD_STEPS, timed: true };
+  const steps = OVERHEAD_WARM_UP_STEPS + OVERHEAD_STEPS;
+  const given = { history: OVERHEAD_WARM_UP_STEPS, steps, stepMs: OVERHEAD_STEP_MS, timed: true };
   const [run] = await system.start(['overhead'], given);
   const { startedMs, endedMs } = await run!.result();
   const own = startedMs.slice(0, -1).reduce((sum, at, index) => sum + endedMs[index]! - at, 0);
   const whole = startedMs.at(-1)! - startedMs[0]!;
   report.add('overhead.step100ms_percent', (whole / own - 1) * 100, '%');
+  const raw = await rawKafkaAppends(broker, OVERHEAD_STEPS, OVERHEAD_EVENT_BYTES, OVERHEAD_STEP_MS);
+  report.add('overhead.raw_append_percent', (median(raw) / OVERHEAD_STEP_MS) * 100, '%');
 }

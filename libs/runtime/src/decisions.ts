@@ -238,8 +238,11 @@ export class Decisions {
     const workflow = workflowId(id);
     const found = await this.#lookFor(WORKFLOW_GRACE_MS, async () => {
       const [snapshot] = await ports.store.loadStreams([workflow]);
-      const row = snapshot && (await ports.store.workflow(workflow));
-      return row && { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
+      if (snapshot === undefined) return undefined;
+      const row = await ports.store.workflow(workflow);
+      // It was there a moment ago: rows that were lost in between come back.
+      if (row === undefined) throw new UnavailableError('store-rebuilding', `The rows of ${workflow} are made anew.`);
+      return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
     });
     if (found !== undefined) return found;
     throw new InvalidError('workflow-unknown', `No workflow has the id '${id}'.`, { workflow: id });

@@ -71,7 +71,8 @@ export class Dispatcher {
   }
 }
 
-function jobOf(stream: Omit<RunnableStream, 'next'>, offset: Offset): Job {
+/** The hint at a stream that is runnable once the log is folded up to this offset. */
+export function jobOf(stream: Omit<RunnableStream, 'next'>, offset: Offset): Job {
   const { workflow, tenant, definition, version, pinned, partition, lamport } = stream;
   return { workflow, tenant, definition: queuedAs(definition), version, pinned, partition, offset, lamport };
 }

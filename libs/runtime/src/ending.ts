@@ -1,14 +1,20 @@
 /**
- * Owns the events with which a holder ends its run for good: the workflow is undone, or a person is asked. Must not write
- * anything.
+ * Owns the events with which a holder ends its run: the lease is let go, the workflow is undone, or a person is asked. Must not
+ * write anything.
  */
 
-import type { StreamState, TaskId } from '@tidemark/core';
+import type { Controls, StreamState, TaskId } from '@tidemark/core';
 import { openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { compensationDraft, mayUndo } from './compensation.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { CompensateError, errorNote, ParkError } from './step-errors.ts';
+
+export const releaseDraft = (reason: Controls['LeaseReleased']['reason']): Draft => ({
+  type: 'LeaseReleased',
+  control: { reason },
+  payload: null,
+});
 
 /** Whether an effect of this outcome may lead to the workflow's undoing: it is registered for that, and it has not been undone. */
 export function mayCompensate(

@@ -249,7 +249,23 @@ describe('a worker', () => {
       return watch;
     };
 
-    it('lets a step end within the budget, and releases', async () => {
+    it('hands over by itself, also while no coordinator is there', async () => {
+      const { gate, definition } = held();
+      const worker = await world.worker([definition]);
+      const w = await world.start(definition);
+      await world.ports.clock.run(100);
+      await world.coordinator.stop();
+      const other = definitionOf({ steps: { a: () => ({ done: 'by another' }) } });
+      await world.worker([other]);
+      await worker.stop(0);
+      await world.ports.clock.run(100);
+      gate.resolve({});
+      const { state } = await foldLog(log, partitionOf(w));
+      expect(state.streams.get(w)).toMatchObject({ status: 'completed', epoch: 2 });
+      expect(world.errors).toEqual([]);
+    });
+
+    it('lets a step end within the budget, and releases in one append with its checkpoint', async () => {
       const { gate, definition } = held();
       const worker = await world.worker([definition]);
       const w = await world.start(definition);
@@ -257,8 +273,10 @@ describe('a worker', () => {
       const stop = stopped(worker.stop(5_000));
       await world.ports.clock.run(1_000);
       expect(stop.done).toBe(false);
+      const before = log.appendCount;
       gate.resolve({ next: [{ step: 'a', input: null }] });
       await quiet();
+      expect(log.appendCount).toBe(before + 1);
       expect(stop.done).toBe(true);
       expect((await typesFor(w)).slice(-2)).toEqual(['CheckpointCommitted', 'LeaseReleased']);
       expect(world.ports.liveness.holders.has(worker.holder)).toBe(false);

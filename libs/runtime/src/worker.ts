@@ -11,6 +11,7 @@ import {
   type HolderId,
   holderId,
   type Json,
+  type Partition,
   type Sequence,
   type StreamState,
   streamFromJson,
@@ -24,8 +25,10 @@ import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
 import { batched } from './batcher.ts';
 import { StreamContent } from './content.ts';
 import type { Definition, Progress } from './definition.ts';
+import { jobOf } from './dispatcher.ts';
 import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
+import { releaseDraft } from './ending.ts';
 import { HeldStream } from './held-stream.ts';
 import {
   BEAT_PERIOD_MS,
@@ -189,7 +192,8 @@ export class Worker {
     if (snapshot === undefined) return;
     const state = streamFromJson(snapshot.state, snapshot.tasks);
     const definition = definitionFor(this.#definitions, state);
-    if (definition === undefined || !isRunnable(state)) return;
+    // Rows that are older than the hint may not show yet what made it runnable.
+    if (definition === undefined || (!isRunnable(state) && job.offset <= snapshot.next)) return;
     lamport.witness(state.lamport);
     const span = ports.telemetry.span('run', {
       'tidemark.workflow': state.workflow,
@@ -223,8 +227,10 @@ export class Worker {
       onFenced: (error) => runner?.cancel(error),
       trace,
     });
+    if (!isRunnable(state)) await stream.catchUp();
+    if (!isRunnable(stream.confirmed)) return;
     // Listed before it lands, so that no coordinator takes the claim for a ghost.
-    this.#held.set(state.workflow, (state.epoch + 1) as Epoch);
+    this.#held.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
     const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
     stream.flush();
     await claimed;
@@ -245,6 +251,7 @@ export class Worker {
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
     const end = await this.#orRelease(stream, runner.run());
+    if (end === 'stopped') await this.#handOver(stream, partition);
     if (end === 'closed' && stream.confirmed.status === 'parked') {
       this.#report(
         `workflow ${state.workflow}`,
@@ -259,11 +266,21 @@ export class Worker {
       return await run;
     } catch (error) {
       if (stream.fenced === undefined && stream.confirmed.lease !== null) {
-        const released = stream.stage([{ type: 'LeaseReleased', control: { reason: 'fault' }, payload: null }]);
+        const released = stream.stage([releaseDraft('fault')]);
         stream.flush();
         await released.catch(() => {});
       }
       throw error;
+    }
+  }
+
+  /** Another worker learns at once that there is something to do, whether or not a coordinator is there to say so. */
+  async #handOver({ confirmed, next }: HeldStream, partition: Partition): Promise<void> {
+    if (!isRunnable(confirmed)) return;
+    try {
+      await this.#options.ports.queue.enqueue([jobOf({ ...confirmed, partition }, next)]);
+    } catch (error) {
+      this.#report(`hand-over of ${confirmed.workflow}`, error);
     }
   }
 

@@ -27,7 +27,7 @@ import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
 import { type Drain, StepAbandonedError } from './drain.ts';
 import { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
-import { undoDraft, undoneFirst } from './ending.ts';
+import { releaseDraft, undoDraft, undoneFirst } from './ending.ts';
 import { Flushing } from './flushing.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
 import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
@@ -75,6 +75,7 @@ export class WorkflowRunner {
   readonly #journalHost: JournalHost;
   readonly #flushing: Flushing;
   #failure: unknown;
+  #hasReleased = false;
   readonly #gate = new RunGate();
   /** Ends the run's wait for a task's end. */
   #wake: (() => void) | undefined;
@@ -165,12 +166,11 @@ export class WorkflowRunner {
   async #end(): Promise<RunEnd> {
     const { stream } = this.#options;
     const state = stream.confirmed;
+    if (this.#hasReleased) return 'stopped';
     // Without a lease it was parked here, and its question has been answered before the answer to that write came.
     if (isClosed(state) || state.status !== 'open' || state.lease === null) return 'closed';
     const stopped = this.#options.stop.aborted;
-    await this.#flushing.write([
-      { type: 'LeaseReleased', control: { reason: stopped ? 'drain' : 'idle' }, payload: null },
-    ]);
+    await this.#flushing.write([releaseDraft(stopped ? 'drain' : 'idle')]);
     return stopped ? 'stopped' : 'idle';
   }
 
@@ -243,13 +243,13 @@ export class WorkflowRunner {
     { step, input }: ResolvedTask,
     task: TaskState,
   ): Promise<{ result: StepResult; notes: readonly LogNote[] }> {
-    const { definition, drain, onProgress } = this.#options;
+    const { definition, drain, onProgress, stream } = this.#options;
     const notes: LogNote[] = [];
     const own = new AbortController();
     this.#attempts.add(own);
     const attempt = drain?.begin(definition.name, step.name, {
       abandon: (reason) => own.abort(reason),
-      isCalling: () => this.#hasOpen(task.id),
+      isCalling: () => hasOpen(stream.speculative, task.id),
     });
     const journal = new EffectJournal(this.#journalHost, task.id, own.signal);
     const context = stepContext(step, task, {
@@ -285,7 +285,7 @@ export class WorkflowRunner {
     const { stream, content, definition, ports } = this.#options;
     if (this.#isVoid(task.id)) return;
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
-    if (result.done !== undefined && !this.#hasOpen(task.id)) await this.#othersDecided(task.id);
+    if (result.done !== undefined && !hasOpen(stream.speculative, task.id)) await this.#othersDecided(task.id);
     if (this.#isVoid(task.id)) return;
     const state = stream.speculative;
     const current = state.frontier.tasks.get(task.id) ?? task;
@@ -308,6 +308,7 @@ export class WorkflowRunner {
     // Nothing was added, since an event is too large: then nothing may follow from it.
     if (stream.speculative === state) await accepted;
     followStaged(content, drafts, current);
+    this.#releaseIfLast();
     if (drafts.length > 1 && this.#running.size > 1) this.cancel(new FencedError('closed', 'The workflow has ended.'));
     if (step.durability === 'staged' && drafts.length === 1) await this.#flushing.staged(accepted);
     else await this.#flushing.durable(accepted);
@@ -315,14 +316,18 @@ export class WorkflowRunner {
     ports.telemetry.count('steps_total', 1, { step: step.name });
   }
 
+  /** When the worker must go, the lease goes in one append with the last checkpoint. A rejection surfaces with that one's. */
+  #releaseIfLast(): void {
+    const { stop, stream } = this.#options;
+    if (!stop.aborted || this.#running.size > 1 || stream.speculative.status !== 'open') return;
+    this.#hasReleased = true;
+    stream.stage([releaseDraft('drain')]).catch(() => {});
+  }
+
   /** Waiting for a confirmation, or pinned to another version meanwhile: the attempt counts as never made. */
   #isVoid(task: TaskId): boolean {
     const { definition, stream } = this.#options;
     return !canRun(definition, stream.speculative) || isSuspended(stream.speculative, task);
-  }
-
-  #hasOpen(task: TaskId): boolean {
-    return hasOpen(this.#options.stream.speculative, task);
   }
 
   /** The workflow may end. Throws `ParkError` when an irreversible call of another task was left open: nobody would ever know of it. */
@@ -358,19 +363,14 @@ export class WorkflowRunner {
     if (error instanceof TidemarkError && error.code === 'invariant-broken') throw error;
     if (error instanceof ParkError || error instanceof CompensateError) {
       await this.#gate.quiet(this.#abort.signal);
-      await this.#writeLast([this.#lastDraft(task.id, error)]);
+      const isPark = error instanceof ParkError;
+      await this.#writeLast([isPark ? parkDraft(error, task.id) : undoDraft(stream.speculative, task.id, error)]);
       return;
     }
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const drafts = failureDrafts(step, current, error, this.#journalHost.timerName(), this.#options.ports);
     if (drafts.length === 1) await this.#flushing.write(drafts);
     else await this.#writeLast(await this.#onceDecided(task.id, drafts));
-  }
-
-  #lastDraft(task: TaskId, error: ParkError | CompensateError): Draft {
-    return error instanceof ParkError
-      ? parkDraft(error, task)
-      : undoDraft(this.#options.stream.speculative, task, error);
   }
 
   /** What ends the workflow, once nothing is open beside it; what parks it instead, when that stays open. */

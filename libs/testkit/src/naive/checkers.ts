@@ -106,7 +106,9 @@ export const checkEffects = checker((stream, events) => {
     if (event.type === 'ApprovalDecided' && event.control.question === asked?.question) {
       const { resolution } = event.control;
       if (resolution !== 'done' && resolution !== 'not-done') continue;
-      if (!open.has(asked.key)) violations.push(`${stream}: ${asked.key} decided without an open intention`);
+      // What is recorded as done may be said to be so, when it was held against the outside and no answer came.
+      const isKnown = open.has(asked.key) || (resolution === 'done' && done.has(asked.key));
+      if (!isKnown) violations.push(`${stream}: ${asked.key} decided without an open intention`);
       settle(asked.key, resolution === 'done');
     }
     if (event.type !== 'EffectIntended' && event.type !== 'EffectPending' && event.type !== 'EffectResolved') continue;
