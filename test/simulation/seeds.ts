@@ -23,4 +23,9 @@ export const FOUND: readonly { readonly seed: number; readonly what: string }[] 
   { seed: 22748, what: 'a confirmation right behind the event that began the wait for it' },
   { seed: 26373, what: 'a confirmation right behind its wait, as in 22748' },
   { seed: 50064, what: 'a sender was told that its workflow is unknown, since the rows were lost between two reads' },
+  {
+    seed: 101152,
+    what: 'an outcome left by a dead holder that counted unasked, since another task had been committed or confirmed first',
+  },
+  { seed: 109241, what: 'a holder that let go a lease that another had taken meanwhile' },
 ];

@@ -132,6 +132,7 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
     responseDigest: null,
     timeoutMs: control.timeoutMs,
     isUntold: false,
+    isSuspect: false,
     pending: null,
   });
 }
@@ -165,6 +166,7 @@ function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']
     responseDigest: control.responseDigest,
     timeoutMs: known?.timeoutMs ?? 0,
     isUntold: false,
+    isSuspect: false,
     pending: null,
   });
 }

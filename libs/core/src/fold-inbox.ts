@@ -10,8 +10,10 @@ import type { EventId } from './ids.ts';
 import {
   CRASH_TIMES_MAX,
   type EffectState,
+  type Frontier,
   INBOX_DEDUPE_MAX,
   isOpen,
+  type Question,
   SIGNALS_MAX,
   type StreamState,
   type TaskState,
@@ -75,9 +77,22 @@ function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>
   if (epoch > stream.epoch) return 'wrong-holder';
   if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
-  const revoked: StreamState = { ...stream, lease: null, isUnsettled: true };
+  const revoked: StreamState = { ...stream, lease: null, isUnsettled: true, frontier: suspected(stream.frontier) };
   return reason === 'asked' ? revoked : crashed(revoked, atMs);
 }
+
+/** What has left the process and is recorded as done may never have arrived. */
+function suspected(frontier: Frontier): Frontier {
+  let after = frontier;
+  for (const task of frontier.tasks) {
+    if (!task.effects.some(isRecorded)) continue;
+    const effects = task.effects.map((effect) => (isRecorded(effect) ? { ...effect, isSuspect: true } : effect));
+    after = updateTask(after, { ...task, effects });
+  }
+  return after;
+}
+
+const isRecorded = ({ status, kind }: EffectState): boolean => status === 'done' && kind !== 'pure';
 
 /** A holder ended without having been asked to: dead, without its own knowledge of the lease, or by an error of its own. */
 export const crashed = (stream: StreamState, atMs: number): StreamState => ({
@@ -108,7 +123,7 @@ function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['cont
 
 const decided = (stream: StreamState, task: TaskState, effect: EffectState): StreamState => ({
   ...stream,
-  frontier: updateTask(stream.frontier, withEffect(task, { ...effect, pending: null })),
+  frontier: updateTask(stream.frontier, withEffect(task, { ...effect, isSuspect: false, pending: null })),
 });
 
 const OPENED = { status: 'open', reason: null, question: null } as const;
@@ -124,10 +139,7 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
     case 'compensate':
       return { ...opened, ruling: 'compensate' };
     case 'retry':
-      return afresh(
-        { ...opened, ruling: null },
-        question.task === null ? undefined : stream.frontier.tasks.get(question.task),
-      );
+      return afresh({ ...opened, ruling: null }, trusted(stream, question));
     case 'done':
     case 'not-done': {
       const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
@@ -142,6 +154,13 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
       return afresh(answered, answered.frontier.tasks.get(task.id));
     }
   }
+}
+
+/** What was asked about counts as it is recorded. */
+function trusted({ frontier }: StreamState, { task, key }: Pick<Question, 'task' | 'key'>): TaskState | undefined {
+  const asked = task === null ? undefined : frontier.tasks.get(task);
+  const effect = asked?.effects.find((one) => one.key === key);
+  return asked === undefined || effect === undefined ? asked : withEffect(asked, { ...effect, isSuspect: false });
 }
 
 /** Nothing that went wrong before counts any more. */

@@ -262,6 +262,25 @@ describe('deaths of holders', () => {
     expect(accepted(...start, end).stream).toMatchObject({ crashCount, isUnsettled: true });
   });
 
+  test('make what is recorded of pending tasks suspect, until a person has answered about it or its task counts', () => {
+    const tasks = opened({}, { tasks: [declared('a'), declared('b')] });
+    const other = { task: '0.1', key: 'w:0.1:pay:0' };
+    const both = [tasks, claimed(), intended(2), resolved(3), intended(4, other), resolved(5, other), revoked()];
+    const suspects = (...history: readonly Envelope[]) =>
+      [...accepted(...history).stream.frontier.tasks].flatMap(({ effects }) => effects.map((one) => one.isSuspect));
+    expect(suspects(...both.slice(0, -1))).toEqual([false, false]);
+    expect(suspects(...both)).toEqual([true, true]);
+    expect(suspects(...both, claimed(2), committed(2, {}, 2))).toEqual([true]);
+    for (const answer of [done, { resolution: 'retry' }] as const) {
+      expect(suspects(...both, claimed(2), asked(2, {}, 2), decided(answer))).toEqual([false, true]);
+    }
+  });
+
+  test('leave what is only confirmed afterwards as it is', () => {
+    const history = [...start, intended(2), pending(3), revoked(), confirmed({ outcome: 'done' })];
+    expect(accepted(...history).task.effects).toMatchObject([{ status: 'done', isSuspect: false }]);
+  });
+
   test('so does a run that ends by an error of its own, and an orderly release does not', () => {
     const released = (reason: 'fault' | 'drain') =>
       holderEvent('LeaseReleased', { epoch: 1, holder: 'h1', ordinal: 2 }, { reason });

@@ -41,6 +41,8 @@ export interface EffectState {
   readonly timeoutMs: number;
   /** Confirmed as not done, and the step hasn't been told yet: an attempt of its that fails ends that. */
   readonly isUntold: boolean;
+  /** Recorded as done by a holder that has lost its lease since: to be held against the outside before the task counts. */
+  readonly isSuspect: boolean;
   /** Set while its confirmation is outstanding. */
   readonly pending: PendingConfirmation | null;
 }
@@ -161,7 +163,7 @@ export interface StreamState {
   /** Last epoch that was claimed. */
   readonly epoch: Epoch;
   readonly lease: Lease | null;
-  /** A lease was taken away since the newest checkpoint: what its holder left is yet to be held against the outside. */
+  /** A lease was taken away since the newest checkpoint: that is yet to be held against the outside. */
   readonly isUnsettled: boolean;
   /** Deaths of holders since the newest checkpoint, and when the last of them were noticed (oldest first). */
   readonly crashCount: number;

@@ -110,6 +110,11 @@ export class HeldStream {
     return this.#next;
   }
 
+  /** The lease is this holder's, as far as the log was read: not let go, nor taken by another since. */
+  get isHeld(): boolean {
+    return this.#confirmed.lease?.holder === this.#options.holder;
+  }
+
   get fenced(): Error | undefined {
     return this.#fenced;
   }

@@ -33,7 +33,7 @@ export function journalHost(around: JournalSurroundings): JournalHost {
     callEffect,
     workflow: stream.confirmed.workflow,
     content,
-    unvalidated: leftResolved(stream.confirmed),
+    unvalidated: suspects(stream.confirmed),
     mayCompensate: (effect, outcome) => mayCompensate(stream.speculative, definition.effects, effect, outcome),
     onWait: (text) => onProgress({ done: 0, total: 1, text }),
     gate,
@@ -58,14 +58,8 @@ export function journalHost(around: JournalSurroundings): JournalHost {
 }
 
 /** Effects that a holder resolved and then died over: what the log has of them is held against the outside once (D1). */
-function leftResolved(state: StreamState): Set<EffectKey> {
-  if (!state.isUnsettled) return new Set();
-  const tasks = [...state.frontier.tasks];
-  return new Set(tasks.flatMap(({ effects }) => effects.filter(isResolved).map(({ key }) => key)));
-}
-
-const isResolved = ({ status, kind }: { readonly status: string; readonly kind: string }): boolean =>
-  status === 'done' && kind !== 'pure';
+const suspects = ({ frontier }: StreamState): Set<EffectKey> =>
+  new Set([...frontier.tasks].flatMap(({ effects }) => effects.filter((one) => one.isSuspect).map(({ key }) => key)));
 
 /** Whether the task's attempt must end without a result: one of its effects waits for its confirmation. */
 export const isSuspended = (state: StreamState, task: TaskId): boolean =>

@@ -30,6 +30,7 @@ describe('a plan', () => {
       responseDigest: null,
       timeoutMs: 30_000,
       isUntold: false,
+      isSuspect: false,
       pending: null,
       ...change,
     };
@@ -74,7 +75,7 @@ describe('a plan', () => {
   it('asks about what is done only after a death, and about what failed never', () => {
     const definition = knowing({ probe });
     expect(outcomesOf(left({ status: 'done' }), { definition })).toEqual(['none → go-on']);
-    expect(outcomesOf({ ...left({ status: 'done' }), isUnsettled: true }, { definition })).toEqual([
+    expect(outcomesOf(left({ status: 'done', isSuspect: true }), { definition })).toEqual([
       'done → go-on',
       'not-done → ask-person',
       'unknown → ask-person',

@@ -135,11 +135,14 @@ export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
 
 type Found = Pick<PlannedEffect, 'key' | 'operation' | 'task' | 'kind' | 'status' | 'of'> & {
   readonly timeoutMs: number;
+  readonly isSuspect: boolean;
 };
 
 /** Those that left the process; of pending tasks in the order in which they would come up again. */
-function foundEffects({ frontier }: StreamState, headEffects: readonly EffectRow[]): readonly Found[] {
-  const ofHead = headEffects.map((row): Found => ({ ...row, of: 'newest-checkpoint', timeoutMs: 0 }));
+function foundEffects({ frontier, isUnsettled }: StreamState, headEffects: readonly EffectRow[]): readonly Found[] {
+  const ofHead = headEffects.map(
+    (row): Found => ({ ...row, of: 'newest-checkpoint', timeoutMs: 0, isSuspect: isUnsettled }),
+  );
   const ofTasks = [...frontier.tasks].flatMap(({ id, effects }) =>
     effects.map((effect): Found => ({ ...effect, task: id, of: 'pending-task' })),
   );
@@ -147,13 +150,13 @@ function foundEffects({ frontier }: StreamState, headEffects: readonly EffectRow
 }
 
 function planned(found: Found, { state, definition, answers }: RecoveryFacts): PlannedEffect {
-  const { key, operation, task, kind, status, of, timeoutMs } = found;
+  const { key, operation, task, kind, status, of, timeoutMs, isSuspect } = found;
   const effect = definition?.effects.find((listed) => listed.operation === operation);
   const probe = effect === undefined ? 'unknown' : effect.probe === undefined ? 'none' : 'registered';
   const said = answers.get(key) ?? null;
   const may = effect !== undefined && mayCompensate(state, [effect], effect, status === 'done' ? 'done' : 'unknown');
   const isHead = of === 'newest-checkpoint';
-  const afterDeath = state.lease !== null || state.isUnsettled;
+  const afterDeath = state.lease !== null || isSuspect;
   const asks =
     said !== null ||
     status === 'intended' ||

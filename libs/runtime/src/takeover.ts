@@ -103,7 +103,7 @@ async function validated(
   effect: EffectDefinition,
   row: EffectRow,
 ): Promise<Draft | undefined> {
-  const left = { ...row, timeoutMs: effect.timeoutMs, isUntold: false, pending: null };
+  const left = { ...row, timeoutMs: effect.timeoutMs, isUntold: false, isSuspect: true, pending: null };
   for (let attempt = 1; ; attempt++) {
     try {
       await recoverEffect(host, signal, { effect, key: row.key, request: requestOf(row), left });

@@ -265,7 +265,7 @@ export class Worker {
     try {
       return await run;
     } catch (error) {
-      if (stream.fenced === undefined && stream.confirmed.lease !== null) {
+      if (stream.fenced === undefined && stream.isHeld) {
         const released = stream.stage([releaseDraft('fault')]);
         stream.flush();
         await released.catch(() => {});

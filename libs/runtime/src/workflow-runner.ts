@@ -113,9 +113,8 @@ export class WorkflowRunner {
         await this.#taskEnds();
       }
       await this.#drain();
-      const { status, lease } = stream.confirmed;
-      const isHeld = status === 'open' && lease !== null;
-      const over = isHeld && budgetDraft(stream.confirmed, this.#options.definition);
+      const mayEnd = stream.confirmed.status === 'open' && stream.isHeld;
+      const over = mayEnd && budgetDraft(stream.confirmed, this.#options.definition);
       if (over) await this.#writeLast([over]);
       return await this.#end();
     } catch (error) {
@@ -167,8 +166,8 @@ export class WorkflowRunner {
     const { stream } = this.#options;
     const state = stream.confirmed;
     if (this.#hasReleased) return 'stopped';
-    // Without a lease it was parked here, and its question has been answered before the answer to that write came.
-    if (isClosed(state) || state.status !== 'open' || state.lease === null) return 'closed';
+    // Without the lease it was parked here, and its question has been answered before the answer to that write came.
+    if (isClosed(state) || state.status !== 'open' || !stream.isHeld) return 'closed';
     const stopped = this.#options.stop.aborted;
     await this.#flushing.write([releaseDraft(stopped ? 'drain' : 'idle')]);
     return stopped ? 'stopped' : 'idle';

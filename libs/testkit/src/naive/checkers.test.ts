@@ -63,9 +63,9 @@ test.each<[string, Checker, Envelope[]]>([
     [intended(2), pending(3), inboxEvent('EffectConfirmed'), resolved(4)],
   ],
   [
-    'a person who decides an effect that is known',
+    'a person who decides that what is known as done was not',
     checkEffects,
-    [intended(2), resolved(3), parked(4), inboxEvent('ApprovalDecided', told)],
+    [intended(2), resolved(3), parked(4), inboxEvent('ApprovalDecided', { ...told, resolution: 'not-done' })],
   ],
   ['a write of a holder whose workflow is parked', checkFencing, [claimed(1), parked(2), committed(3)]],
   [

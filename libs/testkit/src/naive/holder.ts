@@ -120,7 +120,14 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   // What was once more than pure never becomes pure.
   const kind = known !== undefined && control.kind === 'pure' ? known.kind : control.kind;
   const called = { key, operation, kind, requestDigest, timeoutMs };
-  const effect: NaiveEffect = { ...called, status: 'intended', responseDigest: null, isUntold: false, pending: null };
+  const effect: NaiveEffect = {
+    ...called,
+    status: 'intended',
+    responseDigest: null,
+    isUntold: false,
+    isSuspect: false,
+    pending: null,
+  };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
   return null;
@@ -151,7 +158,14 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
   const kind = known === undefined ? control.kind : known.kind;
   const timeoutMs = known === undefined ? 0 : known.timeoutMs;
   const called = { key, operation, kind, requestDigest, timeoutMs };
-  const effect: NaiveEffect = { ...called, status: control.outcome, responseDigest, isUntold: false, pending: null };
+  const effect: NaiveEffect = {
+    ...called,
+    status: control.outcome,
+    responseDigest,
+    isUntold: false,
+    isSuspect: false,
+    pending: null,
+  };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
   return null;

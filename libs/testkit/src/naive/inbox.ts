@@ -88,6 +88,9 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
   if (holder !== stream.lease.holder) return 'wrong-holder';
   stream.lease = null;
   stream.isUnsettled = true;
+  for (const { effects } of stream.tasks) {
+    for (const effect of effects) if (effect.status === 'done' && effect.kind !== 'pure') effect.isSuspect = true;
+  }
   if (reason !== 'asked') countCrash(stream, event.atMs);
   return null;
 }
@@ -103,6 +106,7 @@ export function countCrash(stream: NaiveStream, atMs: number): void {
 function settle(effect: NaiveEffect, status: 'done' | 'failed', responseDigest: string | null): void {
   effect.status = status;
   effect.responseDigest = responseDigest;
+  effect.isSuspect = false;
   effect.pending = null;
 }
 
@@ -116,6 +120,7 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
     stream.ruling = resolution;
   } else if (resolution === 'retry') {
     stream.ruling = null;
+    for (const one of task?.effects ?? []) if (one.key === question.key) one.isSuspect = false;
   } else {
     const effect = task?.effects.find((one) => one.key === question.key);
     // What was done has a response, and what was not done has none.

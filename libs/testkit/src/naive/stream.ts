@@ -14,6 +14,7 @@ export interface NaiveEffect {
   responseDigest: string | null;
   timeoutMs: number;
   isUntold: boolean;
+  isSuspect: boolean;
   pending: { id: string; token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
 }
 

@@ -26,6 +26,8 @@ const LATENCY_MS: Readonly<Record<Link, number>> = { log: 1.5, store: 2, redis: 
 const AT_ONCE = 0.35;
 const LATE = 0.01;
 const LATE_FACTOR = 25;
+/** Longest trip, in milliseconds: what is to Redis longer under way is given up by its sender, and sent anew. */
+const TRIP_MAX_MS: Readonly<Record<Link, number>> = { log: 60_000, store: 60_000, redis: 2_000, outside: 60_000 };
 /** A caller gives up on an answer after so many milliseconds. */
 const GIVE_UP_MS = { min: 150, max: 900 };
 
@@ -81,7 +83,7 @@ export class Network {
     const slow = this.#slow.get(link);
     if (draw < AT_ONCE && slow === undefined) return 0;
     const usual = LATENCY_MS[link] * 2 * this.#random.unit();
-    return usual * (slow ?? 1) * (draw > 1 - LATE ? LATE_FACTOR : 1);
+    return Math.min(usual * (slow ?? 1) * (draw > 1 - LATE ? LATE_FACTOR : 1), TRIP_MAX_MS[link]);
   }
 
   /** Tells the traps; false when the process has died of it. */
