@@ -127,8 +127,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     file: 'libs/runtime/src/starter.ts',
     edits: [['if (await this.#openings.isAccepted({ placement, offset })) return;', 'if (offset >= 0) return;']],
     faults: ['drop', 'cut', 'slow'],
-    // An earlier seed opens one workflow in two partitions, which is a gap of its own: see the guarantees.
-    from: 101,
+    from: 901,
+  },
+  'partition-fence': {
+    file: 'libs/runtime/src/partition-rows.ts',
+    edits: [['await fence({ ports, lamport }, partition)', 'Number.MAX_SAFE_INTEGER as Offset']],
+    faults: ['drop', 'cut', 'slow'],
+    from: 901,
   },
   'question-id': {
     file: 'libs/core/src/fold-inbox.ts',

@@ -61,6 +61,7 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
     shadow: fc.boolean(),
     compensates: fc.option(fc.record({ workflow: name, depth: positive })),
   }),
+  PartitionFenced: fc.record({ partition: count }),
   SignalReceived: fc.record({ name }),
   TimerFired: fc.record({ timer: name }),
   LeaseRevoked: fc.record({

@@ -75,6 +75,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
       .nullable()
       .default(null),
   }),
+  PartitionFenced: z.object({ partition: whole<Partition>(0) }),
   SignalReceived: z.object({ name: text() }),
   TimerFired: z.object({ timer: text() }),
   LeaseRevoked: z.object({
@@ -189,6 +190,7 @@ export interface ErrorNote {
 /** The opaque part of every event type. `tasks` holds the inputs of the tasks that the control declares, by index. */
 export interface Payloads {
   readonly WorkflowOpened: { readonly input: Json; readonly belief: Json; readonly tasks: readonly Json[] };
+  readonly PartitionFenced: null;
   readonly SignalReceived: { readonly value: Json };
   readonly TimerFired: null;
   readonly LeaseRevoked: null;

@@ -86,6 +86,11 @@ export interface Controls {
     readonly shadow: boolean;
     readonly compensates: Compensates | null;
   };
+  /**
+   * No workflow's: rows of this partition are about to be made from the log. Openings that were placed by earlier rows and have
+   * not landed yet are rejected from here on, since the new rows can't know of them, and may have placed their workflows anew.
+   */
+  readonly PartitionFenced: { readonly partition: Partition };
   readonly SignalReceived: { readonly name: string };
   readonly TimerFired: { readonly timer: string };
   /** Names the lease that it ends, and counts for no other. */

@@ -50,6 +50,7 @@ const ACT_WEIGHTS: Record<Act, number> = {
   resend: 5,
   unknown: 1,
   malformed: 1,
+  fence: 1,
 };
 
 const act = fc.oneof(

@@ -39,6 +39,7 @@ const example = (
 
 const start = [opened(), claimed()];
 const startOfVersion2 = [opened({}, { version: 2 }), claimed()];
+const fenced = inboxEvent('PartitionFenced');
 const signal = inboxEvent('SignalReceived', { name: 'go' });
 
 const REJECTED: readonly Example[] = [
@@ -107,6 +108,8 @@ const REJECTED: readonly Example[] = [
   example('wrong-generation', 'an event is of another tenant', [opened()], { ...signal, tenant: 'x' } as Envelope),
   example('wrong-generation', 'an opening leaves a generation out', [], opened({ generation: 2 })),
   example('wrong-generation', 'an opening names another partition', [], opened({}, { partition: 5 })),
+  example('wrong-generation', 'an opening was under way when its partition was fenced', [fenced], opened()),
+  example('wrong-generation', 'a fence names another partition', [], inboxEvent('PartitionFenced', { partition: 5 })),
   example('malformed', 'bytes are no event', [opened()], { kind: 'malformed', problem: 'no header line' }),
   example('unknown-task', 'a task of a checkpoint to come is committed', start, committed(2, { task: '1.0' })),
   example('unknown-task', 'nobody waits for the timer', [opened()], inboxEvent('TimerFired')),
@@ -273,6 +276,15 @@ describe('a record that this process can’t read', () => {
     expect(stream.unreadable).toEqual({ offset: 1, type: 'Dreamt', v: 2 });
     expect(stream.position).toBe(1);
     expect(state.next).toBe(5);
+  });
+
+  test('a fence takes the next generation and forgets what has ended; what lives goes on', () => {
+    const ended = [opened(), claimed(), holderEvent('WorkflowCompleted', at(1, 2))];
+    const { state } = fold(...ended, opened({ workflow: 'v', generation: 2 }), fenced);
+    expect(state.generation).toBe(3);
+    expect([...state.streams.keys()]).toEqual(['v']);
+    expect(fold(opened(), fenced, claimed()).last).toMatchObject({ kind: 'accepted' });
+    expect(fold(fenced, opened({ generation: 2 })).last).toMatchObject({ kind: 'accepted' });
   });
 
   test('is rejected when it belongs to no stream here', () => {

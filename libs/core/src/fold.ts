@@ -8,7 +8,7 @@ import { type Envelope, type LogEntry, RULES_VERSION } from './event.ts';
 import { foldHolder } from './fold-holder.ts';
 import { foldInbox } from './fold-inbox.ts';
 import { addTasks } from './frontier.ts';
-import type { Offset, Position, WorkflowId } from './ids.ts';
+import type { Generation, Offset, Position, WorkflowId } from './ids.ts';
 import { ZERO } from './ids.ts';
 import { witness } from './lamport.ts';
 import { EMPTY_FRONTIER, isClosed, type PartitionState, type StreamState } from './state.ts';
@@ -29,6 +29,7 @@ export function foldEntry(state: PartitionState, entry: LogEntry): FoldStep {
   if (entry.kind === 'unknown') return parkUnreadable({ ...state, next }, entry, state.next);
   const { envelope } = entry;
   if (envelope.type === 'WorkflowOpened') return foldOpened(state, envelope);
+  if (envelope.type === 'PartitionFenced') return foldFenced(state, envelope);
   const before = state.streams.get(envelope.workflow);
   if (before === undefined) return { state: { ...state, next }, verdict: rejected('wrong-generation') };
   const { stream, verdict } = foldStream(before, envelope);
@@ -65,6 +66,8 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
   switch (envelope.type) {
     case 'WorkflowOpened':
       return 'duplicate';
+    case 'PartitionFenced':
+      return 'wrong-generation';
     case 'SignalReceived':
     case 'TimerFired':
     case 'LeaseRevoked':
@@ -89,13 +92,31 @@ function foldOpened(state: PartitionState, envelope: Envelope<'WorkflowOpened'>)
   if (envelope.generation !== state.generation + 1 || control.partition !== state.partition) {
     return { state: { ...state, next }, verdict: rejected('wrong-generation') };
   }
-  const streams = new Map<WorkflowId, StreamState>();
-  for (const [id, stream] of state.streams) if (!isClosed(stream)) streams.set(id, stream);
+  const streams = liveStreams(state);
   streams.set(envelope.workflow, openedStream(envelope, state.next));
   return {
     state: { ...state, next, generation: envelope.generation, streams },
     verdict: { kind: 'accepted', position: 1 as Position },
   };
+}
+
+/** Takes the generation that an opening under way would name, whatever that is. */
+function foldFenced(state: PartitionState, { control }: Envelope<'PartitionFenced'>): FoldStep {
+  const next = (state.next + 1) as Offset;
+  if (control.partition !== state.partition)
+    return { state: { ...state, next }, verdict: rejected('wrong-generation') };
+  const generation = (state.generation + 1) as Generation;
+  return {
+    state: { ...state, next, generation, streams: liveStreams(state) },
+    verdict: { kind: 'accepted', position: 0 as Position },
+  };
+}
+
+/** What closed in earlier generations is forgotten. */
+function liveStreams({ streams }: PartitionState): Map<WorkflowId, StreamState> {
+  const live = new Map<WorkflowId, StreamState>();
+  for (const [id, stream] of streams) if (!isClosed(stream)) live.set(id, stream);
+  return live;
 }
 
 function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamState {

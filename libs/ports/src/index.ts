@@ -20,6 +20,7 @@ export {
   type FoldedStream,
   type JsonText,
   type LeaseRow,
+  type NewPartition,
   type OpenedRow,
   type PartitionAdvance,
   type Placement,

@@ -302,6 +302,13 @@ export interface StoreCounts {
   readonly unappendedCount: number;
 }
 
+export interface NewPartition {
+  readonly partition: Partition;
+  readonly start: Offset;
+  readonly generation?: Generation;
+  readonly rebuildTo: Offset;
+}
+
 export interface ProjectionStore {
   readonly kind: 'postgres' | 'pglite';
 
@@ -313,12 +320,12 @@ export interface ProjectionStore {
   /** False while placements are not fully rebuilt (P3). */
   ready(): Promise<boolean>;
   /**
-   * Adds rows for partitions that have none; `rebuildTo` is the log's end now, up to which they must be folded before
-   * the store is ready. Then marks the store ready if every partition has come that far.
+   * Adds rows for partitions that have none. `start` is the first offset to be folded, and `generation` that of the partition
+   * before it (default 0: nothing was); `rebuildTo` is the log's end now, up to which they must be folded before the store is
+   * ready. Then marks the store ready if every partition has come that far. Adds nothing when it holds fewer
+   * partitions than `besideCount` (default 0): the store was lost since they were counted.
    */
-  addPartitions(
-    partitions: readonly { readonly partition: Partition; readonly start: Offset; readonly rebuildTo: Offset }[],
-  ): Promise<void>;
+  addPartitions(partitions: readonly NewPartition[], besideCount?: number): Promise<void>;
   markReady(): Promise<boolean>;
 
   // Projector

@@ -22,9 +22,10 @@ import {
   TIMER_PERIOD_MS,
   UNAPPENDED_AGE_MS,
 } from './limits.ts';
+import { addPartitions } from './partition-rows.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Projector } from './projector.ts';
-import { addPartitions, Starter } from './starter.ts';
+import { Starter } from './starter.ts';
 import { Timers } from './timers.ts';
 
 export interface CoordinatorOptions {
@@ -157,7 +158,7 @@ export class Coordinator {
     const count = await log.partitionCount();
     let positions = await store.positions();
     if (positions.size < count) {
-      await addPartitions(log, store, count);
+      await addPartitions(this.#options, count);
       positions = await store.positions();
     }
     this.#projector.reconcile(positions);

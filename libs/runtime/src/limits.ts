@@ -10,6 +10,8 @@ export const STAGED_DELAY_MAX_MS = 50;
 export const CALL_WINDOW_MS = 5_000;
 /** While a task waits for a timer or a signal and others run: period of the holder's look at the log, in milliseconds. */
 export const INBOX_LOOK_PERIOD_MS = 250;
+/** Partitions whose log is fenced at once before they get rows. */
+export const FENCES_AT_ONCE = 256;
 /** Bytes asked for in one read of a gap or tail. */
 export const TAIL_READ_MAX_BYTES = 4_194_304;
 

@@ -257,6 +257,7 @@ export class ProjectionBuilder {
           result: payloadText(entry.payload),
         });
         break;
+      case 'PartitionFenced':
       case 'LeaseClaimed':
       case 'LeaseReleased':
       case 'CheckpointReserved':

@@ -22,6 +22,7 @@ import {
   type EventRow,
   type FoldedPartition,
   type LeaseRow,
+  type NewPartition,
   type Placement,
   type PlacementRequest,
   type ProjectionBatch,
@@ -68,7 +69,8 @@ export class SimulatedStore implements ProjectionStore {
   readonly #hooks = new Map<Operation, Hook>();
 
   constructor(partitionCount = 0) {
-    for (let at = 0; at < partitionCount; at++) this.#addPartition(at as Partition, 0 as Offset, 0 as Offset);
+    for (let at = 0; at < partitionCount; at++)
+      this.#addPartition({ partition: at as Partition, start: 0 as Offset, rebuildTo: 0 as Offset });
     this.#ready = partitionCount > 0;
   }
 
@@ -100,9 +102,9 @@ export class SimulatedStore implements ProjectionStore {
     this.#ready = false;
   }
 
-  #addPartition(partition: Partition, start: Offset, rebuildTo: Offset): void {
+  #addPartition({ partition, start, rebuildTo, generation = 0 as Generation }: NewPartition): void {
     if (this.partitions.has(partition)) return;
-    this.partitions.set(partition, { next: start, generation: 0 as Generation, placedGeneration: 0, rebuildTo });
+    this.partitions.set(partition, { next: start, generation, placedGeneration: generation, rebuildTo });
   }
 
   async ensure(): Promise<void> {
@@ -114,11 +116,10 @@ export class SimulatedStore implements ProjectionStore {
     return this.#ready;
   }
 
-  async addPartitions(
-    added: readonly { readonly partition: Partition; readonly start: Offset; readonly rebuildTo: Offset }[],
-  ): Promise<void> {
+  async addPartitions(added: readonly NewPartition[], besideCount = 0): Promise<void> {
     await this.#enter('addPartitions');
-    for (const { partition, start, rebuildTo } of added) this.#addPartition(partition, start, rebuildTo);
+    if (this.partitions.size < besideCount) return;
+    for (const partition of added) this.#addPartition(partition);
     this.#ready = this.#isRebuilt();
   }
 

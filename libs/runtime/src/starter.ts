@@ -33,6 +33,7 @@ import { UNDO_SUFFIX } from './compensation.ts';
 import type { Definition } from './definition.ts';
 import { EVENT_MAX_BYTES, PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
 import { OpeningCheck } from './opening-check.ts';
+import { addPartitions } from './partition-rows.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
 export interface StartRequest {
@@ -56,7 +57,7 @@ export interface Started {
 }
 
 export interface StarterOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng'>;
   readonly lamport: LamportClock;
   /** Largest size of the pool of partitions. */
   readonly partitionsMax?: number;
@@ -239,7 +240,7 @@ export class Starter {
       if (target <= count) return false;
       count = await log.growTo(target);
     }
-    await addPartitions(log, store, count);
+    await addPartitions(this.#options, count);
     return true;
   }
 }
@@ -263,14 +264,3 @@ const poolFull = (): LimitError =>
     'pool-full',
     "Every partition holds another tenant's live workflows, and the pool may not grow further. Raise TIDEMARK_PARTITIONS_MAX.",
   );
-
-/**
- * Gives rows to those of the log's first `count` partitions that have none. All of them are named, not only those that seem to
- * be new: the store may have been lost since it was asked, and would be taken for rebuilt without the rows of the others.
- */
-export async function addPartitions(log: Ports['log'], store: Ports['store'], count: number): Promise<void> {
-  const wanted = Array.from({ length: count }, (_, index) => index as Partition);
-  const bounds = await log.bounds(wanted);
-  if (bounds.size < wanted.length) throw new UnavailableError('log-growing', 'New partitions are not there yet.');
-  await store.addPartitions([...bounds].map(([partition, { start, end }]) => ({ partition, start, rebuildTo: end })));
-}

@@ -19,6 +19,7 @@ import type {
   EventRow,
   FoldedPartition,
   LeaseRow,
+  NewPartition,
   Placement,
   PlacementRequest,
   ProjectionBatch,
@@ -75,11 +76,9 @@ export class SqlProjectionStore implements ProjectionStore {
     return (await this.#read(readiness.readReadiness)).some((row) => booleanAt(row, 0));
   }
 
-  async addPartitions(
-    partitions: readonly { readonly partition: Partition; readonly start: Offset; readonly rebuildTo: Offset }[],
-  ): Promise<void> {
+  async addPartitions(partitions: readonly NewPartition[], besideCount = 0): Promise<void> {
     const { lockReadiness, insertPartitions, settleReadiness } = readiness;
-    const statements = [BEGIN, lockReadiness, insertPartitions(partitions), settleReadiness, COMMIT];
+    const statements = [BEGIN, lockReadiness, insertPartitions(partitions, besideCount), settleReadiness, COMMIT];
     await this.#named('add-partitions', () => this.#client.run(statements));
   }
 

@@ -3,21 +3,17 @@
  * that far. Locks: meta's only row, so that adding partitions and declaring readiness don't cross. Cost: below 1 ms.
  */
 
-import type { Offset, Partition } from '@tidemark/core';
+import type { NewPartition } from '@tidemark/ports';
 import { int4s, int8s } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
-
-export interface NewPartition {
-  readonly partition: Partition;
-  readonly start: Offset;
-  readonly rebuildTo: Offset;
-}
 
 const lock = 'select ready from meta for update';
 
 const add = `
-insert into partitions (partition, next, rebuild_to)
-select unnest($1::int4[]), unnest($2::int8[]), unnest($3::int8[])
+insert into partitions (partition, next, rebuild_to, generation, placed_generation)
+select partition, next, rebuild_to, generation, generation
+from unnest($1::int4[], $2::int8[], $3::int8[], $4::int8[]) as given (partition, next, rebuild_to, generation)
+where (select count(*) from partitions) >= $5::int4
 on conflict (partition) do nothing`;
 
 /** Unready as long as an added partition holds openings that are not folded. */
@@ -40,12 +36,14 @@ export const settleReadiness: Statement = { name: 'settle-readiness', text: sett
 export const declareReady: Statement = { name: 'declare-ready', text: declare, ...none };
 export const readReadiness: Statement = { name: 'read-readiness', text: read, ...none };
 
-export const insertPartitions = (rows: readonly NewPartition[]): Statement => ({
+export const insertPartitions = (rows: readonly NewPartition[], besideCount: number): Statement => ({
   name: 'insert-partitions',
   text: add,
   values: [
     int4s(rows, (row) => row.partition),
     int8s(rows, (row) => row.start),
     int8s(rows, (row) => Math.max(row.rebuildTo, row.start)),
+    int8s(rows, (row) => row.generation ?? 0),
+    String(besideCount),
   ],
 });

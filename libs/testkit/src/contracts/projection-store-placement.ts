@@ -47,6 +47,25 @@ export function testPlacement(under: StoreUnderTest): void {
     });
   });
 
+  describe('new partitions', () => {
+    test('begin after what was folded of them: their first placement names the next generation', async () => {
+      const folded = { start: rows.at(1), rebuildTo: rows.at(1), generation: 1 as Generation };
+      await under.store.addPartitions([{ partition: rows.partitionAt(0), ...folded }]);
+      expect(await under.store.ready()).toBe(true);
+      expect(places(await under.store.place([rows.request('w')]))).toEqual([['w', 0, 2, true]]);
+      expect(await under.store.loadPartitions([rows.partitionAt(0)])).toMatchObject([{ next: 1, generation: 1 }]);
+    });
+
+    test('are not added where fewer are than there were: the store was lost in between', async () => {
+      await under.partitions(2);
+      const third = { partition: rows.partitionAt(2), start: rows.at(0), rebuildTo: rows.at(0) };
+      await under.store.addPartitions([third], 3);
+      expect((await under.store.positions()).size).toBe(2);
+      await under.store.addPartitions([third], 2);
+      expect((await under.store.positions()).size).toBe(3);
+    });
+  });
+
   describe('place', () => {
     test('exclusive: free partitions in order, the first generation of each, and nothing when none is free', async () => {
       await under.partitions(2);

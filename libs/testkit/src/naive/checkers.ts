@@ -10,6 +10,7 @@ function acceptedByStream(entries: readonly LogEntry[], verdicts: readonly Verdi
   const streams = new Map<string, Envelope[]>();
   entries.forEach((entry, at) => {
     if (entry.kind !== 'event' || verdicts[at]?.kind !== 'accepted') return;
+    if (entry.envelope.type === 'PartitionFenced') return;
     const { workflow, generation } = entry.envelope;
     const stream = `${workflow}/${generation}`;
     streams.set(stream, [...(streams.get(stream) ?? []), entry.envelope]);
@@ -143,6 +144,7 @@ export function checkPositions(entries: readonly LogEntry[], verdicts: readonly 
     const verdict = verdicts[at];
     if (entry.kind !== 'event' || verdict?.kind !== 'accepted') return;
     const { workflow, generation, type } = entry.envelope;
+    if (type === 'PartitionFenced') return;
     const stream = `${workflow}/${generation}`;
     const expected = (positions.get(stream) ?? 0) + 1;
     if (verdict.position !== expected)

@@ -48,6 +48,7 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
     shadow: false,
     compensates: null,
   },
+  PartitionFenced: { partition: 0 },
   SignalReceived: { name: 'go' },
   TimerFired: { timer: 'tick' },
   LeaseRevoked: { epoch: 1, holder: 'h1', reason: 'holder-dead' },

@@ -42,6 +42,7 @@ export class NaivePartition {
     }
     const event = entry.envelope;
     if (event.type === 'WorkflowOpened') return this.#open(event, offset);
+    if (event.type === 'PartitionFenced') return this.#fence(event);
     const stream = this.streams.find((one) => one.workflow === event.workflow);
     if (stream === undefined || stream.generation !== event.generation || stream.tenant !== event.tenant) {
       return 'wrong-generation';
@@ -55,6 +56,14 @@ export class NaivePartition {
     stream.updatedAtMs = event.atMs;
     if (closed(stream)) stream.closedInGeneration = this.generation;
     return `accepted at ${stream.position}`;
+  }
+
+  /** The number that the next opening would have named is used up. */
+  #fence(event: Envelope<'PartitionFenced'>): string {
+    if (event.control.partition !== this.partition) return 'wrong-generation';
+    this.generation += 1;
+    this.streams = this.streams.filter((one) => !closed(one));
+    return 'accepted at 0';
   }
 
   #open(event: Envelope<'WorkflowOpened'>, offset: number): string {

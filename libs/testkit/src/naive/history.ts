@@ -34,6 +34,7 @@ export const ACTS = [
   'resend',
   'unknown',
   'malformed',
+  'fence',
 ] as const;
 export type Act = (typeof ACTS)[number];
 
@@ -108,6 +109,7 @@ function entryFor(writer: Writer, choice: Choice): LogEntry {
   const { partition, entries } = writer;
   const going = partition.streams.filter((one) => one.status === 'open' && one.unreadable === null);
   if (choice.act === 'malformed') return { kind: 'malformed', problem: 'no header line' };
+  if (choice.act === 'fence') return entryOf(fence(writer));
   if (choice.act === 'resend' && entries.length > 0) return choose(entries, choice.pick);
   const { act, at } = aim(partition.streams, choice);
   const stream = choose(at, choice.who);
@@ -144,6 +146,9 @@ function envelope<T extends EventType>(
     control,
   } as unknown as Envelope<T>;
 }
+
+const fence = (writer: Writer): Envelope =>
+  envelope(writer, { workflow: '~partition', generation: 1 }, 'PartitionFenced', { partition: HISTORY_PARTITION });
 
 function opening(writer: Writer, choice: Choice): Envelope {
   const generation = writer.partition.generation + 1;
