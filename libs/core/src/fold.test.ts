@@ -109,6 +109,7 @@ const REJECTED: readonly Example[] = [
   example('wrong-generation', 'an opening leaves a generation out', [], opened({ generation: 2 })),
   example('wrong-generation', 'an opening names another partition', [], opened({}, { partition: 5 })),
   example('wrong-generation', 'an opening was under way when its partition was fenced', [fenced], opened()),
+  example('wrong-generation', 'so was the one behind it', [fenced], opened({ generation: 2 })),
   example('wrong-generation', 'a fence names another partition', [], inboxEvent('PartitionFenced', { partition: 5 })),
   example('malformed', 'bytes are no event', [opened()], { kind: 'malformed', problem: 'no header line' }),
   example('unknown-task', 'a task of a checkpoint to come is committed', start, committed(2, { task: '1.0' })),
@@ -278,13 +279,13 @@ describe('a record that this process can’t read', () => {
     expect(state.next).toBe(5);
   });
 
-  test('a fence takes the next generation and forgets what has ended; what lives goes on', () => {
+  test('a fence begins another era and forgets what has ended; what lives goes on', () => {
     const ended = [opened(), claimed(), holderEvent('WorkflowCompleted', at(1, 2))];
     const { state } = fold(...ended, opened({ workflow: 'v', generation: 2 }), fenced);
-    expect(state.generation).toBe(3);
     expect([...state.streams.keys()]).toEqual(['v']);
     expect(fold(opened(), fenced, claimed()).last).toMatchObject({ kind: 'accepted' });
-    expect(fold(fenced, opened({ generation: 2 })).last).toMatchObject({ kind: 'accepted' });
+    expect(fold(fenced, opened({ generation: state.generation + 1 })).last).toMatchObject({ kind: 'accepted' });
+    expect(fold(fenced, fenced).state.generation).toBe(2 * state.generation);
   });
 
   test('is rejected when it belongs to no stream here', () => {

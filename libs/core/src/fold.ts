@@ -100,12 +100,19 @@ function foldOpened(state: PartitionState, envelope: Envelope<'WorkflowOpened'>)
   };
 }
 
-/** Takes the generation that an opening under way would name, whatever that is. */
+/** Fewer openings than this are under way in one partition at once. */
+const ERA_GENERATIONS = 2 ** 20;
+
+/** The first generation that no opening names which was placed in an earlier one. */
+export const nextEra = (generation: Generation): Generation =>
+  ((Math.floor(generation / ERA_GENERATIONS) + 1) * ERA_GENERATIONS) as Generation;
+
+/** Takes the generations that openings under way would name, however many. */
 function foldFenced(state: PartitionState, { control }: Envelope<'PartitionFenced'>): FoldStep {
   const next = (state.next + 1) as Offset;
   if (control.partition !== state.partition)
     return { state: { ...state, next }, verdict: rejected('wrong-generation') };
-  const generation = (state.generation + 1) as Generation;
+  const generation = nextEra(state.generation);
   return {
     state: { ...state, next, generation, streams: liveStreams(state) },
     verdict: { kind: 'accepted', position: 0 as Position },

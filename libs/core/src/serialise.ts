@@ -10,7 +10,7 @@ import type { Frontier, PartitionState, StreamState, TaskState } from './state.t
 import { TaskList } from './task-list.ts';
 
 /** Raised with every change of the shapes in state.ts. */
-export const STATE_VERSION = 2;
+export const STATE_VERSION = 3;
 
 /** The stream without its tasks, as JSON text. */
 export function streamToJson(stream: StreamState): string {

@@ -317,15 +317,17 @@ export interface ProjectionStore {
    * concurrent. Throws `ConfigError` (`store-newer`: made by a newer version; nothing was touched), `UnavailableError`.
    */
   ensure(): Promise<void>;
+  /** Names this making of the tables; those made anew after a loss have another name. */
+  incarnation(): Promise<string>;
   /** False while placements are not fully rebuilt (P3). */
   ready(): Promise<boolean>;
   /**
    * Adds rows for partitions that have none. `start` is the first offset to be folded, and `generation` that of the partition
    * before it (default 0: nothing was); `rebuildTo` is the log's end now, up to which they must be folded before the store is
-   * ready. Then marks the store ready if every partition has come that far. Adds nothing when it holds fewer
-   * partitions than `besideCount` (default 0): the store was lost since they were counted.
+   * ready. Then marks the store ready if every partition has come that far. Adds nothing to another making of the
+   * store than `incarnation`, where that is given: it was lost since.
    */
-  addPartitions(partitions: readonly NewPartition[], besideCount?: number): Promise<void>;
+  addPartitions(partitions: readonly NewPartition[], incarnation?: string): Promise<void>;
   markReady(): Promise<boolean>;
 
   // Projector

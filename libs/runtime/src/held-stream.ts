@@ -327,13 +327,14 @@ export class HeldStream {
       this.#accept(own);
       return;
     }
+    const wasHeld = this.isHeld;
     const { stream, verdict } = foldStream(this.#confirmed, envelope);
     this.#confirmed = stream;
     if (own !== undefined) this.#judge(own, verdict);
     else if (verdict.kind === 'accepted') {
       this.#rebase(read);
       // Whatever is under way will be rejected; known now, nothing more is built on a lease that is gone.
-      if (envelope.type === 'LeaseRevoked')
+      if (envelope.type === 'LeaseRevoked' && wasHeld)
         this.#fence(leaseLost(stream, `it was revoked: ${envelope.control.reason}`));
     }
   }

@@ -12,6 +12,8 @@ export const CALL_WINDOW_MS = 5_000;
 export const INBOX_LOOK_PERIOD_MS = 250;
 /** Partitions whose log is fenced at once before they get rows. */
 export const FENCES_AT_ONCE = 256;
+/** Records that are looked through at most, to see whether fences are all that a partition holds. */
+export const FENCES_FOLDED_MAX = 16;
 /** Bytes asked for in one read of a gap or tail. */
 export const TAIL_READ_MAX_BYTES = 4_194_304;
 

@@ -1,8 +1,9 @@
 /** No id is opened in two partitions, whatever of a start was under way when the rows were lost (I1). */
 
-import { workflowId } from '@tidemark/core';
+import { type Partition, workflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, expect, it } from 'vitest';
+import type { Definition } from './definition.ts';
 import { addPartitions } from './partition-rows.ts';
 import { LamportClock } from './ports.ts';
 import { definitionOf, foldLog, P0, TENANT, typesOf } from './simulated-definition.ts';
@@ -10,6 +11,7 @@ import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts
 import { Starter } from './starter.ts';
 
 const definition = definitionOf({ steps: { a: () => ({ done: null }) } });
+const P1 = 1 as Partition;
 const lamport = new LamportClock();
 let log: SimulatedLog;
 let ports: SimulatedPorts;
@@ -18,37 +20,72 @@ beforeEach(() => {
   ports = simulatedPorts(log, 2);
 });
 
-const start = (id: string) =>
+const start = (id: string, of: Definition = definition) =>
   new Starter({ ports, lamport, partitionsMax: 2 }).start({
-    definition,
+    definition: of,
     input: null,
     workflow: workflowId(id),
     tenant: TENANT,
   });
 
-it('rejects an opening that lands after the rows that placed it were lost, and new rows were made', async () => {
+/** Openings land when the returned function is called. */
+function holdOpenings(): () => void {
   const landing = Promise.withResolvers<void>();
   const append = log.append.bind(log);
   log.append = async (partition, records) => {
     if (records[0]!.type === 'WorkflowOpened') await landing.promise;
     return append(partition, records);
   };
-  const starting = start('w');
+  return () => {
+    log.append = append;
+    landing.resolve();
+  };
+}
+
+it('rejects openings that land after the rows that placed them were lost, and new rows were made', async () => {
+  const land = holdOpenings();
+  const shared = { ...definition, placement: 'shared' as const };
+  const starting = ['a', 'b', 'c'].map((id) => start(id, shared));
   await quiet();
+  expect([...ports.store.placements.values()].map(({ generation }) => generation)).toEqual([1, 1, 2]);
   ports.store.drop();
   await addPartitions({ ports, lamport }, 2);
   expect(await ports.store.ready()).toBe(true);
-  landing.resolve();
-  await expect(starting).rejects.toMatchObject({ code: 'start-in-doubt' });
-  expect(await typesOf(log, P0)).toEqual(['PartitionFenced', 'WorkflowOpened']);
-  expect((await foldLog(log, P0)).state.streams.size).toBe(0);
+  land();
+  for (const each of starting) await expect(each).rejects.toMatchObject({ code: 'start-in-doubt' });
+  for (const partition of [P0, P1]) expect((await foldLog(log, partition)).state.streams.size).toBe(0);
+  // The next one opens what the first two could have been taken for.
+  await start('x', shared);
+  expect((await foldLog(log, P0)).state.streams.size).toBe(1);
 });
 
-it('fences no partition that has rows, and keeps the store ready while the pool grows', async () => {
+it('folds what landed before the fence, and says so to whoever projects', async () => {
+  await start('w');
+  ports.store.drop();
+  const hinted: Partition[] = [];
+  await ports.hints.subscribe('appended', (partitions) => void hinted.push(...partitions));
+  await addPartitions({ ports, lamport }, 2);
+  expect(await ports.store.ready()).toBe(false);
+  expect((await ports.store.positions()).get(P0)).toBe(0);
+  await quiet();
+  expect(hinted).toEqual([P0]);
+});
+
+it('keeps the store ready while the pool grows, by one or by two at once', async () => {
   await start('w');
   await log.growTo(4);
-  await addPartitions({ ports, lamport }, 4);
+  await Promise.all([addPartitions({ ports, lamport }, 4), addPartitions({ ports, lamport }, 4)]);
   expect(await ports.store.ready()).toBe(true);
   expect(await typesOf(log, P0)).toEqual(['WorkflowOpened']);
   expect(await start('v')).toMatchObject({ created: true });
+});
+
+it('adds nothing to a store that was lost since it was looked at', async () => {
+  ports.store.drop();
+  ports.store.on('addPartitions', () => {
+    ports.store.on('addPartitions', undefined);
+    ports.store.drop();
+  });
+  await addPartitions({ ports, lamport }, 2);
+  expect((await ports.store.positions()).size).toBe(0);
 });

@@ -4,61 +4,75 @@
  * know, could be placed anew and run in two partitions (I1).
  */
 
-import { encodePayload, encodeRecord } from '@tidemark/codec';
+import { decodeRecord, encodePayload, encodeRecord } from '@tidemark/codec';
 import {
   DEFAULT_TENANT,
   type Envelope,
+  emptyPartition,
   eventId,
+  foldEntries,
   generation,
+  type LogEntry,
   NO_HOLDER,
-  type Offset,
   type Partition,
   UnavailableError,
   uuidv7,
   workflowId,
   ZERO,
 } from '@tidemark/core';
-import type { NewPartition } from '@tidemark/ports';
-import { FENCES_AT_ONCE } from './limits.ts';
+import type { NewPartition, PartitionBounds } from '@tidemark/ports';
+import { FENCES_AT_ONCE, FENCES_FOLDED_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
 /** Stands where other events name their workflow. */
 const NO_WORKFLOW = workflowId('~partition');
 
 export interface RowsOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'prng'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng'>;
   readonly lamport: LamportClock;
 }
 
 /** Gives rows to those of the log's first `count` partitions that have none. */
-export async function addPartitions({ ports, lamport }: RowsOptions, count: number): Promise<void> {
-  const { log, store } = ports;
+export async function addPartitions(options: RowsOptions, count: number): Promise<void> {
+  const { log, store, hints } = options.ports;
+  // Before anything is looked at: what is added must go to the store that was seen to lack it.
+  const incarnation = await store.incarnation();
   const known = await store.positions();
   const all = Array.from({ length: count }, (_, index) => index as Partition);
   const missing = all.filter((partition) => !known.has(partition));
-  const fences = new Map<Partition, Offset>();
+  const rows: NewPartition[] = [];
   for (let at = 0; at < missing.length; at += FENCES_AT_ONCE) {
     const some = missing.slice(at, at + FENCES_AT_ONCE);
-    await Promise.all(some.map(async (partition) => fences.set(partition, await fence({ ports, lamport }, partition))));
+    await Promise.all(some.map((partition) => fence(options, partition)));
+    rows.push(...(await rowsOf(log, some)));
   }
-  const bounds = await log.bounds(missing);
-  if (bounds.size < missing.length) throw new UnavailableError('log-growing', 'New partitions are not there yet.');
-  // A store that was lost meanwhile must not be taken for rebuilt without the rows of the others.
-  await store.addPartitions(
-    [...bounds].map(([partition, { start, end }]) => rowOf(partition, start, end, fences.get(partition)!)),
-    known.size,
-  );
+  await store.addPartitions(rows, incarnation);
+  for (const { partition, start, rebuildTo } of rows) if (start < rebuildTo) hints.publish('appended', partition);
 }
 
-/** Where the fence is all that there is, there is nothing to fold: a pool that grows keeps the store ready. */
-function rowOf(partition: Partition, start: Offset, end: Offset, fencedAt: Offset): NewPartition {
-  if (fencedAt > start) return { partition, start, rebuildTo: end };
-  const next = (fencedAt + 1) as Offset;
-  return { partition, start: next, generation: generation(1), rebuildTo: end };
+/** The rows of fenced partitions. Where fences are all that there is, there is nothing left to fold: a pool that grows keeps the store ready. */
+async function rowsOf(log: Ports['log'], partitions: readonly Partition[]): Promise<readonly NewPartition[]> {
+  const bounds = await log.bounds(partitions);
+  if (bounds.size < partitions.length) throw new UnavailableError('log-growing', 'New partitions are not there yet.');
+  const short = partitions.filter((partition) => bounds.get(partition)!.end <= FENCES_FOLDED_MAX);
+  const reads = short.map((partition) => ({ partition, from: bounds.get(partition)!.start }));
+  const found = reads.length === 0 ? [] : await log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES });
+  const values = new Map(found.map(({ partition, records }) => [partition, records.map(({ value }) => value)]));
+  return partitions.map((partition) => rowOf(partition, bounds.get(partition)!, values.get(partition) ?? []));
 }
 
-/** The offset of the fence. */
-async function fence({ ports, lamport }: RowsOptions, partition: Partition): Promise<Offset> {
+function rowOf(partition: Partition, { start, end }: PartitionBounds, values: readonly Uint8Array[]): NewPartition {
+  const entries = values.slice(0, end - start).map(decodeRecord);
+  // What was trimmed may have been anything.
+  const isWhole = start === 0 && entries.length === end;
+  if (!isWhole || !entries.every(isFence)) return { partition, start, rebuildTo: end };
+  const { generation } = foldEntries(emptyPartition(partition, start), entries).state;
+  return { partition, start: end, generation, rebuildTo: end };
+}
+
+const isFence = (entry: LogEntry): boolean => entry.kind === 'event' && entry.envelope.type === 'PartitionFenced';
+
+async function fence({ ports, lamport }: RowsOptions, partition: Partition): Promise<void> {
   const { log, clock, prng } = ports;
   const atMs = clock.nowMs();
   const envelope: Envelope<'PartitionFenced'> = {
@@ -76,5 +90,5 @@ async function fence({ ports, lamport }: RowsOptions, partition: Partition): Pro
     control: { partition },
   };
   const value = encodeRecord({ envelope, payload: encodePayload('PartitionFenced', null) }, log.recordMaxBytes);
-  return log.append(partition, [{ value, type: 'PartitionFenced' }]);
+  await log.append(partition, [{ value, type: 'PartitionFenced' }]);
 }

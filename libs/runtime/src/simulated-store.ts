@@ -66,6 +66,7 @@ export class SimulatedStore implements ProjectionStore {
   /** Ranges that every caller is given. */
   ranges: readonly number[] = Array.from({ length: RANGE_COUNT }, (_, index) => index);
   #ready = false;
+  #lostCount = 0;
   readonly #hooks = new Map<Operation, Hook>();
 
   constructor(partitionCount = 0) {
@@ -100,6 +101,7 @@ export class SimulatedStore implements ProjectionStore {
     this.placements.clear();
     this.rejectedRows.length = 0;
     this.#ready = false;
+    this.#lostCount++;
   }
 
   #addPartition({ partition, start, rebuildTo, generation = 0 as Generation }: NewPartition): void {
@@ -111,14 +113,19 @@ export class SimulatedStore implements ProjectionStore {
     await this.#enter('ensure');
   }
 
+  async incarnation(): Promise<string> {
+    await this.#enter('incarnation');
+    return String(this.#lostCount);
+  }
+
   async ready(): Promise<boolean> {
     await this.#enter('ready');
     return this.#ready;
   }
 
-  async addPartitions(added: readonly NewPartition[], besideCount = 0): Promise<void> {
+  async addPartitions(added: readonly NewPartition[], incarnation?: string): Promise<void> {
     await this.#enter('addPartitions');
-    if (this.partitions.size < besideCount) return;
+    if (incarnation !== undefined && incarnation !== String(this.#lostCount)) return;
     for (const partition of added) this.#addPartition(partition);
     this.#ready = this.#isRebuilt();
   }

@@ -228,6 +228,7 @@ export class Worker {
       trace,
     });
     if (!isRunnable(state)) await stream.catchUp();
+    if (stream.fenced !== undefined) throw stream.fenced;
     if (!isRunnable(stream.confirmed)) return;
     // Listed before it lands, so that no coordinator takes the claim for a ghost.
     this.#held.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);

@@ -72,13 +72,23 @@ export class SqlProjectionStore implements ProjectionStore {
     return this.#named('ensure', () => this.#options.ensure());
   }
 
+  async incarnation(): Promise<string> {
+    return textAt((await this.#read(readiness.readIncarnation))[0]!, 0);
+  }
+
   async ready(): Promise<boolean> {
     return (await this.#read(readiness.readReadiness)).some((row) => booleanAt(row, 0));
   }
 
-  async addPartitions(partitions: readonly NewPartition[], besideCount = 0): Promise<void> {
+  async addPartitions(partitions: readonly NewPartition[], incarnation?: string): Promise<void> {
     const { lockReadiness, insertPartitions, settleReadiness } = readiness;
-    const statements = [BEGIN, lockReadiness, insertPartitions(partitions, besideCount), settleReadiness, COMMIT];
+    const statements = [
+      BEGIN,
+      lockReadiness,
+      insertPartitions(partitions, incarnation ?? null),
+      settleReadiness,
+      COMMIT,
+    ];
     await this.#named('add-partitions', () => this.#client.run(statements));
   }
 

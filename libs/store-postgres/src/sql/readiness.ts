@@ -13,7 +13,7 @@ const add = `
 insert into partitions (partition, next, rebuild_to, generation, placed_generation)
 select partition, next, rebuild_to, generation, generation
 from unnest($1::int4[], $2::int8[], $3::int8[], $4::int8[]) as given (partition, next, rebuild_to, generation)
-where (select count(*) from partitions) >= $5::int4
+where $5::text is null or exists (select from meta where incarnation::text = $5)
 on conflict (partition) do nothing`;
 
 /** Unready as long as an added partition holds openings that are not folded. */
@@ -34,9 +34,14 @@ const none = { values: [] } as const;
 export const lockReadiness: Statement = { name: 'lock-readiness', text: lock, ...none };
 export const settleReadiness: Statement = { name: 'settle-readiness', text: settle, ...none };
 export const declareReady: Statement = { name: 'declare-ready', text: declare, ...none };
+export const readIncarnation: Statement = {
+  name: 'read-incarnation',
+  text: 'select incarnation::text from meta',
+  ...none,
+};
 export const readReadiness: Statement = { name: 'read-readiness', text: read, ...none };
 
-export const insertPartitions = (rows: readonly NewPartition[], besideCount: number): Statement => ({
+export const insertPartitions = (rows: readonly NewPartition[], incarnation: string | null): Statement => ({
   name: 'insert-partitions',
   text: add,
   values: [
@@ -44,6 +49,6 @@ export const insertPartitions = (rows: readonly NewPartition[], besideCount: num
     int8s(rows, (row) => row.start),
     int8s(rows, (row) => Math.max(row.rebuildTo, row.start)),
     int8s(rows, (row) => row.generation ?? 0),
-    String(besideCount),
+    incarnation,
   ],
 });

@@ -56,13 +56,14 @@ export function testPlacement(under: StoreUnderTest): void {
       expect(await under.store.loadPartitions([rows.partitionAt(0)])).toMatchObject([{ next: 1, generation: 1 }]);
     });
 
-    test('are not added where fewer are than there were: the store was lost in between', async () => {
-      await under.partitions(2);
-      const third = { partition: rows.partitionAt(2), start: rows.at(0), rebuildTo: rows.at(0) };
-      await under.store.addPartitions([third], 3);
-      expect((await under.store.positions()).size).toBe(2);
-      await under.store.addPartitions([third], 2);
-      expect((await under.store.positions()).size).toBe(3);
+    test('are not added to another making of the store than was looked at', async () => {
+      const incarnation = await under.store.incarnation();
+      expect(await under.other.incarnation()).toBe(incarnation);
+      const first = { partition: rows.partitionAt(0), start: rows.at(0), rebuildTo: rows.at(0) };
+      await under.store.addPartitions([first], '00000000-0000-0000-0000-000000000000');
+      expect((await under.store.positions()).size).toBe(0);
+      await under.store.addPartitions([first], incarnation);
+      expect((await under.store.positions()).size).toBe(1);
     });
   });
 

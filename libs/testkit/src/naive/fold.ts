@@ -58,10 +58,10 @@ export class NaivePartition {
     return `accepted at ${stream.position}`;
   }
 
-  /** The number that the next opening would have named is used up. */
+  /** The numbers that openings on their way could name are used up, to the next multiple of 2^20. */
   #fence(event: Envelope<'PartitionFenced'>): string {
     if (event.control.partition !== this.partition) return 'wrong-generation';
-    this.generation += 1;
+    this.generation += 1_048_576 - (this.generation % 1_048_576);
     this.streams = this.streams.filter((one) => !closed(one));
     return 'accepted at 0';
   }

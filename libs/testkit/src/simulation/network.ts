@@ -26,8 +26,8 @@ const LATENCY_MS: Readonly<Record<Link, number>> = { log: 1.5, store: 2, redis: 
 const AT_ONCE = 0.35;
 const LATE = 0.01;
 const LATE_FACTOR = 25;
-/** Longest trip, in milliseconds: what is to Redis longer under way is given up by its sender, and sent anew. */
-const TRIP_MAX_MS: Readonly<Record<Link, number>> = { log: 60_000, store: 60_000, redis: 2_000, outside: 60_000 };
+/** A command to Redis is given up after so many milliseconds, as by its client; it may arrive all the same. */
+export const REDIS_PATIENCE_MS = 5_000;
 /** A caller gives up on an answer after so many milliseconds. */
 const GIVE_UP_MS = { min: 150, max: 900 };
 
@@ -83,7 +83,7 @@ export class Network {
     const slow = this.#slow.get(link);
     if (draw < AT_ONCE && slow === undefined) return 0;
     const usual = LATENCY_MS[link] * 2 * this.#random.unit();
-    return Math.min(usual * (slow ?? 1) * (draw > 1 - LATE ? LATE_FACTOR : 1), TRIP_MAX_MS[link]);
+    return usual * (slow ?? 1) * (draw > 1 - LATE ? LATE_FACTOR : 1);
   }
 
   /** Tells the traps; false when the process has died of it. */
@@ -102,17 +102,24 @@ export class Network {
   call<T>(process: SimulatedProcess, link: Link, operation: string, effect: () => T | Promise<T>): Promise<T> {
     if (!this.trap(process, link, operation, 'sent')) return never();
     return new Promise<T>((resolve, reject) => {
-      const giveUp = (): void => {
-        this.#scheduler.after(this.#random.between(GIVE_UP_MS.min, GIVE_UP_MS.max), () =>
+      const giveUpIn = (ms: number): void => {
+        this.#scheduler.after(ms, () =>
           process.deliver(() => reject(new UnavailableError(`${link}-away`, `${operation}: no answer.`))),
         );
+      };
+      const giveUp = (): void => giveUpIn(this.#random.between(GIVE_UP_MS.min, GIVE_UP_MS.max));
+      const travel = (arrive: () => 'quiet' | undefined): void => {
+        const tripMs = this.tripMs(link);
+        if (link === 'redis' && tripMs > REDIS_PATIENCE_MS) giveUpIn(REDIS_PATIENCE_MS);
+        if (tripMs === 0) arrive();
+        else this.#scheduler.after(tripMs, arrive);
       };
       const answer = (settle: () => void): void => {
         this.trap(process, link, operation, 'done');
         if (this.isCut(process, link)) giveUp();
-        else this.#travel(link, () => process.deliver(settle));
+        else travel(() => process.deliver(settle));
       };
-      this.#travel(link, () => {
+      travel(() => {
         if (this.isLost(process)) return 'quiet';
         if (this.isCut(process, link)) {
           giveUp();
@@ -121,12 +128,6 @@ export class Network {
         return perform(effect, answer, resolve, reject);
       });
     });
-  }
-
-  #travel(link: Link, arrive: () => 'quiet' | undefined): void {
-    const tripMs = this.tripMs(link);
-    if (tripMs === 0) arrive();
-    else this.#scheduler.after(tripMs, arrive);
   }
 }
 
