@@ -127,13 +127,12 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     file: 'libs/runtime/src/starter.ts',
     edits: [['if (await this.#openings.isAccepted({ placement, offset })) return;', 'if (offset >= 0) return;']],
     faults: ['drop', 'cut', 'slow'],
-    from: 901,
   },
   'partition-fence': {
     file: 'libs/runtime/src/partition-rows.ts',
-    edits: [['await fence({ ports, lamport }, partition)', 'Number.MAX_SAFE_INTEGER as Offset']],
-    faults: ['drop', 'cut', 'slow'],
-    from: 901,
+    edits: [['await Promise.all(some.map((partition) => fence(options, partition)));', '']],
+    faults: ['drop', 'cut'],
+    from: 601,
   },
   'question-id': {
     file: 'libs/core/src/fold-inbox.ts',
@@ -154,7 +153,9 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'unvalidated-effects': {
     file: 'libs/runtime/src/journal-host.ts',
-    edits: [['if (!state.isUnsettled) return new Set();', 'if (state.epoch > 0) return new Set();']],
+    edits: [
+      ['effects.filter((one) => one.isSuspect)', 'effects.filter((one) => one.isSuspect && one.status !== one.status)'],
+    ],
     faults: ['crash', 'trap'],
     workloads: MONEY,
   },

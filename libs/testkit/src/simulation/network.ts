@@ -27,7 +27,7 @@ const AT_ONCE = 0.35;
 const LATE = 0.01;
 const LATE_FACTOR = 25;
 /** A command to Redis is given up after so many milliseconds, as by its client; it may arrive all the same. */
-export const REDIS_PATIENCE_MS = 5_000;
+const REDIS_PATIENCE_MS = 5_000;
 /** A caller gives up on an answer after so many milliseconds. */
 const GIVE_UP_MS = { min: 150, max: 900 };
 
@@ -64,17 +64,14 @@ export class Network {
     this.disturbedMs.set(`* ${link}`, Number.POSITIVE_INFINITY);
     return () => {
       this.#slow.delete(link);
-      this.disturbedMs.set(`* ${link}`, this.#scheduler.nowMs);
+      // What was sent amid it may be under way for as long as its sender waits.
+      const afterMs = link === 'redis' ? REDIS_PATIENCE_MS : 0;
+      this.disturbedMs.set(`* ${link}`, this.#scheduler.nowMs + afterMs);
     };
   }
 
   isCut(process: SimulatedProcess, link: Link): boolean {
     return (this.#cut.get(`${process.name} ${link}`) ?? 0) > 0 || (this.#cut.get(`* ${link}`) ?? 0) > 0;
-  }
-
-  /** Since when nothing has disturbed this process's link. */
-  calmSinceMs(process: SimulatedProcess, link: Link): number {
-    return Math.max(this.disturbedMs.get(`${process.name} ${link}`) ?? 0, this.disturbedMs.get(`* ${link}`) ?? 0);
   }
 
   /** Time of one trip, in milliseconds. */

@@ -111,7 +111,7 @@ export class SimulatedRedis {
       consumer.underWayCount--;
       this.#serve();
     };
-    this.#send(consumer.process, () => void consumer.handle(job).then(done, done));
+    this.#send(consumer.process, () => void consumer.handle(job).then(done, done), done);
   }
 
   // --- Hints ----------------------------------------------------------------------------------------------------------
@@ -132,11 +132,13 @@ export class SimulatedRedis {
   }
 
   /** To a process that is not connected now, nothing comes. */
-  #send(process: SimulatedProcess, arrive: () => void): void {
+  #send(process: SimulatedProcess, arrive: () => void, lost: () => void = () => {}): void {
     const lateMs = this.#random.chance(this.unreliability.late) ? this.#random.between(0, LATE_MAX_MS) : 0;
-    this.#scheduler.after(this.#network.tripMs('redis') + lateMs, () =>
-      this.#network.isCut(process, 'redis') ? 'quiet' : process.deliver(arrive),
-    );
+    this.#scheduler.after(this.#network.tripMs('redis') + lateMs, () => {
+      if (!this.#network.isCut(process, 'redis')) return process.deliver(arrive);
+      lost();
+      return 'quiet';
+    });
   }
 
   // --- Beats ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import { Fleet, type Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
 import { checkUndone, checkUndoWorkflows } from './judge-undo.ts';
-import { REDIS_PATIENCE_MS } from './network.ts';
 import { SeededRandom } from './random.ts';
 import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
 
@@ -17,7 +16,7 @@ import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
 const PROGRESS_MAX_MS = 150_000;
 const ROWS_MAX_MS = 30_000;
 /** After so long without any disturbance nobody may be taken for dead who lives. */
-const CALM_MS = REDIS_PATIENCE_MS + 2_000;
+const CALM_MS = 3_000;
 
 export interface SimulationOptions {
   readonly seed: number;
