@@ -13,7 +13,6 @@ import {
   type Frontier,
   INBOX_DEDUPE_MAX,
   isOpen,
-  type Question,
   SIGNALS_MAX,
   type StreamState,
   type TaskState,
@@ -133,17 +132,20 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
   const { question } = stream;
   if (question === null || question.id !== control.question) return 'not-asked';
   const opened: StreamState = { ...stream, ...OPENED };
+  const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
+  const effect = task?.effects.find(({ key }) => key === question.key);
   switch (control.resolution) {
     case 'fail':
       return { ...opened, ruling: 'fail' };
     case 'compensate':
       return { ...opened, ruling: 'compensate' };
-    case 'retry':
-      return afresh({ ...opened, ruling: null }, trusted(stream, question));
+    case 'retry': {
+      // What was asked about counts as it is recorded.
+      const trusted = task && effect && withEffect(task, { ...effect, isSuspect: false });
+      return afresh({ ...opened, ruling: null }, trusted ?? task);
+    }
     case 'done':
     case 'not-done': {
-      const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
-      const effect = task?.effects.find(({ key }) => key === question.key);
       const isDone = control.resolution === 'done';
       // What is recorded as done may get another response, but never becomes undone.
       const mayDecide = effect !== undefined && (isOpen(effect) || (isDone && effect.status === 'done'));
@@ -154,13 +156,6 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
       return afresh(answered, answered.frontier.tasks.get(task.id));
     }
   }
-}
-
-/** What was asked about counts as it is recorded. */
-function trusted({ frontier }: StreamState, { task, key }: Pick<Question, 'task' | 'key'>): TaskState | undefined {
-  const asked = task === null ? undefined : frontier.tasks.get(task);
-  const effect = asked?.effects.find((one) => one.key === key);
-  return asked === undefined || effect === undefined ? asked : withEffect(asked, { ...effect, isSuspect: false });
 }
 
 /** Nothing that went wrong before counts any more. */

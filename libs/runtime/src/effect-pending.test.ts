@@ -4,7 +4,13 @@ import { encodePayload } from '@tidemark/codec';
 import { type Controls, isClosed } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type EffectDefinition, PendingResult, type ProbeResult } from './definition.ts';
+import {
+  type EffectDefinition,
+  PendingResult,
+  type ProbeResult,
+  type StepContext,
+  type StepResult,
+} from './definition.ts';
 import { controlsOf, definitionOf, effectOf, foldLog, inboxRecord, P0, RETRY_AT_ONCE } from './simulated-definition.ts';
 import type { SimulatedPorts } from './simulated-ports.ts';
 import { claimedRun, heldRun } from './simulated-run.ts';
@@ -95,23 +101,23 @@ describe('a pending effect', () => {
     expect(callCount).toBe(2);
   });
 
+  /** One step waits for the effect, while another keeps the lease. */
+  const besideLong = (effect: EffectDefinition, long: (context: StepContext) => Promise<StepResult>) =>
+    definitionOf({
+      next: [
+        { step: 'a', input: null },
+        { step: 'long', input: null },
+      ],
+      steps: { a: async (context) => ({ done: await context.effect(effect, 1) }), long },
+    });
+
   it.each([['irreversible'], ['idempotent']] as const)(
     'of kind %s that is confirmed while another task keeps the lease counts as confirmed',
     async (kind) => {
-      const effect = order({ kind });
       const end = Promise.withResolvers<void>();
-      const definition = definitionOf({
-        next: [
-          { step: 'a', input: null },
-          { step: 'long', input: null },
-        ],
-        steps: {
-          a: async (context) => ({ done: await context.effect(effect, 1) }),
-          long: async () => {
-            await end.promise;
-            return {};
-          },
-        },
+      const definition = besideLong(order({ kind }), async () => {
+        await end.promise;
+        return {};
       });
       const { runner, stream, ports } = await heldRun(log, definition);
       const run = runner.run();
@@ -129,20 +135,11 @@ describe('a pending effect', () => {
 
   it('that is confirmed right behind its own event counts as confirmed', async () => {
     const end = Promise.withResolvers<void>();
-    const definition = definitionOf({
-      next: [
-        { step: 'a', input: null },
-        { step: 'long', input: null },
-      ],
-      steps: {
-        a: async (context) => ({ done: await context.effect(order(), 1) }),
-        long: async (context) => {
-          await end.promise;
-          // Its append finds the confirmation in the gap before it, in one turn with the event that it confirms.
-          await context.run('look', () => 1);
-          return {};
-        },
-      },
+    const definition = besideLong(order(), async (context) => {
+      await end.promise;
+      // Its append finds the confirmation in the gap before it, in one turn with the event that it confirms.
+      await context.run('look', () => 1);
+      return {};
     });
     const { runner, ports } = await heldRun(log, definition);
     const run = runner.run();

@@ -17,6 +17,7 @@ import {
   type WorkflowId,
   ZERO,
 } from '@tidemark/core';
+import type { LogRecord } from '@tidemark/ports';
 import { EVENT_MAX_BYTES } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
@@ -25,6 +26,24 @@ export interface InboxTarget {
   readonly workflow: WorkflowId;
   readonly partition: Partition;
   readonly generation: Generation;
+}
+
+type InboxEvent<T extends InboxEventType> = Pick<
+  Envelope<T>,
+  'id' | 'tenant' | 'workflow' | 'generation' | 'lamport' | 'atMs' | 'type' | 'control'
+>;
+
+/** The record of an event that no holder writes. Throws `LimitError` when it is too large. */
+export function inboxRecord<T extends InboxEventType>(
+  recordMaxBytes: number,
+  { id, tenant, workflow, generation, lamport, atMs, type, control }: InboxEvent<T>,
+  payload: Payloads[T],
+): LogRecord {
+  const { epoch, ordinal } = ZERO;
+  const placed = { v: 1, id, tenant, workflow, generation, lamport, epoch, holder: NO_HOLDER, ordinal, atMs };
+  const envelope = { ...placed, type, control } as Envelope;
+  const maxBytes = Math.min(EVENT_MAX_BYTES, recordMaxBytes);
+  return { value: encodeRecord({ envelope, payload: encodePayload(type, payload) }, maxBytes), type };
 }
 
 export class Inbox {
@@ -45,23 +64,9 @@ export class Inbox {
     payload: Payloads[T],
   ): Promise<Offset> {
     const { log, hints, clock } = this.#ports;
-    const envelope = {
-      v: 1,
-      id,
-      tenant: target.tenant,
-      workflow: target.workflow,
-      generation: target.generation,
-      lamport: this.#lamport.stamp(),
-      epoch: ZERO.epoch,
-      holder: NO_HOLDER,
-      ordinal: ZERO.ordinal,
-      atMs: clock.nowMs(),
-      type,
-      control,
-    } as Envelope<T>;
-    const maxBytes = Math.min(EVENT_MAX_BYTES, log.recordMaxBytes);
-    const value = encodeRecord({ envelope: envelope as Envelope, payload: encodePayload(type, payload) }, maxBytes);
-    const offset = await log.append(target.partition, [{ value, type }]);
+    const stamps = { id, lamport: this.#lamport.stamp(), atMs: clock.nowMs() };
+    const record = inboxRecord(log.recordMaxBytes, { ...target, ...stamps, type, control }, payload);
+    const offset = await log.append(target.partition, [record]);
     hints.publish('appended', target.partition);
     return offset;
   }

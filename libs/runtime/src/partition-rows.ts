@@ -4,23 +4,21 @@
  * know, could be placed anew and run in two partitions (I1).
  */
 
-import { decodeRecord, encodePayload, encodeRecord } from '@tidemark/codec';
+import { decodeRecord } from '@tidemark/codec';
 import {
   DEFAULT_TENANT,
-  type Envelope,
   emptyPartition,
   eventId,
   foldEntries,
   generation,
   type LogEntry,
-  NO_HOLDER,
   type Partition,
   UnavailableError,
   uuidv7,
   workflowId,
-  ZERO,
 } from '@tidemark/core';
 import type { NewPartition, PartitionBounds } from '@tidemark/ports';
+import { inboxRecord } from './inbox.ts';
 import { FENCES_AT_ONCE, FENCES_FOLDED_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
@@ -75,20 +73,15 @@ const isFence = (entry: LogEntry): boolean => entry.kind === 'event' && entry.en
 async function fence({ ports, lamport }: RowsOptions, partition: Partition): Promise<void> {
   const { log, clock, prng } = ports;
   const atMs = clock.nowMs();
-  const envelope: Envelope<'PartitionFenced'> = {
-    v: 1,
+  const event = {
     id: eventId(`fence:${uuidv7(atMs, prng.bytes(10))}`),
     tenant: DEFAULT_TENANT,
     workflow: NO_WORKFLOW,
     generation: generation(1),
     lamport: lamport.stamp(),
-    epoch: ZERO.epoch,
-    holder: NO_HOLDER,
-    ordinal: ZERO.ordinal,
     atMs,
     type: 'PartitionFenced',
     control: { partition },
-  };
-  const value = encodeRecord({ envelope, payload: encodePayload('PartitionFenced', null) }, log.recordMaxBytes);
-  await log.append(partition, [{ value, type: 'PartitionFenced' }]);
+  } as const;
+  await log.append(partition, [inboxRecord(log.recordMaxBytes, event, null)]);
 }

@@ -17,6 +17,7 @@ import {
 } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
 import { StreamContent } from './content.ts';
+import { releaseDraft } from './ending.ts';
 import { type Draft, HeldStream } from './held-stream.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
@@ -100,7 +101,7 @@ export class ReportedStream {
       this.#follow(drafts);
     });
     if (!isClosed(stream.speculative)) {
-      accepted.push(stage(stream, [{ type: 'LeaseReleased', control: { reason: 'idle' }, payload: null }]));
+      accepted.push(stage(stream, [releaseDraft('idle')]));
     }
     stream.flush();
     await Promise.all(accepted);

@@ -4,7 +4,7 @@
  * duplicate in the fold. Starts that come together share one placement transaction.
  */
 
-import { canonicalJson, encodePayload, encodeRecord, type Payloads, toJson } from '@tidemark/codec';
+import { canonicalJson, type Payloads, toJson } from '@tidemark/codec';
 import {
   generation as asGeneration,
   type Compensates,
@@ -15,7 +15,6 @@ import {
   type Json,
   type Lamport,
   LimitError,
-  NO_HOLDER,
   type Offset,
   type Partition,
   RULES_VERSION,
@@ -24,14 +23,14 @@ import {
   type TenantId,
   UnavailableError,
   type WorkflowId,
-  ZERO,
 } from '@tidemark/core';
-import type { Placement, PlacementRequest } from '@tidemark/ports';
+import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
 import { batched } from './batcher.ts';
 import { declareTasks } from './commit.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import type { Definition } from './definition.ts';
-import { EVENT_MAX_BYTES, PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
+import { inboxRecord } from './inbox.ts';
+import { PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { addPartitions } from './partition-rows.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -132,7 +131,7 @@ export class Starter {
   /** Appends the opening that the placement holds; harmless when it is in the log already. Returns where it stands. */
   async append(placement: Placement): Promise<Offset> {
     const { log, hints } = this.#options.ports;
-    const offset = await log.append(placement.partition, [{ value: this.#record(placement), type: 'WorkflowOpened' }]);
+    const offset = await log.append(placement.partition, [this.#record(placement)]);
     hints.publish('appended', placement.partition);
     return offset;
   }
@@ -177,30 +176,26 @@ export class Starter {
     return opening;
   }
 
-  #record(placement: Placement): Uint8Array {
+  #record(placement: Placement): LogRecord {
     return this.#encode(JSON.parse(placement.opening) as Opening, placement);
   }
 
   #encode(
     opening: Opening,
     place: Pick<Placement, 'workflow' | 'tenant' | 'partition' | 'mode'> & { readonly generation: number },
-  ): Uint8Array {
-    const envelope: Envelope<'WorkflowOpened'> = {
-      v: 1,
+  ): LogRecord {
+    const { lamport, atMs, control, payload } = opening;
+    const event = {
       id: eventId(`open:${place.workflow}`),
       tenant: place.tenant,
       workflow: place.workflow,
       generation: asGeneration(place.generation),
-      lamport: opening.lamport,
-      epoch: ZERO.epoch,
-      holder: NO_HOLDER,
-      ordinal: ZERO.ordinal,
-      atMs: opening.atMs,
+      lamport,
+      atMs,
       type: 'WorkflowOpened',
-      control: { ...opening.control, partition: place.partition, placement: place.mode },
-    };
-    const maxBytes = Math.min(EVENT_MAX_BYTES, this.#options.ports.log.recordMaxBytes);
-    return encodeRecord({ envelope, payload: encodePayload('WorkflowOpened', opening.payload) }, maxBytes);
+      control: { ...control, partition: place.partition, placement: place.mode },
+    } as const;
+    return inboxRecord(this.#options.ports.log.recordMaxBytes, event, payload);
   }
 
   /**

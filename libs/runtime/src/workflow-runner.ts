@@ -12,7 +12,6 @@ import {
   FencedError,
   firstUnblocked,
   isAwaited,
-  isClosed,
   isUnblocked,
   type Sequence,
   type TaskId,
@@ -113,8 +112,7 @@ export class WorkflowRunner {
         await this.#taskEnds();
       }
       await this.#drain();
-      const mayEnd = stream.confirmed.status === 'open' && stream.isHeld;
-      const over = mayEnd && budgetDraft(stream.confirmed, this.#options.definition);
+      const over = this.#mayGoOn() && budgetDraft(stream.confirmed, this.#options.definition);
       if (over) await this.#writeLast([over]);
       return await this.#end();
     } catch (error) {
@@ -162,12 +160,15 @@ export class WorkflowRunner {
     for (const attempt of this.#attempts) attempt.abort(reason);
   }
 
-  async #end(): Promise<RunEnd> {
+  /** Without the lease it was parked here, and its question has been answered before the answer to that write came. */
+  #mayGoOn(): boolean {
     const { stream } = this.#options;
-    const state = stream.confirmed;
+    return stream.confirmed.status === 'open' && stream.isHeld;
+  }
+
+  async #end(): Promise<RunEnd> {
     if (this.#hasReleased) return 'stopped';
-    // Without the lease it was parked here, and its question has been answered before the answer to that write came.
-    if (isClosed(state) || state.status !== 'open' || !stream.isHeld) return 'closed';
+    if (!this.#mayGoOn()) return 'closed';
     const stopped = this.#options.stop.aborted;
     await this.#flushing.write([releaseDraft(stopped ? 'drain' : 'idle')]);
     return stopped ? 'stopped' : 'idle';

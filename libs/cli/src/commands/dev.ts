@@ -18,7 +18,7 @@ import { HostDesk } from '../state/host-desk.ts';
 import { type Folder, holdFolder, shareFolder, targetOf } from '../state/open-desk.ts';
 import { serveSocket } from '../state/socket-server.ts';
 import { progressBar } from '../text/progress.ts';
-import { commandLine, shellWord, stateWords } from '../text/shell.ts';
+import { shellWord, showCommand } from '../text/shell.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -148,10 +148,7 @@ function readyWords(
 
 /** What was left to a person before says so again. */
 const waitingWords = ({ workflow, reason }: WorkflowSummary, state: string | undefined): string =>
-  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${showCommand(workflow, state)} tells how to answer`;
-
-const showCommand = (workflow: string, state: string | undefined): string =>
-  printable(commandLine('tidemark', 'show', workflow, ...stateWords(state)));
+  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, state))} tells how to answer`;
 
 function inUse(target: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError {
   const who = holder === null ? 'another process' : `process ${holder.pid} (tidemark ${holder.command})`;

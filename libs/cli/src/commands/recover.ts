@@ -34,7 +34,7 @@ import { readDefinitions } from '../state/definitions.ts';
 import { type Desk, isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
-import { commandLine, stateWords } from '../text/shell.ts';
+import { commandLine, showCommand, stateWords } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { type PlanView, planJson, planLines } from '../views/plan.ts';
 import { askedOf } from '../views/question.ts';
@@ -156,7 +156,7 @@ async function takeLease(session: Session, desk: Desk, id: string, { state: fold
     );
   }
   if (row.status === 'parked') {
-    const show = commandLine('tidemark', 'show', workflow, ...stateWords(folder));
+    const show = showCommand(workflow, folder);
     throw new TidemarkError(
       'workflow-parked',
       `${workflow} waits for a person (${row.reason}); ${show} tells how to answer.`,
@@ -179,7 +179,7 @@ async function takeLease(session: Session, desk: Desk, id: string, { state: fold
 }
 
 function goesOnWords({ workflow, runnable, status }: WorkflowSummary, desk: Desk, folder: string | undefined): string {
-  const show = commandLine('tidemark', 'show', workflow, ...stateWords(folder));
+  const show = showCommand(workflow, folder);
   if (status === 'compensating') return `It is being undone and stands still meanwhile; ${show} tells more.`;
   return runnable || isIdle(desk)
     ? whoGoesOn(desk)

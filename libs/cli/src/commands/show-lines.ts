@@ -4,7 +4,7 @@ import type { EffectRow } from '@tidemark/ports';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
-import { commandLine, stateWords } from '../text/shell.ts';
+import { commandLine, showCommand, stateWords } from '../text/shell.ts';
 import { table } from '../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
@@ -13,7 +13,7 @@ import { flowLines } from '../views/flow.ts';
 import { standsWords, taskWords } from '../views/frontier.ts';
 import { eventWords } from '../views/history.ts';
 import type { Asked } from '../views/question.ts';
-import { causeWords, countWords, showUndo } from '../views/undo.ts';
+import { causeWords, countWords } from '../views/undo.ts';
 import { ACTIVITY_COLOURS, activityOf } from '../views/workflow.ts';
 import type { Found, ShowOptions } from './show.ts';
 
@@ -93,7 +93,7 @@ function undoLines(
 ): readonly string[] {
   const { undo, why, counts, waits } = undoing!;
   const cause = `${INDENT}${printable(causeWords(row.reason ?? '', why))}`;
-  const tells = `${printable(showUndo(undo, state))} tells what was`;
+  const tells = `${printable(showCommand(undo, state))} tells what was`;
   const came = counts === undefined ? tells : `${countWords(counts)}; ${tells}`;
   const lines = section(title, [cause, `${INDENT}${came}`], look);
   if (waits === undefined) return lines;

@@ -7,6 +7,10 @@ export const shellWord = (text: string): string =>
 export const stateWords = (state: string | undefined): readonly string[] =>
   state === undefined ? [] : ['--state', state];
 
+/** The command that tells of a workflow in that folder. */
+export const showCommand = (workflow: string, state: string | undefined): string =>
+  commandLine('tidemark', 'show', workflow, ...stateWords(state));
+
 /** Of words; undefined ones are left out. */
 export const commandLine = (...words: readonly (string | undefined)[]): string =>
   words.flatMap((word) => (word === undefined ? [] : [shellWord(word)])).join(' ');

@@ -2,7 +2,7 @@
 
 import type { ProbeAnswer, RecoveryAction } from '@tidemark/core';
 import type { PlannedEffect, PlannedNext, RecoveryPlan } from '@tidemark/runtime';
-import { commandLine, stateWords } from '../text/shell.ts';
+import { commandLine, showCommand, stateWords } from '../text/shell.ts';
 import { ago, counted, dateTime, duration, isoTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import type { Asked } from './question.ts';
@@ -135,9 +135,7 @@ function nextLines(next: PlannedNext, { plan, asked, folder }: PlanView): readon
     case 'will-ask':
       return [`the next holder runs nothing and asks a person (${next.code})`];
     case 'blocked':
-      return [
-        `nothing can run yet: ${commandLine('tidemark', 'show', plan.workflow, ...stateWords(folder))} tells what its tasks wait for`,
-      ];
+      return [`nothing can run yet: ${showCommand(plan.workflow, folder)} tells what its tasks wait for`];
     case 'runs': {
       const from =
         plan.lease === null ? 'the next holder' : 'whoever holds it, or after its lease is revoked the next holder,';

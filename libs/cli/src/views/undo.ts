@@ -8,7 +8,6 @@ import type { WorkflowSummary } from '@tidemark/ports';
 import { type UndoOutput, undoId } from '@tidemark/runtime';
 import { EVENTS_READ_MAX } from '../limits.ts';
 import type { Reads } from '../state/desk.ts';
-import { commandLine, stateWords } from '../text/shell.ts';
 import { endingOf } from './ending.ts';
 
 /** What an undo came to. */
@@ -69,7 +68,3 @@ export const endedWords = (counts: UndoCounts | undefined): string =>
 
 /** Why it is or was undone: code and words. */
 export const causeWords = (reason: string, why: string): string => (why === '' ? reason : `${reason}: ${why}`);
-
-/** The command that tells what an undo did. */
-export const showUndo = (undo: string, state: string | undefined): string =>
-  commandLine('tidemark', 'show', undo, ...stateWords(state));

@@ -3,11 +3,11 @@
 import { TidemarkError } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Reads } from '../state/desk.ts';
-import { commandLine, stateWords } from '../text/shell.ts';
+import { showCommand } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { endingOf } from './ending.ts';
 import { askedIn } from './question.ts';
-import { causeWords, countWords, endedWords, showUndo, undoingOf } from './undo.ts';
+import { causeWords, countWords, endedWords, undoingOf } from './undo.ts';
 
 export interface Unfinished {
   readonly error: TidemarkError;
@@ -25,11 +25,11 @@ export async function unfinished(reads: Reads, row: WorkflowSummary, state: stri
   if (ending?.kind === 'compensated') {
     const { undo, why, counts } = (await undoingOf(reads, row))!;
     const did = counts === undefined ? '' : `: ${countWords(counts)}`;
-    const message = `${workflow} ${endedWords(counts)} (${causeWords(ending.reason, why)})${did}; ${showUndo(undo, state)} tells what was.`;
+    const message = `${workflow} ${endedWords(counts)} (${causeWords(ending.reason, why)})${did}; ${showCommand(undo, state)} tells what was.`;
     return told('workflow-compensated', message, workflow);
   }
   if (row.status === 'compensating') return undoParked(reads, row, state);
-  const show = commandLine('tidemark', 'show', workflow, ...stateWords(state));
+  const show = showCommand(workflow, state);
   const message = `${workflow} waits for a person (${row.reason}); ${show} tells why, and how to answer.`;
   return told('workflow-parked', message, workflow);
 }
@@ -46,7 +46,7 @@ async function undoParked(reads: Reads, row: WorkflowSummary, state: string | un
   const undo = waits.workflow;
   const asked = await askedIn(reads, undo, state);
   const why = causeWords(waits.reason ?? '', asked?.message ?? '');
-  const message = `${workflow} is being undone, and its undo ${undo} waits for a person (${why}); ${showUndo(undo, state)} tells more.`;
+  const message = `${workflow} is being undone, and its undo ${undo} waits for a person (${why}); ${showCommand(undo, state)} tells more.`;
   const commands = (asked?.answers ?? []).flatMap(({ command, means }) => [
     `  ${printable(command)}`,
     `    ${printable(means)}`,
