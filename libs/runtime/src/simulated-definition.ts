@@ -3,10 +3,9 @@
  * Must not be used outside tests.
  */
 
-import { decodeRecord, encodePayload, encodeRecord, type Payloads } from '@tidemark/codec';
+import { decodeRecord, type Payloads } from '@tidemark/codec';
 import {
   type Controls,
-  type Envelope,
   emptyPartition,
   eventId,
   foldEntry,
@@ -14,7 +13,6 @@ import {
   type Json,
   type Lamport,
   type LogEntry,
-  NO_HOLDER,
   type Offset,
   type Partition,
   type PartitionState,
@@ -22,10 +20,11 @@ import {
   type TenantId,
   type WorkflowId,
   workflowId,
-  ZERO,
 } from '@tidemark/core';
 import type { EventLog } from '@tidemark/ports';
 import type { Definition, EffectDefinition, RetryPolicy, StepDefinition, TaskRequest } from './definition.ts';
+import { inboxRecord as recordOf } from './inbox.ts';
+import { EVENT_MAX_BYTES } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import type { SimulatedPorts } from './simulated-ports.ts';
 import { Starter } from './starter.ts';
@@ -166,21 +165,8 @@ export function inboxRecord<T extends InboxEventType>(
   atMs = 1_000_000,
 ): Uint8Array {
   const { tenant, workflow, generation } = stream;
-  const envelope = {
-    v: 1,
-    id: eventId(id),
-    tenant,
-    workflow,
-    generation,
-    lamport: 1 as Lamport,
-    epoch: ZERO.epoch,
-    holder: NO_HOLDER,
-    ordinal: ZERO.ordinal,
-    atMs,
-    type,
-    control,
-  } as unknown as Envelope;
-  return encodeRecord({ envelope, payload: encodePayload(type, payload) }, 1_048_576);
+  const stamps = { id: eventId(id), lamport: 1 as Lamport, atMs };
+  return recordOf(EVENT_MAX_BYTES, { tenant, workflow, generation, ...stamps, type, control }, payload).value;
 }
 
 /** The revocation of the stream's live lease. */
