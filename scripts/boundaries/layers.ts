@@ -13,9 +13,9 @@ interface Layer {
 const layers: readonly Layer[] = [
   { name: 'core', members: /^libs\/core$/ },
   { name: 'ports', members: /^libs\/ports$/ },
-  { name: 'codec', members: /^libs\/codec$/ },
+  { name: 'codec, secrets', members: /^libs\/(codec|secrets)$/ },
   { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
-  { name: 'sdk, api, host', members: /^libs\/(sdk|api|host)$/ },
+  { name: 'sdk, api, host, repo-state', members: /^libs\/(sdk|api|host|repo-state)$/ },
   { name: 'client', members: /^libs\/client$/ },
   { name: 'integrations', members: /^libs\/(console|mcp|ai|cli|effects)$/ },
   { name: 'services, examples', members: /^(services|examples)\/[a-z0-9-]+$/ },

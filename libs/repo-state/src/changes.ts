@@ -1,0 +1,216 @@
+/**
+ * Owns what happens to a state: begin, checkpoint, migrate, complete. Data in, data out: `(state, change) → state`. A stage
+ * with a check is never done without the evidence that this check passed. Pure.
+ */
+
+import { ConflictError, InvalidError, type Json } from '@tidemark/core';
+import {
+  type CheckEvidence,
+  currentStage,
+  type Evidence,
+  FORMAT,
+  type Note,
+  type RepoState,
+  type Stage,
+  type StageStatus,
+} from './state-file.ts';
+
+export interface StagePlan {
+  readonly id: string;
+  /** A command that must pass before the stage counts as done. */
+  readonly check?: string | undefined;
+}
+
+export interface Beginning {
+  /** Default 1. */
+  readonly version?: number | undefined;
+  readonly stages: readonly (string | StagePlan)[];
+  /** Whether the state belongs into the repository. Default: it is ignored there. */
+  readonly shared?: boolean | undefined;
+  readonly note?: string | undefined;
+  readonly agent?: string | undefined;
+}
+
+export interface Checkpoint {
+  /** Stages in question; none: only notes and artifacts. */
+  readonly stages?: readonly string[] | undefined;
+  /** What the stages are now. */
+  readonly status?: StageStatus | undefined;
+  /** A check for these stages, from now on. */
+  readonly check?: string | undefined;
+  /** Joined to the evidence that is there; null takes a field away. `check` is the product's own. */
+  readonly evidence?: Readonly<Record<string, Json>> | undefined;
+  /** Joined to the artifacts that are there; null takes one away. */
+  readonly artifacts?: Readonly<Record<string, Json>> | undefined;
+  readonly note?: string | undefined;
+  readonly agent?: string | undefined;
+  /** Stages that the state doesn't have are added at its end. Default: they are refused. */
+  readonly add?: boolean | undefined;
+  /** A stage that another agent has in progress is taken over. Default: it is refused. */
+  readonly take?: boolean | undefined;
+}
+
+/** Evidence of checks that ran just now, by stage. */
+export type Checked = ReadonlyMap<string, CheckEvidence>;
+
+export function begin(workflow: string, given: Beginning, at: string): RepoState {
+  const stages = given.stages.map((each): Stage => {
+    const { id, check } = typeof each === 'string' ? { id: each, check: undefined } : each;
+    return { id, status: 'pending', ...(check === undefined ? {} : { check }) };
+  });
+  return {
+    format: FORMAT,
+    workflow,
+    version: given.version ?? 1,
+    created_at: at,
+    updated_at: at,
+    current_stage: currentStage(stages),
+    stages,
+    artifacts: {},
+    notes: noteOf(given.note, given.agent, at),
+    ...(given.shared === true ? { shared: true } : {}),
+  };
+}
+
+/**
+ * Throws `InvalidError` (`stage-unknown`, `check-missing`) and `ConflictError` (`stage-taken`). `checked` must have the
+ * evidence of each stage that has a check and becomes done.
+ */
+export function checkpointed(state: RepoState, change: Checkpoint, checked: Checked, at: string): RepoState {
+  const stages = [...state.stages];
+  for (const id of change.stages ?? []) {
+    const index = stages.findIndex((stage) => stage.id === id);
+    if (index === -1 && change.add !== true) throw unknownStage(state, id);
+    const before: Stage = stages[index] ?? { id, status: 'pending' };
+    refuseTaken(before, change);
+    stages[index === -1 ? stages.length : index] = changedStage(before, change, checked.get(id), at);
+  }
+  const next: RepoState = {
+    ...state,
+    stages,
+    artifacts: joined(state.artifacts, change.artifacts) as RepoState['artifacts'],
+    notes: [...state.notes, ...noteOf(change.note, change.agent, at)],
+  };
+  requireChecks(state, next);
+  return next;
+}
+
+/** Any other change: whatever it is, what the product owns is kept, and checks must have passed. */
+export function updated(state: RepoState, change: (state: RepoState) => RepoState): RepoState {
+  const next = {
+    ...change(structuredClone(state)),
+    format: FORMAT,
+    workflow: state.workflow,
+    created_at: state.created_at,
+  };
+  requireChecks(state, next);
+  return next;
+}
+
+function changedStage(before: Stage, change: Checkpoint, checked: CheckEvidence | undefined, at: string): Stage {
+  const { check: _own, ...given } = change.evidence ?? {};
+  const evidence = joined({ ...before.evidence, ...(checked && { check: checked }) }, given) as Evidence;
+  // A check that failed decides, whatever was asked for.
+  const status = checked?.passed === false ? 'failed' : (change.status ?? before.status);
+  return {
+    ...before,
+    status,
+    ...(change.check === undefined ? {} : { check: change.check }),
+    ...(Object.keys(evidence).length === 0 ? {} : { evidence }),
+    ...(change.agent === undefined ? {} : { agent: change.agent }),
+    updated_at: at,
+  };
+}
+
+function joined(
+  before: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, unknown>> | undefined,
+): object {
+  return Object.fromEntries(Object.entries({ ...before, ...given }).filter(([, value]) => value !== null));
+}
+
+const noteOf = (text: string | undefined, agent: string | undefined, at: string): Note[] =>
+  text === undefined ? [] : [{ at, ...(agent === undefined ? {} : { agent }), text }];
+
+function refuseTaken(stage: Stage, { status, agent, take }: Checkpoint): void {
+  const other = stage.agent;
+  if (stage.status !== 'in_progress' || status !== 'in_progress' || take === true) return;
+  if (other === undefined || agent === undefined || other === agent) return;
+  throw new ConflictError(
+    'stage-taken',
+    `Stage '${stage.id}' is in progress with ${other}${stage.updated_at ? ` since ${stage.updated_at}` : ''}. Choose another, or take it over with --take.`,
+    { stage: stage.id, agent: other },
+  );
+}
+
+function requireChecks(before: RepoState, after: RepoState): void {
+  for (const stage of after.stages) {
+    const was = before.stages.find(({ id }) => id === stage.id);
+    if (stage.status !== 'done' || stage.check === undefined) continue;
+    if (was?.status === 'done' && was.check === stage.check) continue;
+    const { check } = stage.evidence ?? {};
+    if (check?.passed === true && check.command === stage.check) continue;
+    throw new InvalidError(
+      'check-missing',
+      `Stage '${stage.id}' counts as done only after its check passed: ${stage.check}`,
+      { stage: stage.id },
+    );
+  }
+}
+
+export function unknownStage(state: RepoState, id: string): InvalidError {
+  const known = state.stages.map((stage) => stage.id).join(', ');
+  return new InvalidError(
+    'stage-unknown',
+    `'${state.workflow}' has no stage '${id}'${known === '' ? '' : ` (it has ${known})`}. Correct it, or add it with --add.`,
+    { stage: id },
+  );
+}
+
+/** Brings a state from one version to the next: its result is that of version `from + 1`. */
+export type Migration = (state: RepoState) => RepoState;
+
+export interface MigrationPlan {
+  readonly to: number;
+  /** By the version that they begin with. A version without one keeps its shape. */
+  readonly migrations?: Readonly<Record<number, Migration>> | undefined;
+  /** Stages of the new version, in order. Those that were there keep what they have; the others are pending. */
+  readonly stages?: readonly (string | StagePlan)[] | undefined;
+  /** New ids of stages by old ones, before anything else. */
+  readonly rename?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Throws `InvalidError` (`version-invalid`, `stage-unknown`). */
+export function migrated(state: RepoState, plan: MigrationPlan): RepoState {
+  if (!Number.isSafeInteger(plan.to) || plan.to <= state.version) {
+    throw new InvalidError('version-invalid', `'${state.workflow}' has version ${state.version}: give a greater one.`);
+  }
+  let next = structuredClone(state);
+  for (let from = state.version; from < plan.to; from += 1) next = plan.migrations?.[from]?.(next) ?? next;
+  for (const id of Object.keys(plan.rename ?? {})) {
+    if (!next.stages.some((stage) => stage.id === id)) throw unknownStage(state, id);
+  }
+  const renamed = next.stages.map((stage) => ({ ...stage, id: plan.rename?.[stage.id] ?? stage.id }));
+  const stages = plan.stages === undefined ? renamed : plan.stages.map((each) => planned(each, renamed));
+  return { ...next, workflow: state.workflow, format: FORMAT, version: plan.to, created_at: state.created_at, stages };
+}
+
+/** Another check than the one that passed: the stage has to pass it yet. */
+function planned(each: string | StagePlan, before: readonly Stage[]): Stage {
+  const { id, check } = typeof each === 'string' ? { id: each, check: undefined } : each;
+  const was = before.find((stage) => stage.id === id) ?? { id, status: 'pending' as const };
+  if (check === undefined || check === was.check) return was;
+  return { ...was, check, status: was.status === 'done' ? 'in_progress' : was.status };
+}
+
+/** Throws `ConflictError` (`stages-open`) when stages aren't done, unless they may stay so. */
+export function completed(state: RepoState, at: string, open: boolean): RepoState {
+  const left = state.stages.filter(({ status }) => status !== 'done').map(({ id, status }) => `${id} (${status})`);
+  if (left.length > 0 && !open) {
+    throw new ConflictError(
+      'stages-open',
+      `'${state.workflow}' is not finished: ${left.join(', ')}. Finish these, or put it away as it is with --open.`,
+    );
+  }
+  return { ...state, completed_at: at };
+}

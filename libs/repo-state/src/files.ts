@@ -1,0 +1,163 @@
+/**
+ * Owns what state needs of a file system, as a port that tests can make fail, and what its errors mean. A file is replaced
+ * whole or not at all: readers see the old one or the new one (I: no torn state), and once `replaceFile` returns the disk
+ * has it.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
+import { InvalidError, UnavailableError } from '@tidemark/core';
+import { STATE_MAX_BYTES } from './limits.ts';
+
+export type FileKind = 'absent' | 'file' | 'folder' | 'link' | 'other';
+
+/** Errors carry the system's codes (`ENOENT`, `EROFS`, `ENOSPC`, …). */
+export interface StateFiles {
+  /** Does not follow links. */
+  stat(
+    file: string,
+  ): Promise<{
+    readonly kind: FileKind;
+    readonly sizeBytes: number;
+    readonly changedMs: number;
+    readonly owner: number;
+  }>;
+  read(file: string): Promise<Uint8Array>;
+  list(folder: string): Promise<readonly string[]>;
+  /** With its parents; readable for its owner alone where `secluded`. */
+  makeFolder(folder: string, secluded: boolean): Promise<void>;
+  /** Makes it when it isn't there, and asks for the right to write. */
+  touch(file: string): Promise<void>;
+  /** Throws `EEXIST` when it is there. Durable once it resolves. */
+  writeNew(file: string, bytes: Uint8Array): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** No error when it isn't there. */
+  remove(file: string): Promise<void>;
+  sync(folder: string): Promise<void>;
+}
+
+export const nodeFiles: StateFiles = {
+  async stat(file) {
+    try {
+      const found = await lstat(file);
+      const kind = found.isSymbolicLink() ? 'link' : found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other';
+      return { kind, sizeBytes: found.size, changedMs: found.mtimeMs, owner: found.uid };
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return { kind: 'absent', sizeBytes: 0, changedMs: 0, owner: -1 };
+      throw error;
+    }
+  },
+  read: (file) => readFile(file),
+  async list(folder) {
+    try {
+      return (await readdir(folder)).sort();
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  },
+  makeFolder: async (folder, secluded) =>
+    void (await mkdir(folder, { recursive: true, mode: secluded ? 0o700 : 0o777 })),
+  touch: async (file) => (await open(file, 'a')).close(),
+  writeNew: writeDurably,
+  rename,
+  remove: (file) => rm(file, { force: true }),
+  sync: syncFolder,
+};
+
+/** Undefined: it isn't there. Throws `InvalidError` for what is no plain file of a state's size. */
+export async function readIfThere(
+  files: StateFiles,
+  file: string,
+): Promise<{ readonly bytes: Uint8Array; readonly changedMs: number } | undefined> {
+  const { kind, sizeBytes, changedMs } = await files.stat(file);
+  if (kind === 'absent') return undefined;
+  if (kind === 'link') throw linkError(file);
+  if (kind !== 'file') throw new InvalidError('state-foreign', `${file} is no plain file. Move it away.`, { file });
+  // What was written by hand may be somewhat larger than what is written here.
+  if (sizeBytes > 4 * STATE_MAX_BYTES) {
+    throw new InvalidError('state-foreign', `${file} is too large for a state (${sizeBytes} bytes). Move it away.`, {
+      file,
+    });
+  }
+  try {
+    return { bytes: await files.read(file), changedMs };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+export const linkError = (file: string): InvalidError =>
+  new InvalidError(
+    'state-link',
+    `${file} is a symbolic link, which could lead anywhere, so it is not followed. Name the place that is meant with --dir.`,
+    { file },
+  );
+
+/** The whole new content, or the old one. Throws the file system's errors; what it began with is gone then. */
+export async function replaceFile(files: StateFiles, file: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  try {
+    await files.writeNew(temporary, bytes);
+    await files.rename(temporary, file);
+  } catch (error) {
+    await files.remove(temporary).catch(() => {});
+    throw error;
+  }
+  await files.sync(path.dirname(file));
+}
+
+/** Writes under the first of these names that is free, and returns it: `x.json`, `x-2.json`, … Overwrites nothing. */
+export async function writeBeside(
+  files: StateFiles,
+  folder: string,
+  stem: string,
+  ending: string,
+  bytes: Uint8Array,
+): Promise<string> {
+  for (let count = 1; ; count += 1) {
+    const name = `${stem}${count === 1 ? '' : `-${count}`}${ending}`;
+    const file = path.join(folder, name);
+    try {
+      await files.writeNew(file, bytes);
+      await files.sync(folder);
+      return name;
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') {
+        await files.remove(file).catch(() => {});
+        throw error;
+      }
+      if (Buffer.compare(await files.read(file), bytes) === 0) return name;
+    }
+  }
+}
+
+export const isReadOnly = (error: unknown): boolean => ['EROFS', 'EACCES', 'EPERM'].includes(codeOf(error));
+
+/** A file system's error, as what the caller can do about it. */
+export function asStateError(error: unknown, place: string): unknown {
+  const code = codeOf(error);
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new UnavailableError(
+      'disk-full',
+      `The disk of ${place} is full. Nothing was changed; the state there is whole.`,
+      {
+        cause: error,
+      },
+    );
+  }
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EEXIST') {
+    return new InvalidError('place-invalid', `${place} can't be used: a folder on its way is missing, or is a file.`, {
+      cause: error,
+    });
+  }
+  if (isReadOnly(error)) {
+    return new UnavailableError('place-read-only', `${place} can't be written, and no other place could be used.`, {
+      cause: error,
+    });
+  }
+  return error;
+}

@@ -1,0 +1,60 @@
+/**
+ * Owns who may write a state: one process at a time. The lock is SQLite's own on an empty file, as it is for the log in a
+ * folder: the operating system holds it for a living process and takes it back with it, also after `kill -9`, so there is
+ * no stale lock that two could take over at once. The file itself stays, and says nothing. Must not read any clock.
+ */
+
+import { DatabaseSync } from 'node:sqlite';
+import { InvalidError, UnavailableError } from '@tidemark/core';
+import { LOCK_PAUSE_MAX_MS, LOCK_PAUSE_MS } from './limits.ts';
+
+const BUSY = 5;
+const NOT_A_DATABASE = 26;
+
+/** Runs the work while this process alone has the lock. Throws `UnavailableError` (`state-locked`) after the wait. */
+export async function withLock<T>(file: string, waitMs: number, work: () => Promise<T>): Promise<T> {
+  const lock = await take(file, waitMs);
+  try {
+    return await work();
+  } finally {
+    lock.close();
+  }
+}
+
+async function take(file: string, waitMs: number): Promise<DatabaseSync> {
+  let waitedMs = 0;
+  let pauseMs = LOCK_PAUSE_MS;
+  for (;;) {
+    const lock = tryLock(file);
+    if (lock !== undefined) return lock;
+    if (waitedMs >= waitMs) {
+      throw new UnavailableError(
+        'state-locked',
+        `Another process has been writing this state for ${Math.ceil(waitMs / 1_000)} s (${file}). Try again; nothing was changed.`,
+        { file },
+      );
+    }
+    // Not all at the same moment again.
+    const pause = pauseMs * (0.5 + Math.random());
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    waitedMs += pause;
+    pauseMs = Math.min(pauseMs * 2, LOCK_PAUSE_MAX_MS);
+  }
+}
+
+function tryLock(file: string): DatabaseSync | undefined {
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    // Without a journal file the lock leaves no traces.
+    lock.exec('pragma journal_mode = memory; pragma locking_mode = exclusive; begin exclusive');
+    return lock;
+  } catch (error) {
+    lock.close();
+    const { errcode } = error as { errcode?: number };
+    if (errcode === BUSY) return undefined;
+    if (errcode !== NOT_A_DATABASE) throw error;
+    throw new InvalidError('lock-foreign', `${file} is no lock of Tidemark's, for it is not empty. Move it away.`, {
+      cause: error,
+    });
+  }
+}

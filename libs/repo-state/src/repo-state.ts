@@ -1,0 +1,324 @@
+/**
+ * Owns the operations on a state in a repository: init, checkpoint, resume, show, complete, migrate, update. They return
+ * plain data and warnings, and print nothing. Any number of processes may use the same state: each change reads it anew
+ * under its lock. The clock is a parameter; here, and only here, the wall clock decides what is newer.
+ */
+
+import os from 'node:os';
+import path from 'node:path';
+import { ConfigError, ConflictError, InvalidError } from '@tidemark/core';
+import {
+  type Beginning,
+  begin,
+  type Checked,
+  type Checkpoint,
+  checkpointed,
+  completed,
+  type Migration,
+  type MigrationPlan,
+  migrated,
+  unknownStage,
+  updated,
+} from './changes.ts';
+import { runCheck } from './check.ts';
+import { nodeFiles, type StateFiles } from './files.ts';
+import { CHECK_TIMEOUT_MS, LOCK_WAIT_MS } from './limits.ts';
+import type { withLock } from './lock.ts';
+import { checkName, placeIn, shown, temporaryPlace } from './place.ts';
+import { type ResumeReport, reportOf } from './report.ts';
+import { type CheckEvidence, type RepoState, textOf } from './state-file.ts';
+import { type Loaded, StateStore, type Step, type Stored } from './store.ts';
+import { type Clock, isoTime } from './times.ts';
+
+export interface RepoStateOptions {
+  /** The repository, or another place: `.workflow-state/` is in it. */
+  readonly folder: string;
+  /** The workflow's name; the file is `<name>-state.json`. */
+  readonly name: string;
+  readonly now: Clock;
+  /** Who writes, in stages and notes. */
+  readonly agent?: string | undefined;
+  /** The version that the caller knows. An older state is migrated or refused, a newer one refused. Default: any. */
+  readonly version?: number | undefined;
+  /** By the version that they begin with. */
+  readonly migrations?: Readonly<Record<number, Migration>> | undefined;
+  /** Write after this many stages became done (default 1: each). A failed stage, the last one and a note are written at once. */
+  readonly checkpointEvery?: number | undefined;
+  /** Default 10 minutes. */
+  readonly checkTimeoutMs?: number | undefined;
+  /** Ends checks that run. */
+  readonly signal?: AbortSignal | undefined;
+  /** Where to write when the folder can't be written. Default: the system's. */
+  readonly temporaryFolder?: string | undefined;
+  /** Default 10 s. */
+  readonly lockWaitMs?: number | undefined;
+  /** For tests: the file system and the lock. */
+  readonly files?: StateFiles | undefined;
+  readonly lock?: typeof withLock | undefined;
+}
+
+export interface StateResult {
+  readonly state: RepoState;
+  /** The state's file from its folder; in the temporary place with its whole path. */
+  readonly file: string;
+  readonly warnings: readonly string[];
+}
+
+export interface CheckpointResult extends StateResult {
+  /** False: it waits for `checkpointEvery`, `flush` or `complete`. */
+  readonly saved: boolean;
+  /** False: a check failed, and its stage with it; stages named after it were left as they are. */
+  readonly passed: boolean;
+  readonly checks: readonly { readonly stage: string; readonly evidence: CheckEvidence }[];
+}
+
+interface Pending {
+  readonly change: Checkpoint;
+  readonly checked: Checked;
+}
+
+/** Throws `InvalidError` for a name that could lead out of the folder. Reads and writes nothing. */
+export function openRepoState(options: RepoStateOptions): RepoStateFile {
+  return new RepoStateFile(options);
+}
+
+export class RepoStateFile {
+  readonly #options: RepoStateOptions;
+  readonly #store: StateStore;
+  readonly #root: string;
+  readonly #file: string;
+  #pending: readonly Pending[] = [];
+
+  constructor(options: RepoStateOptions) {
+    const { folder, name, now, files = nodeFiles, temporaryFolder = os.tmpdir(), lock } = options;
+    checkName(name);
+    const { checkpointEvery = 1 } = options;
+    if (!Number.isSafeInteger(checkpointEvery) || checkpointEvery < 1) {
+      throw new InvalidError('option-invalid', 'checkpointEvery must be a whole number from 1.');
+    }
+    this.#options = options;
+    this.#root = path.resolve(folder);
+    const own = placeIn('own', this.#root, name);
+    this.#file = shown(own, own.file);
+    const temporary = temporaryPlace(temporaryFolder, this.#root, name);
+    this.#store = new StateStore({ files, own, temporary, now, lock, lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS });
+  }
+
+  /** Begins. Throws `ConflictError` (`state-exists`) when there is a state already. */
+  async init(given: Beginning): Promise<StateResult> {
+    const stored = await this.#store.change((before, at) => {
+      if (before !== undefined) throw existsError(before);
+      return { keep: this.#begun(given, at) };
+    });
+    return resultOf(stored);
+  }
+
+  /**
+   * Where work goes on. Repairs what must be: conflicts, damage, a state left in the temporary place, an older version with
+   * migrations. `choose`: which of equally new states counts. `otherwise`: what to begin with where there is none.
+   */
+  async resume(
+    how: { readonly choose?: number | undefined; readonly otherwise?: Beginning | undefined } = {},
+  ): Promise<ResumeReport> {
+    const { name } = this.#options;
+    const loaded = await this.#store.load(how.choose);
+    const begins = loaded.state === undefined && how.otherwise !== undefined;
+    const leads = loaded.state !== undefined && this.#migratesFrom(loaded.state);
+    if (!loaded.needsRepair && !begins && !leads) {
+      this.#requireVersion(loaded.state);
+      return reportOf(name, loaded.state, loaded.file, loaded.warnings);
+    }
+    const stored = await this.#store.change((before, at): Step => {
+      if (before === undefined) {
+        return how.otherwise === undefined ? { nothing: true } : { keep: this.#begun(how.otherwise, at) };
+      }
+      return this.#ready(before);
+    }, how.choose);
+    const report = reportOf(name, stored.state, stored.file, stored.warnings);
+    return begins && stored.state
+      ? { ...report, fresh: true, line: `fresh start: ${stored.state.stages.length} stages` }
+      : report;
+  }
+
+  /**
+   * Says what became of stages, and keeps notes and artifacts. A stage with a check that becomes done is checked first; the
+   * evidence is kept either way. Without a state it begins one with these stages.
+   */
+  async checkpoint(given: Checkpoint): Promise<CheckpointResult> {
+    const asked = { ...given, agent: given.agent ?? this.#options.agent };
+    const known = this.#withPending((await this.#store.load()).state);
+    const { change, checks } = await this.#checked(asked, known);
+    const checked: Checked = new Map(checks.map(({ stage, evidence }) => [stage, evidence]));
+    const pending = [...this.#pending, { change, checked }];
+    const passed = checks.every(({ evidence }) => evidence.passed);
+    // What can't be is refused now, and not when it is written.
+    const preview = this.#applied(known, [{ change, checked }], isoTime(this.#options.now()));
+    textOf(preview);
+    if (!this.#isDue(pending, preview)) {
+      this.#pending = pending;
+      return { state: preview, file: this.#file, warnings: [], saved: false, passed, checks };
+    }
+    const stored = await this.#write(pending);
+    return { ...stored, saved: true, passed, checks };
+  }
+
+  /** Writes what waits for `checkpointEvery`. Undefined: nothing did. */
+  async flush(): Promise<StateResult | undefined> {
+    return this.#pending.length === 0 ? undefined : this.#write(this.#pending);
+  }
+
+  /** As it is, with what waits to be written. Repairs nothing; of equally new states it shows the first and warns. */
+  async show(): Promise<Omit<StateResult, 'state'> & { readonly state: RepoState | undefined }> {
+    const { state, file, warnings } = await this.#store.load().catch(async (error: unknown): Promise<Loaded> => {
+      if (!(error instanceof ConflictError && error.code === 'state-conflict')) throw error;
+      const loaded = await this.#store.load(1);
+      return { ...loaded, warnings: [error.message, ...loaded.warnings] };
+    });
+    return { state: this.#pending.length === 0 ? state : this.#withPending(state), file, warnings };
+  }
+
+  /** Any change, read and written under the lock: a blackboard. `change` must be pure; it may run more than once. */
+  async update(change: (state: RepoState) => RepoState): Promise<StateResult> {
+    await this.flush();
+    return resultOf(
+      await this.#store.change((before) => ({
+        keep: updated(this.#versioned(existing(before, this.#options.name)), change),
+      })),
+    );
+  }
+
+  /** Puts a finished state into `archive/`. Throws `ConflictError` (`stages-open`), unless `open` allows for it. */
+  async complete({
+    open = false,
+  }: {
+    readonly open?: boolean | undefined;
+  } = {}): Promise<StateResult & { readonly archived: string }> {
+    await this.flush();
+    const stored = await this.#store.change((before, at) => ({
+      archive: completed(this.#versioned(existing(before, this.#options.name)), at, open),
+    }));
+    return { ...resultOf(stored), archived: stored.beside! };
+  }
+
+  /** To a greater version; the file as it was is kept as `<name>-state.v<old>.json.bak`. */
+  async migrate(plan: MigrationPlan): Promise<StateResult & { readonly from: number; readonly backup: string }> {
+    await this.flush();
+    let from = 0;
+    const stored = await this.#store.change((before) => {
+      const state = existing(before, this.#options.name);
+      from = state.version;
+      return this.#migration(state, { migrations: this.#options.migrations, ...plan });
+    });
+    return { ...resultOf(stored), from, backup: stored.beside! };
+  }
+
+  #begun(given: Beginning, at: string): RepoState {
+    const { name, agent, version } = this.#options;
+    return begin(name, { ...given, agent: given.agent ?? agent, version: given.version ?? version }, at);
+  }
+
+  #write(pending: readonly Pending[]): Promise<StateResult> {
+    return this.#store
+      .change((before, at) => ({ keep: this.#applied(before, pending, at) }))
+      .then((stored) => {
+        this.#pending = [];
+        return resultOf(stored);
+      });
+  }
+
+  #applied(before: RepoState | undefined, pending: readonly Pending[], at: string): RepoState {
+    let state = before === undefined ? this.#begun({ stages: [] }, at) : this.#versioned(before);
+    for (const { change, checked } of pending) {
+      state = checkpointed(state, before === undefined ? { ...change, add: true } : change, checked, at);
+    }
+    return state;
+  }
+
+  #withPending(state: RepoState | undefined): RepoState | undefined {
+    return this.#pending.length === 0 ? state : this.#applied(state, this.#pending, isoTime(this.#options.now()));
+  }
+
+  #isDue(pending: readonly Pending[], preview: RepoState): boolean {
+    const { checkpointEvery = 1 } = this.#options;
+    const last = pending.at(-1)?.change;
+    if (last?.status !== 'done' || last.note !== undefined) return true;
+    const done = pending.flatMap(({ change }) => (change.status === 'done' ? (change.stages ?? []) : []));
+    const { stages } = preview;
+    return (
+      done.length >= checkpointEvery ||
+      stages.some(({ id, status }) => status === 'failed' && last.stages?.includes(id)) ||
+      stages.every(({ status }) => status === 'done')
+    );
+  }
+
+  /** Runs the checks of stages that become done, until one fails; stages behind that are left out of the change. */
+  async #checked(change: Checkpoint, state: RepoState | undefined) {
+    const checks: { stage: string; evidence: CheckEvidence }[] = [];
+    const reached: string[] = [];
+    for (const id of change.stages ?? []) {
+      const known = state?.stages.find((stage) => stage.id === id);
+      if (known === undefined && state !== undefined && change.add !== true) throw unknownStage(state, id);
+      reached.push(id);
+      const command = change.check ?? known?.check;
+      if (change.status !== 'done' || command === undefined) continue;
+      const { now, signal, checkTimeoutMs = CHECK_TIMEOUT_MS } = this.#options;
+      const evidence = await runCheck(command, { cwd: this.#root, timeoutMs: checkTimeoutMs, now, signal });
+      checks.push({ stage: id, evidence });
+      if (!evidence.passed) break;
+    }
+    return { change: { ...change, stages: reached }, checks };
+  }
+
+  #versioned(state: RepoState): RepoState {
+    this.#requireVersion(state);
+    return state;
+  }
+
+  #migratesFrom({ version }: RepoState): boolean {
+    const { version: known, migrations } = this.#options;
+    if (known === undefined || migrations === undefined || version >= known) return false;
+    return Array.from({ length: known - version }, (_, at) => version + at).every(
+      (from) => migrations[from] !== undefined,
+    );
+  }
+
+  #ready(state: RepoState): Step {
+    if (!this.#migratesFrom(state)) return { keep: this.#versioned(state) };
+    return this.#migration(state, { to: this.#options.version!, migrations: this.#options.migrations });
+  }
+
+  #migration(state: RepoState, plan: MigrationPlan): Step {
+    const backup = { stem: `${this.#options.name}-state.v${state.version}`, ending: '.json.bak' };
+    return { keep: migrated(state, plan), backup };
+  }
+
+  #requireVersion(state: RepoState | undefined): void {
+    const { version: known, name } = this.#options;
+    if (state === undefined || known === undefined || state.version === known) return;
+    if (state.version > known) {
+      throw new ConfigError(
+        'state-newer',
+        `The state of '${name}' has version ${state.version}, and this workflow is of version ${known}. It was left as it is: use the newer workflow.`,
+      );
+    }
+    throw new ConfigError(
+      'state-older',
+      `The state of '${name}' has version ${state.version}, and this workflow is of version ${known}. Type: tidemark state migrate ${name} --to ${known}`,
+    );
+  }
+}
+
+const resultOf = ({ state, file, warnings }: Stored): StateResult => ({ state: state!, file, warnings });
+
+function existing(state: RepoState | undefined, name: string): RepoState {
+  if (state !== undefined) return state;
+  throw new InvalidError('state-missing', `There is no state of '${name}'. Begin with: tidemark state init ${name}`);
+}
+
+function existsError({ workflow, stages }: RepoState): ConflictError {
+  const done = stages.filter(({ status }) => status === 'done').length;
+  return new ConflictError(
+    'state-exists',
+    `There is a state of '${workflow}' already, with ${done} of ${stages.length} stages done. Go on with tidemark state resume ${workflow}, or put it away with tidemark state complete ${workflow}.`,
+  );
+}

@@ -1,0 +1,54 @@
+/** Owns what a resume says: where work goes on, and what was found on the way. Pure. */
+
+import type { RepoState, ResolvedConflict, Stage } from './state-file.ts';
+
+export interface ResumeReport {
+  /** There is no state: work begins. */
+  readonly fresh: boolean;
+  readonly state?: RepoState | undefined;
+  /** Counted from 1; null: all stages are done. */
+  readonly stage: { readonly number: number; readonly of: number; readonly stage: Stage } | null;
+  /** `resuming from stage 3 of 5: build (in progress)`. */
+  readonly line: string;
+  /** Conflicts that were resolved since the state began, the newest last. */
+  readonly conflicts: readonly ResolvedConflict[];
+  /** The state's file, as people are told; in the temporary place with its whole path. */
+  readonly file: string;
+  readonly warnings: readonly string[];
+}
+
+const SAID: Readonly<Record<Stage['status'], string>> = {
+  pending: 'not begun',
+  in_progress: 'in progress',
+  done: 'done',
+  failed: 'failed',
+};
+
+export function reportOf(
+  name: string,
+  state: RepoState | undefined,
+  file: string,
+  warnings: readonly string[],
+): ResumeReport {
+  if (state === undefined) {
+    return {
+      fresh: true,
+      stage: null,
+      line: `fresh start: there is no state of '${name}'`,
+      conflicts: [],
+      file,
+      warnings,
+    };
+  }
+  const of = state.stages.length;
+  const at = state.stages.findIndex(({ status }) => status !== 'done');
+  const stage = state.stages[at];
+  const told = { fresh: false, state, conflicts: state.conflicts ?? [], file, warnings };
+  if (stage === undefined) {
+    const line = of === 0 ? 'there are no stages yet' : `all ${of} stages are done: nothing to resume`;
+    return { ...told, stage: null, line };
+  }
+  const who = stage.status !== 'pending' && stage.agent !== undefined ? `, ${stage.agent}` : '';
+  const line = `resuming from stage ${at + 1} of ${of}: ${stage.id} (${SAID[stage.status]}${who})`;
+  return { ...told, stage: { number: at + 1, of, stage }, line };
+}

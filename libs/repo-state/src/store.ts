@@ -1,0 +1,252 @@
+/**
+ * Owns reading and writing a state as a whole: under its lock it is read anew, repaired, changed and replaced, so that of
+ * two writers neither loses anything. A place that can't be written is replaced by a temporary one. What is taken away is
+ * kept before: damaged files, and states that do not count. A crash at any point leaves a whole state, and repeats at most
+ * a copy in the archive.
+ */
+
+import path from 'node:path';
+import { type Candidate, type Judged, judge, type Read, readCandidates } from './candidates.ts';
+import { asStateError, isReadOnly, readIfThere, replaceFile, type StateFiles, writeBeside } from './files.ts';
+import { gitignoreFor } from './gitignore.ts';
+import { CONFLICTS_KEPT_MAX } from './limits.ts';
+import { withLock } from './lock.ts';
+import { findRepository, makeReady, type Place, refuseLinks, shown } from './place.ts';
+import { currentStage, type RepoState, type ResolvedConflict, stateFrom, textOf } from './state-file.ts';
+import { type Clock, isoTime, stampOf } from './times.ts';
+
+export interface StoreOptions {
+  readonly files: StateFiles;
+  readonly own: Place;
+  readonly temporary: Place;
+  readonly now: Clock;
+  readonly lockWaitMs: number;
+  /** Takes the lock; replaced by tests that show what it is for. */
+  readonly lock?: typeof withLock | undefined;
+}
+
+export interface Loaded {
+  readonly state: RepoState | undefined;
+  /** Something is to be written even when nothing changes. */
+  readonly needsRepair: boolean;
+  readonly file: string;
+  readonly warnings: readonly string[];
+}
+
+/** What to do with the state. */
+export type Step =
+  | { readonly keep: RepoState; readonly backup?: { readonly stem: string; readonly ending: string } }
+  /** Put away under this name, since it is finished. */
+  | { readonly archive: RepoState }
+  | { readonly nothing: true };
+
+export interface Stored {
+  readonly state: RepoState | undefined;
+  readonly file: string;
+  readonly warnings: readonly string[];
+  /** The copy of what was there before, or the finished state. */
+  readonly beside?: string | undefined;
+}
+
+export class StateStore {
+  readonly #options: StoreOptions;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+  }
+
+  /** Without a lock and without writing anything: a state's file is always whole. Throws as `judge` does. */
+  async load(choice?: number): Promise<Loaded> {
+    const { files, own, temporary } = this.#options;
+    try {
+      await refuseLinks(files, own);
+      const read = await readCandidates(files, await this.#readable());
+      const { winner, losers } = judge(read.candidates, choice);
+      const needsRepair = read.damaged.length > 0 || losers.length > 0 || winner?.place === temporary;
+      return {
+        state: winner?.state,
+        needsRepair,
+        file: winner?.where ?? shown(own, own.file),
+        warnings: read.warnings,
+      };
+    } catch (error) {
+      throw asStateError(error, own.folder);
+    }
+  }
+
+  /** `step` may run more than once and must not keep anything of a run before. */
+  async change(step: (state: RepoState | undefined, at: string) => Step, choice?: number): Promise<Stored> {
+    const { own, temporary } = this.#options;
+    try {
+      return await this.#changeIn(own, step, choice);
+    } catch (error) {
+      if (!isReadOnly(error)) throw asStateError(error, own.folder);
+    }
+    try {
+      const stored = await this.#changeIn(temporary, step, choice);
+      const warning = `${own.folder} can't be written, so the state is kept in ${temporary.file} until it can. It is lost when the system clears its temporary folder.`;
+      return { ...stored, warnings: [warning, ...stored.warnings] };
+    } catch (error) {
+      throw asStateError(error, temporary.folder);
+    }
+  }
+
+  /** The temporary place counts only where it is ours. */
+  async #readable(): Promise<readonly Place[]> {
+    const { files, own, temporary } = this.#options;
+    const { kind, owner } = await files.stat(path.dirname(temporary.root));
+    const isOurs = kind === 'folder' && (process.getuid === undefined || owner === process.getuid());
+    return isOurs ? [own, temporary] : [own];
+  }
+
+  async #changeIn(
+    place: Place,
+    step: Parameters<StateStore['change']>[0],
+    choice: number | undefined,
+  ): Promise<Stored> {
+    const { files, lock = withLock, lockWaitMs } = this.#options;
+    await makeReady(files, place);
+    await files.touch(place.lock);
+    return lock(place.lock, lockWaitMs, () => this.#locked(place, step, choice));
+  }
+
+  async #locked(place: Place, step: Parameters<StateStore['change']>[0], choice: number | undefined): Promise<Stored> {
+    const { files, now } = this.#options;
+    await this.#removeLeftBehind(place);
+    const read = await readCandidates(files, await this.#readable());
+    const judged = judge(read.candidates, choice);
+    const before = judged.winner?.state;
+    const atMs = Math.max(now(), before === undefined ? 0 : Date.parse(before.updated_at) + 1);
+    const at = isoTime(atMs);
+    // It is decided, and refused if it must be, before anything is touched.
+    const todo = step(before, at);
+    const next = this.#finished(todo, before, at);
+    if (next !== undefined) textOf(next);
+    const warnings = [...read.warnings, ...(await this.#keepDamaged(place, read, atMs))];
+    const conflicts = await this.#keepLosers(place, judged, atMs);
+    const known = next && withConflicts(next, conflicts);
+    const beside = await this.#write(place, todo, known, judged.winner, atMs);
+    await this.#removeKept(place, judged, read);
+    warnings.push(...(known === undefined ? [] : await this.#keepGitignore(place, known)));
+    return { state: known, file: shown(place, place.file), warnings, beside };
+  }
+
+  #finished(todo: Step, before: RepoState | undefined, at: string): RepoState | undefined {
+    if ('nothing' in todo) return before;
+    const state = 'keep' in todo ? todo.keep : todo.archive;
+    const next = { ...state, updated_at: at, current_stage: currentStage(state.stages) };
+    // What callers put in by themselves must be readable again.
+    return stateFrom(JSON.parse(JSON.stringify(next)), this.#options.own.name, 'The new state');
+  }
+
+  async #write(
+    place: Place,
+    todo: Step,
+    next: RepoState | undefined,
+    winner: Candidate | undefined,
+    atMs: number,
+  ): Promise<string | undefined> {
+    const { files } = this.#options;
+    if (next === undefined) {
+      await files.remove(place.file);
+      return undefined;
+    }
+    const bytes = Buffer.from(textOf(next));
+    if ('archive' in todo) {
+      const stem = `${place.name}-state-${stampOf(atMs)}`;
+      const name = await this.#intoArchive(place, stem, bytes);
+      await files.remove(place.file);
+      await files.sync(place.folder);
+      return name;
+    }
+    const backup = 'keep' in todo ? todo.backup : undefined;
+    const kept = backup && winner && (await writeBeside(files, place.folder, backup.stem, backup.ending, winner.bytes));
+    await replaceFile(files, place.file, bytes);
+    return kept && shown(place, path.join(place.folder, kept));
+  }
+
+  async #intoArchive(place: Place, stem: string, bytes: Uint8Array): Promise<string> {
+    const { files } = this.#options;
+    await files.makeFolder(place.archive, place.kind === 'temporary');
+    const name = await writeBeside(files, place.archive, stem, '.json', bytes);
+    return shown(place, path.join(place.archive, name));
+  }
+
+  async #keepDamaged(place: Place, { damaged }: Read, atMs: number): Promise<readonly string[]> {
+    const { files } = this.#options;
+    const warnings: string[] = [];
+    for (const { bytes } of damaged) {
+      // The first keeps the plain name; what comes later must not replace it.
+      const plain = `${place.name}-state.json.corrupt`;
+      const before = await readIfThere(files, path.join(place.folder, plain));
+      const isFree = before === undefined || Buffer.compare(before.bytes, bytes) === 0;
+      const stem = isFree ? `${place.name}-state.json` : `${place.name}-state.json.${stampOf(atMs)}`;
+      const name = await writeBeside(files, place.folder, stem, '.corrupt', bytes);
+      warnings.push(`The damaged file is kept as ${shown(place, path.join(place.folder, name))}.`);
+    }
+    return warnings;
+  }
+
+  async #keepLosers(place: Place, { winner, losers }: Judged, atMs: number): Promise<readonly ResolvedConflict[]> {
+    const conflicts: ResolvedConflict[] = [];
+    for (const { candidate, because, same } of losers) {
+      if (same && candidate.file === winner?.file) continue;
+      // It stays where it is and loses again, until its place can be written.
+      if (stays(place, candidate.place)) continue;
+      const archived = await this.#intoArchive(place, `conflict-${place.name}-state-${stampOf(atMs)}`, candidate.bytes);
+      if (!same) conflicts.push({ at: isoTime(atMs), kept: winner?.where ?? '', because, archived });
+    }
+    return conflicts;
+  }
+
+  /** What was taken over, or is kept in the archive or as `.corrupt` by now. */
+  async #removeKept(place: Place, { winner, losers }: Judged, { damaged }: Read): Promise<void> {
+    const { files } = this.#options;
+    const read = [...losers.map(({ candidate }) => candidate), ...(winner ? [winner] : [])];
+    for (const { file, place: from } of [
+      ...read,
+      ...damaged.map((each) => ({ file: each.place.file, place: each.place })),
+    ]) {
+      if (file !== place.file && !stays(place, from)) await files.remove(file);
+    }
+  }
+
+  /** Only who has the lock writes, so a temporary file is what a dead writer left. */
+  async #removeLeftBehind(place: Place): Promise<void> {
+    const { files } = this.#options;
+    for (const name of await files.list(place.folder)) {
+      if (name.startsWith(`${place.name}-state.json.`) && name.endsWith('.tmp')) {
+        await files.remove(path.join(place.folder, name));
+      }
+    }
+  }
+
+  async #keepGitignore(place: Place, state: RepoState): Promise<readonly string[]> {
+    const { files, lock = withLock, lockWaitMs } = this.#options;
+    if (place.kind === 'temporary' || findRepository(place.root) === undefined) return [];
+    const file = path.join(place.folder, '.gitignore');
+    try {
+      const before = await readIfThere(files, file);
+      if (gitignoreFor(textIn(before), place.name, state.shared === true) === undefined) return [];
+      // Other states have a line in it too, and locks of their own.
+      await lock(path.join(place.folder, 'gitignore.lock'), lockWaitMs, async () => {
+        const next = gitignoreFor(textIn(await readIfThere(files, file)), place.name, state.shared === true);
+        if (next !== undefined) await replaceFile(files, file, Buffer.from(next));
+      });
+      return [];
+    } catch (error) {
+      // The state is written; a file beside it must not make that a failure.
+      return [`${shown(place, file)} could not be put right: ${(error as Error).message}`];
+    }
+  }
+}
+
+const stays = (place: Place, from: Place): boolean => place.kind === 'temporary' && from.kind === 'own';
+
+const textIn = (found: { readonly bytes: Uint8Array } | undefined): string | undefined =>
+  found && Buffer.from(found.bytes).toString('utf8');
+
+function withConflicts(state: RepoState, resolved: readonly ResolvedConflict[]): RepoState {
+  if (resolved.length === 0) return state;
+  return { ...state, conflicts: [...(state.conflicts ?? []), ...resolved].slice(-CONFLICTS_KEPT_MAX) };
+}

@@ -1,0 +1,81 @@
+/**
+ * Owns which tokens look random. Random are those with many kinds of characters that change often; names, paths, digests,
+ * ids and pictures are not told of. A digest in hexadecimal can't be told from a key in hexadecimal, and passes: where
+ * its name says that it is a key, the patterns find it. Pure.
+ */
+
+import { ENTROPY_MIN_BITS, PART_MEAN_CHARS, PIECE_MAX_CHARS, TOKEN_MAX_CHARS, TOKEN_MIN_CHARS } from './limits.ts';
+
+/** What is long and random, and public. */
+const PUBLIC: readonly RegExp[] = [
+  /data:[\w.+-]{1,60}\/[\w.+-]{1,60}(?:;[\w=.+-]{1,60}){0,5};base64,[A-Za-z0-9+/=\s]*/g,
+  /-----BEGIN (?:CERTIFICATE|PUBLIC KEY|RSA PUBLIC KEY|CERTIFICATE REQUEST|X509 CRL)-----[A-Za-z0-9+/=\s]*-----END/g,
+  /(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\S{1,30}|sk-ssh-ed25519@openssh\.com)\s+AAAA[A-Za-z0-9+/=]*/g,
+  /(?:sha(?:1|224|256|384|512)[-:]|(?<![A-Za-z0-9])h1:)[A-Za-z0-9+/=]{20,100}/gi,
+  // Pictures and documents by how their first bytes read: PNG, JPEG, GIF, WebP, SVG, PDF, ZIP, gzip.
+  /(?<![A-Za-z0-9+/])(?:iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|PHN2Zy|JVBERi0|UEsDB|H4sI)[A-Za-z0-9+/=]*/g,
+  // The path of an address names a document; what a query holds is looked at.
+  /(?<![A-Za-z0-9+.-])(?:https?|git|ssh|file|s3|gs):\/\/[^\s?#"'<>]{1,2000}/gi,
+];
+
+/** Parts of tokens that are ids or digests, wherever they stand. */
+const IDS: readonly RegExp[] = [
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi,
+  /(?<![A-Za-z0-9])[0-9a-f]{16,}(?![A-Za-z0-9])/gi,
+  /(?<![A-Za-z0-9])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![A-Za-z0-9])/g,
+  /(?<![A-Za-z0-9])\d{4}-?\d{2}-?\d{2}T\d{2}-?\d{2}-?\d{2}(?:\d{1,6})?Z?(?![A-Za-z0-9])/g,
+];
+
+const TOKEN = new RegExp(`[A-Za-z0-9+/_=.~-]{${TOKEN_MIN_CHARS},}`, 'g');
+
+/** Where random tokens stand, as `[start, end)`. */
+export function randomTokens(text: string): readonly (readonly [number, number])[] {
+  let rest = text;
+  // Of the same length, so that positions stay.
+  for (const form of PUBLIC) rest = rest.replace(form, (found) => ' '.repeat(found.length));
+  const found: [number, number][] = [];
+  for (const match of rest.matchAll(TOKEN)) {
+    const token = match[0];
+    if (token.length <= TOKEN_MAX_CHARS && isRandom(token)) found.push([match.index, match.index + token.length]);
+  }
+  return found;
+}
+
+function isRandom(token: string): boolean {
+  let rest = token;
+  for (const form of IDS) rest = rest.replace(form, '-');
+  if (rest.includes('/') && isPath(rest)) return false;
+  // Characters that join words in names; a random token has few of them, a name has many.
+  const parts = rest.split(/[._~=-]+/).filter((part) => part !== '');
+  if (parts.some((part) => part.length >= TOKEN_MIN_CHARS && looksRandom(part))) return true;
+  return rest.length >= TOKEN_MIN_CHARS && rest.length >= parts.length * PART_MEAN_CHARS && looksRandom(rest);
+}
+
+/** Most of its parts are words. */
+function isPath(token: string): boolean {
+  const parts = token.split('/').filter((part) => part !== '');
+  const words = parts.filter((part) => meanPiece(part) >= PIECE_MAX_CHARS || part.length <= 2);
+  return words.length * 3 >= parts.length * 2 && parts.some((part) => meanPiece(part) >= PIECE_MAX_CHARS);
+}
+
+function looksRandom(text: string): boolean {
+  if (!/\d/.test(text) && !(/[a-z]/.test(text) && /[A-Z]/.test(text))) return false;
+  if (!/[A-Za-z]/.test(text)) return false;
+  return meanPiece(text) < PIECE_MAX_CHARS && entropyBits(text) >= ENTROPY_MIN_BITS;
+}
+
+/** Mean length of words, of numbers, and of runs of capitals. */
+function meanPiece(text: string): number {
+  const pieces = text.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+/g) ?? [];
+  const letters = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return pieces.length === 0 ? 0 : letters / pieces.length;
+}
+
+/** Shannon's entropy, in bits a character. */
+function entropyBits(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  return bits;
+}

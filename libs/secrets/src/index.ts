@@ -1,0 +1,3 @@
+/** The door of @tidemark/secrets. */
+
+export { type FoundSecret, findSecrets, maskSecrets, secretsTold } from './find-secrets.ts';

@@ -1,0 +1,96 @@
+/**
+ * Owns the forms of well-known secrets. Each pattern has bounded repetitions where it could start anywhere, so that no
+ * text makes the search slow. Forms are those that their makers publish for scanners; the names are ours. Pure.
+ */
+
+import { NAMED_MIN_CHARS } from './limits.ts';
+
+export interface Pattern {
+  readonly kind: string;
+  /** Global. Its first group, where it has one, is the secret itself; else the whole match is. */
+  readonly form: RegExp;
+  /** Whether what was matched is one; default: it is. */
+  readonly counts?: (secret: string) => boolean;
+}
+
+/** `$NAME`, `<your key>`, `***`, `process.env.KEY`, `readKey()`: stands for a secret and is none. */
+export const isPlaceholder = (text: string): boolean =>
+  /^(?:[$%<{[(-].*|[*x•.…_-]+|null|none|undefined|true|false|redacted|masked|hidden|example|placeholder|required|optional|missing|password|passwd|secret|token)$/i.test(
+    text,
+  ) ||
+  /^(?:your|my|the)[-_ ]/i.test(text) ||
+  /^(?:vault|env|file|op|secret|ref|arn|keychain):/i.test(text) ||
+  /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+[;,)]*$/.test(text) ||
+  /^[A-Za-z_$][\w$.]*\(/.test(text);
+
+const isMixed = (text: string): boolean => /\d/.test(text) && /[A-Za-z]/.test(text);
+const isGiven = (text: string): boolean => text.length >= NAMED_MIN_CHARS && !isPlaceholder(text);
+
+const PASSWORD =
+  '(?:pass(?:word|wd|phrase)|passwd|pwd|client[_-]?secret|secret[_-]?(?:access[_-]?)?key|account[_-]?key)';
+const TOKEN =
+  '(?:secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|private[_-]?key|credentials?)';
+const BEFORE = '(?<![A-Za-z])(?:[A-Za-z0-9]{1,30}[_-]){0,4}';
+const VALUE = '(?:"([^"\\n]{1,500})"|\'([^\'\\n]{1,500})\'|([^\\s"\',;&|]{1,500}))';
+
+/** A name of a property or variable that says that its value is a secret. */
+export const secretName = new RegExp(`^(?:.*[^A-Za-z])?(?:[A-Za-z0-9]*[a-z](?=[A-Z]))?(?:${PASSWORD}|${TOKEN})$`, 'i');
+
+export const PATTERNS: readonly Pattern[] = [
+  { kind: 'private-key', form: /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g },
+  { kind: 'private-key', form: /AGE-SECRET-KEY-1[0-9A-Z]{50,70}/g },
+  { kind: 'aws-access-key', form: /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])/g },
+  { kind: 'github-token', form: /(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})/g },
+  {
+    kind: 'gitlab-token',
+    form: /(?<![A-Za-z0-9])gl(?:pat|dt|rt|ptt|cbt|soat|oas|ft|imt|agent)-[A-Za-z0-9_-]{20,255}/g,
+  },
+  { kind: 'slack-token', form: /(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,255}/g, counts: isMixed },
+  { kind: 'webhook', form: /hooks\.slack\.com\/(?:services|workflows)\/[A-Za-z0-9/_-]{20,200}/g },
+  { kind: 'webhook', form: /discord(?:app)?\.com\/api\/webhooks\/\d{10,30}\/[A-Za-z0-9_-]{30,100}/g },
+  {
+    kind: 'stripe-key',
+    form: /(?<![A-Za-z0-9])(?:(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,255}|whsec_[A-Za-z0-9+/=]{24,255})/g,
+  },
+  { kind: 'model-provider-key', form: /(?<![A-Za-z0-9_-])sk-[A-Za-z0-9_-]{20,255}/g, counts: isMixed },
+  {
+    kind: 'google-key',
+    form: /(?<![A-Za-z0-9])(?:AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,40}|ya29\.[A-Za-z0-9_-]{20,500})/g,
+  },
+  { kind: 'npm-token', form: /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}/g },
+  { kind: 'pypi-token', form: /(?<![A-Za-z0-9])pypi-[A-Za-z0-9_-]{50,500}/g },
+  { kind: 'hugging-face-token', form: /(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,60}/g },
+  { kind: 'sendgrid-key', form: /(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{30,64}/g },
+  {
+    kind: 'service-token',
+    form: /(?<![A-Za-z0-9])(?:do[opr]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|hv[sb]\.[A-Za-z0-9_-]{20,300}|\d{8,10}:AA[A-Za-z0-9_-]{33})/g,
+  },
+  { kind: 'jwt', form: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{6,4000}\.eyJ[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{6,2000}/g },
+  {
+    kind: 'connection-string',
+    form: /(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,30}:\/\/[^\s:/?#@"']{0,200}:([^\s/?#@"']{1,300})@[^\s@]/g,
+    counts: (secret) => !isPlaceholder(secret),
+  },
+  {
+    kind: 'authorization-header',
+    form: /authorization["']?\s{0,5}[:=]\s{0,5}["']?(?:bearer|basic|token)\s{1,5}([A-Za-z0-9._~+/=-]{8,2000})/gi,
+    counts: isGiven,
+  },
+  {
+    kind: 'authorization-header',
+    form: /(?<![A-Za-z])bearer\s{1,5}([A-Za-z0-9._~+/=-]{16,2000})/gi,
+    counts: (secret) => isMixed(secret) && isGiven(secret),
+  },
+  // After `=` anything is meant; after `:` it may be prose (`password: required`), unless it is quoted or looks made.
+  { kind: 'password', form: new RegExp(`${BEFORE}${PASSWORD}["']?\\s{0,5}=\\s{0,5}${VALUE}`, 'gi'), counts: isGiven },
+  {
+    kind: 'password',
+    form: new RegExp(`${BEFORE}${PASSWORD}["']?\\s{0,5}:\\s{0,5}${VALUE}`, 'gi'),
+    counts: (secret) => isGiven(secret) && /[^A-Za-z\s]/.test(secret),
+  },
+  {
+    kind: 'token',
+    form: new RegExp(`${BEFORE}${TOKEN}["']?\\s{0,5}[:=]\\s{0,5}${VALUE}`, 'gi'),
+    counts: (secret) => isGiven(secret) && secret.length >= 8 && isMixed(secret) && !/\s/.test(secret),
+  },
+];
