@@ -8,4 +8,13 @@ export {
   type NewEvent,
   payloadText,
 } from './record.ts';
-export { type ErrorNote, type LogNote, NAME_MAX_CHARS, type Payloads } from './schema.ts';
+export {
+  type BundleOrigin,
+  type ErrorNote,
+  type LogNote,
+  type MemoryWrite,
+  NAME_MAX_CHARS,
+  type Payloads,
+  type ScopeChange,
+  type StoredFragment,
+} from './schema.ts';

@@ -48,6 +48,12 @@ const tasks = fc.array(
 );
 const effect = { task, key: name, operation: name, kind, requestDigest: digest };
 
+const spend = fc.record({ tokens: count, costMicros: count });
+const hasContext = fc.constant(true);
+const optional = (keys: readonly string[]) => ({ noNullPrototype: true, requiredKeys: keys }) as const;
+const intended = { ...effect, timeoutMs: timeMs };
+const resolved = { ...effect, outcome: fc.constantFrom('done', 'failed'), responseDigest: digest };
+
 const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
   WorkflowOpened: fc.record({
     definition: name,
@@ -78,12 +84,22 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
   }),
   CompensationFinished: fc.record({ undo: name, outcome: fc.constantFrom('compensated', 'failed') }),
   VersionPinned: fc.record({ pinned: fc.boolean(), by: name }),
+  MemoryWritten: fc.record({ count: positive }),
+  BudgetRaised: fc.record({ tokens: count, costMicros: count, by: name }),
   LeaseClaimed: fc.constant({}),
   LeaseReleased: fc.record({ reason: fc.constantFrom('idle', 'drain', 'fault') }),
   CheckpointReserved: fc.record({ checkpoint: name, task }),
-  EffectIntended: fc.record({ ...effect, timeoutMs: timeMs }),
+  EffectIntended: fc.record(
+    {
+      ...intended,
+      model: fc.record({ bundle: fc.option(digest), reserved: spend }),
+      question: digest,
+      hasContext,
+    },
+    optional(Object.keys(intended)) as never,
+  ),
   EffectPending: fc.record({ task, key: name, token: name, probe: retry, deadline: timer }),
-  EffectResolved: fc.record({ ...effect, outcome: fc.constantFrom('done', 'failed'), responseDigest: digest }),
+  EffectResolved: fc.record({ ...resolved, spent: spend, hasContext }, optional(Object.keys(resolved)) as never),
   CheckpointCommitted: fc.record({
     checkpoint: name,
     sequence: positive,

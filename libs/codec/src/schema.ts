@@ -12,6 +12,7 @@ import {
   type Epoch,
   type EventId,
   type EventType,
+  type Fragment,
   type Generation,
   type HolderId,
   type Json,
@@ -19,6 +20,7 @@ import {
   type Ordinal,
   type Partition,
   type Sequence,
+  type Sha256,
   TASKS_PER_CHECKPOINT_MAX,
   type TaskDeclaration,
   type TaskId,
@@ -47,6 +49,9 @@ const condition = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('timer'), timer: text(), anchorMs: timeMs, delayMs: timeMs }),
 ]);
 
+const spend = z.object({ tokens: z.number().min(0), costMicros: z.number().min(0) });
+const hasContext = z.literal(true).optional();
+
 const retry = z.object({ timer: text(), anchorMs: timeMs, delayMs: timeMs });
 
 const declaration: z.ZodType<TaskDeclaration> = z.object({
@@ -74,6 +79,9 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
       .object({ workflow: text<WorkflowId>(), depth: whole<number>(1) })
       .nullable()
       .default(null),
+    session: text().optional(),
+    user: text().optional(),
+    hasContext,
   }),
   PartitionFenced: z.object({ partition: whole<Partition>(0) }),
   SignalReceived: z.object({ name: text() }),
@@ -93,6 +101,8 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   }),
   CompensationFinished: z.object({ undo: text<WorkflowId>(), outcome: z.enum(['compensated', 'failed']) }),
   VersionPinned: z.object({ pinned: z.boolean(), by: text() }),
+  MemoryWritten: z.object({ count: whole<number>(1) }),
+  BudgetRaised: spend.extend({ by: text() }),
   LeaseClaimed: z.object({}),
   LeaseReleased: z.object({ reason: z.enum(['idle', 'drain', 'fault']) }),
   CheckpointReserved: z.object({ checkpoint: text<CheckpointId>(), task }),
@@ -103,6 +113,9 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     kind,
     requestDigest: digest,
     timeoutMs: timeMs.default(UNSTATED_TIMEOUT_MS),
+    model: z.object({ bundle: digest.nullable(), reserved: spend }).optional(),
+    question: digest.optional(),
+    hasContext,
   }),
   EffectPending: z.object({ task, key: text<EffectKey>(), token: text(), probe: retry.nullable(), deadline: retry }),
   EffectResolved: z.object({
@@ -113,6 +126,8 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     outcome: z.enum(['done', 'failed']),
     requestDigest: digest,
     responseDigest: digest,
+    spent: spend.optional(),
+    hasContext,
   }),
   CheckpointCommitted: z.object({
     checkpoint: text<CheckpointId>(),
@@ -128,6 +143,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     costMicros: z.number().min(0),
     lastAction: z.string(),
     supersedes: whole<Sequence>(1).nullable().default(null),
+    hasContext,
   }),
   StepFailed: z.object({
     task,
@@ -187,9 +203,67 @@ export interface ErrorNote {
   readonly stack?: string;
 }
 
+/**
+ * A fragment as an event holds it: `text` where the workflow has it for the first time; else `digest` names a text that an
+ * earlier event of the workflow, or this one's `texts`, holds.
+ */
+export interface StoredFragment extends Pick<Fragment, 'type' | 'call' | 'tool' | 'covers'> {
+  readonly text?: string;
+  readonly digest?: Sha256;
+}
+
+/** One change of long-term memory. Without a value: forget it. */
+export interface MemoryWrite {
+  /** Whose memory: `user:ana`, `pipeline:content`. */
+  readonly subject: string;
+  readonly kind: 'summary' | 'fact' | 'state' | 'record';
+  readonly key: string;
+  readonly value?: Json;
+  /** What it is found by; absent: only by its key. */
+  readonly words?: string;
+  /** Who or what told it. */
+  readonly source?: string;
+}
+
+/** A change of the phase's working memory: what was put (null: removed), or the hand-over to another phase with all that it carries. */
+export type ScopeChange =
+  | { readonly phase: string; readonly put: Readonly<Record<string, Json>>; readonly removed?: readonly string[] }
+  | {
+      readonly phase: string;
+      readonly from: string | null;
+      /** All of the new phase's memory. */
+      readonly carried: Readonly<Record<string, Json>>;
+      /** Keys that the old phase left behind. */
+      readonly left: readonly string[];
+      readonly summary: string;
+    };
+
+/** What an assembled bundle followed from, but for what the workflow's own events hold: enough to assemble it again. */
+export interface BundleOrigin {
+  readonly type: string;
+  /** The checkpoint up to which the workflow's fragments, trace and working memory count. */
+  readonly upTo: Sequence;
+  /** Earlier workflows of the session, nearest first. */
+  readonly session?: readonly { readonly workflow: WorkflowId; readonly upTo: Sequence }[];
+  /** Digests of texts: the policy as canonical JSON, and what was injected. */
+  readonly policy: Sha256;
+  readonly tokenizer: string;
+  readonly system?: Sha256;
+  readonly user?: Sha256;
+  readonly continuation?: Sha256;
+  readonly placeholders?: Readonly<Record<string, string>>;
+  /** SHA-256 of the messages' canonical JSON: of the bundle's bytes. */
+  readonly messages: Sha256;
+}
+
 /** The opaque part of every event type. `tasks` holds the inputs of the tasks that the control declares, by index. */
 export interface Payloads {
-  readonly WorkflowOpened: { readonly input: Json; readonly belief: Json; readonly tasks: readonly Json[] };
+  readonly WorkflowOpened: {
+    readonly input: Json;
+    readonly belief: Json;
+    readonly tasks: readonly Json[];
+    readonly fragments?: readonly StoredFragment[];
+  };
   readonly PartitionFenced: null;
   readonly SignalReceived: { readonly value: Json };
   readonly TimerFired: null;
@@ -199,10 +273,17 @@ export interface Payloads {
   readonly ApprovalDecided: { readonly why: string; readonly response?: Json };
   readonly CompensationFinished: { readonly error?: ErrorNote };
   readonly VersionPinned: { readonly why: string };
+  readonly MemoryWritten: { readonly memories: readonly MemoryWrite[] };
+  readonly BudgetRaised: { readonly why: string };
   readonly LeaseClaimed: null;
   readonly LeaseReleased: null;
   readonly CheckpointReserved: null;
-  readonly EffectIntended: { readonly request: Json };
+  /** `texts`: those that the workflow has for the first time, by their digests. */
+  readonly EffectIntended: {
+    readonly request: Json;
+    readonly bundle?: BundleOrigin;
+    readonly texts?: Readonly<Record<Sha256, string>>;
+  };
   /** What the receiver said when it accepted, for whoever confirms. */
   readonly EffectPending: { readonly detail: Json };
   readonly EffectResolved: { readonly response: Json } | { readonly error: ErrorNote };
@@ -213,6 +294,9 @@ export interface Payloads {
     readonly snapshot?: Json;
     readonly tasks: readonly Json[];
     readonly log?: readonly LogNote[];
+    readonly fragments?: readonly StoredFragment[];
+    readonly scope?: ScopeChange;
+    readonly memories?: readonly MemoryWrite[];
   };
   readonly StepFailed: { readonly error: ErrorNote };
   readonly WorkflowCompleted: { readonly output: Json };

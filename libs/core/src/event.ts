@@ -69,7 +69,14 @@ export interface Compensates {
   readonly depth: number;
 }
 
-/** The clear part of every event type. */
+/** What something uses up of a budget. */
+export interface Spend {
+  readonly tokens: number;
+  /** Millionths of a US dollar. */
+  readonly costMicros: number;
+}
+
+/** The clear part of every event type. Absent members mean what older records meant without them. */
 export interface Controls {
   // Inbox events: written by anyone authorised, through a coordinator.
   readonly WorkflowOpened: {
@@ -85,6 +92,11 @@ export interface Controls {
     /** Observed only: its agent runs elsewhere, and no worker claims it. */
     readonly shadow: boolean;
     readonly compensates: Compensates | null;
+    /** The session that it is a part of, and whose it is. */
+    readonly session?: string | undefined;
+    readonly user?: string | undefined;
+    /** The payload holds something of the workflow's context: fragments, texts, working memory, memories. */
+    readonly hasContext?: true | undefined;
   };
   /**
    * No workflow's: rows of this partition are about to be made from the log. Openings that were placed by earlier rows and have
@@ -114,6 +126,10 @@ export interface Controls {
   readonly CompensationFinished: { readonly undo: WorkflowId; readonly outcome: 'compensated' | 'failed' };
   /** Keeps the workflow to its version, or lets it go on with newer ones. */
   readonly VersionPinned: { readonly pinned: boolean; readonly by: string };
+  /** Memories that no checkpoint brings: facts and preferences that people or programs tell, in the payload. */
+  readonly MemoryWritten: { readonly count: number };
+  /** The workflow may spend that much more; ends a pause for want of it. */
+  readonly BudgetRaised: Spend & { readonly by: string };
 
   // Holder events: written with the fencing token (epoch, holder) and the next ordinal.
   readonly LeaseClaimed: Readonly<Record<string, never>>;
@@ -128,6 +144,11 @@ export interface Controls {
     readonly requestDigest: Sha256;
     /** Longest time that its call may take, in milliseconds. */
     readonly timeoutMs: number;
+    /** Of a model call: hash of the manifest of the bundle that it is sent, and what is reserved for it. */
+    readonly model?: { readonly bundle: Sha256 | null; readonly reserved: Spend } | undefined;
+    /** Of calls by which an agent could run in circles: what is asked, the same for the same question. */
+    readonly question?: Sha256 | undefined;
+    readonly hasContext?: true | undefined;
   };
   /** Accepted outside; its confirmation is outstanding. The task waits for it, or for one of the two timers. */
   readonly EffectPending: {
@@ -148,6 +169,9 @@ export interface Controls {
     readonly outcome: 'done' | 'failed';
     readonly requestDigest: Sha256;
     readonly responseDigest: Sha256;
+    /** Of a model call: what it cost in the end. */
+    readonly spent?: Spend | undefined;
+    readonly hasContext?: true | undefined;
   };
   readonly CheckpointCommitted: {
     readonly checkpoint: CheckpointId;
@@ -168,6 +192,7 @@ export interface Controls {
     readonly lastAction: string;
     /** The earlier checkpoint of this chain that this one corrects. */
     readonly supersedes: Sequence | null;
+    readonly hasContext?: true | undefined;
   };
   readonly StepFailed: {
     readonly task: TaskId;

@@ -7,7 +7,7 @@ import type { Envelope, HolderEventType } from './event.ts';
 import { crashed } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
-import { CLOCK_REGRESSION_MAX_MS, isOpen, type StreamState, type TaskState } from './state.ts';
+import { CLOCK_REGRESSION_MAX_MS, isOpen, REPEATS_MAX, type StreamState, type TaskState } from './state.ts';
 import { taskRank } from './task-list.ts';
 import type { RejectReason } from './verdict.ts';
 
@@ -60,7 +60,7 @@ function apply(
         task.reserved === null ? { ...task, reserved: envelope.control.checkpoint } : 'duplicate',
       );
     case 'EffectIntended':
-      return onTask(stream, envelope.control.task, (task) => intend(task, envelope.control));
+      return asked(stream, envelope.control);
     case 'EffectPending':
       return onTask(stream, envelope.control.task, (task) => awaitConfirmation(task, envelope));
     case 'EffectResolved':
@@ -117,6 +117,17 @@ function onTask(
 const missingTask = (stream: StreamState, id: TaskId): RejectReason =>
   taskRank(id) < taskRank(`${stream.head.sequence + 1}.0` as TaskId) ? 'duplicate' : 'unknown-task';
 
+/** A question counts once a key: to intend a call again is not to ask again. */
+function asked(stream: StreamState, control: Envelope<'EffectIntended'>['control']): StreamState | RejectReason {
+  const { question, key } = control;
+  const isNew = !stream.frontier.tasks.get(control.task)?.effects.some((effect) => effect.key === key);
+  const outcome = onTask(stream, control.task, (task) => intend(task, control));
+  if (typeof outcome === 'string' || question === undefined || !isNew) return outcome;
+  const others = (stream.repeats ?? []).filter((one) => one.question !== question);
+  const count = (stream.repeats?.find((one) => one.question === question)?.count ?? 0) + 1;
+  return { ...outcome, repeats: [...others.slice(1 - REPEATS_MAX), { question, count }] };
+}
+
 /** An effect may be intended again (after a call that was known not to be made), with the same request. */
 function intend(task: TaskState, control: Envelope<'EffectIntended'>['control']): TaskState | RejectReason {
   const known = task.effects.find((effect) => effect.key === control.key);
@@ -134,6 +145,7 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
     isUntold: false,
     isSuspect: false,
     pending: null,
+    ...(control.model !== undefined && { spend: control.model.reserved }),
   });
 }
 
@@ -168,6 +180,7 @@ function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']
     isUntold: false,
     isSuspect: false,
     pending: null,
+    ...(control.spent !== undefined && { spend: control.spent }),
   });
 }
 

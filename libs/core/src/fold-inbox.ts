@@ -4,7 +4,7 @@
  * events change belief.
  */
 
-import type { Envelope } from './event.ts';
+import type { Envelope, Spend } from './event.ts';
 import { fulfil, updateTask, withEffect } from './frontier.ts';
 import type { EventId } from './ids.ts';
 import {
@@ -27,6 +27,8 @@ export type InboxEnvelope = Envelope<
   | 'ApprovalDecided'
   | 'CompensationFinished'
   | 'VersionPinned'
+  | 'MemoryWritten'
+  | 'BudgetRaised'
 >;
 
 export function foldInbox(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
@@ -67,7 +69,23 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
     }
     case 'VersionPinned':
       return { ...stream, pinned: envelope.control.pinned };
+    case 'MemoryWritten':
+      return stream;
+    case 'BudgetRaised':
+      return raise(stream, envelope.control);
   }
+}
+
+/** The reason of a pause that ends when the budget is raised. */
+export const BUDGET_EXCEEDED = 'budget_exceeded';
+
+function raise(stream: StreamState, { tokens, costMicros }: Spend): StreamState {
+  const before = stream.raised ?? { tokens: 0, costMicros: 0 };
+  const raised = { ...stream, raised: { tokens: before.tokens + tokens, costMicros: before.costMicros + costMicros } };
+  const { question } = stream;
+  if (question?.code !== BUDGET_EXCEEDED) return raised;
+  const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
+  return afresh({ ...raised, ...OPENED }, task);
 }
 
 /** Names the lease that it ends. What was running when its holder died is counted against the workflow. */
@@ -159,7 +177,7 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
 }
 
 /** Nothing that went wrong before counts any more. */
-const afresh = (stream: StreamState, task: TaskState | undefined): StreamState => ({
+const afresh = ({ repeats: _, ...stream }: StreamState, task: TaskState | undefined): StreamState => ({
   ...stream,
   crashCount: 0,
   crashTimesMs: [],

@@ -75,6 +75,8 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
     case 'ApprovalDecided':
     case 'CompensationFinished':
     case 'VersionPinned':
+    case 'MemoryWritten':
+    case 'BudgetRaised':
       return foldInbox(stream, envelope);
     default:
       return foldHolder(stream, envelope);
@@ -143,6 +145,8 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     pinned: control.pinned,
     shadow: control.shadow,
     compensates: control.compensates,
+    ...(control.session !== undefined && { session: control.session }),
+    ...(control.user !== undefined && { user: control.user }),
     undo: null,
     position: 1 as Position,
     lamport: envelope.lamport,

@@ -2,6 +2,15 @@
 
 export { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDue } from './belief.ts';
 export {
+  type CoveredRange,
+  comparePlaces,
+  FRAGMENT_TYPES,
+  type Fragment,
+  type FragmentPlace,
+  type FragmentType,
+  placeName,
+} from './context/fragment.ts';
+export {
   ConfigError,
   ConflictError,
   CorruptError,
@@ -29,9 +38,11 @@ export {
   type RevokeReason,
   RULES_VERSION,
   type Sha256,
+  type Spend,
   type TaskDeclaration,
 } from './event.ts';
 export { type FoldBatch, type FoldStep, foldEntries, foldEntry, foldStream, RULES_READABLE } from './fold.ts';
+export { BUDGET_EXCEEDED } from './fold-inbox.ts';
 export {
   addTasks,
   type Blocked,
@@ -109,6 +120,8 @@ export {
   type PartitionState,
   type PendingConfirmation,
   type Question,
+  REPEATS_MAX,
+  type Repeat,
   SIGNALS_MAX,
   type StreamState,
   type StreamStatus,

@@ -3,7 +3,7 @@
  * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
  */
 
-import type { Compensates, Condition, EffectKind, Retry, Sha256 } from './event.ts';
+import type { Compensates, Condition, EffectKind, Retry, Sha256, Spend } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -45,7 +45,18 @@ export interface EffectState {
   readonly isSuspect: boolean;
   /** Set while its confirmation is outstanding. */
   readonly pending: PendingConfirmation | null;
+  /** Of a model call: what is reserved for it, and what it cost once that is known. */
+  readonly spend?: Spend | undefined;
 }
+
+/** A question that was asked again and again. */
+export interface Repeat {
+  readonly question: Sha256;
+  readonly count: number;
+}
+
+/** Different questions that a stream counts, at most: the ones asked last. */
+export const REPEATS_MAX = 16;
 
 export interface PendingConfirmation {
   /** The event that began the wait; those that only go on waiting don't change it. */
@@ -149,6 +160,12 @@ export interface StreamState {
   /** Its agent runs elsewhere: no worker claims it. */
   readonly shadow: boolean;
   readonly compensates: Compensates | null;
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+  /** What people added to its budget. */
+  readonly raised?: Spend | undefined;
+  /** The questions asked last, newest last, and how often each was; absent: none. */
+  readonly repeats?: readonly Repeat[] | undefined;
   /** The workflow that undoes this one, once that was begun: at most one. */
   readonly undo: WorkflowId | null;
   readonly position: Position;

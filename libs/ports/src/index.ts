@@ -1,5 +1,17 @@
 export type { BlobStore } from './blob-store.ts';
 export type {
+  ContextBatch,
+  ContextStore,
+  FragmentRow,
+  FragmentWithText,
+  ScopeRow,
+  SessionRow,
+  SessionWorkflow,
+  SpendRow,
+  TextRow,
+  TraceEntry,
+} from './context-store.ts';
+export type {
   AppendOptions,
   EventLog,
   LogRecord,
@@ -11,6 +23,19 @@ export type {
 export type { HintBus, HintTopic } from './hint-bus.ts';
 export { type ConsumeOptions, type Consumer, type Job, type JobQueue, type Route, routeKey } from './job-queue.ts';
 export type { HeldLease, Liveness, LivenessView } from './liveness.ts';
+export { type Fused, fuseRankings, MEANING_WEIGHT, type Ranked } from './memory-ranking.ts';
+export {
+  compareWrites,
+  type MemoryEmbedding,
+  type MemoryKind,
+  type MemoryQuery,
+  type MemoryRow,
+  type MemoryStore,
+  newestWrites,
+  type RecalledMemory,
+  type RecallQuery,
+  type UnembeddedMemory,
+} from './memory-store.ts';
 export {
   type CheckpointRow,
   type DueTimer,

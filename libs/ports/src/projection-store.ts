@@ -28,6 +28,8 @@ import type {
   TenantId,
   WorkflowId,
 } from '@tidemark/core';
+import type { ContextBatch, ContextStore } from './context-store.ts';
+import type { MemoryRow, MemoryStore } from './memory-store.ts';
 
 /** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
 export type JsonText = string;
@@ -192,6 +194,10 @@ export interface ProjectionBatch {
   readonly timersPut: readonly TimerRow[];
   readonly timersGone: readonly { readonly workflow: WorkflowId; readonly timer: string }[];
   readonly rejected: readonly RejectedRow[];
+  /** What memory is told; absent: nothing. */
+  readonly memories?: readonly MemoryRow[] | undefined;
+  /** Absent where nothing of the batch brings any. */
+  readonly context?: ContextBatch | undefined;
 }
 
 // --- What folds go on from -----------------------------------------------------------------------------------------
@@ -309,7 +315,7 @@ export interface NewPartition {
   readonly rebuildTo: Offset;
 }
 
-export interface ProjectionStore {
+export interface ProjectionStore extends ContextStore, MemoryStore {
   readonly kind: 'postgres' | 'pglite';
 
   /**

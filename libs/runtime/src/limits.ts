@@ -1,5 +1,7 @@
 /** Owns every limit of the runtime: name, unit, default. Options that change one say so where they are read. */
 
+/** Texts of at least this many characters are stored once a workflow, and named by their digests from then on. */
+export const SHARED_TEXT_MIN_CHARS = 96;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
 /** Staged checkpoints that may be unflushed at once in one workflow. */

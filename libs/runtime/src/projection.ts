@@ -27,6 +27,7 @@ import {
 } from '@tidemark/core';
 import type {
   CheckpointRow,
+  Digest,
   EffectRow,
   EventRow,
   OpenedRow,
@@ -37,6 +38,8 @@ import type {
   TaskRow,
   TimerRow,
 } from '@tidemark/ports';
+import { ContextRows } from './context-rows.ts';
+import { sha256Digest } from './system.ts';
 
 /** A stream as a row; also what dispatch needs to know. */
 export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
@@ -155,7 +158,12 @@ export class ProjectionBuilder {
   readonly #timersPut = new Map<string, TimerRow>();
   readonly #timersGone: { workflow: WorkflowId; timer: string }[] = [];
   readonly #rejected: RejectedRow[] = [];
+  readonly #context: ContextRows;
   entryCount = 0;
+
+  constructor(digest: Digest = sha256Digest) {
+    this.#context = new ContextRows(digest);
+  }
 
   /** Folds entries that stand from `state.next` on; returns the state after them. */
   fold(before: PartitionState, entries: readonly LogEntry[]): PartitionState {
@@ -183,6 +191,7 @@ export class ProjectionBuilder {
   }
 
   batch(): ProjectionBatch {
+    const context = this.#context.batch();
     return {
       partitions: this.#partitions,
       opened: this.#opened,
@@ -196,6 +205,7 @@ export class ProjectionBuilder {
       timersPut: [...this.#timersPut.values()],
       timersGone: this.#timersGone,
       rejected: this.#rejected,
+      ...(context !== undefined && { context }),
     };
   }
 
@@ -232,6 +242,8 @@ export class ProjectionBuilder {
     if (verdict.kind === 'rejected') this.#reject(state, entry, verdict.reason, at);
     if (verdict.kind !== 'accepted' || entry.kind !== 'event') return;
     const { envelope } = entry;
+    const stream = state.streams.get(envelope.workflow);
+    if (stream !== undefined) this.#context.add(stream, entry);
     switch (envelope.type) {
       case 'WorkflowOpened':
         this.#open(state, envelope, entry.payload, at);

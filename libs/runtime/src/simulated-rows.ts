@@ -93,6 +93,15 @@ export function withoutStrays(
     checkpoints: kept(batch.checkpoints),
     effects: kept(batch.effects),
     events: kept(batch.events),
+    ...(batch.context !== undefined && {
+      context: {
+        fragments: kept(batch.context.fragments),
+        texts: kept(batch.context.texts),
+        scopes: kept(batch.context.scopes),
+        spends: kept(batch.context.spends),
+        sessions: kept(batch.context.sessions),
+      },
+    }),
     timersPut: kept(batch.timersPut),
     timersGone: kept(batch.timersGone),
     rejected: batch.rejected,

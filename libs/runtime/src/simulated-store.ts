@@ -37,6 +37,7 @@ import {
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
+import { SimulatedContext } from './simulated-context.ts';
 import { newRows, type Rows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
 
 interface PartitionRow {
@@ -54,7 +55,7 @@ interface PlacedRow extends Placement {
 type Operation = Exclude<keyof ProjectionStore, 'kind'>;
 type Hook = () => unknown;
 
-export class SimulatedStore implements ProjectionStore {
+export class SimulatedStore extends SimulatedContext implements ProjectionStore {
   readonly kind = 'pglite';
   readonly partitions = new Map<Partition, PartitionRow>();
   readonly rows = new Map<WorkflowId, Rows>();
@@ -70,6 +71,7 @@ export class SimulatedStore implements ProjectionStore {
   readonly #hooks = new Map<Operation, Hook>();
 
   constructor(partitionCount = 0) {
+    super();
     for (let at = 0; at < partitionCount; at++)
       this.#addPartition({ partition: at as Partition, start: 0 as Offset, rebuildTo: 0 as Offset });
     this.#ready = partitionCount > 0;
@@ -100,6 +102,7 @@ export class SimulatedStore implements ProjectionStore {
     this.rows.clear();
     this.placements.clear();
     this.rejectedRows.length = 0;
+    this.loseContext();
     this.#ready = false;
     this.#lostCount++;
   }
@@ -190,6 +193,7 @@ export class SimulatedStore implements ProjectionStore {
     this.#put(own);
     this.#close(own);
     this.rejectedRows.push(...batch.rejected);
+    if (own.context !== undefined) this.applyContext(own.context);
   }
 
   #open(batch: ProjectionBatch): void {

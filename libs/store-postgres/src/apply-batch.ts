@@ -6,7 +6,7 @@
 
 import type { Partition, WorkflowId } from '@tidemark/core';
 import { InvalidError } from '@tidemark/core';
-import type { ProjectionBatch } from '@tidemark/ports';
+import { type ContextBatch, type MemoryRow, newestWrites, type ProjectionBatch } from '@tidemark/ports';
 import { STATEMENT_MAX_BYTES } from './limits.ts';
 import { advancePartitions } from './sql/advance-partitions.ts';
 import { closeWorkflows } from './sql/close-workflows.ts';
@@ -14,7 +14,9 @@ import { countLive } from './sql/count-live.ts';
 import { insertCheckpoints } from './sql/insert-checkpoints.ts';
 import { insertEvents } from './sql/insert-events.ts';
 import { insertRejected } from './sql/insert-rejected.ts';
+import { putFragments, putScopes, putSessions, putSpends, putTexts } from './sql/put-context.ts';
 import { putEffects } from './sql/put-effects.ts';
+import { dropStaleEmbeddings, putMemories } from './sql/put-memories.ts';
 import { putOpenings } from './sql/put-openings.ts';
 import { putStreams } from './sql/put-streams.ts';
 import { deleteTasks, putTasks } from './sql/put-tasks.ts';
@@ -66,6 +68,14 @@ function without(batch: ProjectionBatch, strays: ReadonlySet<WorkflowId>): Proje
     timersPut: batch.timersPut.filter(placedHere),
     timersGone: batch.timersGone.filter(placedHere),
     rejected: batch.rejected,
+    memories: batch.memories?.filter(placedHere),
+    context: batch.context && {
+      fragments: batch.context.fragments.filter(placedHere),
+      texts: batch.context.texts.filter(placedHere),
+      scopes: batch.context.scopes.filter(placedHere),
+      spends: batch.context.spends.filter(placedHere),
+      sessions: batch.context.sessions.filter(placedHere),
+    },
   };
 }
 
@@ -86,9 +96,27 @@ function rowStatements(batch: ProjectionBatch): readonly Statement[] {
     ...split(batch.timersPut, putTimers, () => 0),
     ...split(batch.timersGone, deleteTimers, () => 0),
     ...split(batch.rejected, insertRejected, (row) => row.evidence.length),
+    ...memoryStatements(batch.memories ?? []),
+    ...(batch.context === undefined ? [] : contextStatements(batch.context)),
     ...(batch.closed.length === 0 ? [] : closeWorkflows(batch.closed)),
     ...(live.size === 0 ? [] : [countLive(live)]),
   ];
+}
+
+function contextStatements({ fragments, texts, scopes, spends, sessions }: ContextBatch): readonly Statement[] {
+  return [
+    ...split(fragments, putFragments, () => 0),
+    ...split(texts, putTexts, (row) => row.text.length),
+    ...split(scopes, putScopes, (row) => row.change.length),
+    ...split(spends, putSpends, () => 0),
+    ...split(sessions, putSessions, () => 0),
+  ];
+}
+
+function memoryStatements(rows: readonly MemoryRow[]): readonly Statement[] {
+  const newest = newestWrites(rows);
+  const bytesOf = (row: MemoryRow): number => row.value.length + row.words.length;
+  return [...split(newest, putMemories, bytesOf), ...split(newest, dropStaleEmbeddings, () => 0)];
 }
 
 /** One statement for all rows, several when they are very large, none when there are none. */

@@ -7,6 +7,8 @@ import { ConfigError } from '@tidemark/core';
 import * as projections from './migrations/0001-projections.ts';
 import * as outcomes from './migrations/0002-outcomes.ts';
 import * as incarnation from './migrations/0003-incarnation.ts';
+import * as memories from './migrations/0004-memories.ts';
+import * as context from './migrations/0005-context.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -16,7 +18,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [projections, outcomes, incarnation];
+export const MIGRATIONS: readonly Migration[] = [projections, outcomes, incarnation, memories, context];
 
 /** Any number; the key of the lock under which migrations run. */
 const MIGRATING = 7_401_000;

@@ -8,7 +8,10 @@ import {
   type Partition,
   type Position,
   type Sequence,
+  type Sha256,
+  type Spend,
   type TaskId,
+  type TenantId,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
@@ -18,18 +21,27 @@ import type {
   EffectRow,
   EventRow,
   FoldedPartition,
+  FragmentWithText,
   LeaseRow,
+  MemoryEmbedding,
+  MemoryQuery,
+  MemoryRow,
   NewPartition,
   Placement,
   PlacementRequest,
   ProjectionBatch,
   ProjectionStore,
+  RecalledMemory,
+  RecallQuery,
   RejectedRow,
   RunnableStream,
+  ScopeRow,
+  SessionWorkflow,
   StoreCounts,
   StreamSnapshot,
   TaskRow,
   Telemetry,
+  UnembeddedMemory,
   WorkflowQuery,
   WorkflowSummary,
 } from '@tidemark/ports';
@@ -39,10 +51,12 @@ import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
 import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
+import * as context from './sql/read-context.ts';
 import * as history from './sql/read-history.ts';
 import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
+import { SqlMemories } from './sql-memories.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
 
 export interface SqlProjectionStoreOptions {
@@ -60,11 +74,13 @@ export interface SqlProjectionStoreOptions {
 export class SqlProjectionStore implements ProjectionStore {
   readonly kind: ProjectionStore['kind'];
   readonly #client: SqlClient;
+  readonly #memories: SqlMemories;
   readonly #options: SqlProjectionStoreOptions;
 
   constructor(options: SqlProjectionStoreOptions) {
     this.kind = options.kind;
     this.#client = options.client;
+    this.#memories = new SqlMemories(options.client);
     this.#options = options;
   }
 
@@ -186,9 +202,51 @@ export class SqlProjectionStore implements ProjectionStore {
     return (await this.#read(history.readRejected(limit))).map(history.rejectedOf);
   }
 
+  async fragments(workflow: WorkflowId, upTo: Sequence): Promise<readonly FragmentWithText[]> {
+    const rows = await this.#read(context.readFragments(workflow, upTo));
+    return readyOr(history.whenReady(rows, context.fragmentOf(workflow)));
+  }
+
+  async texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<ReadonlyMap<Sha256, string>> {
+    const rows = await this.#read(context.readTexts(workflow, digests));
+    return new Map(rows.map((row) => [textAt(row, 0), textAt(row, 1)]));
+  }
+
+  async trace(workflow: WorkflowId, upTo: Sequence, count: number) {
+    return readyOr(context.traceOf(await this.#read(context.readTrace(workflow, upTo, count))));
+  }
+
+  async scopes(workflow: WorkflowId, upTo: Sequence): Promise<readonly ScopeRow[]> {
+    return readyOr(history.whenReady(await this.#read(context.readScopes(workflow, upTo)), context.scopeOf(workflow)));
+  }
+
+  async session(tenant: TenantId, session: string, limit: number): Promise<readonly SessionWorkflow[]> {
+    return (await this.#read(context.readSession(tenant, session, limit))).map(context.sessionWorkflowOf);
+  }
+
+  async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spend> {
+    return context.spendOf((await this.#read(context.readSpent(tenant, user, sinceMs)))[0] ?? []);
+  }
+
   async counts(): Promise<StoreCounts> {
     const [row = []] = await this.#read(coordinate.readCounts);
     return coordinate.countsOf(row);
+  }
+
+  memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
+    return this.#named('memories', () => this.#memories.memories(query));
+  }
+
+  recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
+    return this.#named('recall', () => this.#memories.recall(query));
+  }
+
+  unembedded(model: string, limit: number, after = 0): Promise<readonly UnembeddedMemory[]> {
+    return this.#named('unembedded', () => this.#memories.unembedded(model, limit, after));
+  }
+
+  putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
+    return this.#named('put-embeddings', () => this.#memories.putEmbeddings(rows));
   }
 
   async close(): Promise<void> {

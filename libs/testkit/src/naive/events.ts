@@ -56,6 +56,8 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   ApprovalDecided: { question: 'e1', resolution: 'retry', by: 'ann', responseDigest: null },
   CompensationFinished: { undo: 'w~undo', outcome: 'compensated' },
   VersionPinned: { pinned: true, by: 'ann' },
+  MemoryWritten: { count: 1 },
+  BudgetRaised: { tokens: 1_000, costMicros: 0, by: 'ann' },
   LeaseClaimed: {},
   LeaseReleased: { reason: 'idle' },
   CheckpointReserved: { checkpoint: 'c1', task: '0.0' },

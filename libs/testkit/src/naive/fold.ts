@@ -88,6 +88,8 @@ export class NaivePartition {
       pinned: event.control.pinned,
       shadow: event.control.shadow,
       compensates: event.control.compensates,
+      session: event.control.session,
+      user: event.control.user,
       undo: null,
       position: 1,
       lamport: event.lamport,

@@ -7,6 +7,7 @@
 import type { Controls, Envelope, EventType, LogEntry } from '@tidemark/core';
 import { digestOf, entryOf, type Loose } from './events.ts';
 import { NaivePartition } from './fold.ts';
+import { choose, conditions, openOf, timersOf, tokensOf } from './history-parts.ts';
 import { type NaiveStream, type NaiveTask, outcomeIsOpen } from './stream.ts';
 import { TWISTS, type Twist } from './twists.ts';
 
@@ -29,6 +30,7 @@ export const ACTS = [
   'compensate',
   'finish',
   'pin',
+  'raise',
   'signal',
   'timer',
   'resend',
@@ -48,9 +50,6 @@ export interface Choice {
 }
 
 export const HISTORY_PARTITION = 3;
-
-/** One of the items, by a number of any size. */
-const choose = <T>(items: readonly T[], pick: number): T => items[pick % items.length]!;
 
 /** A stream of decisions out of one number. */
 function decisions(seed: number): (below: number) => number {
@@ -89,6 +88,7 @@ const awaits = (stream: NaiveStream): boolean => tokensOf(stream).length > 0;
 /** Acts for streams in a certain state, and what mostly leads to it where no stream is. */
 const FITTING: Partial<Record<Act, { readonly fits: (stream: NaiveStream) => boolean; readonly otherwise: Act }>> = {
   decide: { fits: (stream) => stream.status === 'parked', otherwise: 'park' },
+  raise: { fits: (stream) => stream.question?.code === 'budget_exceeded', otherwise: 'raise' },
   finish: { fits: (stream) => stream.status === 'compensating', otherwise: 'commit' },
   confirm: { fits: awaits, otherwise: 'pend' },
 };
@@ -164,6 +164,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
     pinned: decide(10) === 0,
     shadow: decide(10) === 0,
     compensates: decide(10) === 0 ? { workflow: 'w0', depth: 1 } : null,
+    ...(decide(4) === 0 && { session: 's1', user: 'ana' }),
   });
 }
 
@@ -208,7 +209,11 @@ function inboxDraft(
       return envelope(writer, stream, 'CompensationFinished', { undo: stream.undo ?? 'nothing', outcome });
     }
     case 'pin':
-      return envelope(writer, stream, 'VersionPinned', { pinned: decide(2) === 0, by: 'ann' });
+      return decide(3) === 0
+        ? envelope(writer, stream, 'MemoryWritten', { count: 1 + decide(2) })
+        : envelope(writer, stream, 'VersionPinned', { pinned: decide(2) === 0, by: 'ann' });
+    case 'raise':
+      return envelope(writer, stream, 'BudgetRaised', { tokens: decide(3), costMicros: decide(3), by: 'ann' });
     default:
       return undefined;
   }
@@ -242,8 +247,9 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
   const inDoubt = openOf(stream);
   if (act === 'park') {
     const about = decide(4) > 0 && inDoubt.length > 0 ? choose(inDoubt, decide(97)) : undefined;
+    const code = decide(3) === 0 ? 'budget_exceeded' : 'effect-unknown';
     const task = about?.task ?? choose([null, ...stream.tasks.map(({ id }) => id)], decide(97));
-    return envelope(writer, stream, 'WorkflowParked', { code: 'effect-unknown', task, key: about?.key ?? null });
+    return envelope(writer, stream, 'WorkflowParked', { code, task, key: about?.key ?? null });
   }
   if (act === 'compensate') {
     const key = inDoubt.length > 0 && decide(4) > 0 ? choose(inDoubt, decide(97)).key : null;
@@ -285,8 +291,21 @@ function intention(
   const operation = `op${decide(3)}`;
   const key = `${stream.workflow}:${task.id}:${operation}:0`;
   const kind = choose(['irreversible', 'idempotent', 'pure'], decide(4));
-  return { task: task.id, key, operation, kind, requestDigest: digestOf(operation), timeoutMs: 1_000 + decide(3) };
+  const call = {
+    task: task.id,
+    key,
+    operation,
+    kind,
+    requestDigest: digestOf(operation),
+    timeoutMs: 1_000 + decide(3),
+  };
+  const question = decide(2) === 0 ? { question: digestOf(`question ${decide(20)}`) } : {};
+  return decide(2) === 0
+    ? { ...call, ...question }
+    : { ...call, ...question, model: { bundle: null, reserved: spend(decide) } };
 }
+
+const spend = (decide: (below: number) => number) => ({ tokens: decide(9), costMicros: decide(9) });
 
 /** Mostly of an effect that is open; its timers' names are its own but for a few. */
 function acceptance(writer: Writer, stream: NaiveStream, any: NaiveTask, decide: (below: number) => number): Envelope {
@@ -323,6 +342,7 @@ function resolution(writer: Writer, stream: NaiveStream, task: NaiveTask, decide
     outcome: decide(3) === 0 ? 'failed' : 'done',
     requestDigest: effect.requestDigest,
     responseDigest: digestOf('response'),
+    ...(decide(2) === 0 && { spent: spend(decide) }),
   });
 }
 
@@ -368,27 +388,3 @@ function declarations(
     };
   });
 }
-
-function conditions(decide: (below: number) => number): Loose<Controls['WorkflowOpened']['tasks'][number]['when']> {
-  const signal = { kind: 'signal', name: choose(['go', 'stop', 'more'], decide(3)) };
-  const timer = { kind: 'timer', timer: `t${decide(3)}`, anchorMs: 1_000_000, delayMs: 500 };
-  return choose([[signal], [timer], [signal, timer], [signal, { kind: 'signal', name: 'other' }]], decide(4));
-}
-
-/** Names of timers that the stream waits for, and one that nobody waits for when there are none. */
-function timersOf(stream: NaiveStream): string[] {
-  const names = stream.tasks.flatMap((task) => [
-    ...task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition.timer] : [])),
-    ...(task.retry === null ? [] : [task.retry.timer]),
-    ...task.effects.flatMap(({ pending }) => [pending?.probe, pending?.deadline].flatMap((one) => one?.timer ?? [])),
-  ]);
-  return names.length > 0 ? names : ['nobody'];
-}
-
-/** Tokens of the confirmations that are outstanding. */
-const tokensOf = (stream: NaiveStream): string[] =>
-  stream.tasks.flatMap((task) => task.effects.flatMap(({ pending }) => pending?.token ?? []));
-
-/** The effects whose outcome is unknown, with their tasks. */
-const openOf = (stream: NaiveStream): { readonly task: string; readonly key: string }[] =>
-  stream.tasks.flatMap(({ id, effects }) => effects.filter(outcomeIsOpen).map(({ key }) => ({ task: id, key })));

@@ -59,7 +59,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
     case 'EffectResolved': {
       const task = stream.tasks.find((one) => one.id === event.control.task);
       if (task === undefined) return absent(stream, event.control.task);
-      if (event.type === 'EffectIntended') return intend(task, event.control);
+      if (event.type === 'EffectIntended') return ask(stream, task, event.control);
       return event.type === 'EffectPending'
         ? acceptOutside(task, event.id, event.control)
         : resolve(task, event.control);
@@ -110,6 +110,20 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
 const absent = (stream: NaiveStream, task: string): RejectReason =>
   Number(task.split('.')[0]) <= stream.head.sequence ? 'duplicate' : 'unknown-task';
 
+/** A question is counted when a key asks it for the first time; only the 16 that were asked last are remembered. */
+function ask(stream: NaiveStream, task: NaiveTask, control: Controls['EffectIntended']): Outcome {
+  const { question, key } = control;
+  const before = task.effects.some((effect) => effect.key === key);
+  const reason = intend(task, control);
+  if (reason !== null || before || question === undefined) return reason;
+  stream.repeats ??= [];
+  const at = stream.repeats.findIndex((one) => one.question === question);
+  const [known] = at < 0 ? [{ question, count: 0 }] : stream.repeats.splice(at, 1);
+  stream.repeats.push({ question, count: known!.count + 1 });
+  if (stream.repeats.length > 16) stream.repeats.shift();
+  return null;
+}
+
 /** Once done, an effect is over. Otherwise it may be intended as often as it takes, always with one request. */
 function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   const known = task.effects.find((effect) => effect.key === control.key);
@@ -127,6 +141,7 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
     isUntold: false,
     isSuspect: false,
     pending: null,
+    spend: control.model?.reserved,
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
@@ -165,6 +180,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
     isUntold: false,
     isSuspect: false,
     pending: null,
+    spend: control.spent,
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);

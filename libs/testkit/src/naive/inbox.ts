@@ -22,6 +22,8 @@ const INBOX_TYPES = [
   'ApprovalDecided',
   'CompensationFinished',
   'VersionPinned',
+  'MemoryWritten',
+  'BudgetRaised',
 ] as const;
 
 export type InboxEvent = Envelope<(typeof INBOX_TYPES)[number]>;
@@ -77,6 +79,23 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
     case 'VersionPinned':
       stream.pinned = event.control.pinned;
       return null;
+    case 'MemoryWritten':
+      return null;
+    case 'BudgetRaised': {
+      const { tokens, costMicros } = event.control;
+      stream.raised ??= { tokens: 0, costMicros: 0 };
+      stream.raised.tokens += tokens;
+      stream.raised.costMicros += costMicros;
+      // A pause for want of budget has its answer.
+      if (stream.question?.code !== 'budget_exceeded') return null;
+      const { task } = stream.question;
+      reopen(stream);
+      startAfresh(
+        stream,
+        stream.tasks.find((one) => one.id === task),
+      );
+      return null;
+    }
   }
 }
 
@@ -147,6 +166,7 @@ function startAfresh(stream: NaiveStream, task: NaiveTask | undefined): void {
   stream.crashCount = 0;
   stream.crashTimesMs = [];
   stream.budgetFrom = stream.head.sequence;
+  stream.repeats = undefined;
   if (task === undefined) return;
   task.failureCount = 0;
   task.failureCode = null;

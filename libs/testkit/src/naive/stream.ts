@@ -16,6 +16,7 @@ export interface NaiveEffect {
   isUntold: boolean;
   isSuspect: boolean;
   pending: { id: string; token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
+  spend?: { tokens: number; costMicros: number } | undefined;
 }
 
 export interface NaiveTask {
@@ -49,6 +50,10 @@ export interface NaiveStream {
   pinned: boolean;
   shadow: boolean;
   compensates: { workflow: string; depth: number } | null;
+  session?: string | undefined;
+  user?: string | undefined;
+  raised?: { tokens: number; costMicros: number } | undefined;
+  repeats?: { question: string; count: number }[] | undefined;
   undo: string | null;
   position: number;
   lamport: number;

@@ -120,8 +120,18 @@ export class FleetStore extends SimulatedStore {
 }
 
 /** What tests do with a store, and what is no call to a server. */
-const OWN: ReadonlySet<string> = new Set(['constructor', 'drop', 'on', 'failOnce', 'close']);
-const OPERATIONS = Object.getOwnPropertyNames(SimulatedStore.prototype).filter((name) => !OWN.has(name));
+const OWN: ReadonlySet<string> = new Set([
+  'constructor',
+  'drop',
+  'on',
+  'failOnce',
+  'close',
+  'applyContext',
+  'loseContext',
+]);
+const OPERATIONS = [SimulatedStore.prototype, Object.getPrototypeOf(SimulatedStore.prototype)]
+  .flatMap((prototype) => Object.getOwnPropertyNames(prototype))
+  .filter((name) => !OWN.has(name));
 
 /** One process's view of the store. */
 export function storeView(store: FleetStore, network: Network, process: SimulatedProcess): ProjectionStore {

@@ -1,0 +1,113 @@
+/** Owns the context reads of the simulated store: what batches brought, in memory. Must not be used outside tests. */
+
+import { comparePlaces, type Sequence, type Sha256, type Spend, type TenantId, type WorkflowId } from '@tidemark/core';
+import type {
+  CheckpointRow,
+  ContextBatch,
+  ContextStore,
+  FragmentRow,
+  FragmentWithText,
+  ScopeRow,
+  SessionRow,
+  SessionWorkflow,
+  SpendRow,
+  TraceEntry,
+  WorkflowSummary,
+} from '@tidemark/ports';
+
+const DIRECTIVES: readonly string[] = ['task_goal', 'constraint', 'summary', 'checkpoint_note'];
+
+export abstract class SimulatedContext implements ContextStore {
+  readonly #fragments: FragmentRow[] = [];
+  readonly #texts = new Map<string, string>();
+  readonly #scopes: ScopeRow[] = [];
+  readonly #spends = new Map<string, SpendRow>();
+  readonly #sessions: SessionRow[] = [];
+
+  abstract checkpoints(
+    workflow: WorkflowId,
+    options: { readonly from: Sequence; readonly limit: number },
+  ): Promise<readonly CheckpointRow[]>;
+  abstract workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
+
+  protected applyContext({ fragments, texts, scopes, spends, sessions }: ContextBatch): void {
+    this.#fragments.push(...fragments);
+    for (const { workflow, digest, text } of texts) this.#texts.set(`${workflow}\0${digest}`, text);
+    this.#scopes.push(...scopes);
+    for (const spend of spends) {
+      const key = `${spend.workflow}\0${spend.key}`;
+      this.#spends.set(key, { ...spend, atMs: this.#spends.get(key)?.atMs ?? spend.atMs });
+    }
+    this.#sessions.push(...sessions);
+  }
+
+  protected loseContext(): void {
+    this.#fragments.length = 0;
+    this.#scopes.length = 0;
+    this.#sessions.length = 0;
+    this.#texts.clear();
+    this.#spends.clear();
+  }
+
+  async fragments(workflow: WorkflowId, upTo: Sequence): Promise<readonly FragmentWithText[]> {
+    const placed = this.#fragments
+      .filter((row) => row.workflow === workflow && row.sequence <= upTo)
+      .map((row) => ({ ...row, run: 0, text: this.#texts.get(`${workflow}\0${row.digest}`) ?? '' }))
+      .sort(comparePlaces);
+    const covered = placed.findLast(({ covers }) => covers?.to.run === 0)?.covers?.to;
+    return placed
+      .filter((row) => DIRECTIVES.includes(row.type) || covered === undefined || comparePlaces(row, covered) > 0)
+      .map(({ run: _, workflow: __, ...row }) => row);
+  }
+
+  async texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<ReadonlyMap<Sha256, string>> {
+    const found = new Map<Sha256, string>();
+    for (const digest of digests) {
+      const text = this.#texts.get(`${workflow}\0${digest}`);
+      if (text !== undefined) found.set(digest, text);
+    }
+    return found;
+  }
+
+  async trace(workflow: WorkflowId, upTo: Sequence, count: number) {
+    const rows = await this.checkpoints(workflow, { from: 1 as Sequence, limit: upTo });
+    const entries: TraceEntry[] = rows
+      .filter((row) => row.sequence <= upTo)
+      .map((row) => ({ sequence: row.sequence, step: row.step ?? '', action: row.lastAction }));
+    const earlier: Record<string, number> = {};
+    for (const { step } of entries.slice(0, Math.max(0, entries.length - count))) {
+      earlier[step] = (earlier[step] ?? 0) + 1;
+    }
+    return { recent: entries.slice(-count), earlier };
+  }
+
+  async scopes(workflow: WorkflowId, upTo: Sequence): Promise<readonly ScopeRow[]> {
+    const rows = this.#scopes.filter((row) => row.workflow === workflow && row.sequence <= upTo);
+    rows.sort((a, b) => a.sequence - b.sequence);
+    const whole = rows.findLastIndex((row) => row.isWhole);
+    return whole < 0 ? rows : rows.slice(whole);
+  }
+
+  async session(tenant: TenantId, session: string, limit: number): Promise<readonly SessionWorkflow[]> {
+    const rows = this.#sessions.filter((row) => row.tenant === tenant && row.session === session);
+    rows.sort((a, b) => b.lamport - a.lamport);
+    const found: SessionWorkflow[] = [];
+    for (const { workflow, lamport } of rows.slice(0, limit)) {
+      const summary = await this.workflow(workflow);
+      if (summary === undefined) continue;
+      const { definition, status, sequence, openedAtMs } = summary;
+      found.push({ workflow, definition, status, sequence, openedAtMs, lamport });
+    }
+    return found;
+  }
+
+  async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spend> {
+    let [tokens, costMicros] = [0, 0];
+    for (const spend of this.#spends.values()) {
+      if (spend.tenant !== tenant || spend.atMs < sinceMs || (user !== null && spend.user !== user)) continue;
+      tokens += spend.tokens;
+      costMicros += spend.costMicros;
+    }
+    return { tokens, costMicros };
+  }
+}

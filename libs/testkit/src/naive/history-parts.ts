@@ -1,0 +1,34 @@
+/** Owns what random histories draw their tasks' conditions and timers from. Same choices, same parts. */
+
+import type { Controls } from '@tidemark/core';
+import type { Loose } from './events.ts';
+import { type NaiveStream, outcomeIsOpen } from './stream.ts';
+
+/** One of the items, by a number of any size. */
+export const choose = <T>(items: readonly T[], pick: number): T => items[pick % items.length]!;
+
+export function conditions(
+  decide: (below: number) => number,
+): Loose<Controls['WorkflowOpened']['tasks'][number]['when']> {
+  const signal = { kind: 'signal', name: choose(['go', 'stop', 'more'], decide(3)) };
+  const timer = { kind: 'timer', timer: `t${decide(3)}`, anchorMs: 1_000_000, delayMs: 500 };
+  return choose([[signal], [timer], [signal, timer], [signal, { kind: 'signal', name: 'other' }]], decide(4));
+}
+
+/** Names of timers that the stream waits for, and one that nobody waits for when there are none. */
+export function timersOf(stream: NaiveStream): string[] {
+  const names = stream.tasks.flatMap((task) => [
+    ...task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition.timer] : [])),
+    ...(task.retry === null ? [] : [task.retry.timer]),
+    ...task.effects.flatMap(({ pending }) => [pending?.probe, pending?.deadline].flatMap((one) => one?.timer ?? [])),
+  ]);
+  return names.length > 0 ? names : ['nobody'];
+}
+
+/** Tokens of the confirmations that are outstanding. */
+export const tokensOf = (stream: NaiveStream): string[] =>
+  stream.tasks.flatMap((task) => task.effects.flatMap(({ pending }) => pending?.token ?? []));
+
+/** The effects whose outcome is unknown, with their tasks. */
+export const openOf = (stream: NaiveStream): { readonly task: string; readonly key: string }[] =>
+  stream.tasks.flatMap(({ id, effects }) => effects.filter(outcomeIsOpen).map(({ key }) => ({ task: id, key })));
