@@ -30,6 +30,31 @@ export {
 export type { Context, Recorded, StepActions } from './context.ts';
 export { type Answer, defineEffect, done, type Effect, type EffectSpec, notDone, pending, unknown } from './effect.ts';
 export type { Problem } from './parse.ts';
+export { pipeline } from './pipeline.ts';
+export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './pipeline-gate.ts';
+export {
+  checksumOf,
+  type DoneRecord,
+  doneKey,
+  doneSchema,
+  handoffKey,
+  handoffSchema,
+  LAST_SUCCESS_KEY,
+  type LastSuccess,
+  lastSuccessSchema,
+  type NamedHandoff,
+  pipelineSubject,
+  type StepRecord,
+  stepRecordIn,
+} from './pipeline-record.ts';
+export type {
+  KeyParts,
+  Pipeline,
+  PipelineBuilder,
+  PipelineContext,
+  PipelineOptions,
+  PipelineStepSettings,
+} from './pipeline-types.ts';
 export type { DefinitionProblem, DefinitionWarning } from './problem.ts';
 export type { RetryOptions } from './retry.ts';
 export type { Frozen, Given, Parsed, Schema, Schemas } from './schema.ts';

@@ -61,3 +61,10 @@ export const PROBLEMS_SHOWN_COUNT = 3;
 export const PROBLEM_MAX_CHARS = 200;
 /** Levels of nested schemas that the start-time check follows. */
 export const SCHEMA_DEPTH_MAX = 64;
+
+/** Characters of the key of a pipeline's step, at most. */
+export const PIPELINE_KEY_MAX_CHARS = 200;
+/** Characters of a gate's evidence that its error's message shows. */
+export const EVIDENCE_SHOWN_MAX_CHARS = 500;
+/** Hand-overs from outside that a step reads, at most. */
+export const HANDOFFS_READ_MAX_COUNT = 100;

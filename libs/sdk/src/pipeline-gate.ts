@@ -1,0 +1,63 @@
+/**
+ * Owns gates: a named check that must pass before what a step made counts as done. What a check found is evidence, kept in
+ * the execution log with the checkpoint; a gate that doesn't pass throws, so that nothing of the attempt counts.
+ */
+
+import { toJson } from '@tidemark/codec';
+import { type Json, TidemarkError } from '@tidemark/core';
+import type { StepActions } from './context.ts';
+import { EVIDENCE_SHOWN_MAX_CHARS } from './limits.ts';
+
+/** What a check found. True and false are verdicts without more to say. */
+export type Verdict = boolean | { readonly passed: boolean; readonly evidence?: unknown };
+
+/** A named check of what a step made. */
+export interface Gate<Output> {
+  /** Of the check, for people: `at least one article`. */
+  readonly name: string;
+  /** Runs after the step and before its checkpoint. One that throws hasn't passed. */
+  check(output: Output, ctx: StepActions): Verdict | Promise<Verdict>;
+}
+
+/** What is kept of a gate that was passed. */
+export interface GateEvidence {
+  readonly name: string;
+  readonly evidence: Json;
+}
+
+/** A gate wasn't passed: the step isn't done, and is tried again as its retry policy says. */
+export class GateError extends TidemarkError {
+  override readonly name = 'GateError';
+
+  constructor(gate: string, step: string, evidence: Json, cause?: unknown) {
+    const said = JSON.stringify(evidence).slice(0, EVIDENCE_SHOWN_MAX_CHARS);
+    super('gate-failed', `Step ${step} did not pass its gate '${gate}': ${said}`, { gate, step, evidence, cause });
+  }
+}
+
+/** Checks in any step of any workflow; returns the evidence, which is in the execution log too. Throws `GateError`. */
+export async function passGate<Output>(ctx: StepActions, gate: Gate<Output>, output: Output): Promise<GateEvidence> {
+  const { passed, evidence } = await verdictOf(ctx, gate, output);
+  if (!passed) throw new GateError(gate.name, ctx.step, evidence);
+  ctx.log('gate', { gate: gate.name, passed, evidence });
+  return { name: gate.name, evidence };
+}
+
+async function verdictOf<Output>(
+  ctx: StepActions,
+  gate: Gate<Output>,
+  output: Output,
+): Promise<{ readonly passed: boolean; readonly evidence: Json }> {
+  let verdict: Verdict;
+  try {
+    verdict = await gate.check(output, ctx);
+  } catch (error) {
+    // The worker must go, or someone says that trying again won't help: that is no verdict.
+    if (ctx.signal.aborted || error instanceof TidemarkError) throw error;
+    throw new GateError(gate.name, ctx.step, error instanceof Error ? error.message : String(error), error);
+  }
+  if (typeof verdict === 'boolean') return { passed: verdict, evidence: verdict };
+  // Only a clear yes passes: a check that forgets to return must not.
+  const passed = verdict?.passed === true;
+  return { passed, evidence: toJson(verdict?.evidence ?? passed, `evidence of gate '${gate.name}'`) };
+}

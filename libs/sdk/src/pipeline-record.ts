@@ -1,0 +1,106 @@
+/**
+ * Owns what a pipeline leaves behind, as data with schemas: a step's checkpoint output, the record under its key, the last
+ * success. Readers (the file view) take these from the rows without knowing the definition. Must not run anything.
+ */
+
+import { canonicalJson } from '@tidemark/codec';
+import { InvalidError, type Json } from '@tidemark/core';
+import { sha256Digest } from '@tidemark/runtime';
+import { z } from 'zod';
+import { PIPELINE_KEY_MAX_CHARS } from './limits.ts';
+
+/** Marks the output of a pipeline's step, so that a reader of any workflow's checkpoints knows it. */
+const FORM = 'pipeline-step/1';
+
+export const handoffSchema = z.object({
+  from: z.string(),
+  to: z.string(),
+  message: z.string(),
+  artifacts: z.array(z.string()),
+});
+/** What is handed over from one step or agent to another. */
+export interface NamedHandoff {
+  readonly from: string;
+  readonly to: string;
+  readonly message: string;
+  /** Paths, ids or addresses of what goes along. */
+  readonly artifacts: readonly string[];
+}
+
+/** What a step leaves: its output under its key, and how it came to it. */
+export interface StepRecord {
+  readonly form: typeof FORM;
+  readonly key: string;
+  readonly output: Json;
+  /** SHA-256 of the output's canonical JSON. */
+  readonly checksum: string;
+  readonly tokens: number;
+  readonly handoffs: readonly NamedHandoff[];
+  readonly gate: { readonly name: string; readonly evidence: Json } | null;
+  /** The run that did it, where this one found it done and skipped it. */
+  readonly skipped: { readonly workflow: string; readonly atMs: number } | null;
+  /** Set by the step that failed for good where the pipeline ends with its last success instead: why. */
+  readonly failure: string | null;
+}
+
+export const stepRecordSchema: z.ZodType<StepRecord> = z.object({
+  form: z.literal(FORM),
+  key: z.string(),
+  output: z.json(),
+  checksum: z.string(),
+  tokens: z.number(),
+  handoffs: z.array(handoffSchema),
+  gate: z.object({ name: z.string(), evidence: z.json() }).nullable(),
+  skipped: z.object({ workflow: z.string(), atMs: z.number() }).nullable(),
+  failure: z.string().nullable(),
+}) as z.ZodType<StepRecord>;
+
+/** A record of the dedupe index: what is kept under a key that is done. */
+export const doneSchema = z.object({
+  step: z.string(),
+  workflow: z.string(),
+  output: z.json(),
+  checksum: z.string(),
+});
+export type DoneRecord = z.infer<typeof doneSchema>;
+
+/** The outputs of the newest run that succeeded. */
+export interface LastSuccess {
+  readonly workflow: string;
+  readonly totalTokens: number;
+  readonly output: Json;
+  readonly outputs: Readonly<Record<string, Json>>;
+}
+
+export const lastSuccessSchema: z.ZodType<LastSuccess> = z.object({
+  workflow: z.string(),
+  totalTokens: z.number(),
+  output: z.json(),
+  outputs: z.record(z.string(), z.json()),
+}) as z.ZodType<LastSuccess>;
+
+/** Whose records they are: `pipeline:content`. */
+export const pipelineSubject = (pipeline: string): string => `pipeline:${pipeline}`;
+/** Keys of the three kinds of records of a pipeline. */
+export const doneKey = (key: string): string => `done/${key}`;
+export const handoffKey = (workflow: string, digest: string): string => `handoff/${workflow}/${digest}`;
+export const LAST_SUCCESS_KEY = 'last-success';
+
+export const checksumOf = (output: Json): string => sha256Digest.sha256(canonicalJson(output));
+
+/** The record of a pipeline's step in a checkpoint's output; undefined for steps of other workflows. */
+export function stepRecordIn(output: Json): StepRecord | undefined {
+  const parsed = stepRecordSchema.safeParse(output);
+  return parsed.success ? parsed.data : undefined;
+}
+
+export const stepRecord = (parts: Omit<StepRecord, 'form'>): StepRecord => ({ form: FORM, ...parts });
+
+/** Throws `InvalidError` (`step-key-invalid`). */
+export function checkKey(key: unknown, step: string): string {
+  if (typeof key === 'string' && key.length > 0 && key.length <= PIPELINE_KEY_MAX_CHARS && !/\p{Cc}/u.test(key)) {
+    return key;
+  }
+  const message = `Key of step ${step}: a key is 1..${PIPELINE_KEY_MAX_CHARS} characters without control characters.`;
+  throw new InvalidError('step-key-invalid', message, { step });
+}

@@ -1,0 +1,186 @@
+/**
+ * Owns how one step of a pipeline is performed: skipped where its key is done, else run, gated, and recorded under its key
+ * with the same checkpoint that makes it done. Must not decide what follows it: that is pipeline.ts.
+ *
+ * L1 What a key stands for is written with the step's checkpoint or not at all.
+ * L2 Nothing of an attempt whose gate wasn't passed is recorded.
+ */
+
+import { type MemoryWrite, toJson } from '@tidemark/codec';
+import { InvalidError, type Json } from '@tidemark/core';
+import type { AnyContext } from './context.ts';
+import { HANDOFFS_READ_MAX_COUNT } from './limits.ts';
+import { kindOf } from './parse.ts';
+import { passGate } from './pipeline-gate.ts';
+import { memoriesOf } from './pipeline-memory.ts';
+import {
+  checkKey,
+  checksumOf,
+  doneKey,
+  doneSchema,
+  handoffKey,
+  handoffSchema,
+  LAST_SUCCESS_KEY,
+  type LastSuccess,
+  lastSuccessSchema,
+  type NamedHandoff,
+  pipelineSubject,
+  type StepRecord,
+  stepRecord,
+  stepRecordIn,
+} from './pipeline-record.ts';
+import type { KeyParts, PipelineContext, PipelineStepSettings } from './pipeline-types.ts';
+
+/** A step in its place. */
+export interface PlacedStep extends PipelineStepSettings {
+  readonly name: string;
+  readonly pipeline: string;
+  /** Undefined: the first, the last. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  readonly keyOf: (parts: KeyParts) => string;
+}
+
+/** What came of a step. */
+export interface Performed {
+  readonly record: StepRecord;
+  readonly memories: readonly MemoryWrite[];
+  readonly costMicros: number;
+}
+
+export async function performStep(step: PlacedStep, ctx: AnyContext, date: string): Promise<Performed> {
+  const { pipeline, name } = step;
+  const input = ctx.input as Json;
+  const key = checkKey(step.keyOf({ pipeline, step: name, date, input, workflow: ctx.workflow }), name);
+  return (await skipped(step, ctx, key)) ?? ran(step, ctx, { key, date });
+}
+
+/** The step as done before, by whichever run; undefined when its key isn't. */
+async function skipped(step: PlacedStep, ctx: AnyContext, key: string): Promise<Performed | undefined> {
+  const found = await recordOf(ctx, step.pipeline, doneKey(key));
+  const done = doneSchema.safeParse(found?.value);
+  if (found === undefined || !done.success) return undefined;
+  const { output, checksum, workflow } = done.data;
+  ctx.log('skip', { key, checksum, result: `done before by ${workflow}` });
+  const record = stepRecord({
+    key,
+    output,
+    checksum,
+    tokens: 0,
+    handoffs: [plainHandoff(step, output, 'was done before')],
+    gate: null,
+    skipped: { workflow, atMs: found.atMs },
+    failure: null,
+  });
+  return { record, memories: [], costMicros: 0 };
+}
+
+async function ran(
+  step: PlacedStep,
+  ctx: AnyContext,
+  { key, date }: { readonly key: string; readonly date: string },
+): Promise<Performed> {
+  const spent = { tokens: 0, costMicros: 0 };
+  const handoffs: NamedHandoff[] = [];
+  ctx.log('start', { key });
+  const given = step.before === undefined ? (ctx.input as Json) : (await leftBy(ctx, step.before)).output;
+  // A copy of its own: a plain function may change what it is given.
+  const made = await step.run(structuredClone(given), pipelineContext(step, ctx, { key, date, spent, handoffs }));
+  const output = toJson(made ?? null, `output of step ${step.name} of pipeline ${step.pipeline}`);
+  const gate = step.gate === undefined ? null : await passGate(ctx, step.gate, output as never);
+  if (handoffs.length === 0) handoffs.push(plainHandoff(step, output, 'is done'));
+  for (const handoff of handoffs) ctx.log('handoff', handoff);
+  const checksum = checksumOf(output);
+  ctx.log('done', { key, checksum, tokens: spent.tokens, result: kindOf(output) });
+  const done = { step: step.name, workflow: ctx.workflow, output, checksum };
+  return {
+    record: stepRecord({ key, output, checksum, tokens: spent.tokens, handoffs, gate, skipped: null, failure: null }),
+    memories: [record(step.pipeline, doneKey(key), done, ctx)],
+    costMicros: spent.costMicros,
+  };
+}
+
+/** What a run that succeeded leaves for those that fail. */
+export const lastSuccessWrite = (step: PlacedStep, ctx: AnyContext, value: LastSuccess): MemoryWrite =>
+  record(step.pipeline, LAST_SUCCESS_KEY, value, ctx);
+
+export async function lastSuccessOf(ctx: AnyContext, pipeline: string): Promise<LastSuccess | undefined> {
+  const parsed = lastSuccessSchema.safeParse((await recordOf(ctx, pipeline, LAST_SUCCESS_KEY))?.value);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** What an earlier step of this run left. Throws `InvalidError` (`step-not-done`). */
+export async function leftBy(ctx: AnyContext, step: string): Promise<StepRecord> {
+  const record = stepRecordIn((await ctx.outputs(step)).at(-1) as Json);
+  if (record !== undefined) return record;
+  throw new InvalidError('step-not-done', `Step ${ctx.step}: step ${step} has made nothing yet in this run.`, { step });
+}
+
+interface Attempt {
+  readonly key: string;
+  readonly date: string;
+  readonly spent: { tokens: number; costMicros: number };
+  readonly handoffs: NamedHandoff[];
+}
+
+function pipelineContext(step: PlacedStep, ctx: AnyContext, attempt: Attempt): PipelineContext {
+  const { key, date, spent, handoffs } = attempt;
+  const { pipeline, name } = step;
+  return {
+    ...ctx,
+    pipeline,
+    key,
+    date,
+    input: ctx.input as Json,
+    outputs: async <T = Json>(of: string) => structuredClone((await leftBy(ctx, of)).output) as T,
+    handoff: (message, artifacts = [], to = step.after ?? 'end') => {
+      const handoff = handoffSchema.safeParse({ from: name, to, message, artifacts: [...artifacts] });
+      if (handoff.success) handoffs.push(handoff.data);
+      else throw new InvalidError('handoff-invalid', `Step ${name}: handoff(message, artifacts, to) takes texts.`);
+    },
+    handoffs: () => handoffsFor(step, ctx),
+    tokens: (count, costMicros = 0) => {
+      spent.tokens += checkCount(count, name);
+      spent.costMicros += checkCount(costMicros, name);
+    },
+    lastSuccess: () => lastSuccessOf(ctx, pipeline),
+  };
+}
+
+/** Of the step before, and of those outside who addressed this step or everybody. */
+async function handoffsFor(step: PlacedStep, ctx: AnyContext): Promise<readonly NamedHandoff[]> {
+  const inside = step.before === undefined ? [] : await ctx.outputs(step.before);
+  const own = stepRecordIn(inside.at(-1) as Json)?.handoffs ?? [];
+  const prefix = handoffKey(ctx.workflow, '');
+  const query = { subject: pipelineSubject(step.pipeline), kind: 'record', limit: HANDOFFS_READ_MAX_COUNT } as const;
+  const outside = await memoriesOf(ctx, { ...query, prefix });
+  const named = outside.flatMap(({ value }) => handoffSchema.safeParse(value).data ?? []);
+  return [...own, ...named].filter(({ to }) => to.toLowerCase() === step.name.toLowerCase());
+}
+
+function checkCount(count: number, step: string): number {
+  if (Number.isSafeInteger(count) && count >= 0) return count;
+  throw new InvalidError('tokens-invalid', `Step ${step}: tokens(count, costMicros) takes whole numbers from 0.`);
+}
+
+async function recordOf(ctx: AnyContext, pipeline: string, key: string) {
+  const [found] = await memoriesOf(ctx, { subject: pipelineSubject(pipeline), kind: 'record', key, limit: 1 });
+  return found;
+}
+
+const record = (pipeline: string, key: string, value: Json | object, ctx: AnyContext): MemoryWrite => ({
+  subject: pipelineSubject(pipeline),
+  kind: 'record',
+  key,
+  value: value as Json,
+  source: ctx.workflow,
+});
+
+const plainHandoff = ({ name, after }: PlacedStep, output: Json, what: string): NamedHandoff => ({
+  from: name,
+  to: after ?? 'end',
+  message: `${name} ${what}: ${sizeOf(output)}.`,
+  artifacts: [],
+});
+
+const sizeOf = (output: Json): string => (Array.isArray(output) ? `${output.length} items` : kindOf(output));

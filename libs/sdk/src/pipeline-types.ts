@@ -1,0 +1,129 @@
+/**
+ * Owns the types of pipelines: what a user writes, what a step sees, and the value that comes of it. In the object form
+ * TypeScript doesn't know the order of the members, so it is checked that each step's input is some step's output (one
+ * begins); the builder form checks each against the one before it.
+ */
+
+import type { Json } from '@tidemark/core';
+import type { Definition } from '@tidemark/runtime';
+import type { StepActions } from './context.ts';
+import type { Effect } from './effect.ts';
+import type { Gate } from './pipeline-gate.ts';
+import type { LastSuccess, NamedHandoff } from './pipeline-record.ts';
+import type { RetryOptions } from './retry.ts';
+import type { Workflow } from './workflow-spec.ts';
+
+/** What a step of a pipeline can do, beside what any step can (`run`, `effect`, `log`, `progress`, `signal`). */
+export interface PipelineContext extends StepActions {
+  readonly pipeline: string;
+  /** The key under which this step's output is kept: `{step}_{date}` unless said otherwise. */
+  readonly key: string;
+  /** Of the run, not of today: `2026-11-22`. */
+  readonly date: string;
+  /** What the run was started with. */
+  readonly input: Json;
+  /** What an earlier step of this run made. */
+  outputs<T = Json>(step: string): Promise<T>;
+  /** Writes down what the next step (or `to`) must know. Without a call, that the step is done is written down. */
+  handoff(message: string, artifacts?: readonly string[], to?: string): void;
+  /** What earlier steps of this run, and those outside who wrote to its hand-over file, left for this step. */
+  handoffs(): Promise<readonly NamedHandoff[]>;
+  /** Adds tokens that the step used, and their cost in millionths of a US dollar. */
+  tokens(count: number, costMicros?: number): void;
+  /** The outputs of the newest run that succeeded. */
+  lastSuccess(): Promise<LastSuccess | undefined>;
+}
+
+/** A plain function. Method syntax, so that its input may be annotated with what the step before returns. */
+export type PipelineFunction = { step(input: unknown, ctx: PipelineContext): unknown }['step'];
+
+/** What a key is made of. */
+export interface KeyParts {
+  readonly pipeline: string;
+  readonly step: string;
+  readonly date: string;
+  readonly input: Json;
+  readonly workflow: string;
+}
+
+/** A step with settings of its own. */
+export interface PipelineStepSettings<Run = PipelineFunction, Output = never> {
+  readonly run: Run;
+  /** Over the pipeline's. */
+  readonly key?: ((parts: KeyParts) => string) | undefined;
+  /** Must pass before the step counts as done. */
+  readonly gate?: Gate<Output> | undefined;
+  readonly retry?: RetryOptions | undefined;
+}
+
+export type PipelineStep = PipelineFunction | PipelineStepSettings;
+export type PipelineSteps = { readonly [step: string]: PipelineStep };
+
+export interface PipelineOptions {
+  /** Default 1; raise it when runs under way could not go on with the new code. */
+  readonly version?: number | undefined;
+  /** The key of a step; default `{step}_{date}`. A key that is done is skipped, in later runs too. */
+  readonly key?: ((parts: KeyParts) => string) | undefined;
+  /** The date of a run, recorded as it is started; default today (UTC). */
+  readonly date?: ((input: Json) => string) | undefined;
+  /** When a step fails for good: `fail` (default), or end with the output of the newest run that succeeded. */
+  readonly onFailure?: 'fail' | 'last-success' | undefined;
+  readonly effects?: readonly Effect[] | undefined;
+  readonly retry?: RetryOptions | undefined;
+}
+
+/** A pipeline as a worker and a client take it: a workflow. */
+export interface Pipeline<Input = Json, Output = Json>
+  extends Definition<Input, Output>,
+    Pick<Workflow, 'schemas' | 'flow' | 'starts' | 'warnings'> {
+  readonly effects: Workflow['effects'];
+}
+
+type RunOf<S> = S extends { readonly run: infer Run } ? Run : S;
+type TakenBy<S> = RunOf<S> extends (...args: infer Args) => unknown ? (Args extends [] ? unknown : Args[0]) : never;
+/** What a step leaves for the next one: nothing becomes null. */
+type MadeBy<S> =
+  RunOf<S> extends (...args: never[]) => infer Made
+    ? // biome-ignore lint/suspicious/noConfusingVoidType: a step without a return statement has it
+      Awaited<Made> extends undefined | void
+      ? null
+      : Awaited<Made>
+    : never;
+
+/** Steps whose input is no other step's output: one at most, the first. */
+type Unfed<Steps> = {
+  [S in keyof Steps]: true extends { [T in keyof Steps]: T extends S ? false : Fits<Steps[T], Steps[S]> }[keyof Steps]
+    ? never
+    : unknown extends TakenBy<Steps[S]>
+      ? never
+      : S;
+}[keyof Steps];
+/** Steps whose output no other step takes: the last among them. */
+type Untaken<Steps> = {
+  [S in keyof Steps]: true extends { [T in keyof Steps]: T extends S ? false : Fits<Steps[S], Steps[T]> }[keyof Steps]
+    ? never
+    : S;
+}[keyof Steps];
+type Fits<From, To> = [MadeBy<From>] extends [TakenBy<To>] ? true : false;
+type IsUnion<T, Each = T> = T extends unknown ? ([Each] extends [T] ? false : true) : never;
+
+/** Names a step that nothing feeds, where that isn't the first. */
+export type Fed<Steps> =
+  true extends IsUnion<Unfed<Steps>>
+    ? { readonly [S in Unfed<Steps>]: `no step's output is what this step takes` }
+    : unknown;
+
+export type PipelineInput<Steps> = [Unfed<Steps>] extends [never] ? Json : TakenBy<Steps[Unfed<Steps>]>;
+export type PipelineOutput<Steps> = MadeBy<
+  [Untaken<Steps>] extends [never] ? Steps[keyof Steps] : Steps[Untaken<Steps>]
+>;
+
+/** Adds one step after the other: each takes what the one before it made. */
+export interface PipelineBuilder<Input, Last> {
+  step<const Name extends string, Made>(
+    name: Name,
+    run: (input: NoInfer<Last>, ctx: PipelineContext) => Made,
+    settings?: Omit<PipelineStepSettings<never, Awaited<NoInfer<Made>>>, 'run'>,
+  ): PipelineBuilder<Input, MadeBy<() => Made>>;
+  build(options?: PipelineOptions): Pipeline<Input, Last>;
+}

@@ -1,0 +1,150 @@
+/** A pipeline from one end to the other: order, keys, hand-overs, gates, log, crashes. */
+
+import { decodePayload } from '@tidemark/codec';
+import { type TestWorld, testWorld } from '@tidemark/testkit';
+import { afterEach, describe, expect, it } from 'vitest';
+import { FatalError, type PipelineContext, pipeline, stepRecordIn } from './index.ts';
+
+let world: TestWorld | undefined;
+afterEach(async () => {
+  await world?.close();
+  world = undefined;
+});
+
+interface Item {
+  readonly title: string;
+  readonly words: number;
+}
+
+const calls: string[] = [];
+const collect = async (_input: unknown, ctx: PipelineContext): Promise<Item[]> => {
+  calls.push('collect');
+  ctx.tokens(10, 3);
+  ctx.log('read', { result: 'two' });
+  ctx.handoff('Two items, the second is short.', ['items.json']);
+  return [
+    { title: 'long', words: 900 },
+    { title: 'short', words: 12 },
+  ];
+};
+const filter = (items: Item[]): Item[] => {
+  calls.push('filter');
+  items.sort((a, b) => a.words - b.words);
+  return items.filter(({ words }) => words > 100);
+};
+const format = async (items: readonly Item[], ctx: PipelineContext) => {
+  calls.push('format');
+  const [note] = await ctx.handoffs();
+  const collected = await ctx.outputs<Item[]>('collect');
+  ctx.tokens(5);
+  return `${items.map(({ title }) => title).join()} of ${collected.length}; ${note?.message}`;
+};
+const content = pipeline('content', { collect, filter, format });
+
+const rowsOf = async (run: {
+  checkpoints(): Promise<readonly { payload: string; tokens: number; step: string | null }[]>;
+}) => (await run.checkpoints()).map((row) => ({ ...row, ...decodePayload('CheckpointCommitted', row.payload) }));
+
+describe('a pipeline', () => {
+  it('runs its steps in order, each with what the one before it made, as one checkpoint each', async () => {
+    world = await testWorld({ workflows: [content] });
+    const run = await world.start(content, {}, { id: 'content-1' });
+    expect(await run.result()).toBe('long of 2; filter is done: 1 items.');
+    const rows = await rowsOf(run);
+    expect(rows.map(({ step, tokens }) => [step, tokens])).toEqual([
+      ['collect', 10],
+      ['filter', 0],
+      ['format', 5],
+    ]);
+    const date = new Date().toISOString().slice(0, 10);
+    const records = rows.map(({ output }) => stepRecordIn(output));
+    expect(records.map((record) => record?.key)).toEqual(['collect', 'filter', 'format'].map((s) => `${s}_${date}`));
+    expect(records[0]).toMatchObject({
+      checksum: expect.stringMatching(/^[0-9a-f]{64}$/),
+      handoffs: [
+        { from: 'collect', to: 'filter', message: 'Two items, the second is short.', artifacts: ['items.json'] },
+      ],
+    });
+    expect(rows[0]!.log?.map(({ action }) => action)).toEqual(['start', 'read', 'handoff', 'done']);
+  });
+
+  it('goes on from the last step that was done when its worker dies, and repeats nothing', async () => {
+    world = await testWorld({ workflows: [content] });
+    calls.length = 0;
+    world.crash({ after: 'CheckpointCommitted', step: 'collect' });
+    world.crash({ before: 'CheckpointCommitted', step: 'format' });
+    const run = await world.start(content, {}, { id: 'content-2' });
+    expect(await run.result()).toBe('long of 2; filter is done: 1 items.');
+    expect(world.crashCount).toBe(2);
+    expect(calls).toEqual(['collect', 'filter', 'format', 'format']);
+  });
+
+  it('keeps the date of its opening in its keys', async () => {
+    const dated = pipeline('dated', { only: () => 1 }, { date: (input) => (input as { day: string }).day });
+    world = await testWorld({ workflows: [dated] });
+    const run = await world.start(dated, { day: '2020-02-29' });
+    await run.result();
+    expect(stepRecordIn((await rowsOf(run))[0]!.output)?.key).toBe('only_2020-02-29');
+  });
+});
+
+describe('a gate', () => {
+  it('must pass before its step is done; its evidence is kept with it', async () => {
+    let attempt = 0;
+    const gated = pipeline('gated', {
+      draft: {
+        run: () => ++attempt,
+        gate: { name: 'second draft', check: (output: number) => ({ passed: output >= 2, evidence: { output } }) },
+        retry: { firstDelayMs: 1 },
+      },
+    });
+    world = await testWorld({ workflows: [gated] });
+    const run = await world.start(gated, {});
+    expect(await world.fastForward(run.result())).toBe(2);
+    const [row] = await rowsOf(run);
+    expect(stepRecordIn(row!.output)?.gate).toEqual({ name: 'second draft', evidence: { output: 2 } });
+    expect(row!.log).toContainEqual(expect.objectContaining({ action: 'gate' }));
+  });
+
+  it.each([
+    ['says no', () => false, /gate 'sound': false/],
+    ['says nothing', () => undefined as never, /gate 'sound'/],
+    [
+      'throws',
+      () => {
+        throw new Error('no ruler');
+      },
+      /no ruler/,
+    ],
+  ])('that %s fails the run, with the evidence in the error', async (_name, check, said) => {
+    const gated = pipeline('gated', {
+      draft: { run: () => 1, gate: { name: 'sound', check }, retry: { attempts: 1 } },
+    });
+    world = await testWorld({ workflows: [gated] });
+    const run = await world.start(gated, {});
+    await expect(run.result()).rejects.toThrow(said);
+  });
+});
+
+describe('mistakes', () => {
+  it('are told all at once', () => {
+    const wrong = { a: 1, b: { run: () => 1, gates: [] } } as never;
+    expect(() => pipeline('wrong', wrong, { retries: 3 } as never)).toThrow(
+      /options: retries is not known[\s\S]*b: gates is not known[\s\S]*a must be a function/,
+    );
+    expect(() => pipeline('empty', {})).toThrow(/name at least one step/);
+    const one = pipeline('twice').step('one', () => 1);
+    expect(() => one.step('one', () => 2).build()).toThrow(/step one is named twice/);
+  });
+
+  it.each([
+    ['an output that is no JSON', () => new Map(), /output of step only of pipeline odd/],
+    ['an output of a step that has made none', (_: unknown, ctx: PipelineContext) => ctx.outputs('later'), /later/],
+    ['tokens that are no number', (_: unknown, ctx: PipelineContext) => ctx.tokens(-1), /whole numbers from 0/],
+    ['a fatal error', () => Promise.reject(new FatalError('enough')), /enough/],
+  ])('%s fails the run and says so', async (_name, only, said) => {
+    const odd = pipeline('odd', { only, later: () => 1 }, { retry: { attempts: 1 } });
+    world = await testWorld({ workflows: [odd] });
+    await expect((await world.start(odd, {})).result()).rejects.toThrow(said);
+  });
+});

@@ -1,0 +1,194 @@
+/**
+ * Owns `pipeline`: named steps in order, plain functions, as a workflow. Each step is one durable checkpoint, so a crash
+ * loses at most one step's work; keys, dedupe, hand-overs, log and last success come with it.
+ */
+
+import { InvalidError, type Json, LimitError, TidemarkError } from '@tidemark/core';
+import { EffectError, FatalError, NotDoneError, type RetryPolicy } from '@tidemark/runtime';
+import { z } from 'zod';
+import type { AnyContext } from './context.ts';
+import { STEP_RETRY_DEFAULT } from './limits.ts';
+import { GateError } from './pipeline-gate.ts';
+import { remembered } from './pipeline-memory.ts';
+import { checksumOf, type LastSuccess, type StepRecord, stepRecord, stepRecordSchema } from './pipeline-record.ts';
+import { lastSuccessOf, lastSuccessWrite, leftBy, type PlacedStep, performStep } from './pipeline-step.ts';
+import type {
+  Fed,
+  KeyParts,
+  Pipeline,
+  PipelineBuilder,
+  PipelineFunction,
+  PipelineInput,
+  PipelineOptions,
+  PipelineOutput,
+  PipelineStep,
+  PipelineSteps,
+} from './pipeline-types.ts';
+import { refuseProblems, unknownMembers } from './problem.ts';
+import { retryPolicy } from './retry.ts';
+import { task } from './task.ts';
+import { defineWorkflow } from './workflow.ts';
+
+const beliefSchema = z.object({
+  /** Of the run: part of its steps' keys. */
+  date: z.string(),
+  /** The step that failed for good, where the run ends with the last success instead, and whose that is. */
+  fellBack: z.object({ step: z.string(), error: z.string(), to: z.string() }).nullable(),
+});
+type Belief = z.infer<typeof beliefSchema>;
+
+const OPTIONS = ['version', 'key', 'date', 'onFailure', 'effects', 'retry'];
+const SETTINGS = ['run', 'key', 'gate', 'retry'];
+
+/**
+ * Named steps in order, or (with a name alone) a builder that checks each step against the one before it. Throws
+ * `InvalidError` (`pipeline-invalid`, `definition-invalid`).
+ */
+export function pipeline<const Steps extends PipelineSteps>(
+  name: string,
+  steps: Steps & Fed<Steps>,
+  options?: PipelineOptions,
+): Pipeline<PipelineInput<Steps>, PipelineOutput<Steps>>;
+export function pipeline<Input = Json>(name: string): PipelineBuilder<Input, Input>;
+export function pipeline(name: string, steps?: PipelineSteps, options: PipelineOptions = {}): unknown {
+  return steps === undefined ? builder(name, []) : define(name, Object.entries(steps), options);
+}
+
+function builder(name: string, steps: readonly (readonly [string, PipelineStep])[]): PipelineBuilder<never, never> {
+  return {
+    step: (step, run, settings = {}) =>
+      builder(name, [...steps, [step, { ...settings, run: run as PipelineFunction } as PipelineStep]]),
+    build: (options = {}) => define(name, steps, options) as Pipeline<never, never>,
+  };
+}
+
+type Named = readonly (readonly [string, PipelineStep])[];
+
+function define(name: string, steps: Named, options: PipelineOptions): Pipeline<unknown, Json> {
+  refuseProblems('pipeline-invalid', `Pipeline ${name}`, problemsOf(steps, options));
+  const placed = placedSteps(name, steps, options);
+  const names = placed.map((step) => step.name);
+  const bySteps = <T>(make: (step: PlacedStep) => T): Record<string, T> =>
+    Object.fromEntries(placed.map((step) => [step.name, make(step)]));
+  const workflow = defineWorkflow({
+    name,
+    version: options.version ?? 1,
+    input: z.json(),
+    belief: beliefSchema,
+    output: z.json(),
+    tasks: bySteps(() => z.object({})),
+    outputs: bySteps(() => stepRecordSchema),
+    flow: bySteps(({ after }) => (after === undefined ? [] : [after])),
+    starts: names.slice(0, 1),
+    ...(options.effects === undefined ? {} : { effects: options.effects }),
+    ...(options.retry === undefined ? {} : { retry: options.retry }),
+    begin: (input) => ({ belief: { date: dateOf(input, options), fellBack: null }, next: [task(names[0]!, {})] }),
+    steps: bySteps((step) => ({
+      run: stepFunction(step, placed, options) as never,
+      ...(step.retry === undefined ? {} : { retry: step.retry }),
+    })),
+  });
+  return workflow as unknown as Pipeline<unknown, Json>;
+}
+
+function problemsOf(steps: Named, options: PipelineOptions) {
+  const names = steps.map(([name]) => name);
+  const empty = [{ code: 'steps-empty', message: 'name at least one step.' }];
+  const twice = names.filter((name, at) => names.indexOf(name) !== at);
+  return [
+    ...(steps.length === 0 ? empty : []),
+    ...twice.map((name) => ({ code: 'step-twice', message: `step ${name} is named twice.` })),
+    ...unknownMembers('options', options, OPTIONS),
+    ...steps.flatMap(([name, step]) =>
+      typeof step === 'object' && step !== null ? unknownMembers(name, step, SETTINGS) : [],
+    ),
+    ...steps
+      .filter(([, step]) => typeof (typeof step === 'object' ? step?.run : step) !== 'function')
+      .map(([name]) => ({ code: 'step-invalid', message: `${name} must be a function, or an object with run.` })),
+  ];
+}
+
+const defaultKey = ({ step, date }: KeyParts): string => `${step}_${date}`;
+
+function placedSteps(pipeline: string, steps: Named, options: PipelineOptions): readonly PlacedStep[] {
+  return steps.map(([name, step], at) => {
+    const settings = typeof step === 'function' ? { run: step } : step;
+    return {
+      ...settings,
+      name,
+      pipeline,
+      before: steps[at - 1]?.[0],
+      after: steps[at + 1]?.[0],
+      keyOf: settings.key ?? options.key ?? defaultKey,
+    };
+  });
+}
+
+/** Recorded with the opening, so that a run that lasts past midnight keeps its keys. */
+function dateOf(input: Json, { date }: PipelineOptions): string {
+  const given: unknown = date === undefined ? new Date().toISOString().slice(0, 10) : date(input);
+  if (typeof given === 'string' && given !== '') return given;
+  throw new InvalidError('date-invalid', 'date of a pipeline must return a text, such as 2026-11-22.');
+}
+
+type Change = Readonly<Record<string, unknown>>;
+
+function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: PipelineOptions) {
+  const retry = retryPolicy(step.retry, retryPolicy(options.retry, STEP_RETRY_DEFAULT));
+  return async (ctx: AnyContext): Promise<Change> => {
+    try {
+      return await done(step, placed, ctx);
+    } catch (error) {
+      const instead = options.onFailure === 'last-success' && isFinal(error, ctx, retry);
+      const change = instead ? await fallenBack(step, ctx, error) : undefined;
+      if (change === undefined) throw error;
+      return change;
+    }
+  };
+}
+
+async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyContext): Promise<Change> {
+  const { record, memories, costMicros } = await performStep(step, ctx, (ctx.belief as Belief).date);
+  const lastAction = `${step.name}: ${record.skipped === null ? '' : 'skipped, '}${record.key}`;
+  const made = { output: record, lastAction, tokens: record.tokens, costMicros };
+  if (step.after !== undefined) return { ...made, ...remembered(ctx, memories), next: [task(step.after, {})] };
+  const all: StepRecord[] = [];
+  for (const { name } of placed.slice(0, -1)) all.push(await leftBy(ctx, name));
+  all.push(record);
+  const success: LastSuccess = {
+    workflow: ctx.workflow,
+    totalTokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
+    output: record.output,
+    outputs: Object.fromEntries(placed.map(({ name }, at) => [name, all[at]!.output])),
+  };
+  return { ...made, ...remembered(ctx, [...memories, lastSuccessWrite(step, ctx, success)]), done: record.output };
+}
+
+/** Whether no further attempt will be made; what isn't the step's own failure never is. */
+function isFinal(error: unknown, ctx: AnyContext, own: RetryPolicy): boolean {
+  if (ctx.signal.aborted) return false;
+  const policy = error instanceof EffectError ? error.retry : own;
+  const cause = error instanceof EffectError ? error.cause : error;
+  if (cause instanceof FatalError || cause instanceof LimitError || cause instanceof InvalidError) return true;
+  if (cause instanceof TidemarkError && !(cause instanceof GateError || cause instanceof NotDoneError)) return false;
+  const { code, name } = cause as { readonly code?: unknown; readonly name?: unknown };
+  const isNamed = [code, name].some((text) => typeof text === 'string' && policy.nonRetryable.includes(text));
+  return isNamed || ctx.attempt >= policy.attempts;
+}
+
+/** The run ends with what the newest one that succeeded made; undefined where none has. */
+async function fallenBack(step: PlacedStep, ctx: AnyContext, error: unknown): Promise<Change | undefined> {
+  const last = await lastSuccessOf(ctx, step.pipeline);
+  if (last === undefined) return undefined;
+  const message = error instanceof Error ? error.message : String(error);
+  const output = last.outputs[step.name] ?? null;
+  ctx.log('fall-back', { result: message, to: last.workflow });
+  return {
+    output: stepRecord({ ...NOTHING_DONE, output, checksum: checksumOf(output), failure: message }),
+    lastAction: `${step.name}: failed, ends with the output of ${last.workflow}`,
+    belief: (belief: Belief) => ({ ...belief, fellBack: { step: step.name, error: message, to: last.workflow } }),
+    done: last.output,
+  };
+}
+
+const NOTHING_DONE = { key: '', tokens: 0, handoffs: [], gate: null, skipped: null };
