@@ -9,6 +9,7 @@ import { type LsOptions, ls } from './commands/ls.ts';
 import { type PinOptions, pin, unpin } from './commands/pin.ts';
 import { type PreflightOptions, preflight } from './commands/preflight.ts';
 import { addRecovery } from './commands/recovery-program.ts';
+import { addRepoState } from './commands/repo-state-program.ts';
 import { type RunOptions, run } from './commands/run.ts';
 import { addShadow } from './commands/shadow-program.ts';
 import { type ShowOptions, show } from './commands/show.ts';
@@ -182,6 +183,11 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     command('shadow', 'observe an agent that runs elsewhere, compare, and raise the share that is observed'),
     (perform) => does(perform),
     (sub) => sub.addOption(state()).addOption(json()),
+  );
+
+  addRepoState(
+    command('state', 'keep the state of a workflow in a file of the repository, without a server'),
+    (perform) => does(perform),
   );
 
   command('doctor', 'check settings, servers and state, and say what to do')

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
 import { InvalidError, UnavailableError } from '@tidemark/core';
@@ -16,9 +16,7 @@ export type FileKind = 'absent' | 'file' | 'folder' | 'link' | 'other';
 /** Errors carry the system's codes (`ENOENT`, `EROFS`, `ENOSPC`, …). */
 export interface StateFiles {
   /** Does not follow links. */
-  stat(
-    file: string,
-  ): Promise<{
+  stat(file: string): Promise<{
     readonly kind: FileKind;
     readonly sizeBytes: number;
     readonly changedMs: number;
@@ -28,8 +26,6 @@ export interface StateFiles {
   list(folder: string): Promise<readonly string[]>;
   /** With its parents; readable for its owner alone where `secluded`. */
   makeFolder(folder: string, secluded: boolean): Promise<void>;
-  /** Makes it when it isn't there, and asks for the right to write. */
-  touch(file: string): Promise<void>;
   /** Throws `EEXIST` when it is there. Durable once it resolves. */
   writeNew(file: string, bytes: Uint8Array): Promise<void>;
   rename(from: string, to: string): Promise<void>;
@@ -60,7 +56,6 @@ export const nodeFiles: StateFiles = {
   },
   makeFolder: async (folder, secluded) =>
     void (await mkdir(folder, { recursive: true, mode: secluded ? 0o700 : 0o777 })),
-  touch: async (file) => (await open(file, 'a')).close(),
   writeNew: writeDurably,
   rename,
   remove: (file) => rm(file, { force: true }),

@@ -1,7 +1,8 @@
 /**
  * Owns who may write a state: one process at a time. The lock is SQLite's own on an empty file, as it is for the log in a
  * folder: the operating system holds it for a living process and takes it back with it, also after `kill -9`, so there is
- * no stale lock that two could take over at once. The file itself stays, and says nothing. Must not read any clock.
+ * no stale lock that two could take over at once. The file itself stays, and says nothing. No other code may open the file: closing it
+ * would free the lock of a holder in the same process (POSIX). Must not read any clock.
  */
 
 import { DatabaseSync } from 'node:sqlite';

@@ -22,6 +22,7 @@ import {
 } from './changes.ts';
 import { runCheck } from './check.ts';
 import { nodeFiles, type StateFiles } from './files.ts';
+import { isIgnored } from './gitignored.ts';
 import { CHECK_TIMEOUT_MS, LOCK_WAIT_MS } from './limits.ts';
 import type { withLock } from './lock.ts';
 import { checkName, placeIn, shown, temporaryPlace } from './place.ts';
@@ -110,7 +111,10 @@ export class RepoStateFile {
       if (before !== undefined) throw existsError(before);
       return { keep: this.#begun(given, at) };
     });
-    return resultOf(stored);
+    const result = resultOf(stored);
+    if (given.shared !== true || !(await isIgnored(this.#root, stored.file))) return result;
+    const warning = `git ignores ${stored.file} although it is to be shared: take the line that does so out of the repository's .gitignore.`;
+    return { ...result, warnings: [...result.warnings, warning] };
   }
 
   /**

@@ -68,7 +68,7 @@ const stateSchema = z.looseObject({
     .max(STAGES_MAX)
     .refine((all) => new Set(all.map(({ id }) => id)).size === all.length, { error: 'two stages have the same id' }),
   artifacts: z.record(z.string(), z.json()).default({}),
-  notes: z.array(z.union([z.string().transform((said) => ({ text: said })), note])).default([]),
+  notes: z.array(z.union([z.string().transform((said): z.infer<typeof note> => ({ text: said })), note])).default([]),
   shared: z.boolean().optional(),
   conflicts: z.array(resolvedConflict).optional(),
   completed_at: time.optional(),

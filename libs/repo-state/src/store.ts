@@ -5,7 +5,9 @@
  * a copy in the archive.
  */
 
+import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { codeOf } from '@tidemark/blob-fs/durable-files';
 import { type Candidate, type Judged, judge, type Read, readCandidates } from './candidates.ts';
 import { asStateError, isReadOnly, readIfThere, replaceFile, type StateFiles, writeBeside } from './files.ts';
 import { gitignoreFor } from './gitignore.ts';
@@ -106,8 +108,19 @@ export class StateStore {
   ): Promise<Stored> {
     const { files, lock = withLock, lockWaitMs } = this.#options;
     await makeReady(files, place);
-    await files.touch(place.lock);
-    return lock(place.lock, lockWaitMs, () => this.#locked(place, step, choice));
+    try {
+      return await lock(place.lock, lockWaitMs, () => this.#locked(place, step, choice));
+    } catch (error) {
+      if (codeOf(error) === 'ERR_SQLITE_ERROR') await this.#tryToWrite(place);
+      throw error;
+    }
+  }
+
+  /** SQLite says that it can't, and the file system why. The lock's own file is never opened by others: closing it would free it. */
+  async #tryToWrite({ file }: Place): Promise<void> {
+    const { files } = this.#options;
+    const probe = `${file}.${randomUUID()}.tmp`;
+    await files.writeNew(probe, new Uint8Array()).finally(() => files.remove(probe).catch(() => {}));
   }
 
   async #locked(place: Place, step: Parameters<StateStore['change']>[0], choice: number | undefined): Promise<Stored> {

@@ -1,0 +1,301 @@
+/**
+ * Owns `tidemark state init|checkpoint|resume|show|complete|migrate`: from the command line to the library of states, and
+ * its results as text or JSON. Must not decide anything about a state.
+ */
+
+import path from 'node:path';
+import { ConfigError, ConflictError, InvalidError, type Json } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import {
+  type Checkpoint,
+  findRepository,
+  listStates,
+  openRepoState,
+  type RepoState,
+  type RepoStateFile,
+  type ResumeReport,
+  type StagePlan,
+  type StageStatus,
+} from '@tidemark/repo-state';
+import { readJson } from '../input.ts';
+import { type Session, takeInterrupts } from '../session.ts';
+import { counted } from '../text/units.ts';
+import { printable, printableLines } from '../text/width.ts';
+import { checkLines, conflictLine, type LinesOptions, stateLines, statusWords } from './repo-state-lines.ts';
+
+interface PlaceOptions {
+  readonly dir?: string | undefined;
+}
+
+interface PlanOptions extends PlaceOptions {
+  readonly stages?: readonly string[] | undefined;
+  readonly check?: readonly string[] | undefined;
+}
+
+export interface InitOptions extends PlanOptions {
+  readonly shared?: boolean | undefined;
+  readonly version?: number | undefined;
+  readonly note?: string | undefined;
+  readonly agent?: string | undefined;
+}
+
+export interface CheckpointOptions extends PlaceOptions {
+  readonly start?: boolean | undefined;
+  readonly done?: boolean | undefined;
+  readonly fail?: boolean | undefined;
+  readonly reset?: boolean | undefined;
+  readonly check?: string | undefined;
+  readonly checkTimeout?: number | undefined;
+  readonly evidence?: string | undefined;
+  readonly artifact?: readonly string[] | undefined;
+  readonly note?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly add?: boolean | undefined;
+  readonly take?: boolean | undefined;
+}
+
+export interface ResumeOptions extends PlanOptions {
+  readonly choose?: number | undefined;
+  readonly version?: number | undefined;
+}
+
+export type ShowStateOptions = PlaceOptions;
+
+export interface CompleteOptions extends PlaceOptions {
+  readonly open?: boolean | undefined;
+}
+
+export interface MigrateOptions extends PlanOptions {
+  readonly to: number;
+  readonly rename?: readonly string[] | undefined;
+}
+
+export async function stateInit(session: Session, name: string, options: InitOptions): Promise<number> {
+  const { version, shared, note } = options;
+  const state = open(session, name, options);
+  const result = await state.init({ stages: plan(options), version, shared, note, agent: agentOf(session, options) });
+  const where = shared === true ? 'git sees it: commit it to share it' : 'git ignores it';
+  session.terminal.document(result);
+  warn(session, result.warnings);
+  session.terminal.line(
+    `${printable(name)} begins with ${counted(result.state.stages.length, 'stage')}, in ${printable(result.file)} (${where}).`,
+  );
+  return EXIT.ok;
+}
+
+export async function stateCheckpoint(
+  session: Session,
+  name: string,
+  stages: readonly string[],
+  options: CheckpointOptions,
+): Promise<number> {
+  const change = await changeFrom(session, stages, options);
+  const interrupts = takeInterrupts();
+  const state = open(session, name, options, { checkTimeoutMs: options.checkTimeout, signal: interrupts.signal });
+  try {
+    const result = await state.checkpoint(change);
+    const { checks, passed, file, warnings } = result;
+    session.terminal.document({ file, passed, checks, state: result.state, warnings });
+    warn(session, warnings);
+    for (const { stage, evidence } of checks) session.terminal.lines(checkLines(stage, evidence, look(session)));
+    session.terminal.line(checkpointWords(result.state, stages, change.status));
+    if (interrupts.signal.aborted) return EXIT.interrupted;
+    return passed ? EXIT.ok : EXIT.failed;
+  } finally {
+    interrupts.release();
+  }
+}
+
+function checkpointWords(state: RepoState, stages: readonly string[], status: StageStatus | undefined): string {
+  const name = printable(state.workflow);
+  if (stages.length === 0 || status === undefined) return `${name}: noted.`;
+  const told = stages.map((id) => {
+    const now = state.stages.find((stage) => stage.id === id);
+    return `${printable(id)} is ${now === undefined ? 'as it was' : statusWords(now.status)}`;
+  });
+  const next = state.current_stage;
+  const then = next === null ? 'all stages are done' : stages.includes(next) ? '' : `next is ${printable(next)}`;
+  return `${name}: ${told.join(', ')}${then === '' ? '' : `; ${then}`}.`;
+}
+
+export async function stateResume(session: Session, name: string, options: ResumeOptions): Promise<number> {
+  const state = open(session, name, options, { version: options.version });
+  const otherwise = options.stages === undefined ? undefined : { stages: plan(options) };
+  const report = await resumed(session, state, options.choose, otherwise);
+  session.terminal.document(report);
+  warn(session, report.warnings);
+  for (const conflict of report.conflicts) session.terminal.line(conflictLine(conflict, look(session)));
+  session.terminal.line(session.terminal.paint('bold', `${printable(name)}: ${printable(report.line)}`));
+  const note = report.state?.notes.at(-1);
+  if (note !== undefined) {
+    session.terminal.line(
+      `last note${note.agent === undefined ? '' : ` of ${printable(note.agent)}`}: ${printable(note.text)}`,
+    );
+  }
+  if (report.state === undefined) session.terminal.line(`Begin with: tidemark state init ${name} --stages …`);
+  return EXIT.ok;
+}
+
+/** States that are equally new: a person is asked where one is there, else told what to type. */
+async function resumed(
+  session: Session,
+  state: RepoStateFile,
+  choose: number | undefined,
+  otherwise: { readonly stages: readonly (string | StagePlan)[] } | undefined,
+): Promise<ResumeReport> {
+  try {
+    return await state.resume({ choose, otherwise });
+  } catch (error) {
+    if (!(error instanceof ConflictError) || error.code !== 'state-conflict') throw error;
+    const answer = await ask(session, error.message);
+    // All of its lines are told, as for input.
+    if (answer === undefined) throw new InvalidError(error.code, error.message, { cause: error });
+    return state.resume({ choose: answer, otherwise });
+  }
+}
+
+async function ask({ terminal, stdin }: Session, question: string): Promise<number | undefined> {
+  const isPerson = (stdin as { isTTY?: boolean }).isTTY === true && terminal.width !== undefined && !terminal.json;
+  if (!isPerson) return undefined;
+  for (const line of printableLines(question).slice(0, -1)) terminal.note(line);
+  terminal.note('Which one counts? Type its number, and Enter:');
+  for await (const chunk of stdin) {
+    const answer = String(chunk).trim();
+    return /^[1-9]\d{0,3}$/.test(answer) ? Number(answer) : undefined;
+  }
+  return undefined;
+}
+
+export async function stateShow(
+  session: Session,
+  name: string | undefined,
+  options: ShowStateOptions,
+): Promise<number> {
+  if (name === undefined) return showAll(session, options);
+  const { state, file, warnings } = await open(session, name, options).show();
+  session.terminal.document({ file, state: state ?? null, warnings });
+  warn(session, warnings);
+  session.terminal.lines(
+    state === undefined ? [`There is no state of ${printable(name)}.`] : stateLines(state, look(session)),
+  );
+  return EXIT.ok;
+}
+
+async function showAll(session: Session, options: ShowStateOptions): Promise<number> {
+  const folder = folderOf(session, options);
+  const names = await listStates(folder);
+  session.terminal.document({ folder, names });
+  session.terminal.lines(names.length === 0 ? ['There are no states here.'] : names.map(printable));
+  return EXIT.ok;
+}
+
+export async function stateComplete(session: Session, name: string, options: CompleteOptions): Promise<number> {
+  const result = await open(session, name, options).complete({ open: options.open });
+  session.terminal.document(result);
+  warn(session, result.warnings);
+  session.terminal.line(`${printable(name)} is put away in ${printable(result.archived)}.`);
+  return EXIT.ok;
+}
+
+export async function stateMigrate(session: Session, name: string, options: MigrateOptions): Promise<number> {
+  const { to, stages } = options;
+  const rename = Object.fromEntries(pairs(options.rename));
+  const state = open(session, name, options);
+  const known = stages === undefined && options.check !== undefined ? (await state.show()).state : undefined;
+  const ids = known?.stages.map(({ id }) => rename[id] ?? id);
+  const wanted = ids === undefined ? options : { ...options, stages: ids };
+  const result = await state.migrate({ to, rename, ...(wanted.stages && { stages: plan(wanted) }) });
+  session.terminal.document(result);
+  warn(session, result.warnings);
+  session.terminal.line(
+    `${printable(name)} is of version ${to} now; the file of version ${result.from} is kept as ${printable(result.backup)}.`,
+  );
+  return EXIT.ok;
+}
+
+function open(
+  session: Session,
+  name: string,
+  options: PlaceOptions & { readonly agent?: string | undefined },
+  more: { version?: number | undefined; checkTimeoutMs?: number | undefined; signal?: AbortSignal } = {},
+): RepoStateFile {
+  const folder = folderOf(session, options);
+  return openRepoState({ folder, name, now: () => Date.now(), agent: agentOf(session, options), ...more });
+}
+
+function folderOf({ cwd }: Session, { dir }: PlaceOptions): string {
+  if (dir !== undefined) return path.resolve(cwd, dir);
+  const repository = findRepository(cwd);
+  if (repository !== undefined) return repository;
+  throw new ConfigError(
+    'no-repository',
+    'This folder is in no git repository. Name the place of the state with --dir.',
+  );
+}
+
+const agentOf = ({ env }: Session, { agent }: { readonly agent?: string | undefined }): string | undefined =>
+  agent ?? (env.TIDEMARK_AGENT || undefined);
+
+const look = ({ terminal }: Session): LinesOptions => ({
+  paint: terminal.paint,
+  width: terminal.width,
+  nowMs: Date.now(),
+});
+
+function warn({ terminal }: Session, warnings: readonly string[]): void {
+  for (const warning of warnings) terminal.warn(printableLines(warning).join('\n'));
+}
+
+/** Stages with their checks. A check of a stage that isn't listed is a slip of the pen. */
+function plan({ stages = [], check }: PlanOptions): readonly StagePlan[] {
+  const ids = stages.flatMap((each) => each.split(',')).filter((id) => id !== '');
+  const checks = new Map(pairs(check));
+  for (const id of checks.keys()) {
+    if (!ids.includes(id)) throw new InvalidError('stage-unknown', `--check names '${id}', which is not in --stages.`);
+  }
+  return ids.map((id) => ({ id, check: checks.get(id) }));
+}
+
+const pairs = (given: readonly string[] = []): [string, string][] =>
+  given.map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]);
+
+async function changeFrom(
+  session: Session,
+  stages: readonly string[],
+  options: CheckpointOptions,
+): Promise<Checkpoint> {
+  const { start, done, fail, reset, check, note, add, take, artifact, evidence } = options;
+  const status = start ? 'in_progress' : done ? 'done' : fail ? 'failed' : reset ? 'pending' : undefined;
+  const ofStages = status !== undefined || check !== undefined || evidence !== undefined;
+  if (ofStages && stages.length === 0) {
+    throw new InvalidError('stage-missing', 'Name the stages that are meant, after the name of the workflow.');
+  }
+  if (!ofStages && stages.length > 0 && add !== true) {
+    throw new InvalidError('status-missing', 'Say what the stages are: --start, --done, --fail or --reset.');
+  }
+  if (!ofStages && stages.length === 0 && note === undefined && artifact === undefined) {
+    throw new InvalidError(
+      'checkpoint-empty',
+      'Say what is to be kept: stages with --start or --done, --note, or --artifact.',
+    );
+  }
+  return {
+    stages,
+    status,
+    check,
+    note,
+    add,
+    take,
+    evidence: evidence === undefined ? undefined : await evidenceFrom(session, evidence),
+    artifacts: artifact && Object.fromEntries(pairs(artifact)),
+  };
+}
+
+async function evidenceFrom(session: Session, given: string): Promise<Record<string, Json>> {
+  if (!/^(?:\s*\{|@|-$)/.test(given)) return { text: given };
+  const value = await readJson('--evidence', given, session);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidError('evidence-invalid', '--evidence must be text or a JSON object.');
+  }
+  return value as Record<string, Json>;
+}

@@ -1,0 +1,11 @@
+/** Owns which states a folder has. Must read none of them. */
+
+import path from 'node:path';
+import { nodeFiles } from './files.ts';
+import { STATE_FOLDER } from './place.ts';
+
+/** Names, sorted; none where there is no folder of states. */
+export async function listStates(folder: string): Promise<readonly string[]> {
+  const names = await nodeFiles.list(path.join(path.resolve(folder), STATE_FOLDER));
+  return names.flatMap((file) => /^([A-Za-z0-9][A-Za-z0-9._-]*)-state\.json$/.exec(file)?.[1] ?? []);
+}
