@@ -93,6 +93,7 @@ export function withoutStrays(
     checkpoints: kept(batch.checkpoints),
     effects: kept(batch.effects),
     events: kept(batch.events),
+    memories: kept(batch.memories ?? []),
     ...(batch.context !== undefined && {
       context: {
         fragments: kept(batch.context.fragments),

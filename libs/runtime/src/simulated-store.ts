@@ -22,22 +22,29 @@ import {
   type EventRow,
   type FoldedPartition,
   type LeaseRow,
+  type MemoryEmbedding,
+  type MemoryQuery,
+  type MemoryRow,
   type NewPartition,
   type Placement,
   type PlacementRequest,
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,
+  type RecalledMemory,
+  type RecallQuery,
   type RejectedRow,
   type RunnableStream,
   type StoreCounts,
   type StreamRow,
   type StreamSnapshot,
   type TaskRow,
+  type UnembeddedMemory,
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
 import { SimulatedContext } from './simulated-context.ts';
+import { SimulatedMemories } from './simulated-memories.ts';
 import { newRows, type Rows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
 
 interface PartitionRow {
@@ -61,6 +68,7 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
   readonly rows = new Map<WorkflowId, Rows>();
   readonly placements = new Map<WorkflowId, PlacedRow>();
   readonly rejectedRows: RejectedRow[] = [];
+  readonly memory = new SimulatedMemories();
   readonly batches: ProjectionBatch[] = [];
   /** Calls of each operation. */
   readonly calls = new Map<Operation, number>();
@@ -102,6 +110,7 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
     this.rows.clear();
     this.placements.clear();
     this.rejectedRows.length = 0;
+    this.memory.clear();
     this.loseContext();
     this.#ready = false;
     this.#lostCount++;
@@ -193,6 +202,7 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
     this.#put(own);
     this.#close(own);
     this.rejectedRows.push(...batch.rejected);
+    this.memory.put(own.memories ?? []);
     if (own.context !== undefined) this.applyContext(own.context);
   }
 
@@ -396,6 +406,26 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
       rejectedCount: this.rejectedRows.length,
       unappendedCount: placements.filter((placement) => !placement.appended).length,
     };
+  }
+
+  async memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
+    await this.#enter('memories');
+    return this.memory.memories(query);
+  }
+
+  async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
+    await this.#enter('recall');
+    return this.memory.recall(query);
+  }
+
+  async unembedded(model: string, limit: number, after?: number): Promise<readonly UnembeddedMemory[]> {
+    await this.#enter('unembedded');
+    return this.memory.unembedded(model, limit, after);
+  }
+
+  async putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
+    await this.#enter('putEmbeddings');
+    await this.memory.putEmbeddings(rows);
   }
 
   async close(): Promise<void> {

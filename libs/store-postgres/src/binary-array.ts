@@ -19,7 +19,7 @@ function header(buffer: Buffer, type: number, count: number): void {
 }
 
 /** Postgres's text holds every character but NUL; a name that has one must not stop a projection for good. */
-const storable = (value: string): string => (value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value);
+export const storable = (value: string): string => (value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value);
 
 export function texts<R>(rows: readonly R[], get: (row: R) => string | null): Buffer {
   const values: (string | null)[] = new Array(rows.length);

@@ -22,3 +22,15 @@ export const EVIDENCE_MAX_CHARS = 2_000;
 export const WORK_MEM_KB = 32 * 1024;
 /** PGlite has no background processes: after this many bytes of statements it vacuums and writes a checkpoint itself. */
 export const PGLITE_UPKEEP_BYTES = 64 * 1024 * 1024;
+/** Rows that the rarest words of a query name as candidates, roughly; the others only add to their scores. */
+export const WORD_CANDIDATES_MAX = 400;
+/** Distinct words of a query that are looked for. */
+export const WORD_TERMS_MAX = 40;
+/** The best of each ranking, by words and by meaning, that are brought together. */
+export const RANKING_DEPTH = 64;
+/** Numbers in an embedding. */
+export const VECTOR_DIMENSION_MAX = 16_000;
+/** Without pgvector: embeddings kept in this process, of all subjects. 10,000 with 384 dimensions are 15 MB. */
+export const VECTOR_CACHE_MAX_BYTES = 64 * 1024 * 1024;
+/** Without pgvector: embeddings read in one round trip. */
+export const VECTOR_PAGE_ROWS = 2_000;

@@ -11,6 +11,7 @@ import { PgliteThread } from './pglite/thread.ts';
 import { PgliteWire } from './pglite/wire.ts';
 import { PoolClient } from './pool-client.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
+import { ensureVectorForm } from './vector-form.ts';
 
 export type PgliteStoreOptions = (
   | {
@@ -27,6 +28,7 @@ export const openPgliteStore = (options: PgliteStoreOptions): ProjectionStore =>
 export function assemblePglite(
   options: PgliteStoreOptions,
   answerTimeoutMs?: number,
+  usePgvector = true,
 ): {
   readonly store: ProjectionStore;
   readonly client: PoolClient;
@@ -58,6 +60,7 @@ export function assemblePglite(
     telemetry: options.telemetry ?? noTelemetry,
     async ensure() {
       await migrate(client, shown);
+      await ensureVectorForm(client, usePgvector);
       folder?.completed();
     },
     async closed() {

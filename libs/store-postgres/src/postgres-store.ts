@@ -11,6 +11,7 @@ import { POOL_MAX } from './limits.ts';
 import { migrate } from './migrate.ts';
 import { PoolClient } from './pool-client.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
+import { ensureVectorForm } from './vector-form.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`; `sslmode` and the like as `pg` reads them. */
@@ -50,6 +51,7 @@ export function assemblePostgres(
         await createDatabase(address);
         await migrate(client, address.shown);
       }
+      await ensureVectorForm(client, true);
     },
     closed: async () => {},
   });

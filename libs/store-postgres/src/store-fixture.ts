@@ -3,7 +3,7 @@
 import type { SqlClient } from './sql-client.ts';
 
 const EMPTY = `
-truncate partitions, placements, workflows, tasks, checkpoints, effects, events, timers, rejected, owners;
+truncate partitions, placements, workflows, tasks, checkpoints, effects, events, timers, rejected, owners, memories, memory_embeddings;
 update ranges set owner = null;
 update meta set ready = false`;
 

@@ -8,12 +8,13 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLITE_UPKEEP_BYTES } from '../limits.ts';
 import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
 
 /** Rows come and go in these tables. Without a checkpoint the write-ahead log would grow for ever. */
-const UPKEEP = ['vacuum partitions, workflows, tasks, effects, timers, placements', 'checkpoint'];
+const UPKEEP = ['vacuum partitions, workflows, tasks, effects, timers, placements, memories, memory_embeddings', 'checkpoint'];
 /** Small segments: half the disk (30 MB) and less to write while the folder is created. */
 const CREATE = ['--wal-segsize=1', '--no-sync'];
 /** The last byte of an answer outside of a transaction: `ReadyForQuery` with status idle. */
@@ -75,6 +76,7 @@ async function start(dataFolder: string | null, template: Blob | undefined): Pro
   const database = new PGlite({
     ...(dataFolder === null ? {} : { dataDir: dataFolder }),
     ...(template === undefined ? {} : { loadDataDir: template }),
+    extensions: { vector },
     relaxedDurability: true,
     initDbStartParams: CREATE,
     onStdout: print,

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import { testApplying } from './projection-store-apply.ts';
 import { testClaims } from './projection-store-claims.ts';
 import { testCoordination } from './projection-store-coordination.ts';
+import { testMemories } from './projection-store-memories.ts';
 import { testOutcomes } from './projection-store-outcomes.ts';
 import { testPlacement } from './projection-store-placement.ts';
 import { at, partitionAt } from './projection-store-rows.ts';
@@ -57,5 +58,6 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
     testPlacement(under);
     testCoordination(under);
     testOutcomes(under);
+    testMemories(under);
   });
 }

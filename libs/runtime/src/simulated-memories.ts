@@ -1,0 +1,121 @@
+/**
+ * Owns memory in memory for the runtime's own tests: it keeps M1 to M3 as the contract has them. Words are compared as they
+ * stand, without stems or rarity. Must not be used outside tests.
+ */
+
+import {
+  compareWrites,
+  fuseRankings,
+  type MemoryEmbedding,
+  type MemoryQuery,
+  type MemoryRow,
+  type MemoryStore,
+  type Ranked,
+  type RecalledMemory,
+  type RecallQuery,
+  type UnembeddedMemory,
+} from '@tidemark/ports';
+
+interface Entry {
+  readonly id: number;
+  readonly mark: number;
+  readonly row: MemoryRow;
+}
+
+export class SimulatedMemories implements MemoryStore {
+  readonly #entries = new Map<string, Entry>();
+  readonly #embeddings = new Map<string, MemoryEmbedding>();
+  #marks = 0;
+
+  clear(): void {
+    this.#entries.clear();
+    this.#embeddings.clear();
+  }
+
+  put(rows: readonly MemoryRow[]): void {
+    for (const row of rows) {
+      const key = JSON.stringify([row.tenant, row.subject, row.kind, row.key]);
+      const known = this.#entries.get(key);
+      if (known !== undefined && compareWrites(row, known.row) <= 0) continue;
+      const written = row.isForgotten ? { ...row, value: 'null', words: '' } : row;
+      const mark = known?.row.words === written.words ? known.mark : ++this.#marks;
+      this.#entries.set(key, { id: known?.id ?? mark, mark, row: written });
+    }
+  }
+
+  async memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
+    const { kind, key, prefix = '', after } = query;
+    const rows = this.#of(query)
+      .map(({ row }) => row)
+      .filter((row) => (kind === undefined || row.kind === kind) && (key === undefined || row.key === key))
+      .filter((row) => row.key.startsWith(prefix));
+    if (query.order === 'newest') return rows.sort((a, b) => compareWrites(b, a)).slice(0, query.limit);
+    const past = rows.filter((row) => after === undefined || byKey(row, after) > 0);
+    return past.sort(byKey).slice(0, query.limit);
+  }
+
+  async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
+    const entries = this.#of(query).filter(({ row }) => query.kinds.includes(row.kind));
+    const wanted = wordsIn(query.words);
+    const words = ranked(entries, ({ row }) => [...wordsIn(row.words)].filter((word) => wanted.has(word)).length);
+    const { embedding, model } = query;
+    const meaning =
+      embedding === null || model === null
+        ? null
+        : ranked(entries, (entry) => {
+            const known = this.#embeddings.get(`${entry.id} ${model}`);
+            if (known?.mark !== entry.mark || known.vector.length !== embedding.length) return 0;
+            return cosine(known.vector, embedding);
+          });
+    const best = fuseRankings(
+      words,
+      meaning,
+      ({ id }) => id,
+      (a, b) => compareWrites(b.row, a.row),
+    );
+    return best.slice(0, query.limit).map(({ item, ...rest }) => ({ memory: item.row, ...rest }));
+  }
+
+  async unembedded(model: string, limit: number, after = 0): Promise<readonly UnembeddedMemory[]> {
+    return [...this.#entries.values()]
+      .filter(({ row, mark }) => row.words !== '' && mark > after)
+      .filter(({ id, mark }) => this.#embeddings.get(`${id} ${model}`)?.mark !== mark)
+      .sort((a, b) => a.mark - b.mark)
+      .slice(0, limit)
+      .map(({ id, mark, row }) => ({ id, mark, words: row.words }));
+  }
+
+  async putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
+    const marks = new Map([...this.#entries.values()].map(({ id, mark }) => [id, mark]));
+    for (const row of rows) if (marks.get(row.id) === row.mark) this.#embeddings.set(`${row.id} ${row.model}`, row);
+  }
+
+  #of({ tenant, subject }: Pick<MemoryQuery, 'tenant' | 'subject'>): Entry[] {
+    const own = ({ row }: Entry): boolean => row.tenant === tenant && row.subject === subject && !row.isForgotten;
+    return [...this.#entries.values()].filter(own);
+  }
+}
+
+function byKey(a: Pick<MemoryRow, 'kind' | 'key'>, b: Pick<MemoryRow, 'kind' | 'key'>): number {
+  if (a.kind !== b.kind) return a.kind < b.kind ? -1 : 1;
+  return a.key === b.key ? 0 : a.key < b.key ? -1 : 1;
+}
+
+const wordsIn = (text: string): Set<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
+
+function ranked(entries: readonly Entry[], scoreOf: (entry: Entry) => number): Ranked<Entry>[] {
+  const scored = entries.map((item) => ({ item, score: scoreOf(item) })).filter(({ score }) => score > 0);
+  return scored.sort((a, b) => b.score - a.score);
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  let product = 0;
+  let left = 0;
+  let right = 0;
+  for (let at = 0; at < a.length; at += 1) {
+    product += a[at]! * b[at]!;
+    left += a[at]! ** 2;
+    right += b[at]! ** 2;
+  }
+  return left === 0 || right === 0 ? 0 : product / Math.sqrt(left * right);
+}

@@ -1,0 +1,15 @@
+/** The contract on PGlite without pgvector: vectors are bytes, and the search is this library's own. */
+
+import { projectionStoreContract } from '@tidemark/testkit/contracts/projection-store';
+import { afterAll } from 'vitest';
+import { assemblePglite } from './pglite-store.ts';
+import { emptyTables } from './store-fixture.ts';
+
+const { store, client } = assemblePglite({ memory: true }, undefined, false);
+afterAll(() => store.close());
+
+projectionStoreContract('pglite without pgvector', async () => {
+  await store.ensure();
+  await emptyTables(client);
+  return { store, other: store, close: async () => {} };
+});

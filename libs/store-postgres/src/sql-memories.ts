@@ -1,0 +1,138 @@
+/**
+ * Owns memory's operations on any client of a Postgres-like database: which statements run, and how the ranking by words and
+ * the one by meaning become one answer. Both forms of vectors give the same answer. Every read names the tenant (I9).
+ */
+
+import {
+  fuseRankings,
+  type MemoryEmbedding,
+  type MemoryQuery,
+  type MemoryRow,
+  type Ranked,
+  type RecalledMemory,
+  type RecallQuery,
+  type UnembeddedMemory,
+} from '@tidemark/ports';
+import pg from 'pg';
+import { storable } from './binary-array.ts';
+import { RANKING_DEPTH } from './limits.ts';
+import * as embeddings from './sql/embeddings.ts';
+import { memoryOf, readMemories, readMemoriesById } from './sql/read-memories.ts';
+import { WORDS_AT, wordSearch } from './sql/recall-words.ts';
+import { numberAt, type Row, type Rows, type SqlClient, textAt } from './sql-client.ts';
+import { unitVector } from './unit-vector.ts';
+import { readVectorForm } from './vector-form.ts';
+import { VectorSearch } from './vector-search.ts';
+
+/** An entry that one of the rankings found, with what settles ties. */
+interface Hit {
+  readonly id: number;
+  readonly lamport: number;
+  readonly name: string;
+}
+
+export class SqlMemories {
+  readonly #client: SqlClient;
+  readonly #search = new VectorSearch();
+  #form: Promise<embeddings.VectorForm> | undefined;
+
+  constructor(client: SqlClient) {
+    this.#client = client;
+  }
+
+  async memories(asked: MemoryQuery): Promise<readonly MemoryRow[]> {
+    const [rows = []] = await this.#client.run([readMemories(sayable(asked))]);
+    return rows.map((row) => memoryOf(row));
+  }
+
+  async recall(asked: RecallQuery): Promise<readonly RecalledMemory[]> {
+    const query = sayable(asked);
+    const [words, meaning] = await Promise.all([this.#byWords(query), this.#byMeaning(query)]);
+    const best = fuseRankings(
+      words,
+      meaning,
+      ({ id }) => id,
+      (a, b) => b.lamport - a.lamport || (a.name < b.name ? -1 : 1),
+    ).slice(0, query.limit);
+    const ids = best.map(({ item }) => item.id);
+    const [rows = []] = await this.#client.run([readMemoriesById(query.tenant, query.subject, ids)]);
+    const entries = new Map(rows.map((row) => [numberAt(row, 0), memoryOf(row, 1)]));
+    return best.flatMap(({ item, score, wordsScore, similarity }) => {
+      const memory = entries.get(item.id);
+      return memory === undefined ? [] : [{ memory, score, wordsScore, similarity }];
+    });
+  }
+
+  async unembedded(model: string, limit: number, after: number): Promise<readonly UnembeddedMemory[]> {
+    const [rows = []] = await this.#client.run([embeddings.readUnembedded(model, limit, after)]);
+    return rows.map((row) => ({ id: numberAt(row, 0), mark: numberAt(row, 1), words: textAt(row, 2) }));
+  }
+
+  async putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
+    // One for each key, or Postgres refuses the statement; the last of them.
+    const distinct = new Map(rows.map((row) => [JSON.stringify([row.id, row.model]), row]));
+    const units = [...distinct.values()].map((row) => ({ ...row, vector: unitVector(row.vector) }));
+    if (units.length === 0) return;
+    const sorted = units.sort((a, b) => a.id - b.id);
+    await this.#inForm((form) => this.#client.run([embeddings.putEmbeddings(sorted, form)]));
+  }
+
+  async #byWords(query: RecallQuery): Promise<readonly Ranked<Hit>[]> {
+    if (query.words.trim() === '') return [];
+    const results = await this.#client.run(wordSearch(query, RANKING_DEPTH));
+    return rankedOf(results[WORDS_AT] ?? []);
+  }
+
+  async #byMeaning(query: RecallQuery): Promise<readonly Ranked<Hit>[] | null> {
+    const { embedding, model } = query;
+    if (embedding === null || model === null) return null;
+    const vector = unitVector(embedding);
+    return this.#inForm(async (form) => {
+      if (form === 'bytes') return this.#ownSearch(query, model, vector);
+      const [rows = []] = await this.#client.run([embeddings.findNearest(query, model, vector, RANKING_DEPTH)]);
+      return rankedOf(rows);
+    });
+  }
+
+  async #ownSearch(query: RecallQuery, model: string, vector: Float32Array): Promise<readonly Ranked<Hit>[]> {
+    const near = await this.#search.nearest(this.#client, query, model, vector, RANKING_DEPTH);
+    const ids = near.map(({ id }) => id);
+    const marks = near.map(({ mark }) => mark);
+    const [rows = []] = await this.#client.run([embeddings.readHits(query, ids, marks)]);
+    const hits = new Map(rows.map((row) => [numberAt(row, 0), hitOf(row, 1)]));
+    return near.flatMap(({ id, similarity }) => {
+      const item = hits.get(id);
+      return item === undefined ? [] : [{ item, score: similarity }];
+    });
+  }
+
+  /** The form of the vectors may have changed since it was read: another process ran `ensure` after an installation. */
+  async #inForm<T>(work: (form: embeddings.VectorForm) => Promise<T>): Promise<T> {
+    this.#form ??= readVectorForm(this.#client);
+    const form = this.#form;
+    try {
+      return await work(await form);
+    } catch (error) {
+      if (this.#form === form) this.#form = undefined;
+      if (!(error instanceof pg.DatabaseError)) throw error;
+      const now = await readVectorForm(this.#client);
+      if (now === (await form.catch(() => now))) throw error;
+      return work(now);
+    }
+  }
+}
+
+/** Names and words as they are stored: without characters that Postgres has no place for. */
+const sayable = <Q extends object>(query: Q): Q =>
+  Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [name, typeof value === 'string' ? storable(value) : value]),
+  ) as Q;
+
+const hitOf = (row: Row, at: number): Hit => ({
+  id: numberAt(row, 0),
+  lamport: numberAt(row, at),
+  name: `${textAt(row, at + 1)} ${textAt(row, at + 2)}`,
+});
+
+const rankedOf = (rows: Rows): readonly Ranked<Hit>[] =>
+  rows.map((row) => ({ item: hitOf(row, 2), score: numberAt(row, 1) }));

@@ -1,0 +1,66 @@
+/**
+ * The subject's entries in which the words stand, the best first. Inputs: tenant, subject (I9), kinds, any text. Locks: none.
+ * Index: memories_words, which a setting of the connections keeps from use: `wordSearch` allows it for its transaction.
+ *
+ * Postgres's own rank knows nothing of how rare a word is, so each word's rank (`ts_rank`, which grows ever slower with
+ * repetition, and counts the first line more) is weighed by its rarity among the subject's entries, as BM25 does. The rarest words
+ * name the candidates until there are enough of them; the others only add to their scores. So a common word costs a count.
+ */
+
+import type { RecallQuery } from '@tidemark/ports';
+import { WORD_CANDIDATES_MAX, WORD_TERMS_MAX } from '../limits.ts';
+import { BEGIN, COMMIT, type Statement } from '../sql-client.ts';
+import { kindList } from './read-memories.ts';
+
+/** D, C, B, A: of body and first line. */
+const WEIGHTS = `'{0.5, 0.5, 0.5, 1.0}'`;
+
+const search = `
+with scope as materialized (
+  select '''#' || md5($1::text || chr(10) || $2::text) || '''' as term
+), total as materialized (
+  select greatest(count(*), 1)::float8 as entries from memories, scope where words_vector @@ scope.term::tsquery
+), terms as materialized (
+  select quoted::tsquery as term, (scope.term || ' & ' || quoted)::tsquery as scoped, lexeme
+  from scope, (
+    select lexeme, '''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''' as quoted
+    from unnest(to_tsvector('english', left($4::text, 20000))) limit ${WORD_TERMS_MAX}
+  ) given
+), counted as materialized (
+  select term, scoped, found, sum(found) over (order by found, lexeme) - found as before
+  from terms cross join lateral (select count(*) as found from memories where words_vector @@ scoped offset 0) c
+  where found > 0
+), weighed as materialized (
+  select term, scoped, before, ln(1 + (entries - found + 0.5) / (found + 0.5)) as weight
+  from counted, total
+), candidates as materialized (
+  select distinct c.id from weighed cross join lateral (
+    select id from memories where words_vector @@ scoped offset 0
+  ) c
+  where before < ${WORD_CANDIDATES_MAX}
+)
+select m.id, s.score, m.lamport, m.kind, m.key
+from candidates cross join lateral (
+  select id, lamport, kind, key, words_vector from memories
+  where id = candidates.id and tenant = $1 and subject = $2 and kind = any ($3::text[]) and not is_forgotten
+  offset 0
+) m cross join lateral (
+  select sum(weight * ts_rank(${WEIGHTS}, m.words_vector, term, 0)) / (1 + ln(1 + length(m.words_vector))) as score from weighed
+) s
+order by s.score desc, m.lamport desc, m.kind, m.key limit $5`;
+
+const allowIndex: Statement = { name: 'allow-bitmaps', text: 'set local enable_bitmapscan = on', values: [] };
+
+/** Where the rows are among the results of `wordSearch`. */
+export const WORDS_AT = 2;
+
+export const wordSearch = (query: RecallQuery, limit: number): readonly Statement[] => [
+  BEGIN,
+  allowIndex,
+  {
+    name: 'recall-words',
+    text: search,
+    values: [query.tenant, query.subject, kindList(query.kinds), query.words, String(limit)],
+  },
+  COMMIT,
+];

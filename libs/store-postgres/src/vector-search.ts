@@ -1,0 +1,111 @@
+/**
+ * Owns the exact search among a subject's vectors where there is no pgvector: the vectors are kept in this process, up to a
+ * number of bytes, and read again when the subject's fingerprint has changed. Each search reads that first, so it finds what
+ * is in the tables at that moment. Vectors are found by tenant and subject alone (I9).
+ */
+
+import type { RecallQuery } from '@tidemark/ports';
+import { VECTOR_CACHE_MAX_BYTES, VECTOR_PAGE_ROWS } from './limits.ts';
+import { readFingerprint, readVectors } from './sql/embeddings.ts';
+import { numberAt, type Row, type SqlRunner, textAt } from './sql-client.ts';
+
+interface Kept {
+  readonly fingerprint: string;
+  readonly rows: readonly VectorRow[];
+  readonly bytes: number;
+}
+
+interface VectorRow {
+  readonly id: number;
+  readonly mark: number;
+  readonly kind: string;
+  readonly vector: Float32Array;
+}
+
+export interface Near {
+  readonly id: number;
+  readonly mark: number;
+  readonly similarity: number;
+}
+
+export class VectorSearch {
+  readonly #maxBytes: number;
+  /** The longest unused first. */
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
+
+  constructor(maxBytes = VECTOR_CACHE_MAX_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The nearest, best first. */
+  async nearest(
+    runner: SqlRunner,
+    query: RecallQuery,
+    model: string,
+    vector: Float32Array,
+    limit: number,
+  ): Promise<readonly Near[]> {
+    const kinds = new Set<string>(query.kinds);
+    const near: Near[] = [];
+    for (const row of await this.#rowsOf(runner, query, model)) {
+      if (row.vector.length !== vector.length || !kinds.has(row.kind)) continue;
+      near.push({ id: row.id, mark: row.mark, similarity: product(row.vector, vector) });
+    }
+    return near.sort((a, b) => b.similarity - a.similarity || a.id - b.id).slice(0, limit);
+  }
+
+  async #rowsOf(runner: SqlRunner, query: RecallQuery, model: string): Promise<readonly VectorRow[]> {
+    const key = JSON.stringify([query.tenant, query.subject, model]);
+    const [[found = []] = []] = await runner.run([readFingerprint(query, model)]);
+    const fingerprint = found.join();
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) {
+      this.#kept.delete(key);
+      if (kept.fingerprint === fingerprint) {
+        this.#kept.set(key, kept);
+        return kept.rows;
+      }
+      this.#bytes -= kept.bytes;
+    }
+    const rows = await readAll(runner, query, model);
+    this.#keep(key, { fingerprint, rows, bytes: rows.reduce((sum, row) => sum + row.vector.byteLength, 0) });
+    return rows;
+  }
+
+  #keep(key: string, kept: Kept): void {
+    // Two searches may have read the same subject.
+    this.#bytes -= this.#kept.get(key)?.bytes ?? 0;
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    this.#bytes += kept.bytes;
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#kept.delete(oldest);
+      this.#bytes -= bytes;
+    }
+  }
+}
+
+async function readAll(runner: SqlRunner, query: RecallQuery, model: string): Promise<readonly VectorRow[]> {
+  const all: VectorRow[] = [];
+  for (;;) {
+    const after = all.at(-1)?.id ?? 0;
+    const [rows = []] = await runner.run([readVectors(query, model, after, VECTOR_PAGE_ROWS)]);
+    for (const row of rows) all.push(vectorOf(row));
+    if (rows.length < VECTOR_PAGE_ROWS) return all;
+  }
+}
+
+function vectorOf(row: Row): VectorRow {
+  const bytes = Buffer.from(textAt(row, 4), 'base64');
+  // Copied to where a float may begin.
+  const vector = new Float32Array(new Uint8Array(bytes).buffer, 0, numberAt(row, 3));
+  return { id: numberAt(row, 0), mark: numberAt(row, 1), kind: textAt(row, 2), vector };
+}
+
+function product(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at += 1) sum += a[at]! * b[at]!;
+  return sum;
+}
