@@ -22,13 +22,13 @@ export function findSecrets(value: unknown): FoundSecret[] {
   return found;
 }
 
-/** The text with each secret replaced by `[secret: kind]`. */
+/** The text with each secret replaced by `[masked kind]`. */
 export function maskSecrets(text: string): string {
   let masked = '';
   let at = 0;
   for (const { start, end, kind } of spansIn(text)) {
     if (end <= at) continue;
-    masked += `${text.slice(at, Math.max(start, at))}[secret: ${kind}]`;
+    masked += `${text.slice(at, Math.max(start, at))}[masked ${kind}]`;
     at = end;
   }
   return masked + text.slice(at);

@@ -14,4 +14,4 @@ export const DEPTH_MAX = 200;
 /** Places that are named in a message; the others are counted. */
 export const PLACES_TOLD_MAX = 5;
 /** Characters between the joints (`-`, `_`, `.`) of a random token, on the average; a name has more joints. */
-export const PART_MEAN_CHARS = 9;
+export const PART_MEAN_CHARS = 6;

@@ -13,18 +13,21 @@ export interface Pattern {
   readonly counts?: (secret: string) => boolean;
 }
 
-/** `$NAME`, `<your key>`, `***`, `process.env.KEY`, `readKey()`: stands for a secret and is none. */
+/** `$NAME`, `<your key>`, `***`, `/a/path`, `process.env.KEY`, `readKey()`: stands for a secret and is none. */
 export const isPlaceholder = (text: string): boolean =>
   /^(?:[$%<{[(-].*|[*x•.…_-]+|null|none|undefined|true|false|redacted|masked|hidden|example|placeholder|required|optional|missing|password|passwd|secret|token)$/i.test(
     text,
   ) ||
   /^(?:your|my|the)[-_ ]/i.test(text) ||
+  /^[~.]{0,2}\/[a-z0-9._/-]*$/.test(text) ||
   /^(?:vault|env|file|op|secret|ref|arn|keychain):/i.test(text) ||
   /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+[;,)]*$/.test(text) ||
-  /^[A-Za-z_$][\w$.]*\(/.test(text);
+  /^[A-Za-z_$][\w$.]*[([]/.test(text);
 
 const isMixed = (text: string): boolean => /\d/.test(text) && /[A-Za-z]/.test(text);
-const isGiven = (text: string): boolean => text.length >= NAMED_MIN_CHARS && !isPlaceholder(text);
+/** A text's own punctuation may stand behind it. */
+const isGiven = (text: string): boolean =>
+  text.length >= NAMED_MIN_CHARS && !isPlaceholder(text) && !isPlaceholder(text.replace(/[^A-Za-z0-9]+$/, ''));
 
 const PASSWORD =
   '(?:pass(?:word|wd|phrase)|passwd|pwd|client[_-]?secret|secret[_-]?(?:access[_-]?)?key|account[_-]?key)';
@@ -82,10 +85,10 @@ export const PATTERNS: readonly Pattern[] = [
     counts: (secret) => isMixed(secret) && isGiven(secret),
   },
   // After `=` anything is meant; after `:` it may be prose (`password: required`), unless it is quoted or looks made.
-  { kind: 'password', form: new RegExp(`${BEFORE}${PASSWORD}["']?\\s{0,5}=\\s{0,5}${VALUE}`, 'gi'), counts: isGiven },
+  { kind: 'password', form: new RegExp(`${PASSWORD}["']?\\s{0,5}=\\s{0,5}${VALUE}`, 'gi'), counts: isGiven },
   {
     kind: 'password',
-    form: new RegExp(`${BEFORE}${PASSWORD}["']?\\s{0,5}:\\s{0,5}${VALUE}`, 'gi'),
+    form: new RegExp(`${PASSWORD}["']?\\s{0,5}:\\s{0,5}${VALUE}`, 'gi'),
     counts: (secret) => isGiven(secret) && /[^A-Za-z\s]/.test(secret),
   },
   {

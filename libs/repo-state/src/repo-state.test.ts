@@ -1,0 +1,232 @@
+/** The life of a state: begin, checkpoint, resume, migrate, complete. */
+
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { listStates } from './list-states.ts';
+import { findRepository } from './place.ts';
+import { aState, START, testPlace } from './test-place.ts';
+
+describe('the life of a state', () => {
+  it('begins, goes from stage to stage, and is put away', async (context) => {
+    const { open, clock, state, list, read, folder } = await testPlace(context);
+    const audit = open({ agent: 'ann' });
+    expect(await audit.resume()).toMatchObject({
+      fresh: true,
+      line: "fresh start: there is no state of 'audit'",
+      warnings: [],
+    });
+    const begun = await audit.init({ stages: ['scan', 'fix', 'test'], note: 'be careful' });
+    expect(begun).toMatchObject({ file: path.join('.workflow-state', 'audit-state.json'), warnings: [] });
+    expect(await state()).toEqual({
+      format: 1,
+      workflow: 'audit',
+      version: 1,
+      created_at: START,
+      updated_at: START,
+      current_stage: 'scan',
+      stages: ['scan', 'fix', 'test'].map((id) => ({ id, status: 'pending' })),
+      artifacts: {},
+      notes: [{ text: 'be careful', at: START, agent: 'ann' }],
+    });
+    clock.nowMs += 60_000;
+    await audit.checkpoint({
+      stages: ['scan'],
+      status: 'done',
+      evidence: { files: 12 },
+      artifacts: { report: 'out.json' },
+    });
+    clock.nowMs += 60_000;
+    await audit.checkpoint({ stages: ['fix'], status: 'in_progress' });
+    expect(await open().resume()).toMatchObject({
+      fresh: false,
+      line: 'resuming from stage 2 of 3: fix (in progress, ann)',
+      stage: { number: 2, of: 3, stage: { id: 'fix' } },
+      conflicts: [],
+      state: {
+        updated_at: '2026-03-01T14:02:00.000Z',
+        current_stage: 'fix',
+        artifacts: { report: 'out.json' },
+        stages: [{ id: 'scan', evidence: { files: 12 }, updated_at: '2026-03-01T14:01:00.000Z' }, {}, {}],
+      },
+    });
+    await expect(audit.complete()).rejects.toMatchObject({
+      code: 'stages-open',
+      message: expect.stringContaining('fix (in_progress)'),
+    });
+    await audit.checkpoint({ stages: ['fix', 'test'], status: 'done' });
+    expect((await audit.resume()).line).toBe('all 3 stages are done: nothing to resume');
+    const { archived } = await audit.complete();
+    expect(archived).toBe(path.join('.workflow-state', 'archive', 'audit-state-20260301T140200Z.json'));
+    expect(JSON.parse(await read('archive/audit-state-20260301T140200Z.json'))).toMatchObject({
+      current_stage: null,
+      completed_at: expect.any(String),
+    });
+    expect(await list()).toEqual(['.gitignore', 'archive']);
+    expect(await audit.resume()).toMatchObject({ fresh: true });
+    expect(await listStates(folder)).toEqual([]);
+  });
+
+  it('begins with a checkpoint where there is no state, and keeps what others put into the file', async (context) => {
+    const { open, state, write } = await testPlace(context);
+    await open().checkpoint({ stages: ['scan'], status: 'done' });
+    expect(await state()).toMatchObject({ current_stage: null, stages: [{ id: 'scan', status: 'done' }] });
+    await write(aState({ mine: { kept: true }, notes: ['written by hand'] }));
+    await open().checkpoint({ note: 'seen' });
+    expect(await state()).toMatchObject({
+      mine: { kept: true },
+      notes: [{ text: 'written by hand' }, { text: 'seen' }],
+    });
+    await open().checkpoint({ artifacts: { a: 1, b: 2 } });
+    await open().checkpoint({ artifacts: { a: null } });
+    expect(await state()).toMatchObject({ artifacts: { b: 2 } });
+  });
+
+  it('refuses a second beginning, stages it does not have, and to begin with two of the same id', async (context) => {
+    const { open } = await testPlace(context);
+    await expect(open().init({ stages: ['a', 'a'] })).rejects.toMatchObject({
+      message: expect.stringContaining('same id'),
+    });
+    await open().init({ stages: ['scan'] });
+    await expect(open().init({ stages: ['scan'] })).rejects.toMatchObject({ code: 'state-exists' });
+    await expect(open().checkpoint({ stages: ['skan'], status: 'done' })).rejects.toMatchObject({
+      code: 'stage-unknown',
+      message: expect.stringContaining('it has scan'),
+    });
+    const added = await open().checkpoint({ stages: ['more'], status: 'pending', add: true });
+    expect(added.state.stages.map(({ id }) => id)).toEqual(['scan', 'more']);
+    for (const act of [
+      () => open({ name: 'x' }).complete(),
+      () => open({ name: 'x' }).migrate({ to: 2 }),
+      () => open({ name: 'x' }).update((s) => s),
+    ]) {
+      await expect(act()).rejects.toMatchObject({ code: 'state-missing' });
+    }
+  });
+
+  it('writes every stage, or every N', async (context) => {
+    const { open, state } = await testPlace(context);
+    const audit = open({ checkpointEvery: 3 });
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    await audit.init({ stages: ids });
+    const done = async () => (await state()).stages.filter(({ status }) => status === 'done').length;
+    const seen: [boolean, number][] = [];
+    for (const id of ids) {
+      const { saved } = await audit.checkpoint({ stages: [id], status: 'done' });
+      seen.push([saved, await done()]);
+      // Who asks this process sees what is not written yet.
+      expect((await audit.show()).state?.stages.find((stage) => stage.id === id)?.status).toBe('done');
+    }
+    expect(seen).toEqual([
+      [false, 0],
+      [false, 0],
+      [true, 3],
+      [false, 3],
+      [false, 3],
+      [true, 6],
+      [true, 7],
+    ]);
+    await audit.update((now) => ({ ...now, stages: ids.map((id) => ({ id, status: 'pending' as const })) }));
+    await audit.checkpoint({ stages: ['a'], status: 'done' });
+    await audit.checkpoint({ stages: ['b'], status: 'failed' });
+    expect(await done()).toBe(1);
+    await audit.checkpoint({ stages: ['c'], status: 'done' });
+    expect(await audit.flush()).toMatchObject({ state: { current_stage: 'b' } });
+    expect([await done(), await audit.flush()]).toEqual([2, undefined]);
+    expect(() => open({ checkpointEvery: 0 })).toThrow(/whole number/);
+  });
+
+  it('goes forward in time when the clock does not', async (context) => {
+    const { open, clock, state } = await testPlace(context);
+    await open().init({ stages: ['a'] });
+    clock.nowMs -= 3_600_000;
+    await open().checkpoint({ note: 'x' });
+    expect((await state()).updated_at).toBe('2026-03-01T14:00:00.001Z');
+  });
+
+  it('is a blackboard: agents see who has a stage, and take it over only when they say so', async (context) => {
+    const { open, state } = await testPlace(context);
+    const [ann, bob] = [open({ agent: 'ann' }), open({ agent: 'bob' })];
+    await ann.init({ stages: ['scan', 'fix'] });
+    await ann.checkpoint({ stages: ['scan'], status: 'in_progress' });
+    await expect(bob.checkpoint({ stages: ['scan'], status: 'in_progress' })).rejects.toMatchObject({
+      code: 'stage-taken',
+      message: expect.stringContaining('with ann since 2026-03-01'),
+    });
+    await bob.checkpoint({ stages: ['scan'], status: 'in_progress', take: true, note: 'ann is away' });
+    expect(await state()).toMatchObject({
+      stages: [{ agent: 'bob' }, {}],
+      notes: [{ agent: 'bob', text: 'ann is away' }],
+    });
+    await bob.update((now) => ({ ...now, artifacts: { ...now.artifacts, count: 1 } }));
+    expect((await ann.show()).state?.artifacts).toEqual({ count: 1 });
+  });
+});
+
+describe('versions of a workflow', () => {
+  it('migrates, keeps the old file, and never replaces an old one', async (context) => {
+    const { open, write, read, state, list } = await testPlace(context);
+    const old = JSON.stringify(aState());
+    await write(old);
+    const result = await open().migrate({ to: 2, rename: { fix: 'repair' }, stages: ['scan', 'lint', 'repair'] });
+    expect(result).toMatchObject({ from: 1, backup: path.join('.workflow-state', 'audit-state.v1.json.bak') });
+    expect(await read('audit-state.v1.json.bak')).toBe(old);
+    expect(await state()).toMatchObject({
+      version: 2,
+      current_stage: 'lint',
+      stages: [
+        { id: 'scan', status: 'done' },
+        { id: 'lint', status: 'pending' },
+        { id: 'repair', status: 'in_progress' },
+      ],
+    });
+    await write(aState({ notes: ['another one'] }));
+    await open().migrate({ to: 2 });
+    expect(await read('audit-state.v1.json.bak')).toBe(old);
+    expect(await list()).toContain('audit-state.v1-2.json.bak');
+    await expect(open().migrate({ to: 2 })).rejects.toMatchObject({ code: 'version-invalid' });
+    await expect(open().migrate({ to: 3, rename: { nix: 'x' } })).rejects.toMatchObject({ code: 'stage-unknown' });
+  });
+
+  it('follows a chain of migrations at resume, and refuses where there is none', async (context) => {
+    const { open, write, state, list } = await testPlace(context);
+    await write(aState());
+    await expect(open({ version: 3 }).resume()).rejects.toMatchObject({
+      code: 'state-older',
+      message: expect.stringContaining('tidemark state migrate audit --to 3'),
+    });
+    await expect(open({ version: 3 }).checkpoint({ note: 'x' })).rejects.toMatchObject({ code: 'state-older' });
+    const report = await open({
+      version: 3,
+      migrations: {
+        1: (was) => ({ ...was, artifacts: { from: 1 } }),
+        2: (was) => ({ ...was, artifacts: { ...was.artifacts, next: 2 } }),
+      },
+    }).resume();
+    expect(report.line).toBe('resuming from stage 2 of 3: fix (in progress)');
+    expect(await state()).toMatchObject({ version: 3, artifacts: { from: 1, next: 2 } });
+    expect(await list()).toContain('audit-state.v1.json.bak');
+    await expect(open({ version: 2 }).resume()).rejects.toMatchObject({ code: 'state-newer' });
+    await expect(open({ version: 2 }).checkpoint({ note: 'x' })).rejects.toMatchObject({ code: 'state-newer' });
+    expect(await state()).toMatchObject({ version: 3 });
+  });
+});
+
+describe('where a state is', () => {
+  it('is found from anywhere in the repository, which may be a worktree', async (context) => {
+    const { folder, write } = await testPlace(context);
+    const deep = path.join(folder, 'a', 'b');
+    await mkdir(deep, { recursive: true });
+    expect(findRepository(deep)).toBe(folder);
+    await rm(path.join(folder, '.git'), { recursive: true });
+    await write('gitdir: elsewhere', '../.git');
+    expect(findRepository(deep)).toBe(folder);
+  });
+
+  it('lists what a folder has', async (context) => {
+    const { folder, open } = await testPlace(context);
+    expect(await listStates(folder)).toEqual([]);
+    for (const name of ['b', 'a']) await open({ name }).init({ stages: [] });
+    expect(await listStates(folder)).toEqual(['a', 'b']);
+  });
+});

@@ -1,0 +1,145 @@
+/** A corpus of secrets that must be found, and of what looks alike and must pass. None stands here in one piece. */
+
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { findSecrets, maskSecrets, secretsTold } from './find-secrets.ts';
+
+/** Letters and digits as a generator makes them; the same every time. */
+const MADE = ['q7Zr2mX9wK4v', 'B8nT1cJ6yH3d', 'F5gL0sPaRe7U', 'x2Vb9QkM4oWj', 'N6tE1zYh8CiG'].join('').repeat(3);
+const made = (count: number): string => MADE.slice(0, count);
+const hex = (text: string, algorithm = 'sha256'): string => createHash(algorithm).update(text).digest('hex');
+const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+const BAD: readonly (readonly [kind: string, text: string])[] = [
+  ['aws-access-key', `AK${'IA'}QWERTYUIOPASDFGH`],
+  ['password', `AWS_SECRET_ACCESS_KEY${'='}${made(40)}`],
+  ['high-entropy', made(40)],
+  ['github-token', `gh${'p_'}${made(36)}`],
+  ['github-token', `push with gh${'s_'}${made(40)} please`],
+  ['github-token', `github_${'pat_'}${made(22)}_${made(50)}`],
+  ['gitlab-token', `gl${'pat-'}${made(20)}`],
+  ['slack-token', `xox${'b-'}123456789012-1234567890123-${made(24)}`],
+  ['webhook', `https://hooks.${'slack.com'}/services/T0123ABCD/B0123ABCD/${made(24)}`],
+  ['stripe-key', `sk_${'live_'}${made(24)}`],
+  ['model-provider-key', `sk-${'proj-'}${made(48)}`],
+  ['model-provider-key', `sk-${'ant-api03-'}${made(60)}-AA`],
+  ['google-key', `AI${'za'}${made(35)}`],
+  ['npm-token', `//registry/:_authToken=npm${'_'}${made(36)}`],
+  ['hugging-face-token', `hf${'_'}${made(34)}`],
+  ['sendgrid-key', `SG${'.'}${made(22)}.${made(43)}`],
+  ['jwt', `${base64url({ alg: 'HS256' })}.${base64url({ sub: '1', name: 'Ann' })}.${made(43)}`],
+  ['private-key', `-----BEGIN RSA ${'PRIVATE'} KEY-----\n${made(64)}\n-----END RSA ${'PRIVATE'} KEY-----`],
+  ['private-key', `-----BEGIN OPENSSH ${'PRIVATE'} KEY-----`],
+  ['connection-string', `postgres://tide:${'hunter2'}@db.example:5432/app`],
+  ['connection-string', `redis://:${'hush-hush'}@cache`],
+  ['connection-string', `mongodb+srv://app:${'s3cr%40t'}@cluster0.example.net/db`],
+  ['authorization-header', `curl -H 'Authorization: ${'Bearer'} ${made(32)}'`],
+  ['authorization-header', `Authorization: ${'Basic'} dXNlcjpwYXNz`],
+  ['password', `db_password${'='}correcthorse`],
+  ['password', `--password${'='}"Tr0ub4dor and 3"`],
+  ['password', `PGPASSWORD${'='}hunter22 psql`],
+  ['password', `password: ${'Tr0ub4dor'}`],
+  ['token', `api_key: ${'live12345678'}`],
+  ['token', `{"access_token":"${'tok'}12345678"}`],
+];
+
+const GOOD: readonly string[] = [
+  '',
+  'Two findings in src/a.ts; the password is required and the token budget is 8000.',
+  'password: required',
+  'tokens=8000 max_tokens: 4096',
+  'secrets are refused',
+  'PWD=/home/ann/projects OLDPWD=/home/ann',
+  'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+  `wf_${'01ARZ3NDEKTSV4RRFFQ69G5FAV'}`,
+  '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  hex('a'),
+  `sha256:${hex('a')}`,
+  hex('a', 'sha1'),
+  hex('a', 'md5'),
+  `sha512-${createHash('sha512').update('a').digest('base64')}`,
+  `h1:${createHash('sha256').update('a').digest('base64')}`,
+  `data:image/png;base64,${Buffer.from(MADE).toString('base64')}`,
+  `iVBORw0KGgo${made(90)}`,
+  `-----BEGIN CERTIFICATE-----\n${made(64)}\n${made(64)}\n-----END CERTIFICATE-----`,
+  `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5${made(48)} ann@host`,
+  '/home/ann/projects/tidemark/libs/repo-state/src/find-secrets.test.ts',
+  'node_modules/@node-rs/crc32-linux-x64-gnu/package.json',
+  './dist/assets/index-2026.11.22.chunk.min.js.map',
+  'https://docs.example.com/document/d/1A2b3C4d5E6f7G8h9I0jKlMnOpQrStUv/edit',
+  'postgres://db.example:5432/app',
+  ['postgres://app:', '@db.example:5432/app'].join('$'.concat('{DB_PASSWORD}')),
+  ['postgres://app:', '@db.example:5432/app'].join('<password>'),
+  'password=process.env.DB_PASSWORD',
+  'api_key: $OPENAI_API_KEY',
+  'const token = readToken(request)',
+  'Authorization: Bearer $TOKEN',
+  'token=vault:kv/data/app#token',
+  'ThisIsAVeryLongClassNameForTestsAndItsFactoryProvider',
+  'add_index_to_users_on_email_and_created_at_20261122083000',
+  '2026-11-22T08:29:31.000Z 20261122T082931Z',
+  'sk-learn-and-other-libraries-with-long-names',
+  'risk-assessment-of-the-quarterly-report',
+];
+
+describe('the search for secrets', () => {
+  it.each(BAD)('finds %s', (kind, text) => {
+    expect(findSecrets({ notes: [{ text }] })).toContainEqual({ place: '/notes/0/text', kind });
+    const masked = maskSecrets(text);
+    expect(masked).toContain('[masked ');
+    expect(findSecrets(masked)).toEqual([]);
+  });
+
+  it.each(GOOD)('lets pass: %s', (text) => {
+    expect(findSecrets({ text })).toEqual([]);
+    expect(maskSecrets(text)).toBe(text);
+  });
+
+  it('knows by its name what only a name tells', () => {
+    const place = '/db_password';
+    expect(findSecrets({ db_password: 'correcthorse' })).toEqual([{ place, kind: 'password' }]);
+    expect(findSecrets({ clientSecret: 'correcthorse', apiKey: 'aaaaaaaa' })).toHaveLength(2);
+    expect(findSecrets({ apiKey: 'process.env.API_KEY', password: '***', tokens: 'aaaaaaaa', secret: false })).toEqual(
+      [],
+    );
+    expect(findSecrets({ password: 'is kept in the vault' })).toEqual([]);
+  });
+
+  it('names places as JSON pointers, and never a value', () => {
+    const token = `gh${'p_'}${made(36)}`;
+    const found = findSecrets({ 'a/b~c': [1, token], [token]: { deep: token } });
+    expect(found).toEqual([
+      { place: '/a~1b~0c/1', kind: 'github-token' },
+      { place: '/(a key)', kind: 'github-token' },
+      { place: '/(a key)/deep', kind: 'github-token' },
+    ]);
+    expect(JSON.stringify(found) + secretsTold(found)).not.toContain(token.slice(0, 12));
+    expect(secretsTold(found)).toBe('/a~1b~0c/1 (github-token), /(a key) (github-token), /(a key)/deep (github-token)');
+  });
+
+  it('masks the secret and leaves what is around it', () => {
+    const token = `gh${'p_'}${made(36)}`;
+    expect(maskSecrets(`push with ${token}, then wait`)).toBe('push with [masked github-token], then wait');
+    expect(maskSecrets(`a=1 password${'='}hunter22 b=2`)).toBe('a=1 password=[masked password] b=2');
+  });
+
+  it('does not pass what it can not look at', () => {
+    let deep: unknown = 'x';
+    for (let level = 0; level < 1_000; level += 1) deep = [deep];
+    expect(findSecrets(deep)).toEqual([{ place: expect.any(String), kind: 'too-deep-to-search' }]);
+  });
+
+  it.each([
+    ['letters', 'a'.repeat(400_000)],
+    ['dashes', '-'.repeat(400_000)],
+    ['half of a token', 'eyJ'.repeat(130_000)],
+    ['half of an address', 'a://'.repeat(100_000)],
+    ['names', 'password'.repeat(50_000)],
+    ['joined names', 'a_'.repeat(200_000)],
+    ['half of a key', '-----BEGIN '.repeat(40_000)],
+  ])('takes no long time over %s', (_what, text) => {
+    const startedMs = performance.now();
+    findSecrets(text);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
+});
