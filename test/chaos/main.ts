@@ -1,6 +1,7 @@
 /**
  * `npm run chaos -- --minutes M --workers W [--live N] [--json] [--seed S] [--keep]`: real servers and processes, random
  * faults, and a judgement from outside. Exits with 1 when any promise was broken, with an account of each case.
+ * `npm run chaos -- pipeline` is another run, in pipeline.ts.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -11,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { quantile, Report } from '../bench/report.ts';
 import type { Finding } from './checks.ts';
 import { LIVE_DEFAULT, SLOW_RESUME_MS, SLOW_TOLD_MAX } from './limits.ts';
+import { pipelineChaos } from './pipeline.ts';
 import { checkpointTimes, type TakeOver } from './resume.ts';
 import { type ChaosResult, checkNames, runChaos } from './run.ts';
 
@@ -19,6 +21,8 @@ const EXIT_USAGE = 64;
 const EXIT_INTERRUPTED = 130;
 /** Cases of one kind that are told in full. */
 const ACCOUNTS_MAX = 5;
+
+if (process.argv[2] === 'pipeline') process.exit(await pipelineChaos(process.argv.slice(3)));
 
 const { values } = parseArgs({
   options: {
