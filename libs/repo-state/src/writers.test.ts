@@ -1,0 +1,85 @@
+/** Writers at once, as processes of their own and in one: nothing is lost, and a dead one is in nobody's way. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { testPlace } from './test-place.ts';
+
+const WRITER = path.join(import.meta.dirname, '../fixtures/writer.ts');
+const TIMEOUT_MS = 120_000;
+
+function writer(folder: string, agent: string, count: number): ChildProcess {
+  const child = spawn(process.execPath, [WRITER, folder, agent, String(count)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+it(
+  'four processes at once lose nothing',
+  async () => {
+    const { open, folder, list } = await testPlace({ onTestFinished });
+    await open().init({ stages: ['a'] });
+    const agents = ['ann', 'bob', 'cyd', 'dan'];
+    const ends = agents.map((agent) => once(writer(folder, agent, 25), 'exit'));
+    expect((await Promise.all(ends)).map(([code]) => code)).toEqual([0, 0, 0, 0]);
+    const { state } = await open().show();
+    for (const agent of agents) {
+      // Each agent's own are in the order in which it wrote them.
+      const own = state?.notes.filter((note) => note.agent === agent).map(({ text }) => text);
+      expect(own).toEqual(Array.from({ length: 25 }, (_, at) => `${agent} ${at}`));
+    }
+    expect(Object.keys(state?.artifacts ?? {})).toHaveLength(100);
+    expect(await list()).toEqual(['.gitignore', 'audit-state.json']);
+  },
+  TIMEOUT_MS,
+);
+
+const writeAtOnce = async (options: Parameters<Awaited<ReturnType<typeof testPlace>>['open']>[0]): Promise<number> => {
+  const { open, clock } = await testPlace({ onTestFinished });
+  await open().init({ stages: [] });
+  const tick = (): number => (clock.nowMs += 1);
+  const notes = Array.from({ length: 20 }, (_, at) => open({ ...options, now: tick }).checkpoint({ note: `n${at}` }));
+  await Promise.all(notes);
+  return (await open().show()).state?.notes.length ?? 0;
+};
+
+it('many in one process lose nothing', async () => {
+  expect(await writeAtOnce({})).toBe(20);
+});
+
+it('control: without the lock, they do', async () => {
+  expect(await writeAtOnce({ lock: (_file, _waitMs, work) => work() })).toBeLessThan(20);
+});
+
+it(
+  'the lock of a killed process is free at once; that of a living one is waited for',
+  async () => {
+    const { open, folder, state } = await testPlace({ onTestFinished });
+    await open().init({ stages: ['a'] });
+    const holder = writer(folder, 'holder', 0);
+    await once(holder.stdout!, 'data');
+    await expect(open({ lockWaitMs: 100 }).checkpoint({ note: 'early' })).rejects.toMatchObject({
+      code: 'state-locked',
+    });
+    // Reading needs no lock.
+    expect((await open().resume()).line).toContain('stage 1 of 1');
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    await Promise.all(['one', 'two', 'three'].map((note) => open({ lockWaitMs: 10_000 }).checkpoint({ note })));
+    expect((await state()).notes.map(({ text }) => text).sort()).toEqual(['one', 'three', 'two']);
+  },
+  TIMEOUT_MS,
+);
+
+it('a writer that died in the middle leaves a whole state, and its rest is removed', async () => {
+  const { open, write, list } = await testPlace({ onTestFinished });
+  await open().init({ stages: ['a'] });
+  await write('{"half', 'audit-state.json.0c1d2e3f.tmp');
+  await write('other', 'other-state.json.0c1d2e3f.tmp');
+  expect(await open().resume()).toMatchObject({ warnings: [] });
+  await open().checkpoint({ note: 'x' });
+  expect(await list()).toEqual(['.gitignore', 'audit-state.json', 'other-state.json.0c1d2e3f.tmp']);
+});
