@@ -1,0 +1,61 @@
+/** Owns what was learned about a user: sentences with source and time, found by words and meaning (`recall` with kind `fact`). */
+
+import { createHash } from 'node:crypto';
+import { InvalidError, type TenantId } from '@tidemark/core';
+import type { MemoryRow, MemoryStore } from '@tidemark/ports';
+import { FACT_MAX_CHARS, LIST_MAX } from './limits.ts';
+import { type MemoryWriter, refuseSecrets } from './memory-writer.ts';
+import { userSubject } from './recall.ts';
+
+export interface Fact {
+  readonly key: string;
+  readonly text: string;
+  readonly source: string;
+  readonly atMs: number;
+}
+
+export interface UserFacts {
+  /**
+   * Resolves to its key once it is durable. The same text is the same fact: remembered again it has the newer source and time.
+   * Throws `InvalidError`: `memory-secret`, `fact-text` (1 to 4,000 characters).
+   */
+  remember(text: string, options: { readonly source: string }): Promise<string>;
+  /** The newest first. */
+  list(limit?: number): Promise<readonly Fact[]>;
+  forget(key: string): Promise<void>;
+}
+
+export function userFacts(
+  store: Pick<MemoryStore, 'memories'>,
+  writer: MemoryWriter,
+  tenant: TenantId,
+  user: string,
+): UserFacts {
+  const named = { tenant, subject: userSubject(user), kind: 'fact' as const };
+  return {
+    async remember(given, { source }) {
+      const text = given.trim();
+      if (text === '' || text.length > FACT_MAX_CHARS) {
+        const message = `A fact has 1 to ${FACT_MAX_CHARS} characters, this one ${text.length}`;
+        throw new InvalidError('fact-text', message, { chars: text.length });
+      }
+      refuseSecrets('This fact', { text, source });
+      const key = keyOf(text);
+      await writer.write([{ ...named, key, value: JSON.stringify({ text }), words: text, source, isForgotten: false }]);
+      return key;
+    },
+    async list(limit = LIST_MAX) {
+      return (await store.memories({ ...named, order: 'newest', limit })).map(factOf);
+    },
+    forget: (key) => writer.write([{ ...named, key, value: 'null', words: '', source: '', isForgotten: true }]),
+  };
+}
+
+/** What differs in case and spaces alone is the same text. */
+const keyOf = (text: string): string =>
+  createHash('sha256').update(text.toLowerCase().replaceAll(/\s+/g, ' ')).digest('hex').slice(0, 32);
+
+/** Of a row of kind `fact`, as `recall` and `memories` answer it. */
+export function factOf({ key, value, source, atMs }: MemoryRow): Fact {
+  return { key, text: (JSON.parse(value) as { readonly text: string }).text, source, atMs };
+}

@@ -1,0 +1,15 @@
+/** The door of @tidemark/memory. */
+
+export { type AiSdkEmbeddingModel, aiSdkEmbedder } from './ai-sdk-embedder.ts';
+export { buildContinuationContext } from './continuation-context.ts';
+export type { Embedder } from './embedder.ts';
+export { type Fact, factOf, type UserFacts, userFacts } from './facts.ts';
+export { type Indexer, type IndexerOptions, type IndexReport, memoryIndexer } from './indexer.ts';
+export { type LocalEmbedder, type LocalEmbedderOptions, localEmbedder } from './local-embedder.ts';
+export type { MemoryWrite, MemoryWriter } from './memory-writer.ts';
+export { type ParsedSummary, parseSummary, summaryInstruction } from './model-summary.ts';
+export { type Recalled, type RecallOptions, recall, userSubject } from './recall.ts';
+export { type SessionTrace, type SummaryFragment, summariseTraceByRule, type TraceStep } from './rule-summary.ts';
+export { type SessionSummary, sessionSummarySchema, summaryWords } from './session-summary.ts';
+export { buildUserContext } from './user-context.ts';
+export { type StateEntry, type UserState, userState } from './user-state.ts';

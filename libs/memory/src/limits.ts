@@ -1,0 +1,36 @@
+/** Owns every limit of this library, with units and defaults. */
+
+/** Entries that a recall answers, unless it is told otherwise. */
+export const RECALL_LIMIT = 3;
+/** Longest wait for the embedding of a query; then words decide alone. */
+export const RECALL_EMBED_TIMEOUT_MS = 2_000;
+/** Characters of a query that are looked at; longer is cut. */
+export const QUERY_MAX_CHARS = 8_000;
+/** Texts that the indexer has embedded at once. Overridden by `batchSize`. */
+export const INDEX_BATCH = 32;
+/** Every so many runs the indexer looks through everything again, for what was written out of order. */
+export const INDEX_SWEEP_RUNS = 100;
+/** Texts that the local model takes at once; a stop is heeded between. */
+export const LOCAL_BATCH = 8;
+/** Characters of a text that are embedded; models read less. */
+export const EMBEDDED_MAX_CHARS = 20_000;
+/** Entries of one list of a summary made by rule. */
+export const SUMMARY_ITEMS_MAX = 12;
+/** Characters of one entry of a summary. */
+export const SUMMARY_ITEM_MAX_CHARS = 300;
+/** Entries of one list that are taken from a model's summary. */
+export const MODEL_ITEMS_MAX = 40;
+/** Characters of a model's answer that are read as a summary. */
+export const MODEL_SUMMARY_MAX_CHARS = 200_000;
+/** Characters of a continuation context. Overridden by `maxChars`. */
+export const CONTINUATION_MAX_CHARS = 4_000;
+/** Characters of a user's context. Overridden by `maxChars`. */
+export const USER_CONTEXT_MAX_CHARS = 2_000;
+/** Characters of one fact. */
+export const FACT_MAX_CHARS = 4_000;
+/** Characters of the key of a preference. */
+export const STATE_KEY_MAX_CHARS = 200;
+/** Bytes of the JSON of one preference. */
+export const STATE_VALUE_MAX_BYTES = 16 * 1024;
+/** Entries that one list answers. */
+export const LIST_MAX = 1_000;

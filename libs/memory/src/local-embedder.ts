@@ -1,0 +1,91 @@
+/**
+ * Owns embeddings by a small sentence model on this machine, read from a folder with `@huggingface/transformers`: an optional
+ * package, loaded at the first text. Nothing is fetched: neither the model nor any part of it.
+ */
+
+import path from 'node:path';
+import { ConfigError } from '@tidemark/core';
+import type { Embedder } from './embedder.ts';
+import { EMBEDDED_MAX_CHARS, LOCAL_BATCH } from './limits.ts';
+import { type ModelFolder, readModelFolder } from './model-folder.ts';
+
+export interface LocalEmbedderOptions {
+  readonly folder: string;
+  /** Names the vectors; default: the folder's name and the precision of its weights. */
+  readonly model?: string;
+  /** Processor threads for one call; default: as many as there are cores. */
+  readonly threads?: number;
+}
+
+export interface LocalEmbedder extends Embedder {
+  readonly dimension: number;
+  /** Gives the model's memory back (about 300 MB for MiniLM); the next text loads it again. */
+  close(): Promise<void>;
+}
+
+/** What of the package is used here. */
+interface Extractor {
+  (
+    texts: readonly string[],
+    options: { readonly pooling: 'mean' | 'cls'; readonly normalize: boolean },
+  ): Promise<{ readonly dims: readonly number[]; readonly data: Float32Array }>;
+  dispose(): Promise<unknown>;
+}
+
+/** Throws `ConfigError`: `embedding-model` at once when the folder holds no model, `embedding-package` at the first text. */
+export function localEmbedder(options: LocalEmbedderOptions): LocalEmbedder {
+  const found = readModelFolder(options.folder);
+  let loading: Promise<Extractor> | undefined;
+  const load = (): Promise<Extractor> => {
+    loading ??= loadExtractor(found, options.threads).catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  return {
+    model: options.model ?? `local/${path.basename(found.folder)}-${found.precision}`,
+    dimension: found.dimension,
+    async embed(texts, signal) {
+      const extractor = await load();
+      const vectors: Float32Array[] = [];
+      while (vectors.length < texts.length) {
+        signal?.throwIfAborted();
+        const batch = texts.slice(vectors.length, vectors.length + LOCAL_BATCH);
+        vectors.push(...(await extract(extractor, batch, found)));
+      }
+      return vectors;
+    },
+    async close() {
+      const extractor = await loading?.catch(() => undefined);
+      loading = undefined;
+      await extractor?.dispose();
+    },
+  };
+}
+
+async function extract(extractor: Extractor, texts: readonly string[], model: ModelFolder): Promise<Float32Array[]> {
+  const cut = texts.map((text) => text.slice(0, EMBEDDED_MAX_CHARS));
+  const { data } = await extractor(cut, { pooling: model.pooling, normalize: true });
+  return texts.map((_, at) => Float32Array.from(data.subarray(at * model.dimension, (at + 1) * model.dimension)));
+}
+
+async function loadExtractor({ folder, precision }: ModelFolder, threads: number | undefined): Promise<Extractor> {
+  let load: (task: string, folder: string, options: object) => Promise<unknown>;
+  try {
+    ({ pipeline: load } = (await import('@huggingface/transformers')) as unknown as { pipeline: typeof load });
+  } catch (cause) {
+    const message =
+      'The local embedder needs the package @huggingface/transformers: npm install @huggingface/transformers' +
+      ' (where no other host than the registry is reached: with ONNXRUNTIME_NODE_INSTALL=skip in the environment)';
+    throw new ConfigError('embedding-package', message, { cause });
+  }
+  try {
+    const session = threads === undefined ? {} : { session_options: { intraOpNumThreads: threads } };
+    const options = { local_files_only: true, dtype: precision, device: 'cpu', ...session };
+    return (await load('feature-extraction', folder, options)) as Extractor;
+  } catch (cause) {
+    const message = `The sentence model in ${folder} can't be loaded: ${String(cause)}`;
+    throw new ConfigError('embedding-model', message, { folder, cause });
+  }
+}

