@@ -21,7 +21,7 @@ const PUBLIC: readonly RegExp[] = [
 /** Parts of tokens that are ids or digests, wherever they stand. */
 const IDS: readonly RegExp[] = [
   /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi,
-  /(?<![A-Za-z0-9])[0-9a-f]{16,}(?![A-Za-z0-9])/gi,
+  /(?<![A-Za-z0-9])[0-9a-f]{7,}(?![A-Za-z0-9])/gi,
   /(?<![A-Za-z0-9])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![A-Za-z0-9])/g,
   /(?<![A-Za-z0-9])\d{4}-?\d{2}-?\d{2}T\d{2}-?\d{2}-?\d{2}(?:\d{1,6})?Z?(?![A-Za-z0-9])/g,
 ];
@@ -48,8 +48,12 @@ function isRandom(token: string): boolean {
   // Characters that join words in names; a random token has few of them, a name has many.
   const parts = rest.split(/[._~=-]+/).filter((part) => part !== '');
   if (parts.some((part) => part.length >= TOKEN_MIN_CHARS && looksRandom(part))) return true;
-  return rest.length >= TOKEN_MIN_CHARS && rest.length >= parts.length * PART_MEAN_CHARS && looksRandom(rest);
+  const odd = parts.filter((part) => !isWord(part));
+  const joined = odd.join('');
+  return joined.length >= TOKEN_MIN_CHARS && joined.length >= odd.length * PART_MEAN_CHARS && looksRandom(joined);
 }
+
+const isWord = (part: string): boolean => /^[A-Za-z]{2,}$/.test(part) && meanPiece(part) >= PIECE_MAX_CHARS;
 
 /** Most of its parts are words. */
 function isPath(token: string): boolean {

@@ -1,6 +1,6 @@
 /** A corpus of secrets that must be found, and of what looks alike and must pass. None stands here in one piece. */
 
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { findSecrets, maskSecrets, secretsTold } from './find-secrets.ts';
 
@@ -79,6 +79,8 @@ const GOOD: readonly string[] = [
   'add_index_to_users_on_email_and_created_at_20261122083000',
   '2026-11-22T08:29:31.000Z 20261122T082931Z',
   'sk-learn-and-other-libraries-with-long-names',
+  'audit-tidemark-970f8d74c1-1',
+  '@node-rs/crc32-win32-arm64-msvc',
   'risk-assessment-of-the-quarterly-report',
 ];
 
@@ -93,6 +95,35 @@ describe('the search for secrets', () => {
   it.each(GOOD)('lets pass: %s', (text) => {
     expect(findSecrets({ text })).toEqual([]);
     expect(maskSecrets(text)).toBe(text);
+  });
+
+  it('finds random tokens of no known form, nearly all of them', () => {
+    const forms = [
+      () => randomBytes(18).toString('base64'),
+      () => randomBytes(30).toString('base64'),
+      () => randomBytes(24).toString('base64url'),
+      () =>
+        randomBytes(90)
+          .toString('base64')
+          .replaceAll(/[^A-Za-z0-9]/g, '')
+          .slice(0, 32),
+    ];
+    for (const form of forms) {
+      const found = Array.from({ length: 1_000 }, form).filter((token) => findSecrets(token).length > 0);
+      expect(found.length).toBeGreaterThan(940);
+    }
+  });
+
+  it('lets pass digests and ids, all of them', () => {
+    const forms = [
+      () => crypto.randomUUID(),
+      () => randomBytes(32).toString('hex'),
+      () => `run-${randomBytes(5).toString('hex')}-1`,
+      () => `sha512-${randomBytes(64).toString('base64')}`,
+    ];
+    for (const form of forms) {
+      for (const text of Array.from({ length: 1_000 }, form)) expect(findSecrets(`see ${text}.`)).toEqual([]);
+    }
   });
 
   it('knows by its name what only a name tells', () => {
