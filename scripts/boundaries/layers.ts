@@ -13,7 +13,8 @@ interface Layer {
 const layers: readonly Layer[] = [
   { name: 'core', members: /^libs\/core$/ },
   { name: 'ports', members: /^libs\/ports$/ },
-  { name: 'codec, secrets', members: /^libs\/(codec|secrets)$/ },
+  { name: 'codec, secrets, tokenizer', members: /^libs\/(codec|secrets|tokenizer)$/ },
+  { name: 'memory', members: /^libs\/memory$/ },
   { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
   { name: 'sdk, api, host, repo-state', members: /^libs\/(sdk|api|host|repo-state)$/ },
   { name: 'client', members: /^libs\/client$/ },

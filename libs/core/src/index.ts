@@ -1,6 +1,15 @@
 /** The door of the library. */
 
 export { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDue } from './belief.ts';
+export { canonicalJson } from './canonical.ts';
+export {
+  type AssembledBundle,
+  assembleBundle,
+  type Bundle,
+  type BundleInput,
+  type BundleTools,
+} from './context/assemble.ts';
+export { type BundleDiff, diffBundles, type ItemChange } from './context/diff.ts';
 export {
   type CoveredRange,
   comparePlaces,
@@ -10,6 +19,25 @@ export {
   type FragmentType,
   placeName,
 } from './context/fragment.ts';
+export {
+  type ItemState,
+  MANIFEST_VERSION,
+  type Manifest,
+  type ManifestItem,
+  type ManifestLane,
+} from './context/manifest.ts';
+export type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './context/message.ts';
+export {
+  type BundlePolicy,
+  checkPolicy,
+  definePolicy,
+  LANES,
+  type Lane,
+  type PolicyOptions,
+  type SummaryPolicy,
+} from './context/policy.ts';
+export type { TraceInput, WorkingMemoryInput } from './context/surroundings.ts';
+export type { Tokenizer } from './context/tokenizer.ts';
 export {
   ConfigError,
   ConflictError,

@@ -1,0 +1,27 @@
+/**
+ * Owns canonical JSON (RFC 8785: members sorted by UTF-16 code units, ECMAScript number form), the form that digests are taken
+ * over. Takes values that are JSON already; whether a value is, others check.
+ */
+
+import type { Json } from './belief.ts';
+
+/** The canonical text of a JSON value. A value whose members stand in order already is written by the engine, several times faster. */
+export const canonicalJson = (value: Json): string => (isInOrder(value) ? JSON.stringify(value) : sorted(value));
+
+function sorted(value: Json): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
+  const members = value as { readonly [key: string]: Json };
+  const parts = Object.keys(members)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${sorted(members[key]!)}`);
+  return `{${parts.join(',')}}`;
+}
+
+function isInOrder(value: Json): boolean {
+  if (value === null || typeof value !== 'object') return true;
+  if (Array.isArray(value)) return value.every(isInOrder);
+  const members = value as { readonly [key: string]: Json };
+  const keys = Object.keys(members);
+  return keys.every((key, at) => (at === 0 || keys[at - 1]! < key) && isInOrder(members[key]!));
+}

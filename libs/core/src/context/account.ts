@@ -1,0 +1,79 @@
+/**
+ * Owns the items and lanes of a manifest, from what was chosen. Must not choose.
+ * Members are written in canonical order: a manifest is hashed before every model call.
+ */
+
+import type { Sha256 } from '../event.ts';
+import type { Choice } from './choice.ts';
+import type { Conversation } from './conversation.ts';
+import type { Directive } from './directives.ts';
+import { type Fragment, placeName } from './fragment.ts';
+import type { ItemState, Manifest, ManifestItem, ManifestLane } from './manifest.ts';
+import { type BundlePolicy, LANES, type Lane } from './policy.ts';
+
+export const systemItem = ({ text, tokens }: Directive, sha256: (text: string) => Sha256): ManifestItem => ({
+  digest: sha256(text),
+  place: 'system',
+  state: 'kept',
+  tokens,
+  type: 'system',
+});
+
+export function fragmentItems(
+  { sorted, absent }: Conversation,
+  directives: readonly Directive[],
+  { turns }: Choice,
+): readonly ManifestItem[] {
+  const found = new Map<Fragment, { readonly state: ItemState; readonly tokens: number | null }>();
+  for (const { fragment, tokens } of directives)
+    if (fragment !== undefined) found.set(fragment, { state: 'kept', tokens });
+  for (const { turn, tokens, kept } of turns) {
+    const state = kept ? 'kept' : 'over-budget';
+    const said = turn.kind === 'tool' ? turn.pair.call : turn.message;
+    const result = turn.kind === 'tool' ? turn.pair.result : undefined;
+    if (said !== undefined) found.set(said, { state, tokens: tokens?.said ?? null });
+    // A result without a call pays for the call that it is given.
+    const answered = tokens === undefined ? null : said === undefined ? tokens.said + tokens.answered : tokens.answered;
+    if (result !== undefined) found.set(result, { state, tokens: answered });
+  }
+  return sorted.map((fragment): ManifestItem => {
+    const { state, tokens } = found.get(fragment) ?? { state: absent.get(fragment) ?? 'over-budget', tokens: null };
+    return { digest: fragment.digest, place: placeName(fragment), state, tokens, type: fragment.type };
+  });
+}
+
+export function surroundingItems({ sections }: Choice, sha256: (text: string) => Sha256): readonly ManifestItem[] {
+  return sections.flatMap(({ surrounding, tokens, kept }) =>
+    surrounding.pieces.map(
+      ({ name, text }, index): ManifestItem => ({
+        digest: sha256(text),
+        place: name,
+        state: kept.includes(index) ? 'kept' : 'over-budget',
+        tokens: tokens[index] ?? null,
+        type: surrounding.lane,
+      }),
+    ),
+  );
+}
+
+const LANE_OF_TYPE: Readonly<Record<string, Lane>> = {
+  user_message: 'messages',
+  agent_message: 'messages',
+  tool_call: 'tool_results',
+  tool_result: 'tool_results',
+};
+
+export function lanesOf(policy: BundlePolicy, choice: Choice, items: readonly ManifestItem[]): Manifest['lanes'] {
+  const count = (lane: Lane, state: ItemState): number =>
+    items.filter((item) => item.state === state && (LANE_OF_TYPE[item.type] ?? item.type) === lane).length;
+  const lanes = LANES.toSorted().map((lane): [Lane, ManifestLane] => [
+    lane,
+    {
+      kept: count(lane, 'kept'),
+      share: policy.lanes[lane],
+      tokens: choice.laneTokens[lane] ?? 0,
+      trimmed: count(lane, 'over-budget'),
+    },
+  ]);
+  return Object.fromEntries(lanes) as Record<Lane, ManifestLane>;
+}

@@ -1,0 +1,192 @@
+/**
+ * Owns the assembly of a bundle: fragments, policy and tokenizer in, messages and manifest out. Pure, and without any model.
+ *
+ * I8: the same fragments, policy and tokenizer give byte-identical bundles, in whatever order the fragments are given; a directive is
+ * never trimmed. The estimate never exceeds the budget, and is at least what the tokenizer counts in the messages' texts
+ * before placeholders are resolved. What is trimmed, and what is not, is stated in lanes.ts; beyond that, the newest user
+ * message and the newest tool result are kept before any lane's share is dealt out, where they fit: without them an agent
+ * asks again for what it was told.
+ */
+
+import type { Json } from '../belief.ts';
+import { canonicalJson } from '../canonical.ts';
+import type { Sha256 } from '../event.ts';
+import { fragmentItems, lanesOf, surroundingItems, systemItem } from './account.ts';
+import { type Choice, choose } from './choice.ts';
+import { type Conversation, readConversation } from './conversation.ts';
+import { checkDirectives, directivesOf, resolvePlaceholders } from './directives.ts';
+import { comparePlaces, type Fragment, placeName } from './fragment.ts';
+import { MANIFEST_VERSION, type Manifest } from './manifest.ts';
+import { type BundleMessage, joinSections } from './message.ts';
+import type { BundlePolicy } from './policy.ts';
+import {
+  memorySurrounding,
+  type Surrounding,
+  sectionsSurrounding,
+  surroundingText,
+  type TraceInput,
+  traceSurrounding,
+  type WorkingMemoryInput,
+} from './surroundings.ts';
+import type { Tokenizer } from './tokenizer.ts';
+import { conversationMessages, inputOf } from './turns.ts';
+
+export interface BundleInput {
+  /** One that passed `checkPolicy`. */
+  readonly policy: BundlePolicy;
+  /** In any order; a fragment given twice counts once. */
+  readonly fragments: readonly Fragment[];
+  /** Read-only context of the workflow, written by its author. */
+  readonly system?: string | undefined;
+  readonly workingMemory?: WorkingMemoryInput | undefined;
+  readonly trace?: TraceInput | undefined;
+  /** Sections, the most useful first. */
+  readonly continuation?: readonly string[] | undefined;
+  readonly userContext?: readonly string[] | undefined;
+  /** Values of `{{name}}` in system context, goals and constraints. Not counted. */
+  readonly placeholders?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface BundleTools {
+  readonly tokenizer: Tokenizer;
+  /** Of a text's UTF-8 bytes, 64 lower-case hex digits. */
+  readonly sha256: (text: string) => Sha256;
+}
+
+/** What the model is given, as data; placeholders unresolved, their values beside it. */
+export type Bundle = {
+  readonly bundle_type: string;
+  readonly thread_summary: string | null;
+  readonly task_goal: string | null;
+  readonly constraints: readonly string[];
+  readonly checkpoint_note: string | null;
+  readonly recent_messages: readonly {
+    readonly place: string;
+    readonly role: 'user' | 'agent';
+    readonly text: string;
+  }[];
+  readonly tool_results: readonly {
+    readonly place: string;
+    readonly tool: string | null;
+    readonly input: Json;
+    readonly output: string;
+  }[];
+  readonly token_estimate: number;
+  readonly token_budget: number;
+  readonly metadata: { readonly placeholders: Readonly<Record<string, string>> };
+};
+
+export interface AssembledBundle {
+  readonly messages: readonly BundleMessage[];
+  readonly bundle: Bundle;
+  readonly manifest: Manifest;
+  /** SHA-256 of the manifest's canonical JSON. */
+  readonly hash: Sha256;
+}
+
+/** Throws `LimitError` (`bundle-directives-too-large`), `InvalidError` (`unknown-fragment-type`), `CorruptError` (`fragments-differ`). */
+export function assembleBundle(input: BundleInput, tools: BundleTools): AssembledBundle {
+  const { policy } = input;
+  const conversation = readConversation(input.fragments, policy.session);
+  const directives = directivesOf(input.system, conversation, tools.tokenizer);
+  const fixedTokens = checkDirectives(directives, policy.budgetTokens, policy.type);
+  const choice = choose(
+    conversation,
+    surroundingsOf(input),
+    policy,
+    policy.budgetTokens - fixedTokens,
+    tools.tokenizer,
+  );
+
+  const authored = directives.filter((directive) => directive.authored).map((directive) => directive.text);
+  const resolved = resolvePlaceholders(authored, input.placeholders ?? {});
+  const changing = [
+    ...directives.filter((directive) => !directive.authored).map((directive) => directive.text),
+    ...choice.sections.flatMap(({ surrounding, kept }) => surroundingText(surrounding, kept) ?? []),
+  ];
+  const messages = [
+    ...[resolved.texts, changing].flatMap(systemMessage),
+    ...conversationMessages(choice.turns.filter(({ kept }) => kept).map(({ turn }) => turn)),
+  ];
+  const tokenEstimate = fixedTokens + choice.tokens;
+  const items = [
+    ...directives
+      .filter(({ fragment }) => fragment === undefined)
+      .map((directive) => systemItem(directive, tools.sha256)),
+    ...fragmentItems(conversation, directives, choice),
+    ...surroundingItems(choice, tools.sha256),
+  ];
+  const manifest: Manifest = {
+    bundle_type: policy.type,
+    directives: { kept: directives.length, tokens: fixedTokens },
+    items,
+    lanes: lanesOf(policy, choice, items),
+    messages: tools.sha256(canonicalJson(messages as unknown as Json)),
+    placeholders: { resolved: Object.keys(resolved.values), unknown: resolved.unknown },
+    policy: tools.sha256(canonicalJson(policy as unknown as Json)),
+    tokenizer: tools.tokenizer.id,
+    totals: {
+      items: items.length,
+      kept: items.filter(({ state }) => state === 'kept').length,
+      token_budget: policy.budgetTokens,
+      token_estimate: tokenEstimate,
+    },
+    version: MANIFEST_VERSION,
+  };
+  const bundle = bundleOf(policy, conversation, choice, tokenEstimate, resolved.values);
+  return { messages, bundle, manifest, hash: tools.sha256(canonicalJson(manifest)) };
+}
+
+const systemMessage = (sections: readonly string[]): readonly BundleMessage[] =>
+  sections.length === 0 ? [] : [{ content: joinSections(sections), role: 'system' }];
+
+/** In the order in which they are written: from what changes least to what changes most. */
+function surroundingsOf({
+  policy,
+  userContext,
+  continuation,
+  workingMemory,
+  trace,
+}: BundleInput): readonly Surrounding[] {
+  return [
+    ...(userContext === undefined ? [] : [sectionsSurrounding('user_context', userContext)]),
+    ...(continuation === undefined ? [] : [sectionsSurrounding('continuation', continuation)]),
+    ...(workingMemory === undefined ? [] : [memorySurrounding(workingMemory)]),
+    ...(trace === undefined ? [] : [traceSurrounding(trace, policy.traceEntries)]),
+  ];
+}
+
+function bundleOf(
+  policy: BundlePolicy,
+  { goals, constraints, summary, note }: Conversation,
+  { turns }: Choice,
+  tokenEstimate: number,
+  placeholders: Readonly<Record<string, string>>,
+): Bundle {
+  const kept = turns.filter((chosen) => chosen.kept).map((chosen) => chosen.turn);
+  const messages = kept
+    .flatMap((turn) => (turn.kind === 'tool' ? [] : [turn]))
+    .sort((a, b) => comparePlaces(a.message, b.message));
+  const pairs = kept.flatMap((turn) => (turn.kind === 'tool' ? [turn.pair] : [])).reverse();
+  return {
+    bundle_type: policy.type,
+    thread_summary: summary?.text ?? null,
+    task_goal: goals.length === 0 ? null : goals.map((goal) => goal.text).join('\n'),
+    constraints: constraints.map((constraint) => constraint.text),
+    checkpoint_note: note?.text ?? null,
+    recent_messages: messages.map(({ kind, message }) => ({
+      place: placeName(message),
+      role: kind,
+      text: message.text,
+    })),
+    tool_results: pairs.map((pair) => ({
+      place: placeName((pair.result ?? pair.call)!),
+      tool: pair.call?.tool ?? pair.result?.tool ?? null,
+      input: inputOf(pair.call),
+      output: pair.result?.text ?? '',
+    })),
+    token_estimate: tokenEstimate,
+    token_budget: policy.budgetTokens,
+    metadata: { placeholders },
+  };
+}

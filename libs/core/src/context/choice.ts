@@ -1,0 +1,110 @@
+/**
+ * Owns the choice of what is kept of all that may be trimmed: the newest turn first, then what lanes.ts deals out. Must not render.
+ */
+
+import type { Conversation } from './conversation.ts';
+import { dealOut, type LaneUnits } from './lanes.ts';
+import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
+import type { BundlePolicy, Lane } from './policy.ts';
+import type { Surrounding } from './surroundings.ts';
+import type { Tokenizer } from './tokenizer.ts';
+import { type Turn, type TurnTokens, turnTokens } from './turns.ts';
+
+export interface ChosenTurn {
+  readonly turn: Turn;
+  readonly lane: 'messages' | 'tool_results';
+  tokens: TurnTokens | undefined;
+  kept: boolean;
+}
+
+export interface ChosenSection {
+  readonly surrounding: Surrounding;
+  /** By index of the piece, as far as counted. */
+  readonly tokens: (number | undefined)[];
+  kept: readonly number[];
+  framed: boolean;
+}
+
+export interface Choice {
+  readonly turns: readonly ChosenTurn[];
+  readonly sections: readonly ChosenSection[];
+  readonly laneTokens: Readonly<Partial<Record<Lane, number>>>;
+  readonly tokens: number;
+}
+
+/** What of all that may be trimmed is kept within `room` tokens. */
+export function choose(
+  conversation: Conversation,
+  surroundings: readonly Surrounding[],
+  policy: BundlePolicy,
+  room: number,
+  tokenizer: Tokenizer,
+): Choice {
+  const turn = (lane: ChosenTurn['lane'], what: Turn): ChosenTurn => ({
+    turn: what,
+    lane,
+    tokens: undefined,
+    kept: false,
+  });
+  const users = conversation.userMessages.toReversed().map((message) => turn('messages', { kind: 'user', message }));
+  const agents = conversation.agentMessages.toReversed().map((message) => turn('messages', { kind: 'agent', message }));
+  const pairs = conversation.pairs.toReversed().map((pair) => turn('tool_results', { kind: 'tool', pair }));
+  const sections = surroundings.map(
+    (surrounding): ChosenSection => ({ surrounding, tokens: [], kept: [], framed: false }),
+  );
+  const measureTurn = (chosen: ChosenTurn): number => {
+    chosen.tokens ??= turnTokens(chosen.turn, tokenizer);
+    return chosen.tokens.said + chosen.tokens.answered;
+  };
+
+  const laneTokens: Partial<Record<Lane, number>> = {};
+  let left = room;
+  const keepFirst = (chosen: ChosenTurn | undefined): void => {
+    if (chosen === undefined || measureTurn(chosen) > left) return;
+    chosen.kept = true;
+    laneTokens[chosen.lane] = measureTurn(chosen);
+    left -= measureTurn(chosen);
+  };
+  keepFirst(users[0]);
+  keepFirst(pairs[0]);
+
+  const turnsOf = {
+    messages: [...users, ...agents].filter(({ kept }) => !kept),
+    tool_results: pairs.filter(({ kept }) => !kept),
+  };
+  const lanes = policy.trimOrder.map((lane): LaneUnits => {
+    const share = policy.lanes[lane];
+    if (lane === 'messages' || lane === 'tool_results') {
+      const units = turnsOf[lane];
+      return { share, count: units.length, measure: (index) => measureTurn(units[index]!) };
+    }
+    const chosen = sections.find(({ surrounding }) => surrounding.lane === lane);
+    if (chosen === undefined) return { share, count: 0, measure: () => 0 };
+    return {
+      share,
+      count: chosen.surrounding.pieces.length,
+      measure: (at) => measurePiece(chosen, at, left, tokenizer),
+    };
+  });
+  const dealt = dealOut(lanes, left);
+  policy.trimOrder.forEach((lane, at) => {
+    const { kept, tokens } = dealt[at]!;
+    laneTokens[lane] = (laneTokens[lane] ?? 0) + tokens;
+    if (lane === 'messages' || lane === 'tool_results') for (const index of kept) turnsOf[lane][index]!.kept = true;
+    const chosen = sections.find(({ surrounding }) => surrounding.lane === lane);
+    if (chosen !== undefined) chosen.kept = kept.map((index) => chosen.surrounding.keepOrder[index]!);
+  });
+  const tokens = Object.values(laneTokens).reduce((sum, count) => sum + count, 0);
+  return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens };
+}
+
+/** Tokens of the piece that is the `at`th to be kept, asked for in this order. The first that can be kept pays the section's frame. */
+function measurePiece(chosen: ChosenSection, at: number, room: number, tokenizer: Tokenizer): number {
+  const { pieces, keepOrder, open, close } = chosen.surrounding;
+  const index = keepOrder[at]!;
+  const own = JOIN_OVERHEAD_TOKENS + tokenizer.count(pieces[index]!.text);
+  const frame = chosen.framed ? 0 : 2 * JOIN_OVERHEAD_TOKENS + tokenizer.count(open) + tokenizer.count(close);
+  if (own + frame <= room) chosen.framed = true;
+  chosen.tokens[index] = own + frame;
+  return own + frame;
+}

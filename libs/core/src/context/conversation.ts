@@ -1,0 +1,155 @@
+/**
+ * Owns reading fragments: their order, which calls and results belong together, what a summary covers, what is superseded. Must
+ * not count tokens, nor decide what is trimmed.
+ *
+ * Invariants: the order in which fragments are given changes nothing; a fragment given twice is one.
+ */
+
+import { CorruptError, InvalidError } from '../errors.ts';
+import { comparePlaces, FRAGMENT_TYPES, type Fragment, placeName } from './fragment.ts';
+
+/** Why a fragment is not in a bundle before any budget is looked at. */
+export type Absence = 'summarised' | 'superseded' | 'unanswered' | 'other-workflow';
+
+/** A tool call and its result. Without a call: a result that no model asked for; without a result: a call not answered yet. */
+export interface ToolPair {
+  readonly call: Fragment | undefined;
+  readonly result: Fragment | undefined;
+}
+
+export interface Conversation {
+  /** All fragments, each once, by place. */
+  readonly sorted: readonly Fragment[];
+  readonly goals: readonly Fragment[];
+  readonly constraints: readonly Fragment[];
+  /** The newest, or none. */
+  readonly summary: Fragment | undefined;
+  readonly note: Fragment | undefined;
+  /** By place; what may be shown. */
+  readonly userMessages: readonly Fragment[];
+  readonly agentMessages: readonly Fragment[];
+  /** By the place of their call; what may be shown. Each has a result. */
+  readonly pairs: readonly ToolPair[];
+  /** The others, and why. */
+  readonly absent: ReadonlyMap<Fragment, Absence>;
+}
+
+/** Fragments by place, each once. Throws `CorruptError` where two differ in one place, `InvalidError` at an unknown type. */
+export function sortFragments(fragments: readonly Fragment[]): readonly Fragment[] {
+  const sorted = [...fragments].sort(comparePlaces);
+  return sorted.filter((fragment, at) => {
+    checkType(fragment);
+    const before = sorted[at - 1];
+    if (before === undefined || comparePlaces(before, fragment) !== 0) return true;
+    if (before.type !== fragment.type || before.digest !== fragment.digest || before.call !== fragment.call)
+      throw new CorruptError('fragments-differ', `Two different fragments claim the place ${placeName(fragment)}.`, {
+        place: placeName(fragment),
+      });
+    return false;
+  });
+}
+
+const known: ReadonlySet<string> = new Set(FRAGMENT_TYPES);
+
+function checkType(fragment: Fragment): void {
+  if (known.has(fragment.type)) return;
+  throw new InvalidError(
+    'unknown-fragment-type',
+    `The fragment at ${placeName(fragment)} has the type ${JSON.stringify(fragment.type)}: use ${FRAGMENT_TYPES.join(', ')}.`,
+    { place: placeName(fragment), type: fragment.type },
+  );
+}
+
+/** Whether the summary stands for this fragment. */
+export const isCovered = (summary: Fragment | undefined, fragment: Fragment): boolean =>
+  summary?.covers !== undefined &&
+  comparePlaces(summary.covers.from, fragment) <= 0 &&
+  comparePlaces(fragment, summary.covers.to) <= 0;
+
+const pairKey = ({ run, call, tool }: Fragment): string =>
+  call === undefined ? `${run}|tool|${tool ?? ''}` : `${run}|call|${call}`;
+
+/**
+ * Calls with their results, by place. A result belongs to the newest call of its name that has none yet (models use a name again);
+ * where the model named no call, of its tool.
+ */
+export function pairCalls(sorted: readonly Fragment[]): readonly ToolPair[] {
+  const pairs: { call: Fragment | undefined; result: Fragment | undefined }[] = [];
+  const open = new Map<string, (typeof pairs)[number][]>();
+  for (const fragment of sorted) {
+    if (fragment.type === 'tool_call') {
+      const pair = { call: fragment, result: undefined };
+      pairs.push(pair);
+      const key = pairKey(fragment);
+      const waiting = open.get(key);
+      if (waiting === undefined) open.set(key, [pair]);
+      else waiting.push(pair);
+    } else if (fragment.type === 'tool_result') {
+      const pair = open.get(pairKey(fragment))?.pop();
+      if (pair === undefined) pairs.push({ call: undefined, result: fragment });
+      else pair.result = fragment;
+    }
+  }
+  return pairs;
+}
+
+const newest = (fragments: readonly Fragment[]): Fragment | undefined => fragments.at(-1);
+
+/** What a bundle may hold. `session`: whether earlier workflows of the session count. */
+export function readConversation(fragments: readonly Fragment[], session: boolean): Conversation {
+  const sorted = sortFragments(fragments);
+  const absent = new Map<Fragment, Absence>();
+  const visible = session ? sorted : sorted.filter((fragment) => fragment.run === 0);
+  if (!session) for (const fragment of sorted) if (fragment.run !== 0) absent.set(fragment, 'other-workflow');
+  const ofType = (type: Fragment['type']): Fragment[] => visible.filter((fragment) => fragment.type === type);
+  const summary = newest(ofType('summary'));
+  const note = newest(ofType('checkpoint_note'));
+  for (const type of ['summary', 'checkpoint_note'] as const)
+    for (const fragment of ofType(type))
+      if (fragment !== summary && fragment !== note) absent.set(fragment, 'superseded');
+
+  const uncovered = (fragment: Fragment): boolean => {
+    if (!isCovered(summary, fragment)) return true;
+    absent.set(fragment, 'summarised');
+    return false;
+  };
+  return {
+    sorted,
+    goals: currentGoals(ofType('task_goal'), absent),
+    constraints: ofType('constraint'),
+    summary,
+    note,
+    userMessages: ofType('user_message').filter(uncovered),
+    agentMessages: ofType('agent_message').filter(uncovered),
+    pairs: visiblePairs(visible, summary, absent),
+    absent,
+  };
+}
+
+/** A new task of the session supersedes the goals of those before it; their constraints stay. */
+function currentGoals(goals: readonly Fragment[], absent: Map<Fragment, Absence>): readonly Fragment[] {
+  const latest = newest(goals)?.run;
+  return goals.filter((goal) => {
+    if (goal.run === latest) return true;
+    absent.set(goal, 'superseded');
+    return false;
+  });
+}
+
+function visiblePairs(
+  visible: readonly Fragment[],
+  summary: Fragment | undefined,
+  absent: Map<Fragment, Absence>,
+): readonly ToolPair[] {
+  return pairCalls(visible).filter((pair) => {
+    const halves = [pair.call, pair.result].filter((half) => half !== undefined);
+    // A pair of which a summary knows one half only is shown whole: a result means nothing without its call.
+    const reason = halves.every((half) => isCovered(summary, half))
+      ? 'summarised'
+      : pair.result === undefined
+        ? 'unanswered'
+        : undefined;
+    if (reason !== undefined) for (const half of halves) absent.set(half, reason);
+    return reason === undefined;
+  });
+}

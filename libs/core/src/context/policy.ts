@@ -1,0 +1,146 @@
+/**
+ * Owns the policy by which bundles of one type are assembled: data that a workflow sets, and that its definition's digest covers.
+ * A policy that passed `checkPolicy` has a share for every lane, shares that add up to 1, and a trim order of all lanes.
+ */
+
+import { InvalidError } from '../errors.ts';
+import { TRACE_ENTRIES_DEFAULT } from './limits.ts';
+
+/** The parts of a bundle that may be trimmed. */
+export const LANES = ['messages', 'tool_results', 'trace', 'working_memory', 'continuation', 'user_context'] as const;
+export type Lane = (typeof LANES)[number];
+
+export interface SummaryPolicy {
+  /** Messages, calls and results that no summary covers yet may hold so much before the older ones are absorbed. */
+  readonly thresholdTokens: number;
+  /** So much of the newest stays as it is. Less than the threshold. */
+  readonly keepTokens: number;
+  readonly by: 'model' | 'rule';
+}
+
+export interface BundlePolicy {
+  /** Such as `triage`, `reply`, `investigate`: 1..100 characters. */
+  readonly type: string;
+  /** All that the model is given, directives included. */
+  readonly budgetTokens: number;
+  /** The share of each lane, 0..1, of what directives and the newest turn leave; a lane is guaranteed its share. They add up to 1. */
+  readonly lanes: Readonly<Record<Lane, number>>;
+  /** All lanes; the first gives first. */
+  readonly trimOrder: readonly Lane[];
+  readonly traceEntries: number;
+  /** When and how older messages become a summary; null: never. */
+  readonly summary: SummaryPolicy | null;
+  /** Whether fragments of earlier workflows of the session are shown. */
+  readonly session: boolean;
+}
+
+/** What `definePolicy` takes: lanes that aren't named have the share 0. */
+export interface PolicyOptions {
+  readonly type: string;
+  readonly budgetTokens: number;
+  readonly lanes?: Readonly<Partial<Record<Lane, number>>> | undefined;
+  readonly trimOrder?: readonly Lane[] | undefined;
+  readonly traceEntries?: number | undefined;
+  readonly summary?: SummaryPolicy | null | undefined;
+  readonly session?: boolean | undefined;
+}
+
+const DEFAULT_SHARES: Readonly<Record<Lane, number>> = {
+  messages: 0.4,
+  tool_results: 0.3,
+  trace: 0.05,
+  working_memory: 0.1,
+  continuation: 0.1,
+  user_context: 0.05,
+};
+const DEFAULT_TRIM_ORDER: readonly Lane[] = [
+  'messages',
+  'tool_results',
+  'trace',
+  'continuation',
+  'user_context',
+  'working_memory',
+];
+const NO_SHARES: Readonly<Record<Lane, number>> = {
+  messages: 0,
+  tool_results: 0,
+  trace: 0,
+  working_memory: 0,
+  continuation: 0,
+  user_context: 0,
+};
+const TYPE_MAX_CHARS = 100;
+/** Shares are written in decimals, which don't add up exactly in binary. */
+const SHARES_TOLERANCE = 1e-9;
+
+/** A whole policy from the parts that differ from the defaults. Throws `InvalidError` (`invalid-policy`), like `checkPolicy`. */
+export function definePolicy(options: PolicyOptions): BundlePolicy {
+  const lanes = options.lanes === undefined ? DEFAULT_SHARES : { ...NO_SHARES, ...options.lanes };
+  return checkPolicy({
+    type: options.type,
+    budgetTokens: options.budgetTokens,
+    lanes,
+    trimOrder: options.trimOrder ?? DEFAULT_TRIM_ORDER,
+    traceEntries: options.traceEntries ?? TRACE_ENTRIES_DEFAULT,
+    summary: options.summary ?? null,
+    session: options.session ?? true,
+  });
+}
+
+/** The policy itself when it is right; else throws `InvalidError` (`invalid-policy`) that names field, value and remedy. */
+export function checkPolicy(policy: BundlePolicy): BundlePolicy {
+  const { type, budgetTokens, traceEntries, session } = policy;
+  if (typeof type !== 'string' || type.length === 0 || type.length > TYPE_MAX_CHARS)
+    refuse('type', type, `give a name of 1 to ${TYPE_MAX_CHARS} characters, such as 'reply'`);
+  if (!isCount(budgetTokens) || budgetTokens === 0)
+    refuse('budgetTokens', budgetTokens, 'give a whole number of tokens above 0');
+  checkShares(policy.lanes);
+  checkTrimOrder(policy.trimOrder);
+  if (!isCount(traceEntries)) refuse('traceEntries', traceEntries, 'give a whole number from 0');
+  if (policy.summary !== null) checkSummary(policy.summary);
+  if (typeof session !== 'boolean') refuse('session', session, 'give true or false');
+  return policy;
+}
+
+const isLane = (name: unknown): name is Lane => LANES.includes(name as Lane);
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function checkShares(lanes: BundlePolicy['lanes']): void {
+  if (typeof lanes !== 'object' || lanes === null) refuse('lanes', lanes, 'give a share for each lane');
+  for (const name of Object.keys(lanes)) {
+    if (!isLane(name)) refuse(`lanes.${name}`, lanes[name as Lane], `there is no such lane: use ${LANES.join(', ')}`);
+  }
+  for (const lane of LANES) {
+    const share = lanes[lane];
+    if (typeof share !== 'number' || !(share >= 0 && share <= 1))
+      refuse(`lanes.${lane}`, share, 'give a share from 0 to 1');
+  }
+  const sum = LANES.reduce((total, lane) => total + lanes[lane], 0);
+  if (Math.abs(sum - 1) > SHARES_TOLERANCE)
+    refuse('lanes', sum, `the shares add up to ${Number(sum.toPrecision(6))}: make them add up to 1`);
+}
+
+function checkTrimOrder(order: readonly Lane[]): void {
+  if (!Array.isArray(order)) refuse('trimOrder', order, `give a list of all lanes: ${LANES.join(', ')}`);
+  const seen = new Set<string>();
+  for (const lane of order as readonly Lane[]) {
+    if (!isLane(lane)) refuse('trimOrder', lane, `there is no such lane: use ${LANES.join(', ')}`);
+    if (seen.has(lane)) refuse('trimOrder', lane, 'it is named twice: name each lane once');
+    seen.add(lane);
+  }
+  const missing = LANES.filter((lane) => !seen.has(lane));
+  if (missing.length > 0) refuse('trimOrder', order, `it misses ${missing.join(', ')}: name each lane once`);
+}
+
+function checkSummary({ thresholdTokens, keepTokens, by }: SummaryPolicy): void {
+  if (!isCount(thresholdTokens) || thresholdTokens === 0)
+    refuse('summary.thresholdTokens', thresholdTokens, 'give a whole number of tokens above 0');
+  if (!isCount(keepTokens) || keepTokens >= thresholdTokens)
+    refuse('summary.keepTokens', keepTokens, `give a whole number below the threshold of ${thresholdTokens}`);
+  if (by !== 'model' && by !== 'rule') refuse('summary.by', by, "give 'model' or 'rule'");
+}
+
+function refuse(field: string, value: unknown, remedy: string): never {
+  const shown = typeof value === 'number' || value === undefined ? String(value) : JSON.stringify(value);
+  throw new InvalidError('invalid-policy', `Bundle policy, ${field} is ${shown}: ${remedy}.`, { field, value });
+}

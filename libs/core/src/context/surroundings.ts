@@ -1,0 +1,119 @@
+/**
+ * Owns the lanes of a bundle that aren't the conversation: trace, working memory, continuation and user context. How each is
+ * written, in which order its pieces are kept, and where each piece stands. Must not count tokens.
+ */
+
+import type { Json } from '../belief.ts';
+import { canonicalJson } from '../canonical.ts';
+import { TRACE_ACTION_MAX_CHARS } from './limits.ts';
+import { closing, contained, opening, type Tag } from './message.ts';
+import type { Lane } from './policy.ts';
+
+/** What was done lately, and how often what before it. */
+export interface TraceInput {
+  readonly recent: readonly { readonly sequence: number; readonly step: string; readonly action: string }[];
+  /** Entries older than those of `recent`, by step. */
+  readonly earlier: Readonly<Record<string, number>>;
+}
+
+/** The working memory of the phase that runs. */
+export interface WorkingMemoryInput {
+  readonly phase: string;
+  readonly entries: { readonly [key: string]: Json };
+}
+
+export interface Piece {
+  /** As manifests name it: `trace/12.0`, `working_memory/customer`. */
+  readonly name: string;
+  /** As it is written, escaped. */
+  readonly text: string;
+}
+
+/** A section of the system message whose pieces may be trimmed one by one. */
+export interface Surrounding {
+  readonly lane: Lane;
+  readonly open: string;
+  readonly close: string;
+  /** In the order in which they are written. */
+  readonly pieces: readonly Piece[];
+  /** Indices of the pieces, the one that is kept longest first. */
+  readonly keepOrder: readonly number[];
+}
+
+/** The section with the pieces at these indices; undefined when there are none. */
+export function surroundingText({ open, close, pieces }: Surrounding, kept: readonly number[]): string | undefined {
+  if (kept.length === 0) return undefined;
+  const lines = [...kept].sort((a, b) => a - b).map((index) => pieces[index]!.text);
+  return [open, ...lines, close].join('\n');
+}
+
+function surrounding(
+  lane: Lane,
+  tag: Tag,
+  pieces: readonly Piece[],
+  keepOrder: readonly number[],
+  attribute?: readonly [string, string],
+): Surrounding {
+  return { lane, open: opening(tag, attribute), close: closing(tag), pieces, keepOrder };
+}
+
+const oneLine = (value: string): string => value.replace(/\s+/gu, ' ').trim();
+/** By code points, so that no pair of surrogates is torn. */
+const shortened = (value: string): string =>
+  value.length <= TRACE_ACTION_MAX_CHARS ? value : `${[...value].slice(0, TRACE_ACTION_MAX_CHARS).join('')}…`;
+
+/**
+ * The newest `entries` one by one, those before them counted by step in one line. The oldest entry goes first; the counted line,
+ * which says the most for its size, last.
+ */
+export function traceSurrounding({ recent, earlier }: TraceInput, entries: number): Surrounding {
+  const sorted = [...recent].sort((a, b) => a.sequence - b.sequence);
+  const shownFrom = Math.max(0, sorted.length - entries);
+  const counts = new Map(Object.entries(earlier));
+  for (const { step } of sorted.slice(0, shownFrom)) counts.set(step, (counts.get(step) ?? 0) + 1);
+  const counted = [...counts].filter(([, count]) => count > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  const pieces: Piece[] = [];
+  if (counted.length > 0) {
+    const words = counted.map(([step, count]) => `${oneLine(step)} ${count}`).join(', ');
+    pieces.push({ name: 'trace/earlier', text: contained(`earlier: ${words}`) });
+  }
+  const seen = new Map<number, number>();
+  for (const { sequence, step, action } of sorted.slice(shownFrom)) {
+    const index = seen.get(sequence) ?? 0;
+    seen.set(sequence, index + 1);
+    const text = contained(`${sequence} ${oneLine(step)}: ${shortened(oneLine(action))}`);
+    pieces.push({ name: `trace/${sequence}.${index}`, text });
+  }
+  const indices = pieces.map((_, index) => index);
+  const keepOrder = counted.length > 0 ? [0, ...indices.slice(1).reverse()] : indices.reverse();
+  return surrounding('trace', 'recent_trace', pieces, keepOrder);
+}
+
+/**
+ * One line for each key, by key. The largest value goes first: that loses the fewest keys, and a step can still read it by its key
+ * from the working memory itself.
+ */
+export function memorySurrounding({ phase, entries }: WorkingMemoryInput): Surrounding {
+  const pieces = Object.keys(entries)
+    .sort()
+    .map((key) => ({
+      name: `working_memory/${key}`,
+      text: contained(`${JSON.stringify(key)}: ${canonicalJson(entries[key]!)}`),
+    }));
+  const keepOrder = pieces
+    .map((_, index) => index)
+    .sort((a, b) => pieces[a]!.text.length - pieces[b]!.text.length || a - b);
+  return surrounding('working_memory', 'working_memory', pieces, keepOrder, ['phase', phase]);
+}
+
+/** Sections that the caller wrote, the most useful first: the last one goes first. */
+export function sectionsSurrounding(lane: 'continuation' | 'user_context', sections: readonly string[]): Surrounding {
+  const tag = lane === 'continuation' ? 'continuation_context' : 'user_context';
+  const pieces = sections.map((text, index) => ({ name: `${lane}/${index}`, text: contained(text) }));
+  return surrounding(
+    lane,
+    tag,
+    pieces,
+    pieces.map((_, index) => index),
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * Owns how the kept part of a conversation becomes messages, and what each costs. Must not decide what is kept.
+ *
+ * Invariants: every result stands after its call, directly after the assistant's message that made it, so every provider takes the
+ * list; calls of one answer are in one message, and so are their results; texts stay as they were said.
+ */
+
+import type { Json } from '../belief.ts';
+import type { ToolPair } from './conversation.ts';
+import { comparePlaces, type Fragment, placeName } from './fragment.ts';
+import { CALL_OVERHEAD_TOKENS, MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
+import type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+/** What is kept or trimmed as one: a message, or a call with its result. */
+export type Turn =
+  | { readonly kind: 'user'; readonly message: Fragment }
+  | { readonly kind: 'agent'; readonly message: Fragment }
+  | { readonly kind: 'tool'; readonly pair: ToolPair };
+
+const nameOf = ({ call, result }: ToolPair): string => call?.tool ?? result?.tool ?? 'tool';
+/** A result that no model asked for gets a call, since providers take none without. */
+const idOf = ({ call, result }: ToolPair): string =>
+  call?.call ?? result?.call ?? `call-${placeName((call ?? result) as Fragment)}`;
+
+/** A call's input. Providers want an object: anything else, or what is no JSON, is put into one. */
+export function inputOf(call: Fragment | undefined): Json {
+  if (call === undefined) return {};
+  try {
+    const input = JSON.parse(call.text) as Json;
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
+  } catch {
+    // The model wrote what is no JSON: shown as the text that it is.
+  }
+  return { text: call.text };
+}
+
+const callPart = (pair: ToolPair): ToolCallPart => ({
+  id: idOf(pair),
+  input: inputOf(pair.call),
+  name: nameOf(pair),
+  type: 'tool-call',
+});
+const resultPart = (pair: ToolPair): ToolResultPart => ({
+  id: idOf(pair),
+  name: nameOf(pair),
+  output: pair.result?.text ?? '',
+  type: 'tool-result',
+});
+
+/** Tokens of the fragments of one turn, each as if it were a message of its own. */
+export interface TurnTokens {
+  /** Of the message, or of the call (0 where there is none in the log). */
+  readonly said: number;
+  /** Of the result. */
+  readonly answered: number;
+}
+
+export function turnTokens(turn: Turn, tokenizer: Tokenizer): TurnTokens {
+  if (turn.kind !== 'tool') return { said: MESSAGE_OVERHEAD_TOKENS + tokenizer.count(turn.message.text), answered: 0 };
+  const { pair } = turn;
+  const half = MESSAGE_OVERHEAD_TOKENS + CALL_OVERHEAD_TOKENS + tokenizer.count(nameOf(pair));
+  return {
+    said: half + tokenizer.count(JSON.stringify(inputOf(pair.call))),
+    answered: half + tokenizer.count(pair.result?.text ?? ''),
+  };
+}
+
+interface Round {
+  readonly parts: (TextPart | ToolCallPart)[];
+  readonly results: ToolResultPart[];
+  readonly run: number;
+  sequence: number;
+  /** A result has been seen: what the assistant says after it is its next message. */
+  answered: boolean;
+}
+
+const text = (content: string): TextPart => ({ text: content, type: 'text' });
+
+/** The turns as messages, in the order of what was said. */
+export function conversationMessages(turns: readonly Turn[]): readonly BundleMessage[] {
+  const messages: BundleMessage[] = [];
+  let round: Round | undefined;
+  const flush = (): void => {
+    if (round === undefined) return;
+    messages.push({ content: round.parts, role: 'assistant' });
+    if (round.results.length > 0) messages.push({ content: round.results, role: 'tool' });
+    round = undefined;
+  };
+  const open = (at: Fragment): Round => {
+    flush();
+    round = { parts: [], results: [], run: at.run, sequence: at.sequence, answered: false };
+    return round;
+  };
+  for (const { fragment, turn } of inOrder(turns)) {
+    if (turn.kind === 'user') {
+      flush();
+      messages.push({ content: [text(turn.message.text)], role: 'user' });
+    } else if (turn.kind === 'agent') {
+      // One answer of a model may be text and calls: they came with one checkpoint.
+      const same = round !== undefined && !round.answered && isAt(round, fragment);
+      const current: Round = same ? (round as Round) : open(fragment);
+      current.parts.push(text(turn.message.text));
+    } else if (fragment.type === 'tool_call' || turn.pair.call === undefined) {
+      const joins = round !== undefined && !round.answered && turn.pair.call !== undefined;
+      const current: Round = joins ? (round as Round) : open(fragment);
+      current.sequence = fragment.sequence;
+      current.parts.push(callPart(turn.pair));
+      current.results.push(resultPart(turn.pair));
+      current.answered = turn.pair.call === undefined;
+    } else if (round !== undefined) round.answered = true;
+  }
+  flush();
+  return messages;
+}
+
+const isAt = (round: Round, { run, sequence }: Fragment): boolean => round.run === run && round.sequence === sequence;
+
+/** Every fragment of the turns by place. */
+function inOrder(turns: readonly Turn[]): readonly { readonly fragment: Fragment; readonly turn: Turn }[] {
+  return turns
+    .flatMap((turn) => {
+      const fragments = turn.kind === 'tool' ? [turn.pair.call, turn.pair.result] : [turn.message];
+      return fragments.flatMap((fragment) => (fragment === undefined ? [] : [{ fragment, turn }]));
+    })
+    .sort((a, b) => comparePlaces(a.fragment, b.fragment));
+}

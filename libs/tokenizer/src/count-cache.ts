@@ -1,0 +1,47 @@
+/** Owns the memory of counts: by text, bounded in bytes and entries; the least recently used go first. Must not count. */
+
+import { CACHE_MAX_BYTES, CACHE_MAX_ENTRIES } from './limits.ts';
+
+export class CountCache {
+  readonly #maxBytes: number;
+  readonly #maxEntries: number;
+  /** In the order of use, the least recent first. */
+  readonly #counts = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(maxBytes = CACHE_MAX_BYTES, maxEntries = CACHE_MAX_ENTRIES) {
+    this.#maxBytes = maxBytes;
+    this.#maxEntries = maxEntries;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get entries(): number {
+    return this.#counts.size;
+  }
+
+  get(text: string): number | undefined {
+    const count = this.#counts.get(text);
+    if (count === undefined) return undefined;
+    this.#counts.delete(text);
+    this.#counts.set(text, count);
+    return count;
+  }
+
+  /** Of a text that isn't held. A text that is larger than a quarter of the cache is not remembered: it would displace too many. */
+  set(text: string, count: number): void {
+    const bytes = bytesOf(text);
+    if (bytes > this.#maxBytes / 4) return;
+    this.#counts.set(text, count);
+    this.#bytes += bytes;
+    for (const oldest of this.#counts.keys()) {
+      if (this.#bytes <= this.#maxBytes && this.#counts.size <= this.#maxEntries) return;
+      this.#counts.delete(oldest);
+      this.#bytes -= bytesOf(oldest);
+    }
+  }
+}
+
+const bytesOf = (text: string): number => text.length * 2;

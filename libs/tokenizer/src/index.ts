@@ -1,0 +1,5 @@
+/** The door of the library. */
+
+export { CountCache } from './count-cache.ts';
+export { CACHE_MAX_BYTES, CACHE_MAX_ENTRIES, RUN_MAX_CHARS } from './limits.ts';
+export { cachedTokenizer, registerTokenizer, tokenizerFor } from './tokenizer.ts';

@@ -1,0 +1,14 @@
+/** Owns the library's named limits and defaults, each with its unit. Must hold no behaviour. */
+
+/** Texts whose counts one tokenizer remembers, by their size in memory (two bytes a character), and by number. */
+export const CACHE_MAX_BYTES = 32 * 1_024 * 1_024;
+export const CACHE_MAX_ENTRIES = 50_000;
+
+/**
+ * Characters of a run without a break (letters, signs or spaces alone) that are counted in one piece. Merging a piece takes time
+ * with the square of its length, so longer runs are counted in pieces; no word of a language is as long.
+ */
+export const RUN_MAX_CHARS = 256;
+
+/** Characters of a model's name. */
+export const MODEL_MAX_CHARS = 200;

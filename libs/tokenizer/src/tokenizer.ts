@@ -1,0 +1,83 @@
+/**
+ * Owns which tokenizer counts for which model. OpenAI's encodings come with the library and are loaded when they are first
+ * used; others are registered. A model that nobody knows is counted with o200k, which is near enough for a budget.
+ */
+
+import { createRequire } from 'node:module';
+import { InvalidError, type Tokenizer } from '@tidemark/core';
+import { CountCache } from './count-cache.ts';
+import { MODEL_MAX_CHARS } from './limits.ts';
+import { piecesOf } from './runs.ts';
+
+type Count = (text: string) => number;
+type EncodingName = 'o200k_base' | 'cl100k_base';
+type Encoding = Pick<typeof import('gpt-tokenizer/encoding/o200k_base'), 'countTokens'>;
+
+const require = createRequire(import.meta.url);
+
+/** Names of special tokens in a text are text. */
+const AS_TEXT = { disallowedSpecial: new Set<string>() };
+
+function loadEncoding(name: EncodingName): Count {
+  // Loaded only when used, and not awaited: tables of some megabytes, in a function that answers at once.
+  const { countTokens } = require(`gpt-tokenizer/encoding/${name}`) as Encoding;
+  return (text) => {
+    let total = 0;
+    for (const piece of piecesOf(text)) total += countTokens(piece, AS_TEXT);
+    return total;
+  };
+}
+
+/** A tokenizer that remembers counts. `id` names it in manifests: another id, another manifest. */
+export function cachedTokenizer(id: string, count: Count, cache: CountCache = new CountCache()): Tokenizer {
+  return {
+    id,
+    count(text) {
+      if (text === '') return 0;
+      const known = cache.get(text);
+      if (known !== undefined) return known;
+      const counted = count(text);
+      cache.set(text, counted);
+      return counted;
+    },
+  };
+}
+
+const encodings = new Map<EncodingName, Tokenizer>();
+
+function encodingTokenizer(name: EncodingName): Tokenizer {
+  const made = encodings.get(name) ?? cachedTokenizer(name, loadEncoding(name));
+  encodings.set(name, made);
+  return made;
+}
+
+/** OpenAI's models from before GPT-4o. */
+const CL100K_MODELS = /^(gpt-4(?!o|\.|-o)|gpt-3\.5|text-embedding-)/;
+
+const registered: { readonly matches: (model: string) => boolean; readonly tokenizer: Tokenizer }[] = [];
+
+/**
+ * Counts models that match with this tokenizer from now on; the newest registration that matches wins. `models`: a whole name, or a
+ * test of it. Names are given without the provider (`claude-…`, not `anthropic/claude-…`). Gives back what undoes it.
+ */
+export function registerTokenizer(models: string | RegExp, tokenizer: Tokenizer): () => void {
+  const matches =
+    typeof models === 'string' ? (model: string) => model === models : (model: string) => model.search(models) !== -1;
+  const entry = { matches, tokenizer };
+  registered.unshift(entry);
+  return () => {
+    const at = registered.indexOf(entry);
+    if (at !== -1) registered.splice(at, 1);
+  };
+}
+
+/** The tokenizer of a model, by its name with or without `provider/` before it; without a name, o200k. */
+export function tokenizerFor(model?: string): Tokenizer {
+  if (model === undefined) return encodingTokenizer('o200k_base');
+  if (model === '' || model.length > MODEL_MAX_CHARS)
+    throw new InvalidError('invalid-model', `A model's name has 1 to ${MODEL_MAX_CHARS} characters.`, { model });
+  const name = model.slice(model.lastIndexOf('/') + 1);
+  const own = registered.find(({ matches }) => matches(name));
+  if (own !== undefined) return own.tokenizer;
+  return encodingTokenizer(CL100K_MODELS.test(name) ? 'cl100k_base' : 'o200k_base');
+}
