@@ -1,0 +1,158 @@
+/**
+ * Owns what is recorded of an answer, and reading it back. Invariants: the same answer is recorded alike whether it came
+ * whole or in a stream; what is read back is what the provider gave, but for headers and raw bodies, which are never kept.
+ */
+
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4ToolCall,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider';
+import { CorruptError, type Json } from '@tidemark/core';
+import type { ModelAnswer, ModelToolCall } from '@tidemark/runtime';
+import type { Hidden } from './hidden.ts';
+import { base64, plain } from './plain-json.ts';
+import type { PricedUsage } from './price.ts';
+
+/** A provider's answer, however it came. */
+export interface Parts {
+  readonly content: readonly LanguageModelV4Content[];
+  readonly structuredOutputText?: string | undefined;
+  readonly finishReason: LanguageModelV4FinishReason;
+  readonly usage: LanguageModelV4Usage;
+  readonly providerMetadata?: LanguageModelV4GenerateResult['providerMetadata'];
+  readonly warnings: LanguageModelV4GenerateResult['warnings'];
+  readonly response?: { readonly id?: string; readonly timestamp?: Date; readonly modelId?: string } | undefined;
+}
+
+/** What a model gives to the runtime. */
+export type Answer = Omit<ModelAnswer, 'latencyMs' | 'costMicros'>;
+
+/** Of the form of `detail`. */
+const DETAIL_VERSION = 1;
+
+interface Detail {
+  readonly version: number;
+  readonly content: readonly LanguageModelV4Content[];
+  readonly structuredOutputText?: string;
+  readonly finishReason: LanguageModelV4FinishReason;
+  readonly usage: LanguageModelV4Usage;
+  readonly providerMetadata?: NonNullable<Parts['providerMetadata']>;
+  readonly warnings: Parts['warnings'];
+  readonly response: { readonly id?: string; readonly timestamp?: string; readonly modelId?: string };
+}
+
+export function answerOf(parts: Parts, hidden: Hidden): Answer {
+  const content = parts.content.filter(saysSomething).map(withoutBytes);
+  const { structuredOutputText, finishReason, providerMetadata, warnings, response } = parts;
+  const detail = {
+    version: DETAIL_VERSION,
+    content,
+    structuredOutputText,
+    finishReason,
+    usage: parts.usage,
+    providerMetadata: hidden.clean(plain(providerMetadata)),
+    warnings: hidden.clean(plain(warnings)),
+    response: hidden.clean(plain({ id: response?.id, timestamp: response?.timestamp, modelId: response?.modelId })),
+  };
+  return {
+    text: structuredOutputText ?? textOf(content),
+    toolCalls: content.filter(isOwnCall).map(toolCallOf),
+    finishReason: finishReason.unified,
+    usage: usageOf(parts.usage),
+    detail: plain(detail) ?? null,
+  };
+}
+
+/** Throws `CorruptError` for a detail that no version of this library wrote. */
+export function partsOf({ detail }: Pick<ModelAnswer, 'detail'>): Parts {
+  const found = detail as unknown as Detail | null;
+  if (typeof found !== 'object' || found?.version !== DETAIL_VERSION || !Array.isArray(found.content)) {
+    throw new CorruptError(
+      'model-answer-foreign',
+      'The recorded answer was not written by this version of @tidemark/ai, so it can not be given back to the AI SDK. Ask it with ctx.model, or let a newer version go on.',
+    );
+  }
+  const { content, structuredOutputText, finishReason, usage, providerMetadata, warnings, response } = found;
+  const { timestamp, ...named } = response;
+  return {
+    content: content.map(withAddress),
+    ...(structuredOutputText !== undefined && { structuredOutputText }),
+    // JSON has no undefined; the interface has the member all the same.
+    finishReason: { unified: finishReason.unified, raw: finishReason.raw },
+    usage: restored(usage),
+    ...(providerMetadata !== undefined && { providerMetadata }),
+    warnings,
+    response: { ...named, ...(timestamp !== undefined && { timestamp: new Date(timestamp) }) },
+  };
+}
+
+/** Tokens as the provider counts them; 0 where it doesn't say. */
+export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): PricedUsage {
+  const { noCache, cacheRead, cacheWrite } = inputTokens;
+  const { text, reasoning } = outputTokens;
+  const written = whole(cacheWrite);
+  return {
+    inputTokens: whole(inputTokens.total) || whole(noCache) + whole(cacheRead) + written,
+    outputTokens: whole(outputTokens.total) || whole(text) + whole(reasoning),
+    cachedInputTokens: whole(cacheRead),
+    reasoningTokens: whole(reasoning),
+    ...(written > 0 && { cacheWriteTokens: written }),
+  };
+}
+
+const whole = (count: number | undefined): number =>
+  count !== undefined && Number.isFinite(count) && count > 0 ? Math.ceil(count) : 0;
+
+const restored = ({ inputTokens, outputTokens, ...rest }: LanguageModelV4Usage): LanguageModelV4Usage => ({
+  ...rest,
+  inputTokens: {
+    ...{ total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+    ...inputTokens,
+  },
+  outputTokens: { ...{ total: undefined, text: undefined, reasoning: undefined }, ...outputTokens },
+});
+
+export const textOf = (content: readonly LanguageModelV4Content[]): string =>
+  content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+/** A call that the provider has not run itself. */
+export const isOwnCall = (part: { readonly type: string }): part is LanguageModelV4ToolCall =>
+  part.type === 'tool-call' && (part as LanguageModelV4ToolCall).providerExecuted !== true;
+
+/** Input that is no JSON stays the text that the model wrote: the tool's own schema refuses it. */
+export function toolCallOf({ toolCallId, toolName, input }: LanguageModelV4ToolCall): ModelToolCall {
+  return { id: toolCallId, name: toolName, input: parsed(input) };
+}
+
+function parsed(input: string): Json {
+  if (input.trim() === '') return {};
+  try {
+    return JSON.parse(input) as Json;
+  } catch {
+    return input;
+  }
+}
+
+/** Streams begin blocks that stay empty; whole answers don't have them. */
+function saysSomething(part: LanguageModelV4Content): boolean {
+  if (part.type === 'text')
+    return part.text !== '' || (part.citations?.length ?? 0) > 0 || part.providerMetadata !== undefined;
+  return part.type !== 'reasoning' || part.text !== '' || part.providerMetadata !== undefined;
+}
+
+/** Files as base64, which the interface takes as well as bytes. The older interface has the data without its kind. */
+function withoutBytes(part: LanguageModelV4Content): LanguageModelV4Content {
+  if (part.type !== 'file' && part.type !== 'reasoning-file') return part;
+  const data: unknown = part.data;
+  if (typeof data === 'string' || data instanceof Uint8Array)
+    return { ...part, data: { type: 'data', data: base64(data) } };
+  return part.data.type === 'data' ? { ...part, data: { type: 'data', data: base64(part.data.data) } } : part;
+}
+
+function withAddress(part: LanguageModelV4Content): LanguageModelV4Content {
+  if ((part.type !== 'file' && part.type !== 'reasoning-file') || part.data.type !== 'url') return part;
+  return { ...part, data: { ...part.data, url: new URL(part.data.url) } };
+}

@@ -1,0 +1,49 @@
+/** Owns one question to a provider, whole or as a stream: an answer to record, or an error that says what is certain. */
+
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { ModelContext } from '@tidemark/runtime';
+import { type Answer, answerOf, type Parts, textOf } from './answer.ts';
+import { type Hidden, hiddenOf } from './hidden.ts';
+import { callError, streamError } from './provider-error.ts';
+import { BrokenStream, isInterrupted, readStream } from './stream.ts';
+
+/** What a question needs beyond its content. */
+export interface Asker {
+  readonly languageModel: LanguageModelV4;
+  /** Texts that are blacked out wherever they occur. */
+  readonly secrets: readonly string[];
+  readonly onPart?: ((part: LanguageModelV4StreamPart) => void) | undefined;
+}
+
+/** Throws the signal's reason when it was aborted, else `ModelRefusedError`, `ModelBusyError`, `ModelUnavailableError`, `ModelStreamError`. */
+export async function ask(
+  { languageModel, secrets, onPart = () => {} }: Asker,
+  options: LanguageModelV4CallOptions,
+  { signal, onDelta }: Pick<ModelContext, 'signal' | 'onDelta'>,
+  isStreamed: boolean,
+): Promise<Answer> {
+  signal.throwIfAborted();
+  const hidden = (): Promise<Hidden> => hiddenOf(languageModel, options.headers, secrets);
+  try {
+    const sent = { ...options, abortSignal: signal };
+    const parts = isStreamed
+      ? await readStream((await languageModel.doStream(sent)).stream, signal, { onDelta, onPart })
+      : whole(await languageModel.doGenerate(sent));
+    return answerOf(parts, await hidden());
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof BrokenStream) throw streamError(languageModel, error.reason, error.received, await hidden());
+    throw callError(languageModel, error, await hidden());
+  }
+}
+
+function whole(parts: Parts): Parts {
+  if (!isInterrupted(parts.finishReason)) return parts;
+  throw new BrokenStream(new Error('The answer ended without saying why.'), {
+    text: textOf(parts.content),
+    reasoning: '',
+    toolCalls: [],
+    usage: undefined,
+    responseId: parts.response?.id,
+  });
+}

@@ -1,0 +1,128 @@
+/**
+ * Owns how a prompt of the runtime is spelled for the SDK's provider interface: messages, tools, schema, settings. Invariant:
+ * every setting is known and checked: what a provider would silently ignore is refused by its name.
+ */
+
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider';
+import type { BundleMessage } from '@tidemark/core';
+import type { ModelPrompt, ToolSpec } from '@tidemark/runtime';
+import { z } from 'zod';
+import { checked, invalid } from './checked.ts';
+import type { SupportedModel } from './language-model.ts';
+import { OUTPUT_TOKENS_MAX_COUNT, STOP_SEQUENCES_MAX_COUNT } from './limits.ts';
+
+const jsonObject = z.record(z.string(), z.json());
+
+const settingsSchema = z
+  .strictObject({
+    maxOutputTokens: z.int().min(1).max(OUTPUT_TOKENS_MAX_COUNT),
+    temperature: z.number().min(0),
+    topP: z.number().min(0).max(1),
+    topK: z.number().positive(),
+    presencePenalty: z.number(),
+    frequencyPenalty: z.number(),
+    stopSequences: z.array(z.string().min(1)).max(STOP_SEQUENCES_MAX_COUNT),
+    seed: z.int(),
+    /** How hard the model thinks. Providers of the older interface have it in their provider options. */
+    reasoning: z.enum(['provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
+    /** `auto`, `none`, `required`, or the tool that must be called. */
+    toolChoice: z.union([z.enum(['auto', 'none', 'required']), z.strictObject({ tool: z.string().min(1) })]),
+    /** Name and description of the answer's schema, which some providers show to the model. */
+    responseName: z.string().min(1),
+    responseDescription: z.string().min(1),
+    /** By provider, as its SDK documents them. Recorded: no place for a key. */
+    providerOptions: z.record(z.string(), jsonObject),
+  })
+  .partial();
+
+/** What a call may say beyond its messages. */
+export type ModelSettings = z.input<typeof settingsSchema>;
+
+/** What is the same for each call of a model. */
+export interface Asking {
+  readonly languageModel: SupportedModel;
+  /** Cap on the answer where the call says none; undefined: the provider's own. */
+  readonly maxOutputTokens: number | undefined;
+}
+
+/** Throws `InvalidError` (`model-settings-invalid`) that names the setting. */
+export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV4CallOptions {
+  const { languageModel, maxOutputTokens } = asking;
+  const settings = settingsOf(languageModel, prompt);
+  const { toolChoice, responseName, responseDescription, ...plain } = settings;
+  return {
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(plain as Partial<LanguageModelV4CallOptions>),
+    prompt: (prompt.raw as LanguageModelV4Prompt | undefined) ?? prompt.messages.map(messageOf),
+    ...(prompt.tools.length > 0 && { tools: prompt.tools.map(toolOf) }),
+    ...(toolChoice !== undefined && { toolChoice: choiceOf(toolChoice) }),
+    ...(prompt.responseSchema !== null && {
+      responseFormat: {
+        type: 'json',
+        schema: prompt.responseSchema as object,
+        ...(responseName !== undefined && { name: responseName }),
+        ...(responseDescription !== undefined && { description: responseDescription }),
+      },
+    }),
+  };
+}
+
+function settingsOf(languageModel: SupportedModel, { settings, tools }: ModelPrompt): z.output<typeof settingsSchema> {
+  const place = {
+    code: 'model-settings-invalid',
+    what: `settings of a call of ${languageModel.provider} ${languageModel.modelId}`,
+    remedy: `Known are ${Object.keys(settingsSchema.shape).join(', ')}. Headers and keys belong to the provider, since settings are recorded.`,
+  };
+  const found = checked(settingsSchema, settings ?? {}, place);
+  if (found.reasoning !== undefined && languageModel.specificationVersion !== 'v4') {
+    throw invalid(place, ['reasoning is not known to a model of specification v3: use its providerOptions']);
+  }
+  const { toolChoice } = found;
+  if (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.tool)) {
+    throw invalid(place, [`toolChoice.tool is ${JSON.stringify(toolChoice.tool)}, which is no tool of the call`]);
+  }
+  return found;
+}
+
+function messageOf(message: BundleMessage): LanguageModelV4Message {
+  switch (message.role) {
+    case 'system':
+      return { role: 'system', content: message.content };
+    case 'user':
+      return { role: 'user', content: message.content.map(({ text }) => ({ type: 'text', text })) };
+    case 'assistant':
+      return {
+        role: 'assistant',
+        content: message.content.map((part) =>
+          part.type === 'text'
+            ? { type: 'text', text: part.text }
+            : { type: 'tool-call', toolCallId: part.id, toolName: part.name, input: part.input },
+        ),
+      };
+    case 'tool':
+      return {
+        role: 'tool',
+        content: message.content.map(({ id, name, output }) => ({
+          type: 'tool-result',
+          toolCallId: id,
+          toolName: name,
+          output: { type: 'text', value: output },
+        })),
+      };
+  }
+}
+
+const toolOf = ({ name, description, inputSchema }: ToolSpec): LanguageModelV4FunctionTool => ({
+  type: 'function',
+  name,
+  ...(description !== '' && { description }),
+  inputSchema: inputSchema as object,
+});
+
+const choiceOf = (choice: Exclude<ModelSettings['toolChoice'], undefined>) =>
+  typeof choice === 'string' ? { type: choice } : { type: 'tool' as const, toolName: choice.tool };

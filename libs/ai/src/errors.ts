@@ -1,0 +1,51 @@
+/**
+ * Owns the errors of model calls: whether the provider certainly did nothing, and whether another attempt may help. Must
+ * hold no key, no header and no request: what a provider says comes in as an excerpt alone, and its own error is never the
+ * cause of one of these.
+ */
+
+import { UnavailableError } from '@tidemark/core';
+import { type ModelToolCall, NotDoneError, type Usage } from '@tidemark/runtime';
+
+/** It certainly was not answered, and would be refused again: a wrong key, a wrong request, a policy. */
+export class ModelRefusedError extends NotDoneError {
+  override readonly code = 'model-refused';
+}
+
+/** It certainly was not answered, and may be later: too many calls. `details.retryAfterMs`, where the provider says. */
+export class ModelBusyError extends NotDoneError {
+  override readonly code = 'model-busy';
+}
+
+/** It may have been answered, and paid for: the provider failed, or the network, or the answer can't be read. */
+export class ModelUnavailableError extends UnavailableError {}
+
+/** What had come when a stream broke. All of it is certain; that there is no more of it is not. */
+export interface Received {
+  readonly text: string;
+  readonly reasoning: string;
+  /** Whole ones: name and input were complete. */
+  readonly toolCalls: readonly ModelToolCall[];
+  /** Undefined: the provider hadn't told yet. */
+  readonly usage: Usage | undefined;
+  /** The provider's own id of the answer. */
+  readonly responseId: string | undefined;
+}
+
+/** The provider's answer broke off. It is not recorded as an answer: another attempt asks anew. */
+export class ModelStreamError extends UnavailableError {
+  readonly received: Received;
+
+  constructor(code: string, message: string, received: Received, details: Readonly<Record<string, unknown>>) {
+    const { text, reasoning, toolCalls, usage } = received;
+    const told = `${text.length} characters of text${reasoning === '' ? '' : `, ${reasoning.length} of reasoning`} and ${toolCalls.length} whole tool calls had come${usage === undefined ? ', and what they cost is unknown' : ''}`;
+    super(code, `${message} The answer broke off: ${told}.`, { ...details, received });
+    this.received = received;
+  }
+}
+
+export const STREAM_BROKEN = 'model-stream-broken';
+export const STREAM_REFUSED = 'model-stream-refused';
+
+/** Codes after which no further attempt is made. */
+export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED];

@@ -1,0 +1,98 @@
+/**
+ * Owns that no key and no header of a provider comes into an error, a record or a log: what is known of them is blacked out
+ * wherever it occurs, what looks like one as well. Must never throw, and never tell what it knows.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { maskSecrets } from '@tidemark/secrets';
+import { EXCERPT_MAX_CHARS, HEADERS_WAIT_MS, PROVIDER_TEXT_MAX_CHARS, SECRET_MIN_CHARS } from './limits.ts';
+
+/** What is hidden of one call. */
+export interface Hidden {
+  /** A provider's own words, fit to be shown: one line, bounded, without secrets. */
+  readonly excerpt: (text: string) => string;
+  /** The value without what is known to be secret; names of members stay. */
+  readonly clean: <T>(value: T) => T;
+}
+
+type Headers = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Knows the headers of the call, those that the SDK's providers keep in their configuration, what the user names, and what
+ * the environment holds under a name such as `…_API_KEY`.
+ */
+export async function hiddenOf(
+  model: unknown,
+  headers: Headers | undefined,
+  secrets: readonly string[],
+): Promise<Hidden> {
+  const known = new Set<string>();
+  for (const value of [...secrets, ...secretEnvironment()]) add(known, value);
+  for (const each of [headers ?? {}, await configuredHeaders(model)]) {
+    for (const [name, value] of Object.entries(each)) {
+      if (!HARMLESS.test(name) && typeof value === 'string') addHeader(known, value);
+    }
+  }
+  // Longest first, so that no part of one is left standing.
+  const values = [...known].sort((a, b) => b.length - a.length);
+  const blacken = (text: string): string => values.reduce((rest, value) => rest.replaceAll(value, MARK), text);
+  return {
+    excerpt: (text) => excerpt(blacken(text.slice(0, PROVIDER_TEXT_MAX_CHARS))),
+    clean: (value) => (values.length === 0 ? value : (mapTexts(value, blacken) as typeof value)),
+  };
+}
+
+const MARK = '[hidden]';
+/** Headers that tell nothing. */
+const HARMLESS = /^(?:content-type|accept|user-agent)$/i;
+const SECRET_NAME = /(?:key|token|secret|password|passwd|credentials?)$/i;
+
+function add(known: Set<string>, value: string): void {
+  if (value.length >= SECRET_MIN_CHARS) known.add(value);
+}
+
+/** `Bearer KEY`: the key alone is as secret. */
+function addHeader(known: Set<string>, value: string): void {
+  add(known, value);
+  for (const word of value.split(/[\s,;]+/)) add(known, word);
+}
+
+const secretEnvironment = (): string[] =>
+  Object.entries(process.env).flatMap(([name, value]) =>
+    SECRET_NAME.test(name) && value !== undefined ? [value] : [],
+  );
+
+/** The SDK's providers keep their headers, or a function that gives them, in `config.headers` of the model. */
+async function configuredHeaders(model: unknown): Promise<Record<string, unknown>> {
+  try {
+    const config = (model as { readonly config?: { readonly headers?: unknown } } | null)?.config;
+    const headers: unknown = typeof config?.headers === 'function' ? config.headers() : config?.headers;
+    const found = await Promise.race([headers, wait(HEADERS_WAIT_MS, undefined, { ref: false })]);
+    return typeof found === 'object' && found !== null ? { ...found } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** `authorization: …`, `API key provided: …`, `x-anything: …`, `Bearer …`, up to the next comma or line. */
+const HEADER_LIKE =
+  /(?:\b(?:auth[a-z]*|(?:proxy-)?authorization|api[-_ ]?key|(?:access|refresh|auth|id|session)[-_ ]?token|secret|cookie|passw[a-z]*|credentials?|signature)\b[^\n:=]{0,30}[:=]|\bx-[a-z0-9-]+["']?\s*[:=]|\b(?:bearer|basic)\s)\s*[^\n,]+/gi;
+
+function excerpt(text: string): string {
+  const shown = maskSecrets(text)
+    // A provider that quotes a request quotes it as JSON.
+    .replaceAll(/\{[\s\S]*\}/g, '{…}')
+    // An address may hold a key.
+    .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[address]')
+    .replaceAll(HEADER_LIKE, MARK)
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
+  return (shown.length <= EXCERPT_MAX_CHARS ? shown : `${shown.slice(0, EXCERPT_MAX_CHARS - 1)}…`).toWellFormed();
+}
+
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((each) => mapTexts(each, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mapTexts(each, change)]));
+}

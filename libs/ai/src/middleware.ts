@@ -1,0 +1,199 @@
+/**
+ * Owns recording for code that uses the AI SDK already: generateText, streamText and the rest ask their model through the
+ * step, and a later attempt gets what was recorded. Invariants: what the SDK gets is always what was recorded, so the first
+ * attempt and every other see the same; a stream ends only when its answer is in the log.
+ */
+
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Middleware,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider';
+import { UnavailableError } from '@tidemark/core';
+import type { ModelAnswer, ModelRequest } from '@tidemark/runtime';
+import { partsOf } from './answer.ts';
+import { ask } from './ask.ts';
+import { type ModelOptions, traitsOf } from './model.ts';
+import { plain, withFileDigests } from './plain-json.ts';
+import { replayed } from './replay.ts';
+
+/** What the middleware needs of a step's context. */
+export interface ModelCaller {
+  readonly signal: AbortSignal;
+  modelCall(request: ModelRequest): Promise<ModelAnswer>;
+}
+
+/** For wrapLanguageModel({ model, middleware: tidemark(ctx) }), inside the step that `ctx` is of. */
+export function tidemark(ctx: ModelCaller, options: ModelOptions = {}): LanguageModelV4Middleware {
+  return {
+    specificationVersion: 'v4',
+    wrapGenerate: async ({ model, params }) => {
+      const answer = await ctx.modelCall(requestOf(model, params, options, false, () => {}));
+      return resultOf(answer);
+    },
+    wrapStream: ({ model, params }) => recordedStream(ctx, model, params, options),
+  };
+}
+
+type OnPart = (part: LanguageModelV4StreamPart) => void;
+
+function requestOf(
+  languageModel: LanguageModelV4,
+  params: LanguageModelV4CallOptions,
+  options: ModelOptions,
+  isStreamed: boolean,
+  onPart: OnPart,
+): ModelRequest {
+  const { abortSignal } = params;
+  const { secrets = [] } = options;
+  const cap = params.maxOutputTokens ?? options.maxOutputTokens;
+  const sent = cap === undefined ? params : { ...params, maxOutputTokens: cap };
+  return {
+    model: {
+      ...traitsOf(languageModel, { ...options, maxOutputTokens: cap }),
+      answer: (_prompt, { signal, onDelta }, streams) => {
+        const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
+        return ask({ languageModel, secrets, onPart }, sent, { signal: either, onDelta }, streams);
+      },
+    },
+    ...recorded(sent),
+    isStreamed,
+  };
+}
+
+/** All that identifies the question, as JSON: headers and signals are left out, files are there by their digests. */
+function recorded(params: LanguageModelV4CallOptions): Omit<ModelRequest, 'model'> {
+  const {
+    prompt,
+    tools = [],
+    responseFormat,
+    abortSignal: _,
+    headers: __,
+    includeRawChunks: ___,
+    ...settings
+  } = params;
+  const format = responseFormat?.type === 'json' ? responseFormat : undefined;
+  return {
+    rawPrompt: prompt.map((message) => plain(withFileDigests(message)) ?? null),
+    tools: tools
+      .filter((tool) => tool.type === 'function')
+      .map(({ name, description = '', inputSchema }) => ({
+        name,
+        description,
+        inputSchema: plain(inputSchema) ?? null,
+      })),
+    ...(format !== undefined && { responseSchema: plain(format.schema ?? {}) ?? null }),
+    settings:
+      plain({
+        ...settings,
+        ...(format !== undefined && { responseName: format.name, responseDescription: format.description }),
+        ...(tools.some(saysMore) && { toolDetails: tools.filter(saysMore).map(detailsOf) }),
+      }) ?? null,
+  };
+}
+
+type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
+
+/** A tool that the provider runs, or one with more than name, description and schema. */
+const saysMore = (tool: Tool): boolean => Object.keys(detailsOf(tool)).length > 1;
+
+function detailsOf(tool: Tool): Record<string, unknown> {
+  if (tool.type !== 'function') return { ...tool };
+  const { type: _, description: __, inputSchema: ___, ...rest } = tool;
+  return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+}
+
+function resultOf(answer: ModelAnswer): LanguageModelV4GenerateResult {
+  const { content, structuredOutputText, finishReason, usage, providerMetadata, warnings, response } = partsOf(answer);
+  return {
+    content: [...content],
+    ...(structuredOutputText !== undefined && { structuredOutputText }),
+    finishReason,
+    usage,
+    ...(providerMetadata !== undefined && { providerMetadata }),
+    warnings,
+    ...(response !== undefined && { response }),
+  };
+}
+
+/** Resolves once something came or the answer is known; rejects when the call failed before that. */
+async function recordedStream(
+  ctx: ModelCaller,
+  model: LanguageModelV4,
+  params: LanguageModelV4CallOptions,
+  options: ModelOptions,
+): Promise<LanguageModelV4StreamResult> {
+  const live = new LiveStream();
+  const answered = ctx.modelCall(requestOf(model, params, options, true, (part) => live.come(part)));
+  answered.then(
+    (answer) => live.end(answer),
+    (error: unknown) => live.fail(error),
+  );
+  await Promise.race([live.begun, answered]);
+  return { stream: live.stream };
+}
+
+/** What is shown of an answer while it comes. Whoever stops reading doesn't stop the call: it is paid for, and recorded. */
+class LiveStream {
+  readonly stream: ReadableStream<LanguageModelV4StreamPart>;
+  readonly begun: Promise<void>;
+  readonly #begin: () => void;
+  #controller: ReadableStreamDefaultController<LanguageModelV4StreamPart> | undefined;
+  #shownCount = 0;
+  /** Parts of another attempt came after some had been shown. */
+  #isMixed = false;
+  #isWhole = false;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.begun = promise;
+    this.#begin = resolve;
+    this.stream = new ReadableStream({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      cancel: () => {
+        this.#controller = undefined;
+      },
+    });
+  }
+
+  come(part: LanguageModelV4StreamPart): void {
+    if (part.type === 'stream-start' && this.#shownCount > 0) this.#isMixed = true;
+    if (this.#isMixed || this.#isWhole) return;
+    // It is finished when the log has it, not before.
+    if (part.type === 'finish') {
+      this.#isWhole = true;
+      return;
+    }
+    this.#shownCount += 1;
+    this.#controller?.enqueue(part);
+    this.#begin();
+  }
+
+  end(answer: ModelAnswer): void {
+    if (this.#isMixed) {
+      this.fail(
+        new UnavailableError(
+          'model-stream-repeated',
+          'The model was asked again after a part of its first answer had been shown. The second one is recorded; another attempt at the step gets it whole.',
+        ),
+      );
+      return;
+    }
+    try {
+      const parts = replayed(partsOf(answer));
+      for (const part of this.#shownCount === 0 ? parts : parts.slice(-1)) this.#controller?.enqueue(part);
+      this.#controller?.close();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#controller?.error(error);
+  }
+}

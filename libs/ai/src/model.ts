@@ -1,0 +1,106 @@
+/**
+ * Owns a model that steps may call, over any provider of the AI SDK. Must not record, count or retry anything: the runtime
+ * does.
+ */
+
+import type { Tokenizer } from '@tidemark/core';
+import type { Model, RetryPolicy } from '@tidemark/runtime';
+import { tokenizerFor } from '@tidemark/tokenizer';
+import { z } from 'zod';
+import { ask } from './ask.ts';
+import { callOptions } from './call-options.ts';
+import { checked } from './checked.ts';
+import { FINAL_CODES } from './errors.ts';
+import { type SupportedModel, supported } from './language-model.ts';
+import {
+  MODEL_RETRY_DEFAULT,
+  MODEL_TIMEOUT_DEFAULT_MS,
+  MODEL_TIMEOUT_MAX_MS,
+  OUTPUT_TOKENS_DEFAULT_COUNT,
+  OUTPUT_TOKENS_MAX_COUNT,
+} from './limits.ts';
+import { defaultPrices, type PriceTable } from './price-table.ts';
+
+export interface ModelOptions {
+  /** Counts what is sent; by the model's id by default. */
+  readonly tokenizer?: Tokenizer | undefined;
+  /** The shipped prices by default. */
+  readonly prices?: PriceTable | undefined;
+  /**
+   * Cap on an answer in tokens, sent with each call that doesn't say otherwise, and reserved for it. By default nothing is
+   * sent, and 8,192 are reserved.
+   */
+  readonly maxOutputTokens?: number | undefined;
+  /** Of one call, in milliseconds; ten minutes by default. */
+  readonly timeoutMs?: number | undefined;
+  /** Over the defaults: 5 attempts, from 1 s doubling up to a minute. */
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  /** Texts that are blacked out in errors, besides the provider's headers and what looks like a key. */
+  readonly secrets?: readonly string[] | undefined;
+}
+
+const optionsSchema = z
+  .strictObject({
+    tokenizer: z.custom<Tokenizer>(
+      (value) => typeof (value as Tokenizer | undefined)?.count === 'function',
+      'must be a tokenizer',
+    ),
+    prices: z.custom<PriceTable>(
+      (value) => typeof (value as PriceTable | undefined)?.costMicros === 'function',
+      'must come from priceTable or loadPrices',
+    ),
+    maxOutputTokens: z.int().min(1).max(OUTPUT_TOKENS_MAX_COUNT),
+    timeoutMs: z.number().positive().max(MODEL_TIMEOUT_MAX_MS),
+    retry: z
+      .strictObject({
+        attempts: z.int().min(1),
+        firstDelayMs: z.number().min(0),
+        factor: z.number().min(1),
+        maxDelayMs: z.number().min(0),
+        jitter: z.number().min(0).max(1),
+        nonRetryable: z.array(z.string().min(1)),
+      })
+      .partial(),
+    secrets: z.array(z.string()),
+  })
+  .partial();
+
+/** What the runtime knows of a model, but for asking it. */
+export function traitsOf(languageModel: SupportedModel, options: ModelOptions): Omit<Model, 'answer'> {
+  const { provider, modelId } = languageModel;
+  checked(optionsSchema, options, {
+    code: 'model-options-invalid',
+    what: `options of the model ${provider} ${modelId}`,
+    remedy: 'See ModelOptions.',
+  });
+  const { tokenizer = tokenizerFor(modelId), prices = defaultPrices(), maxOutputTokens, timeoutMs, retry } = options;
+  return {
+    provider,
+    modelId,
+    tokenizer,
+    maxOutputTokens: maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT_COUNT,
+    timeoutMs: timeoutMs ?? MODEL_TIMEOUT_DEFAULT_MS,
+    retry: {
+      ...MODEL_RETRY_DEFAULT,
+      ...retry,
+      nonRetryable: [...new Set([...FINAL_CODES, ...(retry?.nonRetryable ?? [])])],
+    },
+    costMicros: (usage) => prices.costMicros(provider, modelId, usage),
+  };
+}
+
+/**
+ * A model of an AI SDK provider, for `ctx.model`. Throws `InvalidError` (`model-unsupported`, `model-options-invalid`); the
+ * error of a call with a setting that isn't known is `InvalidError` (`model-settings-invalid`).
+ */
+export function model(languageModel: SupportedModel, options: ModelOptions = {}): Model {
+  const found = supported(languageModel);
+  const { maxOutputTokens, secrets = [] } = options;
+  return {
+    ...traitsOf(languageModel, options),
+    answer: async (prompt, context, isStreamed) => {
+      const sent = callOptions({ languageModel, maxOutputTokens }, prompt);
+      return ask({ languageModel: found, secrets }, sent, context, isStreamed);
+    },
+  };
+}

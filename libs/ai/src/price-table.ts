@@ -1,0 +1,157 @@
+/**
+ * Owns the table of prices: what is shipped, what a user puts over it, and finding a model in it under the names that
+ * providers and gateways give it. Invariant: a price is never guessed from a similar name: the id itself, or the id without
+ * its date.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { checked, invalid, type Place } from './checked.ts';
+import { PRICES_FILE_MAX_BYTES } from './limits.ts';
+import { costMicros, type Price, type PricedUsage, priceSchema } from './price.ts';
+import shipped from './prices.json' with { type: 'json' };
+
+/** Finds what a model costs. */
+export interface PriceTable {
+  /** Undefined where the model has no price, which is told once for each model. */
+  readonly priceOf: (provider: string, modelId: string) => Price | undefined;
+  /** Millionths of a US dollar, rounded up. */
+  readonly costMicros: (provider: string, modelId: string, usage: PricedUsage) => number | undefined;
+}
+
+/** Told of a model without a price. */
+export type OnWarning = (warning: string) => void;
+
+const providerSchema = z.strictObject({
+  /** Where the prices were read. */
+  source: z.string().optional(),
+  /** When, as `2026-11` or `2026-11-05`. */
+  asOf: z
+    .string()
+    .regex(/^\d{4}-\d{2}(-\d{2})?$/, 'must be a date as 2026-11 or 2026-11-05')
+    .optional(),
+  note: z.string().optional(),
+  models: z.record(z.string().min(1), priceSchema),
+});
+const fileSchema = z.strictObject({
+  currency: z.literal('USD'),
+  unit: z.literal('per million tokens'),
+  providers: z.record(z.string().min(1), providerSchema),
+});
+type PricesFile = z.infer<typeof fileSchema>;
+
+const overridesSchema = z.record(z.string(), priceSchema);
+/** By `provider/model`: `openai/gpt-5.5`. */
+export type PriceOverrides = Readonly<Record<string, Price>>;
+
+/** The shipped prices with others over them. Throws `InvalidError` (`prices-invalid`) that names field and value. */
+export function priceTable(overrides: PriceOverrides = {}, onWarning: OnWarning = warnOfProcess): PriceTable {
+  const place = {
+    code: 'prices-invalid',
+    what: 'priceTable',
+    remedy: 'Give dollars per million tokens by "provider/model": { input, cachedInput, output }.',
+  };
+  const prices = shippedPrices();
+  for (const [name, price] of Object.entries(checked(overridesSchema, overrides, place))) {
+    const slash = name.indexOf('/');
+    if (slash <= 0 || slash === name.length - 1)
+      throw invalid(place, [`${JSON.stringify(name)} names no provider and model`]);
+    prices.set(keyOf(name.slice(0, slash), name.slice(slash + 1)), price);
+  }
+  return tableOf(prices, onWarning);
+}
+
+let shared: PriceTable | undefined;
+/** The shipped prices, one table for all who give none: a model without a price is told of once. */
+export function defaultPrices(): PriceTable {
+  shared ??= priceTable();
+  return shared;
+}
+
+/** The shipped prices with those of a file over them, which has the form of the library's own `prices.json`. */
+export async function loadPrices(file: string, onWarning: OnWarning = warnOfProcess): Promise<PriceTable> {
+  const place = {
+    code: 'prices-invalid',
+    what: `prices of ${file}`,
+    remedy: "The library's own prices.json shows the form.",
+  };
+  const prices = shippedPrices();
+  addTo(prices, checked(fileSchema, await readJson(file, place), place));
+  return tableOf(prices, onWarning);
+}
+
+async function readJson(file: string, place: Place): Promise<unknown> {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    throw invalid(place, [error.code === 'ENOENT' ? 'there is no such file' : `can't be read (${error.code})`]);
+  });
+  if (bytes.length > PRICES_FILE_MAX_BYTES) {
+    throw invalid(place, [`it has ${bytes.length} bytes, at most ${PRICES_FILE_MAX_BYTES} are read`]);
+  }
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    throw invalid(place, [`it is not JSON: ${(error as Error).message}`]);
+  }
+}
+
+function shippedPrices(): Map<string, Price> {
+  const prices = new Map<string, Price>();
+  addTo(prices, shipped as PricesFile);
+  return prices;
+}
+
+function addTo(prices: Map<string, Price>, file: PricesFile): void {
+  for (const [provider, { models }] of Object.entries(file.providers)) {
+    for (const [modelId, price] of Object.entries(models)) prices.set(keyOf(provider, modelId), price);
+  }
+}
+
+function tableOf(prices: ReadonlyMap<string, Price>, onWarning: OnWarning): PriceTable {
+  const told = new Set<string>();
+  const priceOf = (provider: string, modelId: string): Price | undefined => {
+    for (const key of keysOf(provider, modelId)) {
+      const price = prices.get(key);
+      if (price !== undefined) return price;
+    }
+    const name = keyOf(ownerOf(provider), modelId);
+    if (!told.has(name)) {
+      told.add(name);
+      onWarning(
+        `No price is known for ${name}: its calls count as tokens, and not as money. Give it with priceTable({ ${JSON.stringify(name)}: { input, output } }).`,
+      );
+    }
+    return undefined;
+  };
+  return {
+    priceOf,
+    costMicros: (provider, modelId, usage) => {
+      const price = priceOf(provider, modelId);
+      return price === undefined ? undefined : costMicros(price, usage);
+    },
+  };
+}
+
+/** The SDK names a provider with the interface: `openai.responses`. */
+const ownerOf = (provider: string): string => provider.split('.')[0] ?? provider;
+const keyOf = (provider: string, modelId: string): string => `${provider}/${modelId}`.toLowerCase();
+
+/** A model's provider in its own id, `openai/gpt-5.5`: gateways write it so. */
+const PREFIXED = /^([a-z0-9-]+)\/(.+)$/i;
+/** `-2025-08-07`, `-20250929`, `@20250929`, `-0709`, `-001`, `-preview-05-20`, `-preview`, `-latest`. */
+const DATED = /(?:[-@]\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3,4}|-preview(?:-\d{2}-\d{2}(?:-\d{4})?)?|-latest)$/;
+
+/** What a model may be listed under, best first. */
+function keysOf(provider: string, modelId: string): string[] {
+  const names: [string, string][] = [
+    [provider, modelId],
+    [ownerOf(provider), modelId],
+  ];
+  const prefixed = PREFIXED.exec(modelId);
+  if (prefixed?.[1] !== undefined && prefixed[2] !== undefined) names.push([prefixed[1], prefixed[2]]);
+  const undated = names.map(([by, id]): [string, string] => [by, id.toLowerCase().replace(DATED, '')]);
+  return [...names, ...undated].map(([by, id]) => keyOf(by, id));
+}
+
+function warnOfProcess(warning: string): void {
+  process.emitWarning(warning, { type: 'TidemarkWarning', code: 'TIDEMARK_PRICE_UNKNOWN' });
+}

@@ -1,0 +1,181 @@
+/**
+ * Owns what a provider's error says: refused, busy, or nobody knows. Reads the SDK's errors by their fields, since several
+ * copies of its classes may be loaded. Must not send anything.
+ */
+
+import {
+  ModelBusyError,
+  ModelRefusedError,
+  ModelStreamError,
+  ModelUnavailableError,
+  type Received,
+  STREAM_BROKEN,
+  STREAM_REFUSED,
+} from './errors.ts';
+import type { Hidden } from './hidden.ts';
+import { RETRY_AFTER_MAX_MS } from './limits.ts';
+
+/** Whose error it is. */
+export interface AskedModel {
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+/** What is read of any error that a provider throws or streams. */
+interface Facts {
+  readonly name: string;
+  readonly message: string;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** The provider's own word for it: `context_length_exceeded`. */
+  readonly reason: string | undefined;
+  readonly isRetryable: boolean | undefined;
+  /** Of the network: `ECONNREFUSED`. */
+  readonly networkCode: string | undefined;
+}
+
+/** Statuses by which a provider refuses before it does anything, and would again. */
+const REFUSED: ReadonlySet<number> = new Set([
+  400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 426, 431, 451,
+]);
+const BUSY: ReadonlySet<number> = new Set([425, 429]);
+/** Their texts quote keys. */
+const ABOUT_KEYS: ReadonlySet<number> = new Set([401, 403]);
+
+/** Thrown by the SDK before it sends anything. */
+const UNSENT_NAMES: ReadonlySet<string> = new Set([
+  'AI_InvalidArgumentError',
+  'AI_InvalidPromptError',
+  'AI_LoadAPIKeyError',
+  'AI_LoadSettingError',
+  'AI_NoSuchModelError',
+  'AI_NoSuchProviderError',
+  'AI_NoSuchProviderReferenceError',
+  'AI_NoSuchToolError',
+  'AI_UnsupportedFunctionalityError',
+  'AI_UnsupportedModelVersionError',
+]);
+/** Thrown by the SDK when an answer came that it can't read. */
+const MALFORMED_NAMES: ReadonlySet<string> = new Set([
+  'AI_EmptyResponseBodyError',
+  'AI_InvalidResponseDataError',
+  'AI_JSONParseError',
+  'AI_NoContentGeneratedError',
+  'AI_TypeValidationError',
+]);
+/** No connection was made, so nothing was asked. */
+const UNSENT_CODES =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_.*|ERR_TLS_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*)$/;
+/** Words of providers for what no later attempt mends. */
+const FINAL_REASON =
+  /content[_-]?(?:filter|policy)|insufficient_quota|invalid_request|invalid_api_key|authentication|permission|model_not_found|context_length_exceeded|billing/;
+
+/** The error of a call that gave nothing. */
+export function callError(model: AskedModel, error: unknown, hidden: Hidden): Error {
+  const facts = factsOf(error);
+  const text = textOf(model, facts, hidden);
+  const details = hidden.clean(detailsOf(model, facts));
+  if (isRefused(facts)) return new ModelRefusedError(text, details);
+  if (facts.status !== undefined && BUSY.has(facts.status)) return new ModelBusyError(text, details);
+  if (facts.networkCode !== undefined && UNSENT_CODES.test(facts.networkCode)) return new ModelBusyError(text, details);
+  const isMalformed = MALFORMED_NAMES.has(facts.name) || (facts.status !== undefined && facts.status < 300);
+  return isMalformed
+    ? new ModelUnavailableError(
+        'model-answer-malformed',
+        `${text} The answer can't be read; it may have been paid for.`,
+        details,
+      )
+    : new ModelUnavailableError('model-unavailable', `${text} Whether it was answered is unknown.`, details);
+}
+
+/** The error of an answer that broke off. */
+export function streamError(model: AskedModel, error: unknown, received: Received, hidden: Hidden): ModelStreamError {
+  const facts = factsOf(error);
+  const isFinal = facts.reason !== undefined && FINAL_REASON.test(facts.reason);
+  return new ModelStreamError(
+    isFinal ? STREAM_REFUSED : STREAM_BROKEN,
+    textOf(model, facts, hidden),
+    hidden.clean(received),
+    hidden.clean(detailsOf(model, facts)),
+  );
+}
+
+function isRefused({ name, status, reason, isRetryable }: Facts): boolean {
+  if (UNSENT_NAMES.has(name)) return true;
+  if (status === undefined) return false;
+  if (REFUSED.has(status)) return true;
+  return status === 429 && (isRetryable === false || (reason !== undefined && FINAL_REASON.test(reason)));
+}
+
+function textOf({ provider, modelId }: AskedModel, facts: Facts, hidden: Hidden): string {
+  const { status, retryAfterMs, reason, networkCode, name } = facts;
+  const what = [
+    status === undefined ? (networkCode ?? name) : `status ${status}`,
+    ...(reason === undefined ? [] : [reason]),
+    ...(retryAfterMs === undefined ? [] : [`asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`]),
+  ].join(', ');
+  const said = status !== undefined && ABOUT_KEYS.has(status) ? '' : hidden.excerpt(facts.message);
+  return hidden.clean(`${provider} ${modelId}: ${what}${said === '' ? '' : `: ${said}`}`.replace(/[.\s]*$/, '.'));
+}
+
+const detailsOf = (model: AskedModel, { status, retryAfterMs, reason }: Facts) => ({
+  provider: model.provider,
+  modelId: model.modelId,
+  ...(status !== undefined && { status }),
+  ...(reason !== undefined && { reason }),
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+});
+
+function factsOf(error: unknown): Facts {
+  const fields = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
+  const status = fields.statusCode;
+  return {
+    name: typeof fields.name === 'string' && /^[\w.-]{1,80}$/.test(fields.name) ? fields.name : 'error',
+    message: messageOf(error),
+    status: typeof status === 'number' && Number.isInteger(status) ? status : undefined,
+    retryAfterMs: retryAfterMs(fields.responseHeaders),
+    reason: reasonOf(error, 0),
+    isRetryable: typeof fields.isRetryable === 'boolean' ? fields.isRetryable : undefined,
+    networkCode: networkCodeOf(error, 0),
+  };
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error === 'string') return error;
+  const message = (error as { readonly message?: unknown } | null)?.message;
+  return typeof message === 'string' ? message : '';
+}
+
+/** Errors and the bodies in them are nested no deeper than this. */
+const DEPTH_MAX = 4;
+
+/** A short lower-case word alone: anything else might be something else. */
+function reasonOf(error: unknown, depth: number): string | undefined {
+  if (typeof error !== 'object' || error === null || depth > DEPTH_MAX) return undefined;
+  const { code, type, data, error: inner } = error as Record<string, unknown>;
+  for (const word of [code, type]) {
+    if (typeof word === 'string' && /^[a-z]{2,20}(?:[_-][a-z]{1,20}){0,5}$/.test(word) && word !== 'error') return word;
+  }
+  return reasonOf(data, depth + 1) ?? reasonOf(inner, depth + 1);
+}
+
+function networkCodeOf(error: unknown, depth: number): string | undefined {
+  if (!(error instanceof Error) || depth > DEPTH_MAX) return undefined;
+  const { code } = error as { readonly code?: unknown };
+  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
+  return networkCodeOf(error.cause, depth + 1);
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date; in milliseconds from now. */
+function retryAfterMs(headers: unknown): number | undefined {
+  if (typeof headers !== 'object' || headers === null) return undefined;
+  const named = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
+  const exact = named.get('retry-after-ms');
+  const after = named.get('retry-after');
+  if (exact !== undefined && /^\d+(\.\d+)?$/.test(exact)) return bounded(Number(exact));
+  if (after === undefined) return undefined;
+  return bounded(/^\d+(\.\d+)?$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now());
+}
+
+const bounded = (ms: number): number | undefined =>
+  Number.isFinite(ms) ? Math.min(RETRY_AFTER_MAX_MS, Math.max(0, Math.ceil(ms))) : undefined;

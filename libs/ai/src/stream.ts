@@ -1,0 +1,172 @@
+/**
+ * Owns reading a provider's stream: puts its pieces together into the same answer that would have come whole, and tells them
+ * as they come. Invariant: an answer is one only when the provider has said that it is finished; else what had come is told
+ * in the error, as what is certain.
+ */
+
+import type { LanguageModelV4Content, LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { ModelDelta } from '@tidemark/runtime';
+import { isOwnCall, type Parts, textOf, toolCallOf, usageOf } from './answer.ts';
+import type { Received } from './errors.ts';
+
+/** Whoever hears of a stream while it comes. */
+export interface Listener {
+  readonly onDelta: (delta: ModelDelta) => void;
+  /** Every part that was read, as it came; the last is `finish`. */
+  readonly onPart: (part: LanguageModelV4StreamPart) => void;
+}
+
+/** A stream that is no answer; `reason` is what the provider gave. */
+export class BrokenStream extends Error {
+  readonly reason: unknown;
+  readonly received: Received;
+
+  constructor(reason: unknown, received: Received) {
+    super('The stream broke.');
+    this.reason = reason;
+    this.received = received;
+  }
+}
+
+/** Throws `BrokenStream`. Ends when the signal aborts, also where the provider doesn't. */
+export async function readStream(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  signal: AbortSignal,
+  listener: Listener,
+): Promise<Parts> {
+  const reader = stream.getReader();
+  const answer = new GrowingAnswer();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  aborted.catch(() => {});
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), aborted]);
+      if (done) throw new Error('The stream ended without saying why.');
+      if (value.type === 'error') throw value.error;
+      answer.add(value, listener.onDelta);
+      listener.onPart(value);
+      const parts = answer.finished();
+      if (parts !== undefined) return parts;
+    }
+  } catch (error) {
+    throw new BrokenStream(error, answer.received());
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    void reader.cancel().catch(() => {});
+  }
+}
+
+/** A block of text or reasoning that isn't closed yet. */
+type Block = Extract<LanguageModelV4Content, { readonly type: 'text' | 'reasoning' }>;
+
+class GrowingAnswer {
+  readonly #content: LanguageModelV4Content[] = [];
+  /** By kind and id, which a stream may use again for the next block. */
+  readonly #open = new Map<string, Block>();
+  #warnings: Parts['warnings'] = [];
+  #response: NonNullable<Parts['response']> = {};
+  #finish: Extract<LanguageModelV4StreamPart, { type: 'finish' }> | undefined;
+
+  add(part: LanguageModelV4StreamPart, onDelta: Listener['onDelta']): void {
+    switch (part.type) {
+      case 'stream-start':
+        this.#warnings = part.warnings;
+        return;
+      case 'response-metadata': {
+        const { type: _, ...response } = part;
+        this.#response = { ...this.#response, ...response };
+        return;
+      }
+      case 'text-start':
+      case 'reasoning-start':
+        this.#begin(part.type === 'text-start' ? 'text' : 'reasoning', part);
+        return;
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
+        const block = this.#block(kind, part);
+        block.text += part.delta;
+        if (part.delta !== '') onDelta({ kind, text: part.delta });
+        return;
+      }
+      case 'text-end':
+      case 'reasoning-end':
+        this.#end(part);
+        return;
+      case 'finish':
+        this.#finish = part;
+        return;
+      case 'tool-input-start':
+      case 'tool-input-delta':
+      case 'tool-input-end':
+      case 'ping':
+      case 'raw':
+      case 'error':
+        return;
+      default:
+        this.#content.push(part);
+        if (isOwnCall(part)) onDelta({ kind: 'tool-call', call: toolCallOf(part) });
+    }
+  }
+
+  #begin(
+    kind: Block['type'],
+    part: { readonly id: string; readonly providerMetadata?: Block['providerMetadata'] },
+  ): Block {
+    const { id, providerMetadata } = part;
+    const block: Block = { type: kind, text: '', ...(providerMetadata !== undefined && { providerMetadata }) };
+    this.#content.push(block);
+    this.#open.set(`${kind} ${id}`, block);
+    return block;
+  }
+
+  #block(
+    kind: Block['type'],
+    part: { readonly id: string; readonly providerMetadata?: Block['providerMetadata'] },
+  ): Block {
+    const block = this.#open.get(`${kind} ${part.id}`) ?? this.#begin(kind, part);
+    if (part.providerMetadata !== undefined) block.providerMetadata = part.providerMetadata;
+    return block;
+  }
+
+  #end(part: Extract<LanguageModelV4StreamPart, { type: 'text-end' | 'reasoning-end' }>): void {
+    const kind = part.type === 'text-end' ? 'text' : 'reasoning';
+    const block = this.#open.get(`${kind} ${part.id}`);
+    if (block === undefined) return;
+    if (part.providerMetadata !== undefined) block.providerMetadata = part.providerMetadata;
+    if (part.type === 'text-end' && part.citations !== undefined && block.type === 'text')
+      block.citations = part.citations;
+    this.#open.delete(`${kind} ${part.id}`);
+  }
+
+  /** Undefined: there is more to come. */
+  finished(): Parts | undefined {
+    if (this.#finish === undefined) return undefined;
+    const { finishReason, usage, providerMetadata } = this.#finish;
+    if (isInterrupted(finishReason)) throw new Error('The stream ended without saying why.');
+    return {
+      content: this.#content,
+      finishReason,
+      usage,
+      ...(providerMetadata !== undefined && { providerMetadata }),
+      warnings: this.#warnings,
+      response: this.#response,
+    };
+  }
+
+  received(): Received {
+    return {
+      text: textOf(this.#content),
+      reasoning: this.#content.map((part) => (part.type === 'reasoning' ? part.text : '')).join(''),
+      toolCalls: this.#content.filter(isOwnCall).map(toolCallOf),
+      usage: this.#finish === undefined ? undefined : usageOf(this.#finish.usage),
+      responseId: this.#response.id,
+    };
+  }
+}
+
+/** The provider's stream ended, and it didn't say that the answer is whole. */
+export const isInterrupted = ({ unified }: LanguageModelV4FinishReason): boolean => unified === 'interrupted';

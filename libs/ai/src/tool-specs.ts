@@ -1,0 +1,55 @@
+/** Owns making the AI SDK's tools known to a model that a step calls. What a tool does stays with the step. */
+
+import type { Json } from '@tidemark/core';
+import { InvalidError } from '@tidemark/core';
+import type { ToolSpec } from '@tidemark/runtime';
+import { z } from 'zod';
+import { plain } from './plain-json.ts';
+
+/** As `tool({ description, inputSchema })` gives them, by name. */
+export type AiSdkTools = Readonly<
+  Record<string, { readonly description?: unknown; readonly inputSchema?: unknown; readonly type?: unknown }>
+>;
+
+/**
+ * The tools as `ctx.model` takes them. Schemas may be zod's, or what the SDK's `jsonSchema` gives. Throws `InvalidError`
+ * (`tool-unsupported`) that names the tool: one that the provider runs itself, a description that is a function, a schema
+ * that gives no JSON schema.
+ */
+export async function aiSdkTools(tools: AiSdkTools): Promise<ToolSpec[]> {
+  return Promise.all(
+    Object.entries(tools).map(async ([name, { description = '', inputSchema, type = 'function' }]) => {
+      if (type !== 'function' && type !== 'dynamic') throw unsupported(name, 'the provider runs it itself');
+      if (typeof description !== 'string') throw unsupported(name, 'its description is made anew for each call');
+      return { name, description, inputSchema: await schemaOf(name, inputSchema) };
+    }),
+  );
+}
+
+const NO_INPUT: Json = { type: 'object', properties: {}, additionalProperties: false };
+
+async function schemaOf(name: string, schema: unknown): Promise<Json> {
+  if (schema === undefined) return NO_INPUT;
+  const found: unknown = typeof schema === 'function' && !('~standard' in schema) ? schema() : schema;
+  if (isObject(found) && '_zod' in found) return jsonSchemaOf(name, found as unknown as z.ZodType);
+  const given = isObject(found) && 'jsonSchema' in found ? plain(await found.jsonSchema) : undefined;
+  if (given !== undefined && isObject(given)) return given as Json;
+  throw unsupported(name, 'its input schema is neither of zod 4 nor of jsonSchema()');
+}
+
+function jsonSchemaOf(name: string, schema: z.ZodType): Json {
+  try {
+    const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: 'draft-7', io: 'input', reused: 'inline' });
+    return plain(rest) ?? NO_INPUT;
+  } catch (error) {
+    throw unsupported(name, `its input schema has no JSON schema (${(error as Error).message})`);
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  (typeof value === 'object' || typeof value === 'function') && value !== null;
+
+const unsupported = (name: string, why: string): InvalidError =>
+  new InvalidError('tool-unsupported', `The tool ${JSON.stringify(name)} can't be given to ctx.model: ${why}.`, {
+    name,
+  });
