@@ -202,6 +202,28 @@ describe('two states of one workflow', () => {
     expect(await state()).toMatchObject({ notes: [{ text: 'two' }] });
   });
 
+  it('may be three: each of the others is kept', async () => {
+    const { open, write, read } = await testPlace({ onTestFinished });
+    await write(newer);
+    await write(aState({ notes: [{ text: 'one' }] }), 'audit-state (1).json');
+    await write(aState({ notes: [{ text: 'two' }] }), 'audit-state (2).json');
+    expect((await open().resume()).conflicts).toHaveLength(2);
+    const kept = await Promise.all(
+      ['', '-2'].map((more) => read(`archive/conflict-audit-state-20260301T150000Z${more}.json`)),
+    );
+    expect(kept.map((text) => JSON.parse(text).notes[0].text)).toEqual(['one', 'two']);
+  });
+
+  it('are left as they are by a change that is refused', async () => {
+    const { open, write, list } = await testPlace({ onTestFinished });
+    await write(newer);
+    await write(older, 'audit-state (1).json');
+    const before = await list();
+    const refused = open().update((now) => ({ ...now, mine: { password: 'correcthorse' } }));
+    await expect(refused).rejects.toMatchObject({ code: 'state-secret' });
+    expect(await list()).toEqual(before);
+  });
+
   it('that are the same are one', async (context) => {
     const { open, write, list } = await testPlace(context);
     await write(newer);

@@ -87,6 +87,8 @@ describe('a place that can not be written', () => {
       expect(second.state.conflicts).toBeUndefined();
       expect(await list()).toEqual(['audit-state.json']);
 
+      await expect(open({ files }).complete({ open: true })).rejects.toMatchObject({ code: 'place-read-only' });
+
       fault.code = undefined;
       const back = await open({ files }).resume();
       expect(back.conflicts).toMatchObject([{ kept: first.file, because: expect.stringContaining('newer') }]);

@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { codeOf } from '@tidemark/blob-fs/durable-files';
+import { UnavailableError } from '@tidemark/core';
 import { type Candidate, type Judged, judge, type Read, readCandidates } from './candidates.ts';
 import { asStateError, isReadOnly, readIfThere, replaceFile, type StateFiles, writeBeside } from './files.ts';
 import { gitignoreFor } from './gitignore.ts';
@@ -166,6 +167,7 @@ export class StateStore {
     }
     const bytes = Buffer.from(textOf(next));
     if ('archive' in todo) {
+      await this.#requireRemovable(place);
       const stem = `${place.name}-state-${stampOf(atMs)}`;
       const name = await this.#intoArchive(place, stem, bytes);
       await files.remove(place.file);
@@ -176,6 +178,17 @@ export class StateStore {
     const kept = backup && winner && (await writeBeside(files, place.folder, backup.stem, backup.ending, winner.bytes));
     await replaceFile(files, place.file, bytes);
     return kept && shown(place, path.join(place.folder, kept));
+  }
+
+  /** What can't be taken away would be taken for unfinished by the next one who looks. */
+  async #requireRemovable(place: Place): Promise<void> {
+    const { files, own } = this.#options;
+    if (place.kind === 'own' || (await files.stat(own.file)).kind === 'absent') return;
+    throw new UnavailableError(
+      'place-read-only',
+      `${own.file} can't be taken away, for its place can't be written. The state is kept in ${place.file}: put it away once the place can be written.`,
+      { file: own.file },
+    );
   }
 
   async #intoArchive(place: Place, stem: string, bytes: Uint8Array): Promise<string> {

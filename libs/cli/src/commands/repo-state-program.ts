@@ -27,7 +27,7 @@ nothing is lost. Secrets are refused. A check is a command; its stage is done on
 
 /** Adds the operations to the command `state`. */
 export function addRepoState(state: Command, does: DoesOf): void {
-  state.addHelpText('after', AFTER);
+  state.helpCommand(false).addHelpText('after', AFTER);
   const command = (name: string, description: string): Command =>
     state
       .command(name)
