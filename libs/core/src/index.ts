@@ -36,6 +36,8 @@ export {
   type PolicyOptions,
   type SummaryPolicy,
 } from './context/policy.ts';
+export { summariseByRule } from './context/rule-summary.ts';
+export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { TraceInput, WorkingMemoryInput } from './context/surroundings.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
 export {

@@ -12,3 +12,6 @@ export const RUN_MAX_CHARS = 256;
 
 /** Characters of a model's name. */
 export const MODEL_MAX_CHARS = 200;
+
+/** Texts of some 60 tokens that are counted when an encoding is loaded. */
+export const WARM_UP_TEXTS = 100;
