@@ -252,6 +252,8 @@ export interface BundleOrigin {
   readonly user?: Sha256;
   readonly continuation?: Sha256;
   readonly placeholders?: Readonly<Record<string, string>>;
+  /** The phase that the workflow began in, where it has any. */
+  readonly firstPhase?: string;
   /** SHA-256 of the messages' canonical JSON: of the bundle's bytes. */
   readonly messages: Sha256;
 }
@@ -282,6 +284,8 @@ export interface Payloads {
   readonly EffectIntended: {
     readonly request: Json;
     readonly bundle?: BundleOrigin;
+    /** Names the messages that the step itself sends (see the runtime's prompt chain). */
+    readonly prompt?: Sha256;
     readonly texts?: Readonly<Record<Sha256, string>>;
   };
   /** What the receiver said when it accepted, for whoever confirms. */

@@ -27,7 +27,8 @@ export type MetricName =
   | 'clock_skew_warnings_total'
   | 'projection_lag_events'
   | 'projection_batch_seconds'
-  | 'log_size_bytes';
+  | 'log_size_bytes'
+  | 'memory_scope_violations_total';
 
 export interface Telemetry {
   /** Starts a span; `parent` is a `traceparent`. */

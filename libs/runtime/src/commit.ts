@@ -18,6 +18,7 @@ import {
   taskOrder,
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
+import { type CommitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, StepDefinition, StepResult, TaskRequest } from './definition.ts';
 import type { Draft } from './held-stream.ts';
@@ -108,11 +109,14 @@ export interface CommitInput {
   readonly sequence: Sequence;
   readonly parent: CheckpointId | null;
   readonly digest: Digest;
+  /** Absent: it brings none. */
+  readonly context?: CommitContext | undefined;
 }
 
 /** The checkpoint's event, and the workflow's completion after it where the step says so. Changes `content` last of all. */
 export function commitDrafts(given: CommitInput): readonly Draft[] {
-  const { definition, step, task, result, content, sequence, digest } = given;
+  const { definition, step, task, result, content, sequence, digest, context = NO_CONTEXT } = given;
+  const { spent } = context;
   const open = task.effects.find(isOpen);
   if (open !== undefined) {
     throw new InvalidError(
@@ -137,6 +141,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
     tasks: declared.inputs,
     ...belief.payload,
     ...(given.notes.length === 0 ? {} : { log: given.notes }),
+    ...contextPayload(context),
   };
   const committed: Draft = {
     type: 'CheckpointCommitted',
@@ -150,10 +155,11 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       inputDigest: digest.sha256(canonicalJson(given.input)),
       tasks: declared.tasks,
       belief: belief.kind,
-      tokens: countOf(result.tokens, 'tokens', step),
-      costMicros: countOf(result.costMicros, 'costMicros', step),
+      tokens: countOf(result.tokens, 'tokens', step) + spent.tokens,
+      costMicros: countOf(result.costMicros, 'costMicros', step) + spent.costMicros,
       lastAction: result.lastAction ?? step.name,
       supersedes: supersededBy(result, step, sequence),
+      ...(hasContext(context) && { hasContext: true }),
     },
     payload,
   };
@@ -165,6 +171,15 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   };
   return [committed, completed];
 }
+
+const hasContext = ({ fragments, scope, memories }: CommitContext): boolean =>
+  fragments.length > 0 || scope !== null || memories.length > 0;
+
+const contextPayload = ({ fragments, scope, memories }: CommitContext) => ({
+  ...(fragments.length > 0 && { fragments }),
+  ...(scope !== null && { scope }),
+  ...(memories.length > 0 && { memories }),
+});
 
 /** Content follows what was staged; if it is rejected, the whole run's content is thrown away. */
 export function followStaged(content: StreamContent, drafts: readonly Draft[], task: TaskState): void {

@@ -4,7 +4,7 @@
  * anything; the fold has decided before.
  */
 
-import { decodePayload, type ErrorNote, type Payloads } from '@tidemark/codec';
+import { type BundleOrigin, decodePayload, type ErrorNote, type Payloads } from '@tidemark/codec';
 import {
   applyDelta,
   CorruptError,
@@ -20,13 +20,17 @@ import {
   type TaskId,
   taskId,
   taskOrder,
+  ZERO,
 } from '@tidemark/core';
-import type { StreamSnapshot } from '@tidemark/ports';
+import type { Digest, StreamSnapshot } from '@tidemark/ports';
+import { answerText } from './context-rows.ts';
 import type { Definition } from './definition.ts';
+import { sha256Digest } from './system.ts';
 import { orPark, upcastBelief, upcastInput } from './versions.ts';
+import { WorkflowContext } from './workflow-context.ts';
 
 export type JournalEntry =
-  | { readonly status: 'intended'; readonly request: Json }
+  | { readonly status: 'intended'; readonly request: Json; readonly bundle?: BundleOrigin }
   | { readonly status: 'pending' }
   | { readonly status: 'done'; readonly response: Json }
   | { readonly status: 'failed'; readonly error: ErrorNote };
@@ -42,6 +46,8 @@ export class StreamContent {
   /** The workflow's own input. */
   input: Json = null;
   belief: Json = null;
+  /** Fragments, trace and working memory. */
+  readonly context: WorkflowContext;
   /** Bytes of the newest belief snapshot, and of the deltas after it. */
   snapshotBytes = 0;
   deltaBytes = 0;
@@ -59,8 +65,12 @@ export class StreamContent {
   #questionKey: EffectKey | null = null;
 
   /** From rows of one snapshot; `state` is the stream as those rows have it. */
-  static from(snapshot: StreamSnapshot, state: StreamState): StreamContent {
-    const content = new StreamContent();
+  constructor(context = new WorkflowContext(ZERO.sequence, sha256Digest)) {
+    this.context = context;
+  }
+
+  static from(snapshot: StreamSnapshot, state: StreamState, digest: Digest = sha256Digest): StreamContent {
+    const content = new StreamContent(new WorkflowContext(state.head.sequence, digest));
     for (const { sequence, stepVersion, payload } of snapshot.checkpoints) {
       if (sequence === 0) content.#open(decodePayload('WorkflowOpened', payload), stepVersion);
       else {
@@ -76,7 +86,7 @@ export class StreamContent {
         });
       }
     }
-    for (const { key, status, payload } of snapshot.effects) content.#journal.set(key, journalEntry(status, payload));
+    for (const { key, status, payload } of snapshot.effects) content.journaled(key, journalEntry(status, payload));
     for (const { event, payload } of snapshot.causes) {
       content.#causes.set(event, decodePayload('SignalReceived', payload)?.value ?? null);
     }
@@ -153,7 +163,7 @@ export class StreamContent {
         this.#journal.set(envelope.control.key, journalEntry('intended', payload));
         return;
       case 'EffectResolved':
-        this.#journal.set(envelope.control.key, journalEntry(envelope.control.outcome, payload));
+        this.journaled(envelope.control.key, journalEntry(envelope.control.outcome, payload));
         return;
       case 'CheckpointCommitted':
         this.committed(envelope.control, decodePayload(envelope.type, payload), payload.length);
@@ -165,7 +175,10 @@ export class StreamContent {
 
   /** Follows a checkpoint, whose payload has this many bytes. */
   committed(
-    control: Pick<Envelope<'CheckpointCommitted'>['control'], 'sequence' | 'stepVersion' | 'task'>,
+    control: Pick<
+      Envelope<'CheckpointCommitted'>['control'],
+      'sequence' | 'stepVersion' | 'task' | 'step' | 'lastAction'
+    >,
     payload: Payloads['CheckpointCommitted'],
     payloadBytes: number,
   ): void {
@@ -173,6 +186,7 @@ export class StreamContent {
     this.#believe({ sequence, stepVersion, bytes: payloadBytes }, payload);
     this.#addInputs(sequence, payload.tasks, stepVersion);
     this.#inputs.delete(control.task);
+    this.context.committed(control, payload);
   }
 
   /** The effect waits for its confirmation under the token; of two under one token, the first to wait is meant. */
@@ -183,6 +197,9 @@ export class StreamContent {
 
   journaled(key: EffectKey, entry: JournalEntry): void {
     this.#journal.set(key, entry);
+    if (entry.status !== 'done') return;
+    const text = answerText(entry);
+    if (text !== undefined) this.context.keep(text);
   }
 
   /** A done task's journal is history. */
@@ -248,7 +265,10 @@ export class StreamContent {
 }
 
 function journalEntry(status: string, payload: Uint8Array | string): JournalEntry {
-  if (status === 'intended') return { status, request: decodePayload('EffectIntended', payload).request };
+  if (status === 'intended') {
+    const { request, bundle } = decodePayload('EffectIntended', payload);
+    return { status, request, ...(bundle && { bundle }) };
+  }
   if (status === 'pending') return { status };
   // A person's decision has a reason where an outcome has an error.
   const outcome: { response?: Json; error?: ErrorNote; why?: string } = decodePayload('EffectResolved', payload);

@@ -3,7 +3,23 @@
  * out, validated at every border. Must not know zod, nor how the SDK spells any of it.
  */
 
-import type { Cause, EffectKey, EffectKind, Json, Sequence, TaskId, WorkflowId } from '@tidemark/core';
+import type { BundleOrigin, MemoryWrite, Payloads } from '@tidemark/codec';
+import type {
+  BundlePolicy,
+  Cause,
+  Controls,
+  EffectKey,
+  EffectKind,
+  Fragment,
+  Json,
+  Sequence,
+  Spend,
+  TaskId,
+  Tokenizer,
+  WorkflowId,
+} from '@tidemark/core';
+import type { Model, ModelAnswer, ModelRequest } from './model.ts';
+import type { HandOver } from './working-memory.ts';
 
 /** A task that a step (or the opening) adds. `after` may name sibling requests or ids of earlier tasks. */
 export interface TaskRequest {
@@ -67,6 +83,14 @@ export interface ConfirmationPolicy {
   readonly timeoutMs: number;
 }
 
+/** What an intention says beyond its request, worked out when the call is about to be made. */
+export interface PreparedCall {
+  readonly control: Pick<Controls['EffectIntended'], 'model' | 'question' | 'hasContext'>;
+  readonly payload: Pick<Payloads['EffectIntended'], 'bundle' | 'prompt' | 'texts'>;
+  /** Once the intention is in the log, and before the call: throws where the call must not be made after all. */
+  readonly confirm?: (() => Promise<void>) | undefined;
+}
+
 /** An action on the outside, defined once, so that recovery needs no closure of a dead process. */
 export interface EffectDefinition {
   readonly operation: string;
@@ -87,6 +111,10 @@ export interface EffectDefinition {
   readonly compensate?: ((response: Json, context: EffectContext) => Promise<void>) | undefined;
   /** Undoes what may or may not have happened, given what was asked. */
   readonly compensateUnknown?: ((request: Json, context: EffectContext) => Promise<void>) | undefined;
+  /** `recorded`: the origin that an earlier intention of the same call has: what it was sent is sent again. */
+  readonly prepare?: ((key: EffectKey, recorded: BundleOrigin | undefined) => Promise<PreparedCall>) | undefined;
+  /** What a recorded response says that the call cost. */
+  readonly spentOf?: ((response: Json) => Spend) | undefined;
 }
 
 export interface RunOptions {
@@ -100,8 +128,43 @@ export interface Progress {
   readonly text?: string | undefined;
 }
 
+/** A fragment as a step adds it. */
+export type FragmentDraft = Pick<Fragment, 'type' | 'text' | 'call' | 'tool' | 'covers'>;
+
+export interface MemoryQuery {
+  /** Whose memory: `user:ana`, `pipeline:content`. */
+  readonly subject: string;
+  readonly kind: MemoryWrite['kind'];
+  readonly key?: string | undefined;
+  readonly prefix?: string | undefined;
+  /** 100 when absent. */
+  readonly limit?: number | undefined;
+}
+
+/** One entry of long-term memory. */
+export interface MemoryEntry {
+  readonly key: string;
+  readonly value: Json;
+  readonly source: string;
+  /** When it was written, by its writer's clock. */
+  readonly atMs: number;
+}
+
+/** Working memory of the phase that the step runs in, as it was when the step began. */
+export interface PhaseMemory {
+  /** Undefined for definitions without phases. */
+  readonly phase: string | undefined;
+  readonly keys: readonly string[];
+  /** Throws `InvalidError` (`memory-out-of-scope`) for a key that the phase doesn't hold; it is counted. */
+  get(key: string): Json;
+}
+
 /** What a step sees. */
 export interface StepContext {
+  /** The session that the workflow is a part of, and whose it is. */
+  readonly session: string | undefined;
+  readonly user: string | undefined;
+  readonly memory: PhaseMemory;
   readonly workflow: WorkflowId;
   readonly task: TaskId;
   readonly step: string;
@@ -119,6 +182,10 @@ export interface StepContext {
   run(name: string, body: (signal: AbortSignal) => unknown, options?: RunOptions): Promise<Json>;
   /** Calls an effect at most once for its key: intended before, resolved after; a recorded outcome is not repeated. */
   effect(effect: EffectDefinition, request: unknown, options?: RunOptions): Promise<Json>;
+  /** Asks a model, as an effect: intended with what it is sent, resolved with what it answered, and paid once. */
+  modelCall(request: ModelRequest): Promise<ModelAnswer>;
+  /** Reads long-term memory, by key. */
+  memories(query: MemoryQuery): Promise<readonly MemoryEntry[]>;
   /** Adds to the execution log, stored with the step's checkpoint. */
   log(action: string, detail?: unknown): void;
   /** Tells whoever watches; not stored. */
@@ -142,6 +209,52 @@ export interface StepResult {
   readonly costMicros?: number | undefined;
   /** The earlier checkpoint of this workflow that this one corrects. */
   readonly supersedes?: Sequence | undefined;
+  /** What was told, said or done: seen by later model calls. */
+  readonly fragments?: readonly FragmentDraft[] | undefined;
+  /** Keys of the phase's working memory to set; undefined removes one. */
+  readonly memory?: Readonly<Record<string, unknown>> | undefined;
+  /** Ends the phase. */
+  readonly handOver?: HandOver | undefined;
+  /** Changes of long-term memory. */
+  readonly memories?: readonly MemoryUpdate[] | undefined;
+}
+
+/** A change of long-term memory as a step asks for it: without a value, the entry is forgotten. */
+export interface MemoryUpdate extends Omit<MemoryWrite, 'value'> {
+  readonly value?: unknown;
+}
+
+export interface PhaseDefinition {
+  /** Phases that it may hand over to. */
+  readonly next: readonly string[];
+  /** Of its working memory. */
+  readonly budgetTokens: number;
+  /** Throws `InvalidError` that names the path. */
+  readonly parseMemory?: ((memory: Readonly<Record<string, Json>>) => void) | undefined;
+}
+
+/** What may be spent; undefined: no limit. Tokens count input and output. */
+export interface Budget {
+  readonly tokens?: number | undefined;
+  readonly costMicros?: number | undefined;
+}
+
+/** What a definition says of its workflows' context. */
+export interface ContextDefinition {
+  /** By bundle type. */
+  readonly bundles: ReadonlyMap<string, BundlePolicy>;
+  /** Read-only for the workflow's life, and of this version of the definition. */
+  readonly system: ((input: Json) => string) | undefined;
+  readonly phases: ReadonlyMap<string, PhaseDefinition>;
+  /** The phase that workflows begin in; undefined: there are none. */
+  readonly firstPhase: string | undefined;
+  /** Counts working memory. */
+  readonly tokenizer: Tokenizer;
+  readonly budgets: { readonly call: Budget; readonly step: Budget; readonly workflow: Budget };
+  /** How often one question may be asked before the workflow is stopped as running in circles. */
+  readonly repeatsMax: number;
+  /** Makes summaries; undefined: they are made by rule. */
+  readonly summaryModel: Model | undefined;
 }
 
 export interface StepDefinition {
@@ -186,8 +299,14 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly stepBudget: number;
   /** For each older version that can still be run: how its belief and its tasks' inputs become those of the next version. */
   readonly upcasters: ReadonlyMap<number, Upcaster>;
+  /** Absent: its steps call no model with a bundle, and have no phases. */
+  readonly context?: ContextDefinition | undefined;
   readonly parseInput: (value: unknown) => Json;
   readonly parseBelief: (value: unknown) => Json;
   readonly parseOutput: (value: unknown) => Json;
-  readonly begin: (input: Json) => { readonly belief: unknown; readonly next: readonly TaskRequest[] };
+  readonly begin: (input: Json) => {
+    readonly belief: unknown;
+    readonly next: readonly TaskRequest[];
+    readonly fragments?: readonly FragmentDraft[] | undefined;
+  };
 }

@@ -21,12 +21,14 @@ import {
   type EffectContext,
   type EffectDefinition,
   PendingResult,
+  type PreparedCall,
   type Progress,
   type RunOptions,
 } from './definition.ts';
 import { answerInTime } from './effect-call.ts';
+import { digestOf, type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
-import { excerpt, type Recovered, type RecoveryHost, recoverEffect } from './effect-recovery.ts';
+import { excerpt, fitting, type Recovered, type RecoveryHost, recoverEffect } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
@@ -106,7 +108,8 @@ export class EffectJournal {
       const value = await body(this.#signal);
       this.#signal.throwIfAborted();
       const response = toJson(value ?? null, `result of ctx.run('${name}')`);
-      await this.#host.writeStaged([this.#resolved(key, operation, 'pure', null, response)]);
+      const call = { task: this.#task, key, operation, kind: 'pure', request: null } as const;
+      await this.#host.writeStaged([resolvedDraft(this.#host.ports.digest, call, response)]);
       this.#host.content.journaled(key, { status: 'done', response });
       return response;
     });
@@ -149,7 +152,7 @@ export class EffectJournal {
       break;
     }
     const known = this.#recorded(key);
-    if (known !== undefined) return this.#fitting(effect, key, known);
+    if (known !== undefined) return fitting(effect, key, known);
     if (effect.kind === 'pure') return this.#pure(effect, key, request);
     return this.#call(effect, key, request, isClear);
   }
@@ -207,16 +210,6 @@ export class EffectJournal {
     throw new SuspendedError(key);
   }
 
-  /** What is recorded may come from a person, a web hook or an older version: one that doesn't fit can still be set right. */
-  #fitting(effect: EffectDefinition, key: EffectKey, known: Json): Json {
-    try {
-      return effect.parseResponse(known);
-    } catch (error) {
-      const message = `Effect ${key} is done, and what is recorded as its response doesn't fit: ${errorNote(error).message} A person may give the right one (done), or mend the schema and go on (retry).`;
-      throw new ParkError('response-unfit', message, key, { operation: effect.operation, response: excerpt(known) });
-    }
-  }
-
   /** What a receiver has confirmed as not done is a failed attempt, of which the step is told once; then it may call again. */
   #tellFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
     if (!isUntold) return;
@@ -259,7 +252,7 @@ export class EffectJournal {
         `${effect.operation} is pure, so there is nothing outside to be confirmed. Define it as idempotent or irreversible.`,
       );
     }
-    await this.#host.writeStaged([this.#resolved(key, effect.operation, 'pure', request, response)]);
+    await this.#host.writeStaged([resolvedDraft(this.#host.ports.digest, this.#asked(effect, key, request), response)]);
     this.#host.content.journaled(key, { status: 'done', response });
     return response;
   }
@@ -267,11 +260,12 @@ export class EffectJournal {
   /** Intends, calls within the window of acceptance, resolves. `isClear`: no earlier call of the key can have been made. */
   async #call(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
     const { clock, telemetry } = this.#host.ports;
+    const prepared = await this.#prepare(effect, key);
     for (;;) {
       // The log accepts the intention at some moment after this one, which is all that is known of it: a process that was
       // stopped while the answer was on its way must not call late.
       const sentMs = clock.monotonicMs();
-      await this.#intend(effect, key, request);
+      await this.#intend(effect, key, request, prepared);
       // Checked as the last thing before sending, with nothing awaited in between.
       if (clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
     }
@@ -292,12 +286,22 @@ export class EffectJournal {
   }
 
   /** Resolves when the call may be made; rejects when it must not be made any more. */
-  async #intend(effect: EffectDefinition, key: EffectKey, request: Json): Promise<void> {
+  async #intend(
+    effect: EffectDefinition,
+    key: EffectKey,
+    request: Json,
+    prepared: PreparedCall | undefined,
+  ): Promise<void> {
     this.#signal.throwIfAborted();
     const decided = Promise.withResolvers<void>();
     this.#deciding.add(decided.promise);
     try {
-      await this.#writeIntention(effect, key, request);
+      await this.#writeIntention(effect, key, request, prepared);
+      const refused = await this.#confirm(prepared);
+      if (refused !== undefined) {
+        await this.#recordNotDone(effect, key, request, new NotDoneError(errorNote(refused).message));
+        throw refused;
+      }
       if (!this.#signal.aborted) return;
       // It was not called, and the next holder should know: it would have to ask a probe, or a person.
       await this.#recordNotDone(effect, key, request, new NotDoneError('The worker had to go before the call.'));
@@ -308,22 +312,36 @@ export class EffectJournal {
     }
   }
 
-  async #writeIntention(effect: EffectDefinition, key: EffectKey, request: Json): Promise<void> {
+  /** Why the call must not be made after all, if it must not. */
+  async #confirm(prepared: PreparedCall | undefined): Promise<unknown> {
+    if (prepared?.confirm === undefined || this.#signal.aborted) return undefined;
+    return prepared.confirm().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+
+  /** What it was sent before it is sent again, with the same origin. */
+  async #prepare(effect: EffectDefinition, key: EffectKey): Promise<PreparedCall | undefined> {
+    if (effect.prepare === undefined) return undefined;
+    const entry = this.#host.content.journalOf(key);
+    const prepared = await effect.prepare(key, entry?.status === 'intended' ? entry.bundle : undefined);
+    this.#signal.throwIfAborted();
+    return prepared;
+  }
+
+  async #writeIntention(
+    effect: EffectDefinition,
+    key: EffectKey,
+    request: Json,
+    prepared: PreparedCall | undefined,
+  ): Promise<void> {
     const reserve = this.#host.reservation(this.#task);
-    const intend: Draft = {
-      type: 'EffectIntended',
-      control: {
-        task: this.#task,
-        key,
-        operation: effect.operation,
-        kind: effect.kind,
-        requestDigest: this.#digest(request),
-        timeoutMs: effect.timeoutMs,
-      },
-      payload: { request },
-    };
+    const call = this.#asked(effect, key, request);
+    const intend = intendedDraft(this.#host.ports.digest, call, effect.timeoutMs, prepared);
     await this.#host.writeDurably(reserve === undefined ? [intend] : [reserve, intend]);
-    this.#host.content.journaled(key, { status: 'intended', request });
+    const bundle = prepared?.payload.bundle;
+    this.#host.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
   }
 
   async #attempt(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json | PendingResult> {
@@ -358,43 +376,22 @@ export class EffectJournal {
 
   async #recordNotDone(effect: EffectDefinition, key: EffectKey, request: Json, error: NotDoneError): Promise<void> {
     const note = errorNote(error);
-    await this.#host.writeDurably([
-      {
-        type: 'EffectResolved',
-        control: {
-          ...this.#control(key, effect.operation, effect.kind, request),
-          outcome: 'failed',
-          responseDigest: this.#digest(note as unknown as Json),
-        },
-        payload: { error: note },
-      },
-    ]);
+    await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, this.#asked(effect, key, request), note)]);
     this.#host.content.journaled(key, { status: 'failed', error: note });
   }
 
   #digest(value: Json): string {
-    return this.#host.ports.digest.sha256(canonicalJson(value));
+    return digestOf(this.#host.ports.digest, value);
   }
 
-  #control(key: EffectKey, operation: string, kind: EffectDefinition['kind'], request: Json) {
-    return { task: this.#task, key, operation, kind, requestDigest: this.#digest(request) } as const;
+  #asked({ operation, kind }: EffectDefinition, key: EffectKey, request: Json): EffectCall {
+    return { task: this.#task, key, operation, kind, request };
   }
 
   /** Recorded here only once the log has it: what could not be written was not resolved. */
   async #resolve(effect: EffectDefinition, key: EffectKey, request: Json, response: Json): Promise<void> {
-    await this.#host.writeDurably([this.#resolved(key, effect.operation, effect.kind, request, response)]);
+    const call = this.#asked(effect, key, request);
+    await this.#host.writeDurably([resolvedDraft(this.#host.ports.digest, call, response, effect.spentOf)]);
     this.#host.content.journaled(key, { status: 'done', response });
-  }
-
-  #resolved(key: EffectKey, operation: string, kind: EffectDefinition['kind'], request: Json, response: Json): Draft {
-    return {
-      type: 'EffectResolved',
-      control: {
-        ...this.#control(key, operation, kind, request),
-        outcome: 'done',
-        responseDigest: this.#digest(response),
-      },
-      payload: { response },
-    };
   }
 }

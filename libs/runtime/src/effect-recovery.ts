@@ -17,7 +17,7 @@ import type { EffectDefinition, ProbeResult } from './definition.ts';
 import { answerInTime } from './effect-call.ts';
 import { CALL_WINDOW_MS, EVIDENCE_MAX_CHARS } from './limits.ts';
 import type { Ports } from './ports.ts';
-import { CompensateError, ParkError, ProbeError } from './step-errors.ts';
+import { CompensateError, errorNote, ParkError, ProbeError } from './step-errors.ts';
 
 /** What recovery needs of the runner that the step runs in. */
 export interface RecoveryHost {
@@ -148,4 +148,14 @@ function undecided(
 export function excerpt(request: Json): Json {
   const text = JSON.stringify(request);
   return text.length <= EVIDENCE_MAX_CHARS ? request : `${text.slice(0, EVIDENCE_MAX_CHARS)}…`;
+}
+
+/** What is recorded may come from a person, a web hook or an older version: one that doesn't fit can still be set right. */
+export function fitting(effect: EffectDefinition, key: EffectKey, known: Json): Json {
+  try {
+    return effect.parseResponse(known);
+  } catch (error) {
+    const message = `Effect ${key} is done, and what is recorded as its response doesn't fit: ${errorNote(error).message} A person may give the right one (done), or mend the schema and go on (retry).`;
+    throw new ParkError('response-unfit', message, key, { operation: effect.operation, response: excerpt(known) });
+  }
 }

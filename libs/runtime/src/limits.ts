@@ -2,6 +2,14 @@
 
 /** Texts of at least this many characters are stored once a workflow, and named by their digests from then on. */
 export const SHARED_TEXT_MIN_CHARS = 96;
+/** Earlier workflows of a session that a bundle shows, the nearest. */
+export const SESSION_RUNS_MAX = 8;
+/** Fragments, and changes of long-term memory, that one checkpoint holds at most; characters of a memory's subject and key. */
+export const FRAGMENTS_PER_CHECKPOINT_MAX = 1_000;
+export const MEMORIES_PER_CHECKPOINT_MAX = 100;
+export const MEMORY_KEY_MAX_CHARS = 256;
+/** Entries of long-term memory that one read answers when it doesn't say. */
+export const MEMORIES_READ_DEFAULT_COUNT = 100;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
 /** Staged checkpoints that may be unflushed at once in one workflow. */

@@ -49,6 +49,8 @@ export interface ToolSpec {
 export interface ModelPrompt {
   /** An assembled bundle's messages, and those that the step adds after them. */
   readonly messages: readonly BundleMessage[];
+  /** See `ModelRequest.rawPrompt`. */
+  readonly raw: readonly Json[] | undefined;
   readonly tools: readonly ToolSpec[];
   /** JSON schema of the answer's text, where it is to be JSON. */
   readonly responseSchema: Json;
@@ -95,6 +97,8 @@ export interface ModelRequest {
   /** A bundle type of the definition: its messages come first. Undefined: only `messages` are sent. */
   readonly bundle?: string | undefined;
   readonly messages?: readonly BundleMessage[] | undefined;
+  /** Messages as the model's own library has them, in place of `bundle` and `messages`: recorded, and handed to the model as they are. */
+  readonly rawPrompt?: readonly Json[] | undefined;
   readonly tools?: readonly ToolSpec[] | undefined;
   readonly responseSchema?: Json | undefined;
   readonly settings?: Json | undefined;

@@ -1,6 +1,6 @@
 /** Owns the set of ports that a process of Tidemark runs on, and the process's Lamport clock. */
 
-import { LAMPORT_ZERO, type Lamport, tick, witness } from '@tidemark/core';
+import { LAMPORT_ZERO, type Lamport, type TenantId, tick, witness } from '@tidemark/core';
 import type {
   Clock,
   Digest,
@@ -13,6 +13,17 @@ import type {
   Telemetry,
 } from '@tidemark/ports';
 
+/** What memory puts into the bundles of a workflow when it begins. */
+export interface SessionMemory {
+  /** What earlier sessions of the user left that matters to the query, and what is known of the user; absent: nothing. Never throws for want of a model. */
+  inject(about: {
+    readonly tenant: TenantId;
+    readonly session: string | undefined;
+    readonly user: string | undefined;
+    readonly query: string;
+  }): Promise<{ readonly continuation?: readonly string[]; readonly user?: readonly string[] }>;
+}
+
 export interface Ports {
   readonly log: EventLog;
   readonly store: ProjectionStore;
@@ -23,6 +34,8 @@ export interface Ports {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly digest: Digest;
+  /** Absent: nothing is injected. */
+  readonly memory?: SessionMemory | undefined;
 }
 
 /** One a process: what it writes is greater than all it has seen. */

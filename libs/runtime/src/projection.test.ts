@@ -6,6 +6,7 @@
 import { payloadText } from '@tidemark/codec';
 import {
   emptyPartition,
+  foldEntry,
   type LogEntry,
   type Offset,
   type Partition,
@@ -71,6 +72,21 @@ function dump(store: SimulatedStore) {
   };
 }
 
+/** An id is opened once: placement sees to it, and after a loss of the rows the fence. Rows are made for that alone. */
+function opensAgain(entries: readonly LogEntry[]): boolean {
+  const seen = new Set<string>();
+  let state = emptyPartition(HERE, 0 as Offset);
+  for (const entry of entries) {
+    const step = foldEntry(state, entry);
+    state = step.state;
+    if (step.verdict.kind !== 'accepted' || entry.kind !== 'event' || entry.envelope.type !== 'WorkflowOpened')
+      continue;
+    if (seen.has(entry.envelope.workflow)) return true;
+    seen.add(entry.envelope.workflow);
+  }
+  return false;
+}
+
 const choices: fc.Arbitrary<Choice[]> = fc.array(
   fc.record({
     act: fc.constantFrom(...ACTS),
@@ -93,6 +109,7 @@ describe('any history', () => {
         fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
         async (made, cuts, resumed) => {
           const entries = historyOf(made);
+          fc.pre(!opensAgain(entries));
           const whole = dump(await project(entries));
           const pieces = dump(await project(entries, cuts, (batch) => resumed[batch % resumed.length]!));
           expect(pieces).toEqual(whole);

@@ -9,6 +9,7 @@ import { StreamContent } from './content.ts';
 import type { Definition } from './definition.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { HeldStream } from './held-stream.ts';
+import { ModelCalls } from './model-calls.ts';
 import { LamportClock } from './ports.ts';
 import { entriesOf, foldLog, openWorkflow, P0 } from './simulated-definition.ts';
 import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
@@ -73,6 +74,17 @@ export async function claimedRun(
     stop: stop.signal,
     abandon: abandon.signal,
     readOutputs: async () => [],
+    readMemories: async () => [],
+    reads: ports.store,
+    models: new ModelCalls({
+      ports,
+      definition,
+      context: content.context,
+      input: () => content.input,
+      state: () => stream.speculative,
+      applied: async () => {},
+      onDelta: () => {},
+    }),
     readHead: async () => options.head ?? [],
     callEffect: options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
   });

@@ -1,16 +1,18 @@
 /** Owns what a step sees and may do while it runs. Must not commit anything: what a step returns is all that it changes. */
 
 import { type LogNote, toJson } from '@tidemark/codec';
-import { LimitError, type TaskState, type WorkflowId } from '@tidemark/core';
+import { LimitError, type StreamState, type TaskState } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import type { StreamContent } from './content.ts';
-import type { Progress, StepContext, StepDefinition } from './definition.ts';
+import type { PhaseMemory, Progress, StepContext, StepDefinition } from './definition.ts';
 import type { EffectJournal } from './effect-journal.ts';
 import { LOG_NOTES_MAX } from './limits.ts';
+import type { ModelAnswer } from './model.ts';
+import type { ModelCalls } from './model-calls.ts';
 
 export interface StepSurroundings {
   readonly ports: { readonly clock: Clock };
-  readonly workflow: WorkflowId;
+  readonly state: Pick<StreamState, 'workflow' | 'session' | 'user'>;
   readonly content: StreamContent;
   readonly journal: EffectJournal;
   /** Where the step's log entries go. */
@@ -20,10 +22,14 @@ export interface StepSurroundings {
     | ((progress: Progress & { readonly workflow: string; readonly step: string }) => void)
     | undefined;
   readonly readOutputs: StepContext['outputs'];
+  readonly readMemories: StepContext['memories'];
+  readonly memory: PhaseMemory;
+  readonly models: ModelCalls;
 }
 
 export function stepContext(step: StepDefinition, task: TaskState, around: StepSurroundings): StepContext {
-  const { ports, workflow, content, journal, notes, signal, onProgress, readOutputs } = around;
+  const { ports, content, journal, notes, signal, onProgress, readOutputs, models } = around;
+  const { workflow, session, user } = around.state;
   return {
     workflow,
     task: task.id,
@@ -33,8 +39,17 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     belief: content.belief,
     cause: task.cause === null ? null : { ...task.cause, value: content.causeOf(task.cause.event) },
     signal,
+    session,
+    user,
+    memory: around.memory,
+    memories: around.readMemories,
     run: (name, body, options = {}) => journal.run(name, body, options),
     effect: (effect, request, options = {}) => journal.effect(effect, request, options),
+    modelCall: async (request) => {
+      const { effect, asked } = models.effect(task.id, request);
+      const { name } = request;
+      return (await journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
+    },
     log: (action, detail) => {
       if (notes.length >= LOG_NOTES_MAX) {
         throw new LimitError('log-notes', `Step ${step.name}: at most ${LOG_NOTES_MAX} log entries fit in one step.`);

@@ -24,6 +24,7 @@ import { Applied } from './applied.ts';
 import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
 import { batched } from './batcher.ts';
 import { StreamContent } from './content.ts';
+import { contextReads, readMemories } from './context-reads.ts';
 import type { Definition, Progress } from './definition.ts';
 import { jobOf } from './dispatcher.ts';
 import { Drain } from './drain.ts';
@@ -38,6 +39,8 @@ import {
   HAND_OVER_MAX_MS,
   OUTPUTS_PAGE_COUNT,
 } from './limits.ts';
+import type { ModelDelta } from './model.ts';
+import { ModelCalls } from './model-calls.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { isRunnable } from './projection.ts';
 import { withUndos } from './undo-definition.ts';
@@ -51,6 +54,12 @@ export interface WorkerOptions {
   /** Workflows run at once, at most. */
   readonly concurrency: number;
   readonly onProgress?: (progress: Progress & { readonly workflow: string; readonly step: string }) => void;
+  /** Told of each piece of a model's answer as it comes. */
+  readonly onDelta?: (told: {
+    readonly workflow: WorkflowId;
+    readonly task: TaskId;
+    readonly delta: ModelDelta;
+  }) => void;
   /** Told of every claimed workflow, with the checkpoint that it goes on from. */
   readonly onResume?: (resumed: {
     readonly workflow: WorkflowId;
@@ -215,7 +224,7 @@ export class Worker {
     trace: string | undefined,
   ): Promise<void> {
     const { ports, lamport, onProgress } = this.#options;
-    const content = StreamContent.from(snapshot, state);
+    const content = StreamContent.from(snapshot, state, ports.digest);
     const { partition } = snapshot;
     let runner: WorkflowRunner | undefined;
     const stream = new HeldStream(state, snapshot.next, {
@@ -237,6 +246,9 @@ export class Worker {
     await claimed;
     const { head, epoch } = stream.confirmed;
     this.#options.onResume?.({ workflow: state.workflow, sequence: head.sequence, epoch });
+    const surroundings = { ports, stream, signal: this.#abandon.signal };
+    const reads = contextReads(surroundings);
+    const applied = (): Promise<void> => this.#settled(stream, partition);
     runner = new WorkflowRunner({
       ports,
       definition,
@@ -246,6 +258,20 @@ export class Worker {
       abandon: this.#abandon.signal,
       onProgress,
       readOutputs: (step) => this.#outputs(stream, partition, step),
+      readMemories: async (query) => {
+        await applied();
+        return readMemories(surroundings, query);
+      },
+      reads,
+      models: new ModelCalls({
+        ports: { ...ports, store: reads },
+        definition,
+        context: content.context,
+        input: () => content.input,
+        state: () => stream.speculative,
+        applied,
+        onDelta: (task, delta) => this.#options.onDelta?.({ workflow: state.workflow, task, delta }),
+      }),
       readHead: () => this.#head(stream, partition),
       trace,
       drain: this.#drain,
@@ -296,16 +322,21 @@ export class Worker {
     });
   }
 
+  /** Resolves once rows hold all that this holder has written. */
+  async #settled(stream: HeldStream, partition: Partition): Promise<void> {
+    // A read builds on checkpoints that may be staged still: rows hold only what the log has.
+    stream.flush();
+    await stream.settled();
+    if (stream.fenced !== undefined) throw stream.fenced;
+    await this.#applied.wait(partition, stream.next, this.#abandon.signal);
+  }
+
   /** Reads committed outputs from rows, once they hold all that this holder has folded. */
   async #outputs(stream: HeldStream, partition: StreamSnapshot['partition'], step: string): Promise<readonly Json[]> {
     const { store, clock } = this.#options.ports;
     const { workflow } = stream.confirmed;
-    // A join builds on checkpoints that may be staged still: rows hold only what the log has.
-    stream.flush();
-    await stream.settled();
-    if (stream.fenced !== undefined) throw stream.fenced;
+    await this.#settled(stream, partition);
     const { position } = stream.confirmed;
-    await this.#applied.wait(partition, stream.next, this.#abandon.signal);
     const found: { readonly task: TaskId; readonly output: Json }[] = [];
     let from = 1 as Sequence;
     for (;;) {

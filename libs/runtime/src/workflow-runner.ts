@@ -22,22 +22,25 @@ import {
 import type { EffectRow } from '@tidemark/ports';
 import { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { commitDrafts, followStaged } from './commit.ts';
+import { bringsContext, commitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
 import { type Drain, StepAbandonedError } from './drain.ts';
-import { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
+import type { CallEffect, JournalHost } from './effect-journal.ts';
 import { releaseDraft, undoDraft, undoneFirst } from './ending.ts';
 import { Flushing } from './flushing.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
 import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
 import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
+import { spentByTask } from './model-budgets.ts';
+import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
 import { RunGate } from './run-gate.ts';
-import { stepContext } from './step-context.ts';
+import { attemptStep } from './step-attempt.ts';
 import { CompensateError, ParkError } from './step-errors.ts';
 import { budgetDraft, isOverBudget, takeOver } from './takeover.ts';
-import { unlessAborted } from './unless-aborted.ts';
 import { canRun, contentDraft, type ResolvedTask, resolveTask } from './versions.ts';
+import type { ContextReads } from './workflow-context.ts';
 
 export interface RunnerOptions {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
@@ -53,6 +56,10 @@ export interface RunnerOptions {
     | undefined;
   /** Outputs of committed tasks of a step, once this offset is projected. */
   readonly readOutputs: StepContext['outputs'];
+  /** Long-term memory, likewise. */
+  readonly readMemories: StepContext['memories'];
+  readonly reads: ContextReads;
+  readonly models: ModelCalls;
   /** Effects of the newest checkpoint, once it is projected. */
   readonly readHead: () => Promise<readonly EffectRow[]>;
   readonly trace?: string | undefined;
@@ -239,39 +246,12 @@ export class WorkflowRunner {
     }
   }
 
-  async #perform(
-    { step, input }: ResolvedTask,
-    task: TaskState,
-  ): Promise<{ result: StepResult; notes: readonly LogNote[] }> {
-    const { definition, drain, onProgress, stream } = this.#options;
-    const notes: LogNote[] = [];
+  async #perform(resolved: ResolvedTask, task: TaskState): ReturnType<typeof attemptStep> {
     const own = new AbortController();
     this.#attempts.add(own);
-    const attempt = drain?.begin(definition.name, step.name, {
-      abandon: (reason) => own.abort(reason),
-      isCalling: () => hasOpen(stream.speculative, task.id),
-    });
-    const journal = new EffectJournal(this.#journalHost, task.id, own.signal);
-    const context = stepContext(step, task, {
-      ...this.#options,
-      workflow: this.#journalHost.workflow,
-      signal: own.signal,
-      journal,
-      notes,
-      onProgress: (progress) => {
-        attempt?.progress(progress);
-        onProgress?.(progress);
-      },
-    });
-    let isWhole = false;
     try {
-      const running = step.run(context, input);
-      const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
-      isWhole = true;
-      return { result: result ?? {}, notes };
+      return await attemptStep(resolved, task, own, this.#journalHost, this.#options);
     } finally {
-      attempt?.end(isWhole);
-      await journal.close();
       this.#attempts.delete(own);
     }
   }
@@ -286,6 +266,13 @@ export class WorkflowRunner {
     if (this.#isVoid(task.id)) return;
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
     if (result.done !== undefined && !hasOpen(stream.speculative, task.id)) await this.#othersDecided(task.id);
+    const { reads } = this.#options;
+    const around = { definition, context: content.context, reads, state: () => stream.speculative };
+    // With nothing to read, nothing else may come in between.
+    const context = bringsContext(result)
+      ? await commitContext(step.name, task.id, result, around)
+      : { ...NO_CONTEXT, spent: spentByTask(stream.speculative, task.id) };
+    this.#abort.signal.throwIfAborted();
     if (this.#isVoid(task.id)) return;
     const state = stream.speculative;
     const current = state.frontier.tasks.get(task.id) ?? task;
@@ -302,6 +289,7 @@ export class WorkflowRunner {
       sequence: (state.head.sequence + 1) as Sequence,
       parent: state.head.checkpoint,
       digest: ports.digest,
+      context,
     });
     const startedMs = ports.clock.monotonicMs();
     const accepted = stream.stage(drafts);

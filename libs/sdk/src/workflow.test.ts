@@ -62,6 +62,13 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   log: () => {},
   progress: () => {},
   outputs: async (step) => [step],
+  session: undefined,
+  user: undefined,
+  memory: { phase: undefined, keys: [], get: (key) => key },
+  memories: async () => [],
+  modelCall: async () => {
+    throw new Error('no model');
+  },
 });
 
 const step = (change: object, name = 'price') => define(change).steps.get(name)!;

@@ -29,6 +29,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   clock_skew_warnings_total: counter('Checkpoints whose holder had a clock behind that of the one before.'),
   projection_lag_events: gauge('Appended events that the projections do not show yet.', '1'),
   projection_batch_seconds: seconds('Time to fold and write one batch of the projector.'),
+  memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
 };
 

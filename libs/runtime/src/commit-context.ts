@@ -1,0 +1,160 @@
+/**
+ * Owns what a step's result adds to its workflow's context: fragments with texts that are stored once, working memory within its
+ * budget, long-term memory; and what its model calls spent. Must not write: the checkpoint does.
+ */
+
+import { type MemoryWrite, NAME_MAX_CHARS, type ScopeChange, type StoredFragment, toJson } from '@tidemark/codec';
+import { FRAGMENT_TYPES, InvalidError, type Spend, type StreamState, type TaskId } from '@tidemark/core';
+import type { ContextStore } from '@tidemark/ports';
+import type { Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
+import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
+import { spentByTask } from './model-budgets.ts';
+import type { WorkflowContext } from './workflow-context.ts';
+import { scopeChange } from './working-memory.ts';
+
+/** What the checkpoint holds besides output, belief and tasks. */
+export interface CommitContext {
+  readonly fragments: readonly StoredFragment[];
+  readonly scope: ScopeChange | null;
+  readonly memories: readonly MemoryWrite[];
+  readonly spent: Spend;
+}
+
+export interface ContextSurroundings {
+  readonly definition: Definition;
+  readonly context: WorkflowContext;
+  readonly reads: Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'>;
+  /** The stream with own events under way. */
+  readonly state: () => StreamState;
+}
+
+/**
+ * Throws `InvalidError` (`fragment-invalid`, `memory-invalid`, and those of working memory), naming the field and its place;
+ * `LimitError` (`memory-over-budget`).
+ */
+export async function commitContext(
+  step: string,
+  task: TaskId,
+  result: StepResult,
+  around: ContextSurroundings,
+): Promise<CommitContext> {
+  const { context, reads, state, definition } = around;
+  const where = `${definition.name} v${definition.version}, step ${step}`;
+  const drafts = checkedFragments(result.fragments ?? [], where);
+  const memories = (result.memories ?? []).map((update, at) => memoryWrite(update, `${where}, memories[${at}]`));
+  if (memories.length > MEMORIES_PER_CHECKPOINT_MAX) {
+    throw new InvalidError(
+      'memory-invalid',
+      `${where}: at most ${MEMORIES_PER_CHECKPOINT_MAX} memories fit in one step.`,
+    );
+  }
+  const fragments = drafts.length === 0 ? [] : await context.stored(reads, state().workflow, drafts);
+  const scope = await changeOf(result, where, around);
+  return { fragments, scope, memories, spent: spentByTask(state(), task) };
+}
+
+/** Applied to the memory of now: another task may commit while rows are read, so it is looked at again until none did. */
+async function changeOf(
+  { memory, handOver }: StepResult,
+  where: string,
+  { definition, context, reads, state }: ContextSurroundings,
+): Promise<ScopeChange | null> {
+  if (memory === undefined && handOver === undefined) return null;
+  const { phases = new Map(), firstPhase, tokenizer } = definition.context ?? {};
+  if (firstPhase === undefined || tokenizer === undefined) {
+    throw new InvalidError(
+      'phases-not-declared',
+      `${where}: it returns ${memory === undefined ? 'handOver' : 'memory'}, and the definition has no phases. Declare them: phases: { work: { next: [] } }.`,
+    );
+  }
+  for (;;) {
+    const { sequence } = state().head;
+    const before = await context.scope(reads, state().workflow, sequence, firstPhase);
+    if (state().head.sequence !== sequence) continue;
+    return scopeChange(before, { put: memory, handOver }, { phases, tokenizer, where });
+  }
+}
+
+/** Shape of fragments that a step, or the opening, adds. */
+export function checkedFragments(drafts: readonly FragmentDraft[], where: string): readonly FragmentDraft[] {
+  if (!Array.isArray(drafts)) refuse(where, 'fragments', drafts, "return an array: fragments: [userMessage('…')]");
+  if (drafts.length > FRAGMENTS_PER_CHECKPOINT_MAX) {
+    refuse(where, 'fragments', drafts.length, `at most ${FRAGMENTS_PER_CHECKPOINT_MAX} fit in one step`);
+  }
+  return drafts.map((draft: FragmentDraft, at) => {
+    const { type, text, call, tool, covers } = (draft ?? {}) as FragmentDraft;
+    if (!FRAGMENT_TYPES.includes(type)) {
+      refuse(where, `fragments[${at}].type`, type, `use one of ${FRAGMENT_TYPES.join(', ')}`);
+    }
+    if (typeof text !== 'string' || text.includes('\0') || !text.isWellFormed()) {
+      refuse(where, `fragments[${at}].text`, text, 'give a text without NUL and halves of surrogate pairs');
+    }
+    const isTool = type === 'tool_call' || type === 'tool_result';
+    for (const [field, value] of [
+      ['call', call],
+      ['tool', tool],
+    ] as const) {
+      const fits = value === undefined ? !isTool || field === 'tool' : typeof value === 'string' && value.length > 0;
+      if (!fits || (value?.length ?? 0) > NAME_MAX_CHARS) {
+        refuse(where, `fragments[${at}].${field}`, value, `give a name of 1 to ${NAME_MAX_CHARS} characters`);
+      }
+    }
+    return {
+      type,
+      text,
+      ...(call !== undefined && { call }),
+      ...(tool !== undefined && { tool }),
+      ...(covers !== undefined && { covers }),
+    };
+  });
+}
+
+function refuse(where: string, field: string, value: unknown, remedy: string): never {
+  const shown =
+    typeof value === 'string' ? `'${value.slice(0, 60)}'` : typeof value === 'number' ? value : typeof value;
+  throw new InvalidError('fragment-invalid', `${where}: ${field} is ${shown}: ${remedy}.`, { field });
+}
+
+const KINDS: readonly string[] = ['summary', 'fact', 'state', 'record'];
+
+/** One change of long-term memory, checked. Throws `InvalidError` (`memory-invalid`). */
+export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
+  const { subject, kind, key, value, words, source } = update;
+  const wrong = (field: string, remedy: string): never => {
+    throw new InvalidError('memory-invalid', `${where}.${field}: ${remedy}.`, { field });
+  };
+  for (const [field, name] of [
+    ['subject', subject],
+    ['key', key],
+  ] as const) {
+    if (typeof name !== 'string' || name === '' || name.length > MEMORY_KEY_MAX_CHARS || /\p{Cc}/u.test(name)) {
+      wrong(field, `give 1 to ${MEMORY_KEY_MAX_CHARS} characters without control characters`);
+    }
+  }
+  if (!KINDS.includes(kind)) wrong('kind', `use one of ${KINDS.join(', ')}`);
+  for (const [field, text] of [
+    ['words', words],
+    ['source', source],
+  ] as const) {
+    if (text !== undefined && typeof text !== 'string') wrong(field, 'give a text, or leave it out');
+  }
+  return {
+    subject,
+    kind,
+    key,
+    ...(value !== undefined && { value: toJson(value, `${where}.value`) }),
+    ...(words !== undefined && { words }),
+    ...(source !== undefined && { source }),
+  };
+}
+
+/** Whether the result adds anything of the kind. */
+export const bringsContext = ({ fragments, memory, handOver, memories }: StepResult): boolean =>
+  fragments !== undefined || memory !== undefined || handOver !== undefined || memories !== undefined;
+
+export const NO_CONTEXT: CommitContext = {
+  fragments: [],
+  scope: null,
+  memories: [],
+  spent: { tokens: 0, costMicros: 0 },
+};

@@ -1,0 +1,61 @@
+/**
+ * Owns a holder's reads of its workflow's context from rows: rows that are being rebuilt, or that went back with a database that
+ * crashed, hold less than there was, and are waited for.
+ */
+
+import type { Sequence } from '@tidemark/core';
+import type { ProjectionStore } from '@tidemark/ports';
+import { whileUnavailable } from './backoff.ts';
+import type { MemoryEntry, MemoryQuery } from './definition.ts';
+import type { HeldStream } from './held-stream.ts';
+import { MEMORIES_READ_DEFAULT_COUNT } from './limits.ts';
+import type { Ports } from './ports.ts';
+
+export type HolderReads = Pick<
+  ProjectionStore,
+  'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent'
+>;
+
+interface Surroundings {
+  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly stream: HeldStream;
+  readonly signal: AbortSignal;
+}
+
+export function contextReads({ ports, stream, signal }: Surroundings): HolderReads {
+  const { store, clock } = ports;
+  // Rows once held all that the claim was made on.
+  const { workflow, head, position: since } = stream.confirmed;
+  const whole = <T>(read: () => Promise<T>): Promise<T> =>
+    whileUnavailable(clock, signal, async () => {
+      await store.checkpoints(workflow, { from: head.sequence as Sequence, limit: 1, since });
+      return read();
+    });
+  return {
+    fragments: (of, upTo) => whole(() => store.fragments(of, upTo)),
+    texts: (of, digests) => whole(() => store.texts(of, digests)),
+    trace: (of, upTo, count) => whole(() => store.trace(of, upTo, count)),
+    scopes: (of, upTo) => whole(() => store.scopes(of, upTo)),
+    session: (...of) => whole(() => store.session(...of)),
+    memories: (query) => whole(() => store.memories(query)),
+    spent: (...of) => whole(() => store.spent(...of)),
+  };
+}
+
+/** Entries as a step sees them. */
+export async function readMemories(
+  { ports, stream, signal }: Surroundings,
+  { subject, kind, key, prefix, limit = MEMORIES_READ_DEFAULT_COUNT }: MemoryQuery,
+): Promise<readonly MemoryEntry[]> {
+  const { tenant } = stream.confirmed;
+  const query = {
+    tenant,
+    subject,
+    kind,
+    limit,
+    ...(key !== undefined && { key }),
+    ...(prefix !== undefined && { prefix }),
+  };
+  const rows = await whileUnavailable(ports.clock, signal, () => ports.store.memories(query));
+  return rows.map((row) => ({ key: row.key, value: JSON.parse(row.value), source: row.source, atMs: row.atMs }));
+}

@@ -1,0 +1,363 @@
+/**
+ * Owns model calls as effects: what is asked is worked out just before the call, its origin, reservation and texts are in the
+ * intention, the answer and its cost in the resolution. A call is never pure: one that was answered is never paid twice (I4), and
+ * a retry sends what was recorded. Must not know any provider.
+ */
+
+import { type BundleOrigin, canonicalJson, toJson } from '@tidemark/codec';
+import {
+  type AssembledBundle,
+  type EffectKey,
+  InvalidError,
+  type Json,
+  type Sha256,
+  type StreamState,
+  type TaskId,
+} from '@tidemark/core';
+import type { ProjectionStore } from '@tidemark/ports';
+import { bundleOf, type Origin, textsOf } from './bundle-origin.ts';
+import type { ContextDefinition, Definition, EffectContext, EffectDefinition, PreparedCall } from './definition.ts';
+import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
+import type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest, Usage } from './model.ts';
+import { parseAnswer } from './model-answer.ts';
+import { checkOwnBudgets, checkShared, type NO_SPEND, sharedSpends } from './model-budgets.ts';
+import type { Ports } from './ports.ts';
+import { PromptChain } from './prompt-chain.ts';
+import { SessionContext } from './session-context.ts';
+import { ParkError } from './step-errors.ts';
+import type { WorkflowContext } from './workflow-context.ts';
+
+/** Operation of every model call: `--call N` counts these within a step. */
+export const MODEL_OPERATION = 'model';
+
+export interface ModelSurroundings {
+  readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry' | 'memory'> & {
+    readonly store: Pick<
+      ProjectionStore,
+      'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent'
+    >;
+  };
+  readonly definition: Definition;
+  readonly context: WorkflowContext;
+  readonly input: () => Json;
+  /** The stream with own events under way. */
+  readonly state: () => StreamState;
+  /** Resolves once rows hold all that this holder has written. */
+  readonly applied: () => Promise<void>;
+  /** Tells whoever watches. */
+  readonly onDelta: (task: TaskId, delta: ModelDelta) => void;
+}
+
+const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'> = {
+  bundles: new Map(),
+  system: undefined,
+  firstPhase: undefined,
+  budgets: { call: {}, step: {}, workflow: {} },
+  repeatsMax: Number.POSITIVE_INFINITY,
+};
+
+/** Model calls of one claimed workflow. */
+export class ModelCalls {
+  readonly #around: ModelSurroundings;
+  readonly #session: SessionContext;
+  readonly #chain: PromptChain;
+
+  constructor(around: ModelSurroundings) {
+    this.#around = around;
+    this.#session = new SessionContext(around);
+    this.#chain = new PromptChain(around.ports.digest);
+  }
+
+  /** The call as an effect of the task, and what identifies its question. Throws `InvalidError` (`bundle-unknown`, `model-in-undo`). */
+  effect(task: TaskId, request: ModelRequest): { readonly effect: EffectDefinition; readonly asked: Json } {
+    const { definition, state } = this.#around;
+    if (state().compensates !== null) throw inUndo(definition.name);
+    const call = new ModelCall(this.#around, this.#session, this.#chain, task, request);
+    return { effect: call.effect(), asked: call.asked() };
+  }
+}
+
+class ModelCall {
+  readonly #around: ModelSurroundings;
+  readonly #session: SessionContext;
+  readonly #chain: PromptChain;
+  readonly #task: TaskId;
+  readonly #request: ModelRequest;
+  readonly #rules: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'>;
+  /** What `prepare` found, for `call` right after it. */
+  #bundle: AssembledBundle | undefined;
+
+  constructor(
+    around: ModelSurroundings,
+    session: SessionContext,
+    chain: PromptChain,
+    task: TaskId,
+    request: ModelRequest,
+  ) {
+    this.#around = around;
+    this.#session = session;
+    this.#chain = chain;
+    this.#task = task;
+    this.#request = request;
+    this.#rules = around.definition.context ?? NO_CONTEXT;
+    if (request.bundle !== undefined && !this.#rules.bundles.has(request.bundle)) {
+      const known = [...this.#rules.bundles.keys()].join(', ') || 'none';
+      throw new InvalidError(
+        'bundle-unknown',
+        `${around.definition.name}: no bundle type is named '${request.bundle}'. Declared in bundles: ${known}.`,
+        { bundle: request.bundle },
+      );
+    }
+  }
+
+  effect(): EffectDefinition {
+    const { model } = this.#request;
+    return {
+      operation: MODEL_OPERATION,
+      kind: 'idempotent',
+      timeoutMs: model.timeoutMs,
+      confirm: { probeEveryMs: model.timeoutMs, timeoutMs: model.timeoutMs },
+      retry: model.retry,
+      parseRequest: (value) => toJson(value, 'request of a model call'),
+      parseResponse: (value) => parseAnswer(value),
+      call: (_request, context) => this.#call(context),
+      prepare: (key, recorded) => this.#prepare(key, recorded),
+      spentOf: (response) => spentFor(response as unknown as ModelAnswer),
+    };
+  }
+
+  /** The question: the same for every attempt at it, whatever the context has become since. Large parts by their digests. */
+  asked(): Json {
+    const { model, bundle, settings } = this.#request;
+    return {
+      provider: model.provider,
+      model: model.modelId,
+      bundle: bundle ?? null,
+      messages: this.#digest(this.#messages()),
+      tools: this.#digest(this.#tools()),
+      schema: this.#digest(this.#request.responseSchema ?? null),
+      settings: settings ?? null,
+    };
+  }
+
+  #messages(): readonly Json[] {
+    return this.#request.rawPrompt ?? ((this.#request.messages ?? []) as unknown as readonly Json[]);
+  }
+
+  #tools(): Json {
+    return (this.#request.tools ?? []) as unknown as Json;
+  }
+
+  #digest(value: Json): Sha256 {
+    return this.#around.ports.digest.sha256(canonicalJson(value));
+  }
+
+  async #prepare(key: EffectKey, recorded: BundleOrigin | undefined): Promise<PreparedCall> {
+    const texts = new Map<Sha256, string>();
+    const origin = recorded ?? (await this.#origin(texts));
+    this.#bundle = origin === undefined ? undefined : await this.#assemble(origin, texts);
+    this.#checkSame(recorded, key);
+    const { prompt, texts: said } = this.#chain.add(this.#messages());
+    for (const [digest, text] of said) texts.set(digest, text);
+    this.#addText(texts, canonicalJson(this.#tools()));
+    await this.#around.context.learn(this.#around.ports.store, this.#around.state().workflow, [...texts.keys()]);
+    const fresh = [...texts].filter(([digest]) => !this.#around.context.has(digest));
+    const reserved = this.#reserve();
+    await this.#checkBudgets(key, reserved);
+    const question = this.#question();
+    this.#checkRepeats(question, key);
+    return {
+      control: { model: { bundle: this.#bundle?.hash ?? null, reserved }, question, hasContext: true },
+      payload: {
+        ...(origin !== undefined && { bundle: { ...origin, messages: this.#digest(this.#bundleMessages()) } }),
+        ...(prompt !== null && { prompt }),
+        ...(fresh.length > 0 && { texts: Object.fromEntries(fresh) }),
+      },
+      confirm: () => {
+        for (const [digest, text] of fresh) this.#around.context.keepNamed(digest, text);
+        return this.#confirm(key, reserved);
+      },
+    };
+  }
+
+  #bundleMessages(): Json {
+    return (this.#bundle?.messages ?? []) as unknown as Json;
+  }
+
+  /** What was sent then is sent again; that it can't be made again would be a broken promise (I8). */
+  #checkSame(recorded: BundleOrigin | undefined, key: EffectKey): void {
+    if (recorded === undefined || this.#digest(this.#bundleMessages()) === recorded.messages) return;
+    throw new ParkError(
+      'bundle-differs',
+      `Model call ${key} was begun with another bundle than its origin gives now: a tokenizer or the rules of assembly have changed. Answer it with retry to ask with the new one.`,
+      key,
+      { recorded: recorded.messages },
+    );
+  }
+
+  async #origin(texts: Map<Sha256, string>): Promise<Origin | undefined> {
+    const { bundle, model, placeholders } = this.#request;
+    if (bundle === undefined) return undefined;
+    const { state, input } = this.#around;
+    const policy = this.#rules.bundles.get(bundle)!;
+    const system = this.#rules.system?.(input());
+    const around = await this.#session.around(policy.session);
+    for (const [name, text] of around.texts) texts.set(name, text);
+    return {
+      type: bundle,
+      upTo: state().head.sequence,
+      policy: this.#addText(texts, canonicalJson(policy as unknown as Json), true),
+      tokenizer: model.tokenizer.id,
+      ...(around.runs.length > 0 && { session: around.runs }),
+      ...(around.continuation !== undefined && { continuation: around.continuation }),
+      ...(around.user !== undefined && { user: around.user }),
+      ...(system !== undefined && { system: this.#addText(texts, system, true) }),
+      ...(placeholders !== undefined && { placeholders }),
+      ...(this.#rules.firstPhase !== undefined && { firstPhase: this.#rules.firstPhase }),
+    };
+  }
+
+  /** Texts that are named must be stored, however short they are. */
+  #addText(texts: Map<Sha256, string>, text: string, isNamed = false): Sha256 {
+    const digest = this.#around.ports.digest.sha256(text);
+    if (isNamed || text.length >= SHARED_TEXT_MIN_CHARS) texts.set(digest, text);
+    return digest;
+  }
+
+  async #assemble(origin: Origin, texts: ReadonlyMap<Sha256, string>): Promise<AssembledBundle> {
+    const { ports, context, state } = this.#around;
+    const { workflow } = state();
+    const stored = [origin.policy, origin.system, origin.user, origin.continuation].every(
+      (name) => name === undefined || texts.has(name),
+    )
+      ? undefined
+      : await textsOf(origin, workflow, ports.store);
+    const text = (digest: Sha256): string => texts.get(digest) ?? stored!(digest);
+    const { tokenizer } = this.#request.model;
+    return bundleOf(origin, { workflow, context, reads: ports.store, tokenizer, digest: ports.digest, text });
+  }
+
+  /** What the call may cost at most, as far as that is known before it. */
+  #reserve() {
+    const { model, settings } = this.#request;
+    const count = (value: Json): number => model.tokenizer.count(canonicalJson(value));
+    const own = this.#messages().reduce((sum: number, message) => sum + count(message), 0);
+    const inputTokens =
+      (this.#bundle?.bundle.token_estimate ?? 0) + own + (this.#request.tools ? count(this.#tools()) : 0);
+    const outputTokens = maxOutput(settings) ?? model.maxOutputTokens;
+    const usage: Usage = { inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens: 0 };
+    return { tokens: inputTokens + outputTokens, costMicros: model.costMicros(usage) ?? 0 };
+  }
+
+  async #checkBudgets(key: EffectKey, reserved: typeof NO_SPEND): Promise<void> {
+    const { ports, definition, state } = this.#around;
+    const stream = state();
+    const call = { key, task: this.#task, reserved };
+    if (definition.context !== undefined) checkOwnBudgets(stream, definition.context, call);
+    checkShared(await sharedSpends(ports, stream.tenant, stream.user), call, false);
+  }
+
+  /** The reservation is in the log, and in the rows before they are asked again: nobody else's can be missed. */
+  async #confirm(key: EffectKey, reserved: typeof NO_SPEND): Promise<void> {
+    const { ports, state, applied } = this.#around;
+    const { tenant, user } = state();
+    if ((await sharedSpends(ports, tenant, user)).length === 0) return;
+    await applied();
+    checkShared(await sharedSpends(ports, tenant, user), { key, task: this.#task, reserved }, true);
+  }
+
+  /** The same bytes to the same model are the same question, whichever step asks. */
+  #question(): Sha256 {
+    return this.#digest([this.asked(), this.#bundleMessages()]);
+  }
+
+  #checkRepeats(question: Sha256, key: EffectKey): void {
+    const state = this.#around.state();
+    const isKnown = state.frontier.tasks.get(this.#task)?.effects.some((effect) => effect.key === key) ?? false;
+    if (isKnown) return;
+    refuseRepeats(state, question, this.#rules.repeatsMax, `model ${this.#request.model.modelId}`, key);
+  }
+
+  async #call(context: EffectContext): Promise<Json> {
+    const { ports, onDelta } = this.#around;
+    const { model, tools = [], responseSchema = null, settings = null, rawPrompt, isStreamed = false } = this.#request;
+    const prompt: ModelPrompt = {
+      messages: [...(this.#bundle?.messages ?? []), ...(this.#request.messages ?? [])],
+      raw: rawPrompt,
+      tools,
+      responseSchema,
+      settings,
+    };
+    const span = ports.telemetry.span(`chat ${model.modelId}`, {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': model.provider,
+      'gen_ai.request.model': model.modelId,
+    });
+    const startedMs = ports.clock.monotonicMs();
+    try {
+      const answer = await model.answer(
+        prompt,
+        {
+          key: context.key,
+          signal: context.signal,
+          onDelta: (delta) => {
+            context.heartbeat();
+            onDelta(this.#task, delta);
+          },
+        },
+        isStreamed,
+      );
+      const { usage } = answer;
+      span.set({
+        'gen_ai.usage.input_tokens': usage.inputTokens,
+        'gen_ai.usage.output_tokens': usage.outputTokens,
+      });
+      const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
+      const costMicros = model.costMicros(usage) ?? 0;
+      return toJson({ ...answer, costMicros, latencyMs }, `answer of ${describe(model)}`);
+    } catch (error) {
+      span.fail(error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+}
+
+const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
+
+const spentFor = ({ usage, costMicros }: ModelAnswer) => ({
+  tokens: usage.inputTokens + usage.outputTokens,
+  costMicros,
+});
+
+function maxOutput(settings: Json | undefined): number | undefined {
+  if (typeof settings !== 'object' || settings === null || !('maxOutputTokens' in settings)) return undefined;
+  const { maxOutputTokens } = settings;
+  return typeof maxOutputTokens === 'number' && maxOutputTokens > 0 ? maxOutputTokens : undefined;
+}
+
+/** Throws `ParkError` (`run-away-loop`): an agent that asks the same again and again gets nowhere, even when every call succeeds. */
+export function refuseRepeats(
+  { repeats = [], workflow }: StreamState,
+  question: Sha256,
+  repeatsMax: number,
+  what: string,
+  key: EffectKey,
+): void {
+  const count = repeats.find((one) => one.question === question)?.count ?? 0;
+  if (count < repeatsMax) return;
+  throw new ParkError(
+    'run-away-loop',
+    `Workflow ${workflow} has asked ${what} the same question ${count} times, which is the limit (repeatsMax): it runs in circles. Answer with retry to let it go on, or fail.`,
+    null,
+    { what, count, question, key },
+  );
+}
+
+const inUndo = (definition: string): InvalidError =>
+  new InvalidError(
+    'model-in-undo',
+    `${definition} undoes another workflow: what is undone follows from what was recorded, and no model is asked.`,
+    { definition },
+  );

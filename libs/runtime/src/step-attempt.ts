@@ -1,0 +1,102 @@
+/**
+ * Owns one attempt at a step: its context, its journal, and what it returned. Must not commit anything, nor judge its failure: the
+ * runner does.
+ */
+
+import type { LogNote } from '@tidemark/codec';
+import type { TaskState } from '@tidemark/core';
+import type { StreamContent } from './content.ts';
+import type { Definition, PhaseMemory, Progress, StepContext, StepResult } from './definition.ts';
+import type { Drain } from './drain.ts';
+import { EffectJournal, type JournalHost } from './effect-journal.ts';
+import type { HeldStream } from './held-stream.ts';
+import { hasOpen } from './journal-host.ts';
+import type { ModelCalls } from './model-calls.ts';
+import type { Ports } from './ports.ts';
+import { stepContext } from './step-context.ts';
+import { unlessAborted } from './unless-aborted.ts';
+import type { ResolvedTask } from './versions.ts';
+import type { ContextReads } from './workflow-context.ts';
+import { outOfScope } from './working-memory.ts';
+
+export interface AttemptSurroundings {
+  readonly ports: Pick<Ports, 'clock' | 'telemetry'>;
+  readonly definition: Definition;
+  readonly stream: HeldStream;
+  readonly content: StreamContent;
+  readonly drain?: Pick<Drain, 'begin'> | undefined;
+  readonly onProgress?:
+    | ((progress: Progress & { readonly workflow: string; readonly step: string }) => void)
+    | undefined;
+  readonly readOutputs: StepContext['outputs'];
+  readonly readMemories: StepContext['memories'];
+  readonly reads: ContextReads;
+  readonly models: ModelCalls;
+}
+
+/** `own` ends this attempt alone. */
+export async function attemptStep(
+  { step, input }: ResolvedTask,
+  task: TaskState,
+  own: AbortController,
+  host: JournalHost,
+  around: AttemptSurroundings,
+): Promise<{ readonly result: StepResult; readonly notes: readonly LogNote[] }> {
+  const { definition, drain, onProgress, stream } = around;
+  const notes: LogNote[] = [];
+  const attempt = drain?.begin(definition.name, step.name, {
+    abandon: (reason) => own.abort(reason),
+    isCalling: () => hasOpen(stream.speculative, task.id),
+  });
+  const journal = new EffectJournal(host, task.id, own.signal);
+  let isWhole = false;
+  try {
+    const memory = await phaseMemory(step.name, around);
+    const context = stepContext(step, task, {
+      ...around,
+      state: stream.speculative,
+      signal: own.signal,
+      journal,
+      notes,
+      memory,
+      onProgress: (progress) => {
+        attempt?.progress(progress);
+        onProgress?.(progress);
+      },
+    });
+    const running = step.run(context, input);
+    const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
+    isWhole = true;
+    return { result: result ?? {}, notes };
+  } finally {
+    attempt?.end(isWhole);
+    await journal.close();
+  }
+}
+
+const NO_PHASES: PhaseMemory = {
+  phase: undefined,
+  keys: [],
+  get: (key) => {
+    throw outOfScope({ phase: '', memory: {}, gone: {} }, key, 'ctx.memory (the definition has no phases)');
+  },
+};
+
+/** Working memory as it is when the step begins. */
+async function phaseMemory(step: string, around: AttemptSurroundings): Promise<PhaseMemory> {
+  const { definition, stream, content, reads, ports } = around;
+  const firstPhase = definition.context?.firstPhase;
+  if (firstPhase === undefined) return NO_PHASES;
+  const { workflow, head } = stream.speculative;
+  const scope = await content.context.scope(reads, workflow, head.sequence, firstPhase);
+  return {
+    phase: scope.phase,
+    keys: Object.keys(scope.memory).sort(),
+    get: (key) => {
+      const value = scope.memory[key];
+      if (value !== undefined) return value;
+      ports.telemetry.count('memory_scope_violations_total', 1, { phase: scope.phase });
+      throw outOfScope(scope, key, `${definition.name}, step ${step}`);
+    },
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * Owns working memory: the current phase and its keys, as changes in checkpoints make them. A write over the phase's token
+ * budget is refused; what another phase held is out of scope, and reading it is an error that is counted. The only way
+ * across is a hand-over, which says what it carries (I9). Must not know how changes are stored.
+ */
+
+import { canonicalJson, type ScopeChange, toJson } from '@tidemark/codec';
+import { InvalidError, type Json, LimitError, type Tokenizer } from '@tidemark/core';
+import type { PhaseDefinition } from './definition.ts';
+
+/** Of a key that isn't there: why. */
+export interface Scope {
+  readonly phase: string;
+  readonly memory: Readonly<Record<string, Json>>;
+  /** Keys that phases before this one had and that were left behind, by the phase that had them last. */
+  readonly gone: Readonly<Record<string, string>>;
+}
+
+export const emptyScope = (phase: string): Scope => ({ phase, memory: {}, gone: {} });
+
+/** The scope after the change. */
+export function changedScope(scope: Scope, change: ScopeChange): Scope {
+  if ('carried' in change) {
+    const gone: Record<string, string> = { ...scope.gone };
+    for (const key of change.left) gone[key] = change.from ?? '';
+    for (const key of Object.keys(change.carried)) delete gone[key];
+    return { phase: change.phase, memory: change.carried, gone };
+  }
+  const memory: Record<string, Json> = { ...scope.memory, ...change.put };
+  for (const key of change.removed ?? []) delete memory[key];
+  return { ...scope, memory };
+}
+
+/** What a step asks of working memory: keys to set (undefined: to remove), or the phase to hand over to. */
+export interface ScopeUpdate {
+  readonly put?: Readonly<Record<string, unknown>> | undefined;
+  readonly handOver?: HandOver | undefined;
+}
+
+export interface HandOver {
+  readonly to: string;
+  /** Keys of the old phase that the new one begins with. */
+  readonly carry?: readonly string[] | undefined;
+  /** Further keys that the new phase begins with. */
+  readonly with?: Readonly<Record<string, unknown>> | undefined;
+  /** What the next phase is to know, in words. */
+  readonly summary: string;
+}
+
+export interface MemoryRules {
+  readonly phases: ReadonlyMap<string, PhaseDefinition>;
+  readonly tokenizer: Tokenizer;
+  /** `refund v2, step think`: begins messages. */
+  readonly where: string;
+}
+
+/**
+ * The change that a step's update makes, null where it makes none. Throws `LimitError` (`memory-over-budget`: by how much),
+ * `InvalidError` (`phase-not-declared`, `phase-key-unknown`, `phase-memory-invalid`).
+ */
+export function scopeChange(before: Scope, update: ScopeUpdate, rules: MemoryRules): ScopeChange | null {
+  const { put, handOver } = update;
+  const written = put === undefined ? before : changedScope(before, putting(before, put, rules));
+  if (handOver !== undefined) return handingOver(before, written, handOver, rules);
+  if (put === undefined) return null;
+  checkMemory(written, rules);
+  return putting(before, put, rules);
+}
+
+function putting(before: Scope, put: Readonly<Record<string, unknown>>, { where }: MemoryRules): ScopeChange {
+  const removed = Object.keys(put).filter((key) => put[key] === undefined);
+  const set: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(put)) {
+    if (value !== undefined) set[key] = toJson(value, `${where}, memory.${key}`);
+  }
+  return { phase: before.phase, put: set, ...(removed.length > 0 && { removed }) };
+}
+
+function handingOver(before: Scope, written: Scope, handOver: HandOver, rules: MemoryRules): ScopeChange {
+  const { where, phases } = rules;
+  const { to, carry = [], summary } = handOver;
+  const next = phases.get(before.phase)?.next ?? [];
+  if (!next.includes(to)) {
+    throw new InvalidError(
+      'phase-not-declared',
+      `${where}: phase '${before.phase}' may not hand over to '${to}'. Declare it: phases: { ${before.phase}: { next: [..., '${to}'] } }.`,
+      { phase: before.phase, to },
+    );
+  }
+  const carried: Record<string, Json> = {};
+  for (const key of carry) {
+    const value = written.memory[key];
+    if (value === undefined) {
+      throw new InvalidError(
+        'phase-key-unknown',
+        `${where}: the hand-over from '${before.phase}' to '${to}' carries '${key}', which that phase doesn't hold. It holds: ${Object.keys(written.memory).join(', ') || 'nothing'}.`,
+        { phase: before.phase, key },
+      );
+    }
+    carried[key] = value;
+  }
+  for (const [key, value] of Object.entries(handOver.with ?? {})) {
+    if (value !== undefined) carried[key] = toJson(value, `${where}, handOver.with.${key}`);
+  }
+  const left = Object.keys(written.memory).filter((key) => !(key in carried));
+  checkMemory({ phase: to, memory: carried, gone: {} }, rules);
+  return { phase: to, from: before.phase, carried, left: left.sort(), summary };
+}
+
+/** The tokens that working memory takes. */
+export const memoryTokens = (memory: Scope['memory'], tokenizer: Tokenizer): number =>
+  Object.keys(memory).length === 0 ? 0 : tokenizer.count(canonicalJson(memory));
+
+function checkMemory({ phase, memory }: Scope, { phases, tokenizer, where }: MemoryRules): void {
+  const definition = phases.get(phase);
+  if (definition === undefined) return;
+  definition.parseMemory?.(memory);
+  const tokens = memoryTokens(memory, tokenizer);
+  if (tokens <= definition.budgetTokens) return;
+  const over = tokens - definition.budgetTokens;
+  throw new LimitError(
+    'memory-over-budget',
+    `${where}: working memory of phase '${phase}' would take ${tokens} tokens, ${over} over its budget of ${definition.budgetTokens}. Remove keys (set them to undefined), or keep large things as fragments.`,
+    { phase, tokens, budgetTokens: definition.budgetTokens, over },
+  );
+}
+
+/** The error of a read of what the phase doesn't hold; names the key, the phase, and where the key was. */
+export function outOfScope({ phase, memory, gone }: Scope, key: string, where: string): InvalidError {
+  const was = gone[key];
+  const why =
+    was === undefined
+      ? `It holds: ${Object.keys(memory).sort().join(', ') || 'nothing'}.`
+      : `Phase '${was}' had it and did not hand it over: name it in handOver.carry there.`;
+  return new InvalidError('memory-out-of-scope', `${where}: '${key}' is out of scope in phase '${phase}'. ${why}`, {
+    phase,
+    key,
+  });
+}
