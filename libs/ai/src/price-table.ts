@@ -137,8 +137,8 @@ const keyOf = (provider: string, modelId: string): string => `${provider}/${mode
 
 /** A model's provider in its own id, `openai/gpt-5.5`: gateways write it so. */
 const PREFIXED = /^([a-z0-9-]+)\/(.+)$/i;
-/** `-2025-08-07`, `-20250929`, `@20250929`, `-0709`, `-001`, `-preview-05-20`, `-preview`, `-latest`. */
-const DATED = /(?:[-@]\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3,4}|-preview(?:-\d{2}-\d{2}(?:-\d{4})?)?|-latest)$/;
+/** `-2025-08-07`, `-20250929`, `@20250929`, `-0709`, `-001`, `-latest`. A preview has prices of its own. */
+const DATED = /(?:[-@]\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3,4}|-latest)$/;
 
 /** What a model may be listed under, best first. */
 function keysOf(provider: string, modelId: string): string[] {

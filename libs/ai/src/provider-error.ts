@@ -110,7 +110,7 @@ function isRefused({ name, status, reason, isRetryable }: Facts): boolean {
 function textOf({ provider, modelId }: AskedModel, facts: Facts, hidden: Hidden): string {
   const { status, retryAfterMs, reason, networkCode, name } = facts;
   const what = [
-    status === undefined ? (networkCode ?? name) : `status ${status}`,
+    status === undefined || (status < 300 && networkCode !== undefined) ? (networkCode ?? name) : `status ${status}`,
     ...(reason === undefined ? [] : [reason]),
     ...(retryAfterMs === undefined ? [] : [`asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`]),
   ].join(', ');

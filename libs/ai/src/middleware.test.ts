@@ -1,0 +1,463 @@
+/** Code that uses the AI SDK as it is, inside a step: recorded once, and given back to every later attempt. */
+
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV2, LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { generateObject, generateText, isStepCount, jsonSchema, streamText, tool, wrapLanguageModel } from 'ai';
+import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { type ChatServer, startChatServer } from './chat-server-fixture.ts';
+import { ModelStreamError } from './errors.ts';
+import { type ModelCaller, tidemark } from './middleware.ts';
+import { FakeStep } from './step-fixture.ts';
+
+let server: ChatServer;
+beforeAll(async () => {
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  server = await startChatServer();
+});
+afterAll(() => server.close());
+
+const remote = (ctx: ModelCaller) =>
+  wrapLanguageModel({
+    model: createOpenAICompatible({
+      name: 'openai',
+      baseURL: server.url,
+      apiKey: 'not-a-known-form-of-key',
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+    })('gpt-4o-mini'),
+    middleware: tidemark(ctx),
+  });
+
+const USAGE = {
+  inputTokens: { total: 10, noCache: 4, cacheRead: 6, cacheWrite: undefined },
+  outputTokens: { total: 5, text: 3, reasoning: 2 },
+  raw: { prompt_tokens: 10 },
+};
+const PNG = Uint8Array.from([137, 80, 78, 71, 0, 255]);
+
+/** An answer with everything that the interface has. */
+const rich = () =>
+  new MockLanguageModelV4({
+    provider: 'anthropic.messages',
+    modelId: 'claude-sonnet-4-5-20250929',
+    doGenerate: async () => ({
+      content: [
+        { type: 'reasoning', text: 'Hm.', providerMetadata: { anthropic: { signature: 'c2lnbmF0dXJl' } } },
+        { type: 'text', text: 'See ' },
+        { type: 'source', sourceType: 'url', id: 's1', url: 'https://example.com/rome', title: 'Rome' },
+        { type: 'file', mediaType: 'image/png', data: { type: 'data', data: PNG } },
+        { type: 'text', text: 'this.', providerMetadata: { anthropic: { cited: true } } },
+      ],
+      finishReason: { unified: 'stop', raw: 'end_turn' },
+      usage: USAGE,
+      providerMetadata: { anthropic: { cacheCreationInputTokens: 0 } },
+      warnings: [{ type: 'other', message: 'topK was ignored' }],
+      request: { body: { secret: 'of the request' } },
+      response: {
+        id: 'msg_1',
+        modelId: 'claude-sonnet-4-5-20250929',
+        timestamp: new Date('2026-01-02T03:04:05Z'),
+        headers: { 'set-cookie': 'session=of-the-response' },
+        body: { raw: 'of the response' },
+      },
+    }),
+  });
+
+test('generateText gets the recorded answer on a retry: content, reasoning, files, sources, metadata, usage', async () => {
+  const step = new FakeStep();
+  const inner = rich();
+  const run = () =>
+    generateText({
+      model: wrapLanguageModel({ model: inner, middleware: tidemark(step.attempt()) }),
+      prompt: 'Where?',
+      headers: { authorization: 'Bearer of-the-caller' },
+    });
+  const told = (result: Awaited<ReturnType<typeof run>>) => ({
+    text: result.text,
+    reasoning: result.reasoning,
+    files: result.files.map((file) => [file.mediaType, file.base64]),
+    sources: result.sources,
+    usage: result.usage,
+    finishReason: [result.finishReason, result.rawFinishReason],
+    metadata: result.providerMetadata,
+    warnings: result.warnings,
+    response: [result.response.id, result.response.modelId, result.response.timestamp],
+  });
+  const first = told(await run());
+  const second = told(await run());
+  expect(second).toEqual(first);
+  expect(inner.doGenerateCalls).toHaveLength(1);
+  expect(step.asked).toBe(1);
+  expect(first).toMatchObject({
+    text: 'See this.',
+    reasoning: [{ type: 'reasoning', text: 'Hm.', providerMetadata: { anthropic: { signature: 'c2lnbmF0dXJl' } } }],
+    finishReason: ['stop', 'end_turn'],
+    metadata: { anthropic: { cacheCreationInputTokens: 0 } },
+    warnings: [{ type: 'other', message: 'topK was ignored' }],
+    response: ['msg_1', 'claude-sonnet-4-5-20250929', new Date('2026-01-02T03:04:05Z')],
+  });
+  expect(first.files).toContainEqual(['image/png', Buffer.from(PNG).toString('base64')]);
+  expect(JSON.stringify(step.journal)).not.toMatch(/of-the-caller|of the request|of-the-response|of the response/);
+});
+
+test('without the middleware a retry asks again', async () => {
+  const inner = rich();
+  await generateText({ model: inner, prompt: 'Where?' });
+  await generateText({ model: inner, prompt: 'Where?' });
+  expect(inner.doGenerateCalls).toHaveLength(2);
+});
+
+test('a loop of tools goes on where it was: recorded calls are not made again, the next one is', async () => {
+  const step = new FakeStep();
+  const before = server.requests.length;
+  const weather = vi.fn(async ({ city }: { city: string }) => `21 °C in ${city}`);
+  const tools = {
+    weather: tool({ description: 'The weather', inputSchema: z.object({ city: z.string() }), execute: weather }),
+  };
+  const run = () =>
+    generateText({
+      model: remote(step.attempt()),
+      tools,
+      stopWhen: isStepCount(3),
+      prompt: 'Weather in Rome?',
+      maxRetries: 0,
+    });
+
+  server.script(
+    { kind: 'answer', answer: { toolCalls: [{ id: 'call-1', name: 'weather', arguments: '{"city":"Rome"}' }] } },
+    { kind: 'status', status: 500, body: '{"error":{"message":"boom"}}' },
+    { kind: 'answer', answer: { text: 'It is 21 °C.' } },
+  );
+  await expect(run()).rejects.toMatchObject({ code: 'model-unavailable' });
+  const result = await run();
+  expect(result.text).toBe('It is 21 °C.');
+  expect(result.steps).toHaveLength(2);
+  // One call recorded, one failed, one made by the second attempt.
+  expect(server.requests).toHaveLength(before + 3);
+  const again = await run();
+  expect(again.text).toBe(result.text);
+  expect(again.steps.map(({ toolCalls }) => toolCalls)).toEqual(result.steps.map(({ toolCalls }) => toolCalls));
+  expect(server.requests).toHaveLength(before + 3);
+});
+
+test('generateObject gets the same object on a retry', async () => {
+  const step = new FakeStep();
+  const schema = z.object({ city: z.string(), degrees: z.number() });
+  server.script({ kind: 'answer', answer: { text: '{"city":"Rome","degrees":21}' } }, { kind: 'status', status: 500 });
+  const run = () =>
+    generateObject({ model: remote(step.attempt()), schema, prompt: 'Weather in Rome?', maxRetries: 0 });
+  expect((await run()).object).toEqual({ city: 'Rome', degrees: 21 });
+  expect((await run()).object).toEqual({ city: 'Rome', degrees: 21 });
+  expect(step.asked).toBe(1);
+  expect(step.journal[0]?.request).toMatchObject({ responseSchema: { type: 'object', required: ['city', 'degrees'] } });
+});
+
+test('streamText shows pieces as they come, and on a retry the same answer from the record', async () => {
+  const step = new FakeStep();
+  server.script(
+    { kind: 'answer', answer: { reasoning: 'Rome, then. ', text: 'It is warm in Rome.' } },
+    { kind: 'status', status: 500 },
+  );
+  const run = async () => {
+    const result = streamText({ model: remote(step.attempt()), prompt: 'Weather in Rome?', maxRetries: 0 });
+    const pieces: string[] = [];
+    for await (const piece of result.textStream) pieces.push(piece);
+    return {
+      pieces,
+      text: await result.text,
+      reasoning: await result.reasoningText,
+      usage: await result.usage,
+      reason: await result.finishReason,
+    };
+  };
+  const first = await run();
+  expect(first.pieces).toEqual(['It ', 'is ', 'warm ', 'in ', 'Rome.']);
+  expect(step.deltas.filter(({ kind }) => kind === 'text')).toHaveLength(5);
+  const second = await run();
+  expect(second).toEqual({ ...first, pieces: ['It is warm in Rome.'] });
+  expect(step.asked).toBe(1);
+});
+
+test('a stream with tools goes on from the record', async () => {
+  const step = new FakeStep();
+  const tools = {
+    weather: tool({ inputSchema: jsonSchema<{ city: string }>({ type: 'object' }), execute: async () => '21 °C' }),
+  };
+  server.script(
+    { kind: 'answer', answer: { toolCalls: [{ id: 'call-1', name: 'weather', arguments: '{"city":"Rome"}' }] } },
+    { kind: 'answer', answer: { text: 'It is 21 °C.' } },
+    { kind: 'status', status: 500 },
+  );
+  const run = async () => {
+    const result = streamText({
+      model: remote(step.attempt()),
+      tools,
+      stopWhen: isStepCount(3),
+      prompt: 'Weather?',
+      maxRetries: 0,
+    });
+    return { text: await result.text, calls: (await result.steps).map(({ toolCalls }) => toolCalls) };
+  };
+  const first = await run();
+  expect(first.text).toBe('It is 21 °C.');
+  expect(await run()).toEqual(first);
+  expect(step.asked).toBe(2);
+});
+
+test('a stream that breaks is told to its reader, recorded as nothing, and asked anew by the next attempt', async () => {
+  const step = new FakeStep();
+  const answer = { text: 'It is warm in Rome.' };
+  server.script({ kind: 'cut', answer, pieces: 3, how: 'reset' }, { kind: 'answer', answer });
+  const broken = streamText({
+    model: remote(step.attempt()),
+    prompt: 'Weather?',
+    maxRetries: 0,
+    onError: () => {},
+  });
+  const pieces: string[] = [];
+  const read = async () => {
+    for await (const piece of broken.textStream) pieces.push(piece);
+  };
+  await expect(read()).rejects.toBeInstanceOf(ModelStreamError);
+  expect(pieces.join('')).toBe('It is warm ');
+  await expect(broken.text).rejects.toThrow();
+  expect(step.journal).toEqual([]);
+  expect(await streamText({ model: remote(step.attempt()), prompt: 'Weather?' }).text).toBe('It is warm in Rome.');
+  expect(step.journal).toHaveLength(1);
+});
+
+test('a stream that is refused before it begins is an error of the call', async () => {
+  const step = new FakeStep();
+  server.script({ kind: 'status', status: 429, headers: { 'retry-after': '3' } });
+  const model = remote(step.attempt());
+  await expect(
+    model.doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }),
+  ).rejects.toMatchObject({
+    code: 'model-busy',
+    details: { retryAfterMs: 3_000 },
+  });
+});
+
+test('the SDK does not ask again by itself what the step tries again', async () => {
+  const step = new FakeStep();
+  server.script({ kind: 'status', status: 500 });
+  await expect(generateText({ model: remote(step.attempt()), prompt: 'Hi' })).rejects.toMatchObject({
+    code: 'model-unavailable',
+  });
+  expect(step.asked).toBe(1);
+});
+
+test('the end of a stream is not shown before the answer is recorded', async () => {
+  const recorded = Promise.withResolvers<void>();
+  const step = new FakeStep();
+  const attempt = step.attempt();
+  const slow: ModelCaller = {
+    signal: attempt.signal,
+    modelCall: async (request) => {
+      const answer = await attempt.modelCall(request);
+      await recorded.promise;
+      return answer;
+    },
+  };
+  server.script({ kind: 'answer', answer: { text: 'So it is.' } });
+  const { stream } = await remote(slow).doStream({
+    prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+  });
+  const types: string[] = [];
+  const read = (async () => {
+    for await (const part of stream) types.push(part.type);
+  })();
+  await vi.waitFor(() => expect(types).toContain('text-end'));
+  expect(step.journal).toHaveLength(1);
+  expect(types).not.toContain('finish');
+  recorded.resolve();
+  await read;
+  expect(types.at(-1)).toBe('finish');
+});
+
+test('whoever stops reading does not stop the call: its answer is recorded', async () => {
+  const step = new FakeStep();
+  server.script({ kind: 'answer', answer: { text: 'So it is.' } });
+  const { stream } = await remote(step.attempt()).doStream({
+    prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+  });
+  await stream.cancel();
+  await vi.waitFor(() => expect(step.journal).toHaveLength(1));
+});
+
+test('an abort by the caller ends the call', async () => {
+  const step = new FakeStep();
+  server.script({ kind: 'hang', answer: { text: 'So it is.' }, pieces: 1 });
+  const controller = new AbortController();
+  const result = streamText({
+    model: remote(step.attempt()),
+    prompt: 'Hi',
+    abortSignal: controller.signal,
+    onError: () => {},
+  });
+  for await (const _ of result.textStream) controller.abort();
+  await vi.waitFor(() => expect(step.asked).toBe(1));
+  expect(step.journal).toEqual([]);
+});
+
+test('a request is what is asked, and nothing else: files by their digest, no headers, no functions', async () => {
+  const image = Buffer.from(PNG);
+  const ask = async (data: Uint8Array | string) => {
+    const step = new FakeStep();
+    server.script({ kind: 'answer', answer: { text: 'A dot.' } });
+    await generateText({
+      model: remote(step.attempt()),
+      temperature: 0.3,
+      headers: { 'x-trace': 'of-this-run' },
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is it?' },
+            { type: 'file', mediaType: 'image/png', data },
+          ],
+        },
+      ],
+    });
+    return step.journal[0]?.request;
+  };
+  const request = await ask(image);
+  expect(await ask(image.toString('base64'))).toEqual(request);
+  expect(await ask(Uint8Array.from([1, 2, 3]))).not.toEqual(request);
+  expect(request).toMatchObject({
+    settings: { temperature: 0.3 },
+    rawPrompt: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is it?' },
+          { type: 'file', data: { type: 'data', sha256: expect.stringMatching(/^[0-9a-f]{64}$/), sizeBytes: 6 } },
+        ],
+      },
+    ],
+  });
+  expect(JSON.stringify(request)).not.toMatch(/of-this-run|iVBO/);
+});
+
+const withFile = {
+  content: [
+    { type: 'text', text: 'Hi' },
+    { type: 'file', mediaType: 'image/png', data: PNG },
+  ],
+  warnings: [],
+} as const;
+const older = {
+  v3: () =>
+    new MockLanguageModelV3({
+      doGenerate: async () => ({
+        ...structuredClone(withFile),
+        content: [...withFile.content],
+        warnings: [],
+        finishReason: { unified: 'stop', raw: undefined },
+        usage: USAGE,
+      }),
+    }),
+  v2: (): LanguageModelV2 => ({
+    specificationVersion: 'v2',
+    provider: 'mock-provider',
+    modelId: 'mock-model-id',
+    supportedUrls: {},
+    doGenerate: async () => ({
+      content: [...withFile.content],
+      warnings: [],
+      finishReason: 'stop',
+      usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+    }),
+    doStream: async () => expect.unreachable(),
+  }),
+};
+
+test.each(['v3', 'v2'] as const)(
+  'a model of the older interface %s is recorded through wrapLanguageModel',
+  async (version) => {
+    const step = new FakeStep();
+    const run = () =>
+      generateText({
+        model: wrapLanguageModel({ model: older[version](), middleware: tidemark(step.attempt()) }),
+        prompt: 'Hi',
+      });
+    const first = await run();
+    const second = await run();
+    expect([second.text, second.files[0]?.base64]).toEqual([first.text, Buffer.from(PNG).toString('base64')]);
+    expect(step.asked).toBe(1);
+  },
+);
+
+test('a recorded answer has its addresses and dates back, and its part of a structured output', async () => {
+  const step = new FakeStep();
+  const content: LanguageModelV4Content[] = [
+    { type: 'text', text: 'Draft. {"a":1}' },
+    { type: 'file', mediaType: 'image/png', data: { type: 'url', url: new URL('https://example.com/a.png') } },
+    { type: 'tool-call', toolCallId: 'c', toolName: 'search', input: '{}', providerExecuted: true },
+    { type: 'tool-result', toolCallId: 'c', toolName: 'search', result: { found: 0 } },
+  ];
+  const timestamp = new Date('2026-01-02T03:04:05Z');
+  const inner = new MockLanguageModelV4({
+    doGenerate: async () => ({
+      content,
+      structuredOutputText: '{"a":1}',
+      finishReason: { unified: 'stop', raw: undefined },
+      usage: USAGE,
+      warnings: [],
+      response: { timestamp },
+    }),
+  });
+  const run = () =>
+    wrapLanguageModel({ model: inner, middleware: tidemark(step.attempt()) }).doGenerate({
+      prompt: [{ role: 'user', content: [] }],
+    });
+  await run();
+  const again = await run();
+  expect(again).toEqual({
+    content,
+    structuredOutputText: '{"a":1}',
+    finishReason: { unified: 'stop', raw: undefined },
+    usage: USAGE,
+    warnings: [],
+    response: { timestamp },
+  });
+  // What the provider ran itself is nobody else's to run.
+  expect(JSON.parse(step.journal[0]?.answer ?? '')).toMatchObject({ text: '{"a":1}', toolCalls: [] });
+});
+
+test('a second asking after pieces were shown is never mixed into the first', async () => {
+  const stream = (text: string): LanguageModelV4StreamPart[] => [
+    { type: 'stream-start', warnings: [] },
+    { type: 'text-start', id: '1' },
+    { type: 'text-delta', id: '1', delta: text },
+    { type: 'text-end', id: '1' },
+    { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage: USAGE },
+  ];
+  const texts = ['first', 'second'];
+  const inner = new MockLanguageModelV4({
+    doStream: async () => ({ stream: simulateReadableStream({ chunks: stream(texts.shift() ?? '') }) }),
+  });
+  const step = new FakeStep();
+  const twice: ModelCaller = {
+    signal: step.controller.signal,
+    modelCall: async (request) => {
+      const [one, two] = [step.attempt(), step.attempt()];
+      await one.modelCall(request);
+      step.journal.length = 0;
+      return two.modelCall(request);
+    },
+  };
+  const result = streamText({
+    model: wrapLanguageModel({ model: inner, middleware: tidemark(twice) }),
+    prompt: 'Hi',
+    onError: () => {},
+  });
+  let shown = '';
+  const read = async () => {
+    for await (const piece of result.textStream) shown += piece;
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'model-stream-repeated' });
+  expect(shown).toBe('first');
+});
