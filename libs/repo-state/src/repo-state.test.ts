@@ -41,7 +41,7 @@ describe('the life of a state', () => {
     expect(await open().resume()).toMatchObject({
       fresh: false,
       line: 'resuming from stage 2 of 3: fix (in progress, ann)',
-      stage: { number: 2, of: 3, stage: { id: 'fix' } },
+      stage: { number: 2, of: 3, id: 'fix', status: 'in_progress' },
       conflicts: [],
       state: {
         updated_at: '2026-03-01T14:02:00.000Z',

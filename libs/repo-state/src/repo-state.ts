@@ -17,7 +17,6 @@ import {
   type Migration,
   type MigrationPlan,
   migrated,
-  unknownStage,
   updated,
 } from './changes.ts';
 import { runCheck } from './check.ts';
@@ -151,6 +150,7 @@ export class RepoStateFile {
   async checkpoint(given: Checkpoint): Promise<CheckpointResult> {
     const asked = { ...given, agent: given.agent ?? this.#options.agent };
     const known = this.#withPending((await this.#store.load()).state);
+    this.#refuseEarly(asked, known);
     const { change, checks } = await this.#checked(asked, known);
     const checked: Checked = new Map(checks.map(({ stage, evidence }) => [stage, evidence]));
     const pending = [...this.#pending, { change, checked }];
@@ -255,13 +255,22 @@ export class RepoStateFile {
     );
   }
 
+  /** What would be refused in any case is refused before a check runs for minutes. */
+  #refuseEarly(change: Checkpoint, known: RepoState | undefined): void {
+    const status = change.status === 'done' ? 'in_progress' : change.status;
+    const begun = {
+      change: { ...change, status, ...(change.status === 'done' && { take: true }) },
+      checked: new Map(),
+    };
+    textOf(this.#applied(known, [begun], isoTime(this.#options.now())));
+  }
+
   /** Runs the checks of stages that become done, until one fails; stages behind that are left out of the change. */
   async #checked(change: Checkpoint, state: RepoState | undefined) {
     const checks: { stage: string; evidence: CheckEvidence }[] = [];
     const reached: string[] = [];
     for (const id of change.stages ?? []) {
       const known = state?.stages.find((stage) => stage.id === id);
-      if (known === undefined && state !== undefined && change.add !== true) throw unknownStage(state, id);
       reached.push(id);
       const command = change.check ?? known?.check;
       if (change.status !== 'done' || command === undefined) continue;

@@ -6,8 +6,8 @@ export interface ResumeReport {
   /** There is no state: work begins. */
   readonly fresh: boolean;
   readonly state?: RepoState | undefined;
-  /** Counted from 1; null: all stages are done. */
-  readonly stage: { readonly number: number; readonly of: number; readonly stage: Stage } | null;
+  /** The first stage that isn't done, with its number from 1; null: all are done. */
+  readonly stage: (Stage & { readonly number: number; readonly of: number }) | null;
   /** `resuming from stage 3 of 5: build (in progress)`. */
   readonly line: string;
   /** Conflicts that were resolved since the state began, the newest last. */
@@ -50,5 +50,5 @@ export function reportOf(
   }
   const who = stage.status !== 'pending' && stage.agent !== undefined ? `, ${stage.agent}` : '';
   const line = `resuming from stage ${at + 1} of ${of}: ${stage.id} (${SAID[stage.status]}${who})`;
-  return { ...told, stage: { number: at + 1, of, stage }, line };
+  return { ...told, stage: { ...stage, number: at + 1, of }, line };
 }
