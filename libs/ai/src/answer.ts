@@ -45,7 +45,10 @@ interface Detail {
 }
 
 export function answerOf(parts: Parts, hidden: Hidden): Answer {
-  const content = parts.content.filter(saysSomething).map(withoutBytes);
+  const content = parts.content
+    .filter(saysSomething)
+    .map(withoutBytes)
+    .map((part) => withCleanMetadata(part, hidden));
   const { structuredOutputText, finishReason, providerMetadata, warnings, response } = parts;
   const detail = {
     version: DETAIL_VERSION,
@@ -141,6 +144,12 @@ function saysSomething(part: LanguageModelV4Content): boolean {
   if (part.type === 'text')
     return part.text !== '' || (part.citations?.length ?? 0) > 0 || part.providerMetadata !== undefined;
   return part.type !== 'reasoning' || part.text !== '' || part.providerMetadata !== undefined;
+}
+
+/** What the model said stays as it is; what the provider adds to it may quote a request. */
+function withCleanMetadata(part: LanguageModelV4Content, hidden: Hidden): LanguageModelV4Content {
+  const { providerMetadata } = part;
+  return providerMetadata === undefined ? part : { ...part, providerMetadata: hidden.clean(providerMetadata) };
 }
 
 /** Files as base64, which the interface takes as well as bytes. The older interface has the data without its kind. */

@@ -77,7 +77,9 @@ test('an answer that echoes headers in its metadata is recorded without them', a
   const headers = { authorization: 'Bearer plainword' };
   const languageModel = new MockLanguageModelV4({
     doGenerate: async (options) => ({
-      content: [{ type: 'text', text: 'Hi' }],
+      content: [
+        { type: 'text', text: 'Hi', providerMetadata: { echo: { seen: String(options.headers?.authorization) } } },
+      ],
       finishReason: { unified: 'stop', raw: 'stop' },
       usage: {
         inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },

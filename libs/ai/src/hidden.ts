@@ -33,8 +33,9 @@ export async function hiddenOf(
       if (!HARMLESS.test(name) && typeof value === 'string') addHeader(known, value);
     }
   }
-  // Longest first, so that no part of one is left standing.
-  const values = [...known].sort((a, b) => b.length - a.length);
+  // Longest first, so that no part of one is left standing. The model's own name is a header of some gateways.
+  const names = namesOf(model);
+  const values = [...known].filter((value) => !names.includes(value)).sort((a, b) => b.length - a.length);
   const blacken = (text: string): string => values.reduce((rest, value) => rest.replaceAll(value, MARK), text);
   return {
     excerpt: (text) => excerpt(blacken(text.slice(0, PROVIDER_TEXT_MAX_CHARS))),
@@ -61,6 +62,11 @@ const secretEnvironment = (): string[] =>
   Object.entries(process.env).flatMap(([name, value]) =>
     SECRET_NAME.test(name) && value !== undefined ? [value] : [],
   );
+
+function namesOf(model: unknown): string {
+  const { provider, modelId } = (model ?? {}) as { readonly provider?: unknown; readonly modelId?: unknown };
+  return `${String(provider)} ${String(modelId)}`;
+}
 
 /** The SDK's providers keep their headers, or a function that gives them, in `config.headers` of the model. */
 async function configuredHeaders(model: unknown): Promise<Record<string, unknown>> {

@@ -158,6 +158,15 @@ test.each([
   });
 });
 
+test('a model that runs on is cut off, and not asked again', async () => {
+  const piece = 'x'.repeat(4 * 1_024 * 1_024);
+  const delta: LanguageModelV4StreamPart = { type: 'text-delta', id: '1', delta: piece };
+  await expect(asked(streaming([delta, delta, delta, delta, delta, FINISH]), true)).rejects.toMatchObject({
+    code: 'model-stream-refused',
+    details: { reason: 'answer_too_long' },
+  });
+});
+
 test('a whole answer that was interrupted is none either', async () => {
   const languageModel = new MockLanguageModelV4({
     doGenerate: async () => ({

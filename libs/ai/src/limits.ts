@@ -22,6 +22,9 @@ export const MODEL_RETRY_DEFAULT: Omit<RetryPolicy, 'nonRetryable'> = {
 /** Longest wait that a provider's Retry-After is told for, in milliseconds: a day. A longer one is cut to it. */
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
+/** Characters of one streamed answer, with its reasoning and the inputs of its calls: a model that runs on is cut off. */
+export const ANSWER_MAX_CHARS = 16 * 1_024 * 1_024;
+
 /** Characters of a provider's own words that an error shows. */
 export const EXCERPT_MAX_CHARS = 300;
 /** Characters of a provider's own words that are read for that. */

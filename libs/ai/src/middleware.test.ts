@@ -2,7 +2,7 @@
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV2, LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { generateObject, generateText, isStepCount, jsonSchema, streamText, tool, wrapLanguageModel } from 'ai';
+import { generateObject, generateText, isStepCount, jsonSchema, Output, streamText, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -154,6 +154,16 @@ test('generateObject gets the same object on a retry', async () => {
   expect(step.journal[0]?.request).toMatchObject({ responseSchema: { type: 'object', required: ['city', 'degrees'] } });
 });
 
+test('generateText gets the same structured output on a retry', async () => {
+  const step = new FakeStep();
+  const output = Output.object({ schema: z.object({ degrees: z.number() }) });
+  server.script({ kind: 'answer', answer: { text: '{"degrees":21}' } }, { kind: 'status', status: 500 });
+  const run = () => generateText({ model: remote(step.attempt()), output, prompt: 'How warm?', maxRetries: 0 });
+  expect((await run()).output).toEqual({ degrees: 21 });
+  expect((await run()).output).toEqual({ degrees: 21 });
+  expect(step.asked).toBe(1);
+});
+
 test('streamText shows pieces as they come, and on a retry the same answer from the record', async () => {
   const step = new FakeStep();
   server.script(
@@ -254,7 +264,6 @@ test('the end of a stream is not shown before the answer is recorded', async () 
   const step = new FakeStep();
   const attempt = step.attempt();
   const slow: ModelCaller = {
-    signal: attempt.signal,
     modelCall: async (request) => {
       const answer = await attempt.modelCall(request);
       await recorded.promise;
@@ -441,7 +450,6 @@ test('a second asking after pieces were shown is never mixed into the first', as
   });
   const step = new FakeStep();
   const twice: ModelCaller = {
-    signal: step.controller.signal,
     modelCall: async (request) => {
       const [one, two] = [step.attempt(), step.attempt()];
       await one.modelCall(request);

@@ -22,7 +22,6 @@ import { replayed } from './replay.ts';
 
 /** What the middleware needs of a step's context. */
 export interface ModelCaller {
-  readonly signal: AbortSignal;
   modelCall(request: ModelRequest): Promise<ModelAnswer>;
 }
 
@@ -31,21 +30,22 @@ export function tidemark(ctx: ModelCaller, options: ModelOptions = {}): Language
   return {
     specificationVersion: 'v4',
     wrapGenerate: async ({ model, params }) => {
-      const answer = await ctx.modelCall(requestOf(model, params, options, false, () => {}));
+      const answer = await ctx.modelCall(requestOf(model, params, options, false, () => () => {}));
       return resultOf(answer);
     },
     wrapStream: ({ model, params }) => recordedStream(ctx, model, params, options),
   };
 }
 
-type OnPart = (part: LanguageModelV4StreamPart) => void;
+/** Called when the model is really asked; what it gives hears the parts of that answer. */
+type Listen = () => (part: LanguageModelV4StreamPart) => void;
 
 function requestOf(
   languageModel: LanguageModelV4,
   params: LanguageModelV4CallOptions,
   options: ModelOptions,
   isStreamed: boolean,
-  onPart: OnPart,
+  listen: Listen,
 ): ModelRequest {
   const { abortSignal } = params;
   const { secrets = [] } = options;
@@ -56,7 +56,7 @@ function requestOf(
       ...traitsOf(languageModel, { ...options, maxOutputTokens: cap }),
       answer: (_prompt, { signal, onDelta }, streams) => {
         const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
-        return ask({ languageModel, secrets, onPart }, sent, { signal: either, onDelta }, streams);
+        return ask({ languageModel, secrets, onPart: listen() }, sent, { signal: either, onDelta }, streams);
       },
     },
     ...recorded(sent),
@@ -127,7 +127,7 @@ async function recordedStream(
   options: ModelOptions,
 ): Promise<LanguageModelV4StreamResult> {
   const live = new LiveStream();
-  const answered = ctx.modelCall(requestOf(model, params, options, true, (part) => live.come(part)));
+  const answered = ctx.modelCall(requestOf(model, params, options, true, () => live.listen()));
   answered.then(
     (answer) => live.end(answer),
     (error: unknown) => live.fail(error),
@@ -143,9 +143,8 @@ class LiveStream {
   readonly #begin: () => void;
   #controller: ReadableStreamDefaultController<LanguageModelV4StreamPart> | undefined;
   #shownCount = 0;
-  /** Parts of another attempt came after some had been shown. */
+  /** The model was asked again after parts of its first answer had been shown. */
   #isMixed = false;
-  #isWhole = false;
 
   constructor() {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -161,14 +160,15 @@ class LiveStream {
     });
   }
 
-  come(part: LanguageModelV4StreamPart): void {
-    if (part.type === 'stream-start' && this.#shownCount > 0) this.#isMixed = true;
-    if (this.#isMixed || this.#isWhole) return;
+  /** For one asking of the model. A second one is only heard while nothing of the first was shown. */
+  listen(): (part: LanguageModelV4StreamPart) => void {
+    if (this.#shownCount > 0) this.#isMixed = true;
+    return this.#isMixed ? () => {} : (part) => this.#come(part);
+  }
+
+  #come(part: LanguageModelV4StreamPart): void {
     // It is finished when the log has it, not before.
-    if (part.type === 'finish') {
-      this.#isWhole = true;
-      return;
-    }
+    if (part.type === 'finish') return;
     this.#shownCount += 1;
     this.#controller?.enqueue(part);
     this.#begin();

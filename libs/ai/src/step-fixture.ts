@@ -24,7 +24,6 @@ export class FakeStep {
   attempt(): ModelCaller {
     let next = 0;
     return {
-      signal: this.controller.signal,
       modelCall: (request) => {
         const ordinal = next;
         next += 1;

@@ -8,6 +8,7 @@ import type { LanguageModelV4Content, LanguageModelV4FinishReason, LanguageModel
 import type { ModelDelta } from '@tidemark/runtime';
 import { isOwnCall, type Parts, textOf, toolCallOf, usageOf } from './answer.ts';
 import type { Received } from './errors.ts';
+import { ANSWER_MAX_CHARS } from './limits.ts';
 
 /** Whoever hears of a stream while it comes. */
 export interface Listener {
@@ -59,6 +60,15 @@ export async function readStream(
   }
 }
 
+/** Told by its code, as a provider's own errors are: asking again would bring the same. */
+class TooLong extends Error {
+  readonly code = 'answer_too_long';
+
+  constructor() {
+    super(`It has more than ${ANSWER_MAX_CHARS} characters`);
+  }
+}
+
 /** A block of text or reasoning that isn't closed yet. */
 type Block = Extract<LanguageModelV4Content, { readonly type: 'text' | 'reasoning' }>;
 
@@ -69,8 +79,11 @@ class GrowingAnswer {
   #warnings: Parts['warnings'] = [];
   #response: NonNullable<Parts['response']> = {};
   #finish: Extract<LanguageModelV4StreamPart, { type: 'finish' }> | undefined;
+  #charCount = 0;
 
   add(part: LanguageModelV4StreamPart, onDelta: Listener['onDelta']): void {
+    this.#charCount += 'delta' in part ? part.delta.length : 0;
+    if (this.#charCount > ANSWER_MAX_CHARS) throw new TooLong();
     switch (part.type) {
       case 'stream-start':
         this.#warnings = part.warnings;
