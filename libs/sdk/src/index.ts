@@ -39,6 +39,7 @@ export {
   doneSchema,
   handoffKey,
   handoffSchema,
+  importedKey,
   LAST_SUCCESS_KEY,
   type LastSuccess,
   lastSuccessSchema,

@@ -32,7 +32,6 @@ export interface StepRecord {
   readonly form: typeof FORM;
   readonly key: string;
   readonly output: Json;
-  /** SHA-256 of the output's canonical JSON. */
   readonly checksum: string;
   readonly tokens: number;
   readonly handoffs: readonly NamedHandoff[];
@@ -84,9 +83,13 @@ export const pipelineSubject = (pipeline: string): string => `pipeline:${pipelin
 /** Keys of the three kinds of records of a pipeline. */
 export const doneKey = (key: string): string => `done/${key}`;
 export const handoffKey = (workflow: string, digest: string): string => `handoff/${workflow}/${digest}`;
+/** A step of a run that was imported: done, whatever its key. */
+export const importedKey = (workflow: string, step: string): string => `import/${workflow}/${step}`;
 export const LAST_SUCCESS_KEY = 'last-success';
 
-export const checksumOf = (output: Json): string => sha256Digest.sha256(canonicalJson(output));
+/** SHA-256 of a text's bytes, or of any other output's canonical JSON: what `sha256sum` says of the file that holds it. */
+export const checksumOf = (output: Json): string =>
+  sha256Digest.sha256(typeof output === 'string' ? output : canonicalJson(output));
 
 /** The record of a pipeline's step in a checkpoint's output; undefined for steps of other workflows. */
 export function stepRecordIn(output: Json): StepRecord | undefined {

@@ -20,6 +20,7 @@ import {
   doneSchema,
   handoffKey,
   handoffSchema,
+  importedKey,
   LAST_SUCCESS_KEY,
   type LastSuccess,
   lastSuccessSchema,
@@ -57,7 +58,9 @@ export async function performStep(step: PlacedStep, ctx: AnyContext, date: strin
 
 /** The step as done before, by whichever run; undefined when its key isn't. */
 async function skipped(step: PlacedStep, ctx: AnyContext, key: string): Promise<Performed | undefined> {
-  const found = await recordOf(ctx, step.pipeline, doneKey(key));
+  const { pipeline, name } = step;
+  const found =
+    (await recordOf(ctx, pipeline, doneKey(key))) ?? (await recordOf(ctx, pipeline, importedKey(ctx.workflow, name)));
   const done = doneSchema.safeParse(found?.value);
   if (found === undefined || !done.success) return undefined;
   const { output, checksum, workflow } = done.data;
@@ -91,7 +94,6 @@ async function ran(
   if (handoffs.length === 0) handoffs.push(plainHandoff(step, output, 'is done'));
   for (const handoff of handoffs) ctx.log('handoff', handoff);
   const checksum = checksumOf(output);
-  ctx.log('done', { key, checksum, tokens: spent.tokens, result: kindOf(output) });
   const done = { step: step.name, workflow: ctx.workflow, output, checksum };
   return {
     record: stepRecord({ key, output, checksum, tokens: spent.tokens, handoffs, gate, skipped: null, failure: null }),

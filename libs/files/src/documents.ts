@@ -1,0 +1,111 @@
+/**
+ * Owns which files a run becomes, and what is in them. An output is a file of its own, below its run's name, whose
+ * `sha256sum` is the recorded checksum. Pure.
+ */
+
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '@tidemark/codec';
+import type { Json } from '@tidemark/core';
+import {
+  type DedupeIndex,
+  EXECUTION_LOG,
+  type LastSuccessFile,
+  logText,
+  type RunState,
+  type StepState,
+} from './formats.ts';
+import { NAME_MAX_CHARS } from './limits.ts';
+import { type DoneStep, isoTime, type RunView } from './run-view.ts';
+import type { Withheld } from './withhold.ts';
+
+export interface RunDocuments {
+  readonly runState: RunState;
+  readonly dedupe: DedupeIndex;
+  /** Of this run, if it succeeded. */
+  readonly lastSuccess: LastSuccessFile | undefined;
+  /** Texts by path: the log and the outputs. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+export function runDocuments({ view, outputs: withheld }: Withheld): RunDocuments {
+  const pathOf = (step: DoneStep): string | null => (withheld.has(step.name) ? null : outputPath(view.workflow, step));
+  const texts = new Map([[EXECUTION_LOG, logText(view.log)]]);
+  for (const step of view.done) {
+    const path = pathOf(step);
+    if (path !== null && step.failure === null) texts.set(path, outputText(step.output));
+  }
+  return { runState: runState(view, pathOf), dedupe: dedupe(view, pathOf), lastSuccess: success(view, pathOf), texts };
+}
+
+type PathOf = (step: DoneStep) => string | null;
+
+function runState(view: RunView, pathOf: PathOf): RunState {
+  const steps = view.stepNames.map((step): [string, StepState] => [step, stepState(view, step, pathOf)]);
+  return {
+    pipeline_id: view.workflow,
+    status: view.status,
+    current_step: view.currentStep,
+    steps: Object.fromEntries(steps),
+    total_tokens_used: view.tokens,
+  };
+}
+
+/** Of all that a step has done in the run: its first start, its last end. */
+function stepState(view: RunView, step: string, pathOf: PathOf): StepState {
+  const done = view.done.filter((one) => one.step === step);
+  const pending = view.pending.filter((one) => one.step === step);
+  const [first, last] = [done[0], done.at(-1)];
+  const beganMs = first?.startedAtMs ?? (pending.some(({ isReady }) => isReady) ? lastMs(view) : undefined);
+  return {
+    status: stepStatus(view, done, pending),
+    output_file: last === undefined || last.failure !== null ? null : pathOf(last),
+    started_at: beganMs === undefined ? null : isoTime(beganMs),
+    finished_at: last === undefined || pending.length > 0 ? null : isoTime(last.finishedAtMs),
+  };
+}
+
+const lastMs = (view: RunView): number => view.done.at(-1)?.finishedAtMs ?? view.updatedAtMs;
+
+function stepStatus(view: RunView, done: readonly DoneStep[], pending: RunView['pending']): StepState['status'] {
+  if (done.some(({ failure }) => failure !== null)) return 'failed';
+  if (pending.length === 0) return done.length > 0 ? 'completed' : 'pending';
+  if (view.status === 'failed') return pending.some(({ hasFailed }) => hasFailed) ? 'failed' : 'pending';
+  return view.status === 'running' && pending.some(({ isReady }) => isReady) ? 'running' : 'pending';
+}
+
+const dedupe = (view: RunView, pathOf: PathOf): DedupeIndex =>
+  Object.fromEntries(
+    view.done
+      .filter(({ failure }) => failure === null)
+      .map((step) => [
+        step.key,
+        { executed_at: isoTime(step.finishedAtMs), output: pathOf(step), checksum: step.checksum },
+      ]),
+  );
+
+function success(view: RunView, pathOf: PathOf): LastSuccessFile | undefined {
+  if (view.status !== 'completed') return undefined;
+  const outputs = view.done.flatMap((step) => {
+    const path = pathOf(step);
+    return path === null ? [] : [[step.name, path] as const];
+  });
+  return {
+    pipeline_id: view.workflow,
+    completed_at: isoTime(view.updatedAtMs),
+    total_tokens: view.tokens,
+    outputs: Object.fromEntries(outputs),
+  };
+}
+
+/** Texts as they are, all else as canonical JSON: the bytes that the checksum is of. */
+export const outputText = (output: Json): string => (typeof output === 'string' ? output : canonicalJson(output));
+
+export const outputPath = (workflow: string, { name, output }: Pick<DoneStep, 'name' | 'output'>): string =>
+  `outputs/${pathName(workflow)}/${pathName(name)}.${typeof output === 'string' ? 'txt' : 'json'}`;
+
+/** A name that is one part of a path on every system, and no other name's. */
+export function pathName(name: string): string {
+  const plain = name.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+/, '_');
+  if (plain === name && plain.length <= NAME_MAX_CHARS) return plain;
+  return `${plain.slice(0, NAME_MAX_CHARS)}~${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+}

@@ -1,0 +1,45 @@
+/** Owns the export: a folder made once what a run's rows say. Must not follow anything. */
+
+import { InvalidError } from '@tidemark/core';
+import { type FolderOptions, openFolder } from './folder.ts';
+import { Keeper, type ReadRecords } from './keeper.ts';
+import { type OnReport, Reports } from './reports.ts';
+import type { RunView } from './run-view.ts';
+import { type FilesSource, RunReader, type Shown } from './source.ts';
+import type { WayBack } from './way-back.ts';
+import type { FindSecrets } from './withhold.ts';
+
+export interface ExportOptions extends FolderOptions {
+  readonly source: FilesSource;
+  readonly shown: Shown;
+  readonly folder: string;
+  /** All steps of the definition in order; without, those that have come up. */
+  readonly stepNames?: readonly string[] | undefined;
+  readonly records?: ReadRecords | undefined;
+  /** Takes what others wrote to the folder; without, it stays there and is told. */
+  readonly back?: WayBack | undefined;
+  readonly find?: FindSecrets | undefined;
+  readonly onReport?: OnReport | undefined;
+}
+
+/**
+ * Writes the files of a run. Throws `InvalidError` (`workflow-unknown`), `ConfigError` (`files-in-use`, `files-newer`,
+ * `files-no-folder`), `UnavailableError` (`files-unavailable`).
+ */
+export async function exportFiles(options: ExportOptions): Promise<RunView> {
+  const reader = new RunReader(options.source, options.stepNames);
+  const row = await reader.newest(options.shown);
+  if (row === undefined) {
+    const name =
+      'workflow' in options.shown ? `has the id '${options.shown.workflow}'` : `is of '${options.shown.definition}'`;
+    throw new InvalidError('workflow-unknown', `No workflow ${name}.`, { ...options.shown });
+  }
+  const folder = await openFolder(options.folder, options);
+  try {
+    const reports = new Reports(options.onReport);
+    const keeper = await Keeper.open({ ...options, folder, reader, reports, settleMs: 0, nowMs: Date.now });
+    return await keeper.look(row);
+  } finally {
+    await folder.close();
+  }
+}

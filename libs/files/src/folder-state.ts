@@ -1,0 +1,61 @@
+/**
+ * Owns what a folder remembers of itself beside the five files: whose run it shows, and what from outside has been taken.
+ * It saves work and tells runs apart; that nothing is taken twice follows from the keys under which it is taken.
+ */
+
+import { ConfigError } from '@tidemark/core';
+import { z } from 'zod';
+import type { FilesFolder } from './folder.ts';
+import { jsonText } from './formats.ts';
+import { TAKEN_MAX_COUNT } from './limits.ts';
+
+export const FOLDER_STATE = '.tidemark-files.json';
+const VERSION = 1;
+
+const schema = z.object({ version: z.literal(VERSION), run: z.string().nullable(), taken: z.array(z.string()) });
+
+export class FolderState {
+  readonly #folder: FilesFolder;
+  /** The run whose files these are. */
+  run: string | null;
+  readonly #taken: Set<string>;
+
+  constructor(folder: FilesFolder, run: string | null, taken: readonly string[]) {
+    this.#folder = folder;
+    this.run = run;
+    this.#taken = new Set(taken);
+  }
+
+  has(mark: string): boolean {
+    return this.#taken.has(mark);
+  }
+
+  async take(mark: string): Promise<void> {
+    this.#taken.add(mark);
+    if (this.#taken.size > TAKEN_MAX_COUNT) this.#taken.delete([...this.#taken][0] as string);
+    await this.save();
+  }
+
+  async save(): Promise<void> {
+    await this.#folder.write(FOLDER_STATE, jsonText({ version: VERSION, run: this.run, taken: [...this.#taken] }));
+  }
+}
+
+/** Undefined for one that can't be read. Throws `ConfigError` (`files-newer`). */
+export async function loadState(folder: FilesFolder): Promise<FolderState | 'corrupt'> {
+  const text = await folder.read(FOLDER_STATE);
+  if (text === undefined) return new FolderState(folder, null, []);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return 'corrupt';
+  }
+  const version = z.object({ version: z.number() }).safeParse(json).data?.version;
+  if (version !== undefined && version > VERSION) {
+    const message = `The files in ${folder.path} were written by a newer version of Tidemark (form ${version}); use that one. Nothing was changed.`;
+    throw new ConfigError('files-newer', message, { folder: folder.path, version });
+  }
+  const parsed = schema.safeParse(json);
+  return parsed.success ? new FolderState(folder, parsed.data.run, parsed.data.taken) : 'corrupt';
+}

@@ -1,0 +1,58 @@
+/**
+ * Owns `handoff.md`: a heading per hand-over (`## FROM → TO Handoff`), its text, and the list of its artifacts. What is
+ * written is read back as it was. Text outside such sections is left alone. Pure.
+ */
+
+import { createHash } from 'node:crypto';
+import type { NamedHandoff } from '@tidemark/sdk';
+
+const HEADING = /^## +(\S.*?) *(?:→|->) *(\S.*?) +Handoff *$/i;
+/** Headings within a text, and those that were escaped before, are escaped. */
+const HEADING_IN_TEXT = /^(\\*)(?=## )/gm;
+const ARTIFACTS = /(?:^|\n)Artifacts:\n((?:- .+(?:\n|$))+)\s*$/;
+
+export function handoffText({ from, to, message, artifacts }: NamedHandoff): string {
+  const text = message.trim().replace(HEADING_IN_TEXT, '$1\\');
+  const list = artifacts.map((artifact) => `- ${oneLine(artifact)}\n`).join('');
+  return `## ${oneLine(from)} → ${oneLine(to)} Handoff\n\n${text}\n${list === '' ? '' : `\nArtifacts:\n${list}`}`;
+}
+
+export function readHandoffs(text: string): readonly NamedHandoff[] {
+  const found: { from: string; to: string; lines: string[] }[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    const [, from, to] = HEADING.exec(line) ?? [];
+    if (from !== undefined && to !== undefined) found.push({ from, to, lines: [] });
+    else found.at(-1)?.lines.push(line);
+  }
+  return found.map(({ from, to, lines }) => {
+    const body = lines.join('\n').trim();
+    const list = ARTIFACTS.exec(body);
+    const message = (list === null ? body : body.slice(0, list.index)).trim().replace(/^\\(?=\\*## )/gm, '');
+    const artifacts = (list?.[1] ?? '').split('\n').flatMap((line) => (line === '' ? [] : [line.slice(2).trim()]));
+    return { from, to, message, artifacts };
+  });
+}
+
+/** A digest for each, in order; of several that are the same, each has another. */
+export function handoffDigests(handoffs: readonly NamedHandoff[]): readonly string[] {
+  const counts = new Map<string, number>();
+  return handoffs.map((handoff) => {
+    // As a reader of the file sees it, so that what was written there is known again.
+    const text = handoffText(readHandoffs(handoffText(handoff))[0] ?? handoff);
+    const digest = createHash('sha256').update(text).digest('hex').slice(0, 32);
+    const nth = (counts.get(digest) ?? 0) + 1;
+    counts.set(digest, nth);
+    return nth === 1 ? digest : `${digest}-${nth}`;
+  });
+}
+
+/** The text with the hand-overs that it lacks at its end: what others wrote there stays as it is. */
+export function withHandoffs(text: string, handoffs: readonly NamedHandoff[]): string {
+  const there = new Set(handoffDigests(readHandoffs(text)));
+  const digests = handoffDigests(handoffs);
+  const lacking = handoffs.filter((_, at) => !there.has(digests[at] as string));
+  const gap = text === '' ? '' : text.endsWith('\n') ? '\n' : '\n\n';
+  return lacking.length === 0 ? text : `${text}${gap}${lacking.map(handoffText).join('\n')}`;
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();

@@ -1,0 +1,242 @@
+/**
+ * Owns one look at a folder: takes what came from outside, then makes the files what the run's rows say. The log is right
+ * about what it knows; what others wrote beside that stays.
+ */
+
+import type { WorkflowSummary } from '@tidemark/ports';
+import { doneKey, doneSchema, pipelineSubject } from '@tidemark/sdk';
+import { pathName, runDocuments } from './documents.ts';
+import { digestOf, type FilesFolder } from './folder.ts';
+import { FOLDER_STATE, FolderState, loadState } from './folder-state.ts';
+import {
+  DEDUPE_INDEX,
+  type DedupeIndex,
+  dedupeIndexSchema,
+  EXECUTION_LOG,
+  HANDOFF,
+  jsonText,
+  LAST_SUCCESS,
+  lastSuccessFileSchema,
+  type Read,
+  RUN_STATE,
+  readJson,
+  readLog,
+  runStateSchema,
+} from './formats.ts';
+import { readHandoffs, withHandoffs } from './handoff-text.ts';
+import type { Reports } from './reports.ts';
+import { isoTime, type RunView } from './run-view.ts';
+import type { RunReader } from './source.ts';
+import { takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
+import { type FindSecrets, type Withheld, withhold } from './withhold.ts';
+
+/** Records of earlier runs of the same pipeline, by key. */
+export type ReadRecords = (
+  subject: string,
+  prefix: string,
+) => Promise<readonly { readonly key: string; readonly value: unknown; readonly atMs: number }[]>;
+
+export interface KeeperOptions {
+  readonly folder: FilesFolder;
+  readonly reader: RunReader;
+  readonly reports: Reports;
+  readonly records?: ReadRecords | undefined;
+  readonly back?: WayBack | undefined;
+  readonly find?: FindSecrets | undefined;
+  /** How long a file that can't be read must stay the same before it is set aside, in milliseconds. */
+  readonly settleMs: number;
+  readonly nowMs: () => number;
+}
+
+/** Files that belong to the log alone, and how each is read. */
+const OWN: Readonly<Record<string, (text: string) => Read<unknown>>> = {
+  [RUN_STATE]: (text) => readJson(text, runStateSchema),
+  [EXECUTION_LOG]: readLog,
+  [LAST_SUCCESS]: (text) => readJson(text, lastSuccessFileSchema),
+};
+
+export class Keeper {
+  readonly #options: KeeperOptions;
+  readonly #state: FolderState;
+  /** Files that can't be read yet: as they are, and since when. */
+  readonly #unsettled = new Map<string, { readonly digest: string; readonly sinceMs: number }>();
+
+  private constructor(options: KeeperOptions, state: FolderState) {
+    this.#options = options;
+    this.#state = state;
+  }
+
+  /** Throws `ConfigError` (`files-newer`). */
+  static async open(options: KeeperOptions): Promise<Keeper> {
+    const { folder } = options;
+    const state = await loadState(folder);
+    if (state !== 'corrupt') return new Keeper(options, state);
+    const keeper = new Keeper(options, new FolderState(folder, null, []));
+    await keeper.#setAside(FOLDER_STATE, 'corrupt', 'it is no JSON of this form');
+    // Whose the files are says the one that names its run.
+    const read = readJson((await folder.read(RUN_STATE)) ?? '', runStateSchema);
+    keeper.#state.run = read.ok ? read.value.pipeline_id : null;
+    return keeper;
+  }
+
+  /** False while a file that somebody seems to be writing is waited for. */
+  get isSettled(): boolean {
+    return this.#unsettled.size === 0;
+  }
+
+  async look(row: WorkflowSummary): Promise<RunView> {
+    const { reader, find, reports } = this.#options;
+    const held = withhold(await reader.view(row), find);
+    for (const place of held.places) reports.tell('withheld', `${place}: looks like a secret; it is not written.`);
+    await this.#begin(held.view);
+    await this.#keepHandoffs(held.view);
+    await this.#keepRun(held);
+    return held.view;
+  }
+
+  /** A run that the folder hasn't shown: what was there belongs to the one before, or to somebody else. */
+  async #begin(view: RunView): Promise<void> {
+    const { folder, reports } = this.#options;
+    if (this.#state.run === view.workflow) return;
+    const before = this.#state.run;
+    if (before !== null) await this.#takeLast(before, view);
+    else await this.#setForeignAside(view);
+    const isOthers = before !== null || (await folder.read(RUN_STATE)) !== undefined;
+    for (const file of isOthers ? [HANDOFF, EXECUTION_LOG] : []) {
+      if ((await folder.read(file)) === undefined) continue;
+      const [name, ending] = file.split('.') as [string, string];
+      const stamp = this.#stamp();
+      const whose = before === null ? '' : `-${pathName(before)}`;
+      const to = await folder.move(file, `archive/${name}-${stamp}${whose}.${ending}`);
+      reports.tell('archived', `${file} of ${before ?? 'somebody else'} is ${to}`);
+    }
+    this.#state.run = view.workflow;
+    await this.#state.save();
+  }
+
+  /** What was written for the run before, after it was last looked at. */
+  async #takeLast(workflow: string, { definition }: RunView): Promise<void> {
+    const { folder, reader, find, back, reports } = this.#options;
+    const text = await folder.read(HANDOFF);
+    if (text === undefined) return;
+    const row = await reader.newest({ workflow });
+    const known = row === undefined ? [] : withhold(await reader.view(row), find).view.handoffs;
+    const outside = { folder, state: this.#state, back, find, reports };
+    await takeHandoffs(outside, { workflow, definition: row?.definition ?? definition }, readHandoffs(text), known);
+  }
+
+  async #setForeignAside(view: RunView): Promise<void> {
+    const { folder } = this.#options;
+    const text = await folder.read(RUN_STATE);
+    const read = readJson(text ?? '', runStateSchema);
+    if (text === undefined || (read.ok && read.value.pipeline_id === view.workflow)) return;
+    for (const [file, reading] of Object.entries(OWN)) {
+      if (file === EXECUTION_LOG) continue;
+      const there = await folder.read(file);
+      if (there !== undefined && reading(there).ok) await this.#setAside(file, 'foreign', 'it tells of another run');
+    }
+  }
+
+  async #keepHandoffs(view: RunView): Promise<void> {
+    const { folder, back, find, reports } = this.#options;
+    let text = (await folder.read(HANDOFF)) ?? '';
+    if (/[\0\uFFFD]/.test(text)) {
+      if (!(await this.#isSettled(HANDOFF, text))) return;
+      await this.#setAside(HANDOFF, 'corrupt', 'it is no text');
+      text = '';
+    }
+    this.#unsettled.delete(HANDOFF);
+    const outside = { folder, state: this.#state, back, find, reports };
+    await takeHandoffs(outside, view, readHandoffs(text), view.handoffs);
+    await folder.replace(HANDOFF, (now) => withHandoffs(now ?? '', view.handoffs));
+  }
+
+  async #keepRun(held: Withheld): Promise<void> {
+    const { folder, reader } = this.#options;
+    const documents = runDocuments(held);
+    for (const file of Object.keys(OWN)) await this.#checkOwn(file);
+    // Outputs first: whoever reads their path in another file finds them.
+    for (const [file, text] of documents.texts) await folder.write(file, text);
+    await this.#keepKeys(held, documents.dedupe);
+    let last = documents.lastSuccess;
+    if (last === undefined && (await folder.read(LAST_SUCCESS)) === undefined) {
+      const view = await reader.lastSuccess(held.view.definition);
+      const earlier = view && runDocuments(withhold(view, this.#options.find));
+      for (const [file, text] of earlier?.texts ?? []) if (file !== EXECUTION_LOG) await folder.write(file, text);
+      last = earlier?.lastSuccess;
+    }
+    if (last !== undefined) await folder.write(LAST_SUCCESS, jsonText(last));
+    // Last, so that whoever waits for its status finds all the others.
+    await folder.write(RUN_STATE, jsonText(documents.runState));
+  }
+
+  async #checkOwn(file: string): Promise<void> {
+    const text = await this.#options.folder.read(file);
+    const read = text === undefined ? undefined : OWN[file]?.(text);
+    if (read?.ok === false) await this.#setAside(file, 'corrupt', read.problem);
+  }
+
+  async #keepKeys({ view }: Withheld, own: DedupeIndex): Promise<void> {
+    const { folder, back, find, reports } = this.#options;
+    const text = await folder.read(DEDUPE_INDEX);
+    const read: Read<DedupeIndex> =
+      text === undefined ? { ok: true, value: {} } : readJson(text, dedupeIndexSchema as never);
+    if (!read.ok) {
+      if (!(await this.#isSettled(DEDUPE_INDEX, text as string))) return;
+      await this.#setAside(DEDUPE_INDEX, 'corrupt', read.problem);
+    }
+    const written = read.ok ? read.value : {};
+    const recorded = await this.#recorded(view);
+    const known = new Set([...Object.keys(own), ...Object.keys(recorded)]);
+    await takeKeys({ folder, state: this.#state, back, find, reports }, view, written, known);
+    for (const [key, entry] of Object.entries(written)) {
+      const ours = own[key] ?? recorded[key];
+      if (ours !== undefined && ours.checksum !== entry.checksum) {
+        reports.tell('refused', `key ${JSON.stringify(key)}: it is done with another output, which stands.`);
+      }
+    }
+    if (read.ok) this.#unsettled.delete(DEDUPE_INDEX);
+    // Between the reading and now somebody may have written it anew: then the next look takes that first.
+    if ((await folder.read(DEDUPE_INDEX)) === text || !read.ok) {
+      await folder.write(DEDUPE_INDEX, jsonText({ ...recorded, ...written, ...overlap(recorded, written), ...own }));
+    }
+  }
+
+  /** Keys that other runs of the pipeline have done. */
+  async #recorded({ definition }: RunView): Promise<DedupeIndex> {
+    const rows = (await this.#options.records?.(pipelineSubject(definition), doneKey(''))) ?? [];
+    const entries = rows.flatMap(({ key, value, atMs }) => {
+      const done = doneSchema.safeParse(value);
+      if (!done.success) return [];
+      const hidden = (this.#options.find?.(done.data.output) ?? []).length > 0;
+      const { output, checksum } = done.data;
+      const entry = { executed_at: isoTime(atMs), output: hidden ? null : output, checksum };
+      return [[key.slice(doneKey('').length), entry] as const];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  async #isSettled(file: string, text: string): Promise<boolean> {
+    const { settleMs, nowMs } = this.#options;
+    const digest = digestOf(text);
+    const seen = this.#unsettled.get(file);
+    if (seen?.digest !== digest) this.#unsettled.set(file, { digest, sinceMs: nowMs() });
+    const sinceMs = seen?.digest === digest ? seen.sinceMs : nowMs();
+    return nowMs() - sinceMs >= settleMs;
+  }
+
+  async #setAside(file: string, kind: 'corrupt' | 'foreign', why: string): Promise<void> {
+    const to = await this.#options.folder.move(file, `${file}.${kind}-${this.#stamp()}`);
+    this.#unsettled.delete(file);
+    this.#options.reports.tell(kind, `${file}: ${why}; it is now ${to}, and made anew from the log.`);
+  }
+
+  /** `20261122T093000.123Z`: also a file's name where colons can't be. */
+  #stamp(): string {
+    return isoTime(this.#options.nowMs()).replace(/[-:]/g, '');
+  }
+}
+
+/** What the log knows stands against what was written. */
+const overlap = (recorded: DedupeIndex, written: DedupeIndex): DedupeIndex =>
+  Object.fromEntries(Object.entries(recorded).filter(([key]) => Object.hasOwn(written, key)));

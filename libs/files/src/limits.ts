@@ -1,0 +1,24 @@
+/** Owns the limits of the file view: name, unit, default. */
+
+/** Checkpoints of one run that are shown as files, at most. */
+export const CHECKPOINTS_MAX_COUNT = 20_000;
+/** Checkpoints in one read. */
+export const CHECKPOINTS_PAGE_COUNT = 500;
+/** Events of one run beside its checkpoints, pending tasks, records of a pipeline that are read. */
+export const EVENTS_READ_MAX_COUNT = 10_000;
+export const TASKS_READ_MAX_COUNT = 1_000;
+export const RECORDS_READ_MAX_COUNT = 1_000;
+/** Earlier runs that are looked through for the last success. */
+export const RUNS_LOOKED_BACK_COUNT = 20;
+/** Largest file that is read, in bytes. */
+export const FILE_MAX_BYTES = 64 * 1024 * 1024;
+/** Characters of a run's name in a path; longer ones are cut and told apart by a digest. */
+export const NAME_MAX_CHARS = 120;
+/** Period of a mirror's look at the folder and, where no hint came, at the rows; milliseconds. */
+export const LOOK_PERIOD_MS = 500;
+/** A mirror rests so many times as long as its last writing took: long runs are not written all the time. */
+export const REST_FACTOR = 5;
+/** A file that can't be read must stay the same for this long, in milliseconds, before it counts as corrupt: someone may be writing it. */
+export const SETTLE_MS = 1_000;
+/** Hand-overs and keys from outside that the folder remembers as taken. */
+export const TAKEN_MAX_COUNT = 10_000;

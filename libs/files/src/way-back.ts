@@ -1,0 +1,139 @@
+/**
+ * Owns what comes back from a folder: a hand-over that somebody wrote to `handoff.md` becomes a signal and a record of the
+ * run, a key that somebody marked done a record of its pipeline. Each is taken under a key that derives from its text, so
+ * that taking it again, after whatever crash, changes nothing.
+ */
+
+import type { MemoryWrite } from '@tidemark/codec';
+import { ConflictError, type Json } from '@tidemark/core';
+import { checksumOf, type DoneRecord, doneKey, handoffKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
+import { digestOf, type FilesFolder } from './folder.ts';
+import type { FolderState } from './folder-state.ts';
+import type { DedupeEntry, DedupeIndex } from './formats.ts';
+import { handoffDigests } from './handoff-text.ts';
+import type { Reports } from './reports.ts';
+import { HANDOFF_SIGNAL, type RunView } from './run-view.ts';
+import type { FindSecrets } from './withhold.ts';
+
+/** Where it goes; a client is one. */
+export interface WayBack {
+  /** Counts once for its key. Throws `ConflictError` (`workflow-closed`). */
+  signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void>;
+  /** Writes records of long-term memory. */
+  remember(subject: string, writes: readonly MemoryWrite[]): Promise<void>;
+}
+
+export interface Outside {
+  readonly folder: FilesFolder;
+  readonly state: FolderState;
+  readonly back: WayBack | undefined;
+  readonly find: FindSecrets | undefined;
+  readonly reports: Reports;
+}
+
+/** Which run, as far as it matters here; of one that is gone from view only the name is known. */
+export type Run = Pick<RunView, 'workflow' | 'definition'>;
+
+/** Takes the hand-overs of the file that neither the log has nor were taken before. */
+export async function takeHandoffs(
+  { state, back, find, reports }: Outside,
+  run: Run,
+  written: readonly NamedHandoff[],
+  known: readonly NamedHandoff[],
+): Promise<void> {
+  const knownDigests = new Set(handoffDigests(known));
+  const digests = handoffDigests(written);
+  for (const [at, handoff] of written.entries()) {
+    const digest = digests[at] as string;
+    const mark = `handoff/${run.workflow}/${digest}`;
+    if (knownDigests.has(digest) || state.has(mark)) continue;
+    const what = `hand-over from ${handoff.from} to ${handoff.to}`;
+    const [secret] = find?.({ message: handoff.message, artifacts: handoff.artifacts }) ?? [];
+    if (secret !== undefined) {
+      reports.tell('refused', `${what}: holds what looks like a secret at ${secret.place} (${secret.kind}).`);
+      continue;
+    }
+    if (back === undefined) {
+      reports.tell('refused', `${what}: nobody takes what is written here; it stays in the file.`);
+      continue;
+    }
+    const ended = await send(back, run, handoff, digest);
+    await state.take(mark);
+    reports.tell('taken', `${what}${ended ? ': the run has ended, so it is kept as a record of it' : ''}`);
+  }
+}
+
+/** Whether the run had ended: then only the record is made. */
+async function send(back: WayBack, { workflow, definition }: Run, handoff: NamedHandoff, digest: string) {
+  await back.remember(pipelineSubject(definition), [
+    {
+      subject: pipelineSubject(definition),
+      kind: 'record',
+      key: handoffKey(workflow, digest),
+      value: handoff as never,
+    },
+  ]);
+  try {
+    await back.signal(workflow, HANDOFF_SIGNAL, handoff, { key: `files/${digest}` });
+    return false;
+  } catch (error) {
+    if (error instanceof ConflictError && error.code === 'workflow-closed') return true;
+    throw error;
+  }
+}
+
+/** Takes the keys of the file that nobody knows to be done. */
+export async function takeKeys(
+  { folder, state, back, find, reports }: Outside,
+  run: Run,
+  written: DedupeIndex,
+  known: ReadonlySet<string>,
+): Promise<void> {
+  for (const [key, entry] of Object.entries(written)) {
+    const mark = `key/${run.definition}/${digestOf(JSON.stringify([key, entry.checksum]))}`;
+    if (known.has(key) || state.has(mark)) continue;
+    const refuse = (why: string): void => reports.tell('refused', `key ${JSON.stringify(key)}: ${why}`);
+    const resolved = await resolveOutput(folder, entry);
+    if (typeof resolved === 'string') refuse(resolved);
+    else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
+    else if (back === undefined) refuse('nobody takes what is marked here; it stays in the file.');
+    else {
+      const value: DoneRecord = { step: stepOf(key), workflow: `files ${folder.path}`, ...resolved } as DoneRecord;
+      const subject = pipelineSubject(run.definition);
+      const write = { subject, kind: 'record', key: doneKey(key), value: value as unknown as Json } as const;
+      await back.remember(subject, [write]);
+      await state.take(mark);
+      reports.tell('taken', `key ${JSON.stringify(key)} is done`);
+    }
+  }
+}
+
+/** What the entry stands for, or why it can't be taken. */
+export async function resolveOutput(
+  folder: Pick<FilesFolder, 'read'>,
+  { output, checksum }: DedupeEntry,
+): Promise<{ readonly output: Json; readonly checksum: string } | string> {
+  const file = typeof output === 'string' && isInside(output) ? await folder.read(output) : undefined;
+  let value = output as Json;
+  if (file !== undefined) {
+    try {
+      value = String(output).endsWith('.json') ? (JSON.parse(file) as Json) : file;
+    } catch {
+      return `its output ${String(output)} is no JSON.`;
+    }
+  }
+  const given = /^(?:sha256:)?([0-9a-f]{64})$/.exec(checksum)?.[1];
+  const own = checksumOf(value);
+  // A checksum of another kind is for whoever wrote it.
+  if (given !== undefined && given !== own && (file === undefined || given !== digestOf(file))) {
+    return 'its checksum is not that of its output.';
+  }
+  return { output: value, checksum: own };
+}
+
+/** Of a path: relative, and within the folder. */
+const isInside = (text: string): boolean =>
+  text !== '' && text.length < 1_000 && !/^[\\/]|^[A-Za-z]:|\p{Cc}|(^|[\\/])\.\.([\\/]|$)/u.test(text);
+
+/** `collect` of `collect_2026-11-22`. */
+const stepOf = (key: string): string => key.split('_')[0] ?? key;
