@@ -6,7 +6,7 @@ export type { Embedder } from './embedder.ts';
 export { type Fact, factOf, type UserFacts, userFacts } from './facts.ts';
 export { type Indexer, type IndexerOptions, type IndexReport, memoryIndexer } from './indexer.ts';
 export { type LocalEmbedder, type LocalEmbedderOptions, localEmbedder } from './local-embedder.ts';
-export type { MemoryWrite, MemoryWriter } from './memory-writer.ts';
+export { type MemoryWrite, type MemoryWriter, refuseSecrets } from './memory-writer.ts';
 export { type ParsedSummary, parseSummary, summaryInstruction } from './model-summary.ts';
 export { type Recalled, type RecallOptions, recall, userSubject } from './recall.ts';
 export { type SessionTrace, type SummaryFragment, summariseTraceByRule, type TraceStep } from './rule-summary.ts';

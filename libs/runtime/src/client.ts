@@ -5,6 +5,7 @@
 
 import { decodePayload } from '@tidemark/codec';
 import {
+  ConflictError,
   DEFAULT_TENANT,
   InvalidError,
   type Json,
@@ -17,11 +18,14 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
+import type { Embedder } from '@tidemark/memory';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import { whileUnavailable } from './backoff.ts';
-import type { Confirmation, Decision } from './decision-checks.ts';
+import { ClientMemory } from './client-memory.ts';
+import { type Confirmation, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
+import { MEMORY_PREFIX } from './memory-streams.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
 import type { ShadowRun } from './shadow-run.ts';
@@ -41,6 +45,10 @@ export interface StartOptions {
   readonly tenant?: TenantId | undefined;
   /** Runs with exactly this version of its definition, also when newer ones are rolled out; default false. */
   readonly pinned?: boolean | undefined;
+  /** The session that it is a part of: it sees what was said in the workflows before it. One workflow of a session runs at a time. */
+  readonly session?: string | undefined;
+  /** Whose it is: memory of this user is told to its model calls. */
+  readonly user?: string | undefined;
 }
 
 /** The workflow ended with an error. */
@@ -52,12 +60,16 @@ export interface ClientOptions {
   readonly ports: Ports;
   readonly lamport: LamportClock;
   readonly partitionsMax?: number | undefined;
+  /** Null or absent: recall by words alone. */
+  readonly embedder?: Embedder | null | undefined;
 }
 
 export class Client {
   readonly #options: ClientOptions;
   /** Roll-outs of shadow mode, and their comparison. */
   readonly shadows: Shadows;
+  /** Long-term memory, sessions and budgets. */
+  readonly memory: ClientMemory;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
   readonly #decisions: Decisions;
@@ -68,6 +80,12 @@ export class Client {
     this.#starter = new Starter({ ports, lamport, ...(partitionsMax === undefined ? {} : { partitionsMax }) });
     this.#decisions = new Decisions({ ports, lamport, closing: this.#closing.signal });
     this.shadows = new Shadows(options);
+    this.memory = new ClientMemory({
+      ports,
+      starter: this.#starter,
+      decisions: this.#decisions,
+      embedder: options.embedder ?? null,
+    });
   }
 
   /** A run of an agent that runs elsewhere, to report its steps; does nothing when its id is not in the share. Never waits. */
@@ -83,22 +101,42 @@ export class Client {
   ): Promise<Run<Output>> {
     const { clock, prng } = this.#options.ports;
     const id = options.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
+    const { session, user } = options;
+    for (const [field, name] of Object.entries({ session, user })) if (name !== undefined) checkName(field, name);
+    if (id.startsWith(MEMORY_PREFIX)) throw reservedId(id);
     if (id === '' || id.length > WORKFLOW_ID_MAX_CHARS || hasControlCharacters(id)) {
       throw new InvalidError(
         'workflow-id-invalid',
         `id: 1 to ${WORKFLOW_ID_MAX_CHARS} characters without control characters are allowed, not ${id.length}.`,
       );
     }
+    const tenant = options.tenant ?? DEFAULT_TENANT;
+    if (session !== undefined) await this.#refuseBusy(tenant, session, id);
     const started = await whileUnavailable(clock, this.#closing.signal, () =>
       this.#starter.start({
         definition: definition as Definition,
         input,
         workflow: workflowId(id),
-        tenant: options.tenant ?? DEFAULT_TENANT,
+        tenant,
         pinned: options.pinned,
+        session,
+        user,
       }),
     );
     return this.run<Output>(started.workflow, started.created);
+  }
+
+  /** One workflow of a session runs at a time. */
+  async #refuseBusy(tenant: TenantId, session: string, id: string): Promise<void> {
+    const { clock, store } = this.#options.ports;
+    const known = await whileUnavailable(clock, this.#closing.signal, () => store.session(tenant, session, 2));
+    const live = known.find(({ workflow, status }) => workflow !== id && !CLOSED.includes(status));
+    if (live === undefined || known.some(({ workflow }) => workflow === id)) return;
+    throw new ConflictError(
+      'session-busy',
+      `Session ${session} goes on in workflow ${live.workflow} (${live.definition}, ${live.status}). Resume that one, end it, or begin another session.`,
+      { session, workflow: live.workflow },
+    );
   }
 
   /** A run by its id; whether it exists shows when it is asked. */
@@ -162,6 +200,14 @@ export class Client {
     void this.#decisions.close();
   }
 }
+
+const CLOSED: readonly string[] = ['completed', 'failed', 'compensated'];
+
+const reservedId = (id: string): InvalidError =>
+  new InvalidError(
+    'workflow-id-reserved',
+    `id: '${id.slice(0, 100)}' begins with '${MEMORY_PREFIX}', as streams of memories do. Choose another.`,
+  );
 
 const hasControlCharacters = (text: string): boolean => /\p{Cc}/u.test(text);
 

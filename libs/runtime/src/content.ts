@@ -141,9 +141,12 @@ export class StreamContent {
   /** Follows an accepted event. */
   apply(envelope: Envelope, payload: Uint8Array): void {
     switch (envelope.type) {
-      case 'WorkflowOpened':
-        this.#open(decodePayload(envelope.type, payload), envelope.control.version);
+      case 'WorkflowOpened': {
+        const opening = decodePayload(envelope.type, payload);
+        this.#open(opening, envelope.control.version);
+        this.context.opened(opening.fragments);
         return;
+      }
       case 'SignalReceived':
         this.#causes.set(envelope.id, decodePayload(envelope.type, payload).value);
         return;

@@ -4,9 +4,18 @@
  * projection that it is a part of (I5).
  */
 
-import { decodePayload, type Payloads, type StoredFragment } from '@tidemark/codec';
-import type { EventType, LogEntry, Sequence, Sha256, Spend, StreamState, WorkflowId } from '@tidemark/core';
-import type { ContextBatch, Digest, FragmentRow, ScopeRow, SessionRow, SpendRow, TextRow } from '@tidemark/ports';
+import { decodePayload, type MemoryWrite, type Payloads, type StoredFragment } from '@tidemark/codec';
+import type { Envelope, EventType, LogEntry, Sequence, Sha256, Spend, StreamState, WorkflowId } from '@tidemark/core';
+import type {
+  ContextBatch,
+  Digest,
+  FragmentRow,
+  MemoryRow,
+  ScopeRow,
+  SessionRow,
+  SpendRow,
+  TextRow,
+} from '@tidemark/ports';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 
 type Event = LogEntry & { readonly kind: 'event' };
@@ -18,6 +27,7 @@ export class ContextRows {
   readonly #scopes: ScopeRow[] = [];
   readonly #spends = new Map<string, SpendRow>();
   readonly #sessions: SessionRow[] = [];
+  readonly #memories: MemoryRow[] = [];
 
   constructor(digest: Digest) {
     this.#digest = digest;
@@ -39,6 +49,11 @@ export class ContextRows {
       spends: [...this.#spends.values()],
       sessions: this.#sessions,
     };
+  }
+
+  /** Changes of long-term memory, in order. */
+  get memories(): readonly MemoryRow[] {
+    return this.#memories;
   }
 
   /** Follows an accepted event; `stream` is as it is after the event. */
@@ -71,8 +86,13 @@ export class ContextRows {
       }
       case 'CheckpointCommitted':
         if (envelope.control.hasContext) {
-          this.#addCheckpoint(workflow, envelope.control.sequence, opened('CheckpointCommitted', entry));
+          const payload = opened('CheckpointCommitted', entry);
+          this.#addCheckpoint(workflow, envelope.control.sequence, payload);
+          this.#addMemories(stream, envelope, payload?.memories);
         }
+        return;
+      case 'MemoryWritten':
+        this.#addMemories(stream, envelope, opened('MemoryWritten', entry)?.memories);
         return;
       default:
     }
@@ -90,6 +110,18 @@ export class ContextRows {
     const scope = payload?.scope;
     if (scope === undefined) return;
     this.#scopes.push({ workflow, sequence, isWhole: 'carried' in scope, change: JSON.stringify(scope) });
+  }
+
+  #addMemories({ position }: StreamState, envelope: Envelope, writes: readonly MemoryWrite[] = []): void {
+    const { tenant, workflow, lamport, atMs } = envelope;
+    for (const [ordinal, { subject, kind, key, value, words = '', source = '' }] of writes.entries()) {
+      const isForgotten = value === undefined;
+      this.#memories.push({
+        ...{ tenant, subject, kind, key, source, atMs, workflow, position, ordinal, lamport, isForgotten },
+        value: isForgotten ? 'null' : JSON.stringify(value),
+        words: isForgotten ? '' : words,
+      });
+    }
   }
 
   #addFragments(workflow: WorkflowId, sequence: Sequence, fragments: readonly StoredFragment[] = []): void {

@@ -4,7 +4,7 @@
  * decide what the fold decides: what is checked here before is checked for a clear message.
  */
 
-import { canonicalJson, decodePayload, toJson } from '@tidemark/codec';
+import { canonicalJson, decodePayload, type MemoryWrite, toJson } from '@tidemark/codec';
 import {
   ConflictError,
   type Controls,
@@ -43,6 +43,7 @@ import {
 import type { EffectDefinition } from './definition.ts';
 import { Inbox } from './inbox.ts';
 import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
+import { memoryEvent } from './memory-streams.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
 export interface Decided {
@@ -216,6 +217,23 @@ export class Decisions {
     const control = { epoch, holder, reason: 'asked' } as const;
     const isTaken = await this.#write(row, eventId(`revoke:${epoch}:asked`), 'LeaseRevoked', control, null);
     return isTaken ? lease : null;
+  }
+
+  /** Writes memories to the stream of their subject; `key` names the write. Throws `ConflictError` (`workflow-closed`). */
+  async remember(workflow: WorkflowId, memories: readonly MemoryWrite[], key?: string): Promise<void> {
+    const { row } = await this.#find(workflow);
+    const event = memoryEvent(key === undefined ? this.#uuid() : checkName('key', key));
+    if (await this.#write(row, event, 'MemoryWritten', { count: memories.length }, { memories })) return;
+    throw closed((await this.#find(workflow)).row);
+  }
+
+  /** See `ClientMemory.raiseBudget`. */
+  async raise(workflow: WorkflowId, control: Controls['BudgetRaised'], why: string): Promise<void> {
+    checkText('why', why);
+    const { row, state } = await this.#find(workflow);
+    if (isClosed(state)) throw closed(row);
+    if (await this.#write(row, eventId(`raise:${this.#uuid()}`), 'BudgetRaised', control, { why })) return;
+    throw closed((await this.#find(workflow)).row);
   }
 
   #uuid(): string {

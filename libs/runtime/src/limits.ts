@@ -10,6 +10,13 @@ export const MEMORIES_PER_CHECKPOINT_MAX = 100;
 export const MEMORY_KEY_MAX_CHARS = 256;
 /** Entries of long-term memory that one read answers when it doesn't say. */
 export const MEMORIES_READ_DEFAULT_COUNT = 100;
+/** Checkpoints that a session's summary by rule is made of: the last. */
+export const SESSION_TRACE_MAX_COUNT = 200;
+/** Preferences and facts of a user that are put into bundles, before they are cut to a lane's share. */
+export const INJECTED_STATE_MAX_COUNT = 100;
+export const INJECTED_FACTS_MAX_COUNT = 50;
+/** Workflows of a session that are listed, the newest. */
+export const SESSIONS_LIST_MAX_COUNT = 100;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
 /** Staged checkpoints that may be unflushed at once in one workflow. */

@@ -206,6 +206,7 @@ export class ProjectionBuilder {
       timersGone: this.#timersGone,
       rejected: this.#rejected,
       ...(context !== undefined && { context }),
+      ...(this.#context.memories.length > 0 && { memories: this.#context.memories }),
     };
   }
 

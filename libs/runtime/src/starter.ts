@@ -27,6 +27,7 @@ import {
 import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
 import { batched } from './batcher.ts';
 import { declareTasks } from './commit.ts';
+import { checkedFragments } from './commit-context.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import type { Definition } from './definition.ts';
 import { inboxRecord } from './inbox.ts';
@@ -44,6 +45,9 @@ export interface StartRequest {
   readonly pinned?: boolean | undefined;
   /** Observed only: its agent runs elsewhere, and no worker claims it; false when absent. */
   readonly shadow?: boolean | undefined;
+  /** The session that it is a part of, and whose it is. */
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
   /** Set for an undo. */
   readonly compensates?: Compensates | undefined;
 }
@@ -155,6 +159,7 @@ export class Starter {
     const begun = definition.begin(parsed);
     const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
     const declared = declareTasks(definition, null, begun.next, 0 as Sequence);
+    const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
     const opening: Opening = {
       lamport: this.#options.lamport.stamp(),
       atMs: clock.nowMs(),
@@ -167,8 +172,11 @@ export class Starter {
         pinned: how.pinned ?? false,
         shadow: how.shadow ?? false,
         compensates: how.compensates ?? null,
+        ...(how.session !== undefined && { session: how.session }),
+        ...(how.user !== undefined && { user: how.user }),
+        ...(fragments.length > 0 && { hasContext: true }),
       },
-      payload: { input: parsed, belief, tasks: declared.inputs },
+      payload: { input: parsed, belief, tasks: declared.inputs, ...(fragments.length > 0 && { fragments }) },
     };
     // Too large is said before an id is taken, for the widest place that it may get.
     const [partition, generation] = [Number.MAX_SAFE_INTEGER as Partition, Number.MAX_SAFE_INTEGER];

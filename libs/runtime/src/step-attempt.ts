@@ -14,6 +14,7 @@ import { hasOpen } from './journal-host.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
 import { stepContext } from './step-context.ts';
+import { withSummaries } from './summaries.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import type { ResolvedTask } from './versions.ts';
 import type { ContextReads } from './workflow-context.ts';
@@ -66,8 +67,9 @@ export async function attemptStep(
     });
     const running = step.run(context, input);
     const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
+    const whole = await withSummaries(result ?? {}, task, journal, around);
     isWhole = true;
-    return { result: result ?? {}, notes };
+    return { result: whole, notes };
   } finally {
     attempt?.end(isWhole);
     await journal.close();

@@ -63,6 +63,13 @@ export class WorkflowContext {
     this.#tail.push({ sequence, step, action, fragments, scope });
   }
 
+  /** Follows the opening, where it is folded and not read from rows. */
+  opened(fragments: readonly StoredFragment[] = []): void {
+    if (this.#base > 0 || this.#tail.some(({ sequence }) => sequence === 0)) return;
+    for (const { text } of fragments) if (text !== undefined) this.keep(text);
+    this.#tail.push({ sequence: 0 as Sequence, step: '', action: '', fragments, scope: undefined });
+  }
+
   /** The workflow has this text: an event holds it. */
   keep(text: string): void {
     if (text.length >= SHARED_TEXT_MIN_CHARS) this.#texts.set(this.#digest.sha256(text), text);
@@ -105,7 +112,8 @@ export class WorkflowContext {
 
   /** Fragments up to the checkpoint, by place, without those that a summary covers. */
   async fragments(reads: ContextReads, workflow: WorkflowId, upTo: Sequence): Promise<readonly Fragment[]> {
-    const older = await this.#older(reads, workflow, upTo);
+    const folded = new Set(this.#tail.map(({ sequence }) => sequence));
+    const older = (await this.#older(reads, workflow, upTo)).filter(({ sequence }) => !folded.has(sequence));
     const newer = await Promise.all(
       this.#tail.filter((entry) => entry.sequence <= upTo).map((entry) => this.#inTail(reads, workflow, entry)),
     );
@@ -152,7 +160,7 @@ export class WorkflowContext {
 
   /** The last `count` checkpoints up to this one, and how many each step had before. */
   async trace(reads: ContextReads, workflow: WorkflowId, upTo: Sequence, count: number): Promise<Trace> {
-    const newer = this.#tail.filter((entry) => entry.sequence <= upTo);
+    const newer = this.#tail.filter(({ sequence }) => sequence > 0 && sequence <= upTo);
     const rowsTo = (upTo < this.#base ? upTo : this.#base) as Sequence;
     const older: Trace = rowsTo === 0 ? { recent: [], earlier: {} } : await reads.trace(workflow, rowsTo, count);
     const all = [...older.recent, ...newer.map(({ sequence, step, action }) => ({ sequence, step, action }))];

@@ -1,0 +1,176 @@
+/**
+ * Owns what a caller does with long-term memory, sessions and budgets: remember, recall, hand a session over, raise a budget. Writes
+ * inbox events through streams of their subjects, and reads rows.
+ */
+
+import { BUDGET_EXCEEDED, InvalidError, type Json, type Spend, type TenantId, type WorkflowId } from '@tidemark/core';
+import {
+  type Embedder,
+  type MemoryWriter,
+  type Recalled,
+  recall,
+  type UserFacts,
+  type UserState,
+  userFacts,
+  userState,
+} from '@tidemark/memory';
+import type { MemoryKind, MemoryRow, SessionWorkflow } from '@tidemark/ports';
+import { checkName } from './decision-checks.ts';
+import type { Decisions } from './decisions.ts';
+import type { MemoryUpdate } from './definition.ts';
+import { SESSIONS_LIST_MAX_COUNT } from './limits.ts';
+import { checkedMemories, memoryDefinition, memoryWorkflow } from './memory-streams.ts';
+import { BUDGET_KEY, parseBudget, type SharedBudget } from './model-budgets.ts';
+import type { Ports } from './ports.ts';
+import { HAND_OVER_PREFIX, type SessionHandOver } from './session-memory.ts';
+import type { Starter } from './starter.ts';
+import { sessionSubject } from './summaries.ts';
+
+export interface RememberOptions {
+  readonly tenant: TenantId;
+  /** The same key is the same write, and counts once. */
+  readonly key?: string | undefined;
+}
+
+export interface BudgetRaise {
+  /** To be added to the workflow's budgets. */
+  readonly tokens?: number | undefined;
+  readonly costMicros?: number | undefined;
+  readonly by: string;
+  readonly why: string;
+}
+
+export interface MemoriesOptions {
+  readonly ports: Ports;
+  readonly starter: Starter;
+  readonly decisions: Decisions;
+  /** Null: recall by words alone. */
+  readonly embedder: Embedder | null;
+}
+
+/** Long-term memory of one tenant's subjects; see `Client.memory`. */
+export class ClientMemory {
+  readonly #options: MemoriesOptions;
+
+  constructor(options: MemoriesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Writes, in one event; resolves once rows show it. Throws `InvalidError` (`memory-invalid`, `memory-secret`), naming the
+   * place and never the value.
+   */
+  async remember(updates: readonly MemoryUpdate[], { tenant, key }: RememberOptions): Promise<void> {
+    const memories = checkedMemories(updates, 'memories');
+    const [first] = memories;
+    const { starter, decisions, ports } = this.#options;
+    if (memories.some(({ subject }) => subject !== first!.subject)) {
+      throw new InvalidError('memory-invalid', 'memories: one write is about one subject; write the others apart.');
+    }
+    const workflow = memoryWorkflow(ports.digest, tenant, first!.subject);
+    await starter.start({ definition: memoryDefinition, input: { subject: first!.subject }, workflow, tenant });
+    await decisions.remember(workflow, memories, key);
+  }
+
+  memories(tenant: TenantId, query: Omit<Parameters<Ports['store']['memories']>[0], 'tenant'>) {
+    return this.#options.ports.store.memories({ ...query, tenant });
+  }
+
+  /** The entries of a user that fit the query best; says whether by words alone. */
+  recall(
+    tenant: TenantId,
+    asked: {
+      readonly user: string;
+      readonly query: string;
+      readonly limit?: number;
+      readonly kinds?: readonly MemoryKind[];
+    },
+  ): Promise<Recalled> {
+    const { ports, embedder } = this.#options;
+    return recall({ ...asked, store: ports.store, embedder, tenant });
+  }
+
+  userState(tenant: TenantId, user: string): UserState {
+    return userState(this.#options.ports.store, this.#writer(), tenant, user);
+  }
+
+  userFacts(tenant: TenantId, user: string): UserFacts {
+    return userFacts(this.#options.ports.store, this.#writer(), tenant, user);
+  }
+
+  #writer(): MemoryWriter {
+    return {
+      write: async (entries) => {
+        for (const { tenant, isForgotten, value, ...entry } of entries) {
+          const update = isForgotten ? entry : { ...entry, value: JSON.parse(value) as Json };
+          await this.remember([update], { tenant });
+        }
+      },
+    };
+  }
+
+  /** Workflows of a session, newest first; the first one that isn't closed is live. */
+  session(tenant: TenantId, session: string): Promise<readonly SessionWorkflow[]> {
+    return this.#options.ports.store.session(tenant, session, SESSIONS_LIST_MAX_COUNT);
+  }
+
+  /** Says who goes on with the session and what they need to know; the next workflow of the session is told. */
+  async handOver(tenant: TenantId, session: string, handOver: SessionHandOver): Promise<void> {
+    for (const field of ['from', 'to', 'message'] as const) {
+      if (typeof handOver[field] !== 'string' || handOver[field].trim() === '') {
+        throw new InvalidError('handover-invalid', `${field}: say it in words; a hand-over has from, to and message.`, {
+          field,
+        });
+      }
+    }
+    const subject = sessionSubject(session);
+    const before = await this.#options.ports.store.memories({
+      tenant,
+      subject,
+      kind: 'record',
+      prefix: HAND_OVER_PREFIX,
+      order: 'newest',
+      limit: 1,
+    });
+    const key = `${HAND_OVER_PREFIX}${String(numberOf(before[0]) + 1).padStart(6, '0')}`;
+    const { from, to, message, artifacts } = handOver;
+    await this.remember([{ subject, kind: 'record', key, value: { from, to, message, artifacts }, source: from }], {
+      tenant,
+    });
+  }
+
+  /** What a tenant or a user may spend; undefined takes the budget away. Throws `InvalidError` (`budget-invalid`). */
+  async setBudget(tenant: TenantId, of: { readonly user?: string }, budget: SharedBudget | undefined): Promise<void> {
+    const subject = of.user === undefined ? `tenant:${tenant}` : `user:${of.user}`;
+    const value = budget === undefined ? {} : { value: parseBudget(budget) };
+    await this.remember([{ subject, kind: 'state', key: BUDGET_KEY, ...value, source: 'budget' }], { tenant });
+  }
+
+  /** What it has spent and reserved in the budget's period. */
+  spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spend> {
+    return this.#options.ports.store.spent(tenant, user, sinceMs);
+  }
+
+  /**
+   * Lets a workflow spend more; one that is paused for want of budget goes on. Throws `InvalidError` (names the field),
+   * `ConflictError` (`workflow-closed`).
+   */
+  async raiseBudget(workflow: WorkflowId, { tokens = 0, costMicros = 0, by, why }: BudgetRaise): Promise<void> {
+    for (const [field, value] of [
+      ['tokens', tokens],
+      ['costMicros', costMicros],
+    ] as const) {
+      if (!Number.isSafeInteger(value) || value < 0) {
+        throw new InvalidError('budget-invalid', `${field}: give a whole number from 0, not ${value}.`, { field });
+      }
+    }
+    if (tokens === 0 && costMicros === 0) {
+      throw new InvalidError('budget-invalid', `tokens: give tokens or costMicros above 0 to end ${BUDGET_EXCEEDED}.`);
+    }
+    checkName('by', by);
+    await this.#options.decisions.raise(workflow, { tokens, costMicros, by }, why);
+  }
+}
+
+const numberOf = (row: MemoryRow | undefined): number =>
+  row === undefined ? 0 : Number(row.key.slice(HAND_OVER_PREFIX.length)) || 0;

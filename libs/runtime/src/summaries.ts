@@ -1,0 +1,178 @@
+/**
+ * Owns the making of summaries when a step commits: the rolling one, once messages pass the policy's threshold, and that of the session when
+ * its workflow ends. By a model, as a recorded effect, where the definition has one, and by rule where it has none or the model
+ * fails. Must not commit: both are a part of the step's own checkpoint.
+ */
+
+import {
+  type BundleMessage,
+  type Fragment,
+  type Json,
+  type SummaryDue,
+  type SummaryPolicy,
+  summariseByRule,
+  summaryDue,
+  summaryPrompt,
+  type TaskState,
+} from '@tidemark/core';
+import {
+  parseSummary,
+  type SessionSummary,
+  summariseTraceByRule,
+  summaryInstruction,
+  summaryWords,
+  userSubject,
+} from '@tidemark/memory';
+import type { Clock } from '@tidemark/ports';
+import type { StreamContent } from './content.ts';
+import type { ContextDefinition, Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
+import type { EffectJournal } from './effect-journal.ts';
+import type { HeldStream } from './held-stream.ts';
+import { SESSION_TRACE_MAX_COUNT } from './limits.ts';
+import type { Model, ModelAnswer } from './model.ts';
+import type { ModelCalls } from './model-calls.ts';
+import { EffectError } from './step-errors.ts';
+import type { ContextReads } from './workflow-context.ts';
+
+export interface SummarySurroundings {
+  readonly ports: { readonly clock: Clock };
+  readonly definition: Definition;
+  readonly stream: HeldStream;
+  readonly content: StreamContent;
+  readonly reads: ContextReads;
+  readonly models: ModelCalls;
+}
+
+/** The subject of summaries of a session without a user. */
+export const sessionSubject = (session: string): string => `session:${session}`;
+
+/** The step's result with the summaries that are due. */
+export async function withSummaries(
+  result: StepResult,
+  task: TaskState,
+  journal: EffectJournal,
+  around: SummarySurroundings,
+): Promise<StepResult> {
+  const rolling = result.fragments === undefined ? undefined : await rollingSummary(task, journal, around);
+  const session = result.done === undefined ? undefined : await sessionSummary(result, task, journal, around);
+  if (rolling === undefined && session === undefined) return result;
+  return {
+    ...result,
+    ...(rolling !== undefined && { fragments: [...(result.fragments ?? []), rolling] }),
+    ...(session !== undefined && { memories: [...(result.memories ?? []), session] }),
+  };
+}
+
+async function ask(
+  { models }: SummarySurroundings,
+  { id }: TaskState,
+  journal: EffectJournal,
+  question: { readonly name: string; readonly model: Model; readonly messages: readonly BundleMessage[] },
+): Promise<string | undefined> {
+  const { effect, asked } = models.effect(id, question);
+  try {
+    const answer = await journal.effect(effect, asked, { name: question.name });
+    return (answer as unknown as ModelAnswer).text.trim();
+  } catch (error) {
+    // The provider failed, and there is a rule: an agent's work is not lost for want of a summary.
+    if (error instanceof EffectError) return undefined;
+    throw error;
+  }
+}
+
+const system = (content: string): BundleMessage => ({ role: 'system', content });
+const user = (text: string): BundleMessage => ({ role: 'user', content: [{ type: 'text', text }] });
+
+async function rollingSummary(
+  task: TaskState,
+  journal: EffectJournal,
+  around: SummarySurroundings,
+): Promise<FragmentDraft | undefined> {
+  const { definition, content, reads, stream } = around;
+  const { context: rules } = definition;
+  const policy = [...(rules?.bundles.values() ?? [])].find(({ summary }) => summary !== null);
+  if (rules === undefined || policy?.summary == null) return undefined;
+  const { workflow, head } = stream.speculative;
+  const fragments = await content.context.fragments(reads, workflow, head.sequence);
+  const due = summaryDue({ ...policy, session: false }, fragments, rules.tokenizer);
+  if (due === null) return undefined;
+  const text = await rollingText(due, policy.summary, rules, (model, prompt) =>
+    ask(around, task, journal, {
+      name: 'rolling-summary',
+      model,
+      messages: [system(prompt.system), user(prompt.user)],
+    }),
+  );
+  return { type: 'summary', text, covers: due.covers };
+}
+
+async function rollingText(
+  due: SummaryDue,
+  { by, keepTokens, thresholdTokens }: SummaryPolicy,
+  { summaryModel, tokenizer }: ContextDefinition,
+  asking: (model: Model, prompt: ReturnType<typeof summaryPrompt>) => Promise<string | undefined>,
+): Promise<string> {
+  const previous = due.previous?.text ?? null;
+  if (by === 'model' && summaryModel !== undefined) {
+    const text = await asking(summaryModel, summaryPrompt(previous, due.absorb));
+    if (text !== undefined && text !== '') return text;
+  }
+  // The summary and what is kept together stay below what made it due.
+  const maxTokens = Math.max(128, Math.floor((thresholdTokens - keepTokens) / 2));
+  return summariseByRule(previous, due.absorb, due.covers, maxTokens, tokenizer);
+}
+
+async function sessionSummary(
+  result: StepResult,
+  task: TaskState,
+  journal: EffectJournal,
+  around: SummarySurroundings,
+): Promise<MemoryUpdate | undefined> {
+  const { content, reads, stream, definition, ports } = around;
+  const { session, user: whose, workflow, head } = stream.speculative;
+  if (session === undefined) return undefined;
+  const fragments = await content.context.fragments(reads, workflow, head.sequence);
+  const { recent } = await content.context.trace(reads, workflow, head.sequence, SESSION_TRACE_MAX_COUNT);
+  const last = { step: task.step, action: result.lastAction ?? task.step, output: result.done };
+  const goal = fragments.find(({ type }) => type === 'task_goal')?.text ?? goalOf(content.input);
+  const said = [...fragments, ...(result.fragments ?? [])];
+  const byRule = summariseTraceByRule({
+    sessionId: session,
+    goal,
+    trace: [...recent, last],
+    fragments: said,
+    openTasks: openTasks(stream, task),
+    createdAt: new Date(ports.clock.nowMs()).toISOString(),
+  });
+  const model = definition.context?.summaryModel;
+  const summary =
+    model === undefined ? byRule : await summaryByModel(model, byRule, goal, fragments, around, task, journal);
+  return {
+    subject: whose === undefined ? sessionSubject(session) : userSubject(whose),
+    kind: 'summary',
+    key: `${session}/${workflow}`.slice(0, 256),
+    value: summary,
+    words: summaryWords(summary),
+    source: `workflow ${workflow}`,
+  };
+}
+
+async function summaryByModel(
+  model: Model,
+  byRule: SessionSummary,
+  goal: string,
+  fragments: readonly Fragment[],
+  around: SummarySurroundings,
+  task: TaskState,
+  journal: EffectJournal,
+): Promise<SessionSummary> {
+  const conversation = summaryPrompt(null, fragments).user;
+  const messages = [system(summaryInstruction(goal)), user(`${conversation}\n\nBy rule: ${JSON.stringify(byRule)}`)];
+  const text = await ask(around, task, journal, { name: 'session-summary', model, messages });
+  return text === undefined ? byRule : parseSummary(text, byRule).summary;
+}
+
+const goalOf = (input: Json): string => (typeof input === 'string' ? input : JSON.stringify(input)).slice(0, 500);
+
+const openTasks = ({ speculative }: HeldStream, { id }: TaskState): readonly string[] =>
+  [...speculative.frontier.tasks].filter((other) => other.id !== id).map(({ step }) => step);
