@@ -11,6 +11,7 @@ afterEach(() => void vi.unstubAllEnvs());
 test.each([
   'Incorrect API key provided: hunter2hunter2. You can find your key in the settings.',
   'request had {"authorization":"Bearer hunter2hunter2","content-type":"x"} in it',
+  'request had {"organization":"hunter2hunter2"} in it',
   'request had authorization: Bearer hunter2hunter2',
   'x-goog-api-key=hunter2hunter2 is not valid',
   'see https://api.example.com/v1?key=hunter2hunter2 for more',
@@ -51,6 +52,12 @@ test.each([
   const hidden = await hiddenOf(model, headers, secrets);
   expect(hidden.excerpt(text)).toBe('the word is [hidden]');
   expect(hidden.clean({ deep: [text], count: 1 })).toEqual({ deep: ['the word is [hidden]'], count: 1 });
+});
+
+test('what a header says to everyone, and the model’s own name, are no secrets', async () => {
+  const headers = { 'content-type': 'application/json', 'x-model': 'gpt-4o-mini' };
+  const { excerpt } = await hiddenOf({ provider: 'openai.chat', modelId: 'gpt-4o-mini' }, headers, []);
+  expect(excerpt('gpt-4o-mini wants application/json')).toBe('gpt-4o-mini wants application/json');
 });
 
 test('keys in the environment are known', async () => {

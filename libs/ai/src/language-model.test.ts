@@ -120,6 +120,17 @@ test('blocks that a stream interleaves, uses again or leaves open come out in th
   expect(told.map((delta) => delta.kind !== 'tool-call' && delta.text)).toEqual(['A', 'think', 'B', 'C']);
 });
 
+test('a stream that pays no heed to an abort is left', async () => {
+  const deaf = new ReadableStream<LanguageModelV4StreamPart>({
+    start: (controller) => controller.enqueue({ type: 'text-delta', id: '1', delta: 'Half' }),
+  });
+  const languageModel = new MockLanguageModelV4({ doStream: async () => ({ stream: deaf }) });
+  const controller = new AbortController();
+  const reason = new Error('The lease is lost.');
+  const context = { key: 'k' as EffectKey, signal: controller.signal, onDelta: () => controller.abort(reason) };
+  await expect(model(languageModel).answer(prompt, context, true)).rejects.toBe(reason);
+});
+
 test('whole calls that came before a stream broke are certain, a half one is not', async () => {
   const error: ModelStreamError = await asked(
     streaming([
