@@ -120,6 +120,8 @@ export interface EffectDefinition {
 export interface RunOptions {
   /** Names the closure among others of the same name in the step; by default they are counted. */
   readonly name?: string;
+  /** Of an effect by which an agent could run in circles: what is asked. Asked too often, the workflow is stopped. */
+  readonly question?: Json;
 }
 
 export interface Progress {

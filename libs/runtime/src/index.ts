@@ -5,15 +5,24 @@ export {
   WORKFLOW_ID_MAX_CHARS,
   WorkflowFailedError,
 } from './client.ts';
+export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
 export { UNDO_SUFFIX, undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
 export { type Confirmation, type Decision, fittingResolutions, RESOLUTIONS } from './decision-checks.ts';
 export type { Decided, Pin } from './decisions.ts';
 export type {
+  Budget,
   ConfirmationPolicy,
+  ContextDefinition,
   Definition,
   EffectContext,
   EffectDefinition,
+  FragmentDraft,
+  MemoryEntry,
+  MemoryQuery,
+  MemoryUpdate,
+  PhaseDefinition,
+  PhaseMemory,
   ProbeContext,
   ProbeResult,
   Progress,
@@ -30,7 +39,20 @@ export { answerInTime } from './effect-call.ts';
 export type { CallEffect } from './effect-journal.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
-export { LamportClock, type Ports } from './ports.ts';
+export type {
+  Model,
+  ModelAnswer,
+  ModelContext,
+  ModelDelta,
+  ModelPrompt,
+  ModelRequest,
+  ModelToolCall,
+  ToolSpec,
+  Usage,
+} from './model.ts';
+export { type BudgetPeriod, parseBudget, type SharedBudget } from './model-budgets.ts';
+export { MODEL_OPERATION } from './model-calls.ts';
+export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
 export {
   askable,
   type PlannedEffect,
@@ -41,6 +63,7 @@ export {
   recoveryPlan,
 } from './recovery-plan.ts';
 export { DEFAULT_RETRY } from './retry.ts';
+export { type SessionHandOver, type SessionMemoryOptions, sessionMemory } from './session-memory.ts';
 export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow-account.ts';
 export type { ShadowDefinition, ShadowTask } from './shadow-definition.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
@@ -51,6 +74,7 @@ export type { ShadowCounts, ShadowRun } from './shadow-run.ts';
 export { asShare, type ShadowShare } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
+export { sessionSubject } from './summaries.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
 export { type LeftThing, type UndoOutput, withUndos } from './undo-definition.ts';
 export { definitionFor } from './versions.ts';
@@ -63,3 +87,4 @@ export {
   preflight,
 } from './versions-preflight.ts';
 export { Worker, type WorkerOptions } from './worker.ts';
+export type { HandOver } from './working-memory.ts';

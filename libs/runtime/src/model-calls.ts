@@ -75,7 +75,25 @@ export class ModelCalls {
     const call = new ModelCall(this.#around, this.#session, this.#chain, task, request);
     return { effect: call.effect(), asked: call.asked() };
   }
+
+  /** The effect, counted by what it asks: an agent that makes the same call again and again is stopped. */
+  counted(task: TaskId, effect: EffectDefinition, asked: Json): EffectDefinition {
+    const { ports, definition, state } = this.#around;
+    const question = ports.digest.sha256(canonicalJson([effect.operation, asked]));
+    return {
+      ...effect,
+      prepare: async (key) => {
+        const { repeatsMax } = definition.context ?? NO_CONTEXT;
+        if (!isIntended(state(), task, key)) refuseRepeats(state(), question, repeatsMax, effect.operation, key);
+        return { control: { question }, payload: {} };
+      },
+    };
+  }
 }
+
+/** A call that is made again was counted when it was first intended. */
+const isIntended = ({ frontier }: StreamState, task: TaskId, key: EffectKey): boolean =>
+  frontier.tasks.get(task)?.effects.some((effect) => effect.key === key) ?? false;
 
 class ModelCall {
   readonly #around: ModelSurroundings;
@@ -273,8 +291,7 @@ class ModelCall {
 
   #checkRepeats(question: Sha256, key: EffectKey): void {
     const state = this.#around.state();
-    const isKnown = state.frontier.tasks.get(this.#task)?.effects.some((effect) => effect.key === key) ?? false;
-    if (isKnown) return;
+    if (isIntended(state, this.#task, key)) return;
     refuseRepeats(state, question, this.#rules.repeatsMax, `model ${this.#request.model.modelId}`, key);
   }
 

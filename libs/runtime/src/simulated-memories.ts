@@ -57,7 +57,10 @@ export class SimulatedMemories implements MemoryStore {
   async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
     const entries = this.#of(query).filter(({ row }) => query.kinds.includes(row.kind));
     const wanted = wordsIn(query.words);
-    const words = ranked(entries, ({ row }) => [...wordsIn(row.words)].filter((word) => wanted.has(word)).length);
+    const words = ranked(
+      entries,
+      ({ row }) => [...wordsIn(row.words)].filter((word) => wanted.has(word)).length / wanted.size,
+    );
     const { embedding, model } = query;
     const meaning =
       embedding === null || model === null

@@ -44,7 +44,14 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     memory: around.memory,
     memories: around.readMemories,
     run: (name, body, options = {}) => journal.run(name, body, options),
-    effect: (effect, request, options = {}) => journal.effect(effect, request, options),
+    effect: (effect, request, options = {}) => {
+      const { question } = options;
+      return journal.effect(
+        question === undefined ? effect : models.counted(task.id, effect, question),
+        request,
+        options,
+      );
+    },
     modelCall: async (request) => {
       const { effect, asked } = models.effect(task.id, request);
       const { name } = request;

@@ -4,10 +4,23 @@
  */
 
 import { InvalidError, type TaskId, type WorkflowId } from '@tidemark/core';
-import type { Progress, RunOptions, StepContext } from '@tidemark/runtime';
+import type {
+  MemoryEntry,
+  MemoryQuery,
+  Model,
+  ModelAnswer,
+  ModelRequest,
+  ModelToolCall,
+  PhaseMemory,
+  Progress,
+  RunOptions,
+  StepContext,
+} from '@tidemark/runtime';
 import type { Effect } from './effect.ts';
 import { freeze } from './freeze.ts';
+import { callModel, type ModelCallOptions, type ModelReply } from './model-call.ts';
 import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema } from './schema.ts';
+import { callTool, type ToolOutcome, type Tools } from './tool.ts';
 
 /** What comes back of a journaled closure: undefined is stored as null. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a closure without a return statement has it
@@ -37,6 +50,23 @@ export interface StepActions {
     request: NoInfer<Given<Request>>,
     options?: RunOptions,
   ): Promise<Parsed<Response>>;
+  /** The session that the workflow is a part of, and whose it is. */
+  readonly session: string | undefined;
+  readonly user: string | undefined;
+  /** Working memory of the phase that the step runs in, as it was when the step began; a step changes it by what it returns. */
+  readonly memory: PhaseMemory;
+  /**
+   * Asks a model: what the agent knows (a bundle of the definition's), a prompt, or both. Intended with what is sent, resolved with what
+   * came, so that it is paid once; what is recorded can be rebuilt byte for byte. Throws `InvalidError` (`model-unknown`,
+   * `bundle-unknown`, `tool-unknown`, `memory-out-of-scope`, `answer-unfit`), `LimitError` (`bundle-directives-too-large`).
+   */
+  model<Answer extends Schema | undefined = undefined>(options: ModelCallOptions<Answer>): Promise<ModelReply<Answer>>;
+  /** Makes a call that a model asked for; one that names no tool, or doesn't fit its input, comes back as an error for the model. */
+  tool(call: ModelToolCall): Promise<ToolOutcome>;
+  /** A model call as the runtime has it: for `tidemark(ctx)` of @tidemark/ai. */
+  modelCall(request: ModelRequest): Promise<ModelAnswer>;
+  /** Reads long-term memory by key; a step changes it by the `memories` that it returns. */
+  memories(query: MemoryQuery): Promise<readonly MemoryEntry[]>;
   /** Adds a line to the execution log, stored with the step's checkpoint. */
   log(action: string, detail?: unknown): void;
   /** Tells whoever watches; not stored. */
@@ -63,6 +93,8 @@ export interface ContextRules {
   readonly steps: ReadonlySet<string>;
   /** Undefined: the definition doesn't list its effects. */
   readonly operations: ReadonlySet<string> | undefined;
+  readonly models: Readonly<Record<string, Model>>;
+  readonly tools: Tools;
 }
 
 export function typedContext(context: StepContext, rules: ContextRules): AnyContext {
@@ -80,6 +112,18 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
       if (!isCallable(effect, rules)) refuseEffect(effect, context, rules);
       return (await context.effect(effect, request, options)) as never;
     },
+    session: context.session,
+    user: context.user,
+    memory: context.memory,
+    model: (options) =>
+      callModel(context, options, {
+        where: `${rules.definition}, step ${context.step}`,
+        models: rules.models,
+        tools: rules.tools,
+      }),
+    tool: (call) => callTool(rules.tools, context, call),
+    modelCall: (request) => context.modelCall(request),
+    memories: (query) => context.memories(query),
     log: (action, detail) => context.log(action, detail),
     progress: (progress) => context.progress(progress),
     outputs: async (step) => {

@@ -4,6 +4,7 @@
  */
 
 import type { EffectDefinition } from '@tidemark/runtime';
+import { CONTEXT_MEMBERS, type ContextSpec, contextProblems } from './context-spec.ts';
 import { PARALLEL_MAX_COUNT } from './limits.ts';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type Flow, reach } from './reach.ts';
@@ -11,7 +12,7 @@ import { type AnyStep, settingsOf } from './step.ts';
 import { upcastProblems } from './upcast.ts';
 
 /** A spec of whatever types: also of someone who writes without any. */
-export interface AnySpec {
+export interface AnySpec extends ContextSpec {
   readonly name: string;
   readonly version: number;
   readonly input: unknown;
@@ -49,6 +50,7 @@ const KNOWN = [
     'steps',
   ],
   ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'upcast'],
+  ...CONTEXT_MEMBERS,
 ];
 const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate'];
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
@@ -78,6 +80,7 @@ export function checkSpec(spec: AnySpec): {
       ...(references.length === 0 ? reached.problems : []),
       ...effectProblems(spec.effects ?? []),
       ...upcastProblems(spec.upcast, spec.version),
+      ...contextProblems(spec),
     ],
   };
 }

@@ -28,7 +28,19 @@ export {
   type RunOptions,
 } from '@tidemark/runtime';
 export type { Context, Recorded, StepActions } from './context.ts';
+export type { BudgetOptions, ContextSpec, PhaseOptions } from './context-spec.ts';
 export { type Answer, defineEffect, done, type Effect, type EffectSpec, notDone, pending, unknown } from './effect.ts';
+export {
+  agentMessage,
+  checkpointNote,
+  constraint,
+  said,
+  taskGoal,
+  toolCall,
+  toolResult,
+  userMessage,
+} from './fragments.ts';
+export type { ModelCallOptions, ModelReply } from './model-call.ts';
 export type { Problem } from './parse.ts';
 export { pipeline } from './pipeline.ts';
 export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './pipeline-gate.ts';
@@ -62,6 +74,7 @@ export type { Frozen, Given, Parsed, Schema, Schemas } from './schema.ts';
 export type { Change, DoneStep, StepFunction, StepSettings } from './step.ts';
 export { type AnyTask, type Task, type TaskOf, type TaskOptions, task } from './task.ts';
 export { checkTogether } from './together.ts';
+export { type Tool, type ToolOptions, type ToolOutcome, type Tools, tool } from './tool.ts';
 export { defineWorkflow } from './workflow.ts';
 export type {
   BeliefOf,

@@ -62,6 +62,15 @@ export const PROBLEM_MAX_CHARS = 200;
 /** Levels of nested schemas that the start-time check follows. */
 export const SCHEMA_DEPTH_MAX = 64;
 
+/** Names of tools that every provider takes. */
+export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+/** How often a structured answer that doesn't fit its schema is sent back to the model. */
+export const REPAIRS_MAX_COUNT = 1;
+/** Working memory of a phase by default, in tokens. */
+export const PHASE_BUDGET_DEFAULT_TOKENS = 4_000;
+/** How often one question may be asked by default before the workflow is stopped as running in circles. */
+export const REPEATS_DEFAULT_COUNT = 10;
+
 /** Characters of the key of a pipeline's step, at most. */
 export const PIPELINE_KEY_MAX_CHARS = 200;
 /** Characters of a gate's evidence that its error's message shows. */

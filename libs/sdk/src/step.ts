@@ -4,7 +4,16 @@
  */
 
 import { InvalidError, type Json } from '@tidemark/core';
-import type { EffectContext, StepResult as RuntimeResult, StepContext, StepDefinition } from '@tidemark/runtime';
+import { refuseSecrets } from '@tidemark/memory';
+import type {
+  EffectContext,
+  FragmentDraft,
+  HandOver,
+  MemoryUpdate,
+  StepResult as RuntimeResult,
+  StepContext,
+  StepDefinition,
+} from '@tidemark/runtime';
 import { type AnyContext, type Context, type ContextRules, typedContext } from './context.ts';
 import { freeze } from './freeze.ts';
 import { kindOf } from './parse.ts';
@@ -28,6 +37,14 @@ export interface Change<Belief extends Schema, Output extends Schema, Next> {
   readonly costMicros?: number | undefined;
   /** Sequence of the earlier checkpoint of this workflow that this one corrects: both stay, and readers see which counts. */
   readonly supersedes?: number | undefined;
+  /** What was told, said or done, for later model calls to see. */
+  readonly fragments?: readonly FragmentDraft[] | undefined;
+  /** Keys of the phase's working memory to set; undefined removes one. Over the phase's budget it is refused. */
+  readonly memory?: Readonly<Record<string, unknown>> | undefined;
+  /** Ends the phase: what the next one is told, and the keys that go with it. All others are cleared. */
+  readonly handOver?: HandOver | undefined;
+  /** Changes of long-term memory: facts, preferences, records; without a value an entry is forgotten. */
+  readonly memories?: readonly MemoryUpdate[] | undefined;
 }
 
 /** A step with an output schema must return one; without, it may return any JSON, or nothing at all. */
@@ -103,7 +120,10 @@ export function runStep(run: AnyStepFunction, rules: StepRules) {
   };
 }
 
-const MEMBERS = ['belief', 'next', 'output', 'done', 'lastAction', 'tokens', 'costMicros', 'supersedes'];
+const MEMBERS = [
+  ...['belief', 'next', 'output', 'done', 'lastAction', 'tokens', 'costMicros', 'supersedes'],
+  ...['fragments', 'memory', 'handOver', 'memories'],
+];
 
 function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
   const refuse: Refuse = (problem, remedy) => refuseResult(rules, problem, remedy);
@@ -122,6 +142,7 @@ function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
   checkCount('tokens', result.tokens, refuse);
   checkCount('costMicros', result.costMicros, refuse);
   checkSupersedes(result.supersedes, refuse);
+  if (result.memories !== undefined) checkMemories(result.memories, refuse);
   if (result.lastAction !== undefined && typeof result.lastAction !== 'string') {
     refuse(`lastAction is ${kindOf(result.lastAction)}`, 'Return a string.');
   }
@@ -152,6 +173,15 @@ export function checkTasks(next: unknown, refuse: Refuse): readonly AnyTask[] {
 function checkCount(name: string, value: unknown, refuse: Refuse): void {
   if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) return;
   refuse(`${name} is ${typeof value === 'number' ? value : kindOf(value)}`, 'Return a whole number, 0 or more.');
+}
+
+/** No secret is stored: it would be told to every later model call. */
+function checkMemories(memories: unknown, refuse: Refuse): void {
+  if (!Array.isArray(memories))
+    refuse(`memories is ${kindOf(memories)}`, 'Return an array of { subject, kind, key, value }.');
+  for (const [at, write] of (memories as readonly MemoryUpdate[]).entries()) {
+    refuseSecrets(`memories[${at}]`, { value: write?.value ?? null, words: write?.words ?? '' });
+  }
 }
 
 function checkSupersedes(value: unknown, refuse: Refuse): void {

@@ -3,7 +3,8 @@
  * after, so that every type is inferred from the schemas; `NoInfer` keeps what functions return from widening them.
  */
 
-import type { Definition, EffectDefinition } from '@tidemark/runtime';
+import type { Definition, EffectDefinition, FragmentDraft } from '@tidemark/runtime';
+import type { ContextSpec } from './context-spec.ts';
 import type { Effect } from './effect.ts';
 import type { DefinitionWarning } from './problem.ts';
 import type { Flow, Sources } from './reach.ts';
@@ -30,7 +31,7 @@ export interface WorkflowSpec<
   F extends FlowOf<Tasks> & Flow,
   Starts extends readonly (keyof Tasks & string)[],
   Outputs extends OutputsOf<Tasks>,
-> {
+> extends ContextSpec {
   readonly name: string;
   /** 1, 2, 3 …; raise it when running workflows could not go on with the new code, and say in `upcast` how they can. */
   readonly version: number;
@@ -57,6 +58,8 @@ export interface WorkflowSpec<
   readonly begin: (input: Parsed<NoInfer<Input>>) => {
     readonly belief: Given<NoInfer<Belief>>;
     readonly next: readonly TaskOf<NoInfer<Tasks>, NoInfer<Starts>[number]>[];
+    /** What the agent is told before its first step: goal, constraints, the user's words. */
+    readonly fragments?: readonly FragmentDraft[] | undefined;
   };
   readonly steps: {
     readonly [S in keyof NoInfer<Tasks>]: StepEntry<

@@ -5,7 +5,8 @@
 
 import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
-import type { Definition, RetryPolicy, StepDefinition } from '@tidemark/runtime';
+import type { Definition, EffectDefinition, FragmentDraft, RetryPolicy, StepDefinition } from '@tidemark/runtime';
+import { type ContextSpec, contextDefinition } from './context-spec.ts';
 import { type AnySpec, checkSpec } from './definition-checks.ts';
 import { warningsOf } from './definition-warnings.ts';
 import { freeze, freezeAll } from './freeze.ts';
@@ -38,7 +39,7 @@ export function defineWorkflow<
 }
 
 /** A spec after the checks, its type parameters forgotten. */
-interface CheckedSpec extends AnySpec {
+interface CheckedSpec extends AnySpec, ContextSpec {
   readonly input: Schema;
   readonly belief: Schema;
   readonly output: Schema;
@@ -66,7 +67,7 @@ function build(spec: CheckedSpec): Workflow {
   const title = `${spec.name} v${spec.version}`;
   refuseProblems('definition-invalid', `Workflow ${title}`, [...problems, ...allRetryProblems(spec)]);
   const parts: Parts = { spec, title, starts, beliefParser: beliefParsers(spec.belief, title) };
-  const effects = spec.effects ?? [];
+  const effects = allEffects(spec);
   return {
     name: spec.name,
     version: spec.version,
@@ -98,6 +99,7 @@ function build(spec: CheckedSpec): Workflow {
     onFailure: spec.onFailure ?? 'fail',
     stepBudget: spec.stepBudget ?? STEP_BUDGET_DEFAULT_COUNT,
     upcasters: upcasters(spec.upcast, title),
+    context: contextDefinition(spec, title),
     warnings: warningsOf(spec),
   };
 }
@@ -131,7 +133,9 @@ function stepDefinition(name: string, parts: Parts): StepDefinition {
       definition: title,
       step: name,
       steps: new Set(Object.keys(spec.tasks)),
-      operations: spec.effects && new Set(spec.effects.map((effect) => effect.operation)),
+      operations: spec.effects && new Set(allEffects(spec).map((effect) => effect.operation)),
+      models: spec.models ?? {},
+      tools: spec.tools ?? {},
       needsOutput: outputs !== undefined,
       parseBelief: parts.beliefParser(
         `belief returned by step ${name}`,
@@ -176,8 +180,16 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
     if (stray !== undefined) {
       refuse(`it adds a task for ${stray.step}`, `It may add: ${starts.join(', ')}. Name others in starts.`);
     }
-    return { belief: parseBelief(opening.belief), next };
+    const { fragments } = opening as { readonly fragments?: readonly FragmentDraft[] };
+    return { belief: parseBelief(opening.belief), next, ...(fragments !== undefined && { fragments }) };
   };
+}
+
+/** Those of tools as well: whoever undoes a workflow finds them there. */
+function allEffects({ effects = [], tools = {} }: CheckedSpec): readonly EffectDefinition[] {
+  const found = new Map<string, EffectDefinition>(effects.map((effect) => [effect.operation, effect]));
+  for (const { effect } of Object.values(tools)) if (effect !== undefined) found.set(effect.operation, effect);
+  return [...found.values()];
 }
 
 const stepRetry = (spec: CheckedSpec, step: AnyStep): RetryPolicy =>

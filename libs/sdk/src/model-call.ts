@@ -1,0 +1,132 @@
+/**
+ * Owns `ctx.model`: from what a step asks to the runtime's model call, and from the recorded answer to what the step gets. Must not
+ * call a provider, nor count or record: the runtime does.
+ */
+
+import { type BundleMessage, InvalidError, type Json } from '@tidemark/core';
+import type { Model, ModelAnswer, StepContext } from '@tidemark/runtime';
+import { toJSONSchema, type ZodType } from 'zod';
+import { REPAIRS_MAX_COUNT } from './limits.ts';
+import { parser } from './parse.ts';
+import type { Parsed, Schema } from './schema.ts';
+import { type Tools, toolSpecs } from './tool.ts';
+
+/** What a step asks a model. `Answer`: the schema of structured output. */
+export interface ModelCallOptions<Answer extends Schema | undefined = undefined> {
+  /** Which of the definition's models; `default` when absent. */
+  readonly model?: string | undefined;
+  /** A bundle type of the definition: what the agent knows comes first. */
+  readonly bundle?: string | undefined;
+  /** What is asked, after the bundle: a text, or messages. `{{memory.key}}` stands for a key of the phase's working memory. */
+  readonly prompt?: string | readonly BundleMessage[] | undefined;
+  /** The answer is JSON of this schema, in `reply.object`. One that doesn't fit is sent back to the model once. */
+  readonly schema?: Answer;
+  /** Names of the definition's tools that may be called; by default all, with `schema` none. */
+  readonly tools?: readonly string[] | undefined;
+  /** `temperature`, `seed`, `maxOutputTokens`, `stopSequences`, `providerOptions` …, as the model takes them. */
+  readonly settings?: Readonly<Record<string, unknown>> | undefined;
+  /** Values of `{{name}}` in system context, goals and constraints: resolved after assembly, not counted. */
+  readonly placeholders?: Readonly<Record<string, string>> | undefined;
+  /** Tells whoever watches the run what comes, piece by piece; what is recorded is the same. */
+  readonly stream?: boolean | undefined;
+  /** Names the call among others of the step. */
+  readonly name?: string | undefined;
+}
+
+/** What a model answered. */
+export interface ModelReply<Answer extends Schema | undefined = undefined> extends ModelAnswer {
+  /** Structured output; undefined without a schema. */
+  readonly object: Answer extends Schema ? Parsed<Answer> : undefined;
+}
+
+export interface ModelRules {
+  /** `refund v2, step think`. */
+  readonly where: string;
+  readonly models: Readonly<Record<string, Model>>;
+  readonly tools: Tools;
+}
+
+export async function callModel<Answer extends Schema | undefined>(
+  context: StepContext,
+  options: ModelCallOptions<Answer>,
+  { where, models, tools }: ModelRules,
+): Promise<ModelReply<Answer>> {
+  const { schema, settings } = options;
+  const named = options.model ?? 'default';
+  const found = Object.hasOwn(models, named) ? models[named] : undefined;
+  if (found === undefined) throw modelUnknown(where, named, models);
+  const given = messagesOf(options.prompt, context);
+  if (options.bundle === undefined && given.length === 0) {
+    throw new InvalidError('prompt-missing', `${where}: ctx.model asks nothing: give a bundle, a prompt, or both.`);
+  }
+  const request = {
+    model: found,
+    bundle: options.bundle,
+    tools: toolSpecs(tools, options.tools ?? (schema === undefined ? undefined : []), where),
+    responseSchema: schema === undefined ? undefined : schemaJson(schema),
+    settings: settings as Json | undefined,
+    placeholders: options.placeholders,
+    isStreamed: options.stream,
+  };
+  let messages: readonly BundleMessage[] = given;
+  for (let repairs = 0; ; repairs++) {
+    const name = repairs === 0 ? options.name : `${options.name ?? 'call'}:repair-${repairs}`;
+    const answer = await context.modelCall({ ...request, messages, name });
+    if (schema === undefined) return { ...answer, object: undefined } as ModelReply<Answer>;
+    const read = readObject(schema, answer.text, `${where}, answer of ${found.modelId}`);
+    if ('object' in read) return { ...answer, object: read.object } as ModelReply<Answer>;
+    if (repairs === REPAIRS_MAX_COUNT) throw read.problem;
+    messages = [
+      ...messages,
+      assistant(answer.text),
+      user(`${read.problem.message} Answer again, with that JSON alone.`),
+    ];
+  }
+}
+
+const user = (text: string): BundleMessage => ({ role: 'user', content: [{ type: 'text', text }] });
+const assistant = (text: string): BundleMessage => ({ role: 'assistant', content: [{ type: 'text', text }] });
+
+function messagesOf(prompt: ModelCallOptions['prompt'], context: StepContext): readonly BundleMessage[] {
+  if (prompt === undefined) return [];
+  if (typeof prompt === 'string') return [user(inScope(prompt, context))];
+  return prompt.map((message) => JSON.parse(inScope(JSON.stringify(message), context, true)) as BundleMessage);
+}
+
+/** Working memory in a prompt: a key that is out of scope is never sent, and is counted by the read. */
+function inScope(text: string, { memory }: StepContext, inJson = false): string {
+  return text.replaceAll(/\{\{memory\.([^{}]+)\}\}/g, (_, key: string) => {
+    const value = memory.get(key.trim());
+    const told = typeof value === 'string' ? value : JSON.stringify(value);
+    return inJson ? JSON.stringify(told).slice(1, -1) : told;
+  });
+}
+
+function schemaJson(schema: Schema): Json {
+  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { target: 'draft-7', io: 'input', reused: 'inline' });
+  return rest as Json;
+}
+
+function readObject(
+  schema: Schema,
+  text: string,
+  what: string,
+): { readonly object: Json } | { readonly problem: InvalidError } {
+  const border = { code: 'answer-unfit', what, remedy: 'It must be JSON of the schema.' };
+  try {
+    return { object: parser(schema, border)(JSON.parse(withoutFence(text))) };
+  } catch (error) {
+    if (error instanceof InvalidError) return { problem: error };
+    return { problem: new InvalidError('answer-unfit', `${what} is no JSON: ${(error as Error).message}.`) };
+  }
+}
+
+/** Models like to put JSON into a fence, though they are told not to. */
+const withoutFence = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+
+const modelUnknown = (where: string, named: string, models: ModelRules['models']): InvalidError =>
+  new InvalidError(
+    'model-unknown',
+    `${where}: ctx.model asks model '${named}', which isn't declared. Declared in models: ${Object.keys(models).join(', ') || 'none'}.`,
+    { model: named },
+  );

@@ -1,0 +1,130 @@
+/**
+ * Owns tools: what a model may call, and what that does. A tool is an effect, so a call that was made is not made again, or a journaled
+ * closure where nothing outside changes. Text from a model can neither name a tool that isn't declared nor pass an input
+ * that doesn't fit: such a call comes back to the model as an error (C5a).
+ */
+
+import { InvalidError, type Json } from '@tidemark/core';
+import type { ModelToolCall, StepContext, ToolSpec } from '@tidemark/runtime';
+import { toJSONSchema, type ZodType } from 'zod';
+import { safeParse } from 'zod/v4/core';
+import type { Effect } from './effect.ts';
+import { TOOL_NAME } from './limits.ts';
+import { pathText } from './parse.ts';
+import type { DefinitionProblem } from './problem.ts';
+import type { Parsed, Schema } from './schema.ts';
+
+/** What a user says of a tool; its name is its key in `tools`. */
+export interface ToolOptions<Input extends Schema> {
+  /** What it does and when to use it, for the model. */
+  readonly description: string;
+  readonly input: Input;
+  /** Does it outside, under the guarantees of an effect. Either this or `run`. */
+  readonly effect?: Effect | undefined;
+  /** The effect's request from the tool's input; by default the input itself. */
+  readonly request?: ((input: Parsed<NoInfer<Input>>) => unknown) | undefined;
+  /** Answers without changing anything outside. */
+  readonly run?: ((input: Parsed<NoInfer<Input>>, signal: AbortSignal) => unknown) | undefined;
+  /** What the model is told of the result; by default its JSON, or the text itself. */
+  readonly tell?: ((result: Json) => string) | undefined;
+}
+
+export interface Tool {
+  readonly description: string;
+  readonly input: Schema;
+  readonly effect?: Effect | undefined;
+  readonly request?: ((input: never) => unknown) | undefined;
+  readonly run?: ((input: never, signal: AbortSignal) => unknown) | undefined;
+  readonly tell?: ((result: Json) => string) | undefined;
+}
+
+/** What a tool call came to. */
+export interface ToolOutcome {
+  readonly call: string;
+  readonly tool: string;
+  /** For the model. */
+  readonly text: string;
+  /** What the tool gave; null where the call could not be made. */
+  readonly result: Json;
+  /** The model named a tool or gave an input that doesn't fit: it is told so. */
+  readonly isError: boolean;
+}
+
+/** Types the tool's functions by its input. */
+export const tool = <Input extends Schema>(options: ToolOptions<Input>): Tool => options as unknown as Tool;
+
+export type Tools = Readonly<Record<string, Tool>>;
+
+/** Everything wrong with declared tools. */
+export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
+  return Object.entries(tools).flatMap(([name, { description, input, effect, run }]) => {
+    const problem = (message: string): DefinitionProblem => ({
+      code: 'tool-invalid',
+      message: `tools.${name}${message}`,
+    });
+    const problems: DefinitionProblem[] = [];
+    if (!TOOL_NAME.test(name)) problems.push(problem(': a tool is named with 1 to 64 letters, digits, _ and -.'));
+    if (typeof description !== 'string' || description === '')
+      problems.push(problem('.description must say what it does.'));
+    if ((effect === undefined) === (run === undefined)) problems.push(problem(' must have either an effect or run.'));
+    try {
+      inputSchema(input);
+    } catch (error) {
+      problems.push(problem(`.input has no JSON schema: ${(error as Error).message}.`));
+    }
+    return problems;
+  });
+}
+
+export const toolSpec = (name: string, { description, input }: Tool): ToolSpec => ({
+  name,
+  description,
+  inputSchema: inputSchema(input),
+});
+
+function inputSchema(schema: Schema): Json {
+  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { target: 'draft-7', io: 'input', reused: 'inline' });
+  return rest as Json;
+}
+
+/** Makes the call. Throws what the effect or the closure throws; a call that doesn't fit is an outcome. */
+export async function callTool(tools: Tools, context: StepContext, call: ModelToolCall): Promise<ToolOutcome> {
+  const { id, name, input } = call;
+  const found = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  const refused = (text: string): ToolOutcome => ({ call: id, tool: name, text, result: null, isError: true });
+  if (found === undefined) {
+    return refused(
+      `There is no tool named ${JSON.stringify(name)}. Tools: ${Object.keys(tools).join(', ') || 'none'}.`,
+    );
+  }
+  const parsed = safeParse(found.input, input);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${pathText(path) || 'input'}: ${message}`);
+    return refused(`The input of ${name} doesn't fit: ${problems.join('; ')}. Call it again with an input that does.`);
+  }
+  const result = await perform(name, found, context, call, parsed.data as never);
+  const text = found.tell?.(result) ?? (typeof result === 'string' ? result : JSON.stringify(result));
+  return { call: id, tool: name, text, result, isError: false };
+}
+
+function perform(name: string, found: Tool, context: StepContext, call: ModelToolCall, input: never): Promise<Json> {
+  const options = { name: call.id };
+  if (found.effect !== undefined) {
+    const request = found.request === undefined ? input : found.request(input);
+    return context.effect(found.effect, request, { ...options, question: [name, call.input] });
+  }
+  return context.run(name, (signal) => found.run!(input, signal), options);
+}
+
+/** Throws `InvalidError` (`tool-unknown`) for names that aren't declared. */
+export function toolSpecs(tools: Tools, names: readonly string[] | undefined, where: string): readonly ToolSpec[] {
+  return (names ?? Object.keys(tools)).map((name) => {
+    const found = Object.hasOwn(tools, name) ? tools[name] : undefined;
+    if (found !== undefined) return toolSpec(name, found);
+    throw new InvalidError(
+      'tool-unknown',
+      `${where}: no tool is named '${name}'. Declared in tools: ${Object.keys(tools).join(', ') || 'none'}.`,
+      { tool: name },
+    );
+  });
+}
