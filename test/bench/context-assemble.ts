@@ -36,7 +36,7 @@ function words(seed: number, count: number): string {
 }
 
 /** Turns of four: a question (40 words), a tool call, its result (120 words), an answer (80 words). About 48,000 tokens in all. */
-export function benchFragments(count = FRAGMENT_COUNT): readonly Fragment[] {
+function benchFragments(count = FRAGMENT_COUNT): readonly Fragment[] {
   const fragment = (at: number, type: Fragment['type'], text: string, more: Partial<Fragment> = {}): Fragment => ({
     run: 0,
     sequence: sequence(at),
@@ -62,7 +62,7 @@ export function benchFragments(count = FRAGMENT_COUNT): readonly Fragment[] {
   return [...head, ...turns];
 }
 
-export function benchInput(fragments: readonly Fragment[] = benchFragments()): BundleInput {
+function benchInput(fragments: readonly Fragment[] = benchFragments()): BundleInput {
   return {
     policy: definePolicy({ type: 'reply', budgetTokens: BUDGET_TOKENS }),
     fragments,

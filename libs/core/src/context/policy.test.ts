@@ -51,6 +51,7 @@ test.each<[string, Partial<Record<keyof PolicyOptions, unknown>>, RegExp]>([
     { summary: { thresholdTokens: 10, keepTokens: 10, by: 'rule' } },
     /summary\.keepTokens is 10: give a whole number below the threshold of 10/,
   ],
+  ['a summary that is none', { summary: true }, /summary is true: give its thresholds, or null for none/],
   ['a summary by nobody', { summary: { thresholdTokens: 10, keepTokens: 1, by: 'hand' } }, /summary\.by is "hand"/],
 ])('%s', (_, wrong, message) => {
   const define = () => definePolicy({ ...right, ...wrong } as PolicyOptions);

@@ -132,7 +132,9 @@ function checkTrimOrder(order: readonly Lane[]): void {
   if (missing.length > 0) refuse('trimOrder', order, `it misses ${missing.join(', ')}: name each lane once`);
 }
 
-function checkSummary({ thresholdTokens, keepTokens, by }: SummaryPolicy): void {
+function checkSummary(summary: SummaryPolicy): void {
+  if (typeof summary !== 'object') refuse('summary', summary, 'give its thresholds, or null for none');
+  const { thresholdTokens, keepTokens, by } = summary;
   if (!isCount(thresholdTokens) || thresholdTokens === 0)
     refuse('summary.thresholdTokens', thresholdTokens, 'give a whole number of tokens above 0');
   if (!isCount(keepTokens) || keepTokens >= thresholdTokens)
