@@ -50,7 +50,15 @@ export type {
   ToolSpec,
   Usage,
 } from './model.ts';
-export { type BudgetPeriod, parseBudget, type SharedBudget } from './model-budgets.ts';
+export {
+  BUDGET_KEY,
+  type BudgetPeriod,
+  parseBudget,
+  type SharedBudget,
+  type SharedSpend,
+  sharedSpends,
+  spentByWorkflow,
+} from './model-budgets.ts';
 export { MODEL_OPERATION } from './model-calls.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
 export {
@@ -63,6 +71,15 @@ export {
   recoveryPlan,
 } from './recovery-plan.ts';
 export { DEFAULT_RETRY } from './retry.ts';
+export {
+  type BriefReads,
+  type HandOverBrief,
+  type QuestionBrief,
+  type SessionBrief,
+  sessionBrief,
+  type TaskBrief,
+  type WorkflowBrief,
+} from './session-brief.ts';
 export { type SessionHandOver, type SessionMemoryOptions, sessionMemory } from './session-memory.ts';
 export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow-account.ts';
 export type { ShadowDefinition, ShadowTask } from './shadow-definition.ts';

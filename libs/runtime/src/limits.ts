@@ -17,6 +17,11 @@ export const INJECTED_STATE_MAX_COUNT = 100;
 export const INJECTED_FACTS_MAX_COUNT = 50;
 /** Workflows of a session that are listed, the newest. */
 export const SESSIONS_LIST_MAX_COUNT = 100;
+/** What a brief of a session tells at most: workflows, pending tasks, hand-overs and summaries; and events that are read for its question. */
+export const BRIEF_WORKFLOWS_MAX_COUNT = 50;
+export const BRIEF_TASKS_MAX_COUNT = 200;
+export const BRIEF_RECORDS_MAX_COUNT = 10;
+export const BRIEF_EVENTS_READ_MAX = 1_000;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
 /** Staged checkpoints that may be unflushed at once in one workflow. */

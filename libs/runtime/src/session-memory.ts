@@ -50,7 +50,7 @@ export const sessionMemory = ({ store, embedder, onWarning }: SessionMemoryOptio
 });
 
 /** What isn't one any more (an older version's) is left out. */
-const summaryIn = ({ value }: MemoryRow): readonly SessionSummary[] => {
+export const summaryIn = ({ value }: MemoryRow): readonly SessionSummary[] => {
   const parsed = sessionSummarySchema.safeParse(JSON.parse(value));
   return parsed.success ? [parsed.data] : [];
 };
