@@ -17,8 +17,8 @@ const layers: readonly Layer[] = [
   { name: 'memory', members: /^libs\/memory$/ },
   { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
   { name: 'sdk, api, host, repo-state', members: /^libs\/(sdk|api|host|repo-state)$/ },
-  { name: 'client, files', members: /^libs\/(client|files)$/ },
-  { name: 'integrations', members: /^libs\/(console|mcp|ai|cli|effects)$/ },
+  { name: 'client, files, mcp', members: /^libs\/(client|files|mcp)$/ },
+  { name: 'integrations', members: /^libs\/(console|ai|cli|effects)$/ },
   { name: 'services, examples', members: /^(services|examples)\/[a-z0-9-]+$/ },
 ];
 

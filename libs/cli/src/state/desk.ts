@@ -6,6 +6,7 @@
 import type { Lease } from '@tidemark/core';
 import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
 import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
+import type { CommandMemory } from './memory-desk.ts';
 
 /** The reads that commands make; a store has them, and a socket passes them on. */
 export const READS = [
@@ -98,6 +99,8 @@ export interface StartRequest {
   readonly input: unknown;
   readonly id?: string | undefined;
   readonly tenant?: string | undefined;
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
 }
 
 export interface StartAnswer {
@@ -118,6 +121,8 @@ export interface PinRequest {
 export interface Desk {
   readonly place: Place;
   readonly reads: Reads;
+  /** Sessions, memory and budgets. */
+  readonly memory: CommandMemory;
   /** Whether this process itself runs workflows there. */
   readonly runsWorker: boolean;
   /** Workflows that whoever holds the place can run; on a cluster those of this process. */

@@ -25,10 +25,12 @@ import type {
   StartAnswer,
   StartRequest,
 } from './desk.ts';
+import { type CommandMemory, hostMemory } from './memory-desk.ts';
 
 export class HostDesk implements Desk {
   readonly place: Place;
   readonly reads: Reads;
+  readonly memory: CommandMemory;
   runsWorker = false;
   readonly host: Host;
   readonly #definitions: readonly Definition[];
@@ -41,6 +43,7 @@ export class HostDesk implements Desk {
     this.host = host;
     this.place = place;
     this.reads = host.ports.store;
+    this.memory = hostMemory(host);
     this.#definitions = definitions;
   }
 
@@ -48,12 +51,14 @@ export class HostDesk implements Desk {
     return this.#definitions.map(cardOf);
   }
 
-  async start({ definition, input, id, tenant }: StartRequest): Promise<StartAnswer> {
+  async start({ definition, input, id, tenant, session, user }: StartRequest): Promise<StartAnswer> {
     const where = this.place.kind === 'cluster' ? 'in the given modules' : 'here';
     const found = pick(this.#definitions, definition, where);
     const run = await this.host.client.start(found, input, {
       id,
       tenant: tenant === undefined ? undefined : tenantId(tenant),
+      session,
+      user,
     });
     const before = run.created ? undefined : await inputOf(this.reads, run.id);
     const sameInput = before === undefined || canonicalJson(before) === canonicalJson(found.parseInput(input));

@@ -27,6 +27,7 @@ import {
   type StartAnswer,
   type StartRequest,
 } from './desk.ts';
+import { type CommandMemory, MEMORY_CALLS } from './memory-desk.ts';
 import {
   type Answer,
   type ErrorNote,
@@ -74,6 +75,7 @@ export class SocketDesk implements Desk {
   readonly place: Place;
   readonly holder: Holder;
   readonly reads: Reads;
+  readonly memory: CommandMemory;
   readonly runsWorker = false;
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -88,6 +90,9 @@ export class SocketDesk implements Desk {
     this.reads = Object.fromEntries(
       READS.map((name) => [name, (...given: unknown[]) => this.#read(name, given)]),
     ) as unknown as Reads;
+    this.memory = Object.fromEntries(
+      MEMORY_CALLS.map((name) => [name, (...given: unknown[]) => this.#call(`memory.${name}`, given)]),
+    ) as unknown as CommandMemory;
     socket.once('close', () => this.#gone());
   }
 

@@ -12,6 +12,7 @@ import { TidemarkError } from '@tidemark/core';
 import type { Confirmation, Decision } from '@tidemark/runtime';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
 import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
+import { MEMORY_CALLS } from './memory-desk.ts';
 import {
   type Answer,
   type Call,
@@ -97,6 +98,11 @@ async function perform(
   if (READS.includes(call as keyof Reads)) {
     const read = desk.reads[call as keyof Reads] as (...args: readonly unknown[]) => Promise<unknown>;
     return read.apply(desk.reads, given as unknown[]);
+  }
+  const remembering = MEMORY_CALLS.find((name) => call === `memory.${name}`);
+  if (remembering !== undefined) {
+    const perform = desk.memory[remembering] as (...args: readonly unknown[]) => Promise<unknown>;
+    return perform.apply(desk.memory, given as unknown[]);
   }
   if (call === 'start') return desk.start(given[0] as StartRequest);
   if (call === 'pin') return desk.pin(given[0] as string, given[1] as PinRequest);

@@ -1,0 +1,123 @@
+/**
+ * Owns what commands and the MCP server do with sessions, memory and budgets, as flat calls with plain data, so that they
+ * cross a socket unchanged. Must not decide anything but what is out of bounds: a budget is no preference.
+ */
+
+import { InvalidError, type Spend, streamFromJson, type TenantId, type WorkflowId } from '@tidemark/core';
+import type { Host } from '@tidemark/host';
+import type { MemoryDesk, RecallAnswer, RecalledEntry } from '@tidemark/mcp';
+import { buildContinuationContext, sessionSummarySchema, userSubject } from '@tidemark/memory';
+import {
+  BUDGET_KEY,
+  type BudgetRaise,
+  type SharedBudget,
+  type SharedSpend,
+  sessionBrief,
+  sharedSpends,
+  spentByWorkflow,
+} from '@tidemark/runtime';
+import { isoTime } from '../text/units.ts';
+
+/** What one workflow has spent, and what was added to its budgets. */
+export interface WorkflowSpend {
+  readonly workflow: string;
+  /** Spent and reserved. */
+  readonly spent: Spend;
+  readonly raised: Spend;
+}
+
+export interface CommandMemory extends MemoryDesk {
+  /** Budgets of the tenant and of the user that are set, with what was spent of them. */
+  budgets(tenant: TenantId, user: string | null): Promise<readonly SharedSpend[]>;
+  /** Null takes it away; without a user it is the tenant's. Throws `InvalidError` (`budget-invalid`). */
+  setBudget(tenant: TenantId, user: string | null, budget: SharedBudget | null): Promise<void>;
+  /** Null: there is no such workflow. */
+  workflowSpend(workflow: WorkflowId): Promise<WorkflowSpend | null>;
+  /** Throws as `ClientMemory.raiseBudget` does. */
+  raiseBudget(workflow: WorkflowId, raise: BudgetRaise): Promise<void>;
+}
+
+/** Names of the calls, as a socket passes them on. */
+export const MEMORY_CALLS = [
+  'brief',
+  'handOver',
+  'recall',
+  'remember',
+  'facts',
+  'forgetFact',
+  'userState',
+  'userStates',
+  'setUserState',
+  'forgetUserState',
+  'budgets',
+  'setBudget',
+  'workflowSpend',
+  'raiseBudget',
+] as const satisfies readonly (keyof CommandMemory)[];
+
+export function hostMemory({ client, ports }: Host): CommandMemory {
+  const { memory } = client;
+  const { store } = ports;
+  // Each takes the next number after the last one it reads: two at once would take the same, and one be lost.
+  let handedOver = Promise.resolve();
+  return {
+    brief: async (tenant, session) => (await sessionBrief(store, tenant, session)) ?? null,
+    handOver(tenant, session, handOver) {
+      const done = handedOver.then(() => memory.handOver(tenant, session, handOver));
+      handedOver = done.catch(() => {});
+      return done;
+    },
+    recall: async (tenant, request) => recallAnswer(await memory.recall(tenant, request)),
+    remember: (tenant, user, text, source) => memory.userFacts(tenant, user).remember(text, { source }),
+    facts: (tenant, user, limit) => memory.userFacts(tenant, user).list(limit),
+    async forgetFact(tenant, user, key) {
+      const rows = await memory.memories(tenant, { subject: userSubject(user), kind: 'fact', key, limit: 1 });
+      if (rows.length === 0) throw new InvalidError('fact-unknown', `No fact about ${user} has the key '${key}'.`);
+      await memory.userFacts(tenant, user).forget(key);
+    },
+    async userState(tenant, user, key) {
+      const found = await memory.userState(tenant, user).list(key);
+      return (key === BUDGET_KEY ? undefined : found.find((entry) => entry.key === key)) ?? null;
+    },
+    userStates: async (tenant, user, prefix) =>
+      (await memory.userState(tenant, user).list(prefix)).filter(({ key }) => key !== BUDGET_KEY),
+    async setUserState(tenant, user, key, value, source) {
+      refuseReserved(key);
+      await memory.userState(tenant, user).set(key, value, { source });
+    },
+    async forgetUserState(tenant, user, key) {
+      refuseReserved(key);
+      if ((await this.userState(tenant, user, key)) === null) {
+        throw new InvalidError('state-key-unknown', `${user} has no preference '${key}'.`, { key });
+      }
+      await memory.userState(tenant, user).forget(key);
+    },
+    budgets: (tenant, user) => sharedSpends(ports, tenant, user ?? undefined),
+    setBudget: (tenant, user, budget) => memory.setBudget(tenant, user === null ? {} : { user }, budget ?? undefined),
+    async workflowSpend(workflow) {
+      const [snapshot] = await store.loadStreams([workflow]);
+      if (snapshot === undefined) return null;
+      const state = streamFromJson(snapshot.state, snapshot.tasks);
+      return { workflow, spent: spentByWorkflow(state), raised: state.raised ?? { tokens: 0, costMicros: 0 } };
+    },
+    raiseBudget: (workflow, raise) => memory.raiseBudget(workflow, raise),
+  };
+}
+
+/** The budget of a user stands beside the preferences, and whoever may set those may not raise it. */
+function refuseReserved(key: string): void {
+  if (key !== BUDGET_KEY) return;
+  const message = `'${BUDGET_KEY}' is no preference: budgets are set with tidemark budget set. Choose another key.`;
+  throw new InvalidError('state-key-reserved', message, { key });
+}
+
+function recallAnswer({ by, warning, entries }: Awaited<ReturnType<Host['client']['memory']['recall']>>): RecallAnswer {
+  const told = entries.map(({ memory: { kind, key, value, source, atMs }, score }): RecalledEntry => {
+    return { kind, key, score, at: isoTime(atMs), source, value: JSON.parse(value) as unknown };
+  });
+  const summaries = told.flatMap(({ kind, value }) => {
+    const parsed = kind === 'summary' ? sessionSummarySchema.safeParse(value) : undefined;
+    return parsed?.success ? [parsed.data] : [];
+  });
+  return { by, warning: warning?.message ?? null, entries: told, continuation: buildContinuationContext(summaries) };
+}

@@ -1,0 +1,3 @@
+/** The door of @tidemark/mcp. */
+
+export type { MemoryDesk, RecallAnswer, RecalledEntry, RecallRequest } from './memory-desk.ts';
