@@ -30,6 +30,10 @@ const remote = (ctx: ModelCaller) =>
     middleware: tidemark(ctx),
   });
 
+const drained = async (parts: AsyncIterable<unknown>): Promise<void> => {
+  for await (const _ of parts);
+};
+
 const USAGE = {
   inputTokens: { total: 10, noCache: 4, cacheRead: 6, cacheWrite: undefined },
   outputTokens: { total: 5, text: 3, reasoning: 2 },
@@ -238,16 +242,16 @@ test('a stream that breaks is told to its reader, recorded as nothing, and asked
   expect(step.journal).toHaveLength(1);
 });
 
-test('a stream that is refused before it begins is an error of the call', async () => {
+test.each([
+  ['the text', (result: ReturnType<typeof streamText>) => result.text],
+  ['the pieces', (result: ReturnType<typeof streamText>) => drained(result.textStream)],
+  ['the parts', (result: ReturnType<typeof streamText>) => drained(result.fullStream)],
+])('a stream that is refused before it begins fails whoever reads %s', async (_, read) => {
   const step = new FakeStep();
   server.script({ kind: 'status', status: 429, headers: { 'retry-after': '3' } });
-  const model = remote(step.attempt());
-  await expect(
-    model.doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }),
-  ).rejects.toMatchObject({
-    code: 'model-busy',
-    details: { retryAfterMs: 3_000 },
-  });
+  const result = streamText({ model: remote(step.attempt()), prompt: 'Hi', onError: () => {} });
+  await expect(read(result)).rejects.toMatchObject({ code: 'model-busy', details: { retryAfterMs: 3_000 } });
+  expect(step.asked).toBe(1);
 });
 
 test('the SDK does not ask again by itself what the step tries again', async () => {

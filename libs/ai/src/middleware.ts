@@ -33,7 +33,7 @@ export function tidemark(ctx: ModelCaller, options: ModelOptions = {}): Language
       const answer = await ctx.modelCall(requestOf(model, params, options, false, () => () => {}));
       return resultOf(answer);
     },
-    wrapStream: ({ model, params }) => recordedStream(ctx, model, params, options),
+    wrapStream: async ({ model, params }) => recordedStream(ctx, model, params, options),
   };
 }
 
@@ -119,37 +119,33 @@ function resultOf(answer: ModelAnswer): LanguageModelV4GenerateResult {
   };
 }
 
-/** Resolves once something came or the answer is known; rejects when the call failed before that. */
-async function recordedStream(
+/**
+ * A stream that fails when the call does, from its first part on. The call itself must not: streamText would tell that to its
+ * onError alone, and a step that reads the text would go on with none.
+ */
+function recordedStream(
   ctx: ModelCaller,
   model: LanguageModelV4,
   params: LanguageModelV4CallOptions,
   options: ModelOptions,
-): Promise<LanguageModelV4StreamResult> {
+): LanguageModelV4StreamResult {
   const live = new LiveStream();
-  const answered = ctx.modelCall(requestOf(model, params, options, true, () => live.listen()));
-  answered.then(
-    (answer) => live.end(answer),
-    (error: unknown) => live.fail(error),
-  );
-  await Promise.race([live.begun, answered]);
+  ctx
+    .modelCall(requestOf(model, params, options, true, () => live.listen()))
+    .then((answer) => live.end(answer))
+    .catch((error: unknown) => live.fail(error));
   return { stream: live.stream };
 }
 
 /** What is shown of an answer while it comes. Whoever stops reading doesn't stop the call: it is paid for, and recorded. */
 class LiveStream {
   readonly stream: ReadableStream<LanguageModelV4StreamPart>;
-  readonly begun: Promise<void>;
-  readonly #begin: () => void;
   #controller: ReadableStreamDefaultController<LanguageModelV4StreamPart> | undefined;
   #shownCount = 0;
   /** The model was asked again after parts of its first answer had been shown. */
   #isMixed = false;
 
   constructor() {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.begun = promise;
-    this.#begin = resolve;
     this.stream = new ReadableStream({
       start: (controller) => {
         this.#controller = controller;
@@ -171,7 +167,6 @@ class LiveStream {
     if (part.type === 'finish') return;
     this.#shownCount += 1;
     this.#controller?.enqueue(part);
-    this.#begin();
   }
 
   end(answer: ModelAnswer): void {
@@ -184,13 +179,9 @@ class LiveStream {
       );
       return;
     }
-    try {
-      const parts = replayed(partsOf(answer));
-      for (const part of this.#shownCount === 0 ? parts : parts.slice(-1)) this.#controller?.enqueue(part);
-      this.#controller?.close();
-    } catch (error) {
-      this.fail(error);
-    }
+    const parts = replayed(partsOf(answer));
+    for (const part of this.#shownCount === 0 ? parts : parts.slice(-1)) this.#controller?.enqueue(part);
+    this.#controller?.close();
   }
 
   fail(error: unknown): void {

@@ -193,6 +193,12 @@ describe('what is asked', () => {
     });
   });
 
+  test('is the raw prompt where one is given, as it is', async () => {
+    server.script({ kind: 'answer', answer: { text: 'So' } });
+    await ask(false, { raw: [{ role: 'user', content: [{ type: 'text', text: 'As it is' }] }] });
+    expect(sent()).toMatchObject({ messages: [{ role: 'user', content: 'As it is' }] });
+  });
+
   test('has the model’s cap on answers only where one was given, and the call’s own goes before it', async () => {
     server.script({ kind: 'answer', answer: { text: 'So' } });
     await ask(false);

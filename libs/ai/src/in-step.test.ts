@@ -1,0 +1,183 @@
+/** Model calls of real steps, over real HTTP, in a world where the worker dies: what was answered is never paid twice (I4). */
+
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { defineWorkflow, task } from '@tidemark/sdk';
+import { type TestWorld, testWorld } from '@tidemark/testkit';
+import { generateText, isStepCount, streamText, tool, wrapLanguageModel } from 'ai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Behaviour, type ChatServer, startChatServer } from './chat-server-fixture.ts';
+import { tidemark } from './middleware.ts';
+import { model } from './model.ts';
+
+let server: ChatServer;
+let workflows: ReturnType<typeof agents>;
+let world: TestWorld;
+beforeAll(async () => {
+  server = await startChatServer();
+  workflows = agents(server.url);
+  world = await testWorld({ workflows: Object.values(workflows) });
+});
+afterAll(async () => {
+  await world?.close();
+  await server?.close();
+});
+
+const KEY = 'not-a-known-form-of-key';
+const chat = (url: string) =>
+  createOpenAICompatible({ name: 'openai', baseURL: url, apiKey: KEY, includeUsage: true })('gpt-4o-mini');
+
+function agents(url: string) {
+  const languageModel = chat(url);
+  const schemas = {
+    input: z.object({}),
+    belief: z.object({}),
+    output: z.object({ text: z.string(), costMicros: z.number() }),
+  };
+  const rules = {
+    version: 1,
+    ...schemas,
+    tasks: { think: z.object({}) },
+    flow: { think: [] },
+    begin: () => ({ belief: {}, next: [task('think', {})] }),
+  } as const;
+  const direct = defineWorkflow({
+    name: 'direct',
+    ...rules,
+    models: { default: model(languageModel) },
+    steps: {
+      async think(ctx) {
+        const one = await ctx.model({ prompt: 'Weather in Rome?', stream: true, settings: { temperature: 0 } });
+        const two = await ctx.model({ prompt: `Say it shorter: ${one.text}` });
+        return { done: { text: two.text, costMicros: one.costMicros + two.costMicros } };
+      },
+    },
+  });
+  const wrapped = defineWorkflow({
+    name: 'wrapped',
+    ...rules,
+    steps: {
+      async think(ctx) {
+        const weather = tool({
+          inputSchema: z.object({ city: z.string() }),
+          execute: async ({ city }) => `21 °C in ${city}`,
+        });
+        const { text } = await generateText({
+          model: wrapLanguageModel({ model: languageModel, middleware: tidemark(ctx) }),
+          tools: { weather },
+          stopWhen: isStepCount(4),
+          prompt: 'Weather in Rome?',
+        });
+        return { done: { text, costMicros: 0 } };
+      },
+    },
+  });
+  const streamed = defineWorkflow({
+    name: 'streamed',
+    ...rules,
+    steps: {
+      async think(ctx) {
+        const result = streamText({
+          model: wrapLanguageModel({ model: languageModel, middleware: tidemark(ctx) }),
+          prompt: 'Weather in Rome?',
+          onError: () => {},
+        });
+        let text = '';
+        for await (const piece of result.textStream) text += piece;
+        return { done: { text, costMicros: 0 } };
+      },
+    },
+  });
+  return { direct, wrapped, streamed };
+}
+
+const say = (text: string): Behaviour => ({ kind: 'answer', answer: { text } });
+const CALL: Behaviour = {
+  kind: 'answer',
+  answer: { toolCalls: [{ id: 'call-1', name: 'weather', arguments: '{"city":"Rome"}' }] },
+};
+
+async function run(
+  name: 'direct' | 'wrapped' | 'streamed',
+  behaviours: readonly Behaviour[],
+  crashAfter?: 'EffectResolved' | 'call',
+) {
+  const before = server.requests.length;
+  server.script(...behaviours, { kind: 'status', status: 501 });
+  const crashes = world.crashCount;
+  if (crashAfter !== undefined) world.crash({ after: crashAfter, operation: 'model' });
+  const started = await world.start(workflows[name], {});
+  const outcome = await world.fastForward(
+    started.result().then(
+      (output) => ({ output }),
+      (error: Error) => ({ error }),
+    ),
+  );
+  return { ...outcome, asked: server.requests.length - before, crashes: world.crashCount - crashes };
+}
+
+test('ctx.model asks, streams and prices', async () => {
+  const { output, asked } = (await run('direct', [say('It is 21 °C in Rome.'), say('21 °C.')])) as {
+    output: object;
+    asked: number;
+  };
+  expect(output).toEqual({ text: '21 °C.', costMicros: 48 });
+  expect(asked).toBe(2);
+});
+
+test.each(['direct', 'wrapped', 'streamed'] as const)(
+  '%s: a crash after the answer was logged does not pay it again',
+  async (name) => {
+    const behaviours = {
+      direct: [say('It is 21 °C in Rome.'), say('21 °C.')],
+      wrapped: [CALL, say('21 °C.')],
+      streamed: [say('21 °C.')],
+    };
+    const { asked, crashes, ...rest } = await run(name, behaviours[name], 'EffectResolved');
+    expect(rest).toMatchObject({ output: { text: '21 °C.' } });
+    expect(crashes).toBe(1);
+    expect(asked).toBe(behaviours[name].length);
+  },
+);
+
+test('a crash between the answer and the log asks again: nobody else can know of it', async () => {
+  const { asked, crashes, ...rest } = await run('streamed', [say('21 °C.'), say('21 °C.')], 'call');
+  expect(rest).toMatchObject({ output: { text: '21 °C.' } });
+  expect([crashes, asked]).toEqual([1, 2]);
+});
+
+test.each(['direct', 'wrapped', 'streamed'] as const)(
+  '%s: too many calls, and a provider that fails, are asked again',
+  async (name) => {
+    const busy: Behaviour = {
+      kind: 'status',
+      status: 429,
+      headers: { 'retry-after': '1' },
+      body: '{"error":{"message":"slow down"}}',
+    };
+    const down: Behaviour = { kind: 'status', status: 503, body: '{"error":{"message":"overloaded"}}' };
+    const answers = name === 'direct' ? [say('It is 21 °C in Rome.'), say('21 °C.')] : [say('21 °C.')];
+    const { asked, ...rest } = await run(name, [busy, down, ...answers]);
+    expect(rest).toMatchObject({ output: { text: '21 °C.' } });
+    expect(asked).toBe(2 + answers.length);
+  },
+);
+
+test.each(['direct', 'streamed'] as const)('%s: a stream that breaks is asked again, whole', async (name) => {
+  const cut: Behaviour = { kind: 'cut', answer: { text: 'It is 21 °C in Rome.' }, pieces: 3, how: 'reset' };
+  const answers = name === 'direct' ? [say('It is 21 °C in Rome.'), say('21 °C.')] : [say('21 °C.')];
+  const { asked, ...rest } = await run(name, [cut, ...answers]);
+  expect(rest).toMatchObject({ output: { text: '21 °C.' } });
+  expect(asked).toBe(1 + answers.length);
+});
+
+test.each(['direct', 'wrapped', 'streamed'] as const)(
+  '%s: what is refused fails at once, and its error holds no key',
+  async (name) => {
+    const { asked, ...rest } = await run(name, [{ kind: 'echo', status: 400 }]);
+    expect(asked).toBe(1);
+    const { error } = rest as { error: Error };
+    expect(error.message).toContain('status 400');
+    expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain(KEY);
+  },
+);
