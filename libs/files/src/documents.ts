@@ -57,7 +57,7 @@ function stepState(view: RunView, step: string, pathOf: PathOf): StepState {
   const [first, last] = [done[0], done.at(-1)];
   const beganMs = first?.startedAtMs ?? (pending.some(({ isReady }) => isReady) ? lastMs(view) : undefined);
   return {
-    status: stepStatus(view, done, pending),
+    status: stepStatus(view, step, done.length > 0, pending),
     output_file: last === undefined || last.failure !== null ? null : pathOf(last),
     started_at: beganMs === undefined ? null : isoTime(beganMs),
     finished_at: last === undefined || pending.length > 0 ? null : isoTime(last.finishedAtMs),
@@ -66,10 +66,9 @@ function stepState(view: RunView, step: string, pathOf: PathOf): StepState {
 
 const lastMs = (view: RunView): number => view.done.at(-1)?.finishedAtMs ?? view.updatedAtMs;
 
-function stepStatus(view: RunView, done: readonly DoneStep[], pending: RunView['pending']): StepState['status'] {
-  if (done.some(({ failure }) => failure !== null)) return 'failed';
-  if (pending.length === 0) return done.length > 0 ? 'completed' : 'pending';
-  if (view.status === 'failed') return pending.some(({ hasFailed }) => hasFailed) ? 'failed' : 'pending';
+function stepStatus(view: RunView, step: string, isDone: boolean, pending: RunView['pending']): StepState['status'] {
+  if (step === view.failedStep) return 'failed';
+  if (pending.length === 0) return isDone ? 'completed' : 'pending';
   return view.status === 'running' && pending.some(({ isReady }) => isReady) ? 'running' : 'pending';
 }
 

@@ -30,9 +30,14 @@ export class FolderState {
     return this.#taken.has(mark);
   }
 
-  async take(mark: string): Promise<void> {
-    this.#taken.add(mark);
-    if (this.#taken.size > TAKEN_MAX_COUNT) this.#taken.delete([...this.#taken][0] as string);
+  async take(...marks: readonly string[]): Promise<void> {
+    const fresh = marks.filter((mark) => !this.#taken.has(mark));
+    if (fresh.length === 0) return;
+    for (const mark of fresh) this.#taken.add(mark);
+    for (const oldest of this.#taken) {
+      if (this.#taken.size <= TAKEN_MAX_COUNT) break;
+      this.#taken.delete(oldest);
+    }
     await this.save();
   }
 

@@ -27,7 +27,7 @@ import { readHandoffs, withHandoffs } from './handoff-text.ts';
 import type { Reports } from './reports.ts';
 import { isoTime, type RunView } from './run-view.ts';
 import type { RunReader } from './source.ts';
-import { takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
+import { keyMark, takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
 import { type FindSecrets, type Withheld, withhold } from './withhold.ts';
 
 /** Records of earlier runs of the same pipeline, by key. */
@@ -76,6 +76,7 @@ export class Keeper {
     // Whose the files are says the one that names its run.
     const read = readJson((await folder.read(RUN_STATE)) ?? '', runStateSchema);
     keeper.#state.run = read.ok ? read.value.pipeline_id : null;
+    await keeper.#state.save();
     return keeper;
   }
 
@@ -99,9 +100,8 @@ export class Keeper {
     const { folder, reports } = this.#options;
     if (this.#state.run === view.workflow) return;
     const before = this.#state.run;
+    const isOthers = before === null ? await this.#setForeignAside(view) : true;
     if (before !== null) await this.#takeLast(before, view);
-    else await this.#setForeignAside(view);
-    const isOthers = before !== null || (await folder.read(RUN_STATE)) !== undefined;
     for (const file of isOthers ? [HANDOFF, EXECUTION_LOG] : []) {
       if ((await folder.read(file)) === undefined) continue;
       const [name, ending] = file.split('.') as [string, string];
@@ -125,16 +125,18 @@ export class Keeper {
     await takeHandoffs(outside, { workflow, definition: row?.definition ?? definition }, readHandoffs(text), known);
   }
 
-  async #setForeignAside(view: RunView): Promise<void> {
+  /** Whether the files are of a run that was never shown here. */
+  async #setForeignAside(view: RunView): Promise<boolean> {
     const { folder } = this.#options;
     const text = await folder.read(RUN_STATE);
     const read = readJson(text ?? '', runStateSchema);
-    if (text === undefined || (read.ok && read.value.pipeline_id === view.workflow)) return;
+    if (text === undefined || (read.ok && read.value.pipeline_id === view.workflow)) return false;
     for (const [file, reading] of Object.entries(OWN)) {
       if (file === EXECUTION_LOG) continue;
       const there = await folder.read(file);
       if (there !== undefined && reading(there).ok) await this.#setAside(file, 'foreign', 'it tells of another run');
     }
+    return true;
   }
 
   async #keepHandoffs(view: RunView): Promise<void> {
@@ -190,12 +192,14 @@ export class Keeper {
     const known = new Set([...Object.keys(own), ...Object.keys(recorded)]);
     await takeKeys({ folder, state: this.#state, back, find, reports }, view, written, known);
     for (const [key, entry] of Object.entries(written)) {
-      const ours = own[key] ?? recorded[key];
-      if (ours !== undefined && ours.checksum !== entry.checksum) {
+      const known = own[key] ?? recorded[key];
+      if (known !== undefined && known.checksum !== entry.checksum && !this.#state.has(keyMark(view, key, entry))) {
         reports.tell('refused', `key ${JSON.stringify(key)}: it is done with another output, which stands.`);
       }
     }
     if (read.ok) this.#unsettled.delete(DEDUPE_INDEX);
+    const ours = Object.entries({ ...recorded, ...own });
+    await this.#state.take(...ours.map(([key, entry]) => keyMark(view, key, entry)));
     // Between the reading and now somebody may have written it anew: then the next look takes that first.
     if ((await folder.read(DEDUPE_INDEX)) === text || !read.ok) {
       await folder.write(DEDUPE_INDEX, jsonText({ ...recorded, ...written, ...overlap(recorded, written), ...own }));

@@ -107,10 +107,12 @@ class Following {
     const row = await this.#reader.newest(this.#options.shown);
     if (row === undefined) return;
     const rows = JSON.stringify([row.workflow, row.position, row.status]);
-    if (`${rows}${await this.#shared()}` === this.#seen) return;
+    const before = await this.#shared();
+    if (rows + before === this.#seen) return;
     await this.#keeper.look(row);
-    // What was written to while it was read differs the next time; what is being written is looked at until it is whole.
-    this.#seen = this.#keeper.isSettled ? `${rows}${await this.#shared()}` : '';
+    // Written meanwhile, by this look or by somebody else, who can't be told apart; or still being written: looked at again.
+    const isSame = this.#keeper.isSettled && (await this.#shared()) === before;
+    this.#seen = isSame ? rows + before : '';
   }
 
   /** Of the files that others write to. */

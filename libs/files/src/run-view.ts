@@ -40,12 +40,14 @@ export interface RunView {
   readonly position: number;
   readonly status: RunState['status'];
   readonly currentStep: string | null;
+  /** The step that failed for good, where that can be told. */
+  readonly failedStep: string | undefined;
   readonly updatedAtMs: number;
   readonly tokens: number;
   readonly stepNames: readonly string[];
   readonly done: readonly DoneStep[];
-  /** Steps with pending tasks: which can run now, and when they could. */
-  readonly pending: readonly { readonly step: string; readonly isReady: boolean; readonly hasFailed: boolean }[];
+  /** Steps with pending tasks, and which of these can run now. */
+  readonly pending: readonly { readonly step: string; readonly isReady: boolean }[];
   readonly handoffs: readonly NamedHandoff[];
   readonly log: readonly LogLine[];
 }
@@ -58,8 +60,9 @@ export function runView({ row, checkpoints, events, tasks, stepNames }: RunRows)
   const done = doneSteps(row, seen);
   const doneTasks = new Set(seen.map(({ task }) => task));
   const pending = tasks.filter(({ task }) => !doneTasks.has(task)).map(pendingStep);
-  const failure = done.find((step) => step.failure !== null);
+  const failure = done.find((step) => step.failure !== null)?.step;
   const status = failure === undefined ? statusOf(row) : 'failed';
+  const failedStep = failure ?? (status === 'failed' ? failedIn(seen, done, stepNames) : undefined);
   const told = [
     ...seen.map(checkpointTold),
     ...events.filter((event) => event.position <= row.position).map(eventTold),
@@ -71,7 +74,8 @@ export function runView({ row, checkpoints, events, tasks, stepNames }: RunRows)
     tenant: row.tenant,
     position: row.position,
     status,
-    currentStep: status === 'completed' ? null : currentStep(pending, failure?.step ?? done.at(-1)?.step),
+    currentStep: failedStep ?? pending.find(({ isReady }) => isReady)?.step ?? pending[0]?.step ?? null,
+    failedStep,
     updatedAtMs: row.updatedAtMs,
     tokens: row.tokens,
     stepNames: [
@@ -110,8 +114,7 @@ function doneSteps(row: WorkflowSummary, checkpoints: readonly CheckpointRow[]):
 }
 
 function pendingStep(row: TaskRow): RunView['pending'][number] {
-  const state = JSON.parse(row.state) as TaskState;
-  return { step: row.step, isReady: isUnblocked(state), hasFailed: state.failureCount > 0 };
+  return { step: row.step, isReady: isUnblocked(JSON.parse(row.state) as TaskState) };
 }
 
 const STATUSES: Readonly<Record<StreamStatus, RunState['status']>> = {
@@ -126,8 +129,17 @@ const STATUSES: Readonly<Record<StreamStatus, RunState['status']>> = {
 const statusOf = (row: WorkflowSummary): RunState['status'] =>
   row.status === 'open' && row.sequence === 0 && row.holder === null ? 'new' : STATUSES[row.status];
 
-const currentStep = (pending: RunView['pending'], last: string | undefined): string | null =>
-  (pending.find(({ isReady }) => isReady) ?? pending[0])?.step ?? last ?? null;
+/** Rows of a run that has ended don't name its last task's step; in a pipeline it follows from the order. */
+function failedIn(
+  checkpoints: readonly CheckpointRow[],
+  done: readonly DoneStep[],
+  stepNames: readonly string[] = [],
+): string | undefined {
+  const isPipeline = checkpoints.every(
+    ({ payload }) => stepRecordIn(decodePayload('CheckpointCommitted', payload).output) !== undefined,
+  );
+  return isPipeline ? stepNames[done.length] : undefined;
+}
 
 interface Told {
   readonly position: number;

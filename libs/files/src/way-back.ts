@@ -90,7 +90,7 @@ export async function takeKeys(
   known: ReadonlySet<string>,
 ): Promise<void> {
   for (const [key, entry] of Object.entries(written)) {
-    const mark = `key/${run.definition}/${digestOf(JSON.stringify([key, entry.checksum]))}`;
+    const mark = keyMark(run, key, entry);
     if (known.has(key) || state.has(mark)) continue;
     const refuse = (why: string): void => reports.tell('refused', `key ${JSON.stringify(key)}: ${why}`);
     const resolved = await resolveOutput(folder, entry);
@@ -107,6 +107,10 @@ export async function takeKeys(
     }
   }
 }
+
+/** Known from then on, so that a key that the log had the file say is nobody's wish. */
+export const keyMark = ({ definition }: Run, key: string, { checksum }: DedupeEntry): string =>
+  `key/${definition}/${digestOf(JSON.stringify([key, checksum]))}`;
 
 /** What the entry stands for, or why it can't be taken. */
 export async function resolveOutput(

@@ -1,0 +1,259 @@
+/** A run as files: what is in them, for a pipeline and for any other workflow, and what is not. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { defineWorkflow, type KeyParts, type PipelineContext, pipeline, task } from '@tidemark/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ExportOptions, exportFiles } from './export.ts';
+import { type FilesWorld, filesWorld } from './files-fixture.ts';
+import { openFolder } from './folder.ts';
+import { dedupeIndexSchema, lastSuccessFileSchema, readLog, runStateSchema } from './formats.ts';
+import { readHandoffs } from './handoff-text.ts';
+
+const SECRET = 'the password is hunter2hunter2';
+const contentSteps = {
+  collect: (input: { leak?: boolean }, ctx: PipelineContext) => {
+    ctx.tokens(100);
+    ctx.log('read', { result: 'two items', from: 'feed' });
+    ctx.handoff('Two items.\n\n## not a heading of ours', ['items.json']);
+    return ['one', input.leak === true ? SECRET : 'two'];
+  },
+  format: (items: readonly string[], ctx: PipelineContext) => {
+    ctx.tokens(20);
+    return `# Digest\n${items.length} items\n`;
+  },
+};
+// Its runs of one day don't skip each other's steps.
+const keyOf = ({ step, workflow }: KeyParts) => `${step}_${workflow}`;
+const content = pipeline('content', contentSteps, { key: keyOf });
+const failing = pipeline('failing', { only: () => Promise.reject(new Error('no feed')) }, { retry: { attempts: 1 } });
+/** A loop that is no pipeline. */
+const loop = defineWorkflow({
+  name: 'loop',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.number(),
+  tasks: { turn: z.object({ left: z.number() }) },
+  flow: { turn: ['turn'] },
+  starts: ['turn'],
+  begin: () => ({ belief: {}, next: [task('turn', { left: 2 })] }),
+  steps: {
+    async turn(ctx, { left }) {
+      ctx.log('handoff', { from: 'turn', to: 'turn', message: `${left} left`, artifacts: [] });
+      return left === 0 ? { done: 3 } : { output: { left }, next: [task('turn', { left: left - 1 })] };
+    },
+  },
+});
+
+let world: FilesWorld;
+let common: Pick<ExportOptions, 'source' | 'folder' | 'onReport'>;
+beforeAll(async () => {
+  world = await filesWorld([content, failing, loop]);
+  common = { source: world.host.ports.store, folder: world.folder, onReport: world.onReport };
+  await (await world.host.client.start(content, {}, { id: 'content-1' })).result();
+  await (await world.host.client.start(content, { leak: true }, { id: 'leaky/../run' })).result();
+  await (await world.host.client.start(loop, {}, { id: 'loop-1' })).result();
+  await (await world.host.client.start(failing, {}, { id: 'failing-1' })).result().catch(() => {});
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  await rm(world.folder, { recursive: true, force: true });
+  world.told.length = 0;
+});
+
+const read = (name: string): Promise<string> => readFile(path.join(world.folder, name), 'utf8');
+const json = async (name: string): Promise<never> => JSON.parse(await read(name)) as never;
+
+describe('a pipeline that succeeded', () => {
+  it('is the five files, in their formats', async () => {
+    await exportFiles({ ...common, shown: { workflow: 'content-1' } });
+    const state = runStateSchema.parse(await json('run_state.json'));
+    expect(state).toMatchObject({
+      pipeline_id: 'content-1',
+      status: 'completed',
+      current_step: null,
+      total_tokens_used: 120,
+    });
+    expect(Object.keys(state)).toEqual(['pipeline_id', 'status', 'current_step', 'steps', 'total_tokens_used']);
+    expect(state.steps.collect).toEqual({
+      status: 'completed',
+      output_file: 'outputs/content-1/collect.json',
+      started_at: expect.any(String),
+      finished_at: expect.any(String),
+    });
+    expect(await read('outputs/content-1/format.txt')).toBe('# Digest\n2 items\n');
+    const index = dedupeIndexSchema.parse(await json('dedupe_index.json'));
+    expect(Object.keys(index)).toEqual(['collect_content-1', 'format_content-1']);
+    expect(readHandoffs(await read('handoff.md'))).toEqual([
+      { from: 'collect', to: 'format', message: 'Two items.\n\n## not a heading of ours', artifacts: ['items.json'] },
+      expect.objectContaining({ from: 'format', to: 'end' }),
+    ]);
+    const log = readLog(await read('execution_log.jsonl'));
+    const lines = log.ok ? log.value : [];
+    expect(lines.map(({ step, action }) => `${step} ${action}`)).toEqual([
+      ...['collect start', 'collect read', 'collect handoff', 'collect done'],
+      ...['format start', 'format handoff', 'format done', 'null ended'],
+    ]);
+    expect(lines.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(state.total_tokens_used);
+    expect(lines[1]).toMatchObject({ result: 'two items', from: 'feed' });
+    expect(lastSuccessFileSchema.parse(await json('last_success.json'))).toMatchObject({
+      pipeline_id: 'content-1',
+      total_tokens: 120,
+      outputs: { collect: 'outputs/content-1/collect.json', format: 'outputs/content-1/format.txt' },
+    });
+    expect(world.told).toEqual([]);
+  });
+
+  it('has outputs whose sha256sum is the recorded checksum', async () => {
+    await exportFiles({ ...common, shown: { definition: 'content' } });
+    const index = dedupeIndexSchema.parse(await json('dedupe_index.json'));
+    for (const { output, checksum } of Object.values(index)) {
+      const sum = execFileSync('sha256sum', [path.join(world.folder, String(output))], { encoding: 'utf8' });
+      expect(sum.split(' ')[0]?.replace('\\', '')).toBe(checksum);
+    }
+    // An id that would lead out of the folder stays within it.
+    expect(Object.values(index).map(({ output }) => output)).toEqual([
+      expect.stringMatching(/^outputs\/leaky_\.\._run~[0-9a-f]{8}\/collect\.json$/),
+      expect.stringContaining('format.txt'),
+    ]);
+  });
+
+  it('holds no secret: it is withheld, and told by its place', async () => {
+    const find = (value: unknown) =>
+      JSON.stringify(value).includes('hunter2') ? [{ place: '/1', kind: 'password' }] : [];
+    await exportFiles({ ...common, shown: { workflow: 'leaky/../run' }, find });
+    const names = await readdir(world.folder, { recursive: true, withFileTypes: true });
+    for (const file of names.filter((entry) => entry.isFile())) {
+      expect(await readFile(path.join(file.parentPath, file.name), 'utf8')).not.toContain('hunter2');
+    }
+    expect(world.told).toEqual([
+      'withheld: output of step collect at /1 (password): looks like a secret; it is not written.',
+    ]);
+    expect(runStateSchema.parse(await json('run_state.json')).steps.collect?.output_file).toBeNull();
+    // The control: without the check it is there.
+    await exportFiles({ ...common, shown: { workflow: 'leaky/../run' } });
+    expect(
+      await read(
+        String(
+          ((await json('run_state.json')) as { steps: { collect: { output_file: string } } }).steps.collect.output_file,
+        ),
+      ),
+    ).toContain('hunter2');
+  });
+});
+
+describe('another workflow', () => {
+  it('is shown by its steps: a repeated one once, with each output', async () => {
+    await exportFiles({ ...common, shown: { workflow: 'loop-1' }, stepNames: ['turn'] });
+    const state = runStateSchema.parse(await json('run_state.json'));
+    expect(state.steps).toMatchObject({ turn: { status: 'completed' } });
+    const index = dedupeIndexSchema.parse(await json('dedupe_index.json'));
+    expect(Object.keys(index)).toEqual(['turn_0.0', 'turn_1.0', 'turn_2.0']);
+    expect(readHandoffs(await read('handoff.md')).map(({ message }) => message)).toEqual([
+      '2 left',
+      '1 left',
+      '0 left',
+    ]);
+    expect((await readdir(path.join(world.folder, 'outputs/loop-1'))).sort()).toEqual([
+      'turn-1.0.json',
+      'turn-2.0.json',
+      'turn.json',
+    ]);
+  });
+
+  it('that failed says where and why, and has no last success', async () => {
+    await exportFiles({ ...common, shown: { definition: 'failing' }, stepNames: ['only'] });
+    const state = runStateSchema.parse(await json('run_state.json'));
+    expect(state).toMatchObject({ status: 'failed', current_step: 'only', steps: { only: { status: 'failed' } } });
+    expect(await read('execution_log.jsonl')).toContain('no feed');
+    await expect(read('last_success.json')).rejects.toThrow('ENOENT');
+  });
+
+  it('that is unknown is refused, and nothing is made', async () => {
+    await expect(exportFiles({ ...common, shown: { workflow: 'nobody' } })).rejects.toMatchObject({
+      code: 'workflow-unknown',
+    });
+    await expect(readdir(world.folder)).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('a folder that is not as it should be', () => {
+  const shown = { workflow: 'content-1' };
+  const put = async (name: string, text: string): Promise<void> => {
+    await mkdir(world.folder, { recursive: true });
+    await writeFile(path.join(world.folder, name), text);
+  };
+
+  it.each([
+    ['run_state.json', '{"pipeline_id": "content-1", "sta'],
+    ['run_state.json', ''],
+    ['run_state.json', '[]'],
+    ['dedupe_index.json', '{"a": {"executed_at": "yesterday"}}'],
+    ['execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","step":null,"action":"x","tokens":0,"result":1}\n{"ts'],
+    ['last_success.json', 'null'],
+    ['handoff.md', '## a → b Handoff\n\0\0'],
+    ['.tidemark-files.json', '{"ver'],
+  ])('has a corrupt %s (%j): set aside, told, and made anew', async (name, text) => {
+    await exportFiles({ ...common, shown });
+    const whole = await read(name);
+    await put(name, text);
+    await exportFiles({ ...common, shown });
+    expect(await read(name)).toBe(whole);
+    const aside = (await readdir(world.folder)).filter((file) => file.startsWith(`${name}.corrupt-`));
+    expect(aside).toHaveLength(1);
+    expect(await read(aside[0] as string)).toBe(text);
+    expect(world.told).toEqual([expect.stringMatching(`^corrupt: ${name}: .* it is now ${name}.corrupt-`)]);
+  });
+
+  it('is of a newer version: refused, and nothing is changed', async () => {
+    await put('.tidemark-files.json', '{"version": 2, "run": "x"}');
+    await put('run_state.json', 'whatever');
+    await expect(exportFiles({ ...common, shown })).rejects.toMatchObject({ code: 'files-newer' });
+    expect(await read('run_state.json')).toBe('whatever');
+  });
+
+  it('has the files of somebody else: they are kept beside', async () => {
+    const theirs = { pipeline_id: 'theirs', status: 'running', current_step: 'x', steps: {}, total_tokens_used: 1 };
+    await put('run_state.json', JSON.stringify(theirs));
+    await put('handoff.md', '## x → y Handoff\n\ntheirs');
+    await exportFiles({ ...common, shown });
+    const names = (await readdir(world.folder, { recursive: true })).map(String);
+    const state = names.find((name) => name.startsWith('run_state.json.foreign-'));
+    expect(await read(state as string)).toContain('theirs');
+    const handoff = names.find((name) => /^archive.handoff-\d{8}T/.test(name));
+    expect(await read(handoff as string)).toContain('theirs');
+    expect(await read('handoff.md')).not.toContain('theirs');
+  });
+
+  it('is in use by another process: refused', async () => {
+    const holder = await openFolder(world.folder);
+    await expect(exportFiles({ ...common, shown })).rejects.toMatchObject({ code: 'files-in-use' });
+    await holder.close();
+    await exportFiles({ ...common, shown });
+  });
+
+  it('can not be made, since a file stands in its way: refused', async () => {
+    await put('file', '');
+    for (const folder of ['file', 'file/below'].map((name) => path.join(world.folder, name))) {
+      await expect(exportFiles({ ...common, folder, shown })).rejects.toMatchObject({ code: 'files-no-folder' });
+    }
+  });
+
+  it.each([
+    ['ENOSPC', /disk is full/],
+    ['EROFS', /read-only/],
+  ])('can not be written (%s): what was there stays whole, and nothing half written is left', async (code, said) => {
+    await exportFiles({ ...common, shown });
+    const before = await read('run_state.json');
+    const writeFile = async (): Promise<void> => {
+      throw Object.assign(new Error(code), { code });
+    };
+    const other = exportFiles({ ...common, shown: { workflow: 'loop-1' }, writeFile });
+    await expect(other).rejects.toMatchObject({ code: 'files-unavailable', message: expect.stringMatching(said) });
+    expect(await read('run_state.json')).toBe(before);
+    expect((await readdir(world.folder, { recursive: true })).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+});

@@ -1,0 +1,139 @@
+/** A folder that a shell script made becomes a run in which what it calls completed is done; and a mirrored one goes on elsewhere. */
+
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { decodePayload } from '@tidemark/codec';
+import { tenantId } from '@tidemark/core';
+import { type KeyParts, type PipelineContext, pipeline, stepRecordIn } from '@tidemark/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { exportFiles } from './export.ts';
+import { type FilesWorld, filesWorld } from './files-fixture.ts';
+import { type ImportOptions, importFiles } from './import.ts';
+
+const calls: string[] = [];
+const steps = {
+  collect: () => {
+    calls.push('collect');
+    return ['collected here'];
+  },
+  draft: async (items: string[], ctx: PipelineContext) => {
+    calls.push('draft');
+    const notes = await ctx.handoffs();
+    return `${items.join()}; ${notes.map(({ message }) => message).join()}`;
+  },
+  format: (text: string) => `<${text}>`,
+};
+const content = pipeline('content', steps, { key: ({ step, workflow }: KeyParts) => `${step}_${workflow}` });
+
+let world: FilesWorld;
+let options: ImportOptions;
+beforeAll(async () => {
+  world = await filesWorld([content]);
+  const { client } = world.host;
+  options = {
+    folder: world.folder,
+    pipeline: { name: 'content', stepNames: ['collect', 'draft', 'format'] },
+    back: { remember: (_subject, writes) => client.memory.remember(writes, { tenant: tenantId('default') }) },
+    start: async (id) => void (await client.start(content, {}, { id })),
+    onReport: world.onReport,
+  };
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  await rm(world.folder, { recursive: true, force: true });
+  await mkdir(world.folder, { recursive: true });
+  world.told.length = 0;
+  calls.length = 0;
+});
+
+const put = (name: string, text: string): Promise<void> => writeFile(path.join(world.folder, name), text);
+const step = (status: string, output_file: string | null) => ({
+  status,
+  output_file,
+  started_at: null,
+  finished_at: null,
+});
+const state = (id: string, steps: object) =>
+  JSON.stringify({ pipeline_id: id, status: 'failed', current_step: 'draft', steps, total_tokens_used: 700 });
+
+describe('a folder that a shell script made', () => {
+  it('becomes a run in which its completed steps are done, with their outputs and its hand-overs', async () => {
+    await put('collected.json', '["from the script"]');
+    await put(
+      'run_state.json',
+      state('script-1', { collect: step('completed', 'collected.json'), draft: step('failed', null) }),
+    );
+    await put('handoff.md', '## script → draft Handoff\n\nMind the gap.\n');
+    const before = await readdir(world.folder);
+    const imported = await importFiles(options);
+    expect(imported).toEqual({ id: 'script-1', done: ['collect'], keyCount: 0, handoffCount: 1 });
+    const run = world.host.client.run('script-1');
+    expect(await run.result()).toBe('<from the script; collect was done before: 1 items.,Mind the gap.>');
+    expect(calls).toEqual(['draft']);
+    const [first] = await run.checkpoints();
+    const record = stepRecordIn(decodePayload('CheckpointCommitted', first!.payload).output);
+    expect(record).toMatchObject({ skipped: { workflow: 'script-1' }, output: ['from the script'] });
+    expect(await readdir(world.folder)).toEqual(before);
+    // The same import again is the same run.
+    expect(await importFiles(options)).toEqual(imported);
+  });
+
+  it('whose completed step has no output to build upon runs that one again, and says so', async () => {
+    await put('run_state.json', state('script-2', { collect: step('completed', 'gone.json') }));
+    expect(await importFiles(options)).toMatchObject({ done: [] });
+    expect(world.told).toEqual(["refused: step collect: its output_file gone.json isn't there. It runs again."]);
+    await world.host.client.run('script-2').result();
+    expect(calls).toEqual(['collect', 'draft']);
+  });
+
+  it('that marks keys done has them skipped by later runs', async () => {
+    const entry = { executed_at: '2026-01-01T00:00:00Z', output: ['by hand'], checksum: '' };
+    await put('run_state.json', state('script-3', {}));
+    await put('dedupe_index.json', JSON.stringify({ 'collect_script-3': entry }));
+    expect(await importFiles(options)).toMatchObject({ keyCount: 1 });
+    expect(await world.host.client.run('script-3').result()).toMatch(/^<by hand; /);
+  });
+
+  it.each([
+    ['nothing', {}, 'files-missing'],
+    ['a state that is cut', { 'run_state.json': '{"pipeline_id":' }, 'files-corrupt'],
+    ['a state of something else', { 'run_state.json': '{"version": 3}' }, 'files-corrupt'],
+    ['steps of another pipeline', { 'run_state.json': state('x', { brew: step('completed', null) }) }, 'files-unfit'],
+    ['an index that is cut', { 'run_state.json': state('x', {}), 'dedupe_index.json': '{"a": {' }, 'files-corrupt'],
+    [
+      'a secret',
+      { 'run_state.json': state('x', { collect: step('completed', 'c.txt') }), 'c.txt': 'password=hunter2' },
+      'files-secret',
+    ],
+  ])('with %s is refused, and nothing is started', async (_name, files, code) => {
+    for (const [name, text] of Object.entries(files)) await put(name, text);
+    const find = (value: unknown) =>
+      JSON.stringify(value).includes('hunter2') ? [{ place: '/output', kind: 'password' }] : [];
+    const start = async (): Promise<void> => expect.unreachable();
+    const refused = importFiles({ ...options, find, start });
+    await expect(refused).rejects.toMatchObject({ code });
+    await expect(refused).rejects.not.toThrow('hunter2');
+  });
+
+  it('can not make a run read what lies outside of it', async () => {
+    await writeFile(path.join(path.dirname(world.folder), 'outside.json'), '["private"]');
+    await put('run_state.json', state('script-4', { collect: step('completed', '../outside.json') }));
+    expect(await importFiles(options)).toMatchObject({ done: [] });
+  });
+});
+
+it('a run that was exported goes on elsewhere under another id', async () => {
+  await (await world.host.client.start(content, {}, { id: 'there' })).result();
+  await exportFiles({ source: world.host.ports.store, shown: { workflow: 'there' }, folder: world.folder });
+  const copy = `${world.folder}-copy`;
+  await cp(world.folder, copy, { recursive: true });
+  const text = await readFile(path.join(copy, 'run_state.json'), 'utf8');
+  const cut = JSON.parse(text) as { steps: Record<string, object> };
+  cut.steps.format = step('running', null);
+  await writeFile(path.join(copy, 'run_state.json'), JSON.stringify(cut));
+  calls.length = 0;
+  const imported = await importFiles({ ...options, folder: copy, id: 'here' });
+  expect(imported).toMatchObject({ id: 'here', done: ['collect', 'draft'], keyCount: 3 });
+  expect(await world.host.client.run('here').result()).toBe(await world.host.client.run('there').result());
+  expect(calls).toEqual([]);
+});

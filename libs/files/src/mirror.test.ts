@@ -1,0 +1,283 @@
+/** The mirror: what a reader sees while a run goes on, what comes back from outside, and what a crash does to neither. */
+
+import { execFile } from 'node:child_process';
+import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { type PipelineContext, pipeline } from '@tidemark/sdk';
+import { eventually as eventuallyTrue } from '@tidemark/testkit/eventually';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type FilesWorld, filesWorld } from './files-fixture.ts';
+import { dedupeIndexSchema, readJson, readLog, runStateSchema } from './formats.ts';
+import { handoffText, readHandoffs } from './handoff-text.ts';
+import { type Mirror, type MirrorOptions, mirrorFiles } from './mirror.ts';
+
+const NOTE = { from: 'shell', to: 'second', message: 'Mind row 3.', artifacts: ['rows.csv'] };
+/** Opened by the test, once for each time that the second step waits. */
+let gate = Promise.withResolvers<void>();
+const steps = {
+  first: (_: unknown, ctx: PipelineContext) => {
+    ctx.handoff('The first is done.');
+    return [1];
+  },
+  second: async (numbers: number[]) => {
+    await gate.promise;
+    return numbers.length;
+  },
+};
+// Its runs of one day don't skip each other's steps.
+const slow = pipeline('slow', steps, { key: ({ step, workflow }) => `${step}_${workflow}` });
+
+let world: FilesWorld;
+let mirror: Mirror | undefined;
+let options: MirrorOptions;
+let runCount = 0;
+beforeAll(async () => {
+  world = await filesWorld([slow]);
+  const { hints, store } = world.host.ports;
+  options = {
+    source: store,
+    shown: { definition: 'slow' },
+    folder: world.folder,
+    stepNames: ['first', 'second'],
+    onReport: world.onReport,
+    back: world.back,
+    subscribe: (listener) => hints.subscribe('applied', listener),
+    periodMs: 20,
+    settleMs: 200,
+  };
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  await rm(world.folder, { recursive: true, force: true });
+  world.told.length = 0;
+  world.signals.length = 0;
+  world.writes.length = 0;
+  gate = Promise.withResolvers<void>();
+});
+afterEach(async () => {
+  gate.resolve();
+  await mirror?.close();
+  mirror = undefined;
+});
+
+/** Until it throws no more. */
+const eventually = (body: () => unknown): Promise<unknown> =>
+  eventuallyTrue(async () => {
+    await body();
+    return true;
+  });
+const file = (name: string): string => path.join(world.folder, name);
+const read = (name: string): Promise<string> => readFile(file(name), 'utf8').catch(() => '');
+const status = async (): Promise<string> =>
+  (JSON.parse((await read('run_state.json')) || '{}') as { status: string }).status;
+/** Starts a run; resolves when its first step is done. */
+async function started(): Promise<Awaited<ReturnType<typeof world.host.client.start>>> {
+  const run = await world.host.client.start(slow, {}, { id: `slow-${++runCount}` });
+  await eventually(async () => expect((await run.checkpoints()).length).toBe(1));
+  return run as never;
+}
+
+describe('a mirror', () => {
+  it('follows a run, and then the next one: its hand-overs are archived', async () => {
+    mirror = await mirrorFiles(options);
+    const run = await started();
+    await eventually(async () => {
+      const state = runStateSchema.parse(JSON.parse(await read('run_state.json')));
+      expect(state).toMatchObject({ pipeline_id: run.id, status: 'running', current_step: 'second' });
+      expect(state.steps).toMatchObject({ first: { status: 'completed' }, second: { status: 'running' } });
+    });
+    gate.resolve();
+    await run.result();
+    await eventually(async () => expect(await status()).toBe('completed'));
+    gate = Promise.withResolvers();
+    const next = await started();
+    await eventually(async () => {
+      expect(JSON.parse(await read('run_state.json'))).toMatchObject({ pipeline_id: next.id, status: 'running' });
+      // The last run that succeeded stays to fall back to.
+      expect(JSON.parse(await read('last_success.json'))).toMatchObject({ pipeline_id: run.id });
+    });
+    const archived = await readdir(file('archive'));
+    const handoff = archived.find((name) => name.startsWith('handoff-') && name.includes(run.id));
+    expect(readHandoffs(await read(`archive/${handoff}`))).toHaveLength(2);
+    await eventually(async () => expect(readHandoffs(await read('handoff.md'))).toHaveLength(1));
+  });
+
+  it('is safe to read at any moment: every file is whole', async () => {
+    mirror = await mirrorFiles(options);
+    const seen = new Set<string>();
+    let isOver = false;
+    gate.resolve();
+    const reader = (async () => {
+      while (!isOver) {
+        const state = await read('run_state.json');
+        if (state !== '') {
+          const parsed = readJson(state, runStateSchema);
+          expect(parsed.ok).toBe(true);
+          seen.add(state);
+          // Whoever sees a path in one file finds what it names.
+          for (const step of Object.values(parsed.ok ? parsed.value.steps : {})) {
+            if (step.output_file !== null) expect(await read(step.output_file)).not.toBe('');
+          }
+        }
+        const log = await read('execution_log.jsonl');
+        expect(readLog(log).ok).toBe(true);
+        const index = await read('dedupe_index.json');
+        if (index !== '') expect(readJson(index, dedupeIndexSchema as never).ok).toBe(true);
+      }
+    })();
+    for (let round = 0; round < 5; round++) {
+      gate = Promise.withResolvers();
+      const run = await started();
+      await eventually(async () => expect(await read('run_state.json')).toContain(run.id));
+      gate.resolve();
+      await eventually(async () => expect(await status()).toBe('completed'));
+    }
+    isOver = true;
+    await reader;
+    expect(seen.size).toBeGreaterThan(1);
+  });
+
+  it('holds its folder alone: a second one is refused, and told so', async () => {
+    mirror = await mirrorFiles(options);
+    await expect(mirrorFiles(options)).rejects.toMatchObject({
+      code: 'files-in-use',
+      message: expect.stringContaining('Another process writes the files'),
+    });
+  });
+
+  it('outlives a disk that is full for a while', async () => {
+    let isFull = true;
+    mirror = await mirrorFiles({
+      ...options,
+      writeFile: async (name, bytes) => {
+        if (isFull) throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+        await writeFile(name, bytes);
+      },
+    });
+    await started();
+    await eventually(() => expect(world.told).toContainEqual(expect.stringMatching(/^away: .*the disk is full/)));
+    expect(await readdir(world.folder)).not.toContainEqual(expect.stringContaining('.part'));
+    isFull = false;
+    await eventually(async () => expect(await status()).toBe('running'));
+  });
+});
+
+describe('what others write', () => {
+  it('to handoff.md comes back once, also when the mirror starts anew', async () => {
+    const run = await started();
+    mirror = await mirrorFiles({ ...options, shown: { workflow: run.id } });
+    await eventually(async () => expect(await read('handoff.md')).toContain('The first is done.'));
+    const { stdout } = await promisify(execFile)('sh', [
+      '-c',
+      `printf '\\n## shell → second Handoff\\n\\nMind row 3.\\n\\nArtifacts:\\n- rows.csv\\n' >> "$1" && echo written`,
+      'sh',
+      file('handoff.md'),
+    ]);
+    expect(stdout).toBe('written\n');
+    await eventually(() => expect(world.signals).toHaveLength(1));
+    expect(world.signals[0]).toMatchObject({ workflow: run.id, name: 'handoff', value: NOTE });
+    await eventually(async () => expect(await read('execution_log.jsonl')).toContain('"action":"signal"'));
+    await mirror.close();
+    // It forgets what it has taken: the key alone keeps it from counting twice.
+    await rm(file('.tidemark-files.json'));
+    mirror = await mirrorFiles({ ...options, shown: { workflow: run.id } });
+    await appendFile(file('handoff.md'), `\n${handoffText({ ...NOTE, message: 'And row 4.' })}`);
+    await eventually(() =>
+      expect(world.signals.map(({ value }) => value)).toContainEqual({ ...NOTE, message: 'And row 4.' }),
+    );
+    const events = await world.host.ports.store.events(run.id, 100);
+    expect(events.filter(({ type }) => type === 'SignalReceived')).toHaveLength(2);
+    expect(readHandoffs(await read('handoff.md'))).toHaveLength(3);
+  });
+
+  it('to handoff.md of a run that has ended is kept as a record', async () => {
+    gate.resolve();
+    const run = await started();
+    await run.result();
+    mirror = await mirrorFiles(options);
+    await eventually(async () => expect(await status()).toBe('completed'));
+    await appendFile(file('handoff.md'), `\n${handoffText(NOTE)}`);
+    await eventually(() => expect(world.told).toContainEqual(expect.stringMatching(/^taken: .*has ended/)));
+    expect(world.writes).toEqual([
+      expect.objectContaining({
+        subject: 'pipeline:slow',
+        key: expect.stringMatching(`^handoff/${run.id}/`),
+        value: NOTE,
+      }),
+    ]);
+    expect(await read('handoff.md')).toContain('Mind row 3.');
+  });
+
+  it('as done in dedupe_index.json becomes a record, once, with what its path names', async () => {
+    const run = await started();
+    mirror = await mirrorFiles({ ...options, shown: { workflow: run.id } });
+    await eventually(async () => expect(await read('dedupe_index.json')).toContain('first_'));
+    await writeFile(file('second.json'), '{ "made": "by hand" }');
+    const index = JSON.parse(await read('dedupe_index.json'));
+    index['second_2030-01-01'] = { executed_at: '2030-01-01T00:00:00Z', output: 'second.json', checksum: '' };
+    // Not in one go, as a shell's redirection does it.
+    const text = JSON.stringify(index);
+    await writeFile(file('dedupe_index.json'), text.slice(0, 20));
+    await writeFile(file('dedupe_index.json'), text);
+    await eventually(() => expect(world.writes).toHaveLength(1));
+    expect(world.writes[0]).toMatchObject({
+      subject: 'pipeline:slow',
+      kind: 'record',
+      key: 'done/second_2030-01-01',
+      value: { step: 'second', output: { made: 'by hand' } },
+    });
+    gate.resolve();
+    await eventually(async () => expect(await status()).toBe('completed'));
+    await mirror.close();
+    mirror = await mirrorFiles({ ...options, shown: { workflow: run.id } });
+    await appendFile(file('handoff.md'), `\n${handoffText({ ...NOTE, message: 'later' })}`);
+    await eventually(() => expect(world.told).toContainEqual(expect.stringContaining('taken: hand-over')));
+    expect(world.writes.filter(({ key }) => key.startsWith('done/'))).toHaveLength(1);
+    expect(await read('dedupe_index.json')).toContain('second_2030-01-01');
+    expect((await readdir(world.folder)).filter((name) => name.includes('corrupt'))).toEqual([]);
+  });
+
+  it.each([
+    [
+      'another checksum',
+      { executed_at: '2030-01-01T00:00:00Z', output: 1, checksum: 'a'.repeat(64) },
+      /checksum is not/,
+    ],
+    ['a secret', { executed_at: '2030-01-01T00:00:00Z', output: 'hunter2', checksum: '' }, /looks like a secret/],
+  ])('as done with %s is refused, told once, and stays', async (_name, entry, said) => {
+    const find = (value: unknown) =>
+      JSON.stringify(value).includes('hunter2') ? [{ place: '', kind: 'password' }] : [];
+    const run = await started();
+    mirror = await mirrorFiles({ ...options, find, shown: { workflow: run.id } });
+    await eventually(async () => expect(await status()).toBe('running'));
+    const index = { ...JSON.parse(await read('dedupe_index.json')), mine: entry };
+    await writeFile(file('new.json'), JSON.stringify(index));
+    await rename(file('new.json'), file('dedupe_index.json'));
+    await eventually(() => expect(world.told).toEqual([expect.stringMatching(said)]));
+    expect(world.told[0]).not.toContain('hunter2');
+    expect(world.writes).toEqual([]);
+    expect(await read('dedupe_index.json')).toContain('"mine"');
+  });
+
+  it('and leave half written is waited for, then set aside', async () => {
+    const run = await started();
+    mirror = await mirrorFiles({ ...options, shown: { workflow: run.id } });
+    await eventually(async () => expect(await read('dedupe_index.json')).toContain('first_'));
+    await writeFile(file('dedupe_index.json'), '{"first_');
+    await eventually(() =>
+      expect(world.told).toEqual([expect.stringMatching(/^corrupt: dedupe_index.json: it is no JSON/)]),
+    );
+    await eventually(async () =>
+      expect(readJson(await read('dedupe_index.json'), dedupeIndexSchema as never).ok).toBe(true),
+    );
+  });
+
+  it('before the mirror begins, for the run that is to come, is taken too', async () => {
+    await mkdir(world.folder, { recursive: true });
+    await writeFile(file('handoff.md'), handoffText(NOTE));
+    await started();
+    mirror = await mirrorFiles(options);
+    await eventually(() => expect(world.signals).toHaveLength(1));
+  });
+});
