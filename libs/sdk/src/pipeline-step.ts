@@ -8,11 +8,11 @@
 
 import { type MemoryWrite, toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
+import { refuseSecrets } from '@tidemark/memory';
 import type { AnyContext } from './context.ts';
 import { HANDOFFS_READ_MAX_COUNT } from './limits.ts';
 import { kindOf } from './parse.ts';
 import { passGate } from './pipeline-gate.ts';
-import { memoriesOf } from './pipeline-memory.ts';
 import {
   checkKey,
   checksumOf,
@@ -97,14 +97,14 @@ async function ran(
   const done = { step: step.name, workflow: ctx.workflow, output, checksum };
   return {
     record: stepRecord({ key, output, checksum, tokens: spent.tokens, handoffs, gate, skipped: null, failure: null }),
-    memories: [record(step.pipeline, doneKey(key), done, ctx)],
+    memories: records(step.pipeline, doneKey(key), done, ctx),
     costMicros: spent.costMicros,
   };
 }
 
 /** What a run that succeeded leaves for those that fail. */
-export const lastSuccessWrite = (step: PlacedStep, ctx: AnyContext, value: LastSuccess): MemoryWrite =>
-  record(step.pipeline, LAST_SUCCESS_KEY, value, ctx);
+export const lastSuccessWrite = (step: PlacedStep, ctx: AnyContext, value: LastSuccess): readonly MemoryWrite[] =>
+  records(step.pipeline, LAST_SUCCESS_KEY, value, ctx);
 
 export async function lastSuccessOf(ctx: AnyContext, pipeline: string): Promise<LastSuccess | undefined> {
   const parsed = lastSuccessSchema.safeParse((await recordOf(ctx, pipeline, LAST_SUCCESS_KEY))?.value);
@@ -155,7 +155,7 @@ async function handoffsFor(step: PlacedStep, ctx: AnyContext): Promise<readonly 
   const own = stepRecordIn(inside.at(-1) as Json)?.handoffs ?? [];
   const prefix = handoffKey(ctx.workflow, '');
   const query = { subject: pipelineSubject(step.pipeline), kind: 'record', limit: HANDOFFS_READ_MAX_COUNT } as const;
-  const outside = await memoriesOf(ctx, { ...query, prefix });
+  const outside = await ctx.memories({ ...query, prefix });
   const named = outside.flatMap(({ value }) => handoffSchema.safeParse(value).data ?? []);
   return [...own, ...named].filter(({ to }) => to.toLowerCase() === step.name.toLowerCase());
 }
@@ -166,17 +166,21 @@ function checkCount(count: number, step: string): number {
 }
 
 async function recordOf(ctx: AnyContext, pipeline: string, key: string) {
-  const [found] = await memoriesOf(ctx, { subject: pipelineSubject(pipeline), kind: 'record', key, limit: 1 });
+  const [found] = await ctx.memories({ subject: pipelineSubject(pipeline), kind: 'record', key, limit: 1 });
   return found;
 }
 
-const record = (pipeline: string, key: string, value: Json | object, ctx: AnyContext): MemoryWrite => ({
-  subject: pipelineSubject(pipeline),
-  kind: 'record',
-  key,
-  value: value as Json,
-  source: ctx.workflow,
-});
+/** Memory refuses secrets: what holds one is kept by its own run alone, and later runs make it again. */
+function records(pipeline: string, key: string, value: object, ctx: AnyContext): readonly MemoryWrite[] {
+  try {
+    refuseSecrets(key, value);
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    ctx.log('withheld', { key, result: error.message });
+    return [];
+  }
+  return [{ subject: pipelineSubject(pipeline), kind: 'record', key, value: value as Json, source: ctx.workflow }];
+}
 
 const plainHandoff = ({ name, after }: PlacedStep, output: Json, what: string): NamedHandoff => ({
   from: name,

@@ -3,7 +3,7 @@
 import { decodePayload } from '@tidemark/codec';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
-import { FatalError, type PipelineContext, pipeline, stepRecordIn } from './index.ts';
+import { FatalError, type KeyParts, type PipelineContext, pipeline, stepRecordIn } from './index.ts';
 
 let world: TestWorld | undefined;
 afterEach(async () => {
@@ -123,6 +123,72 @@ describe('a gate', () => {
     world = await testWorld({ workflows: [gated] });
     const run = await world.start(gated, {});
     await expect(run.result()).rejects.toThrow(said);
+  });
+});
+
+describe('a key that is done', () => {
+  it('is skipped in a later run, with its output and checksum, and costs no tokens', async () => {
+    world = await testWorld({ workflows: [content] });
+    await (await world.start(content, {}, { id: 'first' })).result();
+    calls.length = 0;
+    const again = await world.start(content, {}, { id: 'again' });
+    expect(await again.result()).toBe('long of 2; filter is done: 1 items.');
+    expect(calls).toEqual([]);
+    const [collected] = await rowsOf(again);
+    expect(stepRecordIn(collected!.output)).toMatchObject({
+      skipped: { workflow: 'first' },
+      checksum: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(collected).toMatchObject({ tokens: 0, log: [{ action: 'skip' }] });
+  });
+
+  it('is that of the run which committed it: a run that failed leaves what it did', async () => {
+    let isBroken = true;
+    const half = pipeline(
+      'half',
+      { first: () => calls.push('first'), second: () => (isBroken ? Promise.reject(new Error('broken')) : 2) },
+      { retry: { attempts: 1 } },
+    );
+    world = await testWorld({ workflows: [half] });
+    calls.length = 0;
+    await expect((await world.start(half, {})).result()).rejects.toThrow('broken');
+    isBroken = false;
+    expect(await (await world.start(half, {})).result()).toBe(2);
+    expect(calls).toEqual(['first']);
+  });
+
+  it('is not kept where its output holds a secret: a later run makes it again', async () => {
+    const secret = `gh${'p'}_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
+    const only = () => {
+      calls.push('only');
+      return { token: secret };
+    };
+    const leaky = pipeline('leaky', { only });
+    world = await testWorld({ workflows: [leaky] });
+    calls.length = 0;
+    for (let run = 0; run < 2; run++) await (await world.start(leaky, {})).result();
+    expect(calls).toEqual(['only', 'only']);
+  });
+});
+
+describe('a run whose step fails for good', () => {
+  it('ends with the outputs of the last one that succeeded, and says so', async () => {
+    let isBroken = false;
+    const make = () => (isBroken ? Promise.reject(new Error('no feed')) : { articles: 3 });
+    const steps = { make, count: ({ articles }: { articles: number }) => articles };
+    const options = { key: ({ step, workflow }: KeyParts) => `${step}_${workflow}`, retry: { attempts: 1 } };
+    const daily = pipeline('daily', steps, { ...options, onFailure: 'last-success' });
+    world = await testWorld({ workflows: [daily] });
+    isBroken = true;
+    await expect((await world.start(daily, {})).result()).rejects.toThrow('no feed');
+    isBroken = false;
+    await (await world.start(daily, {}, { id: 'good' })).result();
+    isBroken = true;
+    const bad = await world.start(daily, {});
+    expect(await bad.result()).toBe(3);
+    const [row] = await rowsOf(bad);
+    expect(row).toMatchObject({ lastAction: 'make: failed, ends with the output of good' });
+    expect(stepRecordIn(row!.output)).toMatchObject({ failure: 'no feed', output: { articles: 3 } });
   });
 });
 

@@ -9,7 +9,6 @@ import { z } from 'zod';
 import type { AnyContext } from './context.ts';
 import { STEP_RETRY_DEFAULT } from './limits.ts';
 import { GateError } from './pipeline-gate.ts';
-import { remembered } from './pipeline-memory.ts';
 import { checksumOf, type LastSuccess, type StepRecord, stepRecord, stepRecordSchema } from './pipeline-record.ts';
 import { lastSuccessOf, lastSuccessWrite, leftBy, type PlacedStep, performStep } from './pipeline-step.ts';
 import type {
@@ -151,7 +150,7 @@ async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyCon
   const { record, memories, costMicros } = await performStep(step, ctx, (ctx.belief as Belief).date);
   const lastAction = `${step.name}: ${record.skipped === null ? '' : 'skipped, '}${record.key}`;
   const made = { output: record, lastAction, tokens: record.tokens, costMicros };
-  if (step.after !== undefined) return { ...made, ...remembered(ctx, memories), next: [task(step.after, {})] };
+  if (step.after !== undefined) return { ...made, memories, next: [task(step.after, {})] };
   const all: StepRecord[] = [];
   for (const { name } of placed.slice(0, -1)) all.push(await leftBy(ctx, name));
   all.push(record);
@@ -161,7 +160,7 @@ async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyCon
     output: record.output,
     outputs: Object.fromEntries(placed.map(({ name }, at) => [name, all[at]!.output])),
   };
-  return { ...made, ...remembered(ctx, [...memories, lastSuccessWrite(step, ctx, success)]), done: record.output };
+  return { ...made, memories: [...memories, ...lastSuccessWrite(step, ctx, success)], done: record.output };
 }
 
 /** Whether no further attempt will be made; what isn't the step's own failure never is. */
