@@ -1,23 +1,11 @@
 /**
- * Owns canonical JSON (RFC 8785: members sorted by UTF-16 code units, ECMAScript number form) and the check that a value
- * survives JSON unchanged. Digests are taken over this form, so they don't depend on the order of members.
+ * Owns the check that a value survives JSON unchanged. (Canonical JSON, over which digests are taken, is core's.)
  */
 
 import { InvalidError, type Json } from '@tidemark/core';
 
 /** Depth at which a value is refused, so that a hostile one can't exhaust the stack. */
 export const JSON_DEPTH_MAX = 256;
-
-/** The canonical text of a JSON value. */
-export function canonicalJson(value: Json): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const members = value as { readonly [key: string]: Json };
-  const parts = Object.keys(members)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(members[key]!)}`);
-  return `{${parts.join(',')}}`;
-}
 
 /**
  * The value as JSON; members that are undefined are left out, as JSON does. Throws `InvalidError` (`not-serialisable`)

@@ -1,4 +1,5 @@
-export { canonicalJson, JSON_DEPTH_MAX, toJson } from './canonical.ts';
+export { canonicalJson } from '@tidemark/core';
+export { JSON_DEPTH_MAX, toJson } from './canonical.ts';
 export {
   decodePayload,
   decodeRecord,

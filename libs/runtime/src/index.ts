@@ -61,6 +61,7 @@ export {
 } from './model-budgets.ts';
 export { MODEL_OPERATION } from './model-calls.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
+export { type RebuiltCall, rebuildCalls } from './rebuild-bundle.ts';
 export {
   askable,
   type PlannedEffect,

@@ -1,2 +1,3 @@
 export { SimulatedLog } from './simulated-log.ts';
+export { type TestAnswer, type TestModel, type TestModelOptions, testModel } from './test-model.ts';
 export { type CrashPoint, type EffectCall, type TestWorld, type TestWorldOptions, testWorld } from './test-world.ts';

@@ -11,6 +11,7 @@ import {
   InvalidError,
   type Json,
   type Partition,
+  type Sequence,
   type TaskState,
   type WorkflowId,
 } from '@tidemark/core';
@@ -19,18 +20,24 @@ import { type Clock, type EventLog, type LogRecord, noTelemetry } from '@tidemar
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
 import {
   type CallEffect,
+  type Client,
   type Definition,
   type EffectDefinition,
   LamportClock,
   type Ports,
+  type RebuiltCall,
   type Run,
+  rebuildCalls,
   type StartOptions,
+  sessionMemory,
   sha256Digest,
   systemClock,
   systemPrng,
   Worker,
+  type WorkerOptions,
 } from '@tidemark/runtime';
 import { openPgliteStore } from '@tidemark/store-postgres';
+import { tokenizerFor } from '@tidemark/tokenizer';
 import { SimulatedLog } from './simulated-log.ts';
 
 const PARTITIONS = 16;
@@ -58,6 +65,8 @@ export interface TestWorldOptions {
   readonly workflows: readonly Definition[];
   /** Told of every failure that was outlived. */
   readonly onError?: (where: string, error: unknown) => void;
+  /** Told of each piece of a streamed answer. */
+  readonly onDelta?: WorkerOptions['onDelta'];
 }
 
 type Stub = (request: never, context: { readonly key: string; readonly signal: AbortSignal }) => unknown;
@@ -102,6 +111,7 @@ export class TestWorld {
       clock,
       prng: systemPrng,
       digest: sha256Digest,
+      memory: sessionMemory({ store, embedder: null }),
     };
     this.#host = new Host(this.#ports, async () => {
       await this.#ports.queue.close();
@@ -113,6 +123,16 @@ export class TestWorld {
     const { onError } = this.#options;
     await this.#host.startCoordinator(onError === undefined ? {} : { onError });
     await this.#startWorker();
+  }
+
+  /** What callers do besides starting: decide, signal, remember, raise budgets. */
+  get client(): Client {
+    return this.#host.client;
+  }
+
+  /** What the model calls of a checkpoint's step saw, rebuilt from rows; for the sequence after the newest, those under way. */
+  bundles(workflow: WorkflowId, at: number): Promise<readonly RebuiltCall[]> {
+    return rebuildCalls({ ...this.#ports, tokenizerFor }, workflow, at as Sequence);
   }
 
   /** Starts a workflow; the same id answers the same run. */
@@ -201,7 +221,7 @@ export class TestWorld {
 
   async #startWorker(): Promise<void> {
     const life = new AbortController();
-    const { onError, workflows } = this.#options;
+    const { onError, onDelta, workflows } = this.#options;
     const worker = new Worker({
       ports: { ...this.#ports, log: this.#mortalLog(life.signal) },
       lamport: new LamportClock(),
@@ -209,6 +229,7 @@ export class TestWorld {
       concurrency: CONCURRENCY,
       callEffect: this.#callEffect(life.signal),
       ...(onError === undefined ? {} : { onError }),
+      ...(onDelta === undefined ? {} : { onDelta }),
     });
     this.#worker = worker;
     this.#kill = () => {

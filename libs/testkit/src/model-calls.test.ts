@@ -1,0 +1,160 @@
+import {
+  agentMessage,
+  defineEffect,
+  defineWorkflow,
+  said,
+  task,
+  taskGoal,
+  tool,
+  toolResult,
+  userMessage,
+} from '@tidemark/sdk';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type TestModel, testModel } from './test-model.ts';
+import { type TestWorld, testWorld } from './test-world.ts';
+
+const worlds: TestWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+async function open(...args: Parameters<typeof testWorld>): Promise<TestWorld> {
+  const world = await testWorld(...args);
+  worlds.push(world);
+  return world;
+}
+
+const search = defineEffect({
+  operation: 'web.search',
+  kind: 'idempotent',
+  request: z.object({ query: z.string() }),
+  response: z.object({ found: z.array(z.string()) }),
+  call: async ({ query }) => ({ found: [`about ${query}`] }),
+});
+
+/** An agent that thinks, acts, and thinks again. */
+const researcher = (model: TestModel, more: object = {}) =>
+  defineWorkflow({
+    name: 'researcher',
+    version: 1,
+    input: z.object({ question: z.string() }),
+    belief: z.object({}),
+    output: z.object({ answer: z.string() }),
+    tasks: { think: z.object({}), act: z.object({ id: z.string(), name: z.string(), input: z.json() }) },
+    flow: { think: ['act', 'think'], act: [] },
+    starts: ['think'],
+    models: { default: model },
+    tools: {
+      search: tool({ description: 'Searches the web.', input: z.object({ query: z.string() }), effect: search }),
+    },
+    bundles: { investigate: { budgetTokens: 4_000 } },
+    system: 'You are a researcher. Use the tools.',
+    ...more,
+    begin: ({ question }) => ({
+      belief: {},
+      next: [task('think', {})],
+      fragments: [taskGoal('Answer with sources.'), userMessage(question)],
+    }),
+    steps: {
+      async think(ctx) {
+        const reply = await ctx.model({ bundle: 'investigate' });
+        if (reply.toolCalls.length === 0) return { done: { answer: reply.text }, fragments: said(reply) };
+        return {
+          fragments: said(reply),
+          next: [...reply.toolCalls.map((call) => task('act', { ...call })), task('think', {}, { after: 'all' })],
+        };
+      },
+      async act(ctx, call) {
+        return { fragments: [toolResult(call, await ctx.tool(call as never))] };
+      },
+    },
+  });
+
+const searchesOnce = (): TestModel =>
+  testModel((_prompt, call) =>
+    call === 1 ? { toolCalls: [{ id: 'c1', name: 'search', input: { query: 'tides' } }] } : 'The moon does it.',
+  );
+
+describe('an agent that thinks and acts', () => {
+  it('sees its goal, the user and what its tools found, and is paid for what it asked', async () => {
+    const model = searchesOnce();
+    const world = await open({ workflows: [researcher(model)] });
+    const run = await world.start(researcher(model), { question: 'What makes the tides?' });
+    expect(await run.result()).toEqual({ answer: 'The moon does it.' });
+    const [first, second] = model.prompts.map(({ messages }) => JSON.stringify(messages));
+    expect(first).toContain('You are a researcher');
+    expect(first).toContain('Answer with sources.');
+    expect(first).toContain('What makes the tides?');
+    expect(second).toContain('about tides');
+    const summary = (await run.summary())!;
+    expect(summary.tokens).toBeGreaterThan(100);
+    expect(summary.costMicros).toBe(summary.tokens);
+  });
+
+  it('shows every bundle again, byte for byte', async () => {
+    const model = searchesOnce();
+    const world = await open({ workflows: [researcher(model)] });
+    const run = await world.start(researcher(model), { question: 'What makes the tides?' });
+    await run.result();
+    for (const [at, sent] of [
+      [1, 0],
+      [3, 1],
+    ] as const) {
+      const [call] = await world.bundles(run.id, at);
+      expect(call!.rebuilt).toBe(call!.sent);
+      expect(call!.bundle!.messages).toEqual(model.prompts[sent]!.messages);
+      expect(call!.answer).toMatchObject({ finishReason: sent === 0 ? 'tool-calls' : 'stop' });
+    }
+  });
+
+  it.each([
+    ['before the intention is in the log', { before: 'EffectIntended' as const }, 2],
+    ['after the intention', { after: 'EffectIntended' as const }, 2],
+    ['after the call, before its answer is in the log', { after: 'call' as const }, 3],
+    ['after the answer is in the log: it is not paid twice', { after: 'EffectResolved' as const }, 2],
+  ])('sends the same bundle when its worker dies %s', async (_, point, asked) => {
+    const model = searchesOnce();
+    const definition = researcher(model, { retry: { attempts: 5, firstDelayMs: 0, factor: 1 } });
+    const world = await open({ workflows: [definition] });
+    world.crash({ ...point, operation: 'model' });
+    const run = await world.start(definition, { question: 'What makes the tides?' });
+    // Asked twice for its first thought, the model answers as if it had thought once more.
+    expect((await run.result()).answer).toBe('The moon does it.');
+    expect(world.crashCount).toBe(1);
+    expect(model.prompts).toHaveLength(asked === 3 ? 2 : asked);
+    const [call] = await world.bundles(run.id, 1);
+    expect(call!.rebuilt).toBe(call!.sent);
+    expect(call!.bundle!.messages).toEqual(model.prompts[0]!.messages);
+  });
+});
+
+describe('what is asked outside of a bundle', () => {
+  const Verdict = z.object({ sentiment: z.enum(['good', 'bad']) });
+  const judge = (model: TestModel) =>
+    defineWorkflow({
+      name: 'judge',
+      version: 1,
+      input: z.object({ text: z.string() }),
+      belief: z.object({}),
+      output: Verdict,
+      tasks: { judge: z.object({}) },
+      flow: { judge: [] },
+      models: { default: model },
+      begin: () => ({ belief: {}, next: [task('judge', {})] }),
+      steps: {
+        async judge(ctx) {
+          const { object } = await ctx.model({ prompt: `Judge: ${ctx.input.text}`, schema: Verdict });
+          return { done: object, fragments: [agentMessage('judged')] };
+        },
+      },
+    });
+
+  it('gives structured output, and sends back once what does not fit', async () => {
+    const model = testModel((_, call) => (call === 1 ? 'It is good!' : '```json\n{"sentiment":"good"}\n```'));
+    const world = await open({ workflows: [judge(model)] });
+    const run = await world.start(judge(model), { text: 'Lovely.' });
+    expect(await run.result()).toEqual({ sentiment: 'good' });
+    expect(model.prompts).toHaveLength(2);
+    expect(JSON.stringify(model.prompts[1]!.messages)).toContain('is no JSON');
+  });
+});

@@ -1,0 +1,62 @@
+/**
+ * Owns a model for users' tests: answers by a function of the prompt, counts what it was asked, and costs what one says. No provider is
+ * called. Tokens are counted by the same tokenizer as in production.
+ */
+
+import type { Model, ModelAnswer, ModelPrompt } from '@tidemark/runtime';
+import { tokenizerFor } from '@tidemark/tokenizer';
+
+export type TestAnswer = string | Partial<Omit<ModelAnswer, 'costMicros' | 'latencyMs'>>;
+
+export interface TestModelOptions {
+  readonly modelId?: string;
+  /** Millionths of a US dollar for a token, input or output. */
+  readonly microsPerToken?: number;
+  readonly maxOutputTokens?: number;
+  /** Of a failed call; 3 attempts at once by default. */
+  readonly attempts?: number;
+}
+
+export interface TestModel extends Model {
+  /** What it was really asked, in order: a recorded call is not asked again. */
+  readonly prompts: readonly ModelPrompt[];
+}
+
+/** `answer` may throw, as a provider that fails would. Streamed, its text comes in pieces of a few characters. */
+export function testModel(
+  answer: (prompt: ModelPrompt, call: number) => TestAnswer | Promise<TestAnswer>,
+  { modelId = 'test-model', microsPerToken = 1, maxOutputTokens = 1_000, attempts = 3 }: TestModelOptions = {},
+): TestModel {
+  const tokenizer = tokenizerFor(modelId);
+  const prompts: ModelPrompt[] = [];
+  return {
+    prompts,
+    provider: 'test',
+    modelId,
+    tokenizer,
+    maxOutputTokens,
+    timeoutMs: 30_000,
+    retry: { attempts, firstDelayMs: 0, factor: 1, maxDelayMs: 0, jitter: 0, nonRetryable: [] },
+    costMicros: ({ inputTokens, outputTokens }) => Math.ceil((inputTokens + outputTokens) * microsPerToken),
+    answer: async (prompt, { onDelta }, isStreamed) => {
+      prompts.push(prompt);
+      const given = await answer(prompt, prompts.length);
+      const said = typeof given === 'string' ? { text: given } : given;
+      const { text = '', toolCalls = [] } = said;
+      if (isStreamed) for (const piece of text.match(/[\s\S]{1,8}/g) ?? []) onDelta({ kind: 'text', text: piece });
+      return {
+        text,
+        toolCalls,
+        finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
+        usage: {
+          inputTokens: tokenizer.count(JSON.stringify(prompt.messages)),
+          outputTokens: tokenizer.count(text),
+          cachedInputTokens: 0,
+          reasoningTokens: 0,
+        },
+        detail: null,
+        ...said,
+      };
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Owns the measurement of what a long session stores: turns of 2 KB (a user's message and a model's answer) through the real embedded
+ * runtime, every model call with a bundle; then the bytes of the log against the bytes that were said. Rows are derived, and
+ * told apart.
+ */
+
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Offset, Partition } from '@tidemark/core';
+import { openEmbedded } from '@tidemark/host';
+import type { EventLog } from '@tidemark/ports';
+import { defineWorkflow, said, task, taskGoal, userMessage } from '@tidemark/sdk';
+import { testModel } from '@tidemark/testkit';
+import { z } from 'zod';
+import { conversation } from './conversation.ts';
+
+const USER_BYTES = 512;
+const TURN_BYTES = 2_048;
+
+export interface SessionFigures {
+  readonly turns: number;
+  readonly rawBytes: number;
+  /** Files of the log, once it is closed: all that must last. */
+  readonly logBytes: number;
+  /** Records alone, as they were appended. */
+  readonly recordBytes: number;
+  readonly rowsBytes: number;
+}
+
+const session = (turns: number) => {
+  const texts = conversation(turns, USER_BYTES, TURN_BYTES);
+  const model = testModel((_prompt, call) => texts[call - 1]!.agent);
+  const workflow = defineWorkflow({
+    name: 'session',
+    version: 1,
+    input: z.object({}),
+    belief: z.object({}),
+    output: z.object({ turns: z.int() }),
+    tasks: { listen: z.object({ turn: z.int() }), reply: z.object({ turn: z.int() }) },
+    flow: { listen: ['reply'], reply: ['listen'] },
+    starts: ['listen'],
+    models: { default: model },
+    bundles: {
+      reply: { budgetTokens: 8_000, summary: { thresholdTokens: 6_000, keepTokens: 3_000, by: 'rule' } },
+    },
+    repeatsMax: 1_000,
+    begin: () => ({ belief: {}, next: [task('listen', { turn: 0 })], fragments: [taskGoal('Help the customer.')] }),
+    steps: {
+      async listen(_ctx, { turn }) {
+        return { fragments: [userMessage(texts[turn]!.user)], next: [task('reply', { turn })] };
+      },
+      async reply(ctx, { turn }) {
+        const reply = await ctx.model({ bundle: 'reply' });
+        const fragments = said(reply);
+        return turn + 1 === turns
+          ? { done: { turns }, fragments }
+          : { next: [task('listen', { turn: turn + 1 })], fragments };
+      },
+    },
+  });
+  const rawBytes = texts.reduce((sum, { user, agent }) => sum + Buffer.byteLength(user + agent), 0);
+  return { workflow, rawBytes };
+};
+
+async function folderBytes(folder: string): Promise<number> {
+  let sum = 0;
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) sum += (await stat(path.join(entry.parentPath, entry.name))).size;
+  }
+  return sum;
+}
+
+async function recordBytesOf(log: EventLog, partition: Partition): Promise<number> {
+  let sum = 0;
+  for (let from = 0; ; ) {
+    const [read] = await log.read([{ partition, from: from as Offset }]);
+    for (const { value } of read!.records) sum += value.length;
+    from += read!.records.length;
+    if (from >= read!.end) return sum;
+  }
+}
+
+export async function measureSession(turns = 200): Promise<SessionFigures> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-session-'));
+  try {
+    const { workflow, rawBytes } = session(turns);
+    const host = await openEmbedded({ folder });
+    await host.startCoordinator();
+    await host.startWorker({ definitions: [workflow], concurrency: 10 });
+    const run = await host.client.start(workflow, {}, { session: 's1', user: 'ana' });
+    await run.result();
+    const { partition } = (await run.summary())!;
+    const recordBytes = await recordBytesOf(host.ports.log, partition);
+    await host.close(1_000);
+    const logBytes = await folderBytes(path.join(folder, 'log'));
+    return { turns, rawBytes, logBytes, recordBytes, rowsBytes: await folderBytes(path.join(folder, 'rows')) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
