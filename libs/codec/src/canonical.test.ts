@@ -1,9 +1,9 @@
 /** Owns the tests of canonical JSON (against the examples of RFC 8785) and of what is refused as not being JSON. */
 
-import { InvalidError, type Json } from '@tidemark/core';
+import { canonicalJson, InvalidError, type Json } from '@tidemark/core';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { canonicalJson, JSON_DEPTH_MAX, toJson } from './canonical.ts';
+import { JSON_DEPTH_MAX, toJson } from './canonical.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
 vi.setConfig({ testTimeout: 60_000 });

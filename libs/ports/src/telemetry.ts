@@ -3,7 +3,7 @@
  * metrics are those of requirements F1; attributes hold ids and counts, never payloads or secrets.
  */
 
-export type Attributes = Readonly<Record<string, string | number | boolean>>;
+export type Attributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 export interface Span {
   set(attributes: Attributes): void;

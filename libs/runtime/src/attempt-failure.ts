@@ -12,11 +12,12 @@ import {
   LimitError,
   type TaskId,
   type TaskState,
+  TidemarkError,
 } from '@tidemark/core';
 import type { RetryPolicy, StepDefinition } from './definition.ts';
 import { excerpt } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
-import { SAME_FAILURES_MAX } from './limits.ts';
+import { RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { retryDelayMs } from './retry.ts';
 import { EffectError, errorCode, errorNote, FatalError, ParkError, ProbeError } from './step-errors.ts';
@@ -38,7 +39,7 @@ export function failureDrafts(
   // Never one that has fired before, however often a person has had the attempts counted anew.
   const timer = `retry:${timerName}`;
   const retry = again
-    ? { timer, anchorMs: clock.nowMs(), delayMs: retryDelayMs(policy, attempt, prng.bytes(1)[0]! / 256) }
+    ? { timer, anchorMs: clock.nowMs(), delayMs: delayMs(policy, attempt, prng.bytes(1)[0]! / 256, error) }
     : null;
   telemetry.count('step_retries_total', again ? 1 : 0, { step: task.step });
   const failed: Draft = {
@@ -53,6 +54,14 @@ export function failureDrafts(
   // It may have happened: the workflow must not end as if it had not.
   if (open !== undefined) return [failed, parkDraft(openEffect({ task: task.id, key: open.key }, error), task.id)];
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
+}
+
+/** By the policy; no sooner than the receiver asked for (`retryAfterMs` in the error's details), within a day. */
+function delayMs(policy: RetryPolicy, attempt: number, random: number, error: unknown): number {
+  const byPolicy = retryDelayMs(policy, attempt, random);
+  const cause = error instanceof EffectError ? error.cause : error;
+  const asked = cause instanceof TidemarkError ? cause.details.retryAfterMs : undefined;
+  return typeof asked === 'number' && asked > byPolicy ? Math.min(asked, RETRY_AFTER_MAX_MS) : byPolicy;
 }
 
 export const parkDraft = (error: ParkError, task: TaskId | null): Draft => ({

@@ -22,6 +22,8 @@ export const BRIEF_WORKFLOWS_MAX_COUNT = 50;
 export const BRIEF_TASKS_MAX_COUNT = 200;
 export const BRIEF_RECORDS_MAX_COUNT = 10;
 export const BRIEF_EVENTS_READ_MAX = 1_000;
+/** Longest wait that a receiver can ask for with its refusal, in milliseconds. */
+export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
 /** Staged checkpoints that may be unflushed at once in one workflow. */

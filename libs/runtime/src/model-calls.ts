@@ -305,11 +305,8 @@ class ModelCall {
       responseSchema,
       settings,
     };
-    const span = ports.telemetry.span(`chat ${model.modelId}`, {
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': model.provider,
-      'gen_ai.request.model': model.modelId,
-    });
+    const attributes = model.attributes ?? (() => plainAttributes(model));
+    const span = ports.telemetry.span(`chat ${model.modelId}`, attributes(prompt, isStreamed));
     const startedMs = ports.clock.monotonicMs();
     try {
       const answer = await model.answer(
@@ -325,10 +322,7 @@ class ModelCall {
         isStreamed,
       );
       const { usage } = answer;
-      span.set({
-        'gen_ai.usage.input_tokens': usage.inputTokens,
-        'gen_ai.usage.output_tokens': usage.outputTokens,
-      });
+      span.set(attributes(prompt, isStreamed, answer));
       const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
       const costMicros = model.costMicros(usage) ?? 0;
       return toJson({ ...answer, costMicros, latencyMs }, `answer of ${describe(model)}`);
@@ -340,6 +334,12 @@ class ModelCall {
     }
   }
 }
+
+const plainAttributes = ({ provider, modelId }: Model) => ({
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.provider.name': provider,
+  'gen_ai.request.model': modelId,
+});
 
 const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
 

@@ -4,6 +4,7 @@
  */
 
 import type { BundleMessage, EffectKey, Json, Tokenizer } from '@tidemark/core';
+import type { Attributes } from '@tidemark/ports';
 import type { RetryPolicy } from './definition.ts';
 
 /** Tokens of one call, as the provider counts them; 0 where it doesn't say. */
@@ -14,6 +15,8 @@ export interface Usage {
   readonly cachedInputTokens: number;
   /** Of the output tokens: those that the model thought with. */
   readonly reasoningTokens: number;
+  /** Input tokens that the provider put into its prompt cache, where it bills them apart. */
+  readonly cacheWriteTokens?: number | undefined;
 }
 
 export interface ModelToolCall {
@@ -83,6 +86,14 @@ export interface Model {
   readonly retry: RetryPolicy;
   /** By the price table, in millionths of a US dollar, rounded up; undefined where the model has no price. */
   readonly costMicros: (usage: Usage) => number | undefined;
+  /** What a trace says of the call, by the conventions for generative AI; the provider and the model when absent. */
+  readonly attributes?:
+    | ((
+        prompt: ModelPrompt,
+        isStreamed: boolean,
+        answer?: Pick<ModelAnswer, 'usage' | 'finishReason' | 'detail' | 'text' | 'toolCalls'>,
+      ) => Attributes)
+    | undefined;
   /** Asks the model. `isStreamed`: deltas are told as they come. */
   readonly answer: (
     prompt: ModelPrompt,
