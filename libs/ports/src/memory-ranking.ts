@@ -1,19 +1,23 @@
 /**
- * Owns how two rankings of the same entries, by words and by meaning, become one: a weighted sum of scores, each relative to
- * the best of its list. Chosen by measuring (test/bench/recall). Pure.
+ * Owns how two rankings of the same entries, by words and by meaning, become one: a weighted sum. Both scores are shares as they
+ * stand: of the query's words that were found, each weighed by its rarity, and the cosine. So a query of names and numbers is
+ * decided by words, and one in other words than the entry's by meaning. Chosen by measuring on the labelled set of
+ * test/bench/recall: 0.91 of the wanted among the first three; reciprocal ranks (k = 1 … 60, any weight) 0.78 to 0.88, scores relative
+ * to the best of each list 0.79 to 0.91 with a narrow optimum. Pure.
  */
 
-/** What meaning weighs; words weigh the rest. */
-export const MEANING_WEIGHT = 0.6;
+/** What meaning weighs; words weigh the rest. Anything from 0.5 to 0.6 is as good. */
+export const MEANING_WEIGHT = 0.55;
 
 export interface Ranked<T> {
   readonly item: T;
+  /** In [-1, 1]; below 0 counts as 0. */
   readonly score: number;
 }
 
 export interface Fused<T> {
   readonly item: T;
-  /** In (0, 1]. */
+  /** In [0, 1]. */
   readonly score: number;
   readonly wordsScore: number | null;
   readonly similarity: number | null;
@@ -29,27 +33,17 @@ export function fuseRankings<T>(
   idOf: (item: T) => number | string,
   compare: (a: T, b: T) => number,
 ): readonly Fused<T>[] {
-  const wordsShare = shares(words, 0);
-  const meaningShare = meaning === null ? [] : shares(meaning, floorOf(meaning));
   const weight = meaning === null ? 0 : MEANING_WEIGHT;
   const fused = new Map<number | string, Fused<T>>();
-  for (const [at, { item, score }] of (meaning ?? []).entries()) {
-    fused.set(idOf(item), { item, score: weight * meaningShare[at]!, wordsScore: null, similarity: score });
+  for (const { item, score } of meaning ?? []) {
+    fused.set(idOf(item), { item, score: weight * Math.max(0, score), wordsScore: null, similarity: score });
   }
-  for (const [at, { item, score }] of words.entries()) {
+  for (const { item, score } of words) {
     const known = fused.get(idOf(item));
-    const total = (known?.score ?? 0) + (1 - weight) * wordsShare[at]!;
+    const total = (known?.score ?? 0) + (1 - weight) * Math.max(0, score);
     fused.set(idOf(item), { item, score: total, wordsScore: score, similarity: known?.similarity ?? null });
   }
   // Rounded, so that the last bits of two ways to compute a product decide nothing.
   const rounded = [...fused.values()].map((each) => ({ ...each, score: Math.round(each.score * 1e4) / 1e4 }));
   return rounded.sort((a, b) => b.score - a.score || compare(a.item, b.item));
-}
-
-/** The score by meaning that counts as nothing: the last of the list, when the list goes on beyond what matters. */
-const floorOf = (list: readonly Ranked<unknown>[]): number => Math.min(list.at(-1)?.score ?? 0, list[0]?.score ?? 0, 0);
-
-function shares(list: readonly Ranked<unknown>[], floor: number): number[] {
-  const best = (list[0]?.score ?? 0) - floor;
-  return list.map(({ score }) => (best <= 0 ? 0 : (score - floor) / best));
 }

@@ -62,9 +62,9 @@ export interface RecallQuery {
 
 export interface RecalledMemory {
   readonly memory: MemoryRow;
-  /** In (0, 1]; comparable within one answer. */
+  /** In [0, 1]; comparable within one answer. */
   readonly score: number;
-  /** Null: none of the words stands in it. */
+  /** Share of the query's words that stand in it, rare ones weighing more; null: none. */
   readonly wordsScore: number | null;
   /** Cosine, in [-1, 1]; null: no embedding of that model, or not among the nearest. */
   readonly similarity: number | null;

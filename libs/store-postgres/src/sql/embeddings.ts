@@ -19,9 +19,9 @@ export const readUnembedded = (model: string, limit: number, after: number): Sta
   name: 'read-unembedded',
   text: `
 select m.id, m.mark, m.words from memories m
-where m.words <> '' and m.mark > $2::int8 and not exists (
-  select from memory_embeddings e where e.id = m.id and e.model = $1 and e.mark = m.mark
-)
+where m.words <> '' and m.mark > $2::int8
+  -- A value, not a join, whose inner side the planner might read whole for each row.
+  and m.mark is distinct from (select e.mark from memory_embeddings e where e.id = m.id and e.model = $1)
 order by m.mark limit $3`,
   values: [model, String(after), String(limit)],
 });
@@ -57,9 +57,13 @@ const scope = `tenant = $1 and hashtextextended(subject, 0) = hashtextextended($
 
 const nearest = `
 with nearest as materialized (
-  select id, mark, - (embedding <#> $4::vector) as similarity from memory_embeddings
-  where ${scope} and dimension = $5 and kind = any ($6::text[])
-  order by embedding <#> $4::vector, id limit $7
+  select id, mark, - distance as similarity
+  from (
+    select id, mark, embedding <#> $4::vector as distance from memory_embeddings
+    where ${scope} and dimension = $5 and kind = any ($6::text[])
+    offset 0
+  ) compared
+  order by distance, id limit $7
 )
 select m.id, similarity, m.lamport, m.kind, m.key
 from nearest cross join lateral (
@@ -112,6 +116,8 @@ from (select unnest($3::int8[]) as id, unnest($4::int8[]) as mark) given cross j
   values: [query.tenant, query.subject, int8s(ids, (id) => id), int8s(marks, (mark) => mark)],
 });
 
-const vectorText = (vector: Float32Array): string => `[${vector.join(',')}]`;
+/** Eight digits: a float4 has no more, and PGlite reads long ones ten times slower. */
+const vectorText = (vector: Float32Array): string =>
+  `[${Array.from(vector, (value) => value.toPrecision(8)).join(',')}]`;
 const bytesText = (vector: Float32Array): string =>
   Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64');

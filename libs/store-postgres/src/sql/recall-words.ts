@@ -4,14 +4,19 @@
  *
  * Postgres's own rank knows nothing of how rare a word is, so each word's rank (`ts_rank`, which grows ever slower with
  * repetition, and counts the first line more) is weighed by its rarity among the subject's entries, as BM25 does. The rarest words
- * name the candidates until there are enough of them; the others only add to their scores. So a common word costs a count.
+ * name the candidates as long as these are few (of the rarest alone the newest, should it be everywhere); the others only add to their
+ * scores. So a common word costs a count.
+ * The score is the share of the query's weight that was found: words that stand nowhere lower it, so that a query of which one common
+ * word was found says little beside its meaning. Long entries count a little less.
  */
 
 import type { RecallQuery } from '@tidemark/ports';
-import { WORD_CANDIDATES_MAX, WORD_TERMS_MAX } from '../limits.ts';
+import { COUNTED_ENTRIES_MAX, WORD_CANDIDATES_MAX, WORD_TERMS_MAX } from '../limits.ts';
 import { BEGIN, COMMIT, type Statement } from '../sql-client.ts';
 import { kindList } from './read-memories.ts';
 
+/** What `ts_rank` answers for a word that stands once in the first line: 6 / π². */
+const FOUND_ONCE = 0.6079;
 /** D, C, B, A: of body and first line. */
 const WEIGHTS = `'{0.5, 0.5, 0.5, 1.0}'`;
 
@@ -19,7 +24,9 @@ const search = `
 with scope as materialized (
   select '''#' || md5($1::text || chr(10) || $2::text) || '''' as term
 ), total as materialized (
-  select greatest(count(*), 1)::float8 as entries from memories, scope where words_vector @@ scope.term::tsquery
+  select count(*)::float8 as entries from (
+    select from scope, memories where words_vector @@ scope.term::tsquery limit ${COUNTED_ENTRIES_MAX}
+  ) entry
 ), terms as materialized (
   select quoted::tsquery as term, (scope.term || ' & ' || quoted)::tsquery as scoped, lexeme
   from scope, (
@@ -29,15 +36,15 @@ with scope as materialized (
 ), counted as materialized (
   select term, scoped, found, sum(found) over (order by found, lexeme) - found as before
   from terms cross join lateral (select count(*) as found from memories where words_vector @@ scoped offset 0) c
-  where found > 0
 ), weighed as materialized (
-  select term, scoped, before, ln(1 + (entries - found + 0.5) / (found + 0.5)) as weight
+  select term, scoped, found, before, ln(1 + entries / (found + 0.5)) as weight
   from counted, total
 ), candidates as materialized (
   select distinct c.id from weighed cross join lateral (
-    select id from memories where words_vector @@ scoped offset 0
+    select id from memories where words_vector @@ scoped
+    order by case when found > ${WORD_CANDIDATES_MAX} then lamport end desc nulls first, id limit ${WORD_CANDIDATES_MAX}
   ) c
-  where before < ${WORD_CANDIDATES_MAX}
+  where found > 0 and (before = 0 or before + found <= ${WORD_CANDIDATES_MAX})
 )
 select m.id, s.score, m.lamport, m.kind, m.key
 from candidates cross join lateral (
@@ -45,7 +52,9 @@ from candidates cross join lateral (
   where id = candidates.id and tenant = $1 and subject = $2 and kind = any ($3::text[]) and not is_forgotten
   offset 0
 ) m cross join lateral (
-  select sum(weight * ts_rank(${WEIGHTS}, m.words_vector, term, 0)) / (1 + ln(1 + length(m.words_vector))) as score from weighed
+  select least(1, sum(weight * ts_rank(${WEIGHTS}, m.words_vector, term, 0)) / sum(weight) / ${FOUND_ONCE}
+    / (1 + 0.15 * ln(1 + length(m.words_vector)))) as score
+  from weighed
 ) s
 order by s.score desc, m.lamport desc, m.kind, m.key limit $5`;
 

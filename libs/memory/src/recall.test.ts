@@ -1,0 +1,237 @@
+/** Recall over the simulated store: with an embedder, without, and with one that fails; the indexer; preferences and facts. */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Lamport, Position, TenantId, WorkflowId } from '@tidemark/core';
+import type { MemoryRow } from '@tidemark/ports';
+import { SimulatedStore } from '@tidemark/runtime/simulation';
+import { describe, expect, test } from 'vitest';
+import type { Embedder } from './embedder.ts';
+import { userFacts } from './facts.ts';
+import { memoryIndexer } from './indexer.ts';
+import type { MemoryWrite, MemoryWriter } from './memory-writer.ts';
+import { type RecallOptions, recall, userSubject } from './recall.ts';
+import { userState } from './user-state.ts';
+
+const tenant = 'acme' as TenantId;
+
+/** What stands for the log: each write is later than the one before. */
+class Desk implements MemoryWriter {
+  readonly store = new SimulatedStore().memory;
+  #lamport = 0;
+
+  async write(entries: readonly MemoryWrite[]): Promise<void> {
+    this.#lamport += 1;
+    const at = { workflow: 'w' as WorkflowId, position: 1 as Position, lamport: this.#lamport as Lamport };
+    this.store.put(entries.map((entry, ordinal): MemoryRow => ({ ...entry, ...at, ordinal, atMs: this.#lamport })));
+  }
+
+  async remember(key: string, words: string, user = 'ana'): Promise<void> {
+    const value = JSON.stringify({ words });
+    const subject = userSubject(user);
+    await this.write([{ tenant, subject, kind: 'summary', key, value, words, source: 's', isForgotten: false }]);
+  }
+}
+
+/** Two dimensions: how much a text is about money, and about travel. */
+const meanings: Embedder = {
+  model: 'two-meanings',
+  dimension: 2,
+  async embed(texts) {
+    const count = (text: string, words: RegExp): number => text.match(words)?.length ?? 0;
+    return texts.map((text) =>
+      Float32Array.of(count(text, /invoice|bill|refund|pay/g) + 0.01, count(text, /trip|train|flight|journey/g)),
+    );
+  },
+};
+
+const failing = (error: unknown): Embedder => ({
+  ...meanings,
+  async embed() {
+    throw error;
+  },
+});
+
+async function filled(): Promise<Desk> {
+  const desk = new Desk();
+  await desk.remember('money', 'refund of an invoice');
+  await desk.remember('travel', 'a trip by train');
+  await desk.remember('bens', 'the journey of ben', 'ben');
+  await memoryIndexer({ store: desk.store, embedder: meanings }).run();
+  return desk;
+}
+
+const asked = (desk: Desk, part: Partial<RecallOptions>): RecallOptions => ({
+  store: desk.store,
+  embedder: meanings,
+  tenant,
+  user: 'ana',
+  query: 'journey',
+  ...part,
+});
+
+const keysOf = async (options: RecallOptions): Promise<readonly string[]> =>
+  (await recall(options)).entries.map(({ memory }) => memory.key);
+
+describe('recall', () => {
+  test('finds by meaning what shares no word with the query, and says so', async () => {
+    const found = await recall(asked(await filled(), {}));
+    expect(found.by).toBe('words+meaning');
+    expect(found.entries[0]?.memory.key).toBe('travel');
+    expect(found).not.toHaveProperty('warning');
+  });
+
+  test('without an embedder decides by words alone, and says so', async () => {
+    const desk = await filled();
+    expect(await recall(asked(desk, { embedder: null }))).toEqual({ entries: [], by: 'words' });
+    expect(await keysOf(asked(desk, { embedder: null, query: 'an invoice' }))).toContain('money');
+  });
+
+  test.each([
+    ['throws', failing(new Error('quota used up')), /quota used up/],
+    [
+      'throws at once',
+      {
+        ...meanings,
+        embed: () => {
+          throw new Error('no model');
+        },
+      },
+      /no model/,
+    ],
+    ['never answers', { ...meanings, embed: () => new Promise<never>(() => {}) }, /no answer within 20 ms/],
+    ['answers with nothing', { ...meanings, embed: async () => [] }, /no vector/],
+    ['answers with what is no number', { ...meanings, embed: async () => [Float32Array.of(Number.NaN)] }, /no vector/],
+  ] as const)('goes on by words when the embedder %s, with a warning', async (_, embedder, message) => {
+    const found = await recall(asked(await filled(), { embedder, query: 'train', embedTimeoutMs: 20 }));
+    expect(found.by).toBe('words');
+    expect(found.warning).toMatchObject({ code: 'embedding-failed', message: expect.stringMatching(message) });
+    expect(found.entries.map(({ memory }) => memory.key)).toEqual(['travel']);
+  });
+
+  test("rejects with the caller's own reason when that is aborted", async () => {
+    const reason = new Error('the step is over');
+    await expect(recall(asked(await filled(), { signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
+  });
+
+  test("answers at most as many as asked for, and nobody else's (I9)", async () => {
+    const desk = await filled();
+    expect(await keysOf(asked(desk, { limit: 1 }))).toEqual(['travel']);
+    expect(await keysOf(asked(desk, { user: 'ben' }))).toEqual(['bens']);
+    expect(await keysOf(asked(desk, { tenant: 'other' as TenantId }))).toEqual([]);
+  });
+});
+
+describe('the indexer', () => {
+  test('embeds what has no embedding, batch by batch, and finds nothing to do afterwards', async () => {
+    const desk = new Desk();
+    for (let n = 0; n < 7; n += 1) await desk.remember(`k${n}`, `trip ${n}`);
+    const batches: number[] = [];
+    const counting: Embedder = {
+      ...meanings,
+      embed(texts) {
+        batches.push(texts.length);
+        return meanings.embed(texts);
+      },
+    };
+    const indexer = memoryIndexer({ store: desk.store, embedder: counting, batchSize: 3 });
+    expect(await indexer.run()).toEqual({ embeddedCount: 7, refusedCount: 0 });
+    expect(await indexer.run()).toEqual({ embeddedCount: 0, refusedCount: 0 });
+    expect(batches).toEqual([3, 3, 1]);
+    await desk.remember('k0', 'trip by train');
+    expect(await indexer.run()).toEqual({ embeddedCount: 1, refusedCount: 0 });
+  });
+
+  test('stops between batches when it is aborted, and goes on from there', async () => {
+    const desk = new Desk();
+    for (let n = 0; n < 6; n += 1) await desk.remember(`k${n}`, `trip ${n}`);
+    const stop = new AbortController();
+    const stopping: Embedder = {
+      ...meanings,
+      async embed(texts) {
+        stop.abort(new Error('shutting down'));
+        await wait(0);
+        return meanings.embed(texts);
+      },
+    };
+    await expect(
+      memoryIndexer({ store: desk.store, embedder: stopping, batchSize: 2 }).run(stop.signal),
+    ).rejects.toThrow('shutting down');
+    const rest = await memoryIndexer({ store: desk.store, embedder: meanings, batchSize: 2 }).run();
+    expect(rest.embeddedCount).toBe(4);
+  });
+
+  test('passes over a text that the embedder refuses; an embedder that takes none is reported', async () => {
+    const desk = new Desk();
+    await desk.remember('a', 'trip');
+    await desk.remember('poison', 'poison');
+    await desk.remember('b', 'flight');
+    const picky: Embedder = {
+      ...meanings,
+      async embed(texts) {
+        if (texts.includes('poison')) throw new Error('too toxic');
+        return meanings.embed(texts);
+      },
+    };
+    const indexer = memoryIndexer({ store: desk.store, embedder: picky });
+    expect(await indexer.run()).toEqual({ embeddedCount: 2, refusedCount: 1 });
+    expect(await indexer.run()).toEqual({ embeddedCount: 0, refusedCount: 0 });
+    const broken = memoryIndexer({ store: desk.store, embedder: failing(new Error('down')) });
+    await expect(broken.run()).rejects.toMatchObject({ code: 'embedding-failed' });
+  });
+});
+
+describe('preferences', () => {
+  test('are set, got, listed by prefix, and forgotten', async () => {
+    const desk = new Desk();
+    const state = userState(desk.store, desk, tenant, 'ana');
+    expect(await state.get('language')).toBeUndefined();
+    await state.set('language', 'de');
+    await state.set('mail.digest', { at: '08:00' }, { source: 'settings page' });
+    await state.set('language', 'en');
+    expect(await state.get('language')).toBe('en');
+    expect(await state.list('mail.')).toMatchObject([{ value: { at: '08:00' }, source: 'settings page' }]);
+    await state.forget('language');
+    expect((await state.list()).map(({ key }) => key)).toEqual(['mail.digest']);
+    expect(await userState(desk.store, desk, tenant, 'ben').list()).toEqual([]);
+  });
+
+  test.each([
+    ['a secret', 'deploy', { token: `ghp_${'aB3dE5fG7hJ9'.repeat(3)}` }, 'memory-secret'],
+    ['no JSON', 'key', undefined, 'state-value'],
+    ['too large a value', 'key', 'x'.repeat(20_000), 'state-value'],
+    ['an empty key', '', 1, 'state-key'],
+  ])('refuse %s, and write nothing', async (_, key, value, code) => {
+    const desk = new Desk();
+    const state = userState(desk.store, desk, tenant, 'ana');
+    const refused = await state.set(key, value).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ name: 'InvalidError', code });
+    expect(String(refused)).not.toContain('aB3dE5');
+    expect(await state.list()).toEqual([]);
+  });
+});
+
+describe('facts', () => {
+  test('are remembered once, listed newest first with source and time, recalled, forgotten', async () => {
+    const desk = new Desk();
+    const facts = userFacts(desk.store, desk, tenant, 'ana');
+    const train = await facts.remember('Goes by train', { source: 'session s-1' });
+    await facts.remember('Pays by invoice', { source: 'mail' });
+    expect(await facts.remember('goes  by TRAIN', { source: 'session s-2' })).toBe(train);
+    expect(await facts.list()).toMatchObject([
+      { key: train, text: 'goes  by TRAIN', source: 'session s-2', atMs: 3 },
+      { text: 'Pays by invoice', source: 'mail', atMs: 2 },
+    ]);
+    expect(await keysOf(asked(desk, { embedder: null, query: 'train', kinds: ['fact'] }))).toEqual([train]);
+    await facts.forget(train);
+    expect(await facts.list()).toHaveLength(1);
+  });
+
+  test('refuse secrets and empty texts', async () => {
+    const desk = new Desk();
+    const facts = userFacts(desk.store, desk, tenant, 'ana');
+    const secret = `The key is ghp_${'aB3dE5fG7hJ9'.repeat(3)}`;
+    await expect(facts.remember(secret, { source: 's' })).rejects.toMatchObject({ code: 'memory-secret' });
+    await expect(facts.remember('  ', { source: 's' })).rejects.toMatchObject({ code: 'fact-text' });
+    expect(await facts.list()).toEqual([]);
+  });
+});
