@@ -5,6 +5,7 @@ import { EXIT } from '@tidemark/host';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
+import { addFiles } from './commands/files-program.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
 import { type PinOptions, pin, unpin } from './commands/pin.ts';
 import { type PreflightOptions, preflight } from './commands/preflight.ts';
@@ -189,6 +190,12 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     command('state', 'keep the state of a workflow in a file of the repository, without a server'),
     (perform) => does(perform),
   );
+
+  addFiles(command('files', 'a workflow as plain files that agents and shell scripts read and write'), {
+    does: (perform) => does(perform),
+    listed,
+    common: (sub) => sub.addOption(workflows()).addOption(state()).addOption(json()),
+  });
 
   command('doctor', 'check settings, servers and state, and say what to do')
     .addOption(state())

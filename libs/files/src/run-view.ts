@@ -167,9 +167,9 @@ function checkpointTold(row: CheckpointRow): Told {
 /** Tokens of a step are counted with its end alone, so that a sum over all lines is the run's total. */
 function noteLine(step: string | null, atMs: number, action: string, detail: Json | undefined): LogLine {
   const isObject = typeof detail === 'object' && detail !== null && !Array.isArray(detail);
-  const fields = isObject ? (detail as { readonly [field: string]: Json }) : {};
-  const result = isObject ? (fields.result ?? null) : (detail ?? null);
-  return { ...fields, ts: isoTime(atMs), step, action, tokens: 0, result } as LogLine;
+  const { result = null, ...fields } = isObject ? (detail as { readonly [field: string]: Json }) : {};
+  const line = { ts: isoTime(atMs), step, action, tokens: 0, result: isObject ? result : (detail ?? null) };
+  return { ...line, ...fields, ...line } as LogLine;
 }
 
 function eventTold(row: EventRow): Told {

@@ -42,7 +42,7 @@ export {
 } from './fragments.ts';
 export type { ModelCallOptions, ModelReply } from './model-call.ts';
 export type { Problem } from './parse.ts';
-export { pipeline } from './pipeline.ts';
+export { pipeline, pipelineSteps } from './pipeline.ts';
 export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './pipeline-gate.ts';
 export {
   checksumOf,

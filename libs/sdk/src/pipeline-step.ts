@@ -65,12 +65,14 @@ async function skipped(step: PlacedStep, ctx: AnyContext, key: string): Promise<
   if (found === undefined || !done.success) return undefined;
   const { output, checksum, workflow } = done.data;
   ctx.log('skip', { key, checksum, result: `done before by ${workflow}` });
+  const handoff = plainHandoff(step, output, 'was done before');
+  ctx.log('handoff', handoff);
   const record = stepRecord({
     key,
     output,
     checksum,
     tokens: 0,
-    handoffs: [plainHandoff(step, output, 'was done before')],
+    handoffs: [handoff],
     gate: null,
     skipped: { workflow, atMs: found.atMs },
     failure: null,

@@ -139,7 +139,7 @@ describe('a key that is done', () => {
       skipped: { workflow: 'first' },
       checksum: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
-    expect(collected).toMatchObject({ tokens: 0, log: [{ action: 'skip' }] });
+    expect(collected).toMatchObject({ tokens: 0, log: [{ action: 'skip' }, { action: 'handoff' }] });
   });
 
   it('is that of the run which committed it: a run that failed leaves what it did', async () => {
@@ -187,7 +187,7 @@ describe('a run whose step fails for good', () => {
     const bad = await world.start(daily, {});
     expect(await bad.result()).toBe(3);
     const [row] = await rowsOf(bad);
-    expect(row).toMatchObject({ lastAction: 'make: failed, ends with the output of good' });
+    expect(row).toMatchObject({ lastAction: 'failed, ends with the output of good' });
     expect(stepRecordIn(row!.output)).toMatchObject({ failure: 'no feed', output: { articles: 3 } });
   });
 });

@@ -4,7 +4,7 @@
  */
 
 import { InvalidError, type Json, LimitError, TidemarkError } from '@tidemark/core';
-import { EffectError, FatalError, NotDoneError, type RetryPolicy } from '@tidemark/runtime';
+import { type Definition, EffectError, FatalError, NotDoneError, type RetryPolicy } from '@tidemark/runtime';
 import { z } from 'zod';
 import type { AnyContext } from './context.ts';
 import { STEP_RETRY_DEFAULT } from './limits.ts';
@@ -27,6 +27,7 @@ import { refuseProblems, unknownMembers } from './problem.ts';
 import { retryPolicy } from './retry.ts';
 import { task } from './task.ts';
 import { defineWorkflow } from './workflow.ts';
+import type { Workflow } from './workflow-spec.ts';
 
 const beliefSchema = z.object({
   /** Of the run: part of its steps' keys. */
@@ -130,6 +131,15 @@ function dateOf(input: Json, { date }: PipelineOptions): string {
   throw new InvalidError('date-invalid', 'date of a pipeline must return a text, such as 2026-11-22.');
 }
 
+/** Its steps in order; undefined for a definition that is no pipeline. */
+export function pipelineSteps(definition: Definition): readonly string[] | undefined {
+  const { schemas, starts, flow } = definition as Partial<Workflow>;
+  if (schemas?.belief !== beliefSchema || starts === undefined || flow === undefined) return undefined;
+  const names: string[] = [];
+  for (let name = starts[0]; name !== undefined; name = flow[name]?.[0]) names.push(name);
+  return names;
+}
+
 type Change = Readonly<Record<string, unknown>>;
 
 function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: PipelineOptions) {
@@ -148,7 +158,7 @@ function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: 
 
 async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyContext): Promise<Change> {
   const { record, memories, costMicros } = await performStep(step, ctx, (ctx.belief as Belief).date);
-  const lastAction = `${step.name}: ${record.skipped === null ? '' : 'skipped, '}${record.key}`;
+  const lastAction = record.skipped === null ? record.key : `skipped, ${record.key} is done`;
   const made = { output: record, lastAction, tokens: record.tokens, costMicros };
   if (step.after !== undefined) return { ...made, memories, next: [task(step.after, {})] };
   const all: StepRecord[] = [];
@@ -184,7 +194,7 @@ async function fallenBack(step: PlacedStep, ctx: AnyContext, error: unknown): Pr
   ctx.log('fall-back', { result: message, to: last.workflow });
   return {
     output: stepRecord({ ...NOTHING_DONE, output, checksum: checksumOf(output), failure: message }),
-    lastAction: `${step.name}: failed, ends with the output of ${last.workflow}`,
+    lastAction: `failed, ends with the output of ${last.workflow}`,
     belief: (belief: Belief) => ({ ...belief, fellBack: { step: step.name, error: message, to: last.workflow } }),
     done: last.output,
   };

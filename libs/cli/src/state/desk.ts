@@ -20,7 +20,7 @@ export const READS = [
   'events',
   'rejected',
   'counts',
-  'loadStreams',
+  'memories',
 ] as const satisfies readonly (keyof ProjectionStore)[];
 export type Reads = Pick<ProjectionStore, (typeof READS)[number]>;
 
@@ -135,6 +135,8 @@ export interface Desk {
   decide(workflow: string, decision: Decision): Promise<Decided>;
   /** Says what became of an effect that was accepted outside; see `Client.confirm`. */
   confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void>;
+  /** Counts once for its key; see `Client.signal`. */
+  signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void>;
   /** Takes the live lease away; see `Client.revoke`. */
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null>;
   health(): Promise<Health>;

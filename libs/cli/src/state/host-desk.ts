@@ -77,6 +77,10 @@ export class HostDesk implements Desk {
     return this.host.client.confirm(workflow, token, confirmation, this.#effects());
   }
 
+  signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void> {
+    return this.host.client.signal(workflow, name, value, options);
+  }
+
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null> {
     return this.host.client.revoke(workflow);
   }

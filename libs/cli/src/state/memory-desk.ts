@@ -10,6 +10,7 @@ import { buildContinuationContext, sessionSummarySchema, userSubject } from '@ti
 import {
   BUDGET_KEY,
   type BudgetRaise,
+  type MemoryUpdate,
   type SharedBudget,
   type SharedSpend,
   sessionBrief,
@@ -27,6 +28,8 @@ export interface WorkflowSpend {
 }
 
 export interface CommandMemory extends MemoryDesk {
+  /** Writes records of one subject; see `ClientMemory.remember`. */
+  writeRecords(tenant: TenantId, writes: readonly MemoryUpdate[]): Promise<void>;
   /** Budgets of the tenant and of the user that are set, with what was spent of them. */
   budgets(tenant: TenantId, user: string | null): Promise<readonly SharedSpend[]>;
   /** Null takes it away; without a user it is the tenant's. Throws `InvalidError` (`budget-invalid`). */
@@ -39,6 +42,7 @@ export interface CommandMemory extends MemoryDesk {
 
 /** Names of the calls, as a socket passes them on. */
 export const MEMORY_CALLS = [
+  'writeRecords',
   'brief',
   'handOver',
   'recall',
@@ -61,6 +65,7 @@ export function hostMemory({ client, ports }: Host): CommandMemory {
   // Each takes the next number after the last one it reads: two at once would take the same, and one be lost.
   let handedOver = Promise.resolve();
   return {
+    writeRecords: (tenant, writes) => memory.remember(writes, { tenant }),
     brief: async (tenant, session) => (await sessionBrief(store, tenant, session)) ?? null,
     handOver(tenant, session, handOver) {
       const done = handedOver.then(() => memory.handOver(tenant, session, handOver));

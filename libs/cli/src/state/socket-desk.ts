@@ -127,6 +127,10 @@ export class SocketDesk implements Desk {
     await this.#call('confirm', [workflow, token, confirmation]);
   }
 
+  async signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void> {
+    await this.#call('signal', [workflow, name, value, options]);
+  }
+
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null> {
     return this.#call('revoke', [workflow]);
   }

@@ -108,6 +108,7 @@ async function perform(
   if (call === 'pin') return desk.pin(given[0] as string, given[1] as PinRequest);
   if (call === 'decide') return desk.decide(String(given[0]), given[1] as Decision);
   if (call === 'confirm') return desk.confirm(String(given[0]), String(given[1]), given[2] as Confirmation);
+  if (call === 'signal') return desk.signal(String(given[0]), String(given[1]), given[2], given[3] as { key: string });
   if (call === 'revoke') return desk.revoke(String(given[0]));
   if (call === 'definitions') return desk.definitions();
   if (call === 'health') return desk.health();

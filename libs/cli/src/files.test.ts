@@ -1,0 +1,94 @@
+/** `tidemark files`: a run as files, a mirror beside `tidemark dev`, and a script's folder as a run. */
+
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { eventually } from '@tidemark/testkit/eventually';
+import { expect, it } from 'vitest';
+import { callCli } from './called-cli.ts';
+import { cliFolder } from './spawned-cli.ts';
+
+/** Several commands, each a process of its own, on a busy machine. */
+const TIMEOUT_MS = 240_000;
+const WAIT = { timeoutMs: 60_000 };
+
+const MODULE = `
+import { pipeline } from '@tidemark/sdk';
+export const tiny = pipeline('tiny', {
+  first: () => [1, 2],
+  second: (numbers) => new Promise((resolve) => setTimeout(() => resolve(numbers.length), 300)),
+}, { key: ({ step, workflow }) => step + '_' + workflow });
+`;
+
+it('is exported, mirrored beside dev, written to by a shell, and imported', { timeout: TIMEOUT_MS }, async (test) => {
+  const { folder, start, call } = await cliFolder(test);
+  // Within the project, so that it finds the SDK.
+  const modules = path.resolve(import.meta.dirname, '../fixtures');
+  const tiny = path.join(modules, `.tiny-${process.pid}.ts`);
+  await writeFile(tiny, MODULE);
+  test.onTestFinished(async () => (await import('node:fs/promises')).rm(tiny, { force: true }));
+  const view = (name: string): string => path.join(folder, 'view', name);
+  const json = async (name: string): Promise<never> => JSON.parse(await readFile(view(name), 'utf8')) as never;
+
+  const missing = await call('files', 'export', 'view', '--run', 'none');
+  expect([missing.code, missing.err]).toEqual([78, expect.stringContaining('No state is kept')]);
+  const dev = start('dev', '--workflows', tiny);
+  await dev.says(/runs {4}tiny/);
+  const mirror = start('files', 'mirror', 'view', '--newest', 'tiny', '--json');
+  await mirror.says(/Mirrors the newest run of tiny/);
+  expect((await call('run', 'tiny', '--id', 't1')).out).toBe('2\n');
+  await eventually(async () => ((await json('run_state.json')) as { status: string }).status === 'completed', WAIT);
+  expect(Object.keys((await json('run_state.json')) as object)).toContain('total_tokens_used');
+  // The folder is the mirror's: nobody else writes it meanwhile.
+  const second = await call('files', 'export', 'view', '--run', 't1');
+  expect([second.code, second.err]).toEqual([78, expect.stringContaining('Another process writes the files')]);
+  // What a shell writes comes back through the process that holds the state.
+  await appendFile(view('handoff.md'), '\n## shell → next Handoff\n\nMind row 3.\n');
+  await mirror.says(/"type":"taken"/);
+  dev.process.kill('SIGINT');
+  await dev.ended();
+  await mirror.says(/Nobody runs workflows/);
+  mirror.process.kill('SIGINT');
+  expect((await mirror.ended()).code).toBe(0);
+  // Nobody else has the folders now.
+  const exported = await call('files', 'export', 'again', '--run', 't1', '--json');
+  expect(JSON.parse(exported.out)).toMatchObject({ workflow: 't1', status: 'completed' });
+  expect((await readdir(path.join(folder, 'again'))).sort()).toEqual(
+    [
+      '.tidemark-files.json',
+      '.tidemark-files.lock',
+      'dedupe_index.json',
+      'execution_log.jsonl',
+      'handoff.md',
+      'last_success.json',
+      'outputs',
+      'run_state.json',
+    ].sort(),
+  );
+
+  await mkdir(path.join(folder, 'script'));
+  const done = { status: 'completed', output_file: 'made.json', started_at: null, finished_at: null };
+  await writeFile(path.join(folder, 'script/made.json'), '[1,2,3]');
+  await writeFile(
+    path.join(folder, 'script/run_state.json'),
+    JSON.stringify({
+      pipeline_id: 't2',
+      status: 'failed',
+      current_step: 'second',
+      steps: { first: done },
+      total_tokens_used: 9,
+    }),
+  );
+  const imported = await call('files', 'import', 'script', '--as', 'tiny', '--workflows', tiny, '--json');
+  expect(JSON.parse(imported.out)).toEqual({ workflow: 't2', done: ['first'], keys: 0, handoffs: 0 });
+  expect((await call('run', 'tiny', '--id', 't2', '--workflows', tiny)).out).toBe('3\n');
+});
+
+it.each([
+  ['no run', ['export', 'view'], 64, 'name a run with --run ID'],
+  ['both', ['mirror', 'view', '--run', 'a', '--newest', 'b'], 64, 'cannot be used with'],
+  ['no pipeline', ['import', 'view'], 64, '--as'],
+  ['an unknown pipeline', ['import', 'view', '--as', 'none'], 65, "No workflow is named 'none'"],
+])('with %s is refused, and says what to do', async (_name, args, code, said) => {
+  const ended = await callCli(['files', ...args], { cwd: import.meta.dirname });
+  expect([ended.code, ended.err]).toEqual([code, expect.stringContaining(said)]);
+});
