@@ -1,0 +1,34 @@
+/** Owns the fields that several tools share, and whose memory a call is about. */
+
+import { InvalidError } from '@tidemark/core';
+import { z } from 'zod';
+import { NAME_MAX_CHARS } from './limits.ts';
+import type { ToolContext } from './tool.ts';
+
+/** Names: something to be seen, and no control characters. */
+export const nameField = z
+  .string()
+  .min(1)
+  .max(NAME_MAX_CHARS)
+  .regex(/^[^\p{Cc}]*[^\s\p{Cc}][^\p{Cc}]*$/u, 'give at least one visible character, and no control characters');
+
+export const userField = nameField
+  .optional()
+  .describe('Whose memory; may be left out where the server was started for one user');
+
+export const sessionField = nameField.describe('Id of the session');
+
+/** The server's own user where it has one: then nobody else's memory is reached. Throws `InvalidError` (`user-missing`, `user-fixed`). */
+export function userOf(context: ToolContext, given: string | undefined): string {
+  const { user } = context;
+  if (user === undefined) {
+    if (given !== undefined) return given;
+    throw new InvalidError('user-missing', 'user: say whose memory is meant.', { field: 'user' });
+  }
+  if (given === undefined || given === user) return user;
+  throw new InvalidError('user-fixed', 'user: this server serves one user; leave the field out.', { field: 'user' });
+}
+
+/** Who said it, where the call doesn't say. */
+export const sourceOf = (context: ToolContext, given: string | undefined): string =>
+  given ?? context.agent() ?? 'assistant';

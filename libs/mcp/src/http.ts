@@ -1,0 +1,135 @@
+/**
+ * Owns the server over HTTP (MCP's streamable transport) at `/mcp`: listening, who may speak, what is refused before any of
+ * it is read, and an orderly end. By default it is reached from this machine alone.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, isIP } from 'node:net';
+import { ConfigError } from '@tidemark/core';
+import { type GuardOptions, LOOPBACK_HOSTS, refusalOf } from './http-guard.ts';
+import { HttpSessions, type SessionsOptions } from './http-sessions.ts';
+import { CONNECTIONS_MAX_COUNT, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, TOKEN_MIN_CHARS } from './limits.ts';
+import type { McpOptions } from './server.ts';
+
+export interface HttpOptions extends McpOptions {
+  /** 0: a free one. */
+  readonly port: number;
+  /** Default 127.0.0.1. Another one than this machine's own needs a token. */
+  readonly host?: string | undefined;
+  /** Further names by which it is reached. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Origins of web pages that may speak to it, beside its own. */
+  readonly allowedOrigins?: readonly string[] | undefined;
+  /** What clients show as `Authorization: Bearer …`. */
+  readonly token?: string | undefined;
+  readonly sessions?: SessionsOptions | undefined;
+}
+
+export interface HttpServer {
+  readonly url: string;
+  /** Sessions that clients have now. */
+  readonly sessionCount: number;
+  /** Lets calls under way end, closes sessions and connections. */
+  close(): Promise<void>;
+}
+
+const PATH = '/mcp';
+const LOOPBACK_ADDRESSES: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
+
+/** Throws `ConfigError` (`mcp-token-missing`, `mcp-token-short`, `mcp-port-taken`, `mcp-host-unknown`). */
+export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
+  const { port, host = '127.0.0.1', allowedHosts = [], allowedOrigins = [], token } = options;
+  requireToken(host, token);
+  const sessions = new HttpSessions(options, options.sessions);
+  const guard = { hosts: [] as string[], origins: [] as string[], token };
+  const server = createServer((request, response) => {
+    answer(request, response, guard, sessions).catch((error: unknown) => {
+      options.onError('http', error);
+      if (!response.headersSent) refuse(response, 500, 'The server failed. Its own log says more.');
+      else response.destroy();
+    });
+  });
+  server.maxConnections = CONNECTIONS_MAX_COUNT;
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  try {
+    await listen(server, port, host);
+  } catch (error) {
+    await sessions.close();
+    throw error;
+  }
+  const name = isIP(host) === 6 ? `[${host}]` : host;
+  const own = `${name}:${(server.address() as AddressInfo).port}`;
+  guard.hosts.push(...LOOPBACK_HOSTS, name, ...allowedHosts.map(lowerCase));
+  guard.origins.push(`http://${own}`, ...allowedOrigins.map(lowerCase));
+  return {
+    url: `http://${own}${PATH}`,
+    get sessionCount() {
+      return sessions.count;
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      await sessions.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const lowerCase = (text: string): string => text.toLowerCase();
+
+function requireToken(host: string, token: string | undefined): void {
+  if (token !== undefined && token.length < TOKEN_MIN_CHARS) {
+    const message = `TIDEMARK_MCP_TOKEN has ${token.length} characters; give at least ${TOKEN_MIN_CHARS}, by chance.`;
+    throw new ConfigError('mcp-token-short', message);
+  }
+  if (token !== undefined || LOOPBACK_ADDRESSES.includes(host)) return;
+  throw new ConfigError(
+    'mcp-token-missing',
+    `On ${host} other machines reach this server: set TIDEMARK_MCP_TOKEN to a token that clients are to show.`,
+  );
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(listenError(cause, port, host)));
+    server.listen({ port, host }, resolve);
+  });
+}
+
+function listenError(cause: NodeJS.ErrnoException, port: number, host: string): ConfigError {
+  if (cause.code === 'EADDRINUSE') {
+    return new ConfigError('mcp-port-taken', `Port ${port} of ${host} is taken. Choose another, or 0 for a free one.`, {
+      cause,
+    });
+  }
+  return new ConfigError('mcp-host-unknown', `Can't listen on ${host}, port ${port}: ${cause.message}.`, { cause });
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  guard: GuardOptions,
+  sessions: HttpSessions,
+): Promise<void> {
+  const refusal = refusalOf(request.headers, guard);
+  if (refusal !== undefined) {
+    if (refusal.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+    return refuse(response, refusal.status, refusal.message);
+  }
+  if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH) {
+    return refuse(response, 404, `There is nothing here; the server is at ${PATH}.`);
+  }
+  const came = await sessions.handle(request, response);
+  if (came === 'unknown') refuse(response, 404, 'There is no such session (any more): begin another.', -32001);
+  if (came === 'full') {
+    response.setHeader('Retry-After', '60');
+    refuse(response, 503, 'No further session can be begun now.');
+  }
+}
+
+/** As the protocol has it; what the request still sends isn't waited for. */
+function refuse(response: ServerResponse, status: number, message: string, code = -32000): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
+}

@@ -1,0 +1,182 @@
+/** Owns the tools for what is remembered of users: recall of sessions and facts, facts, and standing preferences. */
+
+import { z } from 'zod';
+import { nameField, sourceOf, userField, userOf } from './fields.ts';
+import {
+  LIST_DEFAULT_COUNT,
+  LIST_MAX_COUNT,
+  RECALL_DEFAULT_COUNT,
+  RECALL_MAX_COUNT,
+  TEXT_MAX_CHARS,
+} from './limits.ts';
+import type { RecallAnswer, RecalledEntry } from './memory-desk.ts';
+import { ADDS_ONCE, defineTool, READS, REPLACES, type Tool } from './tool.ts';
+
+const source = nameField.optional().describe('Where it is from; default: the client');
+const key = nameField.describe('Name of the preference');
+const entry = z.object({ key: z.string(), value: z.unknown(), source: z.string(), at: z.string() });
+const fact = z.object({ key: z.string(), text: z.string(), source: z.string(), at: z.string() });
+
+const isoTime = (atMs: number): string => new Date(atMs).toISOString();
+
+const recall = defineTool({
+  name: 'recall',
+  title: 'Recall earlier sessions and facts',
+  description:
+    'Finds what earlier sessions of a user left (summaries with decisions, open questions and next steps) and facts about the user, by words, and by meaning where the server has embeddings; says which.',
+  input: z.strictObject({
+    query: z.string().trim().min(1).max(TEXT_MAX_CHARS).describe('What it is about, in any words'),
+    user: userField,
+    limit: z.int().min(1).max(RECALL_MAX_COUNT).default(RECALL_DEFAULT_COUNT),
+    kinds: z
+      .array(z.enum(['summary', 'fact']))
+      .min(1)
+      .default(['summary', 'fact']),
+  }),
+  output: z.object({
+    by: z.enum(['words', 'words+meaning']),
+    warning: z.string().nullable(),
+    entries: z.array(
+      z.object({
+        kind: z.string(),
+        key: z.string(),
+        score: z.number(),
+        at: z.string(),
+        source: z.string(),
+        value: z.unknown(),
+      }),
+    ),
+    continuation: z.string().describe('The summaries as a text to go on with'),
+  }),
+  hints: READS,
+  async run({ query, limit, kinds, user }, context) {
+    const of = userOf(context, user);
+    const request = { user: of, query, limit, kinds };
+    const answer = await context.withMemory('look', (desk) => desk.recall(context.tenant, request));
+    return { data: { ...answer }, text: recallText(answer) };
+  },
+});
+
+function recallText({ entries, by, warning, continuation }: RecallAnswer): string {
+  const how = by === 'words' ? 'by words alone' : 'by words and meaning';
+  const head = entries.length === 0 ? `Nothing fits (${how}).` : `${entries.length} found (${how}).`;
+  const facts = entries.filter(({ kind }) => kind === 'fact').map(factLine);
+  return [head, ...(warning === null ? [] : [warning]), ...facts, ...(continuation === '' ? [] : [continuation])].join(
+    '\n',
+  );
+}
+
+function factLine({ value, source: from, at }: RecalledEntry): string {
+  const { text } = value as { readonly text: string };
+  return `- ${text} (${from}, ${at.slice(0, 'YYYY-MM-DD'.length)})`;
+}
+
+const remember = defineTool({
+  name: 'remember',
+  title: 'Remember a fact about a user',
+  description:
+    'Remembers one fact about a user, a sentence that later sessions should know. The same text is the same fact. Secrets are refused.',
+  input: z.strictObject({ text: z.string().trim().min(1).max(TEXT_MAX_CHARS), user: userField, source }),
+  output: z.object({ key: z.string() }),
+  hints: ADDS_ONCE,
+  async run({ text, user, source: from }, context) {
+    const of = userOf(context, user);
+    const said = sourceOf(context, from);
+    const made = await context.withMemory('write', (desk) => desk.remember(context.tenant, of, text, said));
+    return { data: { key: made }, text: `Remembered of ${of}, as ${made}.` };
+  },
+});
+
+const facts = defineTool({
+  name: 'facts',
+  title: 'List the facts about a user',
+  description: 'Lists the facts that are remembered about a user, the newest first.',
+  input: z.strictObject({ user: userField, limit: z.int().min(1).max(LIST_MAX_COUNT).default(LIST_DEFAULT_COUNT) }),
+  output: z.object({ facts: z.array(fact) }),
+  hints: READS,
+  async run({ user, limit }, context) {
+    const of = userOf(context, user);
+    const found = await context.withMemory('look', (desk) => desk.facts(context.tenant, of, limit));
+    const told = found.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) }));
+    const lines = told.map(({ key: name, text, source: from, at }) => `- ${text} (${from}, ${at}; key ${name})`);
+    return { data: { facts: told }, text: lines.length === 0 ? `No facts are known about ${of}.` : lines.join('\n') };
+  },
+});
+
+const forgetFact = defineTool({
+  name: 'forget_fact',
+  title: 'Forget a fact about a user',
+  description: 'Forgets one fact about a user, by its key (of remember or facts).',
+  input: z.strictObject({ key: nameField.describe('Key of the fact'), user: userField }),
+  output: z.object({ key: z.string() }),
+  hints: REPLACES,
+  async run({ key: name, user }, context) {
+    const of = userOf(context, user);
+    await context.withMemory('look', (desk) => desk.forgetFact(context.tenant, of, name));
+    return { data: { key: name }, text: `Forgot ${name} of ${of}.` };
+  },
+});
+
+const get = defineTool({
+  name: 'user_state_get',
+  title: 'Read a preference of a user',
+  description: 'Reads one standing preference of a user; `entry` is null where it is not set.',
+  input: z.strictObject({ key, user: userField }),
+  output: z.object({ entry: entry.nullable() }),
+  hints: READS,
+  async run({ key: name, user }, context) {
+    const of = userOf(context, user);
+    const found = await context.withMemory('look', (desk) => desk.userState(context.tenant, of, name));
+    if (found === null) return { data: { entry: null }, text: `${of} has no preference ${name}.` };
+    const { atMs, ...rest } = found;
+    return { data: { entry: { ...rest, at: isoTime(atMs) } }, text: `${name}: ${JSON.stringify(found.value)}` };
+  },
+});
+
+const set = defineTool({
+  name: 'user_state_set',
+  title: 'Set a preference of a user',
+  description:
+    'Sets a standing preference of a user (language, tone, time zone …): a small JSON value, in force until it is changed or forgotten. Secrets are refused.',
+  input: z.strictObject({ key, value: z.json(), user: userField, source }),
+  output: z.object({ key: z.string(), value: z.unknown() }),
+  hints: REPLACES,
+  async run({ key: name, value, user, source: from }, context) {
+    const of = userOf(context, user);
+    const said = sourceOf(context, from);
+    await context.withMemory('write', (desk) => desk.setUserState(context.tenant, of, name, value, said));
+    return { data: { key: name, value }, text: `${name} of ${of} is ${JSON.stringify(value)} now.` };
+  },
+});
+
+const list = defineTool({
+  name: 'user_state_list',
+  title: 'List the preferences of a user',
+  description: 'Lists the standing preferences of a user by key, or those whose keys begin with `prefix`.',
+  input: z.strictObject({ prefix: z.string().max(200).default(''), user: userField }),
+  output: z.object({ entries: z.array(entry) }),
+  hints: READS,
+  async run({ prefix, user }, context) {
+    const of = userOf(context, user);
+    const found = await context.withMemory('look', (desk) => desk.userStates(context.tenant, of, prefix));
+    const entries = found.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) }));
+    const lines = found.map(({ key: name, value }) => `${name}: ${JSON.stringify(value)}`);
+    return { data: { entries }, text: lines.length === 0 ? `${of} has no preferences.` : lines.join('\n') };
+  },
+});
+
+const forget = defineTool({
+  name: 'user_state_forget',
+  title: 'Forget a preference of a user',
+  description: 'Forgets one standing preference of a user.',
+  input: z.strictObject({ key, user: userField }),
+  output: z.object({ key: z.string() }),
+  hints: REPLACES,
+  async run({ key: name, user }, context) {
+    const of = userOf(context, user);
+    await context.withMemory('look', (desk) => desk.forgetUserState(context.tenant, of, name));
+    return { data: { key: name }, text: `Forgot ${name} of ${of}.` };
+  },
+});
+
+export const MEMORY_TOOLS: readonly Tool[] = [recall, remember, facts, forgetFact, get, set, list, forget];

@@ -1,0 +1,219 @@
+/**
+ * Owns the tools for state in a repository: init, checkpoint, resume, show, complete, migrate. They need no server of
+ * Tidemark's. Must not decide anything about a state: its library does.
+ */
+
+import { ConfigError, type Json } from '@tidemark/core';
+import {
+  listStates,
+  openRepoState,
+  type RepoState,
+  type RepoStateFile,
+  type RepoStateOptions,
+  STAGE_STATUSES,
+  type StagePlan,
+} from '@tidemark/repo-state';
+import { z } from 'zod';
+import { NAME_MAX_CHARS, TEXT_MAX_CHARS } from './limits.ts';
+import { ADDS, defineTool, READS, REPLACES, type Tool, type ToolContext } from './tool.ts';
+
+const name = z.string().min(1).max(NAME_MAX_CHARS).describe('Name of the workflow; its file is <name>-state.json');
+const agent = z.string().min(1).max(NAME_MAX_CHARS).optional().describe('Who does it; default: the client');
+const note = z.string().min(1).max(TEXT_MAX_CHARS).optional().describe('Something that whoever goes on needs to know');
+const check = z
+  .string()
+  .min(1)
+  .max(TEXT_MAX_CHARS)
+  .describe('A command that must pass before the stage counts as done');
+const stageId = z.string().min(1).max(NAME_MAX_CHARS);
+const plan = z
+  .array(z.union([stageId, z.strictObject({ id: stageId, check: check.optional() })]))
+  .describe('Stages in their order');
+const version = z.int().min(1).max(999_999_999);
+const jsonMap = z.record(z.string(), z.json());
+
+const state = z.looseObject({
+  workflow: z.string(),
+  version: z.number(),
+  updated_at: z.string(),
+  current_stage: z.string().nullable(),
+  stages: z.array(z.looseObject({ id: z.string(), status: z.enum(STAGE_STATUSES) })),
+  artifacts: z.record(z.string(), z.unknown()),
+  notes: z.array(z.looseObject({ text: z.string() })),
+});
+const warnings = z.array(z.string());
+const kept = { file: z.string(), state, warnings };
+
+const open = (context: ToolContext, of: string, more: Partial<RepoStateOptions> = {}): RepoStateFile =>
+  openRepoState({ folder: context.folder(), name: of, now: () => Date.now(), agent: context.agent(), ...more });
+
+/** Whoever may call tools could else run any command through this server. */
+function refuseChecks({ checks }: ToolContext, given: boolean): void {
+  if (!given || checks) return;
+  throw new ConfigError(
+    'checks-off',
+    'A check is a command, and this server runs none. Start it with --checks, or take the stage with tidemark state checkpoint in a shell.',
+    { field: 'check' },
+  );
+}
+
+const hasChecks = (stages: readonly (string | StagePlan)[] = []): boolean =>
+  stages.some((stage) => typeof stage !== 'string' && stage.check !== undefined);
+
+const standing = ({ workflow, stages, current_stage }: RepoState): string => {
+  const done = stages.filter(({ status }) => status === 'done').length;
+  const next = current_stage === null ? 'nothing is left' : `next is ${current_stage}`;
+  return `${workflow}: ${done} of ${stages.length} stages done; ${next}.`;
+};
+
+const withWarnings = (text: string, told: readonly string[]): string =>
+  [text, ...told.map((warning) => `Warning: ${warning}`)].join('\n');
+
+const init = defineTool({
+  name: 'state_init',
+  title: 'Begin a workflow in this repository',
+  description:
+    'Begins the state of a workflow in the repository, with its stages in order. Fails when there is one already: resume that.',
+  input: z.strictObject({
+    name,
+    stages: plan.min(1),
+    version: version.optional(),
+    shared: z.boolean().optional().describe('Let git see the state, so that it can be committed; default: ignored'),
+    note,
+    agent,
+  }),
+  output: z.object(kept),
+  hints: ADDS,
+  async run({ name: of, ...given }, context) {
+    refuseChecks(context, hasChecks(given.stages));
+    const result = await open(context, of).init(given);
+    return { data: { ...result }, text: withWarnings(standing(result.state), result.warnings) };
+  },
+});
+
+const checkpoint = defineTool({
+  name: 'state_checkpoint',
+  title: 'Say how far a workflow is',
+  description:
+    'Says what became of stages, and keeps evidence, artifacts and notes. Call it when a stage begins and when it ends. A stage with a check becomes done only when the check passes; `passed` says whether it did.',
+  input: z.strictObject({
+    name,
+    stages: z.array(stageId).optional(),
+    status: z.enum(STAGE_STATUSES).optional().describe('What these stages are now'),
+    evidence: jsonMap.optional().describe('What shows it'),
+    artifacts: jsonMap.optional().describe('What was made, such as paths, by name; null takes one away'),
+    check: check.optional(),
+    note,
+    agent,
+    add: z.boolean().optional().describe('Add stages that the state does not have'),
+    take: z.boolean().optional().describe('Take over a stage that another agent has in progress'),
+  }),
+  output: z.object({ ...kept, passed: z.boolean(), checks: z.array(z.looseObject({ stage: z.string() })) }),
+  hints: REPLACES,
+  async run({ name: of, evidence, artifacts, ...given }, context, signal) {
+    const file = open(context, of, { signal });
+    const known = given.status === 'done' ? (await file.show()).state?.stages : undefined;
+    refuseChecks(
+      context,
+      given.check !== undefined ||
+        (known ?? []).some((stage) => stage.check !== undefined && given.stages?.includes(stage.id)),
+    );
+    const change = { ...given, evidence: asRecord(evidence), artifacts: asRecord(artifacts) };
+    const { state: now, checks, passed, warnings: told, file: where } = await file.checkpoint(change);
+    const failures = checks.filter((ran) => !ran.evidence.passed);
+    const lines = failures.map(({ stage, evidence: ran }) =>
+      [`The check of ${stage} failed (${ran.ended_by ?? ran.exit_code}): ${ran.command}`, ...ran.output].join('\n'),
+    );
+    return {
+      data: { file: where, state: now, passed, checks, warnings: told },
+      text: withWarnings([...lines, standing(now)].join('\n'), told),
+    };
+  },
+});
+
+const asRecord = (value: unknown): Readonly<Record<string, Json>> | undefined =>
+  value as Readonly<Record<string, Json>> | undefined;
+
+const resume = defineTool({
+  name: 'state_resume',
+  title: 'Find out where to go on',
+  description:
+    'Tells from which stage to go on, with all notes, artifacts and evidence so far. Puts damage and conflicts right. Call it first, before any work. With `stages` it begins the workflow where there is none.',
+  input: z.strictObject({
+    name,
+    stages: plan.optional(),
+    choose: z.int().min(1).max(1_000).optional().describe('Which of equally new states counts, where it asked'),
+    version: version.optional().describe('The version that is expected; another one is refused'),
+  }),
+  output: z.looseObject({ fresh: z.boolean(), line: z.string(), file: z.string(), state: state.optional(), warnings }),
+  hints: { ...ADDS, idempotentHint: true },
+  async run({ name: of, stages, choose, version: expected }, context) {
+    refuseChecks(context, hasChecks(stages));
+    const otherwise = stages === undefined ? undefined : { stages };
+    const report = await open(context, of, { version: expected }).resume({ choose, otherwise });
+    const notes = (report.state?.notes ?? []).slice(-3);
+    const lines = notes.map(({ agent: by, text }) => `Note${by === undefined ? '' : ` of ${by}`}: ${text}`);
+    const conflicts = report.conflicts.map((one) => `A conflict was resolved: ${one.kept} was kept (${one.because}).`);
+    const text = [`${of}: ${report.line}`, ...lines, ...conflicts].join('\n');
+    return { data: { ...report }, text: withWarnings(text, report.warnings) };
+  },
+});
+
+const show = defineTool({
+  name: 'state_show',
+  title: 'Look at a workflow of this repository',
+  description: 'Shows the state of a workflow, or without a name the names of all there are. Changes nothing.',
+  input: z.strictObject({ name: name.optional() }),
+  output: z.object({
+    names: z.array(z.string()).optional(),
+    file: z.string().optional(),
+    state: state.nullable().optional(),
+    warnings,
+  }),
+  hints: READS,
+  async run({ name: of }, context) {
+    if (of === undefined) {
+      const names = await listStates(context.folder());
+      const text = names.length === 0 ? 'There are no states here.' : names.join('\n');
+      return { data: { names, warnings: [] }, text };
+    }
+    const { state: now, file, warnings: told } = await open(context, of).show();
+    const text = now === undefined ? `There is no state of ${of}.` : standing(now);
+    return { data: { file, state: now ?? null, warnings: told }, text: withWarnings(text, told) };
+  },
+});
+
+const complete = defineTool({
+  name: 'state_complete',
+  title: 'Put a finished workflow away',
+  description: 'Puts a finished state into the archive. Refused while stages are open, unless `open` is true.',
+  input: z.strictObject({ name, open: z.boolean().optional().describe('Also when stages are not done') }),
+  output: z.object({ ...kept, archived: z.string() }),
+  hints: { ...REPLACES, idempotentHint: false },
+  async run({ name: of, open: alsoOpen }, context) {
+    const result = await open(context, of).complete({ open: alsoOpen });
+    return { data: { ...result }, text: withWarnings(`${of} is put away in ${result.archived}.`, result.warnings) };
+  },
+});
+
+const migrate = defineTool({
+  name: 'state_migrate',
+  title: 'Bring a workflow to a newer version',
+  description: 'Brings a state to a newer version of its workflow: stages, and new ids for them. The old file is kept.',
+  input: z.strictObject({
+    name,
+    to: version,
+    stages: plan.optional(),
+    rename: z.record(stageId, stageId).optional().describe('New ids of stages, by their old ones'),
+  }),
+  output: z.object({ ...kept, from: z.number(), backup: z.string() }),
+  hints: REPLACES,
+  async run({ name: of, ...given }, context) {
+    refuseChecks(context, hasChecks(given.stages));
+    const result = await open(context, of).migrate(given);
+    const text = `${of} is of version ${given.to} now; the file of version ${result.from} is ${result.backup}.`;
+    return { data: { ...result }, text: withWarnings(text, result.warnings) };
+  },
+});
+
+export const REPO_STATE_TOOLS: readonly Tool[] = [init, checkpoint, resume, show, complete, migrate];

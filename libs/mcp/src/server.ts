@@ -1,0 +1,107 @@
+/**
+ * Owns one client's server: which tools there are, how they are listed, and the calls that are under way. It speaks MCP through
+ * whatever transport it is connected to, and keeps nothing of its own: what a client did is in the state it named.
+ */
+
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
+import { LimitError, type TenantId } from '@tidemark/core';
+import { CALLS_MAX_COUNT, CLOSE_GRACE_MS } from './limits.ts';
+import type { MemoryDesk } from './memory-desk.ts';
+import { MEMORY_TOOLS } from './memory-tools.ts';
+import { REPO_STATE_TOOLS } from './repo-state-tools.ts';
+import { SESSION_TOOLS } from './session-tools.ts';
+import type { Tool, ToolContext } from './tool.ts';
+import { toolError } from './tool-error.ts';
+
+export interface McpOptions {
+  /** Of Tidemark. */
+  readonly version: string;
+  readonly tenant: TenantId;
+  /** The one user that is served; undefined: calls name users. */
+  readonly user?: string | undefined;
+  /** Who writes, where a call doesn't say; default: the client's name. */
+  readonly agent?: string | undefined;
+  /** The folder of states in a repository. Throws `ConfigError` (`no-repository`). */
+  readonly folder: () => string;
+  /** Whether checks of stages, which are commands, may be set and run. */
+  readonly checks: boolean;
+  /**
+   * Opens Tidemark's own state for the time of the work, or goes through whoever holds it. Where there is none yet, `look`
+   * throws `ConfigError` (`state-missing`), and `write` makes it.
+   */
+  readonly withMemory: <T>(how: 'look' | 'write', work: (desk: MemoryDesk) => Promise<T>) => Promise<T>;
+  /** Told of faults; for logs. */
+  readonly onError: (where: string, error: unknown) => void;
+}
+
+const TOOLS: readonly Tool[] = [...REPO_STATE_TOOLS, ...SESSION_TOOLS, ...MEMORY_TOOLS];
+
+const INSTRUCTIONS = `Tidemark keeps what you know and how far you are, so that whoever comes after you (or you, after an interruption) can go on.
+Work in stages: call state_resume first, state_checkpoint when a stage begins and when it ends, state_complete at the end.
+For a session of a Tidemark agent: session_resume tells all that is needed to go on; session_handover passes it to somebody else.
+recall finds what earlier sessions of a user left; remember keeps facts; user_state_* are standing preferences. Never store secrets.`;
+
+export class McpSession {
+  readonly #server: Server;
+  readonly #context: ToolContext;
+  #callCount = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: McpOptions) {
+    const server = new Server(
+      { name: 'tidemark', title: 'Tidemark', version: options.version },
+      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    );
+    const { tenant, user, folder, checks, withMemory, onError } = options;
+    const agent = (): string | undefined => options.agent ?? server.getClientVersion()?.name;
+    this.#context = { tenant, user, agent, folder, checks, withMemory, onError };
+    server.onerror = (error) => onError('protocol', error);
+    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS.map(({ listed }) => listed) }));
+    server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>
+      this.#call(params.name, params.arguments, signal),
+    );
+    this.#server = server;
+  }
+
+  connect(transport: Transport): Promise<void> {
+    return this.#server.connect(transport);
+  }
+
+  /** Lets the calls that are under way end, for as long as they may, and tells their client. */
+  async close(): Promise<void> {
+    if (this.#callCount > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onIdle = resolve;
+      const timer = setTimeout(resolve, CLOSE_GRACE_MS);
+      await promise;
+      clearTimeout(timer);
+    }
+    await this.#server.close();
+  }
+
+  async #call(name: string, given: unknown, signal: AbortSignal): Promise<CallToolResult> {
+    const tool = TOOLS.find(({ listed }) => listed.name === name);
+    if (tool === undefined)
+      throw new McpError(ErrorCode.InvalidParams, 'There is no such tool; tools/list names them.');
+    if (this.#callCount >= CALLS_MAX_COUNT) {
+      const message = `${CALLS_MAX_COUNT} calls are under way; wait for one of them.`;
+      return toolError(new LimitError('calls-too-many', message), () => {});
+    }
+    this.#callCount += 1;
+    try {
+      return await tool.call(given, this.#context, signal);
+    } finally {
+      this.#callCount -= 1;
+      // After the answer was written, which the protocol does as soon as it has it.
+      if (this.#callCount === 0) setImmediate(() => this.#onIdle?.());
+    }
+  }
+}

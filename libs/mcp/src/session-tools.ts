@@ -1,0 +1,110 @@
+/** Owns the tools for sessions: what is needed to go on with one, and handing it over. */
+
+import { InvalidError } from '@tidemark/core';
+import type { SessionBrief } from '@tidemark/runtime';
+import { z } from 'zod';
+import { nameField, sessionField } from './fields.ts';
+import { ARTIFACTS_MAX_COUNT, NAME_MAX_CHARS, TEXT_MAX_CHARS } from './limits.ts';
+import { fittingBrief, sessionText } from './session-text.ts';
+import { ADDS, defineTool, READS, type Tool, type ToolContext } from './tool.ts';
+
+const task = z.looseObject({
+  task: z.string(),
+  step: z.string(),
+  state: z.enum(['ready', 'blocked']),
+  why: z.string().nullable().describe('What it is blocked on; null when it may run'),
+});
+
+const workflow = z.looseObject({
+  workflow: z.string(),
+  definition: z.string(),
+  status: z.string(),
+  goal: z.array(z.string()),
+  constraints: z.array(z.string()),
+  summary: z.string().nullable(),
+  checkpoint_note: z.string().nullable(),
+  last_action: z.string(),
+  belief: z.unknown(),
+  frontier: z.array(task),
+  pending_task_count: z.number(),
+  next_task: z.string().nullable(),
+  question: z
+    .looseObject({ code: z.string(), message: z.string(), resolutions: z.array(z.string()) })
+    .nullable()
+    .describe('Set while it waits for a person'),
+});
+
+const handover = z.looseObject({
+  from: z.string(),
+  to: z.string(),
+  message: z.string(),
+  artifacts: z.array(z.string()),
+  at: z.string(),
+});
+
+const resume = defineTool({
+  name: 'session_resume',
+  title: 'Go on with a session',
+  description:
+    'Gives everything needed to go on with a session: its live workflow, status, goal, constraints, belief, last action, pending tasks and what each is blocked on, the question if it waits for a person, summaries, and hand-overs (newest first). Changes nothing.',
+  input: z.strictObject({ session: sessionField }),
+  output: z.looseObject({
+    session: z.string(),
+    user: z.string().nullable(),
+    is_live: z.boolean(),
+    workflow: workflow.nullable(),
+    earlier: z.array(z.looseObject({ workflow: z.string(), status: z.string() })),
+    handovers: z.array(handover),
+    summaries: z.array(z.looseObject({ task_description: z.string() })),
+  }),
+  hints: READS,
+  async run({ session }, context) {
+    const found = await context.withMemory('look', (desk) => desk.brief(context.tenant, session));
+    if (found === null || isOthers(context, found)) throw unknownSession(session);
+    return { data: { ...fittingBrief(found) }, text: sessionText(found) };
+  },
+});
+
+/** A session of somebody else is as if it weren't there, where the server serves one user. */
+const isOthers = ({ user }: ToolContext, brief: SessionBrief): boolean =>
+  user !== undefined && brief.user !== null && brief.user !== user;
+
+const unknownSession = (session: string): InvalidError =>
+  new InvalidError('session-unknown', `session: nothing is known of '${session}'.`, { field: 'session' });
+
+const handOver = defineTool({
+  name: 'session_handover',
+  title: 'Hand a session over',
+  description:
+    'Says who goes on with a session and what they need to know: another agent or a person. session_resume and the next workflow of the session tell it to them.',
+  input: z.strictObject({
+    session: sessionField,
+    to: nameField.describe('Who goes on'),
+    message: z
+      .string()
+      .trim()
+      .min(1)
+      .max(TEXT_MAX_CHARS)
+      .describe('What they need to know: what is done, what is open'),
+    from: nameField.optional().describe('Who hands over; default: the client'),
+    artifacts: z.array(z.string().min(1).max(NAME_MAX_CHARS)).max(ARTIFACTS_MAX_COUNT).default([]),
+  }),
+  output: z.object({ session: z.string(), from: z.string(), to: z.string(), is_known: z.boolean() }),
+  hints: ADDS,
+  async run({ session, to, message, artifacts, from }, context) {
+    const giver = from ?? context.agent() ?? 'assistant';
+    const isKnown = await context.withMemory('write', async (desk) => {
+      const known = await desk.brief(context.tenant, session);
+      if (known !== null && isOthers(context, known)) throw unknownSession(session);
+      await desk.handOver(context.tenant, session, { from: giver, to, message, artifacts });
+      return known?.workflow != null;
+    });
+    const then = isKnown ? '' : ' No workflow of this session was started yet: the first one will be told.';
+    return {
+      data: { session, from: giver, to, is_known: isKnown },
+      text: `Session ${session} is handed over from ${giver} to ${to}.${then}`,
+    };
+  },
+});
+
+export const SESSION_TOOLS: readonly Tool[] = [resume, handOver];

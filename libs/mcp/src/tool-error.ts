@@ -1,0 +1,73 @@
+/**
+ * Owns how a failure reads to a client: its stable code, the field, the message and what to do. Never a stack or a secret: what
+ * isn't one of Tidemark's own errors is told to the server's log alone.
+ */
+
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { TidemarkError } from '@tidemark/core';
+import { maskSecrets } from '@tidemark/secrets';
+import type { z } from 'zod';
+
+interface ToolFailure {
+  readonly code: string;
+  readonly field: string | null;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** By what the caller does next. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  InvalidError: 'Correct what is named, and call again.',
+  ConflictError: 'Read the state again, decide anew, and call again.',
+  UnavailableError: 'Wait a moment, and call again; nothing was lost.',
+  LimitError: 'Make it smaller, and call again.',
+  ConfigError: 'Tell the person who runs this server: its place or its options are to be changed.',
+  CorruptError: 'Stop, and tell a person: stored data is damaged, and was left as it is.',
+};
+
+export function toolError(error: unknown, onFault: (error: unknown) => void): CallToolResult {
+  if (!(error instanceof TidemarkError)) {
+    onFault(error);
+    const message = 'The server failed. Its own log (standard error) says more.';
+    return failed({ code: 'internal', field: null, message, remedy: 'Tell the person who runs this server.' });
+  }
+  const { name, code, message, details } = error;
+  const field = typeof details.field === 'string' ? details.field : null;
+  const remedy = REMEDIES[name] ?? 'Tell the person who runs this server.';
+  return failed({ code, field, message: maskSecrets(message), remedy });
+}
+
+/** What is wrong, by field; never the value that was given. */
+export function badInput(tool: string, { issues }: z.ZodError): CallToolResult {
+  const [first] = issues;
+  const told = issues.map(issueWords).join('; ');
+  const field = first === undefined ? null : fieldOf(first);
+  const message = `${tool}: ${maskSecrets(told)}.`;
+  return failed({ code: 'input-invalid', field, message, remedy: REMEDIES.InvalidError! });
+}
+
+function fieldOf(issue: z.core.$ZodIssue): string | null {
+  if (issue.code === 'unrecognized_keys') return [...issue.path, issue.keys[0]].join('.');
+  return issue.path.length === 0 ? null : issue.path.join('.');
+}
+
+function issueWords(issue: z.core.$ZodIssue): string {
+  const at = issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
+  return `${at}${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`;
+}
+
+/** As text for a model, and under `_meta` for programs: the structured part belongs to answers. */
+const failed = (failure: ToolFailure): CallToolResult => ({
+  isError: true,
+  content: [
+    {
+      type: 'text',
+      text: [
+        `${failure.code}: ${failure.message}`,
+        ...(failure.field === null ? [] : [`field: ${failure.field}`]),
+        `remedy: ${failure.remedy}`,
+      ].join('\n'),
+    },
+  ],
+  _meta: { 'tidemark/error': { ...failure } },
+});
