@@ -37,8 +37,8 @@ const SUMMARY_COUNT = 10_000;
 const USER_COUNT = 40;
 const LIMIT = 3;
 /** Queries that only warm up, and those whose times count. */
-const WARM_UP_COUNT = 100;
-const TIMED_COUNT = 2_000;
+const WARM_UP_COUNT = 60;
+const TIMED_COUNT = 600;
 const ROWS_PER_BATCH = 500;
 
 export interface RecallBenchOptions {

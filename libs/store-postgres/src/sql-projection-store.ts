@@ -56,8 +56,8 @@ import * as history from './sql/read-history.ts';
 import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
-import { SqlMemories } from './sql-memories.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
+import { SqlMemories } from './sql-memories.ts';
 
 export interface SqlProjectionStoreOptions {
   readonly kind: ProjectionStore['kind'];

@@ -47,12 +47,14 @@ export class VectorSearch {
     limit: number,
   ): Promise<readonly Near[]> {
     const kinds = new Set<string>(query.kinds);
-    const near: Near[] = [];
+    const best: Near[] = [];
     for (const row of await this.#rowsOf(runner, query, model)) {
       if (row.vector.length !== vector.length || !kinds.has(row.kind)) continue;
-      near.push({ id: row.id, mark: row.mark, similarity: product(row.vector, vector) });
+      const similarity = product(row.vector, vector);
+      if (best.length === limit && similarity <= best[limit - 1]!.similarity) continue;
+      insert(best, { id: row.id, mark: row.mark, similarity }, limit);
     }
-    return near.sort((a, b) => b.similarity - a.similarity || a.id - b.id).slice(0, limit);
+    return best;
   }
 
   async #rowsOf(runner: SqlRunner, query: RecallQuery, model: string): Promise<readonly VectorRow[]> {
@@ -104,8 +106,27 @@ function vectorOf(row: Row): VectorRow {
   return { id: numberAt(row, 0), mark: numberAt(row, 1), kind: textAt(row, 2), vector };
 }
 
+/** Keeps the list at its best, in order; of equal ones the first to come stays first, which is the one with the lower id. */
+function insert(best: Near[], row: Near, limit: number): void {
+  let at = best.length;
+  while (at > 0 && best[at - 1]!.similarity < row.similarity) at -= 1;
+  best.splice(at, 0, row);
+  if (best.length > limit) best.pop();
+}
+
+/** Four sums at a time: the processor does them side by side. */
 function product(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let at = 0; at < a.length; at += 1) sum += a[at]! * b[at]!;
-  return sum;
+  const even = a.length - (a.length % 4);
+  let first = 0;
+  let second = 0;
+  let third = 0;
+  let fourth = 0;
+  for (let at = 0; at < even; at += 4) {
+    first += a[at]! * b[at]!;
+    second += a[at + 1]! * b[at + 1]!;
+    third += a[at + 2]! * b[at + 2]!;
+    fourth += a[at + 3]! * b[at + 3]!;
+  }
+  for (let at = even; at < a.length; at += 1) first += a[at]! * b[at]!;
+  return first + second + third + fourth;
 }

@@ -55,5 +55,6 @@ create table memory_embeddings (
   embedding bytea not null,
   primary key (id, model)
 ) with (toast_tuple_target = 8160);
-create index memory_embeddings_subject on memory_embeddings (tenant, hashtextextended(subject, 0), model);
+create index memory_embeddings_subject on memory_embeddings
+  (tenant, hashtextextended(subject, 0), hashtextextended(subject, 1), model);
 `;

@@ -14,7 +14,10 @@ import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
 
 /** Rows come and go in these tables. Without a checkpoint the write-ahead log would grow for ever. */
-const UPKEEP = ['vacuum partitions, workflows, tasks, effects, timers, placements, memories, memory_embeddings', 'checkpoint'];
+const UPKEEP = [
+  'vacuum partitions, workflows, tasks, effects, timers, placements, memories, memory_embeddings',
+  'checkpoint',
+];
 /** Small segments: half the disk (30 MB) and less to write while the folder is created. */
 const CREATE = ['--wal-segsize=1', '--no-sync'];
 /** The last byte of an answer outside of a transaction: `ReadyForQuery` with status idle. */

@@ -37,7 +37,7 @@ with scope as materialized (
   select term, scoped, found, sum(found) over (order by found, lexeme) - found as before
   from terms cross join lateral (select count(*) as found from memories where words_vector @@ scoped offset 0) c
 ), weighed as materialized (
-  select term, scoped, found, before, ln(1 + entries / (found + 0.5)) as weight
+  select term, scoped, found, before, ln(1 + (greatest(entries - found, 0) + 0.5) / (found + 0.5)) as weight
   from counted, total
 ), candidates as materialized (
   select distinct c.id from weighed cross join lateral (
