@@ -51,13 +51,20 @@ export function resolvedDraft(
   };
 }
 
-export const notDoneDraft = (digest: Digest, { request, ...call }: EffectCall, error: ErrorNote): Draft => ({
+/** What was reserved for it is free again. */
+export const notDoneDraft = (
+  digest: Digest,
+  { request, ...call }: EffectCall,
+  error: ErrorNote,
+  spentOf?: EffectDefinition['spentOf'],
+): Draft => ({
   type: 'EffectResolved',
   control: {
     ...call,
     requestDigest: digestOf(digest, request),
     outcome: 'failed',
     responseDigest: digestOf(digest, error as unknown as Json),
+    ...(spentOf !== undefined && { spent: { tokens: 0, costMicros: 0 } }),
   },
   payload: { error },
 });

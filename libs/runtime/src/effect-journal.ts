@@ -376,7 +376,8 @@ export class EffectJournal {
 
   async #recordNotDone(effect: EffectDefinition, key: EffectKey, request: Json, error: NotDoneError): Promise<void> {
     const note = errorNote(error);
-    await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, this.#asked(effect, key, request), note)]);
+    const call = this.#asked(effect, key, request);
+    await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, call, note, effect.spentOf)]);
     this.#host.content.journaled(key, { status: 'failed', error: note });
   }
 

@@ -1,0 +1,211 @@
+import { defineEffect, defineWorkflow, task, taskGoal, tool, userMessage } from '@tidemark/sdk';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { eventually } from './eventually.ts';
+import { type TestModel, testModel } from './test-model.ts';
+import { type TestWorld, type TestWorldOptions, testWorld } from './test-world.ts';
+
+let world: TestWorld;
+const open = async (options: TestWorldOptions): Promise<TestWorld> => {
+  world = await testWorld(options);
+  return world;
+};
+afterEach(async () => world.close());
+
+/** Asks its model so many times, each time about something else. */
+const asker = (model: TestModel, more: object = {}) =>
+  defineWorkflow({
+    name: 'asker',
+    version: 1,
+    input: z.object({ times: z.int(), same: z.boolean().default(false) }),
+    belief: z.object({}),
+    output: z.object({ times: z.int() }),
+    tasks: { ask: z.object({ time: z.int() }) },
+    flow: { ask: ['ask'] },
+    starts: ['ask'],
+    models: { default: model },
+    ...more,
+    begin: () => ({ belief: {}, next: [task('ask', { time: 1 })] }),
+    steps: {
+      async ask(ctx, { time }) {
+        await ctx.model({ prompt: ctx.input.same ? 'Again?' : `Question ${time}`, settings: { maxOutputTokens: 100 } });
+        return time === ctx.input.times ? { done: { times: time } } : { next: [task('ask', { time: time + 1 })] };
+      },
+    },
+  });
+
+const parked = (id: string, code: string) =>
+  eventually(
+    async () => {
+      const summary = await world.client.run(id).summary();
+      return summary?.status === 'parked' && summary.reason === code;
+    },
+    { what: `${id} parked: ${code}`, timeoutMs: 20_000 },
+  );
+
+describe('a budget', () => {
+  let model: TestModel;
+  beforeEach(() => {
+    model = testModel(() => 'yes');
+  });
+
+  it.each([
+    ['of a call', { call: { tokens: 50 } }, 0],
+    ['of a step', { step: { tokens: 50 } }, 0],
+    ['of a workflow, in tokens', { workflow: { tokens: 250 } }, 2],
+    ['of a workflow, in money', { workflow: { usd: 0.00025 } }, 2],
+  ])('%s pauses the workflow before the call, and a raise lets it go on', async (_, budget, before) => {
+    const definition = asker(model, { budget });
+    await open({ workflows: [definition] });
+    const run = await world.start(definition, { times: 8 }, { id: 'a1' });
+    await parked(run.id, 'budget_exceeded');
+    expect(model.prompts.length).toBeGreaterThanOrEqual(before);
+    expect(model.prompts.length).toBeLessThan(8);
+    await world.client.memory.raiseBudget(run.id, { tokens: 10_000, costMicros: 10_000, by: 'ann', why: 'worth it' });
+    expect(await run.result()).toEqual({ times: 8 });
+    expect(model.prompts).toHaveLength(8);
+  });
+
+  it.each([
+    ['tenant', {}],
+    ['user', { user: 'ana' }],
+  ])('of a %s holds for all their workflows together', async (_, of) => {
+    const definition = asker(model);
+    await open({ workflows: [definition] });
+    await world.client.memory.setBudget('default' as never, of, { tokens: 150, period: 'day' });
+    const runs = await Promise.all(
+      ['a', 'b', 'c'].map((id) => world.start(definition, { times: 5 }, { id, user: 'ana' })),
+    );
+    for (const run of runs) await parked(run.id, 'budget_exceeded');
+    // Reserved before and settled after: 100 reserved for an answer of one token.
+    expect(await world.client.memory.spent('default' as never, null, 0)).toMatchObject({
+      tokens: expect.toSatisfy((tokens: number) => tokens > 0 && tokens <= 150),
+    });
+    await world.client.memory.setBudget('default' as never, of, undefined);
+    for (const run of runs) {
+      const { question } = (await run.summary())!;
+      await world.client.decide(run.id, { resolution: 'retry', by: 'ann', why: 'raised', question: question!.id });
+      expect(await run.result()).toEqual({ times: 5 });
+    }
+    expect(model.prompts).toHaveLength(15);
+  });
+
+  it('is refused by name when it is none', async () => {
+    const definition = asker(model);
+    await open({ workflows: [definition] });
+    const { memory } = world.client;
+    await expect(memory.setBudget('default' as never, {}, { tokens: -1, period: 'day' })).rejects.toMatchObject({
+      code: 'budget-invalid',
+      details: { field: 'tokens' },
+    });
+    await expect(memory.setBudget('default' as never, {}, { tokens: 1, period: 'week' as never })).rejects.toThrow(
+      /period is "week": give one of hour, day, month, total/,
+    );
+  });
+});
+
+describe('an agent that runs in circles', () => {
+  it('is stopped when it asks a model the same again and again, though every call succeeds', async () => {
+    const model = testModel(() => 'yes');
+    const definition = asker(model, { repeatsMax: 3 });
+    await open({ workflows: [definition] });
+    const run = await world.start(definition, { times: 9, same: true });
+    await parked(run.id, 'run-away-loop');
+    expect(model.prompts).toHaveLength(3);
+  });
+
+  it('goes on while it asks something else each time (control)', async () => {
+    const model = testModel(() => 'yes');
+    const definition = asker(model, { repeatsMax: 3 });
+    await open({ workflows: [definition] });
+    const run = await world.start(definition, { times: 9 });
+    expect(await run.result()).toEqual({ times: 9 });
+  });
+
+  it('is stopped when its model calls a tool with the same input again and again, whatever else is said', async () => {
+    const look = defineEffect({
+      operation: 'shop.look',
+      kind: 'idempotent',
+      request: z.object({ item: z.string() }),
+      response: z.object({ stock: z.int() }),
+      call: async () => ({ stock: 0 }),
+    });
+    const model = testModel((_, call) => ({
+      text: `try ${call}`,
+      toolCalls: [{ id: `c${call}`, name: 'look', input: { item: 'x' } }],
+    }));
+    const definition = defineWorkflow({
+      name: 'shopper',
+      version: 1,
+      input: z.object({}),
+      belief: z.object({}),
+      output: z.object({}),
+      tasks: { think: z.object({}) },
+      flow: { think: ['think'] },
+      starts: ['think'],
+      models: { default: model },
+      tools: { look: tool({ description: 'Looks.', input: z.object({ item: z.string() }), effect: look }) },
+      bundles: { shop: { budgetTokens: 2_000 } },
+      repeatsMax: 4,
+      begin: () => ({ belief: {}, next: [task('think', {})], fragments: [taskGoal('Buy x.')] }),
+      steps: {
+        async think(ctx) {
+          const reply = await ctx.model({ bundle: 'shop' });
+          for (const call of reply.toolCalls) await ctx.tool(call);
+          return { fragments: [userMessage(reply.text)], next: [task('think', {})] };
+        },
+      },
+    });
+    await open({ workflows: [definition] });
+    const run = await world.start(definition, {});
+    await parked(run.id, 'run-away-loop');
+    expect(world.calls(look)).toHaveLength(4);
+  });
+});
+
+describe('a streamed answer', () => {
+  it('is told piece by piece while it is being recorded, and recorded as a whole', async () => {
+    const told: string[] = [];
+    const model = testModel(() => 'It comes in pieces.');
+    const definition = defineWorkflow({
+      name: 'streamer',
+      version: 1,
+      input: z.object({}),
+      belief: z.object({}),
+      output: z.object({ text: z.string() }),
+      tasks: { ask: z.object({}) },
+      flow: { ask: [] },
+      models: { default: model },
+      begin: () => ({ belief: {}, next: [task('ask', {})] }),
+      steps: { ask: async (ctx) => ({ done: { text: (await ctx.model({ prompt: 'Tell', stream: true })).text } }) },
+    });
+    await open({
+      workflows: [definition],
+      onDelta: ({ delta }) => void (delta.kind === 'text' && told.push(delta.text)),
+    });
+    const run = await world.start(definition, {});
+    expect(await run.result()).toEqual({ text: 'It comes in pieces.' });
+    expect(told.length).toBeGreaterThan(1);
+    expect(told.join('')).toBe('It comes in pieces.');
+  });
+
+  it('that breaks off midway is asked again, and only the whole one is recorded', async () => {
+    let asked = 0;
+    const whole = testModel(() => 'All of it.');
+    const breaking: TestModel = {
+      ...whole,
+      answer: async (prompt, context, isStreamed) => {
+        context.onDelta({ kind: 'text', text: 'All' });
+        if (asked++ === 0) throw new Error('the connection was cut');
+        return whole.answer(prompt, context, isStreamed);
+      },
+    };
+    const definition = asker(breaking);
+    await open({ workflows: [definition] });
+    const run = await world.start(definition, { times: 1 });
+    expect(await run.result()).toEqual({ times: 1 });
+    expect(asked).toBe(2);
+    const [call] = await world.bundles(run.id, 1);
+    expect(call!.answer!.text).toBe('All of it.');
+  });
+});
