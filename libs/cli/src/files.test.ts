@@ -11,21 +11,10 @@ import { cliFolder } from './spawned-cli.ts';
 const TIMEOUT_MS = 240_000;
 const WAIT = { timeoutMs: 60_000 };
 
-const MODULE = `
-import { pipeline } from '@tidemark/sdk';
-export const tiny = pipeline('tiny', {
-  first: () => [1, 2],
-  second: (numbers) => new Promise((resolve) => setTimeout(() => resolve(numbers.length), 300)),
-}, { key: ({ step, workflow }) => step + '_' + workflow });
-`;
+const tiny = path.resolve(import.meta.dirname, '../fixtures/pipelines.ts');
 
 it('is exported, mirrored beside dev, written to by a shell, and imported', { timeout: TIMEOUT_MS }, async (test) => {
   const { folder, start, call } = await cliFolder(test);
-  // Within the project, so that it finds the SDK.
-  const modules = path.resolve(import.meta.dirname, '../fixtures');
-  const tiny = path.join(modules, `.tiny-${process.pid}.ts`);
-  await writeFile(tiny, MODULE);
-  test.onTestFinished(async () => (await import('node:fs/promises')).rm(tiny, { force: true }));
   const view = (name: string): string => path.join(folder, 'view', name);
   const json = async (name: string): Promise<never> => JSON.parse(await readFile(view(name), 'utf8')) as never;
 
@@ -34,7 +23,7 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', { ti
   const dev = start('dev', '--workflows', tiny);
   await dev.says(/runs {4}tiny/);
   const mirror = start('files', 'mirror', 'view', '--newest', 'tiny', '--json');
-  await mirror.says(/Mirrors the newest run of tiny/);
+  await mirror.says(/"type":"mirroring"/);
   expect((await call('run', 'tiny', '--id', 't1')).out).toBe('2\n');
   await eventually(async () => ((await json('run_state.json')) as { status: string }).status === 'completed', WAIT);
   expect(Object.keys((await json('run_state.json')) as object)).toContain('total_tokens_used');
@@ -46,7 +35,7 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', { ti
   await mirror.says(/"type":"taken"/);
   dev.process.kill('SIGINT');
   await dev.ended();
-  await mirror.says(/Nobody runs workflows/);
+  await mirror.says(/"type":"waiting"/);
   mirror.process.kill('SIGINT');
   expect((await mirror.ended()).code).toBe(0);
   // Nobody else has the folders now.
@@ -87,7 +76,7 @@ it.each([
   ['no run', ['export', 'view'], 64, 'name a run with --run ID'],
   ['both', ['mirror', 'view', '--run', 'a', '--newest', 'b'], 64, 'cannot be used with'],
   ['no pipeline', ['import', 'view'], 64, '--as'],
-  ['an unknown pipeline', ['import', 'view', '--as', 'none'], 65, "No workflow is named 'none'"],
+  ['no module', ['import', 'view', '--as', 'none'], 78, 'name at least one module'],
 ])('with %s is refused, and says what to do', async (_name, args, code, said) => {
   const ended = await callCli(['files', ...args], { cwd: import.meta.dirname });
   expect([ended.code, ended.err]).toEqual([code, expect.stringContaining(said)]);

@@ -3,7 +3,17 @@
 import { decodePayload } from '@tidemark/codec';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
-import { FatalError, type KeyParts, type PipelineContext, pipeline, stepRecordIn } from './index.ts';
+import { z } from 'zod';
+import {
+  defineWorkflow,
+  FatalError,
+  type KeyParts,
+  type PipelineContext,
+  passGate,
+  pipeline,
+  stepRecordIn,
+  task,
+} from './index.ts';
 
 let world: TestWorld | undefined;
 afterEach(async () => {
@@ -124,6 +134,30 @@ describe('a gate', () => {
     const run = await world.start(gated, {});
     await expect(run.result()).rejects.toThrow(said);
   });
+});
+
+it('a step of any workflow can name a gate', async () => {
+  const checked = defineWorkflow({
+    name: 'checked',
+    version: 1,
+    input: z.object({}),
+    belief: z.object({}),
+    output: z.number(),
+    tasks: { only: z.object({}) },
+    flow: { only: [] },
+    begin: () => ({ belief: {}, next: [task('only', {})] }),
+    steps: {
+      async only(ctx) {
+        const { evidence } = await passGate(ctx, { name: 'even', check: (made: number) => made % 2 === 0 }, 4);
+        return { done: 4, output: { evidence } };
+      },
+    },
+  });
+  world = await testWorld({ workflows: [checked] });
+  const run = await world.start(checked, {});
+  await run.result();
+  const detail = { gate: 'even', passed: true, evidence: true };
+  expect((await rowsOf(run))[0]).toMatchObject({ output: { evidence: true }, log: [{ action: 'gate', detail }] });
 });
 
 describe('a key that is done', () => {

@@ -69,6 +69,7 @@ export async function filesMirror(session: Session, folder: string, options: Sho
   const target = targetThere(session, options);
   const interruption = takeInterrupts();
   try {
+    session.terminal.record({ type: 'mirroring', folder: path.resolve(session.cwd, folder), ...shown });
     session.terminal.note(`Mirrors ${wordsOf(shown)} in ${printable(folder)}; Ctrl-C stops.`);
     while (!interruption.signal.aborted) await mirrorOnce(session, target, folder, shown, options, interruption.signal);
     return EXIT.ok;
@@ -106,6 +107,7 @@ async function mirrorOnce(
     await idle.close();
   }
   if (target.kind !== 'embedded') return;
+  session.terminal.record({ type: 'waiting', for: 'tidemark dev or run' });
   session.terminal.note(`Nobody runs workflows in ${target.shown} now; waiting for tidemark dev or run.`);
   await someoneHolds(target, signal);
 }

@@ -1,0 +1,89 @@
+/** A folder that others read and append to: nothing half, nothing lost, one writer. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
+import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type FilesFolder, openFolder } from './folder.ts';
+
+let place: string;
+let folder: FilesFolder | undefined;
+beforeEach(async () => {
+  place = await mkdtemp(path.join(os.tmpdir(), 'tidemark-folder-'));
+});
+afterEach(async () => {
+  await folder?.close();
+  folder = undefined;
+  await rm(place, { recursive: true });
+});
+
+const file = (name: string): string => path.join(place, name);
+const read = (name: string): Promise<string> => readFile(file(name), 'utf8');
+
+it('replaces a file at once: whoever has the old one open reads that to its end', async () => {
+  folder = await openFolder(place);
+  await folder.write('a.json', 'x'.repeat(100_000));
+  const reader = await open(file('a.json'), 'r');
+  const first = (await reader.read(Buffer.alloc(10), 0, 10)).bytesRead;
+  expect(await folder.write('a.json', 'new')).toBe(true);
+  const rest = await reader.readFile('utf8');
+  await reader.close();
+  expect(first + rest.length).toBe(100_000);
+  expect(await read('a.json')).toBe('new');
+  // The same again is no writing.
+  expect(await folder.write('a.json', 'new')).toBe(false);
+});
+
+it('loses nothing that others append while it is changed', async () => {
+  folder = await openFolder(place);
+  await writeFile(file('notes.md'), 'one\n');
+  let isFirst = true;
+  await folder.replace('notes.md', (text) => {
+    if (isFirst) appendFileSync(file('notes.md'), 'between\n');
+    isFirst = false;
+    return `${text}mine\n`;
+  });
+  expect(await read('notes.md')).toBe('one\nbetween\nmine\n');
+  // Opened before it was replaced, written to after.
+  const slow = await open(file('notes.md'), 'a');
+  await folder.replace('notes.md', (text) => `${text}more\n`);
+  await slow.writeFile('late\n');
+  await slow.close();
+  expect(await read('notes.md')).not.toContain('late');
+  await folder.replace('notes.md', (text) => text ?? '');
+  expect(await read('notes.md')).toBe('one\nbetween\nmine\nmore\nlate\n');
+});
+
+it('never overwrites what it sets aside', async () => {
+  folder = await openFolder(place);
+  for (const text of ['1', '2', '3']) {
+    await folder.write('a', text);
+    await folder.move('a', 'archive/a');
+  }
+  expect((await readdir(file('archive'))).sort()).toEqual(['a', 'a-2', 'a-3']);
+});
+
+const HOLD = `
+  const { openFolder } = await import(process.argv[1]);
+  await openFolder(process.argv[2]);
+  process.stdout.write('held');
+  setInterval(() => {}, 1000);
+`;
+
+it('has one writing process, which loses it with its life, and leaves nothing half written', async () => {
+  const module = path.join(import.meta.dirname, 'folder.ts');
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD, module, place]);
+  try {
+    await once(holder.stdout, 'data');
+    await expect(openFolder(place)).rejects.toMatchObject({ code: 'files-in-use' });
+    await writeFile(file('.run_state.json.1-1.part'), 'half');
+  } finally {
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+  }
+  folder = await openFolder(place);
+  expect(await readdir(place)).toEqual(['.tidemark-files.lock']);
+});
