@@ -7,6 +7,8 @@ import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { addFiles } from './commands/files-program.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
+import { addMcp } from './commands/mcp-program.ts';
+import { addMemory } from './commands/memory-program.ts';
 import { type PinOptions, pin, unpin } from './commands/pin.ts';
 import { type PreflightOptions, preflight } from './commands/preflight.ts';
 import { addRecovery } from './commands/recovery-program.ts';
@@ -118,6 +120,8 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
     .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
     .option('--tenant <name>', 'whose run it is (default: default)')
+    .option('--session <id>', 'the session it is a part of: it sees what was said before')
+    .option('--user <name>', 'the user it is for: what is known of them is told to its model calls')
     .addOption(workflows())
     .addOption(state())
     .option('--detach', 'start it, print its id, and do not wait')
@@ -196,6 +200,14 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     listed,
     common: (sub) => sub.addOption(workflows()).addOption(state()).addOption(json()),
   });
+
+  const kit = {
+    command,
+    does,
+    common: (sub: Command) => sub.addOption(state()).addOption(json()),
+  };
+  addMemory(kit);
+  addMcp(kit);
 
   command('doctor', 'check settings, servers and state, and say what to do')
     .addOption(state())

@@ -31,6 +31,8 @@ export interface RunOptions {
   readonly input?: string | undefined;
   readonly id?: string | undefined;
   readonly tenant?: string | undefined;
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
   readonly workflows?: readonly string[] | undefined;
   readonly state?: string | undefined;
   readonly detach?: boolean | undefined;
@@ -138,7 +140,8 @@ async function start({ name, input, id, options }: Run, desk: Desk): Promise<Sta
     const row = await desk.reads.workflow(workflowId(id));
     if (row !== undefined) return { workflow: id, created: false, sameInput: true };
   }
-  return desk.start({ definition: name, input, id, tenant: options.tenant });
+  const { tenant, session, user } = options;
+  return desk.start({ definition: name, input, id, tenant, session, user });
 }
 
 /** Undefined when Ctrl-C came first. After a while says what may be missing. */

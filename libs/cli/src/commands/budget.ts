@@ -1,0 +1,147 @@
+/** Owns `tidemark budget show`, `set` and `raise`: what a tenant, a user or a workflow may spend on model calls. */
+
+import { InvalidError, type Spend, workflowId } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import type { BudgetPeriod, SharedBudget, SharedSpend } from '@tidemark/runtime';
+import type { Session } from '../session.ts';
+import type { WorkflowSpend } from '../state/memory-desk.ts';
+import { requireWorkflow } from '../state/require-workflow.ts';
+import { cost, counted } from '../text/units.ts';
+import { printable } from '../text/width.ts';
+import { whoGoesOn } from './decide.ts';
+import { atDesk, type MemoryOptions, microsOf } from './memory-place.ts';
+
+export interface BudgetOptions extends MemoryOptions {
+  readonly user?: string | undefined;
+}
+
+export interface SetBudgetOptions extends BudgetOptions {
+  readonly tokens?: number | undefined;
+  readonly usd?: string | undefined;
+  readonly period?: BudgetPeriod | undefined;
+  readonly none?: boolean | undefined;
+}
+
+export interface RaiseOptions extends MemoryOptions {
+  readonly tokens?: number | undefined;
+  readonly usd?: string | undefined;
+  readonly by: string;
+  readonly why: string;
+}
+
+export async function budgetShow(session: Session, id: string | undefined, options: BudgetOptions): Promise<number> {
+  const { user } = options;
+  const { shared, own, ofTenant } = await atDesk(session, options, 'look', async (desk, tenant) => ({
+    ofTenant: tenant,
+    own: id === undefined ? null : await desk.memory.workflowSpend((await requireWorkflow(desk, id)).workflow),
+    shared: await desk.memory.budgets(tenant, user ?? null),
+  }));
+  const { terminal } = session;
+  terminal.document({
+    tenant: ofTenant,
+    user: user ?? null,
+    budgets: shared.map(sharedJson),
+    workflow: own && ownJson(own),
+  });
+  if (own !== null) terminal.line(ownLine(own));
+  const asked = [`tenant ${ofTenant}`, ...(user === undefined ? [] : [`user ${user}`])];
+  for (const of of asked) {
+    const found = shared.find((each) => each.of === of);
+    terminal.line(found === undefined ? `${printable(of)}: no budget.` : sharedLine(found));
+  }
+  return EXIT.ok;
+}
+
+const spendJson = ({ tokens, costMicros }: Spend) => ({ tokens, cost_micros: costMicros });
+
+const sharedJson = ({ of, budget, spent }: SharedSpend) => ({
+  of,
+  period: budget.period,
+  tokens: budget.tokens ?? null,
+  cost_micros: budget.costMicros ?? null,
+  spent: spendJson(spent),
+});
+
+const ownJson = ({ workflow, spent, raised }: WorkflowSpend) => ({
+  workflow,
+  spent: spendJson(spent),
+  raised: spendJson(raised),
+});
+
+function sharedLine({ of, budget, spent }: SharedSpend): string {
+  const parts = [
+    ...(budget.tokens === undefined
+      ? []
+      : [`${spent.tokens.toLocaleString('en-US')} of ${counted(budget.tokens, 'token')}`]),
+    ...(budget.costMicros === undefined ? [] : [`${cost(spent.costMicros)} of ${cost(budget.costMicros)}`]),
+  ];
+  return `${printable(of)}: ${parts.join(', ')} spent ${PERIOD_WORDS[budget.period]}.`;
+}
+
+const PERIOD_WORDS: Readonly<Record<BudgetPeriod, string>> = {
+  hour: 'within the last hour',
+  day: 'within the last day',
+  month: 'within the last 30 days',
+  total: 'in all',
+};
+
+function ownLine({ workflow, spent, raised }: WorkflowSpend): string {
+  const more = [
+    ...(raised.tokens === 0 ? [] : [counted(raised.tokens, 'token')]),
+    ...(raised.costMicros === 0 ? [] : [cost(raised.costMicros)]),
+  ];
+  const then = more.length === 0 ? '' : `; its budgets were raised by ${more.join(' and ')}`;
+  return `${printable(workflow)}: ${counted(spent.tokens, 'token')}, ${cost(spent.costMicros)} spent or reserved${then}.`;
+}
+
+export async function budgetSet(session: Session, options: SetBudgetOptions): Promise<number> {
+  const { user } = options;
+  const budget = budgetFrom(options);
+  const tenant = await atDesk(session, options, 'write', async (desk, of) => {
+    await desk.memory.setBudget(of, user ?? null, budget);
+    return of;
+  });
+  const of = user === undefined ? `tenant ${tenant}` : `user ${user}`;
+  const { terminal } = session;
+  terminal.document({ of, budget: budget === null ? null : sharedJson({ of, budget, spent: NOTHING }) });
+  if (budget === null) terminal.line(`${printable(of)} has no budget any more.`);
+  else {
+    const parts = [
+      ...(budget.tokens === undefined ? [] : [counted(budget.tokens, 'token')]),
+      ...(budget.costMicros === undefined ? [] : [cost(budget.costMicros)]),
+    ];
+    terminal.line(`${printable(of)} may spend ${parts.join(' and ')} ${PERIOD_WORDS[budget.period]}.`);
+  }
+  return EXIT.ok;
+}
+
+const NOTHING: Spend = { tokens: 0, costMicros: 0 };
+
+function budgetFrom({ tokens, usd, period, none }: SetBudgetOptions): SharedBudget | null {
+  if (none === true) return null;
+  if (tokens === undefined && usd === undefined) {
+    throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both; --none takes the budget away.');
+  }
+  if (period === undefined) {
+    throw new InvalidError('budget-invalid', 'Say within what time, with --period hour, day, month or total.');
+  }
+  return { tokens, costMicros: usd === undefined ? undefined : microsOf(usd), period };
+}
+
+export async function budgetRaise(session: Session, id: string, options: RaiseOptions): Promise<number> {
+  const { tokens = 0, usd = '0', by, why } = options;
+  const raise = { tokens, costMicros: microsOf(usd), by, why };
+  const then = await atDesk(session, options, 'look', async (desk) => {
+    await requireWorkflow(desk, id);
+    await desk.memory.raiseBudget(workflowId(id), raise);
+    return whoGoesOn(desk);
+  });
+  const { terminal } = session;
+  terminal.document({ workflow: id, tokens, cost_micros: raise.costMicros, by, why });
+  const parts = [
+    ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
+    ...(raise.costMicros === 0 ? [] : [cost(raise.costMicros)]),
+  ];
+  terminal.line(`${printable(id)} may spend ${parts.join(' and ')} more. ${then}`);
+  return EXIT.ok;
+}

@@ -1,0 +1,91 @@
+/**
+ * Owns `tidemark mcp`: the MCP server as a process, on standard input and output or over HTTP, with the place of states in a
+ * repository and Tidemark's own state. On standard input and output nothing but the protocol is printed.
+ */
+
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { stdin, stdout } from 'node:process';
+import { ConfigError, tenantId } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import type { McpOptions } from '@tidemark/mcp';
+import { findRepository } from '@tidemark/repo-state';
+import { noState, outlivedReporter } from '../failures.ts';
+import { type Session, takeInterrupts } from '../session.ts';
+import { exists, openToRead, targetOf } from '../state/open-desk.ts';
+import { printable } from '../text/width.ts';
+import { LentDesk } from './mcp-desk.ts';
+import { DEFAULT_TENANT_NAME, type MemoryOptions } from './memory-place.ts';
+
+export interface McpCommandOptions extends MemoryOptions {
+  readonly http?: number | undefined;
+  readonly host?: string | undefined;
+  readonly allowHost?: readonly string[] | undefined;
+  readonly allowOrigin?: readonly string[] | undefined;
+  readonly dir?: string | undefined;
+  readonly user?: string | undefined;
+  readonly checks?: boolean | undefined;
+}
+
+export async function mcp(session: Session, options: McpCommandOptions): Promise<number> {
+  // Not with the other commands: what it needs would make each of them start more slowly.
+  const { serveHttp, serveStdio } = await import('@tidemark/mcp');
+  const { terminal, env, cwd } = session;
+  const target = targetOf(options.state, env, cwd);
+  const desk = new LentDesk(() => openToRead(target));
+  const interruption = takeInterrupts();
+  const shared: McpOptions = {
+    version: await ownVersion(),
+    tenant: tenantId(options.tenant ?? DEFAULT_TENANT_NAME),
+    user: options.user,
+    agent: env.TIDEMARK_AGENT || undefined,
+    folder: () => folderOf(session, options),
+    // Whoever started this process over its pipes may run commands anyway; whoever reaches a port may not.
+    checks: options.checks ?? options.http === undefined,
+    withMemory(how, work) {
+      if (how === 'look' && target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
+      return desk.use(({ memory }) => work(memory));
+    },
+    onError: outlivedReporter(terminal),
+  };
+  try {
+    if (options.http === undefined) {
+      await serveStdio({ ...shared, input: stdin, output: stdout, signal: interruption.signal });
+      return EXIT.ok;
+    }
+    const { http: port, host, allowHost: allowedHosts, allowOrigin: allowedOrigins } = options;
+    const token = env.TIDEMARK_MCP_TOKEN || undefined;
+    const server = await serveHttp({ ...shared, port, host, allowedHosts, allowedOrigins, token });
+    terminal.record({ type: 'ready', url: server.url, pid: process.pid, token: token !== undefined });
+    terminal.note(
+      `${terminal.paintNote('bold', 'tidemark mcp')}  ${printable(server.url)}${token === undefined ? '' : ', with a token'}; Ctrl-C ends it`,
+    );
+    await aborted(interruption.signal);
+    await server.close();
+    return EXIT.ok;
+  } finally {
+    await desk.close();
+    interruption.release();
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+function folderOf({ cwd }: Session, { dir }: McpCommandOptions): string {
+  if (dir !== undefined) return path.resolve(cwd, dir);
+  const repository = findRepository(cwd);
+  if (repository !== undefined) return repository;
+  throw new ConfigError(
+    'no-repository',
+    'The server was started in no git repository. Start it in one, or name the place of states with --dir.',
+  );
+}
+
+async function ownVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
+}

@@ -1,0 +1,126 @@
+/** Owns the arguments and options of `session`, `memory`, `user` and `budget`, and their help. Must hold no logic. */
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Session } from '../session.ts';
+import {
+  type BudgetOptions,
+  budgetRaise,
+  budgetSet,
+  budgetShow,
+  type RaiseOptions,
+  type SetBudgetOptions,
+} from './budget.ts';
+import {
+  type FactsOptions,
+  memoryForget,
+  memoryList,
+  memoryRecall,
+  memoryRemember,
+  type RecallOptions,
+  type RememberOptions,
+} from './memory.ts';
+import type { MemoryOptions, OfUser } from './memory-place.ts';
+import { type HandOverOptions, sessionHandOver, sessionShow } from './session.ts';
+import { type SetOptions, userForget, userGet, userList, userSet } from './user.ts';
+
+export interface MemoryKit {
+  /** A command of the program. */
+  readonly command: (usage: string, description: string) => Command;
+  readonly does: <Given extends readonly unknown[]>(
+    command: (...given: [Session, ...Given]) => Promise<number>,
+  ) => (...given: [...Given, Command]) => Promise<void>;
+  /** Adds the options for state and JSON. */
+  readonly common: (command: Command) => Command;
+}
+
+/** Most entries that a recall and a list answer. */
+const RECALL_MAX_COUNT = 20;
+const FACTS_MAX_COUNT = 1_000;
+
+export function addMemory({ command, does, common }: MemoryKit): void {
+  const group = (name: string, description: string) => {
+    const parent = command(name, description).helpCommand(false);
+    return (usage: string, what: string): Command =>
+      common(parent.command(usage).description(what).copyInheritedSettings(parent)).option(
+        '--tenant <name>',
+        'whose it is (default: default)',
+      );
+  };
+
+  const session = group('session', 'go on with a session of an agent, or hand it over');
+  session('show', 'tell everything that is needed to go on: status, what it waits for, belief, notes, hand-overs')
+    .argument('<session>', 'id of the session')
+    .action(does<[string, MemoryOptions]>(sessionShow));
+  session('handover', 'say who goes on with a session, and what they need to know')
+    .argument('<session>', 'id of the session')
+    .requiredOption('--from <name>', 'who hands over')
+    .requiredOption('--to <name>', 'who goes on: an agent or a person')
+    .requiredOption('--message <text>', 'what they need to know')
+    .option('--artifact <name>', 'something they need, such as a path; may be repeated', collect)
+    .action(does<[string, HandOverOptions]>(sessionHandOver));
+
+  const memory = group('memory', 'what is known of a user: facts, and summaries of earlier sessions');
+  ofUser(memory('recall', 'find what fits a question, by words, and by meaning where there are embeddings'))
+    .argument('<query>', 'what it is about')
+    .option('--limit <count>', 'at most this many', wholeNumber(1, RECALL_MAX_COUNT), 3)
+    .addOption(new Option('--kind <kind>', 'only these (default: both)').choices(['summary', 'fact']))
+    .action(does<[string, RecallOptions]>(memoryRecall));
+  ofUser(memory('remember', 'remember a fact about a user; the same text is the same fact'))
+    .argument('<text>', 'the fact, a sentence')
+    .option('--source <text>', 'where it is from (default: user)')
+    .action(does<[string, RememberOptions]>(memoryRemember));
+  ofUser(memory('list', 'list the facts about a user, newest first'))
+    .option('--limit <count>', 'at most this many', wholeNumber(1, FACTS_MAX_COUNT), 50)
+    .action(does<[FactsOptions]>(memoryList));
+  ofUser(memory('forget', 'forget a fact'))
+    .argument('<key>', 'its key, which list tells')
+    .action(does<[string, OfUser]>(memoryForget));
+
+  const user = group('user', 'standing preferences of a user');
+  ofUser(user('get', 'print a preference as JSON'))
+    .argument('<key>', 'its name')
+    .action(does<[string, OfUser]>(userGet));
+  ofUser(user('set', 'set a preference'))
+    .argument('<key>', 'its name')
+    .argument('<value>', 'text, JSON, @file, or - for standard input')
+    .option('--source <text>', 'who says so (default: user)')
+    .action(does<[string, string, SetOptions]>(userSet));
+  ofUser(user('list', 'list the preferences'))
+    .argument('[prefix]', 'only keys that begin so')
+    .action(does<[string | undefined, OfUser]>(userList));
+  ofUser(user('forget', 'forget a preference'))
+    .argument('<key>', 'its name')
+    .action(does<[string, OfUser]>(userForget));
+
+  const budget = group('budget', 'what a tenant, a user or a workflow may spend on model calls');
+  const ofAnybody = (sub: Command): Command => sub.option('--user <name>', 'of this user (default: of the tenant)');
+  ofAnybody(budget('show', 'show budgets and what is spent of them'))
+    .argument('[workflow]', 'id of a run: what it has spent as well')
+    .action(does<[string | undefined, BudgetOptions]>(budgetShow));
+  spends(ofAnybody(budget('set', 'set the budget of the tenant or of a user, over all their workflows')))
+    .addOption(new Option('--period <time>', 'within what time').choices(['hour', 'day', 'month', 'total']))
+    .addOption(new Option('--none', 'take the budget away').conflicts(['tokens', 'usd', 'period']))
+    .action(does<[SetBudgetOptions]>(budgetSet));
+  spends(budget('raise', 'let a workflow spend more; one that is paused for want of budget goes on'))
+    .argument('<workflow>', 'id of the run')
+    .requiredOption('--by <name>', 'who decides it')
+    .requiredOption('--why <text>', 'the reason, kept with the decision')
+    .action(does<[string, RaiseOptions]>(budgetRaise));
+}
+
+const ofUser = (command: Command): Command => command.requiredOption('--user <name>', 'whose memory');
+
+const spends = (command: Command): Command =>
+  command
+    .option('--tokens <count>', 'tokens', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option('--usd <amount>', 'US dollars, such as 5 or 0.25');
+
+const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+  };
+}
