@@ -6,8 +6,8 @@ import { decodePayload } from '@tidemark/codec';
 import { tenantId } from '@tidemark/core';
 import { type KeyParts, type PipelineContext, pipeline, stepRecordIn } from '@tidemark/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
 import { exportFiles } from './export.ts';
-import { type FilesWorld, filesWorld } from './files-fixture.ts';
 import { type ImportOptions, importFiles } from './import.ts';
 
 const calls: string[] = [];

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { type PipelineContext, pipeline } from '@tidemark/sdk';
 import { eventually as eventuallyTrue } from '@tidemark/testkit/eventually';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type FilesWorld, filesWorld } from './files-fixture.ts';
+import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
 import { dedupeIndexSchema, readJson, readLog, runStateSchema } from './formats.ts';
 import { handoffText, readHandoffs } from './handoff-text.ts';
 import { type Mirror, type MirrorOptions, mirrorFiles } from './mirror.ts';
