@@ -28,7 +28,7 @@ import {
 } from '@tidemark/memory';
 import type { MemoryRow, ProjectionStore } from '@tidemark/ports';
 import { openPgliteStore, openPostgresStore } from '@tidemark/store-postgres';
-import { sentenceModelFolder } from '@tidemark/testkit/servers';
+import { sentenceModel } from '@tidemark/testkit/servers';
 import { type LabelledQuery, type LabelledSet, readLabelledSet } from './recall/labelled-set.ts';
 import { median, quantile, type Report } from './report.ts';
 
@@ -48,7 +48,7 @@ export interface RecallBenchOptions {
 
 /** Adds `context.recall.*` to the report. */
 export async function measureRecall(report: Report, options: RecallBenchOptions = {}): Promise<void> {
-  const embedder = localEmbedder({ folder: await sentenceModelFolder() });
+  const embedder = localEmbedder(await sentenceModel());
   const store =
     options.postgresUrl === undefined
       ? openPgliteStore({ memory: true })

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { EmbeddingModelV2, EmbeddingModelV3, EmbeddingModelV4 } from '@ai-sdk/provider';
-import { sentenceModelFolder } from '@tidemark/testkit/servers';
+import { sentenceModel } from '@tidemark/testkit/servers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aiSdkEmbedder } from './ai-sdk-embedder.ts';
 import { type LocalEmbedder, localEmbedder } from './local-embedder.ts';
@@ -69,7 +69,7 @@ describe('an embedder by the AI SDK', () => {
 describe('the local embedder', () => {
   let embedder: LocalEmbedder;
   beforeAll(async () => {
-    embedder = localEmbedder({ folder: await sentenceModelFolder() });
+    embedder = localEmbedder(await sentenceModel());
   }, 600_000);
   afterAll(() => embedder?.close());
 

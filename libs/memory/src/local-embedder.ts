@@ -15,6 +15,8 @@ export interface LocalEmbedderOptions {
   readonly model?: string;
   /** Processor threads for one call; default: as many as there are cores. */
   readonly threads?: number;
+  /** Loads the package where it isn't found by its name; default: `import('@huggingface/transformers')`. */
+  readonly transformers?: () => Promise<unknown>;
 }
 
 export interface LocalEmbedder extends Embedder {
@@ -37,7 +39,7 @@ export function localEmbedder(options: LocalEmbedderOptions): LocalEmbedder {
   const found = readModelFolder(options.folder);
   let loading: Promise<Extractor> | undefined;
   const load = (): Promise<Extractor> => {
-    loading ??= loadExtractor(found, options.threads).catch((error: unknown) => {
+    loading ??= loadExtractor(found, options).catch((error: unknown) => {
       loading = undefined;
       throw error;
     });
@@ -70,10 +72,17 @@ async function extract(extractor: Extractor, texts: readonly string[], model: Mo
   return texts.map((_, at) => Float32Array.from(data.subarray(at * model.dimension, (at + 1) * model.dimension)));
 }
 
-async function loadExtractor({ folder, precision }: ModelFolder, threads: number | undefined): Promise<Extractor> {
+/** Not a constant to the type checker: the package need not be installed. */
+const PACKAGE: string = '@huggingface/transformers';
+const importTransformers = (): Promise<unknown> => import(PACKAGE);
+
+async function loadExtractor(
+  { folder, precision }: ModelFolder,
+  { threads, transformers = importTransformers }: LocalEmbedderOptions,
+): Promise<Extractor> {
   let load: (task: string, folder: string, options: object) => Promise<unknown>;
   try {
-    ({ pipeline: load } = (await import('@huggingface/transformers')) as unknown as { pipeline: typeof load });
+    ({ pipeline: load } = (await transformers()) as { pipeline: typeof load });
   } catch (cause) {
     const message =
       'The local embedder needs the package @huggingface/transformers: npm install @huggingface/transformers' +

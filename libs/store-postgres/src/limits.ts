@@ -23,9 +23,9 @@ export const WORK_MEM_KB = 32 * 1024;
 /** PGlite has no background processes: after this many bytes of statements it vacuums and writes a checkpoint itself. */
 export const PGLITE_UPKEEP_BYTES = 64 * 1024 * 1024;
 /** Rows that the rarest words of a query name as candidates; the other words only add to their scores. */
-export const WORD_CANDIDATES_MAX = 300;
-/** Entries of a subject that are counted for the rarity of words; in larger ones common words weigh a little less. */
-export const COUNTED_ENTRIES_MAX = 1_000;
+export const WORD_CANDIDATES_MAX = 200;
+/** Entries of a subject, and of a word in them, that are counted for the rarity of words: a word in more weighs nothing beside others. */
+export const COUNTED_ENTRIES_MAX = 2_000;
 /** Distinct words of a query that are looked for. */
 export const WORD_TERMS_MAX = 40;
 /** The best of each ranking, by words and by meaning, that are brought together. */

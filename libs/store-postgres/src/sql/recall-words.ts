@@ -35,7 +35,11 @@ with scope as materialized (
   ) given
 ), counted as materialized (
   select term, scoped, found, sum(found) over (order by found, lexeme) - found as before
-  from terms cross join lateral (select count(*) as found from memories where words_vector @@ scoped offset 0) c
+  from terms cross join lateral (
+    select count(*) as found from (
+      select from memories where words_vector @@ scoped limit ${COUNTED_ENTRIES_MAX}
+    ) entry
+  ) c
 ), weighed as materialized (
   select term, scoped, found, before, ln(1 + (greatest(entries - found, 0) + 0.5) / (found + 0.5)) as weight
   from counted, total

@@ -6,7 +6,7 @@ export { type ClusterServers, startClusterServers } from './cluster.ts';
 export { startServer } from './find.ts';
 export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } from './fresh.ts';
 export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
-export { sentenceModelFolder } from './sentence-model.ts';
+export { type SentenceModel, sentenceModel } from './sentence-model.ts';
 export {
   addressVariable,
   type DataIn,

