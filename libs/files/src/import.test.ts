@@ -94,6 +94,15 @@ describe('a folder that a shell script made', () => {
     expect(await world.host.client.run('script-3').result()).toMatch(/^<by hand; /);
   });
 
+  it('stands before what another run has made under the same key', async () => {
+    const entry = { executed_at: '2026-01-01T00:00:00Z', output: ['by another run'], checksum: '' };
+    await put('collected.json', '["by this one"]');
+    await put('run_state.json', state('script-5', { collect: step('completed', 'collected.json') }));
+    await put('dedupe_index.json', JSON.stringify({ 'collect_script-5': entry }));
+    await importFiles(options);
+    expect(await world.host.client.run('script-5').result()).toMatch(/^<by this one; /);
+  });
+
   it.each([
     ['nothing', {}, 'files-missing'],
     ['a state that is cut', { 'run_state.json': '{"pipeline_id":' }, 'files-corrupt'],

@@ -59,8 +59,9 @@ export async function performStep(step: PlacedStep, ctx: AnyContext, date: strin
 /** The step as done before, by whichever run; undefined when its key isn't. */
 async function skipped(step: PlacedStep, ctx: AnyContext, key: string): Promise<Performed | undefined> {
   const { pipeline, name } = step;
+  // What this very run was given stands before what some run has made.
   const found =
-    (await recordOf(ctx, pipeline, doneKey(key))) ?? (await recordOf(ctx, pipeline, importedKey(ctx.workflow, name)));
+    (await recordOf(ctx, pipeline, importedKey(ctx.workflow, name))) ?? (await recordOf(ctx, pipeline, doneKey(key)));
   const done = doneSchema.safeParse(found?.value);
   if (found === undefined || !done.success) return undefined;
   const { output, checksum, workflow } = done.data;
