@@ -2,15 +2,17 @@
 
 import { openKafkaLog } from '@tidemark/log-kafka';
 import { noTelemetry, type Telemetry } from '@tidemark/ports';
-import { openBullmqQueue, openRedisHints, openRedisLiveness } from '@tidemark/queue-bullmq';
-import { sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
+import { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } from '@tidemark/queue-bullmq';
+import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPostgresStore } from '@tidemark/store-postgres';
 import { openTelemetry } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
+import { embedderIn } from './memory-index.ts';
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
 export async function openCluster(config: ClusterConfig): Promise<Host> {
+  const embedder = embedderIn(config.embedderFolder);
   const telemetry: Telemetry = config.telemetry ? openTelemetry() : noTelemetry;
   const opened: { close(): Promise<void> }[] = [];
   const closeAll = async (): Promise<void> => {
@@ -36,6 +38,7 @@ export async function openCluster(config: ClusterConfig): Promise<Host> {
     const store = await open(openPostgresStore({ url: config.postgresUrl }));
     const hints = await open(openRedisHints(redis));
     const liveness = await open(openRedisLiveness({ ...redis, presence: config.presence }));
+    const watch = await open(openRedisWatch(redis));
     const queue = await open(openBullmqQueue(redis));
     const ports = {
       log,
@@ -47,8 +50,10 @@ export async function openCluster(config: ClusterConfig): Promise<Host> {
       clock: systemClock,
       prng: systemPrng,
       digest: sha256Digest,
+      watch,
+      memory: sessionMemory({ store, embedder }),
     };
-    return new Host(ports, closeAll, config.partitionsMax);
+    return new Host(ports, closeAll, { partitionsMax: config.partitionsMax, embedder });
   } catch (error) {
     await closeAll();
     throw error;

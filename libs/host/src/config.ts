@@ -52,6 +52,8 @@ const settings = {
   TIDEMARK_SPOT_NOTICE_URL: z.union([z.literal(''), url('http', 'https')]).default(''),
   /** Modules that export workflows, separated by commas. */
   TIDEMARK_WORKFLOWS: z.string().default(''),
+  /** Folder of a sentence model, by which memories are found by meaning; empty: by words alone. */
+  TIDEMARK_EMBEDDER_FOLDER: z.string().default(''),
   /** `on`: spans and metrics go to the OpenTelemetry API of the process. */
   TIDEMARK_TELEMETRY: z.enum(['on', 'off']).default('off'),
 } as const;
@@ -71,6 +73,8 @@ export interface ClusterConfig {
   readonly spotNotice: { readonly file: string; readonly url: string };
   readonly workflowModules: readonly string[];
   readonly telemetry: boolean;
+  /** Empty: none. */
+  readonly embedderFolder: string;
 }
 
 /** Reads the settings. Throws `ConfigError` (`setting-invalid`) that names each wrong setting, never its value. */
@@ -105,6 +109,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       .map((name) => name.trim())
       .filter((name) => name !== ''),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
+    embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
   };
 }
 

@@ -6,9 +6,10 @@
 import path from 'node:path';
 import { CorruptError } from '@tidemark/core';
 import { openSqliteLog } from '@tidemark/log-sqlite';
+import type { Embedder } from '@tidemark/memory';
 import { type EventLog, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
-import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
-import { sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
+import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
+import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteStore } from '@tidemark/store-postgres';
 import { Host } from './host.ts';
 
@@ -19,6 +20,8 @@ export interface EmbeddedOptions {
   /** Where state is kept; made when absent. */
   readonly folder: string;
   readonly telemetry?: Telemetry;
+  /** Finds memories by meaning; null or absent: by words alone. */
+  readonly embedder?: Embedder | null | undefined;
 }
 
 /** Opens the folder. Throws `ConfigError` (in use, newer version, foreign) or `CorruptError` (damaged): left untouched. */
@@ -32,6 +35,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     const queue = createMemoryQueue();
     const hints = createMemoryHints();
     const liveness = createMemoryLiveness();
+    const watch = createMemoryWatch();
+    const { embedder = null } = options;
     const ports = {
       log,
       store: rows,
@@ -42,12 +47,15 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       clock: systemClock,
       prng: systemPrng,
       digest: sha256Digest,
+      watch,
+      memory: sessionMemory({ store: rows, embedder }),
     };
-    return new Host(ports, async () => {
-      await Promise.all([queue.close(), hints.close(), liveness.close()]);
+    const close = async (): Promise<void> => {
+      await Promise.all([queue.close(), hints.close(), liveness.close(), watch.close()]);
       await rows.close();
       await log.close();
-    });
+    };
+    return new Host(ports, close, { embedder });
   } catch (error) {
     await store?.close();
     await log.close();

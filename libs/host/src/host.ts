@@ -1,7 +1,9 @@
 /** Owns a set of opened ports with what runs on them, and the order in which they are let go. */
 
 import { uuidv7 } from '@tidemark/core';
+import type { Embedder } from '@tidemark/memory';
 import { Client, Coordinator, LamportClock, type Ports, Worker, type WorkerOptions } from '@tidemark/runtime';
+import { startMemoryIndex } from './memory-index.ts';
 
 export interface HostRole {
   /** Told of every failure that was outlived; for logs. */
@@ -11,6 +13,14 @@ export interface HostRole {
 export interface WorkerRole extends HostRole, Pick<WorkerOptions, 'definitions' | 'concurrency'> {
   readonly onProgress?: WorkerOptions['onProgress'] | undefined;
   readonly onResume?: WorkerOptions['onResume'] | undefined;
+  readonly onDelta?: WorkerOptions['onDelta'] | undefined;
+}
+
+export interface HostOptions {
+  /** Largest size of the pool of partitions. */
+  readonly partitionsMax?: number | undefined;
+  /** Finds memories by meaning; null or absent: by words alone. */
+  readonly embedder?: Embedder | null | undefined;
 }
 
 /** One process on one set of ports; the ports are closed with it. */
@@ -19,14 +29,17 @@ export class Host {
   readonly client: Client;
   readonly #lamport = new LamportClock();
   readonly #closePorts: () => Promise<void>;
+  readonly #embedder: Embedder | null;
+  #index: { end(): Promise<void> } | undefined;
   #coordinator: Coordinator | undefined;
   #worker: Worker | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(ports: Ports, closePorts: () => Promise<void>, partitionsMax?: number) {
+  constructor(ports: Ports, closePorts: () => Promise<void>, { partitionsMax, embedder = null }: HostOptions = {}) {
     this.ports = ports;
     this.#closePorts = closePorts;
-    this.client = new Client({ ports, lamport: this.#lamport, partitionsMax });
+    this.#embedder = embedder;
+    this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, embedder });
   }
 
   /** Projects, dispatches, revokes and fires timers from now on. When it can't start, the host is closed. */
@@ -40,6 +53,7 @@ export class Host {
       ...(role.onError === undefined ? {} : { onError: role.onError }),
     });
     await this.#orClose(this.#coordinator.start());
+    if (this.#embedder !== null) this.#index = startMemoryIndex(this.ports, this.#embedder, role.onError);
     return this.#coordinator;
   }
 
@@ -55,7 +69,7 @@ export class Host {
 
   /** Runs workflows of these definitions from now on. When it can't start, the host is closed. */
   async startWorker(role: WorkerRole): Promise<Worker> {
-    const { onError, onProgress, onResume, definitions, concurrency } = role;
+    const { onError, onProgress, onResume, onDelta, definitions, concurrency } = role;
     this.#worker = new Worker({
       ports: this.ports,
       lamport: this.#lamport,
@@ -64,6 +78,7 @@ export class Host {
       ...(onError === undefined ? {} : { onError }),
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(onResume === undefined ? {} : { onResume }),
+      ...(onDelta === undefined ? {} : { onDelta }),
     });
     await this.#orClose(this.#worker.start());
     return this.#worker;
@@ -77,6 +92,7 @@ export class Host {
 
   async #close(drainMs: number): Promise<void> {
     await this.#worker?.stop(drainMs);
+    await this.#index?.end();
     await this.#coordinator?.stop();
     this.client.close();
     await this.#closePorts();

@@ -17,6 +17,11 @@ export interface LogRecord {
   readonly type: string;
   /** W3C `traceparent` of the writer's span, where telemetry is on. */
   readonly trace?: string;
+  /**
+   * Texts, or records of a model's call: worth packing, and whoever waits for it has waited for a model, or for a person who
+   * types. A hint; what is read is what was appended, byte for byte.
+   */
+  readonly isWordy?: true;
 }
 
 export interface StoredRecord {

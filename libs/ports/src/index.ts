@@ -65,3 +65,4 @@ export {
 } from './projection-store.ts';
 export type { Clock, Digest, Prng } from './system.ts';
 export { type Attributes, type MetricName, noTelemetry, type Span, type Telemetry } from './telemetry.ts';
+export type { WatchBus } from './watch-bus.ts';

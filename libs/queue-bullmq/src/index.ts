@@ -9,3 +9,4 @@ export {
   type RedisLiveness,
   type RedisLivenessOptions,
 } from './redis-liveness.ts';
+export { openRedisWatch, type RedisWatchOptions } from './redis-watch.ts';

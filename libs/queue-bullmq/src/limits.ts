@@ -62,6 +62,8 @@ export const RECONNECT_MAX_MS = 1_000;
 export const HINTED_PARTITIONS_PER_MESSAGE_MAX = 4_096;
 /** Published messages without an answer; beyond it hints are dropped (the sweep makes up for them). */
 export const HINT_MESSAGES_IN_FLIGHT_MAX = 1_024;
+/** Messages to those who watch, without an answer; beyond it they are dropped. */
+export const WATCH_MESSAGES_IN_FLIGHT_MAX = 4_096;
 /** How long `subscribe` waits for the server; the subscription goes on in the background. */
 export const SUBSCRIBE_WAIT_MS = 2_000;
 /** A subscriber asks for a sign of life this often, since it would not notice a dead connection otherwise. */

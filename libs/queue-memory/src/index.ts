@@ -3,3 +3,4 @@
 export { createMemoryHints } from './memory-hints.ts';
 export { createMemoryLiveness } from './memory-liveness.ts';
 export { createMemoryQueue } from './memory-queue.ts';
+export { createMemoryWatch } from './memory-watch.ts';

@@ -5,6 +5,7 @@
 
 import { decodePayload } from '@tidemark/codec';
 import {
+  ConfigError,
   ConflictError,
   DEFAULT_TENANT,
   InvalidError,
@@ -31,6 +32,7 @@ import type { ShadowDefinition } from './shadow-definition.ts';
 import type { ShadowRun } from './shadow-run.ts';
 import { type ShadowOptions, Shadows } from './shadows.ts';
 import { Starter } from './starter.ts';
+import type { ToldDelta } from './worker.ts';
 
 /** Period, in milliseconds, of a look at a run that no hint told of. */
 const RESULT_LOOK_PERIOD_MS = 250;
@@ -191,6 +193,16 @@ export class Client {
    */
   revoke(workflow: string): Promise<Lease | null> {
     return this.#decisions.revoke(workflow);
+  }
+
+  /**
+   * Tells what models answer in the workflow's steps, as it comes and where a call is streamed; nothing that came before. Returns what ends it.
+   * Throws `ConfigError` (`watch-unavailable`) where nobody can watch.
+   */
+  watch(workflow: string, listener: (told: ToldDelta) => void): Promise<() => Promise<void>> {
+    const { watch } = this.#options.ports;
+    if (watch === undefined) throw new ConfigError('watch-unavailable', 'These ports have nothing to watch through.');
+    return watch.subscribe(workflowId(workflow), (message) => listener(JSON.parse(message) as ToldDelta));
   }
 
   /** Ends all waiting. */

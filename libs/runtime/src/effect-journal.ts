@@ -314,8 +314,8 @@ export class EffectJournal {
 
   /** Why the call must not be made after all, if it must not. */
   async #confirm(prepared: PreparedCall | undefined): Promise<unknown> {
-    if (prepared?.confirm === undefined || this.#signal.aborted) return undefined;
-    return prepared.confirm().then(
+    if (this.#signal.aborted) return undefined;
+    return prepared?.confirm?.().then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -337,8 +337,8 @@ export class EffectJournal {
     prepared: PreparedCall | undefined,
   ): Promise<void> {
     const reserve = this.#host.reservation(this.#task);
-    const call = this.#asked(effect, key, request);
-    const intend = intendedDraft(this.#host.ports.digest, call, effect.timeoutMs, prepared);
+    const { digest } = this.#host.ports;
+    const intend = intendedDraft(digest, this.#asked(effect, key, request), effect.timeoutMs, prepared);
     await this.#host.writeDurably(reserve === undefined ? [intend] : [reserve, intend]);
     const bundle = prepared?.payload.bundle;
     this.#host.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
@@ -370,14 +370,17 @@ export class EffectJournal {
   ): Promise<unknown> {
     if (this.#signal.aborted || error instanceof FencedError) return error;
     // It speaks of its own call: an earlier one of the same key may have been made all the same.
-    if (error instanceof NotDoneError && isClear) await this.#recordNotDone(effect, key, request, error);
+    // A model that failed has changed nothing: the step may do without it.
+    if ((error instanceof NotDoneError && isClear) || effect.spentOf !== undefined) {
+      await this.#recordNotDone(effect, key, request, error);
+    }
     return new EffectError(effect.operation, effect.retry, error);
   }
 
-  async #recordNotDone(effect: EffectDefinition, key: EffectKey, request: Json, error: NotDoneError): Promise<void> {
+  async #recordNotDone(effect: EffectDefinition, key: EffectKey, request: Json, error: unknown): Promise<void> {
     const note = errorNote(error);
-    const call = this.#asked(effect, key, request);
-    await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, call, note, effect.spentOf)]);
+    const { digest } = this.#host.ports;
+    await this.#host.writeDurably([notDoneDraft(digest, this.#asked(effect, key, request), note, effect.spentOf)]);
     this.#host.content.journaled(key, { status: 'failed', error: note });
   }
 

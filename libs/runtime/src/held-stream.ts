@@ -139,12 +139,14 @@ export class HeldStream {
     const staged: Unsettled[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let openCount = drafts.length;
+    // What goes with texts in one append is packed with them (LogRecord.isWordy).
+    const isWordy = drafts.some(({ control }) => 'hasContext' in control && control.hasContext);
     const settle = (error?: Error): void => {
       if (error !== undefined) reject(error);
       else if (--openCount === 0) resolve();
     };
     try {
-      for (const draft of drafts) staged.push(this.#stamp(draft, settle));
+      for (const draft of drafts) staged.push(this.#stamp(draft, isWordy, settle));
       if (staged.length > 1) this.#mustFitTogether(staged);
     } catch (error) {
       this.#speculative = before;
@@ -171,7 +173,7 @@ export class HeldStream {
     );
   }
 
-  #stamp(draft: Draft, settle: (error?: Error) => void): Unsettled {
+  #stamp(draft: Draft, isWordy: boolean, settle: (error?: Error) => void): Unsettled {
     const { ports, lamport, holder, trace } = this.#options;
     const state = this.#speculative;
     const claim = draft.type === 'LeaseClaimed';
@@ -195,7 +197,8 @@ export class HeldStream {
     const { stream, verdict } = foldStream(state, envelope);
     invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
     this.#speculative = stream;
-    const record: LogRecord = trace === undefined ? { value, type: draft.type } : { value, type: draft.type, trace };
+    const hints = { ...(trace !== undefined && { trace }), ...(isWordy && { isWordy }) };
+    const record: LogRecord = { value, type: draft.type, ...hints };
     return { envelope, record, beginsGroup: true, after: stream, settle };
   }
 

@@ -104,5 +104,5 @@ export {
   type PreflightVerdict,
   preflight,
 } from './versions-preflight.ts';
-export { Worker, type WorkerOptions } from './worker.ts';
+export { type ToldDelta, Worker, type WorkerOptions } from './worker.ts';
 export type { HandOver } from './working-memory.ts';

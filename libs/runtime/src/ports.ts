@@ -11,6 +11,7 @@ import type {
   Prng,
   ProjectionStore,
   Telemetry,
+  WatchBus,
 } from '@tidemark/ports';
 
 /** What memory puts into the bundles of a workflow when it begins. */
@@ -30,6 +31,8 @@ export interface Ports {
   readonly queue: JobQueue;
   readonly hints: HintBus;
   readonly liveness: Liveness;
+  /** Absent: nobody can watch steps under way from elsewhere. */
+  readonly watch?: WatchBus | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly prng: Prng;

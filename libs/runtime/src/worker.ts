@@ -47,6 +47,13 @@ import { withUndos } from './undo-definition.ts';
 import { definitionFor, routesOf } from './versions.ts';
 import { type RunEnd, WorkflowRunner } from './workflow-runner.ts';
 
+/** A piece of a model's answer, as it is told to those who watch. */
+export interface ToldDelta {
+  readonly workflow: WorkflowId;
+  readonly task: TaskId;
+  readonly delta: ModelDelta;
+}
+
 export interface WorkerOptions {
   readonly ports: Ports;
   readonly lamport: LamportClock;
@@ -55,11 +62,7 @@ export interface WorkerOptions {
   readonly concurrency: number;
   readonly onProgress?: (progress: Progress & { readonly workflow: string; readonly step: string }) => void;
   /** Told of each piece of a model's answer as it comes. */
-  readonly onDelta?: (told: {
-    readonly workflow: WorkflowId;
-    readonly task: TaskId;
-    readonly delta: ModelDelta;
-  }) => void;
+  readonly onDelta?: (told: ToldDelta) => void;
   /** Told of every claimed workflow, with the checkpoint that it goes on from. */
   readonly onResume?: (resumed: {
     readonly workflow: WorkflowId;
@@ -270,7 +273,11 @@ export class Worker {
         input: () => content.input,
         state: () => stream.speculative,
         applied,
-        onDelta: (task, delta) => this.#options.onDelta?.({ workflow: state.workflow, task, delta }),
+        onDelta: (task, delta) => {
+          const told = { workflow: state.workflow, task, delta };
+          this.#options.onDelta?.(told);
+          ports.watch?.publish(state.workflow, JSON.stringify(told));
+        },
       }),
       readHead: () => this.#head(stream, partition),
       trace,

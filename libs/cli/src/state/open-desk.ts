@@ -6,7 +6,14 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, CorruptError, partition, TidemarkError, UnavailableError } from '@tidemark/core';
-import { type ClusterConfig, configFromEnv, hasClusterConfig, openCluster, openEmbedded } from '@tidemark/host';
+import {
+  type ClusterConfig,
+  configFromEnv,
+  embedderIn,
+  hasClusterConfig,
+  openCluster,
+  openEmbedded,
+} from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { CATCH_UP_MAX_MS, FOLDER_WAIT_MS, RETRY_PAUSE_MS } from '../limits.ts';
 import { DEFAULT_FOLDER, type Desk } from './desk.ts';
@@ -16,7 +23,12 @@ import { connectSocket } from './socket-desk.ts';
 export type Target =
   | { readonly kind: 'cluster'; readonly config: ClusterConfig }
   /** `folder` is absolute; `shown` as the user knows it. */
-  | { readonly kind: 'embedded'; readonly folder: string; readonly shown: string };
+  | {
+      readonly kind: 'embedded';
+      readonly folder: string;
+      readonly shown: string;
+      readonly embedderFolder?: string | undefined;
+    };
 
 /** `--state` decides where it is given; else the environment; else the default folder. */
 export function targetOf(
@@ -26,7 +38,7 @@ export function targetOf(
 ): Target {
   if (state === undefined && hasClusterConfig(env)) return { kind: 'cluster', config: configFromEnv(env) };
   const shown = state ?? DEFAULT_FOLDER;
-  return { kind: 'embedded', folder: path.resolve(cwd, shown), shown };
+  return { kind: 'embedded', folder: path.resolve(cwd, shown), shown, embedderFolder: env.TIDEMARK_EMBEDDER_FOLDER };
 }
 
 /**
@@ -66,7 +78,7 @@ export type Folder = Extract<Target, { kind: 'embedded' }>;
 
 /** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. */
 export async function holdFolder(target: Folder, { definitions = [], onError }: HoldOptions = {}): Promise<HostDesk> {
-  const host = await openEmbedded({ folder: target.folder });
+  const host = await openEmbedded({ folder: target.folder, embedder: embedderIn(target.embedderFolder) });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: CorruptError | undefined;
   let isOpen = false;

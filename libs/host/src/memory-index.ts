@@ -1,0 +1,45 @@
+/**
+ * Owns a process's embedder: which one the settings name, and the loop that fills in what has no embedding yet. Without one, recall goes by
+ * words alone, and says so.
+ */
+
+import { type Embedder, localEmbedder, memoryIndexer } from '@tidemark/memory';
+import type { Ports } from '@tidemark/runtime';
+
+/** Pause between two looks for entries without an embedding, in milliseconds; longer after a failure. */
+const INDEX_PERIOD_MS = 1_000;
+const INDEX_FAILED_PERIOD_MS = 30_000;
+
+/** Of the sentence model in the folder; null where none is named. The model is loaded when it is first needed. */
+export const embedderIn = (folder: string | undefined): Embedder | null =>
+  folder === undefined || folder === '' ? null : localEmbedder({ folder });
+
+/** Runs until it is ended; harmless in several processes at once. */
+export function startMemoryIndex(
+  { store, clock }: Pick<Ports, 'store' | 'clock'>,
+  embedder: Embedder,
+  onError: (where: string, error: unknown) => void = () => {},
+): { end(): Promise<void> } {
+  const ending = new AbortController();
+  const indexer = memoryIndexer({ store, embedder });
+  const run = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      let pauseMs = INDEX_PERIOD_MS;
+      try {
+        await indexer.run(ending.signal);
+      } catch (error) {
+        if (ending.signal.aborted) return;
+        onError('memory index', error);
+        pauseMs = INDEX_FAILED_PERIOD_MS;
+      }
+      await clock.sleep(pauseMs, ending.signal);
+    }
+  };
+  const ended = run();
+  return {
+    end: async () => {
+      ending.abort();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** Owns the contract suite of WatchBus: the same tests for every adapter. `another` opens one in what stands for a second process. */
+
+import type { WorkflowId } from '@tidemark/core';
+import type { WatchBus } from '@tidemark/ports';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
+
+export interface OpenedWatchBus {
+  readonly bus: WatchBus;
+  another(): Promise<WatchBus>;
+  close(): Promise<void>;
+}
+
+const [W1, W2] = ['w1' as WorkflowId, 'w2' as WorkflowId];
+
+export function watchBusContract(name: string, open: () => Promise<OpenedWatchBus>): void {
+  describe(`watch bus contract: ${name}`, () => {
+    let opened: OpenedWatchBus;
+    beforeEach(async () => {
+      opened = await open();
+    });
+    afterEach(() => opened.close());
+
+    /** Says so until it is heard: the first messages may be lost while connections are made. */
+    const heard = (bus: WatchBus, messages: readonly string[]) =>
+      eventually(() => {
+        if (messages.length === 0) bus.publish(W1, 'hello');
+        return messages.length > 0;
+      });
+
+    test('messages of a workflow reach those who watch it, in order, and nobody else', async () => {
+      const other = await opened.another();
+      const told: string[] = [];
+      const elsewhere: string[] = [];
+      await other.subscribe(W1, (message) => told.push(message));
+      await other.subscribe(W2, (message) => elsewhere.push(message));
+      await heard(opened.bus, told);
+      const texts = Array.from({ length: 100 }, (_, at) => `piece ${at}`);
+      for (const text of texts) opened.bus.publish(W1, text);
+      await eventually(() => told.at(-1) === 'piece 99');
+      expect(told.filter((text) => text !== 'hello')).toEqual(texts);
+      expect(elsewhere).toEqual([]);
+    });
+
+    test('a subscription that has ended hears nothing more; another of the same workflow does', async () => {
+      const [ended, told]: [string[], string[]] = [[], []];
+      const end = await opened.bus.subscribe(W1, (message) => ended.push(message));
+      await opened.bus.subscribe(W1, (message) => told.push(message));
+      await heard(opened.bus, told);
+      await end();
+      const before = ended.length;
+      opened.bus.publish(W1, 'after');
+      await eventually(() => told.includes('after'));
+      expect(ended.slice(before)).not.toContain('after');
+    });
+
+    test('what nobody watches is dropped without a word, also once it is closed', async () => {
+      opened.bus.publish(W1, 'nobody');
+      await opened.bus.close();
+      opened.bus.publish(W1, 'nobody');
+    });
+  });
+}

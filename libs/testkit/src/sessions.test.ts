@@ -1,0 +1,322 @@
+import { agentMessage, defineWorkflow, said, task, taskGoal, userMessage } from '@tidemark/sdk';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { eventually } from './eventually.ts';
+import { type TestModel, testModel } from './test-model.ts';
+import { type TestWorld, type TestWorldOptions, testWorld } from './test-world.ts';
+
+const TENANT = 'default' as never;
+let world: TestWorld;
+const open = async (options: TestWorldOptions): Promise<TestWorld> => {
+  world = await testWorld(options);
+  return world;
+};
+afterEach(async () => world.close());
+
+/** Answers one question of a user, in a session. */
+const assistant = (model: TestModel, more: object = {}) =>
+  defineWorkflow({
+    name: 'assistant',
+    version: 1,
+    input: z.object({ question: z.string() }),
+    belief: z.object({ asked: z.int() }),
+    output: z.object({ answer: z.string() }),
+    tasks: { answer: z.object({}) },
+    flow: { answer: [] },
+    models: { default: model },
+    bundles: { reply: { budgetTokens: 4_000 } },
+    ...more,
+    begin: ({ question }) => ({
+      belief: { asked: 1 },
+      next: [task('answer', {})],
+      fragments: [taskGoal(`Answer: ${question}`), userMessage(question)],
+    }),
+    steps: {
+      async answer(ctx) {
+        const reply = await ctx.model({ bundle: 'reply' });
+        return { done: { answer: reply.text }, fragments: said(reply) };
+      },
+    },
+  });
+
+const seen = (model: TestModel, call: number): string => JSON.stringify(model.prompts[call]!.messages);
+
+describe('a session', () => {
+  it('shows a new workflow what was said before, with a belief and a frontier of its own', async () => {
+    const model = testModel((_, call) => `Answer ${call}.`);
+    const definition = assistant(model);
+    await open({ workflows: [definition] });
+    const inSession = { session: 's1', user: 'ana' };
+    const first = await world.start(definition, { question: 'Where is Ghent?' }, { ...inSession, id: 'q1' });
+    await first.result();
+    const second = await world.start(definition, { question: 'How far is that?' }, { ...inSession, id: 'q2' });
+    await second.result();
+    expect(seen(model, 1)).toContain('Where is Ghent?');
+    expect(seen(model, 1)).toContain('Answer 1.');
+    const [call] = await world.bundles(second.id, 1);
+    expect(call!.rebuilt).toBe(call!.sent);
+    expect(call!.bundle!.messages).toEqual(model.prompts[1]!.messages);
+    // Control: without the session nothing of it is seen.
+    await (await world.start(definition, { question: 'How far is that?' })).result();
+    expect(seen(model, 2)).not.toContain('Where is Ghent?');
+  });
+
+  it('runs one workflow at a time, and says which one goes on', async () => {
+    const model = testModel(async () => new Promise(() => {}));
+    const definition = assistant(model);
+    await open({ workflows: [definition] });
+    await world.start(definition, { question: 'a' }, { session: 's1', id: 'q1' });
+    await eventually(() => model.prompts.length === 1);
+    await expect(world.start(definition, { question: 'b' }, { session: 's1', id: 'q2' })).rejects.toMatchObject({
+      code: 'session-busy',
+      details: { workflow: 'q1' },
+    });
+    // The same id is the same run, in or out of its session.
+    expect((await world.start(definition, { question: 'a' }, { session: 's1', id: 'q1' })).created).toBe(false);
+  });
+
+  it('leaves a summary in five parts, which a later session of the user is told', async () => {
+    const model = testModel((_, call) =>
+      call === 1 ? 'Refund approved for order 8821. Shall I inform the bank?' : 'Yes.',
+    );
+    const definition = assistant(model);
+    await open({ workflows: [definition] });
+    await (await world.start(definition, { question: 'Refund order 8821' }, { session: 's1', user: 'ana' })).result();
+    const [summary] = await world.client.memory.memories(TENANT, { subject: 'user:ana', kind: 'summary', limit: 10 });
+    expect(JSON.parse(summary!.value)).toMatchObject({
+      session_id: 's1',
+      task_description: expect.stringContaining('8821'),
+      decisions_made: expect.any(Array),
+      work_completed: expect.any(Array),
+      open_questions: [expect.stringContaining('inform the bank?')],
+      next_recommended_steps: expect.any(Array),
+    });
+    await (
+      await world.start(definition, { question: 'What about order 8821?' }, { session: 's2', user: 'ana' })
+    ).result();
+    expect(seen(model, 1)).toContain('Earlier sessions');
+    expect(seen(model, 1)).toContain('inform the bank?');
+    // Nobody else is told.
+    await (
+      await world.start(definition, { question: 'What about order 8821?' }, { session: 's3', user: 'bob' })
+    ).result();
+    expect(seen(model, 2)).not.toContain('inform the bank?');
+  });
+
+  it('is summarised by a model where there is one, and by rule where that fails', async () => {
+    const written = JSON.stringify({
+      task_description: 'Refund of order 8821',
+      decisions_made: ['Refund approved'],
+      work_completed: ['Refunded'],
+      open_questions: [],
+      next_recommended_steps: ['Tell the bank'],
+    });
+    const summariser = testModel((_, call) => {
+      if (call === 1) return written;
+      throw new Error('the provider is down');
+    });
+    const definition = assistant(
+      testModel(() => 'Done.'),
+      {
+        models: { default: testModel(() => 'Done.'), writer: summariser },
+        summaryModel: 'writer',
+        retry: { attempts: 1 },
+      },
+    );
+    await open({ workflows: [definition] });
+    await (await world.start(definition, { question: 'Refund 8821' }, { session: 's1', user: 'ana' })).result();
+    await (await world.start(definition, { question: 'Refund 9000' }, { session: 's2', user: 'ana' })).result();
+    const rows = await world.client.memory.memories(TENANT, { subject: 'user:ana', kind: 'summary', limit: 10 });
+    const summaries = rows.map(({ value }) => JSON.parse(value));
+    expect(summaries.find(({ session_id }) => session_id === 's1')).toMatchObject({
+      next_recommended_steps: ['Tell the bank'],
+    });
+    expect(summaries.find(({ session_id }) => session_id === 's2')).toMatchObject({
+      task_description: expect.stringContaining('9000'),
+    });
+  });
+
+  it('tells the next workflow who handed it over, and what was said', async () => {
+    const model = testModel(() => 'On it.');
+    const definition = assistant(model);
+    await open({ workflows: [definition] });
+    await world.client.memory.handOver(TENANT, 's1', {
+      from: 'triage',
+      to: 'refunds',
+      message: 'The customer has waited two weeks.',
+      artifacts: ['ticket-77'],
+    });
+    await (await world.start(definition, { question: 'Refund' }, { session: 's1' })).result();
+    expect(seen(model, 0)).toContain('Handed over from triage to refunds');
+    expect(seen(model, 0)).toContain('ticket-77');
+  });
+
+  it('tells what is known of its user, and no longer once it is forgotten', async () => {
+    const model = testModel(() => 'Ok.');
+    const definition = assistant(model);
+    await open({ workflows: [definition] });
+    const state = world.client.memory.userState(TENANT, 'ana');
+    await state.set('language', 'Dutch');
+    await world.client.memory.userFacts(TENANT, 'ana').remember('Ana is allergic to nuts.', { source: 'Ana' });
+    await (await world.start(definition, { question: 'Lunch?' }, { user: 'ana' })).result();
+    expect(seen(model, 0)).toContain('language: Dutch');
+    expect(seen(model, 0)).toContain('allergic to nuts');
+    await state.forget('language');
+    expect(await state.get('language')).toBeUndefined();
+    await (await world.start(definition, { question: 'Dinner?' }, { user: 'ana' })).result();
+    expect(seen(model, 1)).not.toContain('Dutch');
+    await expect(state.set('key', `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`)).rejects.toMatchObject({
+      code: 'memory-secret',
+    });
+  });
+});
+
+describe('a long conversation', () => {
+  const talker = (model: TestModel, by: 'rule' | 'model') =>
+    defineWorkflow({
+      name: 'talker',
+      version: 1,
+      input: z.object({ turns: z.int() }),
+      belief: z.object({}),
+      output: z.object({ turns: z.int() }),
+      tasks: { talk: z.object({ turn: z.int() }) },
+      flow: { talk: ['talk'] },
+      starts: ['talk'],
+      models: { default: model, writer: testModel(() => 'They spoke of many numbers.') },
+      summaryModel: 'writer',
+      bundles: {
+        talk: { budgetTokens: 2_000, summary: { thresholdTokens: 400, keepTokens: 150, by } },
+      },
+      begin: () => ({ belief: {}, next: [task('talk', { turn: 1 })], fragments: [taskGoal('Talk about numbers.')] }),
+      steps: {
+        async talk(ctx, { turn }) {
+          const reply = await ctx.model({ bundle: 'talk' });
+          const fragments = [
+            userMessage(`Say something about the number ${turn}. `.repeat(4)),
+            agentMessage(reply.text),
+          ];
+          return turn === ctx.input.turns
+            ? { done: { turns: turn }, fragments }
+            : { next: [task('talk', { turn: turn + 1 })], fragments };
+        },
+      },
+    });
+
+  it.each(['rule', 'model'] as const)(
+    'rolls what falls off into a summary by %s, and stays rebuildable across a crash',
+    async (by) => {
+      const model = testModel((_, call) => `The number of this answer is ${call}, and it is a fine number indeed.`);
+      const definition = talker(model, by);
+      await open({ workflows: [definition] });
+      world.crash({ after: 'EffectIntended', step: 'talk' });
+      const run = await world.start(definition, { turns: 16 });
+      await run.result();
+      const last = model.prompts.at(-1)!;
+      const told = JSON.stringify(last.messages);
+      expect(told).toContain('thread_summary');
+      if (by === 'model') expect(told).toContain('They spoke of many numbers.');
+      expect(told).toContain('number 15');
+      expect(told).not.toContain('about the number 1. ');
+      for (const at of [1, 8, 12, 16]) {
+        const calls = await world.bundles(run.id, at);
+        const call = calls.find(({ bundle }) => bundle !== undefined)!;
+        expect(call.rebuilt).toBe(call.sent);
+      }
+    },
+  );
+});
+
+describe('phases', () => {
+  const phased = (steps: object, more: object = {}) =>
+    defineWorkflow({
+      name: 'phased',
+      version: 1,
+      input: z.object({}),
+      belief: z.object({}),
+      output: z.object({ seen: z.array(z.string()) }),
+      tasks: { one: z.object({}), two: z.object({}) },
+      flow: { one: ['two'], two: [] },
+      models: { default: testModel(() => 'ok') },
+      bundles: { work: { budgetTokens: 1_000 } },
+      phases: { research: { next: ['write'], budgetTokens: 50 }, write: {} },
+      retry: { attempts: 1 },
+      ...more,
+      begin: () => ({ belief: {}, next: [task('one', {})] }),
+      steps,
+    } as never);
+
+  const failure = async (definition: unknown): Promise<string> => {
+    await open({ workflows: [definition as never] });
+    const run = await world.start(definition as never, {} as never);
+    return run.result().then(
+      () => 'it went well',
+      (error: Error) => error.message,
+    );
+  };
+
+  it('pass on what the hand-over carries and nothing else; reading the rest names key and phase', async () => {
+    const definition = phased({
+      one: async () => ({
+        memory: { notes: 'tides', scratch: 'moon' },
+        handOver: { to: 'write', carry: ['notes'], with: { style: 'short' }, summary: 'Researched.' },
+        next: [task('two', {})],
+      }),
+      two: async (ctx: { memory: { phase: string; keys: string[]; get(key: string): unknown } }) => {
+        const { memory } = ctx;
+        const seenNow = [memory.phase, ...memory.keys, String(memory.get('notes')), String(memory.get('style'))];
+        memory.get('scratch');
+        return { done: { seen: seenNow } };
+      },
+    });
+    expect(await failure(definition)).toMatch(
+      /'scratch' is out of scope in phase 'write'. Phase 'research' had it and did not hand it over/,
+    );
+  });
+
+  it('keep a prompt from holding what is out of scope', async () => {
+    const definition = phased({
+      one: async () => ({ next: [task('two', {})] }),
+      two: async (ctx: { model(options: object): Promise<unknown> }) => {
+        await ctx.model({ prompt: 'Use {{memory.secret_plan}}.' });
+        return { done: { seen: [] } };
+      },
+    });
+    expect(await failure(definition)).toMatch(/'secret_plan' is out of scope in phase 'research'/);
+  });
+
+  it('refuse a write over the budget and say by how much', async () => {
+    const definition = phased({
+      one: async () => ({ memory: { big: 'word '.repeat(100) }, next: [task('two', {})] }),
+      two: async () => ({ done: { seen: [] } }),
+    });
+    expect(await failure(definition)).toMatch(/phase 'research' would take \d+ tokens, \d+ over its budget of 50/);
+  });
+
+  it('refuse a hand-over that is not declared', async () => {
+    const definition = phased({
+      one: async () => ({ handOver: { to: 'publish', summary: '' }, next: [task('two', {})] }),
+      two: async () => ({ done: { seen: [] } }),
+    });
+    expect(await failure(definition)).toMatch(/may not hand over to 'publish'. Declare it/);
+  });
+});
+
+describe('fragments', () => {
+  it('of an unknown type are refused by their place', async () => {
+    const definition = defineWorkflow({
+      name: 'gossip',
+      version: 1,
+      input: z.object({}),
+      belief: z.object({}),
+      output: z.object({}),
+      tasks: { tell: z.object({}) },
+      flow: { tell: [] },
+      retry: { attempts: 1 },
+      begin: () => ({ belief: {}, next: [task('tell', {})] }),
+      steps: { tell: async () => ({ fragments: [{ type: 'gossip' as never, text: 'x' }], done: {} }) },
+    });
+    await open({ workflows: [definition] });
+    const run = await world.start(definition, {});
+    await expect(run.result()).rejects.toThrow(/step tell: fragments\[0\].type is 'gossip': use one of task_goal/);
+  });
+});
