@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { tenantId } from '@tidemark/core';
 import { defineWorkflow, type KeyParts, type PipelineContext, pipeline, task } from '@tidemark/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -29,6 +30,11 @@ const contentSteps = {
 const keyOf = ({ step, workflow }: KeyParts) => `${step}_${workflow}`;
 const content = pipeline('content', contentSteps, { key: keyOf });
 const failing = pipeline('failing', { only: () => Promise.reject(new Error('no feed')) }, { retry: { attempts: 1 } });
+const sometimes = pipeline(
+  'sometimes',
+  { only: ({ fails }: { fails: boolean }) => (fails ? Promise.reject(new Error('no feed')) : 'made') },
+  { retry: { attempts: 1 }, key: keyOf },
+);
 /** A loop that is no pipeline. */
 const loop = defineWorkflow({
   name: 'loop',
@@ -51,7 +57,7 @@ const loop = defineWorkflow({
 let world: FilesWorld;
 let common: Pick<ExportOptions, 'source' | 'folder' | 'onReport'>;
 beforeAll(async () => {
-  world = await filesWorld([content, failing, loop]);
+  world = await filesWorld([content, failing, sometimes, loop]);
   common = { source: world.host.ports.store, folder: world.folder, onReport: world.onReport };
   await (await world.host.client.start(content, {}, { id: 'content-1' })).result();
   await (await world.host.client.start(content, { leak: true }, { id: 'leaky/../run' })).result();
@@ -170,6 +176,24 @@ describe('another workflow', () => {
     expect(state).toMatchObject({ status: 'failed', current_step: 'only', steps: { only: { status: 'failed' } } });
     expect(await read('execution_log.jsonl')).toContain('no feed');
     await expect(read('last_success.json')).rejects.toThrow('ENOENT');
+  });
+
+  it("that failed falls back to its own tenant's last success, and to nobody else's", async () => {
+    const { client } = world.host;
+    const start = async (fails: boolean, tenant: string, id: string): Promise<void> => {
+      const run = await client.start(sometimes, { fails }, { id, tenant: tenantId(tenant) });
+      await run.result().catch(() => {});
+    };
+    await start(false, 'acme', 'acme-1');
+    await start(true, 'default', 'own-1');
+    await start(false, 'acme', 'acme-2');
+    const view = await exportFiles({ ...common, shown: { definition: 'sometimes' } });
+    expect(view.workflow).toBe('own-1');
+    await expect(read('last_success.json')).rejects.toThrow('ENOENT');
+    await start(false, 'default', 'own-2');
+    await start(true, 'default', 'own-3');
+    expect((await exportFiles({ ...common, shown: { definition: 'sometimes' } })).status).toBe('failed');
+    expect(await json('last_success.json')).toMatchObject({ pipeline_id: 'own-2' });
   });
 
   it('that is unknown is refused, and nothing is made', async () => {

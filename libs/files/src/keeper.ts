@@ -162,7 +162,7 @@ export class Keeper {
     await this.#keepKeys(held, documents.dedupe);
     let last = documents.lastSuccess;
     if (last === undefined && (await folder.read(LAST_SUCCESS)) === undefined) {
-      const view = await reader.lastSuccess(held.view.definition);
+      const view = await reader.lastSuccess(held.view.definition, held.view.tenant);
       const earlier = view && runDocuments(withhold(view, this.#options.find));
       for (const [file, text] of earlier?.texts ?? []) if (file !== EXECUTION_LOG) await folder.write(file, text);
       last = earlier?.lastSuccess;

@@ -4,7 +4,7 @@
  */
 
 import { decodePayload } from '@tidemark/codec';
-import { isUnblocked, type Json, type StreamStatus, type TaskState } from '@tidemark/core';
+import { isUnblocked, type Json, type StreamStatus, type TaskState, type TenantId } from '@tidemark/core';
 import type { CheckpointRow, EventRow, TaskRow, WorkflowSummary } from '@tidemark/ports';
 import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
 import type { LogLine, RunState } from './formats.ts';
@@ -36,7 +36,7 @@ export interface DoneStep {
 export interface RunView {
   readonly workflow: string;
   readonly definition: string;
-  readonly tenant: string;
+  readonly tenant: TenantId;
   readonly position: number;
   readonly status: RunState['status'];
   readonly currentStep: string | null;

@@ -1,6 +1,6 @@
 /** Owns reading a run from rows, whoever has them: a store, or the command line's desk. Must not interpret what it reads. */
 
-import { LimitError, type Sequence, workflowId } from '@tidemark/core';
+import { DEFAULT_TENANT, LimitError, type Sequence, type TenantId, workflowId } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import {
   CHECKPOINTS_MAX_COUNT,
@@ -14,8 +14,11 @@ import { type RunView, runView } from './run-view.ts';
 /** The rows that the files are made of. */
 export type FilesSource = Pick<ProjectionStore, 'workflow' | 'workflows' | 'checkpoints' | 'events' | 'tasks'>;
 
-/** Which run is shown: one by its id, or always the newest of a workflow by its name. */
-export type Shown = { readonly workflow: string } | { readonly definition: string };
+/** Which run is shown: one by its id, or always the newest of a tenant's workflow by its name. */
+export type Shown =
+  | { readonly workflow: string }
+  /** `tenant`: default, the default one. */
+  | { readonly definition: string; readonly tenant?: TenantId | undefined };
 
 export class RunReader {
   readonly #source: FilesSource;
@@ -31,7 +34,8 @@ export class RunReader {
   /** The run to show now; undefined while there is none. */
   async newest(shown: Shown): Promise<WorkflowSummary | undefined> {
     if ('workflow' in shown) return this.#source.workflow(workflowId(shown.workflow));
-    const [row] = await this.#source.workflows({ definition: shown.definition, limit: 1 });
+    const { definition, tenant = DEFAULT_TENANT } = shown;
+    const [row] = await this.#source.workflows({ definition, tenant, limit: 1 });
     return row;
   }
 
@@ -43,9 +47,9 @@ export class RunReader {
     return runView({ row, checkpoints, events, tasks, stepNames: this.#stepNames });
   }
 
-  /** The newest run of the definition that succeeded. */
-  async lastSuccess(definition: string): Promise<RunView | undefined> {
-    const query = { definition, status: 'completed', limit: RUNS_LOOKED_BACK_COUNT } as const;
+  /** The newest run of the tenant's definition that succeeded. */
+  async lastSuccess(definition: string, tenant: TenantId): Promise<RunView | undefined> {
+    const query = { definition, tenant, status: 'completed', limit: RUNS_LOOKED_BACK_COUNT } as const;
     for (const row of await this.#source.workflows(query)) {
       const view = await this.view(row);
       if (view.status === 'completed') return view;

@@ -28,6 +28,7 @@ export function addFiles(files: Command, { does, listed, common }: FilesKit): vo
     command(name, description)
       .addOption(new Option('--run <id>', 'of this run').conflicts('newest'))
       .addOption(new Option('--newest <workflow>', 'of the newest run of this workflow, and of each that follows it'))
+      .option('--tenant <name>', 'whose workflow --newest means (default: default)')
       .action((folder: string, options: ShownOptions, self: Command) =>
         does<ShownOptions>(perform)(folder, listed(options), self),
       );
@@ -35,6 +36,7 @@ export function addFiles(files: Command, { does, listed, common }: FilesKit): vo
   command('import', 'start a run of a pipeline in which the steps that the files call completed are done')
     .requiredOption('--as <pipeline>', 'the pipeline, from the given modules')
     .option('--id <id>', 'id of the run (default: the pipeline_id of the files)')
+    .option('--tenant <name>', 'whose run it is (default: default)')
     .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
     .action((folder: string, options: ImportOptions, self: Command) =>
       does<ImportOptions>(filesImport)(folder, listed(options), self),

@@ -4,7 +4,7 @@
  */
 
 import path from 'node:path';
-import { InvalidError, tenantId, UnavailableError } from '@tidemark/core';
+import { DEFAULT_TENANT, InvalidError, type TenantId, tenantId, UnavailableError, workflowId } from '@tidemark/core';
 import {
   type ExportOptions,
   exportFiles,
@@ -34,6 +34,7 @@ import { printable } from '../text/width.ts';
 export interface ShownOptions {
   readonly run?: string | undefined;
   readonly newest?: string | undefined;
+  readonly tenant?: string | undefined;
   readonly workflows?: readonly string[] | undefined;
   readonly state?: string | undefined;
 }
@@ -41,6 +42,7 @@ export interface ShownOptions {
 export interface ImportOptions {
   readonly as: string;
   readonly id?: string | undefined;
+  readonly tenant?: string | undefined;
   readonly input?: string | undefined;
   readonly workflows?: readonly string[] | undefined;
   readonly state?: string | undefined;
@@ -114,8 +116,9 @@ async function mirrorOnce(
 
 const isThere = async (desk: Desk, shown: Shown): Promise<boolean> =>
   'definition' in shown
-    ? (await desk.reads.workflows({ definition: shown.definition, limit: 1 })).length > 0
-    : (await desk.reads.workflow(shown.workflow as never)) !== undefined;
+    ? (await desk.reads.workflows({ definition: shown.definition, tenant: shown.tenant ?? DEFAULT_TENANT, limit: 1 }))
+        .length > 0
+    : (await desk.reads.workflow(workflowId(shown.workflow))) !== undefined;
 
 async function mirrorThrough(
   session: Session,
@@ -169,6 +172,7 @@ export async function filesImport(session: Session, folder: string, options: Imp
   const target = targetOf(options.state, env, cwd);
   const input = await readInput(options.input, session);
   const { as: name, id } = options;
+  const tenant = tenantId(options.tenant ?? DEFAULT_TENANT);
   const onError = outlivedReporter(terminal);
   const desk = await openToRun({ target, name, input, modules, cwd, works: false, onError, isTakeover: false });
   try {
@@ -176,8 +180,8 @@ export async function filesImport(session: Session, folder: string, options: Imp
       folder: path.resolve(cwd, folder),
       pipeline: { name, stepNames },
       id,
-      back: { remember: (_subject, writes) => desk.memory.writeRecords(tenantId('default'), writes) },
-      start: async (run) => void (await desk.start({ definition: name, input, id: run })),
+      back: { remember: (_subject, writes) => desk.memory.writeRecords(tenant, writes) },
+      start: async (run) => void (await desk.start({ definition: name, input, id: run, tenant })),
       find: findSecrets,
       onReport: reporter(session),
     });
@@ -192,9 +196,9 @@ export async function filesImport(session: Session, folder: string, options: Imp
   }
 }
 
-function shownIn({ run, newest }: ShownOptions): Shown {
+function shownIn({ run, newest, tenant }: ShownOptions): Shown {
   if (run !== undefined) return { workflow: run };
-  if (newest !== undefined) return { definition: newest };
+  if (newest !== undefined) return { definition: newest, tenant: tenantId(tenant ?? DEFAULT_TENANT) };
   throw new UsageError('name a run with --run ID, or a workflow with --newest NAME; tidemark files --help shows how');
 }
 
@@ -218,7 +222,7 @@ async function viewOptions(
   const definition = 'definition' in shown ? shown.definition : row?.definition;
   const given = workflows.length === 0 ? [] : (await readDefinitions(workflows, session.cwd)).map(cardOf);
   const card = [...given, ...(await desk.definitions())].find(({ name }) => name === definition);
-  const tenant = row?.tenant ?? tenantId('default');
+  const tenant = row?.tenant ?? ('definition' in shown ? shown.tenant : undefined) ?? DEFAULT_TENANT;
   return {
     source: desk.reads,
     shown,
@@ -238,7 +242,7 @@ async function viewOptions(
   };
 }
 
-const wayBack = (desk: Desk, tenant: ReturnType<typeof tenantId>): WayBack => ({
+const wayBack = (desk: Desk, tenant: TenantId): WayBack => ({
   signal: (workflow, name, value, options) => desk.signal(workflow, name, value, options),
   remember: (_subject, writes) => desk.memory.writeRecords(tenant, writes),
 });
