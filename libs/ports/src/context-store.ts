@@ -35,6 +35,9 @@ export interface TextRow {
   readonly text: string;
 }
 
+/** A text by its digest, or by a name of its own. */
+export type NamedText = Pick<TextRow, 'digest' | 'text'>;
+
 /** A change of working memory, by the checkpoint that brought it. */
 export interface ScopeRow {
   readonly workflow: WorkflowId;
@@ -100,7 +103,7 @@ export interface ContextStore {
    */
   fragments(workflow: WorkflowId, upTo: Sequence): Promise<readonly FragmentWithText[]>;
   /** Texts of the workflow by their digests; those it doesn't have are left out. */
-  texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<ReadonlyMap<Sha256, string>>;
+  texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<readonly NamedText[]>;
   /** The last `count` checkpoints up to `upTo` by sequence, and how many each step had before those. */
   trace(
     workflow: WorkflowId,

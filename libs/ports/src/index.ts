@@ -4,6 +4,7 @@ export type {
   ContextStore,
   FragmentRow,
   FragmentWithText,
+  NamedText,
   ScopeRow,
   SessionRow,
   SessionWorkflow,

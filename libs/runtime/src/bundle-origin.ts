@@ -75,19 +75,30 @@ async function earlierRun(
 }
 
 /** Texts that an origin names, from the workflow's rows. Throws `CorruptError` (`text-missing`) for one that isn't there. */
-export async function textsOf(
-  origin: Origin,
+export const textsOf = (
+  { policy, system, user, continuation }: Origin,
   workflow: WorkflowId,
   reads: Pick<ContextStore, 'texts'>,
+): Promise<(digest: Sha256) => string> =>
+  readTexts(
+    reads,
+    workflow,
+    [policy, system, user, continuation].flatMap((name) => name ?? []),
+  );
+
+/** These texts of the workflow, by their digests; what it gives throws `CorruptError` (`text-missing`) for one that isn't there. */
+export async function readTexts(
+  reads: Pick<ContextStore, 'texts'>,
+  workflow: WorkflowId,
+  digests: readonly Sha256[],
 ): Promise<(digest: Sha256) => string> {
-  const names = [origin.policy, origin.system, origin.user, origin.continuation].flatMap((name) => name ?? []);
-  const found = await reads.texts(workflow, names);
+  const found = new Map((await reads.texts(workflow, digests)).map(({ digest, text }) => [digest, text]));
   return (digest) => {
     const text = found.get(digest);
     if (text !== undefined) return text;
     throw new CorruptError(
       'text-missing',
-      `Workflow ${workflow}: a text that its bundle was made of (${digest.slice(0, 12)}…) is missing. Rebuild the rows from the log.`,
+      `Workflow ${workflow}: a text of a model call (${digest.slice(0, 12)}…) is missing. Rebuild the rows from the log.`,
       { workflow, digest },
     );
   };

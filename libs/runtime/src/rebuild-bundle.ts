@@ -19,7 +19,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { Digest, EffectRow, ProjectionStore } from '@tidemark/ports';
-import { bundleOf, textsOf } from './bundle-origin.ts';
+import { bundleOf, readTexts, textsOf } from './bundle-origin.ts';
 import type { ModelAnswer } from './model.ts';
 import { MODEL_OPERATION } from './model-calls.ts';
 import { promptMessages } from './prompt-chain.ts';
@@ -153,24 +153,4 @@ async function bundleFor(
   const context = new WorkflowContext(Number.MAX_SAFE_INTEGER as Sequence, digest);
   const text = await textsOf(origin, workflow, store);
   return bundleOf(origin, { workflow, context, reads: store, tokenizer, digest, text });
-}
-
-async function readTexts(
-  store: Sources['store'],
-  workflow: WorkflowId,
-  digests: readonly Sha256[],
-): Promise<(digest: Sha256) => string> {
-  const found = await store.texts(workflow, digests);
-  return (digest) => {
-    const text = found.get(digest);
-    if (text !== undefined) return text;
-    throw new CorruptError(
-      'text-missing',
-      `Workflow ${workflow}: a text of a prompt is missing. Rebuild the rows from the log.`,
-      {
-        workflow,
-        digest,
-      },
-    );
-  };
 }

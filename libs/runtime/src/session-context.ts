@@ -61,8 +61,8 @@ export class SessionContext {
   async #find() {
     const { ports, state } = this.#around;
     const { workflow } = state();
-    const known = (await ports.store.texts(workflow, [FOUND])).get(FOUND);
-    if (known !== undefined) return { found: JSON.parse(known) as Found, texts: new Map<string, string>() };
+    const [known] = await ports.store.texts(workflow, [FOUND]);
+    if (known !== undefined) return { found: JSON.parse(known.text) as Found, texts: new Map<string, string>() };
     const texts = new Map<string, string>();
     const keep = (sections: readonly string[] = []): Sha256 | undefined => {
       if (sections.length === 0) return undefined;

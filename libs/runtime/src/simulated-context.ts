@@ -7,6 +7,7 @@ import type {
   ContextStore,
   FragmentRow,
   FragmentWithText,
+  NamedText,
   ScopeRow,
   SessionRow,
   SessionWorkflow,
@@ -60,13 +61,11 @@ export abstract class SimulatedContext implements ContextStore {
       .map(({ run: _, workflow: __, ...row }) => row);
   }
 
-  async texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<ReadonlyMap<Sha256, string>> {
-    const found = new Map<Sha256, string>();
-    for (const digest of digests) {
+  async texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<readonly NamedText[]> {
+    return digests.flatMap((digest) => {
       const text = this.#texts.get(`${workflow}\0${digest}`);
-      if (text !== undefined) found.set(digest, text);
-    }
-    return found;
+      return text === undefined ? [] : [{ digest, text }];
+    });
   }
 
   async trace(workflow: WorkflowId, upTo: Sequence, count: number) {

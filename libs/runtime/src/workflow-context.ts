@@ -88,7 +88,7 @@ export class WorkflowContext {
   async learn(reads: Pick<ContextReads, 'texts'>, workflow: WorkflowId, digests: readonly Sha256[]): Promise<void> {
     const unknown = digests.filter((digest) => !this.#texts.has(digest));
     if (this.#base === 0 || unknown.length === 0) return;
-    for (const [digest, text] of await reads.texts(workflow, unknown)) this.#texts.set(digest, text);
+    for (const { digest, text } of await reads.texts(workflow, unknown)) this.#texts.set(digest, text);
   }
 
   /** Fragments as an event holds them: a text that the workflow has already is named, not repeated. */
@@ -140,7 +140,7 @@ export class WorkflowContext {
   async #inTail(reads: ContextReads, workflow: WorkflowId, entry: TailEntry): Promise<readonly Fragment[]> {
     const named = entry.fragments.flatMap(({ digest }) => digest ?? []).filter((digest) => !this.#texts.has(digest));
     if (named.length > 0) {
-      for (const [digest, text] of await reads.texts(workflow, named)) this.#texts.set(digest, text);
+      for (const { digest, text } of await reads.texts(workflow, named)) this.#texts.set(digest, text);
     }
     return entry.fragments.map((stored, index) => {
       const text = stored.text ?? this.#texts.get(stored.digest ?? '');

@@ -26,6 +26,7 @@ import type {
   MemoryEmbedding,
   MemoryQuery,
   MemoryRow,
+  NamedText,
   NewPartition,
   Placement,
   PlacementRequest,
@@ -207,9 +208,9 @@ export class SqlProjectionStore implements ProjectionStore {
     return readyOr(history.whenReady(rows, context.fragmentOf(workflow)));
   }
 
-  async texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<ReadonlyMap<Sha256, string>> {
+  async texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<readonly NamedText[]> {
     const rows = await this.#read(context.readTexts(workflow, digests));
-    return new Map(rows.map((row) => [textAt(row, 0), textAt(row, 1)]));
+    return rows.map((row) => ({ digest: textAt(row, 0), text: textAt(row, 1) }));
   }
 
   async trace(workflow: WorkflowId, upTo: Sequence, count: number) {

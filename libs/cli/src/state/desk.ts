@@ -21,6 +21,10 @@ export const READS = [
   'rejected',
   'counts',
   'memories',
+  'fragments',
+  'texts',
+  'trace',
+  'scopes',
 ] as const satisfies readonly (keyof ProjectionStore)[];
 export type Reads = Pick<ProjectionStore, (typeof READS)[number]>;
 
