@@ -32,9 +32,17 @@ export function toolError(error: unknown, onFault: (error: unknown) => void): Ca
     return failed({ code: 'internal', field: null, message, remedy: 'Tell the person who runs this server.' });
   }
   const { name, code, message, details } = error;
-  const field = typeof details.field === 'string' ? details.field : null;
   const remedy = REMEDIES[name] ?? 'Tell the person who runs this server.';
-  return failed({ code, field, message: maskSecrets(message), remedy });
+  return failed({ code, field: fieldIn(details), message: maskSecrets(message), remedy });
+}
+
+/** The field that the error names, or the place of what must not be kept. */
+function fieldIn({ field, found }: TidemarkError['details']): string | null {
+  if (typeof field === 'string') return field;
+  const place: unknown = Array.isArray(found)
+    ? (found[0] as { readonly place?: unknown } | undefined)?.place
+    : undefined;
+  return typeof place === 'string' ? place : null;
 }
 
 /** What is wrong, by field; never the value that was given. */

@@ -5,6 +5,7 @@
  * nobody's: both stay connected.
  */
 
+import { ConfigError } from '@tidemark/core';
 import type { Desk } from '../state/desk.ts';
 
 /** How long, in milliseconds, a folder is held after the last call, and at most while calls follow one another. */
@@ -12,6 +13,8 @@ const HELD_IDLE_MS = 500;
 const HELD_MAX_MS = 2_000;
 /** Pause, in milliseconds, in which others who wait for the folder get it. */
 const TURN_PAUSE_MS = 150;
+/** How long, in milliseconds, a call waits for a folder that others hold by turns; an assistant has more patience than a person. */
+const PATIENCE_MS = 45_000;
 
 interface Lent {
   readonly desk: Desk;
@@ -33,12 +36,17 @@ export class LentDesk {
     this.#open = open;
   }
 
-  async use<T>(work: (desk: Desk) => Promise<T>): Promise<T> {
-    const lent = await this.#borrow();
-    try {
-      return await work(lent.desk);
-    } finally {
-      await this.#giveBack(lent);
+  /** `look`: work that may be repeated, when the process that holds the folder ends while it is asked. */
+  async use<T>(how: 'look' | 'write', work: (desk: Desk) => Promise<T>): Promise<T> {
+    for (let mayRepeat = how === 'look'; ; mayRepeat = false) {
+      const lent = await this.#borrow();
+      try {
+        return await work(lent.desk);
+      } catch (error) {
+        if (!mayRepeat || !lent.isGone) throw error;
+      } finally {
+        await this.#giveBack(lent);
+      }
     }
   }
 
@@ -76,7 +84,7 @@ export class LentDesk {
   }
 
   async #lend(): Promise<Lent> {
-    const desk = await this.#open();
+    const desk = await this.#openPatiently();
     const isHeld = desk.place.kind === 'embedded' && desk.place.holder === null;
     const lent: Lent = {
       ...{ desk, isHeld, openedAtMs: performance.now(), userCount: 0, isGone: false },
@@ -88,6 +96,19 @@ export class LentDesk {
       });
     }
     return lent;
+  }
+
+  /** Each try waits for a while itself. */
+  async #openPatiently(): Promise<Desk> {
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return await this.#open();
+      } catch (error) {
+        const isInUse = error instanceof ConfigError && error.code === 'log-locked';
+        if (!isInUse || this.#isClosed || performance.now() > deadlineMs) throw error;
+      }
+    }
   }
 
   async #giveBack(lent: Lent): Promise<void> {

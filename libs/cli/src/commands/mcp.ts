@@ -44,7 +44,7 @@ export async function mcp(session: Session, options: McpCommandOptions): Promise
     checks: options.checks ?? options.http === undefined,
     withMemory(how, work) {
       if (how === 'look' && target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-      return desk.use(({ memory }) => work(memory));
+      return desk.use(how, ({ memory }) => work(memory));
     },
     onError: outlivedReporter(terminal),
   };
