@@ -4,7 +4,7 @@
  */
 
 import path from 'node:path';
-import { DEFAULT_TENANT, InvalidError, type TenantId, tenantId, UnavailableError, workflowId } from '@tidemark/core';
+import { DEFAULT_TENANT, InvalidError, type TenantId, tenantId, UnavailableError } from '@tidemark/core';
 import {
   type ExportOptions,
   exportFiles,
@@ -101,8 +101,8 @@ async function mirrorOnce(
   }
   const idle = await openToRead(target);
   try {
-    // A run that isn't there yet may come.
-    if ((await isThere(idle, shown)) || idle.place.kind === 'cluster') {
+    // The first run of a workflow may be yet to come.
+    if ('workflow' in shown || (await hasRun(idle, shown))) {
       await exportFiles(await viewOptions(session, idle, folder, shown, options));
     }
   } finally {
@@ -114,11 +114,12 @@ async function mirrorOnce(
   await someoneHolds(target, signal);
 }
 
-const isThere = async (desk: Desk, shown: Shown): Promise<boolean> =>
-  'definition' in shown
-    ? (await desk.reads.workflows({ definition: shown.definition, tenant: shown.tenant ?? DEFAULT_TENANT, limit: 1 }))
-        .length > 0
-    : (await desk.reads.workflow(workflowId(shown.workflow))) !== undefined;
+async function hasRun(
+  { reads }: Desk,
+  { definition, tenant = DEFAULT_TENANT }: Extract<Shown, { definition: string }>,
+) {
+  return (await reads.workflows({ definition, tenant, limit: 1 })).length > 0;
+}
 
 async function mirrorThrough(
   session: Session,
