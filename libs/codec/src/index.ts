@@ -1,5 +1,6 @@
 export { canonicalJson } from '@tidemark/core';
 export { JSON_DEPTH_MAX, toJson } from './canonical.ts';
+export { PACKING_BASE_MAX_BYTES, type Packed, type Packing, pack, UNPACKED_MAX_BYTES, unpack } from './packing.ts';
 export {
   decodePayload,
   decodeRecord,

@@ -13,7 +13,7 @@ import { damaged } from './sqlite-errors.ts';
 /** "tide" in ASCII: marks the file as a Tidemark log. */
 export const APPLICATION_ID = 0x74696465;
 /** Format of the tables. A greater one was written by a newer Tidemark. */
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;

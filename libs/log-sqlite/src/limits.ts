@@ -41,5 +41,14 @@ export const defaultLimits: SqliteLogLimits = {
   fileMaxBytes: 1024 * 1024 * MIB,
 };
 
+/** Records of a base, which others are packed with (see packed-records.ts), at most: two turns with a model. */
+export const BASE_MAX_RECORDS = 8;
+
+/** Records that one base serves, so that a trim keeps back few and a damaged one spoils few. */
+export const BASE_REACH_RECORDS = 256;
+
+/** Bases kept in memory for writing, and as many for reading, each of at most 16 KiB: one for a partition with wordy records. */
+export const BASES_MAX = 256;
+
 /** Fixed when the file is made: with 8 KiB a group of small records costs half as many writes as with 4 KiB. */
 export const PAGE_BYTES = 8 * KIB;

@@ -9,6 +9,7 @@ import { APPLICATION_ID, FORMAT_VERSION } from './inspect-file.ts';
 import { PAGE_BYTES, type SqliteLogLimits } from './limits.ts';
 import { addPartition } from './sql/add-partition.ts';
 import { createSchema } from './sql/create-schema.ts';
+import { upgradeFormat1 } from './sql/upgrade-format.ts';
 
 export type Synchronous = 'full' | 'normal';
 
@@ -32,6 +33,7 @@ export function createFile(folder: string, file: string, partitions: number): vo
   syncFolder(folder);
 }
 
+/** Opens the file for writing; one of an older format is upgraded, in one transaction. */
 export function openFile(file: string, synchronous: Synchronous, limits: SqliteLogLimits): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
@@ -42,11 +44,17 @@ export function openFile(file: string, synchronous: Synchronous, limits: SqliteL
     database.exec(`pragma wal_autocheckpoint = ${limits.checkpointPages}`);
     database.exec(`pragma cache_size = ${-Math.ceil(limits.cacheMaxBytes / 1024)}; pragma temp_store = memory`);
     database.exec(`pragma max_page_count = ${Math.max(1, Math.floor(limits.fileMaxBytes / PAGE_BYTES))}`);
+    upgrade(database);
     return database;
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+function upgrade(database: DatabaseSync): void {
+  const { user_version: version } = database.prepare('pragma user_version').get() as { user_version: number };
+  if (version === 1) database.exec(`begin immediate; ${upgradeFormat1} commit`);
 }
 
 /** The new name survives power loss only when the folder itself was written. Not every platform can. */

@@ -25,10 +25,12 @@ import type {
   StoredRecord,
 } from '@tidemark/ports';
 import { CommitQueue, type Pending } from './commit-queue.ts';
-import type { SqliteLogLimits } from './limits.ts';
+import { BASE_REACH_RECORDS, type SqliteLogLimits } from './limits.ts';
+import { type PackedValue, RecordPacker, RecordUnpacker } from './packed-records.ts';
 import { addPartition } from './sql/add-partition.ts';
 import { appendRecord } from './sql/append-record.ts';
 import { deleteRecords } from './sql/delete-records.ts';
+import { neededBase } from './sql/needed-base.ts';
 import { readPartitions } from './sql/read-partitions.ts';
 import { readRecords } from './sql/read-records.ts';
 import { setStart } from './sql/set-start.ts';
@@ -48,6 +50,20 @@ interface Held {
   end: number;
 }
 
+type Row = [
+  offset: number,
+  crc: number,
+  bytes: Uint8Array,
+  packing: PackedValue['packing'],
+  base: number | null,
+  baseRecords: number,
+];
+type Kept = readonly [first: number, last: number];
+const NONE_KEPT: Kept = [-1, -1];
+
+/** Of a packed record the type is there for people alone, and as short as they can read it. */
+const capitals = (type: string): string => type.replaceAll(/[^A-Z]/g, '') || type;
+
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export class SqliteLog implements EventLog {
@@ -61,6 +77,8 @@ export class SqliteLog implements EventLog {
   readonly #commit: StatementSync;
   readonly #held: Held[];
   readonly #queue: CommitQueue;
+  readonly #packer = new RecordPacker();
+  readonly #unpacker = new RecordUnpacker((...base) => this.#readBase(...base));
   #isClosed = false;
 
   constructor(parts: SqliteLogParts) {
@@ -156,7 +174,9 @@ export class SqliteLog implements EventLog {
     // First the start: what lies before it is gone for every reader, also when the process dies before it is deleted.
     this.#transaction(() => this.#database.prepare(setStart).run(before, partition));
     held.start = before;
-    while (!this.#isClosed && this.#deleteSlice(partition, before)) await nextTurn();
+    this.#packer.forgetBefore(partition, before);
+    const kept = this.#keptBase(partition, before);
+    while (!this.#isClosed && this.#deleteSlice(partition, before, kept)) await nextTurn();
   }
 
   async sizeBytes(): Promise<number> {
@@ -197,6 +217,7 @@ export class SqliteLog implements EventLog {
         for (; done < appends.length; done++) this.#insertAll(appends[done]!);
       });
     } catch (error) {
+      this.#packer.forgetAll();
       for (const append of appends.slice(0, done).reverse()) this.#held[append.partition]!.end = append.first;
       throw error;
     }
@@ -205,8 +226,21 @@ export class SqliteLog implements EventLog {
   #insertAll(append: Pending): void {
     const held = this.#held[append.partition]!;
     let end = held.end;
-    for (const { value, type, trace } of append.records) {
-      this.#insert.run(append.partition, end++, crc32(value), type, trace ?? null, value);
+    for (const record of append.records) {
+      const { type, trace = null } = record;
+      const { value, packing, base, baseRecords } = this.#packer.pack(append.partition, end, record);
+      const crc = crc32(record.value);
+      this.#insert.run(
+        append.partition,
+        end++,
+        crc,
+        packing === 0 ? type : capitals(type),
+        trace,
+        value,
+        packing,
+        base,
+        baseRecords,
+      );
     }
     append.first = held.end;
     held.end = end;
@@ -229,10 +263,9 @@ export class SqliteLog implements EventLog {
     const records: StoredRecord[] = [];
     try {
       for (const row of this.#select.iterate(partition, from)) {
-        const [offset, crc, value] = row as unknown as [number, number, Uint8Array];
+        const value = this.#valueOf(partition, from + records.length, row as unknown as Row);
         if (records.length > 0 && value.byteLength > budget.leftBytes) break;
-        if (offset !== from + records.length || crc32(value) !== crc)
-          throw this.#damagedAt(partition, from + records.length);
+        const offset = from + records.length;
         budget.leftBytes -= value.byteLength;
         records.push({ offset: offset as Offset, value });
       }
@@ -243,19 +276,58 @@ export class SqliteLog implements EventLog {
     return records;
   }
 
-  #damagedAt(partition: number, offset: number): TidemarkError {
+  /** The unpacked value of the row that must be the one at this offset. */
+  #valueOf(partition: number, offset: number, row: Row): Uint8Array {
+    const [storedOffset, crc, bytes, packing, base, baseRecords] = row;
+    if (storedOffset !== offset) throw this.#damagedAt(partition, offset);
+    let value = bytes;
+    if (packing !== 0) {
+      try {
+        value = this.#unpacker.unpack(partition, { value: bytes, packing, base, baseRecords });
+      } catch (error) {
+        throw error instanceof CorruptError ? this.#damagedAt(partition, offset, error) : error;
+      }
+    }
+    if (crc32(value) !== crc) throw this.#damagedAt(partition, offset);
+    return value;
+  }
+
+  #readBase(partition: number, base: number, baseRecords: number): readonly Uint8Array[] {
+    const values: Uint8Array[] = [];
+    // A statement of its own: the one that reads records may be in the middle of it.
+    const select = this.#database.prepare(readRecords);
+    select.setReturnArrays(true);
+    for (const row of select.iterate(partition, base) as Iterable<unknown>) {
+      if ((row as Row)[4] !== null) throw this.#damagedAt(partition, base + values.length);
+      values.push(this.#valueOf(partition, base + values.length, row as Row));
+      if (values.length === baseRecords) return values;
+    }
+    throw this.#damagedAt(partition, base + values.length);
+  }
+
+  #damagedAt(partition: number, offset: number, cause?: unknown): TidemarkError {
     return damaged(
       this.#parts.folder,
       `the record at offset ${offset} of partition ${partition} is missing or changed`,
+      cause,
     );
   }
 
+  /** First and last offset of what lies before a partition's start and must stay, since later records are packed with it. */
+  #keptBase(partition: number, start: number): Kept {
+    const select = this.#database.prepare(neededBase);
+    const kept = select.get(partition, start, start + BASE_REACH_RECORDS, start);
+    if (kept === undefined) return NONE_KEPT;
+    const { base, records } = kept as { readonly base: number; readonly records: number };
+    return [base, base + records - 1];
+  }
+
   /** Returns whether there may be more. */
-  #deleteSlice(partition: number, before: number): boolean {
+  #deleteSlice(partition: number, before: number, kept: Kept): boolean {
     const { trimSliceRecords } = this.#parts.limits;
     let deleted = 0;
     this.#transaction(() => {
-      deleted = Number(this.#database.prepare(deleteRecords).run(partition, before, trimSliceRecords).changes);
+      deleted = Number(this.#database.prepare(deleteRecords).run(partition, before, ...kept, trimSliceRecords).changes);
     });
     return deleted === trimSliceRecords;
   }
@@ -263,7 +335,9 @@ export class SqliteLog implements EventLog {
   /** Deletes what a process that died had trimmed and not yet deleted. */
   #finishTrims(): void {
     this.#held.forEach(({ start }, partition) => {
-      while (start > 0 && this.#deleteSlice(partition, start));
+      if (start === 0) return;
+      const kept = this.#keptBase(partition, start);
+      while (this.#deleteSlice(partition, start, kept));
     });
   }
 }

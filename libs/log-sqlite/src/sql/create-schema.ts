@@ -1,7 +1,8 @@
 /**
  * Creates the tables of a new log. Records lie in the order of their arrival, whatever their partition, so that a group
  * of appends to a thousand partitions writes few pages (measured: 90k records/s, against 9k/s with the records keyed by
- * partition and offset); the index finds those of one partition. `crc` is the CRC-32 of `value`.
+ * partition and offset); the index finds those of one partition. `crc` is the CRC-32 of the unpacked value.
+ * Where `packing` isn't 0 the value is packed (see packed-records.ts), and `type` holds the capitals of the type alone.
  */
 export const createSchema = `
 create table partitions (
@@ -15,7 +16,10 @@ create table records (
   crc integer not null,
   type text not null,
   trace text,
-  value blob not null
+  value blob not null,
+  packing integer not null default 0,
+  base integer,
+  base_records integer not null default 0
 ) strict;
 create unique index records_by_offset on records (partition, "offset");
 `;
