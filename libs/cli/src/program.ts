@@ -3,6 +3,7 @@
 import type { StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { addBundle } from './commands/bundle-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { addFiles } from './commands/files-program.ts';
@@ -206,6 +207,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     does,
     common: (sub: Command) => sub.addOption(state()).addOption(json()),
   };
+  addBundle(kit);
   addMemory(kit);
   addMcp(kit);
 

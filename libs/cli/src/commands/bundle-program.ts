@@ -1,0 +1,35 @@
+/** Owns the arguments and options of `bundle`, and their help. Must hold no logic. */
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { type BundleDiffOptions, type BundleOptions, bundle, bundleDiff } from './bundle.ts';
+import type { MemoryKit } from './memory-program.ts';
+
+const number = (text: string): number => {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= 1) return value;
+  throw new InvalidArgumentError('Give a whole number from 1.');
+};
+
+export function addBundle({ command, does, common }: MemoryKit): void {
+  const parent = command('bundle', 'show what a model call saw, rebuilt byte for byte; or compare two').helpCommand(
+    false,
+  );
+  const sub = (usage: string, what: string, options?: { readonly isDefault: boolean }): Command =>
+    common(parent.command(usage, options).description(what).copyInheritedSettings(parent)).argument(
+      '<workflow>',
+      'id of the run',
+    );
+  sub('show', 'list the model calls of a run; with --at, rebuild what one of them saw', { isDefault: true })
+    .option('--at <sequence>', 'the checkpoint that the call led to; the one after the newest: steps under way', number)
+    .option('--call <n>', 'the n-th model call of its step (default: 1)', number)
+    .option('--messages', 'print the messages')
+    .option('--items', 'print what was kept and what was not, and why')
+    .action(does<[string, BundleOptions]>(bundle));
+  sub('diff', 'tell what differs between two bundles')
+    .requiredOption('--at <sequence>', 'the checkpoint of the first', number)
+    .requiredOption('--to <sequence>', 'the checkpoint of the second', number)
+    .option('--call <n>', 'the n-th model call of the first step (default: 1)', number)
+    .option('--to-call <n>', 'the n-th model call of the second step (default: 1)', number)
+    .option('--other <workflow>', 'the run of the second, where it is another')
+    .action(does<[string, BundleDiffOptions]>(bundleDiff));
+}
