@@ -315,6 +315,28 @@ describe('a held stream', () => {
     expect((await foldLog(log)).streams.get(W)).toEqual(stream.confirmed);
   });
 
+  it('tells the log which records are worth packing: those that go with texts in one append', async () => {
+    const stream = hold('h1');
+    const hints: string[] = [];
+    const append = log.append.bind(log);
+    log.append = (to, records) => {
+      hints.push(...records.map(({ type, isWordy }) => `${type} ${isWordy ?? 'plain'}`));
+      return append(to, records);
+    };
+    await write(stream, claim);
+    await write(stream, commit(stream, '0.0'));
+    const reserved = { type: 'CheckpointReserved', control: { checkpoint: 'c9', task: '0.1' }, payload: null } as Draft;
+    const said = commit(stream, '0.1');
+    const withTexts = { ...said, control: { ...said.control, checkpoint: 'c9', hasContext: true } } as Draft;
+    await write(stream, reserved, withTexts);
+    expect(hints).toEqual([
+      'LeaseClaimed plain',
+      'CheckpointCommitted plain',
+      'CheckpointReserved true',
+      'CheckpointCommitted true',
+    ]);
+  });
+
   it('adds nothing when the events are too large together: they must not be told apart by a crash', async () => {
     const stream = hold('h1');
     await write(stream, claim);
