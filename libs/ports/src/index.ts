@@ -37,6 +37,7 @@ export {
   type RecallQuery,
   type UnembeddedMemory,
 } from './memory-store.ts';
+export type { Placement, PlacementRequest } from './placement.ts';
 export {
   type CheckpointRow,
   type DueTimer,
@@ -49,8 +50,6 @@ export {
   type NewPartition,
   type OpenedRow,
   type PartitionAdvance,
-  type Placement,
-  type PlacementRequest,
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,

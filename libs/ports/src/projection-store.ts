@@ -30,6 +30,7 @@ import type {
 } from '@tidemark/core';
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
+import type { Placement, PlacementRequest } from './placement.ts';
 
 /** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
 export type JsonText = string;
@@ -233,29 +234,6 @@ export interface StreamSnapshot extends FoldedStream {
   readonly causes: readonly { readonly event: EventId; readonly payload: JsonText }[];
 }
 
-// --- Placement ------------------------------------------------------------------------------------------------------
-
-export interface PlacementRequest {
-  readonly workflow: WorkflowId;
-  readonly tenant: TenantId;
-  readonly mode: 'exclusive' | 'shared';
-  /** The opening without partition and generation, from which the record is made the same way every time. */
-  readonly opening: JsonText;
-}
-
-export interface Placement {
-  readonly workflow: WorkflowId;
-  readonly tenant: TenantId;
-  readonly partition: Partition;
-  readonly generation: Generation;
-  readonly mode: 'exclusive' | 'shared';
-  readonly opening: JsonText;
-  /** False: this id was placed before, by this or another caller. */
-  readonly created: boolean;
-  /** True once its opening was accepted by the fold. */
-  readonly appended: boolean;
-}
-
 // --- Reads -----------------------------------------------------------------------------------------------------------
 
 export interface RunnableStream {
@@ -292,6 +270,7 @@ export interface WorkflowSummary extends Omit<StreamRow, 'state'> {
 
 export interface WorkflowQuery {
   readonly tenant?: TenantId;
+  /** Absent: all but the system's own, whose names begin with `tidemark.`. */
   readonly definition?: string;
   readonly status?: StreamStatus;
   readonly limit: number;
@@ -374,7 +353,7 @@ export interface ProjectionStore extends ContextStore, MemoryStore {
   dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]>;
 
   // Reads for people and steps
-  /** Ids of workflows that aren't closed, after the given one, by id. */
+  /** Ids of workflows that aren't closed, after the given one, by id; without the system's own. */
   openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
   workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
   workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]>;

@@ -371,9 +371,8 @@ export class EffectJournal {
     if (this.#signal.aborted || error instanceof FencedError) return error;
     // It speaks of its own call: an earlier one of the same key may have been made all the same.
     // A model that failed has changed nothing: the step may do without it.
-    if ((error instanceof NotDoneError && isClear) || effect.spentOf !== undefined) {
-      await this.#recordNotDone(effect, key, request, error);
-    }
+    const isCertain = (error instanceof NotDoneError && isClear) || effect.spentOf !== undefined;
+    if (isCertain) await this.#recordNotDone(effect, key, request, error);
     return new EffectError(effect.operation, effect.retry, error);
   }
 

@@ -7,14 +7,23 @@ import type {
   ContextStore,
   FragmentRow,
   FragmentWithText,
+  MemoryEmbedding,
+  MemoryQuery,
+  MemoryRow,
   NamedText,
+  ProjectionStore,
+  RecalledMemory,
+  RecallQuery,
   ScopeRow,
   SessionRow,
   SessionWorkflow,
   SpendRow,
   TraceEntry,
+  UnembeddedMemory,
   WorkflowSummary,
 } from '@tidemark/ports';
+
+import { SimulatedMemories } from './simulated-memories.ts';
 
 const DIRECTIVES: readonly string[] = ['task_goal', 'constraint', 'summary', 'checkpoint_note'];
 
@@ -24,11 +33,14 @@ export abstract class SimulatedContext implements ContextStore {
   readonly #scopes: ScopeRow[] = [];
   readonly #spends = new Map<string, SpendRow>();
   readonly #sessions: SessionRow[] = [];
+  readonly memory = new SimulatedMemories();
 
   abstract checkpoints(
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number },
   ): Promise<readonly CheckpointRow[]>;
+  /** Runs before each operation: it may wait, or throw. */
+  protected abstract enter(operation: keyof ProjectionStore): Promise<void>;
   abstract workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
 
   protected applyContext({ fragments, texts, scopes, spends, sessions }: ContextBatch): void {
@@ -108,5 +120,25 @@ export abstract class SimulatedContext implements ContextStore {
       costMicros += spend.costMicros;
     }
     return { tokens, costMicros };
+  }
+
+  async memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
+    await this.enter('memories');
+    return this.memory.memories(query);
+  }
+
+  async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
+    await this.enter('recall');
+    return this.memory.recall(query);
+  }
+
+  async unembedded(model: string, limit: number, after?: number): Promise<readonly UnembeddedMemory[]> {
+    await this.enter('unembedded');
+    return this.memory.unembedded(model, limit, after);
+  }
+
+  async putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
+    await this.enter('putEmbeddings');
+    await this.memory.putEmbeddings(rows);
   }
 }

@@ -1,10 +1,11 @@
 /** Owns one workflow's rows in the simulated store, and what a claim reads of them. Must not be used outside tests. */
 
-import { InvalidError, type Offset, type Partition, taskOrder, type WorkflowId } from '@tidemark/core';
+import { type Generation, InvalidError, type Offset, type Partition, taskOrder, type WorkflowId } from '@tidemark/core';
 import type {
   CheckpointRow,
   EffectRow,
   EventRow,
+  Placement,
   ProjectionBatch,
   StreamRow,
   StreamSnapshot,
@@ -107,4 +108,36 @@ export function withoutStrays(
     timersGone: kept(batch.timersGone),
     rejected: batch.rejected,
   };
+}
+
+export interface PartitionRow {
+  next: Offset;
+  generation: Generation;
+  placedGeneration: number;
+  rebuildTo: Offset;
+}
+
+export interface PlacedRow extends Placement {
+  live: boolean;
+  appended: boolean;
+}
+
+/** Puts what the batch has of each workflow. */
+export function putRows(all: Map<WorkflowId, Rows>, batch: ProjectionBatch): void {
+  for (const stream of batch.streams) {
+    const known = all.get(stream.workflow);
+    if (known?.stream.partition === stream.partition) known.stream = stream;
+    else if (known === undefined) all.set(stream.workflow, newRows(stream));
+  }
+  for (const row of batch.tasksPut) all.get(row.workflow)?.tasks.set(row.task, row);
+  for (const row of batch.tasksGone) all.get(row.workflow)?.tasks.delete(row.task);
+  for (const row of batch.checkpoints) all.get(row.workflow)?.checkpoints.push(row);
+  for (const row of batch.effects) {
+    const effects = all.get(row.workflow)?.effects;
+    // A later batch may know nothing of the intention.
+    effects?.set(row.key, { ...row, request: row.request ?? effects.get(row.key)?.request ?? null });
+  }
+  for (const row of batch.events) all.get(row.workflow)?.events.push(row);
+  for (const row of batch.timersPut) all.get(row.workflow)?.timers.set(row.timer, row);
+  for (const row of batch.timersGone) all.get(row.workflow)?.timers.delete(row.timer);
 }

@@ -22,42 +22,32 @@ import {
   type EventRow,
   type FoldedPartition,
   type LeaseRow,
-  type MemoryEmbedding,
-  type MemoryQuery,
-  type MemoryRow,
   type NewPartition,
   type Placement,
   type PlacementRequest,
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,
-  type RecalledMemory,
-  type RecallQuery,
   type RejectedRow,
   type RunnableStream,
   type StoreCounts,
   type StreamRow,
   type StreamSnapshot,
   type TaskRow,
-  type UnembeddedMemory,
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
 import { SimulatedContext } from './simulated-context.ts';
-import { SimulatedMemories } from './simulated-memories.ts';
-import { newRows, type Rows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
-
-interface PartitionRow {
-  next: Offset;
-  generation: Generation;
-  placedGeneration: number;
-  rebuildTo: Offset;
-}
-
-interface PlacedRow extends Placement {
-  live: boolean;
-  appended: boolean;
-}
+import {
+  type PartitionRow,
+  type PlacedRow,
+  putRows,
+  type Rows,
+  refuseTwoHomes,
+  snapshotOf,
+  summaryOf,
+  withoutStrays,
+} from './simulated-rows.ts';
 
 type Operation = Exclude<keyof ProjectionStore, 'kind'>;
 type Hook = () => unknown;
@@ -68,7 +58,6 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
   readonly rows = new Map<WorkflowId, Rows>();
   readonly placements = new Map<WorkflowId, PlacedRow>();
   readonly rejectedRows: RejectedRow[] = [];
-  readonly memory = new SimulatedMemories();
   readonly batches: ProjectionBatch[] = [];
   /** Calls of each operation. */
   readonly calls = new Map<Operation, number>();
@@ -97,6 +86,10 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
       this.on(operation, undefined);
       throw error;
     });
+  }
+
+  protected override enter(operation: Operation): Promise<void> {
+    return this.#enter(operation);
   }
 
   async #enter(operation: Operation): Promise<void> {
@@ -199,7 +192,7 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
     }
     const own = withoutStrays(batch, this.placements);
     this.#open(own);
-    this.#put(own);
+    putRows(this.rows, own);
     this.#close(own);
     this.rejectedRows.push(...batch.rejected);
     this.memory.put(own.memories ?? []);
@@ -216,25 +209,6 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
         this.placements.set(opened.workflow, { ...opened, mode, opening: '', created: false, appended: true, live });
       }
     }
-  }
-
-  #put(batch: ProjectionBatch): void {
-    for (const stream of batch.streams) {
-      const known = this.rows.get(stream.workflow);
-      if (known?.stream.partition === stream.partition) known.stream = stream;
-      else if (known === undefined) this.rows.set(stream.workflow, newRows(stream));
-    }
-    for (const row of batch.tasksPut) this.rows.get(row.workflow)?.tasks.set(row.task, row);
-    for (const row of batch.tasksGone) this.rows.get(row.workflow)?.tasks.delete(row.task);
-    for (const row of batch.checkpoints) this.rows.get(row.workflow)?.checkpoints.push(row);
-    for (const row of batch.effects) {
-      const effects = this.rows.get(row.workflow)?.effects;
-      // A later batch may know nothing of the intention.
-      effects?.set(row.key, { ...row, request: row.request ?? effects.get(row.key)?.request ?? null });
-    }
-    for (const row of batch.events) this.rows.get(row.workflow)?.events.push(row);
-    for (const row of batch.timersPut) this.rows.get(row.workflow)?.timers.set(row.timer, row);
-    for (const row of batch.timersGone) this.rows.get(row.workflow)?.timers.delete(row.timer);
   }
 
   #close(batch: ProjectionBatch): void {
@@ -310,7 +284,9 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
 
   async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
     await this.#enter('openWorkflows');
-    const open = this.#streams().filter(({ closedInGeneration }) => closedInGeneration === null);
+    const open = this.#streams().filter(
+      ({ closedInGeneration, definition }) => closedInGeneration === null && !definition.startsWith('tidemark.'),
+    );
     return open.flatMap(({ workflow }) => (workflow > (after ?? '') ? [workflow] : [])).slice(0, limit);
   }
 
@@ -343,10 +319,11 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
   async workflows(query?: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
     await this.#enter('workflows');
     const { tenant, definition, status, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
+    const isSystem = (name: string): boolean => name.startsWith('tidemark.');
     return [...this.rows.values()]
       .map((rows) => summaryOf(rows))
       .filter((row) => tenant === undefined || row.tenant === tenant)
-      .filter((row) => definition === undefined || row.definition === definition)
+      .filter((row) => (definition === undefined ? !isSystem(row.definition) : row.definition === definition))
       .filter((row) => status === undefined || row.status === status)
       .slice(0, limit);
   }
@@ -406,26 +383,6 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
       rejectedCount: this.rejectedRows.length,
       unappendedCount: placements.filter((placement) => !placement.appended).length,
     };
-  }
-
-  async memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
-    await this.#enter('memories');
-    return this.memory.memories(query);
-  }
-
-  async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
-    await this.#enter('recall');
-    return this.memory.recall(query);
-  }
-
-  async unembedded(model: string, limit: number, after?: number): Promise<readonly UnembeddedMemory[]> {
-    await this.#enter('unembedded');
-    return this.memory.unembedded(model, limit, after);
-  }
-
-  async putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
-    await this.#enter('putEmbeddings');
-    await this.memory.putEmbeddings(rows);
   }
 
   async close(): Promise<void> {

@@ -16,6 +16,7 @@ import {
 } from '@tidemark/core';
 import type { CheckpointRow, EffectRow, ProjectionStore } from '@tidemark/ports';
 import { OUTPUTS_PAGE_COUNT } from './limits.ts';
+import { MODEL_OPERATION } from './model-calls.ts';
 
 /** The reads that an undo makes of the workflow that it undoes. */
 export type UndoneRows = Pick<ProjectionStore, 'workflow' | 'effects' | 'checkpoints'>;
@@ -50,7 +51,8 @@ export async function undoneThings(
 }
 
 function effectThing({ task, key, operation, kind, status, position }: EffectRow): readonly UndoneThing[] {
-  if (kind === 'pure' || status === 'failed') return [];
+  // What a model was asked has changed nothing, and there is nothing to take back.
+  if (kind === 'pure' || status === 'failed' || operation === MODEL_OPERATION) return [];
   const isDone = status === 'done';
   const outcome = isDone ? 'done' : 'unknown';
   return [{ kind: 'effect', position: isDone ? position : OPEN_POSITION, task, key, operation, outcome }];

@@ -3,14 +3,25 @@
  * cross a socket unchanged. Must not decide anything but what is out of bounds: a budget is no preference.
  */
 
-import { InvalidError, type Spend, streamFromJson, type TenantId, type WorkflowId } from '@tidemark/core';
+import {
+  InvalidError,
+  type Json,
+  type Spend,
+  sequence,
+  streamFromJson,
+  type TenantId,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
 import type { Host } from '@tidemark/host';
-import type { MemoryDesk, RecallAnswer, RecalledEntry } from '@tidemark/mcp';
+import type { MemoryDesk, RecallAnswer, RecalledEntry, SeenCall, SeenCalls } from '@tidemark/mcp';
 import { buildContinuationContext, sessionSummarySchema, userSubject } from '@tidemark/memory';
 import {
   BUDGET_KEY,
   type BudgetRaise,
   type MemoryUpdate,
+  type RebuiltCall,
+  rebuildCalls,
   type SharedBudget,
   type SharedSpend,
   sessionBrief,
@@ -44,6 +55,7 @@ export interface CommandMemory extends MemoryDesk {
 export const MEMORY_CALLS = [
   'writeRecords',
   'brief',
+  'seen',
   'handOver',
   'recall',
   'remember',
@@ -67,6 +79,7 @@ export function hostMemory({ client, ports }: Host): CommandMemory {
   return {
     writeRecords: (tenant, writes) => memory.remember(writes, { tenant }),
     brief: async (tenant, session) => (await sessionBrief(store, tenant, session)) ?? null,
+    seen: (tenant, workflow, at) => seenCalls(ports, tenant, workflowId(workflow), at),
     handOver(tenant, session, handOver) {
       const done = handedOver.then(() => memory.handOver(tenant, session, handOver));
       handedOver = done.catch(() => {});
@@ -108,6 +121,36 @@ export function hostMemory({ client, ports }: Host): CommandMemory {
     raiseBudget: (workflow, raise) => memory.raiseBudget(workflow, raise),
   };
 }
+
+async function seenCalls(
+  { store, digest }: Host['ports'],
+  tenant: TenantId,
+  workflow: WorkflowId,
+  at: number | null,
+): Promise<SeenCalls | null> {
+  const [snapshot] = await store.loadStreams([workflow]);
+  const state = snapshot && streamFromJson(snapshot.state, snapshot.tasks);
+  if (state?.tenant !== tenant) return null;
+  // Not with the other commands: its tables would make each of them start more slowly.
+  const { tokenizerFor } = await import('@tidemark/tokenizer');
+  const from = at === null ? state.head.sequence : sequence(at);
+  const calls = await rebuildCalls({ store, digest, tokenizerFor }, workflow, from);
+  return { workflow, user: state.user ?? null, at: from, calls: calls.map(seenCall) };
+}
+
+const seenCall = ({ bundle, prompt, answer, sent, rebuilt, ...call }: RebuiltCall): SeenCall => ({
+  idempotency_key: call.key,
+  task: call.task,
+  sequence_number: call.sequence,
+  status: call.status,
+  provider: call.provider,
+  model: call.model,
+  is_same: bundle === undefined ? null : sent === rebuilt,
+  manifest_hash: bundle?.hash ?? null,
+  bundle: (bundle?.messages ?? null) as unknown as Json,
+  prompt: prompt as Json,
+  answer: answer as unknown as Json,
+});
 
 /** The budget of a user stands beside the preferences, and whoever may set those may not raise it. */
 function refuseReserved(key: string): void {

@@ -6,6 +6,9 @@
 export const name = '0005-context';
 
 export const sql = `
+-- A coordinator of an earlier version that still runs fails from now on: it would park streams whose events it doesn't know.
+alter function tidemark_expect_3(bigint, bigint) rename to tidemark_expect_5;
+
 create table fragments (
   workflow text collate "C" not null,
   sequence bigint not null,

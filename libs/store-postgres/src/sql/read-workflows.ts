@@ -32,11 +32,14 @@ export const readWorkflow = (workflow: WorkflowId): Statement => ({
 
 const newest = `
 select ${columns} from workflows
-where ($1::text is null or tenant = $1) and ($2::text is null or definition = $2) and ($3::text is null or status = $3)
+where ($1::text is null or tenant = $1)
+  and (definition = $2 or ($2::text is null and not starts_with(definition, 'tidemark.'))) and ($3::text is null or status = $3)
 order by opened_at_ms desc, workflow limit $4`;
 
 const open = `
-select workflow from workflows where closed_in_generation is null and workflow > $1 collate "C" order by workflow limit $2`;
+select workflow from workflows
+where closed_in_generation is null and workflow > $1 collate "C" and not starts_with(definition, 'tidemark.')
+order by workflow limit $2`;
 
 /** Page by page through the primary key; closed ones are passed over. */
 export const readOpen = (after: WorkflowId | null, limit: number): Statement => ({
