@@ -52,7 +52,7 @@ const KNOWN = [
   ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'upcast'],
   ...CONTEXT_MEMBERS,
 ];
-const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate'];
+const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate', 'gate'];
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
 const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
 const ON_FAILURES: readonly unknown[] = ['fail', 'compensate', undefined];
@@ -152,6 +152,10 @@ function settingsProblems(name: string, step: AnyStep): DefinitionProblem[] {
   if (!DURABILITIES.includes(settings.durability)) problems.push(durabilityProblem(`steps.${name}.`));
   if (settings.compensate !== undefined && typeof settings.compensate !== 'function') {
     problems.push(problem('step-invalid', `steps.${name}.compensate must be a function.`));
+  }
+  const { gate } = settings;
+  if (gate !== undefined && (typeof gate?.name !== 'string' || typeof gate.check !== 'function')) {
+    problems.push(problem('step-invalid', `steps.${name}.gate must be { name, check }.`));
   }
   return problems;
 }

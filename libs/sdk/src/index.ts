@@ -40,10 +40,10 @@ export {
   toolResult,
   userMessage,
 } from './fragments.ts';
+export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './gate.ts';
 export type { ModelCallOptions, ModelReply } from './model-call.ts';
 export type { Problem } from './parse.ts';
 export { pipeline, pipelineSteps } from './pipeline.ts';
-export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './pipeline-gate.ts';
 export {
   checksumOf,
   type DoneRecord,

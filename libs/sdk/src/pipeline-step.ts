@@ -10,9 +10,9 @@ import { type MemoryWrite, toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import { refuseSecrets } from '@tidemark/memory';
 import type { AnyContext } from './context.ts';
+import { passGate } from './gate.ts';
 import { HANDOFFS_READ_MAX_COUNT } from './limits.ts';
 import { kindOf } from './parse.ts';
-import { passGate } from './pipeline-gate.ts';
 import {
   checkKey,
   checksumOf,

@@ -8,7 +8,7 @@ import type { Json } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
 import type { StepActions } from './context.ts';
 import type { Effect } from './effect.ts';
-import type { Gate } from './pipeline-gate.ts';
+import type { Gate } from './gate.ts';
 import type { LastSuccess, NamedHandoff } from './pipeline-record.ts';
 import type { RetryOptions } from './retry.ts';
 import type { Workflow } from './workflow-spec.ts';

@@ -7,8 +7,8 @@ import { InvalidError, type Json, LimitError, TidemarkError } from '@tidemark/co
 import { type Definition, EffectError, FatalError, NotDoneError, type RetryPolicy } from '@tidemark/runtime';
 import { z } from 'zod';
 import type { AnyContext } from './context.ts';
+import { GateError } from './gate.ts';
 import { STEP_RETRY_DEFAULT } from './limits.ts';
-import { GateError } from './pipeline-gate.ts';
 import { checksumOf, type LastSuccess, type StepRecord, stepRecord, stepRecordSchema } from './pipeline-record.ts';
 import { lastSuccessOf, lastSuccessWrite, leftBy, type PlacedStep, performStep } from './pipeline-step.ts';
 import type {

@@ -24,7 +24,18 @@ export function refuseProblems(code: string, what: string, problems: readonly De
 }
 
 /** Names stand in keys, logs and commands, so they are plain. */
+/** Definitions of the system itself are named so. */
+const SYSTEM_PREFIX = 'tidemark.';
+
 export function nameProblems(what: string, name: unknown): readonly DefinitionProblem[] {
+  if (typeof name === 'string' && name.startsWith(SYSTEM_PREFIX)) {
+    return [
+      {
+        code: 'name-reserved',
+        message: `${what} ${JSON.stringify(name)}: names that begin with '${SYSTEM_PREFIX}' are the system's own.`,
+      },
+    ];
+  }
   if (typeof name === 'string' && name.length <= NAME_MAX_CHARS && /^[A-Za-z][A-Za-z0-9._-]*$/.test(name)) return [];
   const given = typeof name === 'string' ? JSON.stringify(name.slice(0, NAME_MAX_CHARS)) : `a ${typeof name}`;
   const message = `${what} ${given}: a name is 1..${NAME_MAX_CHARS} letters, digits, dots, dashes or underscores, a letter first.`;

@@ -16,6 +16,7 @@ import type {
 } from '@tidemark/runtime';
 import { type AnyContext, type Context, type ContextRules, typedContext } from './context.ts';
 import { freeze } from './freeze.ts';
+import { type Gate, passGate } from './gate.ts';
 import { kindOf } from './parse.ts';
 import type { RetryOptions } from './retry.ts';
 import type { Frozen, Given, MemberOf, Parsed, Schema, Schemas } from './schema.ts';
@@ -86,6 +87,11 @@ export interface StepSettings<Run, Input = Json, Output = Json> {
   readonly durability?: 'durable' | 'staged' | undefined;
   /** Over the workflow's. */
   readonly retry?: RetryOptions | undefined;
+  /**
+   * A check that must pass before the step counts as done: of its `output`, else of what it ends the workflow with. What it
+   * found is kept in the execution log; one that doesn't pass fails the attempt (`gate-failed`), and nothing of it counts.
+   */
+  readonly gate?: Gate<Output> | undefined;
 }
 
 /** A step of some definition, once its types are checked. */
@@ -107,13 +113,18 @@ export interface StepRules extends ContextRules {
   readonly needsOutput: boolean;
   /** Validates the belief that the step returns. */
   readonly parseBelief: (value: unknown) => Json;
+  readonly gate: Gate<Json> | undefined;
 }
 
 /** The step as the runtime runs it. */
 export function runStep(run: AnyStepFunction, rules: StepRules) {
   return async (context: StepContext, input: Json): Promise<RuntimeResult> => {
     try {
-      return checkedResult(await run(typedContext(context, rules), freeze(input)), rules);
+      const ctx = typedContext(context, rules);
+      const result = checkedResult(await run(ctx, freeze(input)), rules);
+      const { output, done } = result;
+      if (rules.gate !== undefined) await passGate(ctx, rules.gate, (output ?? done ?? null) as Json);
+      return result;
     } catch (error) {
       throw explained(error, rules);
     }

@@ -405,3 +405,33 @@ describe('belief', () => {
     await expect(running(failing)).rejects.toBe(own);
   });
 });
+
+describe('a gate', () => {
+  const gated = (passed: boolean) => ({
+    steps: {
+      ...spec.steps,
+      price: {
+        run: async () => ({ output: null, next: [] }),
+        gate: { name: 'looked at', check: () => ({ passed, evidence: 'ann looked' }) },
+      },
+    },
+  });
+
+  it('lets the step count as done when it passes, and keeps what it found', async () => {
+    const logged: unknown[] = [];
+    const given = { ...context(), log: (action: string, detail?: unknown) => void logged.push([action, detail]) };
+    await step(gated(true)).run(given, { orderId: 'o1' });
+    expect(logged).toEqual([['gate', { gate: 'looked at', passed: true, evidence: 'ann looked' }]]);
+  });
+
+  it('fails the attempt when it does not', async () => {
+    await expect(step(gated(false)).run(context(), { orderId: 'o1' })).rejects.toMatchObject({ code: 'gate-failed' });
+  });
+
+  it('is refused when it is none', () => {
+    const steps = { ...spec.steps, price: { run: async () => ({}), gate: { name: 'x' } } };
+    expect(problems({ steps })).toContainEqual(
+      expect.objectContaining({ message: 'steps.price.gate must be { name, check }.' }),
+    );
+  });
+});

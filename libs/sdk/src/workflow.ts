@@ -137,6 +137,7 @@ function stepDefinition(name: string, parts: Parts): StepDefinition {
       models: spec.models ?? {},
       tools: spec.tools ?? {},
       needsOutput: outputs !== undefined,
+      gate: settings.gate,
       parseBelief: parts.beliefParser(
         `belief returned by step ${name}`,
         'Fix what its belief function returns, or the belief schema.',
