@@ -11,6 +11,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 
 const MAIN = path.resolve(import.meta.dirname, '../../cli/src/main.ts');
 export const AGENTS = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
+export const ADVISOR = path.resolve(import.meta.dirname, '../fixtures/advisor.ts');
 
 /** The part of a test that clean-up needs. */
 export interface TestEnd {

@@ -3,7 +3,7 @@
  * server gives it (a folder, the process that holds one, a cluster). All of it is plain data.
  */
 
-import type { TenantId } from '@tidemark/core';
+import type { Json, TenantId } from '@tidemark/core';
 import type { Fact, StateEntry } from '@tidemark/memory';
 import type { SessionBrief, SessionHandOver } from '@tidemark/runtime';
 
@@ -35,9 +35,41 @@ export interface RecallAnswer {
   readonly continuation: string;
 }
 
+/** A model call, with what the model saw: rebuilt from the log. */
+export interface SeenCall {
+  readonly idempotency_key: string;
+  readonly task: string;
+  /** The checkpoint that it is a part of; null while its step has not committed. */
+  readonly sequence_number: number | null;
+  readonly status: string;
+  readonly provider: string;
+  readonly model: string;
+  /** Whether the bundle's bytes are those that were sent; null: the call had no bundle. */
+  readonly is_same: boolean | null;
+  /** Of the manifest; null: no bundle. */
+  readonly manifest_hash: string | null;
+  readonly bundle: Json;
+  /** What the step itself sent after the bundle. */
+  readonly prompt: Json;
+  readonly answer: Json;
+}
+
+export interface SeenCalls {
+  readonly workflow: string;
+  readonly user: string | null;
+  /** The checkpoint that is meant. */
+  readonly at: number;
+  readonly calls: readonly SeenCall[];
+}
+
 export interface MemoryDesk {
   /** Null: nothing is known of such a session. */
   brief(tenant: TenantId, session: string): Promise<SessionBrief | null>;
+  /**
+   * What the model calls of a checkpoint's step saw; of the newest one where none is named. Null: the tenant has no such workflow.
+   * Throws `InvalidError` (`checkpoint-unknown`, `no-model-call`).
+   */
+  seen(tenant: TenantId, workflow: string, at: number | null): Promise<SeenCalls | null>;
   /** Throws `InvalidError` (`handover-invalid`, `memory-secret`). */
   handOver(tenant: TenantId, session: string, handOver: SessionHandOver): Promise<void>;
   recall(tenant: TenantId, request: RecallRequest): Promise<RecallAnswer>;

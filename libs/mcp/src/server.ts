@@ -13,6 +13,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 import { LimitError, type TenantId } from '@tidemark/core';
+import { BUNDLE_TOOLS } from './bundle-tools.ts';
 import { CALLS_MAX_COUNT, CLOSE_GRACE_MS } from './limits.ts';
 import type { MemoryDesk } from './memory-desk.ts';
 import { MEMORY_TOOLS } from './memory-tools.ts';
@@ -42,7 +43,7 @@ export interface McpOptions {
   readonly onError: (where: string, error: unknown) => void;
 }
 
-const TOOLS: readonly Tool[] = [...REPO_STATE_TOOLS, ...SESSION_TOOLS, ...MEMORY_TOOLS];
+const TOOLS: readonly Tool[] = [...REPO_STATE_TOOLS, ...SESSION_TOOLS, ...BUNDLE_TOOLS, ...MEMORY_TOOLS];
 
 const INSTRUCTIONS = `Tidemark keeps what you know and how far you are, so that whoever comes after you (or you, after an interruption) can go on.
 Work in stages: call state_resume first, state_checkpoint when a stage begins and when it ends, state_complete at the end.

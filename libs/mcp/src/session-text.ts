@@ -87,7 +87,10 @@ export function fittingBrief(brief: SessionBrief): SessionBrief {
   return { ...brief, workflow: { ...workflow, ...fits } };
 }
 
-function fitting<T>(value: T): T | { readonly is_cut: true; readonly chars: number; readonly beginning: string } {
+/** What is too large for an answer is cut, and says so. */
+export function fitting<T>(
+  value: T,
+): T | { readonly is_cut: true; readonly chars: number; readonly beginning: string } {
   const text = JSON.stringify(value);
   if (text.length <= VALUE_MAX_CHARS) return value;
   return { is_cut: true, chars: text.length, beginning: text.slice(0, VALUE_CUT_CHARS) };

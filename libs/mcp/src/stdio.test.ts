@@ -1,7 +1,7 @@
 /** The server over standard input and output: the real command, and the protocol's own client. */
 
 import { describe, expect, it } from 'vitest';
-import { AGENTS, place } from './mcp-fixture.ts';
+import { ADVISOR, AGENTS, place } from './mcp-fixture.ts';
 
 const TIMEOUT_MS = 120_000;
 /** Made up, and of the form that services give out. */
@@ -125,11 +125,12 @@ describe('memory', () => {
         code: 'memory-secret',
         field: '/text',
       });
-      const key = (listed.data.facts as readonly { key: string }[])[0]!.key;
+      const { key } = (await third.call('remember', { text: 'Ana moved to Porto' })).data;
+      expect((await third.call('facts')).text).toMatch(/^- Ana moved to Porto \(cal, /m);
       await third.call('forget_fact', { key });
       expect((await third.call('forget_fact', { key })).error).toMatchObject({ code: 'fact-unknown' });
       const command = await run('memory', 'list', '--user', 'ana', '--json');
-      expect(JSON.parse(command.out).facts).toHaveLength(3);
+      expect(JSON.parse(command.out).facts).toHaveLength(4);
     },
     TIMEOUT_MS,
   );
@@ -236,6 +237,34 @@ describe('a session', () => {
         workflow: { status: 'completed', output: { parcel: 'r-1' }, frontier: [] },
         summaries: [{ task_description: 'Settle the complaint about order 7.' }],
       });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'tells what a model call saw, rebuilt from the log',
+    async (context) => {
+      const { stdio, run } = await place(context);
+      const asked = ['--input', '{"question":"How do I get to Ghent?"}', '--workflows', ADVISOR];
+      expect((await run('run', 'advise', '--id', 'a1', '--session', 'sa', '--user', 'ana', ...asked)).err).toContain(
+        'completed',
+      );
+      const ann = await stdio('ann');
+      const seen = await ann.call('bundle', { workflow: 'a1' });
+      expect(seen.data).toMatchObject({
+        workflow: 'a1',
+        at: 1,
+        calls: [{ is_same: true, model: 'test-model', status: 'done', answer: { text: 'By train.' } }],
+      });
+      expect(JSON.stringify(seen.data)).toContain('How do I get to Ghent?');
+      expect(seen.text).toMatch(/^a1:0\.0:\S+ \(test-model, done\): rebuilt, the same bytes as were sent/);
+      expect((await ann.call('bundle', { workflow: 'a1', at: 9 })).error).toMatchObject({ code: 'checkpoint-unknown' });
+      expect((await ann.call('bundle', { workflow: 'a1', call: 2 })).error).toMatchObject({ field: 'call' });
+      const eve = await stdio('eve', '--user', 'eve');
+      const unknown = { code: 'workflow-unknown', field: 'workflow' };
+      expect((await eve.call('bundle', { workflow: 'a1' })).error).toMatchObject(unknown);
+      const other = await stdio('other', '--tenant', 'other');
+      expect((await other.call('bundle', { workflow: 'a1' })).error).toMatchObject(unknown);
     },
     TIMEOUT_MS,
   );
