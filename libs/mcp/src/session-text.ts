@@ -55,7 +55,7 @@ function workflowSections(workflow: WorkflowBrief): readonly string[] {
 }
 
 const questionText = ({ code, message, resolutions }: QuestionBrief): string =>
-  `It waits for a person (${code}): ${message} They may decide: ${resolutions.join(', ')}.`;
+  `It waits for a person (${code}): ${message.replace(/[^.!?]$/, '$&.')} They may decide: ${resolutions.join(', ')}.`;
 
 function frontierLines({ frontier, pending_task_count, next_task }: WorkflowBrief): readonly string[] {
   if (frontier.length === 0) return [];
@@ -66,7 +66,7 @@ function frontierLines({ frontier, pending_task_count, next_task }: WorkflowBrie
 
 function taskLine({ task, step, state, why, effects, failure_count }: TaskBrief, next: string | null): string {
   const stands = why ?? (task === next ? `${state}, the next one` : state);
-  const failed = failure_count === 0 ? '' : `; failed ${failure_count} times`;
+  const failed = failure_count === 0 ? '' : `; failed ${failure_count} ${failure_count === 1 ? 'time' : 'times'}`;
   const begun = effects.map(({ operation, status }) => `; effect ${operation} is ${status}`).join('');
   return `- ${task} ${step}: ${stands}${failed}${begun}`;
 }

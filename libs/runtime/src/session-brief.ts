@@ -245,7 +245,7 @@ function reasonWords(blocked: Blocked): string {
     case 'timer':
       return `waits until ${isoTime(blocked.dueAtMs)}`;
     case 'retry':
-      return `failed ${blocked.failureCount} times, tried again at ${isoTime(blocked.dueAtMs)}`;
+      return `failed ${blocked.failureCount} ${blocked.failureCount === 1 ? 'time' : 'times'}, tried again at ${isoTime(blocked.dueAtMs)}`;
     case 'confirmation': {
       const overdue = blocked.overdueAtMs === null ? '' : `, at the latest ${isoTime(blocked.overdueAtMs)}`;
       return `waits for the confirmation of ${blocked.key}${overdue}`;
