@@ -53,7 +53,7 @@ export async function commitContext(
   return { fragments, scope, memories, spent: spentByTask(state(), task) };
 }
 
-/** Applied to the memory of now: another task may commit while rows are read, so it is looked at again until none did. */
+/** To be drawn up again when another task has committed meanwhile. */
 async function changeOf(
   { memory, handOver }: StepResult,
   where: string,
@@ -67,12 +67,8 @@ async function changeOf(
       `${where}: it returns ${memory === undefined ? 'handOver' : 'memory'}, and the definition has no phases. Declare them: phases: { work: { next: [] } }.`,
     );
   }
-  for (;;) {
-    const { sequence } = state().head;
-    const before = await context.scope(reads, state().workflow, sequence, firstPhase);
-    if (state().head.sequence !== sequence) continue;
-    return scopeChange(before, { put: memory, handOver }, { phases, tokenizer, where });
-  }
+  const before = await context.scope(reads, state().workflow, state().head.sequence, firstPhase);
+  return scopeChange(before, { put: memory, handOver }, { phases, tokenizer, where });
 }
 
 /** Shape of fragments that a step, or the opening, adds. */

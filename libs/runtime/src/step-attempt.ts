@@ -51,6 +51,7 @@ export async function attemptStep(
   });
   const journal = new EffectJournal(host, task.id, own.signal);
   let isWhole = false;
+  let isOver = false;
   try {
     const memory = await phaseMemory(step.name, around);
     const context = stepContext(step, task, {
@@ -60,6 +61,7 @@ export async function attemptStep(
       journal,
       notes,
       memory,
+      isOver: () => isOver,
       onProgress: (progress) => {
         attempt?.progress(progress);
         onProgress?.(progress);
@@ -67,10 +69,12 @@ export async function attemptStep(
     });
     const running = step.run(context, input);
     const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
+    isOver = true;
     const whole = await withSummaries(result ?? {}, task, journal, around);
     isWhole = true;
     return { result: whole, notes };
   } finally {
+    isOver = true;
     attempt?.end(isWhole);
     await journal.close();
   }

@@ -1,7 +1,7 @@
 /** Owns what a step sees and may do while it runs. Must not commit anything: what a step returns is all that it changes. */
 
 import { type LogNote, toJson } from '@tidemark/codec';
-import { LimitError, type StreamState, type TaskState } from '@tidemark/core';
+import { InvalidError, LimitError, type StreamState, type TaskState } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import type { StreamContent } from './content.ts';
 import type { PhaseMemory, Progress, StepContext, StepDefinition } from './definition.ts';
@@ -25,11 +25,16 @@ export interface StepSurroundings {
   readonly readMemories: StepContext['memories'];
   readonly memory: PhaseMemory;
   readonly models: ModelCalls;
+  /** The attempt has ended: what it was given is of no use any more. */
+  readonly isOver: () => boolean;
 }
 
 export function stepContext(step: StepDefinition, task: TaskState, around: StepSurroundings): StepContext {
   const { ports, content, journal, notes, signal, onProgress, readOutputs, models } = around;
   const { workflow, session, user } = around.state;
+  /** Kept by a closure, a context would be used where nobody records it: after the step, or inside a compensation. */
+  const underWay = <T>(work: () => Promise<T>): Promise<T> =>
+    around.isOver() ? Promise.reject(stepEnded(step.name)) : work();
   return {
     workflow,
     task: task.id,
@@ -43,20 +48,18 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     user,
     memory: around.memory,
     memories: around.readMemories,
-    run: (name, body, options = {}) => journal.run(name, body, options),
+    run: (name, body, options = {}) => underWay(() => journal.run(name, body, options)),
     effect: (effect, request, options = {}) => {
       const { question } = options;
-      return journal.effect(
-        question === undefined ? effect : models.counted(task.id, effect, question),
-        request,
-        options,
-      );
+      const called = question === undefined ? effect : models.counted(task.id, effect, question);
+      return underWay(() => journal.effect(called, request, options));
     },
-    modelCall: async (request) => {
-      const { effect, asked } = models.effect(task.id, request);
-      const { name } = request;
-      return (await journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
-    },
+    modelCall: (request) =>
+      underWay(async () => {
+        const { effect, asked } = models.effect(task.id, request);
+        const { name } = request;
+        return (await journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
+      }),
     log: (action, detail) => {
       if (notes.length >= LOG_NOTES_MAX) {
         throw new LimitError('log-notes', `Step ${step.name}: at most ${LOG_NOTES_MAX} log entries fit in one step.`);
@@ -68,3 +71,10 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     outputs: readOutputs,
   };
 }
+
+const stepEnded = (step: string): InvalidError =>
+  new InvalidError(
+    'step-ended',
+    `Step ${step} has ended: its ctx records nothing any more. Await what it calls; a compensation has its own context, and asks no model.`,
+    { step },
+  );

@@ -22,7 +22,7 @@ import {
 import type { EffectRow } from '@tidemark/ports';
 import { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { commitDrafts, followStaged } from './commit.ts';
-import { bringsContext, commitContext, NO_CONTEXT } from './commit-context.ts';
+import { bringsContext, type CommitContext, commitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
 import { type Drain, StepAbandonedError } from './drain.ts';
@@ -269,9 +269,12 @@ export class WorkflowRunner {
     const { reads } = this.#options;
     const around = { definition, context: content.context, reads, state: () => stream.speculative };
     // With nothing to read, nothing else may come in between.
-    const context = bringsContext(result)
-      ? await commitContext(step.name, task.id, result, around)
-      : { ...NO_CONTEXT, spent: spentByTask(stream.speculative, task.id) };
+    let context: CommitContext = { ...NO_CONTEXT, spent: spentByTask(stream.speculative, task.id) };
+    // Drawn up on the working memory of now: another task may have committed while rows were read.
+    for (let at = -1; bringsContext(result) && at !== stream.speculative.head.sequence; ) {
+      at = stream.speculative.head.sequence;
+      context = await commitContext(step.name, task.id, result, around);
+    }
     this.#abort.signal.throwIfAborted();
     if (this.#isVoid(task.id)) return;
     const state = stream.speculative;

@@ -156,13 +156,15 @@ export function contextDefinition(spec: ContextSpec, title: string): ContextDefi
     type,
     definePolicy({ ...options, type }),
   ]);
-  const tokenizer: Tokenizer = models.default?.tokenizer ?? Object.values(models)[0]?.tokenizer ?? tokenizerFor();
   return {
     bundles: new Map(policies),
     system: systemOf(system),
     phases: new Map(Object.entries(phases).map(([name, options]) => [name, phaseDefinition(name, options, title)])),
     firstPhase: Object.keys(phases)[0],
-    tokenizer,
+    // Made when it is first needed: loading one takes a moment, and most definitions never count.
+    get tokenizer(): Tokenizer {
+      return models.default?.tokenizer ?? Object.values(models)[0]?.tokenizer ?? tokenizerFor();
+    },
     budgets: { call: limits(budget.call), step: limits(budget.step), workflow: limits(budget.workflow) },
     repeatsMax: spec.repeatsMax ?? REPEATS_DEFAULT_COUNT,
     summaryModel: summaryModel === undefined ? undefined : models[summaryModel],

@@ -158,3 +158,50 @@ describe('what is asked outside of a bundle', () => {
     expect(JSON.stringify(model.prompts[1]!.messages)).toContain('is no JSON');
   });
 });
+
+describe('a step that has ended', () => {
+  it('can ask no model any more, nor can a compensation that kept its context', async () => {
+    const model = testModel(() => 'yes');
+    let kept: { model(options: object): Promise<unknown> } | undefined;
+    let refused: unknown;
+    const booking = defineEffect({
+      operation: 'travel.book',
+      kind: 'idempotent',
+      request: z.object({}),
+      response: z.object({}),
+      call: async () => ({}),
+      compensate: async () => {
+        refused = await kept!.model({ prompt: 'What now?' }).catch((error: unknown) => error);
+      },
+    });
+    const definition = defineWorkflow({
+      name: 'trip',
+      version: 1,
+      input: z.object({}),
+      belief: z.object({}),
+      output: z.object({}),
+      tasks: { book: z.object({}), fail: z.object({}) },
+      flow: { book: ['fail'], fail: [] },
+      models: { default: model },
+      effects: [booking],
+      onFailure: 'compensate',
+      retry: { attempts: 1 },
+      begin: () => ({ belief: {}, next: [task('book', {})] }),
+      steps: {
+        async book(ctx) {
+          kept = ctx;
+          await ctx.effect(booking, {});
+          return { next: [task('fail', {})] };
+        },
+        async fail() {
+          throw new Error('no hotel');
+        },
+      },
+    });
+    const world = await open({ workflows: [definition] });
+    const run = await world.start(definition, {});
+    await world.fastForward(run.result().catch((error: unknown) => error));
+    expect(refused).toMatchObject({ code: 'step-ended' });
+    expect(model.prompts).toHaveLength(0);
+  });
+});
