@@ -71,11 +71,9 @@ export async function rebuildCalls(
     for (const effect of effects.sort(byKey)) calls.push(await rebuilt(sources, effect, found.sequence));
   }
   if (calls.length > 0) return calls;
-  throw new InvalidError(
-    'no-model-call',
-    `at: ${found.sequence === null ? 'no step that is under way' : `the step of checkpoint ${at}`} of ${workflow} has asked a model.`,
-    { workflow, sequence: at },
-  );
+  const step = found.sequence === null ? 'No step that is under way' : `The step of checkpoint ${at}`;
+  const message = `at: ${step} in ${workflow} ${found.sequence === null ? 'has' : "hasn't"} asked a model.`;
+  throw new InvalidError('no-model-call', message, { workflow, sequence: at });
 }
 
 async function tasksAt({ store }: Sources, workflow: WorkflowId, at: Sequence) {

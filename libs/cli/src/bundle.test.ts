@@ -1,0 +1,72 @@
+/** `tidemark bundle`: what past model calls saw, through the command as people type it. */
+
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { callCli } from './called-cli.ts';
+import { cliFolder } from './spawned-cli.ts';
+
+const THINKERS = fileURLToPath(new URL('../fixtures/thinkers.ts', import.meta.url));
+/** Several commands, each a process of its own or an opened folder, on a busy machine. */
+const TIMEOUT_MS = 240_000;
+
+describe('bundle', () => {
+  it(
+    'lists model calls, rebuilds each byte for byte, says what was trimmed, and compares two',
+    async (context) => {
+      const { folder, call } = await cliFolder(context);
+      const here = (...args: string[]) => callCli(args, { cwd: folder });
+      const ran = await call('run', 'talk', '--id', 't1', '--workflows', THINKERS, '--input', '{"turns":9}');
+      expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { answers: 9 }]);
+
+      const listed = await here('bundle', 't1');
+      expect(listed.out).toMatch(/AT +CALL +MODEL +BUNDLE +STATUS/);
+      expect(listed.out.match(/test-model +reply +done/g)).toHaveLength(9);
+
+      const early = await here('bundle', 't1', '--at', '2', '--messages');
+      expect([early.code, early.err]).toEqual([0, '']);
+      expect(early.out).toMatch(/bytes +sha256 [0-9a-f]{64} \(identical to what was sent\)/);
+      expect(early.out).toContain('You count questions.');
+      expect(early.out).toContain('Question 1: how many');
+
+      const late = JSON.parse((await here('bundle', 't1', '--at', '18', '--json')).out);
+      expect(late).toMatchObject({
+        identical: true,
+        sequence: 18,
+        model: 'test-model',
+        bundle: { bundle_type: 'reply' },
+      });
+      expect(late.manifest.lanes.messages.trimmed).toBeGreaterThan(0);
+      expect((await here('bundle', 't1', '--at', '18', '--items')).out).toMatch(/agent_message +over-budget/);
+
+      const diff = await here('bundle', 'diff', 't1', '--at', '2', '--to', '4');
+      expect(diff.out).toMatch(/^\+ 3\.0 user_message/m);
+      const same = await here('bundle', 'diff', 't1', '--at', '4', '--to', '4');
+      expect(same.out).toBe('The two bundles are identical.\n');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'says what is wrong with what was asked for',
+    async (context) => {
+      const { folder, call } = await cliFolder(context);
+      const here = (...args: string[]) => callCli(args, { cwd: folder });
+      await call('run', 'talk', '--id', 't1', '--workflows', THINKERS, '--input', '{"turns":1}');
+      const asked = async (...args: string[]) => {
+        const { code, err } = await here('bundle', 't1', ...args);
+        return [code, err];
+      };
+      expect(await asked('--at', '1')).toEqual([
+        65,
+        expect.stringMatching(/The step of checkpoint 1 in t1 hasn't asked a model/),
+      ]);
+      expect(await asked('--at', '9')).toEqual([
+        65,
+        expect.stringMatching(/has checkpoints 1 to 2; 3 means its steps under way/),
+      ]);
+      expect(await asked('--at', '2', '--call', '2')).toEqual([65, expect.stringMatching(/made 1 model calls/)]);
+      expect(await asked('--at', '0')).toEqual([64, expect.stringContaining('Give a whole number from 1')]);
+    },
+    TIMEOUT_MS,
+  );
+});
