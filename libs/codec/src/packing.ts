@@ -15,7 +15,7 @@ import { putIds, takeIds } from './packing-ids.ts';
 /** How bytes are packed; 0: they are not. Stored beside them. */
 export type Packing = 0 | 1;
 
-/** Larger values are left as they are: packing holds up the thread, and unpacking must know an end. About 10 ms. */
+/** Larger values are left as they are: packing holds up the thread (about 10 ms for so much prose), and unpacking must know an end. */
 export const UNPACKED_MAX_BYTES = 262_144;
 
 /** What deflate can look back on. The base comes after the dictionary, and must not push it out. */
