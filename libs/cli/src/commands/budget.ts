@@ -131,6 +131,9 @@ function budgetFrom({ tokens, usd, period, none }: SetBudgetOptions): SharedBudg
 export async function budgetRaise(session: Session, id: string, options: RaiseOptions): Promise<number> {
   const { tokens = 0, usd = '0', by, why } = options;
   const raise = { tokens, costMicros: microsOf(usd), by, why };
+  if (tokens === 0 && raise.costMicros === 0) {
+    throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both, above 0.');
+  }
   const then = await atDesk(session, options, 'look', async (desk) => {
     await requireWorkflow(desk, id);
     await desk.memory.raiseBudget(workflowId(id), raise);

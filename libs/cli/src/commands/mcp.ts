@@ -50,6 +50,8 @@ export async function mcp(session: Session, options: McpCommandOptions): Promise
   };
   try {
     if (options.http === undefined) {
+      if (stdin.isTTY)
+        terminal.note('Waits for a client on standard input; an assistant starts it itself. Ctrl-C ends it.');
       await serveStdio({ ...shared, input: stdin, output: stdout, signal: interruption.signal });
       return EXIT.ok;
     }

@@ -1,0 +1,31 @@
+/** `tidemark budget` with a workflow that is paused for want of one. */
+
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { cliFolder } from '../spawned-cli.ts';
+
+const FRUGAL = path.resolve(import.meta.dirname, '../../fixtures/frugal.ts');
+const TIMEOUT_MS = 120_000;
+
+it(
+  'raises the budget of a workflow that is paused, which then goes on',
+  async (context) => {
+    const { call } = await cliFolder(context);
+    const run = () => call('run', 'frugal', '--id', 'f1', '--user', 'ana', '--workflows', FRUGAL);
+    const paused = await run();
+    expect([paused.code, paused.err]).toEqual([1, expect.stringContaining('budget_exceeded')]);
+    expect((await call('budget', 'show', 'f1')).out).toBe(
+      'f1: 0 tokens, $0.00 spent or reserved.\ntenant default: no budget.\n',
+    );
+    const nothing = await call('budget', 'raise', 'f1', '--by', 'ann', '--why', 'x');
+    expect([nothing.code, nothing.err]).toEqual([65, expect.stringContaining('Give --tokens, --usd or both')]);
+    const raised = await call('budget', 'raise', 'f1', '--tokens', '5000', '--by', 'ann', '--why', 'it is worth it');
+    expect(raised.out).toMatch(/^f1 may spend 5,000 tokens more\. It goes on with the next tidemark dev or run/);
+    const done = await run();
+    expect([done.code, JSON.parse(done.out)]).toEqual([0, { answer: 'By train.' }]);
+    const shown = JSON.parse((await call('budget', 'show', 'f1', '--user', 'ana', '--json')).out);
+    expect(shown.workflow).toMatchObject({ workflow: 'f1', raised: { tokens: 5_000, cost_micros: 0 } });
+    expect(shown.workflow.spent.tokens).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
