@@ -74,7 +74,7 @@ export type { Frozen, Given, Parsed, Schema, Schemas } from './schema.ts';
 export type { Change, DoneStep, StepFunction, StepSettings } from './step.ts';
 export { type AnyTask, type Task, type TaskOf, type TaskOptions, task } from './task.ts';
 export { checkTogether } from './together.ts';
-export { type Tool, type ToolOptions, type ToolOutcome, type Tools, tool } from './tool.ts';
+export { type Tool, type ToolOptions, type ToolOutcome, type Tools, tool, toolCallSchema } from './tool.ts';
 export { defineWorkflow } from './workflow.ts';
 export type {
   BeliefOf,

@@ -6,7 +6,7 @@
 
 import { InvalidError, type Json } from '@tidemark/core';
 import type { ModelToolCall, StepContext, ToolSpec } from '@tidemark/runtime';
-import { toJSONSchema, type ZodType } from 'zod';
+import { toJSONSchema, type ZodType, z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import type { Effect } from './effect.ts';
 import { TOOL_NAME } from './limits.ts';
@@ -37,6 +37,9 @@ export interface Tool {
   readonly run?: ((input: never, signal: AbortSignal) => unknown) | undefined;
   readonly tell?: ((result: Json) => string) | undefined;
 }
+
+/** The schema of a tool call, for a task that makes it: `tasks: { act: toolCallSchema }`. */
+export const toolCallSchema = z.object({ id: z.string(), name: z.string(), input: z.json() });
 
 /** What a tool call came to. */
 export interface ToolOutcome {

@@ -14,7 +14,12 @@ import {
   type OutputOf,
   pending,
   type StepActions,
+  said,
   task,
+  taskGoal,
+  tool,
+  toolCallSchema,
+  toolResult,
   type Workflow,
 } from './index.ts';
 
@@ -231,5 +236,48 @@ export const open = defineWorkflow({
   },
 });
 
-export const definitions: readonly Workflow[] = [refund, fan, quiet, open];
+// An agent: models, tools, bundles and phases, with what comes back typed by the schemas that are given.
+export const agent = defineWorkflow({
+  name: 'agent',
+  version: 1,
+  input: z.object({ question: z.string() }),
+  belief: z.object({}),
+  output: z.object({ answer: z.string() }),
+  tasks: { think: z.object({}), act: toolCallSchema },
+  flow: { think: ['act', 'think'], act: [] },
+  starts: ['think'],
+  tools: {
+    look: tool({
+      description: 'Looks.',
+      input: z.object({ at: z.string() }),
+      run: ({ at }) => {
+        same<typeof at, string>(true);
+        return at;
+      },
+    }),
+  },
+  bundles: { investigate: { budgetTokens: 8_000, summary: { thresholdTokens: 4_000, keepTokens: 1_000, by: 'rule' } } },
+  phases: { research: { next: ['write'], memory: z.object({ notes: z.string().optional() }) }, write: {} },
+  budget: { workflow: { usd: 1 } },
+  system: ({ question }) => `Answer: ${question}`,
+  begin: ({ question }) => ({ belief: {}, next: [task('think', {})], fragments: [taskGoal(question)] }),
+  steps: {
+    async think(ctx) {
+      const reply = await ctx.model({ bundle: 'investigate' });
+      same<typeof reply.object, undefined>(true);
+      const { object } = await ctx.model({ prompt: 'Sure?', schema: z.object({ sure: z.boolean() }) });
+      same<typeof object, { sure: boolean }>(true);
+      if (object.sure) return { done: { answer: reply.text }, handOver: { to: 'write', summary: 'Sure.' } };
+      return {
+        fragments: said(reply),
+        next: [...reply.toolCalls.map((call) => task('act', call)), task('think', {}, { after: 'all' })],
+      };
+    },
+    async act(ctx, call) {
+      return { fragments: [toolResult(call, await ctx.tool(call))], memory: { notes: 'looked' } };
+    },
+  },
+});
+
+export const definitions: readonly Workflow[] = [refund, fan, quiet, open, agent];
 export const warnings = checkTogether([refund, fan, quiet, open]);

@@ -9,7 +9,7 @@ import type { Effect } from './effect.ts';
 import type { DefinitionWarning } from './problem.ts';
 import type { Flow, Sources } from './reach.ts';
 import type { RetryOptions } from './retry.ts';
-import type { Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
+import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import type { StepFunction, StepSettings } from './step.ts';
 import type { AnyTask, TaskOf } from './task.ts';
 
@@ -54,6 +54,8 @@ export interface WorkflowSpec<
    * must be listed: whoever undoes a workflow finds them here.
    */
   readonly effects?: readonly Effect[] | undefined;
+  /** Read-only context of every bundle, of this version of the definition. A function must give the same for the same input. */
+  readonly system?: string | ((input: Frozen<Parsed<NoInfer<Input>>>) => string) | undefined;
   /** The first belief and the first tasks. Runs with whoever starts the workflow, so work belongs in a step. */
   readonly begin: (input: Parsed<NoInfer<Input>>) => {
     readonly belief: Given<NoInfer<Belief>>;

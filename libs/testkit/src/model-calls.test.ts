@@ -6,6 +6,7 @@ import {
   task,
   taskGoal,
   tool,
+  toolCallSchema,
   toolResult,
   userMessage,
 } from '@tidemark/sdk';
@@ -40,7 +41,7 @@ const researcher = (model: TestModel, more: object = {}) =>
     input: z.object({ question: z.string() }),
     belief: z.object({}),
     output: z.object({ answer: z.string() }),
-    tasks: { think: z.object({}), act: z.object({ id: z.string(), name: z.string(), input: z.json() }) },
+    tasks: { think: z.object({}), act: toolCallSchema },
     flow: { think: ['act', 'think'], act: [] },
     starts: ['think'],
     models: { default: model },
@@ -61,11 +62,11 @@ const researcher = (model: TestModel, more: object = {}) =>
         if (reply.toolCalls.length === 0) return { done: { answer: reply.text }, fragments: said(reply) };
         return {
           fragments: said(reply),
-          next: [...reply.toolCalls.map((call) => task('act', { ...call })), task('think', {}, { after: 'all' })],
+          next: [...reply.toolCalls.map((call) => task('act', call)), task('think', {}, { after: 'all' })],
         };
       },
       async act(ctx, call) {
-        return { fragments: [toolResult(call, await ctx.tool(call as never))] };
+        return { fragments: [toolResult(call, await ctx.tool(call))] };
       },
     },
   });
