@@ -5,11 +5,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { DEFAULT_TENANT, type TenantId, tenantId } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
+import { sessionBrief } from '@tidemark/runtime';
 import { checkpointNote, constraint, defineEffect, defineWorkflow, pending, task, taskGoal } from '@tidemark/sdk';
 import { eventually } from '@tidemark/testkit/eventually';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { sessionBrief } from './session-brief.ts';
 
 const TIMEOUT_MS = 60_000;
 
