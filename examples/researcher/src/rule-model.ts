@@ -81,9 +81,10 @@ function textFor({ messages, tools, responseSchema }: ModelPrompt): string {
 const scoreOf = (text: string, words: readonly string[]): number =>
   words.filter((word) => text.toLowerCase().includes(word)).length;
 
-/** Sentences of paragraphs, items of lists, cells of tables. */
+/** Sentences of paragraphs, items of lists, cells of tables; without the heading that comes first. */
 const sentencesOf = (note: string): readonly string[] =>
   note
+    .slice(note.indexOf('\n') + 1)
     .split(/\n\s*[-*] |\||\n\n|(?<=[.!?])\s+(?=[\p{Lu}\d])/u)
     .map((sentence) => sentence.replaceAll(/[*`]+/g, '').replaceAll(/\s+/g, ' ').trim())
     .filter((sentence) => sentence.length > 20 && sentence.length <= SENTENCE_MAX_CHARS);
