@@ -89,6 +89,8 @@ export interface MemoryEmbedding {
 export interface MemoryStore {
   /** Entries that aren't forgotten. */
   memories(query: MemoryQuery): Promise<readonly MemoryRow[]>;
+  /** The greatest Lamport time among a subject's entries, forgotten ones too; 0 without any. A write after it wins over them all (M1). */
+  lamportOf(tenant: TenantId, subject: string): Promise<Lamport>;
   /** The best first; equal ones by the last written. */
   recall(query: RecallQuery): Promise<readonly RecalledMemory[]>;
   /** Of all tenants, for the indexer alone: by mark, after the given one. */

@@ -21,7 +21,7 @@ import type { MemoryUpdate } from './definition.ts';
 import { SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 import { checkedMemories, memoryDefinition, memoryWorkflow } from './memory-streams.ts';
 import { BUDGET_KEY, parseBudget, type SharedBudget } from './model-budgets.ts';
-import type { Ports } from './ports.ts';
+import type { LamportClock, Ports } from './ports.ts';
 import { HAND_OVER_PREFIX, type SessionHandOver } from './session-memory.ts';
 import type { Starter } from './starter.ts';
 import { sessionSubject } from './summaries.ts';
@@ -44,6 +44,7 @@ export interface MemoriesOptions {
   readonly ports: Ports;
   readonly starter: Starter;
   readonly decisions: Decisions;
+  readonly lamport: LamportClock;
   /** Null: recall by words alone. */
   readonly embedder: Embedder | null;
 }
@@ -63,12 +64,14 @@ export class ClientMemory {
   async remember(updates: readonly MemoryUpdate[], { tenant, key }: RememberOptions): Promise<void> {
     const memories = checkedMemories(updates, 'memories');
     const [first] = memories;
-    const { starter, decisions, ports } = this.#options;
+    const { starter, decisions, ports, lamport } = this.#options;
     if (memories.some(({ subject }) => subject !== first!.subject)) {
       throw new InvalidError('memory-invalid', 'memories: one write is about one subject; write the others apart.');
     }
     const workflow = memoryWorkflow(ports.digest, tenant, first!.subject);
     await starter.start({ definition: memoryDefinition, input: { subject: first!.subject }, workflow, tenant });
+    // A step of some other process may have written later than this one knows.
+    lamport.witness(await ports.store.lamportOf(tenant, first!.subject));
     await decisions.remember(workflow, memories, key);
   }
 

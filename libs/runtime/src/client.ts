@@ -86,6 +86,7 @@ export class Client {
       ports,
       starter: this.#starter,
       decisions: this.#decisions,
+      lamport,
       embedder: options.embedder ?? null,
     });
   }

@@ -4,8 +4,8 @@
  */
 
 import { type MemoryWrite, NAME_MAX_CHARS, type ScopeChange, type StoredFragment, toJson } from '@tidemark/codec';
-import { FRAGMENT_TYPES, InvalidError, type Spend, type StreamState, type TaskId } from '@tidemark/core';
-import type { ContextStore } from '@tidemark/ports';
+import { FRAGMENT_TYPES, InvalidError, type Lamport, type Spend, type StreamState, type TaskId } from '@tidemark/core';
+import type { ContextStore, MemoryStore } from '@tidemark/ports';
 import type { Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
 import { spentByTask } from './model-budgets.ts';
@@ -23,7 +23,9 @@ export interface CommitContext {
 export interface ContextSurroundings {
   readonly definition: Definition;
   readonly context: WorkflowContext;
-  readonly reads: Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'>;
+  readonly reads: Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'> & Pick<MemoryStore, 'lamportOf'>;
+  /** Told of what was written elsewhere: the checkpoint comes after it. */
+  readonly witness: (lamport: Lamport) => void;
   /** The stream with own events under way. */
   readonly state: () => StreamState;
 }
@@ -47,6 +49,9 @@ export async function commitContext(
       'memory-invalid',
       `${where}: at most ${MEMORIES_PER_CHECKPOINT_MAX} memories fit in one step.`,
     );
+  }
+  for (const subject of new Set(memories.map((write) => write.subject))) {
+    around.witness(await reads.lamportOf(state().tenant, subject));
   }
   const fragments = drafts.length === 0 ? [] : await context.stored(reads, state().workflow, drafts);
   const scope = await changeOf(result, where, around);

@@ -13,7 +13,7 @@ import type { Ports } from './ports.ts';
 
 export type HolderReads = Pick<
   ProjectionStore,
-  'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent'
+  'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent' | 'lamportOf'
 >;
 
 interface Surroundings {
@@ -38,6 +38,7 @@ export function contextReads({ ports, stream, signal }: Surroundings): HolderRea
     scopes: (of, upTo) => whole(() => store.scopes(of, upTo)),
     session: (...of) => whole(() => store.session(...of)),
     memories: (query) => whole(() => store.memories(query)),
+    lamportOf: (...of) => whole(() => store.lamportOf(...of)),
     spent: (...of) => whole(() => store.spent(...of)),
   };
 }

@@ -245,6 +245,8 @@ export class Decisions {
   async #write(row: WorkflowSummary, ...event: InboxWrite): Promise<boolean> {
     const { closing, ports } = this.#options;
     const [id] = event;
+    // What is written comes after all that its writer could know of.
+    this.#options.lamport.witness(row.lamport);
     const offset = await whileUnavailable(ports.clock, closing, () => this.#inbox.write(row, ...event));
     await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
     return (await this.#find(row.workflow)).state.inbox.includes(id);

@@ -1,6 +1,14 @@
 /** Owns the context reads of the simulated store: what batches brought, in memory. Must not be used outside tests. */
 
-import { comparePlaces, type Sequence, type Sha256, type Spend, type TenantId, type WorkflowId } from '@tidemark/core';
+import {
+  comparePlaces,
+  type Lamport,
+  type Sequence,
+  type Sha256,
+  type Spend,
+  type TenantId,
+  type WorkflowId,
+} from '@tidemark/core';
 import type {
   CheckpointRow,
   ContextBatch,
@@ -125,6 +133,11 @@ export abstract class SimulatedContext implements ContextStore {
   async memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
     await this.enter('memories');
     return this.memory.memories(query);
+  }
+
+  async lamportOf(tenant: TenantId, subject: string): Promise<Lamport> {
+    await this.enter('lamportOf');
+    return this.memory.lamportOf(tenant, subject);
   }
 
   async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {

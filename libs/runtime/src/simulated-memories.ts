@@ -3,6 +3,7 @@
  * stand, without stems or rarity. Must not be used outside tests.
  */
 
+import type { Lamport, TenantId } from '@tidemark/core';
 import {
   compareWrites,
   fuseRankings,
@@ -52,6 +53,13 @@ export class SimulatedMemories implements MemoryStore {
     if (query.order === 'newest') return rows.sort((a, b) => compareWrites(b, a)).slice(0, query.limit);
     const past = rows.filter((row) => after === undefined || byKey(row, after) > 0);
     return past.sort(byKey).slice(0, query.limit);
+  }
+
+  async lamportOf(tenant: TenantId, subject: string): Promise<Lamport> {
+    const of = [...this.#entries.values()]
+      .map(({ row }) => row)
+      .filter((row) => row.tenant === tenant && row.subject === subject);
+    return Math.max(0, ...of.map((row) => row.lamport)) as Lamport;
   }
 
   async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {

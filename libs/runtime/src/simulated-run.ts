@@ -76,6 +76,7 @@ export async function claimedRun(
     readOutputs: async () => [],
     readMemories: async () => [],
     reads: ports.store,
+    witness: () => {},
     models: new ModelCalls({
       ports,
       definition,

@@ -266,6 +266,7 @@ export class Worker {
         return readMemories(surroundings, query);
       },
       reads,
+      witness: (other) => lamport.witness(other),
       models: new ModelCalls({
         ports: { ...ports, store: reads },
         definition,

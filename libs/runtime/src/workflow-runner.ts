@@ -13,13 +13,14 @@ import {
   firstUnblocked,
   isAwaited,
   isUnblocked,
+  type Lamport,
   type Sequence,
   type TaskId,
   type TaskState,
   TidemarkError,
   uuidv7,
 } from '@tidemark/core';
-import type { EffectRow } from '@tidemark/ports';
+import type { EffectRow, MemoryStore } from '@tidemark/ports';
 import { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { commitDrafts, followStaged } from './commit.ts';
 import { bringsContext, type CommitContext, commitContext, NO_CONTEXT } from './commit-context.ts';
@@ -58,7 +59,9 @@ export interface RunnerOptions {
   readonly readOutputs: StepContext['outputs'];
   /** Long-term memory, likewise. */
   readonly readMemories: StepContext['memories'];
-  readonly reads: ContextReads;
+  readonly reads: ContextReads & Pick<MemoryStore, 'lamportOf'>;
+  /** Told of the Lamport time of what others have written. */
+  readonly witness: (lamport: Lamport) => void;
   readonly models: ModelCalls;
   /** Effects of the newest checkpoint, once it is projected. */
   readonly readHead: () => Promise<readonly EffectRow[]>;
@@ -267,7 +270,10 @@ export class WorkflowRunner {
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
     if (result.done !== undefined && !hasOpen(stream.speculative, task.id)) await this.#othersDecided(task.id);
     const { reads } = this.#options;
-    const around = { definition, context: content.context, reads, state: () => stream.speculative };
+    const around = {
+      ...{ definition, context: content.context, reads, witness: this.#options.witness },
+      state: () => stream.speculative,
+    };
     // With nothing to read, nothing else may come in between.
     let context: CommitContext = { ...NO_CONTEXT, spent: spentByTask(stream.speculative, task.id) };
     // Drawn up on the working memory of now: another task may have committed while rows were read.

@@ -4,6 +4,7 @@
  */
 
 import {
+  type Lamport,
   type Offset,
   type Partition,
   type Position,
@@ -54,6 +55,7 @@ import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
 import * as context from './sql/read-context.ts';
 import * as history from './sql/read-history.ts';
+import { readLamportOf } from './sql/read-memories.ts';
 import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
@@ -236,6 +238,10 @@ export class SqlProjectionStore implements ProjectionStore {
 
   memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
     return this.#named('memories', () => this.#memories.memories(query));
+  }
+
+  async lamportOf(tenant: TenantId, subject: string): Promise<Lamport> {
+    return numberAt((await this.#read(readLamportOf(tenant, subject)))[0] ?? [], 0) as Lamport;
   }
 
   recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {

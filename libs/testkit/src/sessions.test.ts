@@ -171,6 +171,39 @@ describe('a session', () => {
   });
 });
 
+describe('memory that a step wrote', () => {
+  it('can be changed and forgotten by a process that has seen less than the worker', async () => {
+    const counter = defineWorkflow({
+      name: 'counter',
+      version: 1,
+      input: z.object({}),
+      belief: z.object({}),
+      output: z.object({}),
+      tasks: { count: z.object({ at: z.int() }) },
+      flow: { count: ['count'] },
+      starts: ['count'],
+      begin: () => ({ belief: {}, next: [task('count', { at: 1 })] }),
+      steps: {
+        async count(_ctx, { at }) {
+          if (at < 30) return { next: [task('count', { at: at + 1 })] };
+          const memories = [{ subject: 'user:ana', kind: 'state' as const, key: 'counted', value: at }];
+          return { done: {}, memories };
+        },
+      },
+    });
+    await open({ workflows: [counter] });
+    await (await world.start(counter, {})).result();
+    const state = world.client.memory.userState(TENANT, 'ana');
+    expect(await state.get('counted')).toBe(30);
+    await state.set('counted', 31);
+    expect(await state.get('counted')).toBe(31);
+    await (await world.start(counter, {})).result();
+    expect(await state.get('counted')).toBe(30);
+    await state.forget('counted');
+    expect(await state.get('counted')).toBeUndefined();
+  });
+});
+
 describe('a long conversation', () => {
   const talker = (model: TestModel, by: 'rule' | 'model') =>
     defineWorkflow({

@@ -40,6 +40,13 @@ export function readMemories(query: MemoryQuery): Statement {
   return { name: 'read-memories', text: byKey, values: [...values, ...after, limit] };
 }
 
+/** The greatest Lamport time of a subject, forgotten entries included. */
+export const readLamportOf = (tenant: TenantId, subject: string): Statement => ({
+  name: 'read-lamport-of-subject',
+  text: `select coalesce(max(lamport), 0) from memories where ${scope}`,
+  values: [tenant, subject],
+});
+
 const byId = `
 select m.at, ${columns} from (select unnest($3::int8[]) as id) given
 cross join lateral (

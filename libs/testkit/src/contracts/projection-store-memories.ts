@@ -68,6 +68,18 @@ export function testMemories(under: StoreUnderTest): void {
   };
 
   describe('memory', () => {
+    test('the greatest Lamport time of a subject is told, with forgotten entries and without those of others', async () => {
+      await start();
+      expect(await under.store.lamportOf(acme, ana)).toBe(0);
+      await write(
+        memoryRow('a', { lamport: 7 as Lamport }),
+        memoryRow('b', { lamport: 9 as Lamport, isForgotten: true }),
+      );
+      await write(memoryRow('c', { tenant: other, lamport: 50 as Lamport }));
+      await write(memoryRow('d', { subject: 'user:bob', lamport: 60 as Lamport }));
+      expect(await under.other.lamportOf(acme, ana)).toBe(9);
+    });
+
     test('answers an entry as it was written', async () => {
       await start();
       const row = memoryRow('a', { words: 'what was done', value: '{"n":[1,"ü"]}', ordinal: 2 });
