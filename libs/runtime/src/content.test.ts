@@ -216,7 +216,7 @@ describe('content', () => {
 
   it('says which rows are missing', () => {
     const store = { workflow: 'w', checkpoints: [{ sequence: 0, payload: JSON.stringify({ ...opened, tasks: [] }) }] };
-    const state = { frontier: { tasks: [{ id: '0.0' }] } } as unknown as StreamState;
+    const state = { frontier: { tasks: [{ id: '0.0' }] }, head: { sequence: 0 } } as unknown as StreamState;
     expect(() => StreamContent.from({ ...store, effects: [], causes: [] } as unknown as StreamSnapshot, state)).toThrow(
       expect.objectContaining({ code: 'rows-incomplete', details: { workflow: 'w', task: '0.0' } }),
     );

@@ -19,22 +19,27 @@ export function streamView(stream: StreamState): Record<string, unknown> {
   };
 }
 
-export const partitionView = (state: PartitionState): Record<string, unknown> => ({
-  partition: state.partition,
-  next: state.next,
-  generation: state.generation,
-  streams: [...state.streams.values()].map(streamView).sort(byWorkflow),
-});
+/** A member that is undefined is one that isn't there. */
+const plain = (view: Record<string, unknown>): Record<string, unknown> => JSON.parse(JSON.stringify(view));
+
+export const partitionView = (state: PartitionState): Record<string, unknown> =>
+  plain({
+    partition: state.partition,
+    next: state.next,
+    generation: state.generation,
+    streams: [...state.streams.values()].map(streamView).sort(byWorkflow),
+  });
 
 const byWorkflow = (a: Record<string, unknown>, b: Record<string, unknown>): number =>
   String(a.workflow) < String(b.workflow) ? -1 : 1;
 
-export const naivePartitionView = (state: NaivePartition): Record<string, unknown> => ({
-  partition: state.partition,
-  next: state.next,
-  generation: state.generation,
-  streams: state.streams.map(naiveStreamView).sort(byWorkflow),
-});
+export const naivePartitionView = (state: NaivePartition): Record<string, unknown> =>
+  plain({
+    partition: state.partition,
+    next: state.next,
+    generation: state.generation,
+    streams: state.streams.map(naiveStreamView).sort(byWorkflow),
+  });
 
 /** The indexes that core keeps are worked out here by scanning. */
 function naiveStreamView(stream: NaiveStream): Record<string, unknown> {
