@@ -70,3 +70,17 @@ describe('bundle', () => {
     TIMEOUT_MS,
   );
 });
+
+describe('run', () => {
+  it(
+    'tells what a model says line by line, and prints the recorded output alone',
+    async (context) => {
+      const { call } = await cliFolder(context);
+      const ran = await call('run', 'story', '--workflows', THINKERS, '--input', '{}');
+      expect(JSON.parse(ran.out)).toEqual({ text: 'Once there was a tide.\nIt left a mark.\nThe end' });
+      for (const line of ['… Once there was a tide.', '… It left a mark.', '… The end'])
+        expect(ran.err).toContain(line);
+    },
+    TIMEOUT_MS,
+  );
+});

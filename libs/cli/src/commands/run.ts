@@ -10,6 +10,7 @@ import { UNDO_SUFFIX } from '@tidemark/runtime';
 import { outlivedReporter } from '../failures.ts';
 import { type Change, isEnd } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
+import { Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
 import { readInput } from '../input.ts';
 import { DRAIN_MS } from '../limits.ts';
@@ -218,13 +219,16 @@ async function follow(
     const [row] = await follower.baseline(desk);
     if (row !== undefined && endingOf(row) !== undefined) return ended(current, desk, row);
   }
+  const spoken = new Spoken(terminal);
   const unsubscribe = await desk.onNews((news) => {
     follower.news(news);
     tellProgress(current, id, news);
-  });
+    if (news.type === 'said' && news.workflow === id && !terminal.json) spoken.hear(news);
+  }, id);
   try {
     for await (const change of follower.changes(desk, signal)) {
       if (change.type === 'crowd') continue;
+      spoken.end(id);
       if (isEnd(change)) return await ended(current, desk, await requireWorkflow(desk, id));
       if (change.type !== 'started') terminal.note(narrator.line(change satisfies Change));
     }

@@ -9,6 +9,7 @@ import type { WorkflowSummary } from '@tidemark/ports';
 import { noState } from '../failures.ts';
 import { type End, isEnd } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
+import { Spoken } from '../follow/spoken.ts';
 import { changeJson, Narrator } from '../follow/words.ts';
 import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
 import { type Session, takeInterrupts } from '../session.ts';
@@ -137,12 +138,15 @@ async function awaitHolder({ session, signal }: Watch, target: Folder): Promise<
 async function follow(current: Watch, desk: Desk): Promise<number | undefined> {
   const { session, signal, id, follower, narrator } = current;
   const { terminal } = session;
+  const spoken = new Spoken(terminal);
   const unsubscribe = await desk.onNews((news) => {
     follower.news(news);
+    if (news.type === 'said' && (id === undefined || news.workflow === id)) spoken.hear(news);
     if (news.type === 'progress' && (id === undefined || news.workflow === id)) terminal.status(progressBar(news));
-  });
+  }, id);
   try {
     for await (const change of follower.changes(desk, signal)) {
+      if (change.type !== 'crowd') spoken.end(change.workflow);
       terminal.record(changeJson(change));
       terminal.line(narrator.line(change));
       if (id !== undefined && change.type !== 'crowd' && isEnd(change)) return await endOf(current, desk, change);

@@ -67,6 +67,8 @@ export type News =
       readonly total: number;
       readonly text?: string | undefined;
     }
+  /** A piece of a model's answer, while it comes; not stored. */
+  | { readonly type: 'said'; readonly workflow: string; readonly task: string; readonly text: string }
   /** Whoever held the folder is gone. */
   | { readonly type: 'gone' };
 
@@ -144,7 +146,7 @@ export interface Desk {
   /** Takes the live lease away; see `Client.revoke`. */
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null>;
   health(): Promise<Health>;
-  /** Returns what ends the subscription. */
-  onNews(listener: NewsListener): Promise<() => void>;
+  /** Returns what ends the subscription. `workflow`: what models say in it is told as well, where another process runs it. */
+  onNews(listener: NewsListener, workflow?: string): Promise<() => void>;
   close(drainMs?: number): Promise<void>;
 }

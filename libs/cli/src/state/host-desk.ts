@@ -10,6 +10,7 @@ import type {
   Definition,
   EffectDefinition,
   Ports,
+  ToldDelta,
   WorkerOptions,
 } from '@tidemark/runtime';
 import { inputOf } from '../views/belief.ts';
@@ -103,14 +104,23 @@ export class HostDesk implements Desk {
       onResume: (resumed) => this.#tell({ type: 'claimed', ...resumed }),
       onProgress: ({ workflow, step, done, total, text }) =>
         this.#tell({ type: 'progress', workflow, step, done, total, text }),
+      onDelta: (told) => this.#said(told),
     });
   }
 
-  async onNews(listener: NewsListener): Promise<() => void> {
+  async onNews(listener: NewsListener, workflow?: string): Promise<() => void> {
     this.#listeners.add(listener);
     this.#unsubscribe ??= this.host.ports.hints.subscribe('applied', () => this.#tell({ type: 'applied' }));
     await this.#unsubscribe;
-    return () => this.#listeners.delete(listener);
+    // What its own worker says is heard without going round by the bus.
+    const unwatch =
+      workflow === undefined || this.runsWorker
+        ? undefined
+        : await this.host.client.watch(workflow, (told) => this.#said(told));
+    return () => {
+      this.#listeners.delete(listener);
+      void unwatch?.();
+    };
   }
 
   /** To be closed first, when the desk is. */
@@ -127,6 +137,10 @@ export class HostDesk implements Desk {
     for (const closer of this.#closers.splice(0)) await closer();
     await (await this.#unsubscribe)?.();
     await this.host.close(drainMs);
+  }
+
+  #said({ workflow, task, delta }: ToldDelta): void {
+    if (delta.kind === 'text') this.#tell({ type: 'said', workflow, task, text: delta.text });
   }
 
   #tell(news: Parameters<NewsListener>[0]): void {
