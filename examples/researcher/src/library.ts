@@ -63,7 +63,10 @@ function scoreOf(passage: Passage, weights: readonly { readonly word: string; re
   return held / (1 + passage.text.length / (4 * PASSAGE_MAX_CHARS));
 }
 
-const excerpt = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, EXCERPT_MAX_CHARS);
+const excerpt = (text: string): string => clean(text.replaceAll(/\s+/g, ' ').slice(0, EXCERPT_MAX_CHARS));
+
+/** What a fragment takes: no NUL, and no half of a character that a cut has torn. */
+const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
 async function passagesOf(folder: string): Promise<readonly Passage[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -90,7 +93,7 @@ function split(name: string, text: string): readonly Passage[] {
   const close = (): void => {
     const body = open?.lines.join('\n').trim() ?? '';
     if (open !== undefined && /\p{L}/u.test(body)) {
-      passages.push({ source: `${name}:${open.line}`, heading, text: body.slice(0, PASSAGE_MAX_CHARS) });
+      passages.push({ source: `${name}:${open.line}`, heading, text: clean(body.slice(0, PASSAGE_MAX_CHARS)) });
     }
     open = undefined;
   };
@@ -100,7 +103,7 @@ function split(name: string, text: string): readonly Passage[] {
     const isRow = line.startsWith('|');
     if (isFence || title !== undefined || isRow || line.trim() === '') close();
     if (isFence) isCode = !isCode;
-    else if (title !== undefined) heading = title;
+    else if (title !== undefined) heading = clean(title);
     else if (!isCode && line.trim() !== '') {
       open ??= { line: at + 1, lines: [] };
       open.lines.push(line);
