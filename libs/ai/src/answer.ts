@@ -12,9 +12,13 @@ import type {
 } from '@ai-sdk/provider';
 import { CorruptError, type Json } from '@tidemark/core';
 import type { ModelAnswer, ModelToolCall } from '@tidemark/runtime';
+import { ModelAnswerTooLargeError } from './errors.ts';
+import { type FoldedPart, folded, isOwnCall, type Said, unfolded } from './folded-content.ts';
 import type { Hidden } from './hidden.ts';
+import { ANSWER_MAX_BYTES } from './limits.ts';
 import { base64, plain } from './plain-json.ts';
 import type { PricedUsage } from './price.ts';
+import { sound } from './sound-text.ts';
 
 /** A provider's answer, however it came. */
 export interface Parts {
@@ -31,12 +35,13 @@ export interface Parts {
 export type Answer = Omit<ModelAnswer, 'latencyMs' | 'costMicros'>;
 
 /** Of the form of `detail`. */
-const DETAIL_VERSION = 1;
+const DETAIL_VERSION = 2;
 
 interface Detail {
   readonly version: number;
-  readonly content: readonly LanguageModelV4Content[];
-  readonly structuredOutputText?: string;
+  readonly content: readonly FoldedPart[];
+  /** The answer's text is structured output. */
+  readonly isStructured?: boolean;
   readonly finishReason: LanguageModelV4FinishReason;
   readonly usage: LanguageModelV4Usage;
   readonly providerMetadata?: NonNullable<Parts['providerMetadata']>;
@@ -44,33 +49,39 @@ interface Detail {
   readonly response: { readonly id?: string; readonly timestamp?: string; readonly modelId?: string };
 }
 
+/** Throws `ModelAnswerTooLargeError`. */
 export function answerOf(parts: Parts, hidden: Hidden): Answer {
   const content = parts.content
     .filter(saysSomething)
     .map(withoutBytes)
     .map((part) => withCleanMetadata(part, hidden));
   const { structuredOutputText, finishReason, providerMetadata, warnings, response } = parts;
+  const said: Said = {
+    text: structuredOutputText ?? textOf(content),
+    toolCalls: content.filter(isOwnCall).map(toolCallOf),
+  };
   const detail = {
     version: DETAIL_VERSION,
-    content,
-    structuredOutputText,
+    content: folded(content, said),
+    isStructured: structuredOutputText === undefined ? undefined : true,
     finishReason,
     usage: parts.usage,
     providerMetadata: hidden.clean(plain(providerMetadata)),
     warnings: hidden.clean(plain(warnings)),
     response: hidden.clean(plain({ id: response?.id, timestamp: response?.timestamp, modelId: response?.modelId })),
   };
-  return {
-    text: structuredOutputText ?? textOf(content),
-    toolCalls: content.filter(isOwnCall).map(toolCallOf),
+  const answer: Answer = {
+    ...said,
     finishReason: finishReason.unified,
     usage: usageOf(parts.usage),
-    detail: plain(detail) ?? null,
+    detail: sound(plain(detail) ?? null),
   };
+  if (Buffer.byteLength(JSON.stringify(answer)) > ANSWER_MAX_BYTES) throw new ModelAnswerTooLargeError(answer.usage);
+  return answer;
 }
 
 /** Throws `CorruptError` for a detail that no version of this library wrote. */
-export function partsOf({ detail }: Pick<ModelAnswer, 'detail'>): Parts {
+export function partsOf({ detail, ...said }: Said & Pick<ModelAnswer, 'detail'>): Parts {
   const found = detail as unknown as Detail | null;
   if (typeof found !== 'object' || found?.version !== DETAIL_VERSION || !Array.isArray(found.content)) {
     throw new CorruptError(
@@ -78,11 +89,11 @@ export function partsOf({ detail }: Pick<ModelAnswer, 'detail'>): Parts {
       'The recorded answer was not written by this version of @tidemark/ai, so it can not be given back to the AI SDK. Ask it with ctx.model, or let a newer version go on.',
     );
   }
-  const { content, structuredOutputText, finishReason, usage, providerMetadata, warnings, response } = found;
+  const { content, isStructured, finishReason, usage, providerMetadata, warnings, response } = found;
   const { timestamp, ...named } = response;
   return {
-    content: content.map(withAddress),
-    ...(structuredOutputText !== undefined && { structuredOutputText }),
+    content: unfolded(content, said).map(withAddress),
+    ...(isStructured === true && { structuredOutputText: said.text }),
     // JSON has no undefined; the interface has the member all the same.
     finishReason: { unified: finishReason.unified, raw: finishReason.raw },
     usage: restored(usage),
@@ -120,10 +131,6 @@ const restored = ({ inputTokens, outputTokens, ...rest }: LanguageModelV4Usage):
 
 export const textOf = (content: readonly LanguageModelV4Content[]): string =>
   content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-
-/** A call that the provider has not run itself. */
-export const isOwnCall = (part: { readonly type: string }): part is LanguageModelV4ToolCall =>
-  part.type === 'tool-call' && (part as LanguageModelV4ToolCall).providerExecuted !== true;
 
 /** Input that is no JSON stays the text that the model wrote: the tool's own schema refuses it. */
 export function toolCallOf({ toolCallId, toolName, input }: LanguageModelV4ToolCall): ModelToolCall {

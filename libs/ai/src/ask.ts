@@ -3,8 +3,10 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ModelContext } from '@tidemark/runtime';
 import { type Answer, answerOf, type Parts, textOf } from './answer.ts';
+import { ModelAnswerTooLargeError } from './errors.ts';
 import { type Hidden, hiddenOf } from './hidden.ts';
 import { callError, streamError } from './provider-error.ts';
+import { sound, soundPart } from './sound-text.ts';
 import { BrokenStream, isInterrupted, readStream } from './stream.ts';
 
 /** What a question needs beyond its content. */
@@ -15,7 +17,7 @@ export interface Asker {
   readonly onPart?: ((part: LanguageModelV4StreamPart) => void) | undefined;
 }
 
-/** Throws the signal's reason when it was aborted, else `ModelRefusedError`, `ModelBusyError`, `ModelUnavailableError`, `ModelStreamError`. */
+/** Throws the signal's reason when it was aborted, else `ModelRefusedError`, `ModelBusyError`, `ModelUnavailableError`, `ModelStreamError`, `ModelAnswerTooLargeError`. */
 export async function ask(
   { languageModel, secrets, onPart = () => {} }: Asker,
   options: LanguageModelV4CallOptions,
@@ -32,12 +34,15 @@ export async function ask(
     return answerOf(parts, await hidden());
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof ModelAnswerTooLargeError) throw error;
     if (error instanceof BrokenStream) throw streamError(languageModel, error.reason, error.received, await hidden());
     throw callError(languageModel, error, await hidden());
   }
 }
 
-function whole(parts: Parts): Parts {
+function whole(given: Parts): Parts {
+  const { content, structuredOutputText } = given;
+  const parts = { ...given, content: content.map(soundPart), structuredOutputText: sound(structuredOutputText) };
   if (!isInterrupted(parts.finishReason)) return parts;
   throw new BrokenStream(new Error('The answer ended without saying why.'), {
     text: textOf(parts.content),

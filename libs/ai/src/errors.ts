@@ -4,8 +4,9 @@
  * cause of one of these.
  */
 
-import { UnavailableError } from '@tidemark/core';
+import { LimitError, UnavailableError } from '@tidemark/core';
 import { type ModelToolCall, NotDoneError, type Usage } from '@tidemark/runtime';
+import { ANSWER_MAX_BYTES } from './limits.ts';
 
 /** It certainly was not answered, and would be refused again: a wrong key, a wrong request, a policy. */
 export class ModelRefusedError extends NotDoneError {
@@ -44,8 +45,22 @@ export class ModelStreamError extends UnavailableError {
   }
 }
 
+const ANSWER_TOO_LARGE = 'model-answer-too-large';
+
+/** It was answered, and paid for, and is too large to be recorded: nothing of it was. */
+export class ModelAnswerTooLargeError extends LimitError {
+  /** `usage`: undefined where the answer was cut off before the provider told. */
+  constructor(usage: Usage | undefined) {
+    super(
+      ANSWER_TOO_LARGE,
+      `The answer has more than ${ANSWER_MAX_BYTES} bytes as JSON, too many for the log. Nothing of it is recorded, and the call was paid all the same. Ask for less: maxOutputTokens, or several calls.`,
+      { maxBytes: ANSWER_MAX_BYTES, usage },
+    );
+  }
+}
+
 export const STREAM_BROKEN = 'model-stream-broken';
 export const STREAM_REFUSED = 'model-stream-refused';
 
 /** Codes after which no further attempt is made. */
-export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED];
+export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED, ANSWER_TOO_LARGE];

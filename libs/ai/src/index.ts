@@ -2,6 +2,7 @@
 
 export type { ModelSettings } from './call-options.ts';
 export {
+  ModelAnswerTooLargeError,
   ModelBusyError,
   ModelRefusedError,
   ModelStreamError,

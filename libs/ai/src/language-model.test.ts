@@ -6,6 +6,7 @@ import type { EffectKey } from '@tidemark/core';
 import type { ModelDelta } from '@tidemark/runtime';
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import { expect, test } from 'vitest';
+import { partsOf } from './answer.ts';
 import { ModelRefusedError, ModelStreamError, ModelUnavailableError } from './errors.ts';
 import type { SupportedModel } from './language-model.ts';
 import { model } from './model.ts';
@@ -109,7 +110,7 @@ test('blocks that a stream interleaves, uses again or leaves open come out in th
     (delta) => void told.push(delta),
   );
   expect(answer.text).toBe('ABC');
-  expect(answer.detail).toMatchObject({
+  expect(partsOf(answer)).toMatchObject({
     content: [
       { type: 'reasoning', text: 'think', providerMetadata: { p: { signature: 's' } } },
       { type: 'text', text: 'A' },
@@ -170,12 +171,13 @@ test.each([
 });
 
 test('a model that runs on is cut off, and not asked again', async () => {
-  const piece = 'x'.repeat(4 * 1_024 * 1_024);
+  const piece = 'x'.repeat(300_000);
   const delta: LanguageModelV4StreamPart = { type: 'text-delta', id: '1', delta: piece };
-  await expect(asked(streaming([delta, delta, delta, delta, delta, FINISH]), true)).rejects.toMatchObject({
-    code: 'model-stream-refused',
-    details: { reason: 'answer_too_long' },
+  await expect(asked(streaming([delta, delta, delta, FINISH]), true)).rejects.toMatchObject({
+    code: 'model-answer-too-large',
+    details: { maxBytes: 700_000, usage: undefined },
   });
+  expect(model(streaming([])).retry.nonRetryable).toContain('model-answer-too-large');
 });
 
 test('a whole answer that was interrupted is none either', async () => {

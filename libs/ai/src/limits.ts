@@ -22,8 +22,13 @@ export const MODEL_RETRY_DEFAULT: Omit<RetryPolicy, 'nonRetryable'> = {
 /** Longest wait that a provider's Retry-After is told for, in milliseconds: a day. A longer one is cut to it. */
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
-/** Characters of one streamed answer, with its reasoning and the inputs of its calls: a model that runs on is cut off. */
-export const ANSWER_MAX_CHARS = 16 * 1_024 * 1_024;
+/**
+ * One recorded answer as JSON in UTF-8, at most. An event holds 1 MiB, and the checkpoint that follows the answer mostly holds
+ * its text and calls again.
+ */
+export const ANSWER_MAX_BYTES = 700_000;
+/** Text in a tool call's input that is stored once though it is recorded in two forms, from so many characters on. */
+export const FOLDED_MIN_CHARS = 256;
 
 /** Characters of a provider's own words that an error shows. */
 export const EXCERPT_MAX_CHARS = 300;

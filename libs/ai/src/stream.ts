@@ -6,14 +6,16 @@
 
 import type { LanguageModelV4Content, LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ModelDelta } from '@tidemark/runtime';
-import { isOwnCall, type Parts, textOf, toolCallOf, usageOf } from './answer.ts';
-import type { Received } from './errors.ts';
-import { ANSWER_MAX_CHARS } from './limits.ts';
+import { type Parts, textOf, toolCallOf, usageOf } from './answer.ts';
+import { ModelAnswerTooLargeError, type Received } from './errors.ts';
+import { isOwnCall } from './folded-content.ts';
+import { ANSWER_MAX_BYTES } from './limits.ts';
+import { SoundStream } from './sound-text.ts';
 
 /** Whoever hears of a stream while it comes. */
 export interface Listener {
   readonly onDelta: (delta: ModelDelta) => void;
-  /** Every part that was read, as it came; the last is `finish`. */
+  /** Every part that was read, as it came but for what can't be stored; the last is `finish`. */
   readonly onPart: (part: LanguageModelV4StreamPart) => void;
 }
 
@@ -29,7 +31,7 @@ export class BrokenStream extends Error {
   }
 }
 
-/** Throws `BrokenStream`. Ends when the signal aborts, also where the provider doesn't. */
+/** Throws `BrokenStream`, `ModelAnswerTooLargeError`. Ends when the signal aborts, also where the provider doesn't. */
 export async function readStream(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   signal: AbortSignal,
@@ -37,6 +39,7 @@ export async function readStream(
 ): Promise<Parts> {
   const reader = stream.getReader();
   const answer = new GrowingAnswer();
+  const pieces = new SoundStream();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   aborted.catch(() => {});
@@ -47,25 +50,19 @@ export async function readStream(
       const { done, value } = await Promise.race([reader.read(), aborted]);
       if (done) throw new Error('The stream ended without saying why.');
       if (value.type === 'error') throw value.error;
-      answer.add(value, listener.onDelta);
-      listener.onPart(value);
+      for (const part of pieces.take(value)) {
+        answer.add(part, listener.onDelta);
+        listener.onPart(part);
+      }
       const parts = answer.finished();
       if (parts !== undefined) return parts;
     }
   } catch (error) {
+    if (error instanceof ModelAnswerTooLargeError) throw error;
     throw new BrokenStream(error, answer.received());
   } finally {
     signal.removeEventListener('abort', onAbort);
     void reader.cancel().catch(() => {});
-  }
-}
-
-/** Told by its code, as a provider's own errors are: asking again would bring the same. */
-class TooLong extends Error {
-  readonly code = 'answer_too_long';
-
-  constructor() {
-    super(`It has more than ${ANSWER_MAX_CHARS} characters`);
   }
 }
 
@@ -83,7 +80,8 @@ class GrowingAnswer {
 
   add(part: LanguageModelV4StreamPart, onDelta: Listener['onDelta']): void {
     this.#charCount += 'delta' in part ? part.delta.length : 0;
-    if (this.#charCount > ANSWER_MAX_CHARS) throw new TooLong();
+    // No character takes less than a byte: what is too long already is not waited for.
+    if (this.#charCount > ANSWER_MAX_BYTES) throw new ModelAnswerTooLargeError(undefined);
     switch (part.type) {
       case 'stream-start':
         this.#warnings = part.warnings;

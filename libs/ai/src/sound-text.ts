@@ -1,0 +1,68 @@
+/**
+ * Owns that what a provider gives can be stored: NUL and halves of surrogate pairs become U+FFFD where they enter. Invariant: a
+ * text comes out alike whether it came whole or in pieces, also where a pair is cut between two of them.
+ */
+
+import type { LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+
+const soundText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
+
+/** The value with sound texts and names; bytes, addresses and dates stay what they are. */
+export function sound<T>(value: T): T {
+  if (typeof value === 'string') return soundText(value) as T;
+  if (Array.isArray(value)) return value.map(sound) as T;
+  if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [soundText(name), sound(each)])) as T;
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** A part of an answer, or of a stream. The input of a call is JSON, which may hold as an escape what a text must not. */
+export function soundPart<P extends LanguageModelV4Content | LanguageModelV4StreamPart>(part: P): P {
+  const clean = sound(part);
+  return clean.type === 'tool-call' && typeof clean.input === 'string'
+    ? { ...clean, input: soundInput(clean.input) }
+    : clean;
+}
+
+function soundInput(input: string): string {
+  if (!input.includes('\\u')) return input;
+  try {
+    const value: unknown = JSON.parse(input);
+    const clean = JSON.stringify(sound(value));
+    return clean === JSON.stringify(value) ? input : clean;
+  } catch {
+    return input;
+  }
+}
+
+type Delta = Extract<LanguageModelV4StreamPart, { readonly delta: string }>;
+
+const isDelta = (part: LanguageModelV4StreamPart): part is Delta => 'delta' in part;
+
+/** The parts of one stream, sound. */
+export class SoundStream {
+  /** By kind and id: a piece that ended in the first half of a pair, with that half alone. */
+  readonly #held = new Map<string, Delta>();
+
+  take(part: LanguageModelV4StreamPart): readonly LanguageModelV4StreamPart[] {
+    if (!isDelta(part)) return [...this.#release(part), soundPart(part)];
+    const name = `${part.type} ${part.id}`;
+    const delta = (this.#held.get(name)?.delta ?? '') + part.delta;
+    this.#held.delete(name);
+    const isCut = /[\uD800-\uDBFF]$/.test(delta.slice(-1));
+    if (isCut) this.#held.set(name, { ...part, delta: delta.slice(-1) });
+    const given = isCut ? delta.slice(0, -1) : delta;
+    return given === '' && isCut ? [] : [sound({ ...part, delta: given })];
+  }
+
+  /** What no second half came for, before its block, or all of it, ends. */
+  #release(end: LanguageModelV4StreamPart): readonly Delta[] {
+    const released = [...this.#held].filter(([, { id }]) => end.type === 'finish' || ('id' in end && end.id === id));
+    for (const [name] of released) this.#held.delete(name);
+    return released.map(([, part]) => sound(part));
+  }
+}
