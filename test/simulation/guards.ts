@@ -94,7 +94,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/runtime/src/effect-journal.ts',
     edits: [
-      ['if (clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (sentMs <= CALL_WINDOW_MS || true) break;'],
+      ['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;'],
     ],
     faults: ['late-call'],
     workloads: MONEY,

@@ -7,7 +7,14 @@ import type { Envelope, HolderEventType } from './event.ts';
 import { crashed } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
-import { CLOCK_REGRESSION_MAX_MS, isOpen, REPEATS_MAX, type StreamState, type TaskState } from './state.ts';
+import {
+  CLOCK_REGRESSION_MAX_MS,
+  type EffectState,
+  isOpen,
+  REPEATS_MAX,
+  type StreamState,
+  type TaskState,
+} from './state.ts';
 import { taskRank } from './task-list.ts';
 import type { RejectReason } from './verdict.ts';
 
@@ -117,6 +124,15 @@ function onTask(
 const missingTask = (stream: StreamState, id: TaskId): RejectReason =>
   taskRank(id) < taskRank(`${stream.head.sequence + 1}.0` as TaskId) ? 'duplicate' : 'unknown-task';
 
+/** A call that failed may have cost something all the same, and is made again under its key. */
+function wasted(known: EffectState | undefined): Pick<EffectState, 'wasted'> {
+  if (known?.status !== 'failed' || known.spend === undefined) {
+    return known?.wasted === undefined ? {} : { wasted: known.wasted };
+  }
+  const { tokens, costMicros } = known.wasted ?? { tokens: 0, costMicros: 0 };
+  return { wasted: { tokens: tokens + known.spend.tokens, costMicros: costMicros + known.spend.costMicros } };
+}
+
 /** A question counts once a key: to intend a call again is not to ask again. */
 function asked(stream: StreamState, control: Envelope<'EffectIntended'>['control']): StreamState | RejectReason {
   const { question, key } = control;
@@ -146,6 +162,7 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
     isSuspect: false,
     pending: null,
     ...(control.model !== undefined && { spend: control.model.reserved }),
+    ...wasted(known),
   });
 }
 
@@ -181,6 +198,7 @@ function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']
     isSuspect: false,
     pending: null,
     ...(control.spent !== undefined && { spend: control.spent }),
+    ...(known?.wasted !== undefined && { wasted: known.wasted }),
   });
 }
 

@@ -170,7 +170,13 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
       if (task === undefined || !mayDecide) return 'not-asked';
       if (isDone !== (control.responseDigest !== null)) return 'not-asked';
       const { responseDigest } = control;
-      const answered = decided(opened, task, { ...effect, status: isDone ? 'done' : 'failed', responseDigest });
+      const spend = !isDone && effect.spend !== undefined ? { spend: { tokens: 0, costMicros: 0 } } : {};
+      const answered = decided(opened, task, {
+        ...effect,
+        status: isDone ? 'done' : 'failed',
+        responseDigest,
+        ...spend,
+      });
       return afresh(answered, answered.frontier.tasks.get(task.id));
     }
   }

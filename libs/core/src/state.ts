@@ -47,6 +47,8 @@ export interface EffectState {
   readonly pending: PendingConfirmation | null;
   /** Of a model call: what is reserved for it, and what it cost once that is known. */
   readonly spend?: Spend | undefined;
+  /** What earlier calls of the key cost that came to nothing. */
+  readonly wasted?: Spend | undefined;
 }
 
 /** A question that was asked again and again. */
@@ -56,7 +58,7 @@ export interface Repeat {
 }
 
 /** Different questions that a stream counts, at most: the ones asked last. */
-export const REPEATS_MAX = 16;
+export const REPEATS_MAX = 32;
 
 export interface PendingConfirmation {
   /** The event that began the wait; those that only go on waiting don't change it. */

@@ -56,6 +56,14 @@ export interface SpendRow extends Spend {
   readonly user: string | null;
   /** When it was reserved, by its holder's clock. */
   readonly atMs: number;
+  /** What it cost, or that it came to nothing, is known. */
+  readonly isSettled: boolean;
+}
+
+/** What calls have cost, and what those that are under way may cost at most. */
+export interface Spends {
+  readonly settled: Spend;
+  readonly reserved: Spend;
 }
 
 /** A fragment with its text. */
@@ -114,6 +122,6 @@ export interface ContextStore {
   scopes(workflow: WorkflowId, upTo: Sequence): Promise<readonly ScopeRow[]>;
   /** Workflows of the session, newest first. */
   session(tenant: TenantId, session: string, limit: number): Promise<readonly SessionWorkflow[]>;
-  /** All that the tenant (or one of its users) has reserved and spent since then. */
-  spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spend>;
+  /** All that the tenant (or one of its users) has spent and reserved since then. */
+  spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends>;
 }

@@ -9,6 +9,7 @@ export type {
   SessionRow,
   SessionWorkflow,
   SpendRow,
+  Spends,
   TextRow,
   TraceEntry,
 } from './context-store.ts';

@@ -3,7 +3,8 @@
  * inbox events through streams of their subjects, and reads rows.
  */
 
-import { BUDGET_EXCEEDED, InvalidError, type Json, type Spend, type TenantId, type WorkflowId } from '@tidemark/core';
+import type { MemoryWrite } from '@tidemark/codec';
+import { BUDGET_EXCEEDED, InvalidError, type Json, type TenantId, type WorkflowId } from '@tidemark/core';
 import {
   type Embedder,
   type MemoryWriter,
@@ -14,13 +15,15 @@ import {
   userFacts,
   userState,
 } from '@tidemark/memory';
-import type { MemoryKind, MemoryRow, SessionWorkflow } from '@tidemark/ports';
+import type { MemoryKind, MemoryRow, SessionWorkflow, Spends } from '@tidemark/ports';
+import { BUDGET_ENTRY } from './budget-entry.ts';
+import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import type { Decisions } from './decisions.ts';
 import type { MemoryUpdate } from './definition.ts';
 import { SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 import { checkedMemories, memoryDefinition, memoryWorkflow } from './memory-streams.ts';
-import { BUDGET_KEY, parseBudget, type SharedBudget } from './model-budgets.ts';
+import { parseBudget, type SharedBudget } from './model-budgets.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { HAND_OVER_PREFIX, type SessionHandOver } from './session-memory.ts';
 import type { Starter } from './starter.ts';
@@ -62,7 +65,10 @@ export class ClientMemory {
    * place and never the value.
    */
   async remember(updates: readonly MemoryUpdate[], { tenant, key }: RememberOptions): Promise<void> {
-    const memories = checkedMemories(updates, 'memories');
+    await this.#write(checkedMemories(updates, 'memories'), { tenant, key });
+  }
+
+  async #write(memories: readonly MemoryWrite[], { tenant, key }: RememberOptions): Promise<void> {
     const [first] = memories;
     const { starter, decisions, ports, lamport } = this.#options;
     if (memories.some(({ subject }) => subject !== first!.subject)) {
@@ -146,11 +152,11 @@ export class ClientMemory {
   async setBudget(tenant: TenantId, of: { readonly user?: string }, budget: SharedBudget | undefined): Promise<void> {
     const subject = of.user === undefined ? `tenant:${tenant}` : `user:${of.user}`;
     const value = budget === undefined ? {} : { value: parseBudget(budget) };
-    await this.remember([{ subject, kind: 'state', key: BUDGET_KEY, ...value, source: 'budget' }], { tenant });
+    await this.#write([anyWrite({ subject, ...BUDGET_ENTRY, ...value, source: 'budget' }, 'budget')], { tenant });
   }
 
-  /** What it has spent and reserved in the budget's period. */
-  spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spend> {
+  /** What its calls have cost since then, and what those under way have reserved. */
+  spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends> {
     return this.#options.ports.store.spent(tenant, user, sinceMs);
   }
 

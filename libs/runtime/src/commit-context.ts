@@ -4,11 +4,22 @@
  */
 
 import { type MemoryWrite, NAME_MAX_CHARS, type ScopeChange, type StoredFragment, toJson } from '@tidemark/codec';
-import { FRAGMENT_TYPES, InvalidError, type Lamport, type Spend, type StreamState, type TaskId } from '@tidemark/core';
+import {
+  ConflictError,
+  FRAGMENT_TYPES,
+  InvalidError,
+  type Lamport,
+  type Spend,
+  type StreamState,
+  type TaskId,
+} from '@tidemark/core';
 import type { ContextStore, MemoryStore } from '@tidemark/ports';
+import { BUDGET_ENTRY } from './budget-entry.ts';
+import { isRange } from './context-shapes.ts';
 import type { Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
 import { spentByTask } from './model-budgets.ts';
+import { storableText } from './storable-text.ts';
 import type { WorkflowContext } from './workflow-context.ts';
 import { scopeChange } from './working-memory.ts';
 
@@ -28,6 +39,8 @@ export interface ContextSurroundings {
   readonly witness: (lamport: Lamport) => void;
   /** The stream with own events under way. */
   readonly state: () => StreamState;
+  /** The phase that the step began in. */
+  readonly phase: string | undefined;
 }
 
 /**
@@ -42,7 +55,7 @@ export async function commitContext(
 ): Promise<CommitContext> {
   const { context, reads, state, definition } = around;
   const where = `${definition.name} v${definition.version}, step ${step}`;
-  const drafts = checkedFragments(result.fragments ?? [], where);
+  const drafts = [...checkedFragments(result.fragments ?? [], where), ...handOverNote(result)];
   const memories = (result.memories ?? []).map((update, at) => memoryWrite(update, `${where}, memories[${at}]`));
   if (memories.length > MEMORIES_PER_CHECKPOINT_MAX) {
     throw new InvalidError(
@@ -58,11 +71,23 @@ export async function commitContext(
   return { fragments, scope, memories, spent: spentByTask(state(), task) };
 }
 
+/** Another task has handed over meanwhile: what the step has seen is out of scope now, and it runs again in the new phase (I9). */
+const phaseOver = (where: string, began: string | undefined, now: string): ConflictError =>
+  new ConflictError(
+    'phase-over',
+    `${where}: it began in phase '${began}' and ended in phase '${now}', so its working memory does not count. It runs again.`,
+    { began, now },
+  );
+
+/** What the next phase is told. */
+const handOverNote = ({ handOver }: StepResult): readonly FragmentDraft[] =>
+  handOver === undefined || handOver.summary.trim() === '' ? [] : [{ type: 'checkpoint_note', text: handOver.summary }];
+
 /** To be drawn up again when another task has committed meanwhile. */
 async function changeOf(
   { memory, handOver }: StepResult,
   where: string,
-  { definition, context, reads, state }: ContextSurroundings,
+  { definition, context, reads, state, phase }: ContextSurroundings,
 ): Promise<ScopeChange | null> {
   if (memory === undefined && handOver === undefined) return null;
   const { phases = new Map(), firstPhase, tokenizer } = definition.context ?? {};
@@ -73,6 +98,7 @@ async function changeOf(
     );
   }
   const before = await context.scope(reads, state().workflow, state().head.sequence, firstPhase);
+  if (before.phase !== phase) throw phaseOver(where, phase, before.phase);
   return scopeChange(before, { put: memory, handOver }, { phases, tokenizer, where });
 }
 
@@ -87,8 +113,14 @@ export function checkedFragments(drafts: readonly FragmentDraft[], where: string
     if (!FRAGMENT_TYPES.includes(type)) {
       refuse(where, `fragments[${at}].type`, type, `use one of ${FRAGMENT_TYPES.join(', ')}`);
     }
-    if (typeof text !== 'string' || text.includes('\0') || !text.isWellFormed()) {
-      refuse(where, `fragments[${at}].text`, text, 'give a text without NUL and halves of surrogate pairs');
+    if (typeof text !== 'string') refuse(where, `fragments[${at}].text`, text, 'give a text');
+    if (covers !== undefined && (type !== 'summary' || !isRange(covers))) {
+      refuse(
+        where,
+        `fragments[${at}].covers`,
+        covers,
+        'only a summary has it: { from, to }, each { run, sequence, index }',
+      );
     }
     const isTool = type === 'tool_call' || type === 'tool_result';
     for (const [field, value] of [
@@ -102,7 +134,7 @@ export function checkedFragments(drafts: readonly FragmentDraft[], where: string
     }
     return {
       type,
-      text,
+      text: storableText(text),
       ...(call !== undefined && { call }),
       ...(tool !== undefined && { tool }),
       ...(covers !== undefined && { covers }),
@@ -118,8 +150,26 @@ function refuse(where: string, field: string, value: unknown, remedy: string): n
 
 const KINDS: readonly string[] = ['summary', 'fact', 'state', 'record'];
 
-/** One change of long-term memory, checked. Throws `InvalidError` (`memory-invalid`). */
+/** One change of long-term memory, checked. Throws `InvalidError` (`memory-invalid`, `memory-reserved`). */
 export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
+  const { kind, key, subject } = update;
+  const isBudget = kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key && /^(tenant|user):/.test(subject);
+  if (!isBudget) return anyWrite(update, where);
+  throw new InvalidError(
+    'memory-reserved',
+    `${where}: the record '${key}' of ${subject} is its budget. Set it with setBudget.`,
+  );
+}
+
+/** A fact is told as a sentence. */
+function factOf(value: unknown, words: string | undefined, wrong: (field: string, remedy: string) => never) {
+  const text = typeof value === 'string' ? value : (value as { readonly text?: unknown } | null)?.text;
+  if (typeof text !== 'string' || text.trim() === '') return wrong('value', 'a fact is a text, or { text }');
+  return { value: { ...(typeof value === 'object' ? value : {}), text }, words: words ?? text };
+}
+
+/** The same for an entry that only the system writes. */
+export function anyWrite(update: MemoryUpdate, where: string): MemoryWrite {
   const { subject, kind, key, value, words, source } = update;
   const wrong = (field: string, remedy: string): never => {
     throw new InvalidError('memory-invalid', `${where}.${field}: ${remedy}.`, { field });
@@ -139,12 +189,13 @@ export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
   ] as const) {
     if (text !== undefined && typeof text !== 'string') wrong(field, 'give a text, or leave it out');
   }
+  const told = kind === 'fact' && value !== undefined ? factOf(value, words, wrong) : { value, words };
   return {
     subject,
     kind,
     key,
-    ...(value !== undefined && { value: toJson(value, `${where}.value`) }),
-    ...(words !== undefined && { words }),
+    ...(told.value !== undefined && { value: toJson(told.value, `${where}.value`) }),
+    ...(told.words !== undefined && { words: told.words }),
     ...(source !== undefined && { source }),
   };
 }

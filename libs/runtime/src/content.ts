@@ -23,8 +23,9 @@ import {
   ZERO,
 } from '@tidemark/core';
 import type { Digest, StreamSnapshot } from '@tidemark/ports';
-import { answerText } from './context-rows.ts';
+import { answerText } from './context-shapes.ts';
 import type { Definition } from './definition.ts';
+import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 import { sha256Digest } from './system.ts';
 import { orPark, upcastBelief, upcastInput } from './versions.ts';
 import { WorkflowContext } from './workflow-context.ts';
@@ -166,7 +167,11 @@ export class StreamContent {
         this.#journal.set(envelope.control.key, journalEntry('intended', payload));
         return;
       case 'EffectResolved':
-        this.journaled(envelope.control.key, journalEntry(envelope.control.outcome, payload));
+        this.journaled(
+          envelope.control.key,
+          journalEntry(envelope.control.outcome, payload),
+          envelope.control.hasContext === true,
+        );
         return;
       case 'CheckpointCommitted':
         this.committed(envelope.control, decodePayload(envelope.type, payload), payload.length);
@@ -198,10 +203,11 @@ export class StreamContent {
     if (!this.#tokens.has(token)) this.#tokens.set(token, key);
   }
 
-  journaled(key: EffectKey, entry: JournalEntry): void {
+  /** `hasContext`: its event says so, and rows have the text of what was answered. */
+  journaled(key: EffectKey, entry: JournalEntry, hasContext = false): void {
     this.#journal.set(key, entry);
-    if (entry.status !== 'done') return;
-    const text = answerText(entry);
+    if (entry.status !== 'done' || !hasContext) return;
+    const text = answerText(entry, SHARED_TEXT_MIN_CHARS);
     if (text !== undefined) this.context.keep(text);
   }
 

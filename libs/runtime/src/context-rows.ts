@@ -4,8 +4,20 @@
  * projection that it is a part of (I5).
  */
 
-import { decodePayload, type MemoryWrite, type Payloads, type StoredFragment } from '@tidemark/codec';
-import type { Envelope, EventType, LogEntry, Sequence, Sha256, Spend, StreamState, WorkflowId } from '@tidemark/core';
+import { decodePayload } from '@tidemark/codec';
+import {
+  type EffectKey,
+  type EffectState,
+  type Envelope,
+  isOpen,
+  type LogEntry,
+  type Sequence,
+  type Sha256,
+  type Spend,
+  type StreamState,
+  type TaskId,
+  type WorkflowId,
+} from '@tidemark/core';
 import type {
   ContextBatch,
   Digest,
@@ -16,7 +28,11 @@ import type {
   SpendRow,
   TextRow,
 } from '@tidemark/ports';
+import { answerText, fragmentsIn, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
+import { storableText } from './storable-text.ts';
+
+const NOTHING: Spend = { tokens: 0, costMicros: 0 };
 
 type Event = LogEntry & { readonly kind: 'event' };
 
@@ -66,55 +82,91 @@ export class ContextRows {
         if (session !== undefined) {
           this.#sessions.push({ tenant, session, workflow, user: user ?? null, lamport: envelope.lamport });
         }
-        if (hasContext) this.#addFragments(workflow, 0 as Sequence, opened('WorkflowOpened', entry)?.fragments);
+        if (hasContext) this.#addFragments(workflow, 0 as Sequence, opened(entry));
         return;
       }
       case 'EffectIntended': {
         const { model, key, hasContext } = envelope.control;
-        if (model !== undefined) this.#spend(stream, key, envelope.atMs, model.reserved);
+        if (model !== undefined) this.#spend(stream, envelope.control.task, key, envelope.atMs);
         if (!hasContext) return;
-        for (const [digest, text] of Object.entries(opened('EffectIntended', entry)?.texts ?? {})) {
-          this.#addText(workflow, digest, text);
-        }
+        for (const [digest, text] of textsIn(opened(entry))) this.#addText(workflow, digest, text);
         return;
       }
       case 'EffectResolved': {
         const { spent, key, hasContext } = envelope.control;
-        if (spent !== undefined) this.#spend(stream, key, envelope.atMs, spent);
-        if (hasContext) this.#addAnswer(workflow, opened('EffectResolved', entry));
+        if (spent !== undefined) this.#spend(stream, envelope.control.task, key, envelope.atMs);
+        if (hasContext) this.#addAnswer(workflow, opened(entry));
         return;
       }
       case 'CheckpointCommitted':
         if (envelope.control.hasContext) {
-          const payload = opened('CheckpointCommitted', entry);
+          const payload = opened(entry);
           this.#addCheckpoint(workflow, envelope.control.sequence, payload);
-          this.#addMemories(stream, envelope, payload?.memories);
+          this.#addMemories(stream, envelope, payload);
         }
         return;
+      case 'ApprovalDecided':
+      case 'EffectConfirmed':
+        for (const { id, effects } of stream.frontier.tasks) {
+          for (const { key } of effects) this.#spend(stream, id, key, envelope.atMs);
+        }
+        return;
+      case 'WorkflowFailed':
+      case 'WorkflowCompleted':
+      case 'CompensationFinished':
+        this.#release(stream, envelope.atMs);
+        return;
       case 'MemoryWritten':
-        this.#addMemories(stream, envelope, opened('MemoryWritten', entry)?.memories);
+        this.#addMemories(stream, envelope, opened(entry));
         return;
       default:
     }
   }
 
-  #spend(stream: StreamState, key: string, atMs: number, { tokens, costMicros }: Spend): void {
-    const { workflow, tenant, user = null } = stream;
-    const rowKey = `${workflow}\0${key}`;
-    const reservedMs = this.#spends.get(rowKey)?.atMs ?? atMs;
-    this.#spends.set(rowKey, { workflow, key, tenant, user, atMs: reservedMs, tokens, costMicros });
+  /** What the stream's state has of the call: what it cost and wasted, or reserves. */
+  #spend(stream: StreamState, task: TaskId, key: EffectKey, atMs: number): void {
+    const effect = stream.frontier.tasks.get(task)?.effects.find((one) => one.key === key);
+    if (effect?.spend === undefined) return;
+    this.#putSpend(stream, effect, atMs, isOpen(effect) ? effect.spend : NOTHING, !isOpen(effect));
   }
 
-  #addCheckpoint(workflow: WorkflowId, sequence: Sequence, payload: Payloads['CheckpointCommitted'] | undefined): void {
-    this.#addFragments(workflow, sequence, payload?.fragments);
-    const scope = payload?.scope;
+  /** Nothing is under way any more: what is still reserved is free again. */
+  #release(stream: StreamState, atMs: number): void {
+    for (const { effects } of stream.frontier.tasks) {
+      for (const effect of effects) {
+        if (effect.spend !== undefined && isOpen(effect)) this.#putSpend(stream, effect, atMs, NOTHING, true);
+      }
+    }
+  }
+
+  #putSpend(stream: StreamState, effect: EffectState, atMs: number, reserved: Spend, isSettled: boolean): void {
+    const { workflow, tenant, user = null } = stream;
+    const { key, wasted = NOTHING, spend = NOTHING } = effect;
+    const own = isOpen(effect) ? reserved : spend;
+    const rowKey = `${workflow}\0${key}`;
+    const reservedMs = this.#spends.get(rowKey)?.atMs ?? atMs;
+    this.#spends.set(rowKey, {
+      ...{ workflow, key, tenant, user, atMs: reservedMs, isSettled },
+      tokens: own.tokens + wasted.tokens,
+      costMicros: own.costMicros + wasted.costMicros,
+    });
+  }
+
+  #addCheckpoint(workflow: WorkflowId, sequence: Sequence, payload: unknown): void {
+    this.#addFragments(workflow, sequence, payload);
+    const scope = scopeIn(payload);
     if (scope === undefined) return;
     this.#scopes.push({ workflow, sequence, isWhole: 'carried' in scope, change: JSON.stringify(scope) });
   }
 
-  #addMemories({ position }: StreamState, envelope: Envelope, writes: readonly MemoryWrite[] = []): void {
+  #addMemories({ position }: StreamState, envelope: Envelope, payload: unknown): void {
     const { tenant, workflow, lamport, atMs } = envelope;
-    for (const [ordinal, { subject, kind, key, value, words = '', source = '' }] of writes.entries()) {
+    for (const [ordinal, write] of memoriesIn(payload).entries()) {
+      if (write === undefined) continue;
+      const { kind, value } = write;
+      const [subject, key, words, source] = [write.subject, write.key, write.words ?? '', write.source ?? ''].map(
+        storableText,
+      ) as [string, string, string, string];
       const isForgotten = value === undefined;
       this.#memories.push({
         ...{ tenant, subject, kind, key, source, atMs, workflow, position, ordinal, lamport, isForgotten },
@@ -124,8 +176,10 @@ export class ContextRows {
     }
   }
 
-  #addFragments(workflow: WorkflowId, sequence: Sequence, fragments: readonly StoredFragment[] = []): void {
-    for (const [index, { type, text, digest: known, call, tool, covers }] of fragments.entries()) {
+  #addFragments(workflow: WorkflowId, sequence: Sequence, payload: unknown): void {
+    for (const [index, fragment] of fragmentsIn(payload).entries()) {
+      if (fragment === undefined) continue;
+      const { type, text, digest: known, call, tool, covers } = fragment;
       const digest = text === undefined ? known : this.#digest.sha256(text);
       if (digest === undefined) continue;
       if (text !== undefined) this.#addText(workflow, digest, text);
@@ -135,28 +189,20 @@ export class ContextRows {
   }
 
   /** A model's answer, which the fragment that a step makes of it only names. */
-  #addAnswer(workflow: WorkflowId, payload: Payloads['EffectResolved'] | undefined): void {
-    const text = answerText(payload);
+  #addAnswer(workflow: WorkflowId, payload: unknown): void {
+    const text = answerText(payload, SHARED_TEXT_MIN_CHARS);
     if (text !== undefined) this.#addText(workflow, this.#digest.sha256(text), text);
   }
 
   #addText(workflow: WorkflowId, digest: Sha256, text: string): void {
-    this.#texts.set(`${workflow}\0${digest}`, { workflow, digest, text });
+    this.#texts.set(`${workflow}\0${digest}`, { workflow, digest, text: storableText(text) });
   }
 }
 
-/** The text of a recorded answer that fragments may name. */
-export function answerText(payload: Payloads['EffectResolved'] | undefined): string | undefined {
-  if (payload === undefined || !('response' in payload)) return undefined;
-  const { response } = payload;
-  const text = typeof response === 'object' && response !== null && 'text' in response ? response.text : undefined;
-  return typeof text === 'string' && text.length >= SHARED_TEXT_MIN_CHARS ? text : undefined;
-}
-
 /** What isn't readable brings nothing: it must not stop the projection of all else. */
-function opened<T extends EventType>(type: T, { payload }: Event): Payloads[T] | undefined {
+function opened({ envelope, payload }: Event): unknown {
   try {
-    return decodePayload(type, payload);
+    return decodePayload(envelope.type, payload);
   } catch {
     return undefined;
   }

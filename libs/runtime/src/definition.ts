@@ -113,8 +113,9 @@ export interface EffectDefinition {
   readonly compensateUnknown?: ((request: Json, context: EffectContext) => Promise<void>) | undefined;
   /** `recorded`: the origin that an earlier intention of the same call has: what it was sent is sent again. */
   readonly prepare?: ((key: EffectKey, recorded: BundleOrigin | undefined) => Promise<PreparedCall>) | undefined;
-  /** What a recorded response says that the call cost. */
+  /** What a recorded response says that the call cost; and what one cost that failed with the error. */
   readonly spentOf?: ((response: Json) => Spend) | undefined;
+  readonly lostOf?: ((error: unknown) => Spend) | undefined;
 }
 
 export interface RunOptions {

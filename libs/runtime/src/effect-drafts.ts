@@ -1,7 +1,7 @@
 /** Owns the events that an effect's call becomes: intended, resolved, known not to be done. Must not write them. */
 
 import { canonicalJson, type ErrorNote } from '@tidemark/codec';
-import type { EffectKey, EffectKind, Json, TaskId } from '@tidemark/core';
+import type { EffectKey, EffectKind, Json, Spend, TaskId } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import type { EffectDefinition, PreparedCall } from './definition.ts';
 import type { Draft } from './held-stream.ts';
@@ -51,12 +51,12 @@ export function resolvedDraft(
   };
 }
 
-/** What was reserved for it is free again. */
+/** `spent`: what it cost all the same; the rest of what was reserved is free again. */
 export const notDoneDraft = (
   digest: Digest,
   { request, ...call }: EffectCall,
   error: ErrorNote,
-  spentOf?: EffectDefinition['spentOf'],
+  spent?: Spend,
 ): Draft => ({
   type: 'EffectResolved',
   control: {
@@ -64,7 +64,7 @@ export const notDoneDraft = (
     requestDigest: digestOf(digest, request),
     outcome: 'failed',
     responseDigest: digestOf(digest, error as unknown as Json),
-    ...(spentOf !== undefined && { spent: { tokens: 0, costMicros: 0 } }),
+    ...(spent !== undefined && { spent }),
   },
   payload: { error },
 });

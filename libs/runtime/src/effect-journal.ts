@@ -31,6 +31,7 @@ import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './eff
 import { excerpt, fitting, type Recovered, type RecoveryHost, recoverEffect } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
+import { ContendedError } from './model-budgets.ts';
 import type { Ports } from './ports.ts';
 import type { RunGate } from './run-gate.ts';
 import { EffectError, errorNote, NotDoneError, ParkError, SuspendedError } from './step-errors.ts';
@@ -260,14 +261,13 @@ export class EffectJournal {
   /** Intends, calls within the window of acceptance, resolves. `isClear`: no earlier call of the key can have been made. */
   async #call(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
     const { clock, telemetry } = this.#host.ports;
-    const prepared = await this.#prepare(effect, key);
     for (;;) {
-      // The log accepts the intention at some moment after this one, which is all that is known of it: a process that was
-      // stopped while the answer was on its way must not call late.
+      const prepared = await this.#prepare(effect, key);
+      // The log accepts the intention after this moment: a process that was stopped meanwhile must not call late.
       const sentMs = clock.monotonicMs();
-      await this.#intend(effect, key, request, prepared);
-      // Checked as the last thing before sending, with nothing awaited in between.
-      if (clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
+      const mayCall = await this.#intend(effect, key, request, prepared);
+      // Checked as the last thing before sending.
+      if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
     }
     const span = telemetry.span(`effect ${effect.operation}`, { 'tidemark.effect.key': key });
     try {
@@ -285,13 +285,13 @@ export class EffectJournal {
     }
   }
 
-  /** Resolves when the call may be made; rejects when it must not be made any more. */
+  /** Whether the call may be made now; false: it is to be intended again. Rejects when it must not be made any more. */
   async #intend(
     effect: EffectDefinition,
     key: EffectKey,
     request: Json,
     prepared: PreparedCall | undefined,
-  ): Promise<void> {
+  ): Promise<boolean> {
     this.#signal.throwIfAborted();
     const decided = Promise.withResolvers<void>();
     this.#deciding.add(decided.promise);
@@ -300,12 +300,13 @@ export class EffectJournal {
       const refused = await this.#confirm(prepared);
       if (refused !== undefined) {
         await this.#recordNotDone(effect, key, request, new NotDoneError(errorNote(refused).message));
-        throw refused;
+        if (!(refused instanceof ContendedError)) throw refused;
+        return false;
       }
-      if (!this.#signal.aborted) return;
-      // It was not called, and the next holder should know: it would have to ask a probe, or a person.
+      if (!this.#signal.aborted) return true;
+      // It was not called, and the next holder should know.
       await this.#recordNotDone(effect, key, request, new NotDoneError('The worker had to go before the call.'));
-      this.#signal.throwIfAborted();
+      throw this.#signal.reason;
     } finally {
       this.#deciding.delete(decided.promise);
       decided.resolve();
@@ -369,17 +370,15 @@ export class EffectJournal {
     error: unknown,
   ): Promise<unknown> {
     if (this.#signal.aborted || error instanceof FencedError) return error;
-    // It speaks of its own call: an earlier one of the same key may have been made all the same.
     // A model that failed has changed nothing: the step may do without it.
-    const isCertain = (error instanceof NotDoneError && isClear) || effect.spentOf !== undefined;
+    const isCertain = (error instanceof NotDoneError && isClear) || effect.lostOf !== undefined;
     if (isCertain) await this.#recordNotDone(effect, key, request, error);
     return new EffectError(effect.operation, effect.retry, error);
   }
 
   async #recordNotDone(effect: EffectDefinition, key: EffectKey, request: Json, error: unknown): Promise<void> {
-    const note = errorNote(error);
-    const { digest } = this.#host.ports;
-    await this.#host.writeDurably([notDoneDraft(digest, this.#asked(effect, key, request), note, effect.spentOf)]);
+    const [note, call] = [errorNote(error), this.#asked(effect, key, request)];
+    await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, call, note, effect.lostOf?.(error))]);
     this.#host.content.journaled(key, { status: 'failed', error: note });
   }
 
@@ -395,6 +394,6 @@ export class EffectJournal {
   async #resolve(effect: EffectDefinition, key: EffectKey, request: Json, response: Json): Promise<void> {
     const call = this.#asked(effect, key, request);
     await this.#host.writeDurably([resolvedDraft(this.#host.ports.digest, call, response, effect.spentOf)]);
-    this.#host.content.journaled(key, { status: 'done', response });
+    this.#host.content.journaled(key, { status: 'done', response }, effect.spentOf !== undefined);
   }
 }

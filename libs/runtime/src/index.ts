@@ -51,7 +51,6 @@ export type {
   Usage,
 } from './model.ts';
 export {
-  BUDGET_KEY,
   type BudgetPeriod,
   parseBudget,
   type SharedBudget,

@@ -24,6 +24,12 @@ export const BRIEF_RECORDS_MAX_COUNT = 10;
 export const BRIEF_EVENTS_READ_MAX = 1_000;
 /** Longest wait that a receiver can ask for with its refusal, in milliseconds. */
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
+/**
+ * Longest wait, in milliseconds, for others' calls to say what they cost, where only what they have reserved leaves too little of a
+ * budget; and the shortest pause between two looks (up to five times as long, at random).
+ */
+export const BUDGET_WAIT_MAX_MS = 120_000;
+export const BUDGET_LOOK_MS = 50;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
 /** Staged checkpoints that may be unflushed at once in one workflow. */

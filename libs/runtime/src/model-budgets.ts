@@ -7,13 +7,16 @@ import {
   BUDGET_EXCEEDED,
   type EffectKey,
   InvalidError,
+  isOpen,
   type Json,
   type Spend,
   type StreamState,
   type TaskId,
   type TenantId,
+  TidemarkError,
 } from '@tidemark/core';
-import type { Clock, ProjectionStore } from '@tidemark/ports';
+import type { Clock, ProjectionStore, Spends } from '@tidemark/ports';
+import { BUDGET_ENTRY } from './budget-entry.ts';
 import type { Budget, ContextDefinition } from './definition.ts';
 import { ParkError } from './step-errors.ts';
 
@@ -22,36 +25,72 @@ export const NO_SPEND: Spend = { tokens: 0, costMicros: 0 };
 const plus = (a: Spend, b: Spend | undefined): Spend =>
   b === undefined ? a : { tokens: a.tokens + b.tokens, costMicros: a.costMicros + b.costMicros };
 
-/** What counts of a task's calls: reserved while they are open, spent once they are done; those that came to nothing don't. */
-export function spentByTask(state: StreamState, task: TaskId, but?: EffectKey): Spend {
-  let sum = NO_SPEND;
-  for (const { key, status, spend } of state.frontier.tasks.get(task)?.effects ?? []) {
-    if (status !== 'failed' && key !== but) sum = plus(sum, spend);
+/**
+ * What a task's calls have cost, those that came to nothing included, and what those under way may cost. `but`: a call whose own
+ * reservation is left out.
+ */
+function spendsOfTask(state: StreamState, task: TaskId, but?: EffectKey): Spends {
+  let [settled, reserved] = [NO_SPEND, NO_SPEND];
+  for (const effect of state.frontier.tasks.get(task)?.effects ?? []) {
+    settled = plus(settled, effect.wasted);
+    if (!isOpen(effect)) settled = plus(settled, effect.spend);
+    else if (effect.key !== but) reserved = plus(reserved, effect.spend);
   }
-  return sum;
+  return { settled, reserved };
 }
 
-/** All that the workflow has spent, and has reserved now. */
-export function spentByWorkflow(state: StreamState, but?: EffectKey): Spend {
-  let sum: Spend = { tokens: state.tokens, costMicros: state.costMicros };
-  for (const { id } of state.frontier.tasks) sum = plus(sum, spentByTask(state, id, but));
-  return sum;
+function spendsOfWorkflow(state: StreamState, but?: EffectKey): Spends {
+  let settled: Spend = { tokens: state.tokens, costMicros: state.costMicros };
+  let reserved = NO_SPEND;
+  for (const { id } of state.frontier.tasks) {
+    const task = spendsOfTask(state, id, but);
+    settled = plus(settled, task.settled);
+    reserved = plus(reserved, task.reserved);
+  }
+  return { settled, reserved };
 }
+
+const sumOf = ({ settled, reserved }: Spends): Spend => plus(settled, reserved);
+
+/** What a task's calls have cost, and may cost. */
+export const spentByTask = (state: StreamState, task: TaskId): Spend => sumOf(spendsOfTask(state, task));
+
+/** All that the workflow has spent, and has reserved now. */
+export const spentByWorkflow = (state: StreamState): Spend => sumOf(spendsOfWorkflow(state));
 
 interface Call {
   readonly key: EffectKey;
   readonly task: TaskId;
   readonly reserved: Spend;
+  /** The model has no price. */
+  readonly isUnpriced: boolean;
 }
 
-/** Throws `ParkError` (`budget_exceeded`) where the call would exceed a budget of the definition. */
+/** Throws `ParkError` (`budget_exceeded`, `model-unpriced`) where the call would exceed a budget of the definition; `ContendedError` as `checkShared` does. */
 export function checkOwnBudgets(state: StreamState, { budgets }: ContextDefinition, call: Call): void {
   const { key, task } = call;
   const { raised = NO_SPEND } = state;
-  refuseOver('call', raisedBy(budgets.call, raised), NO_SPEND, call);
-  refuseOver(`step (task ${task})`, raisedBy(budgets.step, raised), spentByTask(state, task, key), call);
-  refuseOver(`workflow ${state.workflow}`, raisedBy(budgets.workflow, raised), spentByWorkflow(state, key), call);
+  checkOne('call', raisedBy(budgets.call, raised), NO_SPENDS, call);
+  checkOne(`step (task ${task})`, raisedBy(budgets.step, raised), spendsOfTask(state, task, key), call);
+  checkOne(`workflow ${state.workflow}`, raisedBy(budgets.workflow, raised), spendsOfWorkflow(state, key), call);
 }
+
+const NO_SPENDS: Spends = { settled: NO_SPEND, reserved: NO_SPEND };
+
+/** `reserved`: by other calls. */
+function checkOne(of: string, budget: Budget, { settled, reserved }: Spends, call: Call): void {
+  if (call.isUnpriced && budget.costMicros !== undefined) throw unpriced(of, call);
+  refuseOver(of, budget, settled, call);
+  if (isOver(budget, plus(settled, reserved), call.reserved) !== undefined) throw new ContendedError(of);
+}
+
+const unpriced = (of: string, { key }: Call): ParkError =>
+  new ParkError(
+    'model-unpriced',
+    `The budget of ${of} is in money, and the model has no price: nobody could say whether it holds. Give the model a price (priceTable), or budget tokens, and answer with retry.`,
+    null,
+    { budget: of, key },
+  );
 
 /** A raise is for the workflow, whichever of its budgets it came up against. */
 const raisedBy = ({ tokens, costMicros }: Budget, raised: Spend): Budget => ({
@@ -71,9 +110,6 @@ export type BudgetPeriod = keyof typeof PERIODS_MS;
 export interface SharedBudget extends Budget {
   readonly period: BudgetPeriod;
 }
-
-/** The entry of long-term memory that holds the budget of a subject. */
-export const BUDGET_KEY = 'budget';
 
 /** Checks what is to be stored as a budget. Throws `InvalidError` (`budget-invalid`) that names the field. */
 export function parseBudget(value: unknown): SharedBudget {
@@ -107,7 +143,7 @@ interface SharedReads {
 export interface SharedSpend {
   readonly of: string;
   readonly budget: SharedBudget;
-  readonly spent: Spend;
+  readonly spent: Spends;
 }
 
 /** Undefined budgets are left out, so mostly this is empty. `spent` holds what is projected by now. */
@@ -120,7 +156,7 @@ export async function sharedSpends(
   if (user !== undefined) subjects.push({ of: `user ${user}`, subject: `user:${user}`, only: user });
   const found = await Promise.all(
     subjects.map(async ({ of, subject, only }) => {
-      const [row] = await store.memories({ tenant, subject, kind: 'state', key: BUDGET_KEY, limit: 1 });
+      const [row] = await store.memories({ tenant, subject, ...BUDGET_ENTRY, limit: 1 });
       if (row === undefined) return [];
       const budget = parseBudget(JSON.parse(row.value));
       const sinceMs = budget.period === 'total' ? 0 : clock.nowMs() - PERIODS_MS[budget.period];
@@ -130,25 +166,39 @@ export async function sharedSpends(
   return found.flat();
 }
 
+/** Others have reserved what is left: not exceeded, and to be tried again once they know what they cost. */
+export class ContendedError extends TidemarkError {
+  override readonly name = 'ContendedError';
+
+  constructor(of: string) {
+    super('budget-contended', `Calls under way have reserved what is left of the budget of ${of}.`, { of });
+  }
+}
+
 /**
- * Throws `ParkError` (`budget_exceeded`). `isReserved`: the call's own reservation is in what was spent already. Two calls that
- * come to the last rest at once are both refused, so that no budget is ever exceeded by what is reserved.
+ * Throws `ParkError` (`budget_exceeded`) where what was spent leaves too little for the call, and `ContendedError` where only what
+ * others have reserved does. `isReserved`: the call's own reservation is among those that are projected. Never exceeded: of two calls
+ * that come to the last rest at once, each sees the other's reservation, and both try again.
  */
 export function checkShared(spends: readonly SharedSpend[], call: Call, isReserved: boolean): void {
   for (const { of, budget, spent } of spends) {
-    const before = isReserved
-      ? { tokens: spent.tokens - call.reserved.tokens, costMicros: spent.costMicros - call.reserved.costMicros }
-      : spent;
-    refuseOver(`${of} (${budget.period})`, budget, before, call);
+    const others = isReserved ? minus(spent.reserved, call.reserved) : spent.reserved;
+    checkOne(`${of} (${budget.period})`, budget, { settled: spent.settled, reserved: others }, call);
   }
 }
+
+const minus = (a: Spend, b: Spend): Spend => ({ tokens: a.tokens - b.tokens, costMicros: a.costMicros - b.costMicros });
+
+/** The unit in which the call would exceed the budget. */
+const isOver = (budget: Budget, spent: Spend, reserved: Spend): 'tokens' | 'costMicros' | undefined =>
+  (['tokens', 'costMicros'] as const).find(
+    (unit) => budget[unit] !== undefined && spent[unit] + reserved[unit] > budget[unit],
+  );
 
 const usd = (micros: number): string => `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}`;
 
 function refuseOver(of: string, budget: Budget, spent: Spend, { key, reserved }: Call): void {
-  const over = (['tokens', 'costMicros'] as const).find(
-    (unit) => budget[unit] !== undefined && spent[unit] + reserved[unit] > budget[unit],
-  );
+  const over = isOver(budget, spent, reserved);
   if (over === undefined) return;
   const said = (value: number): string => (over === 'tokens' ? `${value} tokens` : usd(value));
   const limit = budget[over]!;

@@ -8,6 +8,7 @@ import { type BundleOrigin, canonicalJson, toJson } from '@tidemark/codec';
 import {
   type AssembledBundle,
   type EffectKey,
+  FRAGMENT_TYPES,
   InvalidError,
   type Json,
   type Sha256,
@@ -18,20 +19,21 @@ import type { ProjectionStore } from '@tidemark/ports';
 import { bundleOf, type Origin, textsOf } from './bundle-origin.ts';
 import type { ContextDefinition, Definition, EffectContext, EffectDefinition, PreparedCall } from './definition.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
-import type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest, Usage } from './model.ts';
+import type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest } from './model.ts';
 import { parseAnswer } from './model-answer.ts';
-import { checkOwnBudgets, checkShared, type NO_SPEND, sharedSpends } from './model-budgets.ts';
+import { ModelReservation } from './model-reservation.ts';
 import type { Ports } from './ports.ts';
 import { PromptChain } from './prompt-chain.ts';
+import { isIntended, refuseRepeats } from './repeats.ts';
 import { SessionContext } from './session-context.ts';
-import { ParkError } from './step-errors.ts';
+import { storableText } from './storable-text.ts';
 import type { WorkflowContext } from './workflow-context.ts';
 
 /** Operation of every model call: `--call N` counts these within a step. */
 export const MODEL_OPERATION = 'model';
 
 export interface ModelSurroundings {
-  readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry' | 'memory'> & {
+  readonly ports: Pick<Ports, 'clock' | 'prng' | 'digest' | 'telemetry' | 'memory'> & {
     readonly store: Pick<
       ProjectionStore,
       'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent'
@@ -69,10 +71,14 @@ export class ModelCalls {
   }
 
   /** The call as an effect of the task, and what identifies its question. Throws `InvalidError` (`bundle-unknown`, `model-in-undo`). */
-  effect(task: TaskId, request: ModelRequest): { readonly effect: EffectDefinition; readonly asked: Json } {
+  effect(
+    task: TaskId,
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): { readonly effect: EffectDefinition; readonly asked: Json } {
     const { definition, state } = this.#around;
     if (state().compensates !== null) throw inUndo(definition.name);
-    const call = new ModelCall(this.#around, this.#session, this.#chain, task, request);
+    const call = new ModelCall(this.#around, this.#session, this.#chain, task, request, signal);
     return { effect: call.effect(), asked: call.asked() };
   }
 
@@ -91,10 +97,6 @@ export class ModelCalls {
   }
 }
 
-/** A call that is made again was counted when it was first intended. */
-const isIntended = ({ frontier }: StreamState, task: TaskId, key: EffectKey): boolean =>
-  frontier.tasks.get(task)?.effects.some((effect) => effect.key === key) ?? false;
-
 class ModelCall {
   readonly #around: ModelSurroundings;
   readonly #session: SessionContext;
@@ -102,6 +104,7 @@ class ModelCall {
   readonly #task: TaskId;
   readonly #request: ModelRequest;
   readonly #rules: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'>;
+  readonly #reservation: ModelReservation;
   /** What `prepare` found, for `call` right after it. */
   #bundle: AssembledBundle | undefined;
 
@@ -111,7 +114,9 @@ class ModelCall {
     chain: PromptChain,
     task: TaskId,
     request: ModelRequest,
+    signal: AbortSignal,
   ) {
+    this.#reservation = new ModelReservation(around, task, request, signal);
     this.#around = around;
     this.#session = session;
     this.#chain = chain;
@@ -141,6 +146,7 @@ class ModelCall {
       call: (_request, context) => this.#call(context),
       prepare: (key, recorded) => this.#prepare(key, recorded),
       spentOf: (response) => spentFor(response as unknown as ModelAnswer),
+      lostOf: (error) => this.#reservation.lost(error),
     };
   }
 
@@ -172,16 +178,18 @@ class ModelCall {
 
   async #prepare(key: EffectKey, recorded: BundleOrigin | undefined): Promise<PreparedCall> {
     const texts = new Map<Sha256, string>();
-    const origin = recorded ?? (await this.#origin(texts));
-    this.#bundle = origin === undefined ? undefined : await this.#assemble(origin, texts);
-    this.#checkSame(recorded, key);
-    const { prompt, texts: said } = this.#chain.add(this.#messages());
+    const { origin, bundle } = await this.#originFor(recorded, texts);
+    this.#bundle = bundle;
+    this.#checkAsked();
+    const { prompt, texts: said, stored } = this.#chain.add(this.#messages());
     for (const [digest, text] of said) texts.set(digest, text);
     this.#addText(texts, canonicalJson(this.#tools()));
     await this.#around.context.learn(this.#around.ports.store, this.#around.state().workflow, [...texts.keys()]);
     const fresh = [...texts].filter(([digest]) => !this.#around.context.has(digest));
-    const reserved = this.#reserve();
-    await this.#checkBudgets(key, reserved);
+    const spoken = this.#messages().reduce((sum: number, message) => sum + this.#count(message), 0);
+    const tools = this.#request.tools === undefined ? 0 : this.#count(this.#tools());
+    const reserved = this.#reservation.reserve((this.#bundle?.bundle.token_estimate ?? 0) + spoken + tools);
+    await this.#reservation.check(key);
     const question = this.#question();
     this.#checkRepeats(question, key);
     return {
@@ -193,7 +201,8 @@ class ModelCall {
       },
       confirm: () => {
         for (const [digest, text] of fresh) this.#around.context.keepNamed(digest, text);
-        return this.#confirm(key, reserved);
+        stored();
+        return this.#confirm(key, question);
       },
     };
   }
@@ -202,15 +211,26 @@ class ModelCall {
     return (this.#bundle?.messages ?? []) as unknown as Json;
   }
 
-  /** What was sent then is sent again; that it can't be made again would be a broken promise (I8). */
-  #checkSame(recorded: BundleOrigin | undefined, key: EffectKey): void {
-    if (recorded === undefined || this.#digest(this.#bundleMessages()) === recorded.messages) return;
-    throw new ParkError(
-      'bundle-differs',
-      `Model call ${key} was begun with another bundle than its origin gives now: a tokenizer or the rules of assembly have changed. Answer it with retry to ask with the new one.`,
-      key,
-      { recorded: recorded.messages },
+  #checkAsked(): void {
+    if ((this.#bundle?.messages.length ?? 0) + this.#messages().length > 0) return;
+    throw new InvalidError(
+      'prompt-missing',
+      `${this.#around.definition.name}: the bundle '${this.#request.bundle}' is empty and the call has no prompt: there is nothing to ask. Add a goal or a message (fragments), or a prompt.`,
+      { bundle: this.#request.bundle },
     );
+  }
+
+  /** What was sent then is sent again; where that can't be made again (another tokenizer, other rules), the call is asked anew. */
+  async #originFor(
+    recorded: BundleOrigin | undefined,
+    texts: Map<Sha256, string>,
+  ): Promise<{ readonly origin: Origin | undefined; readonly bundle: AssembledBundle | undefined }> {
+    if (recorded !== undefined && recorded.tokenizer === this.#request.model.tokenizer.id) {
+      const bundle = await this.#assemble(recorded, texts);
+      if (this.#digest(bundle.messages as unknown as Json) === recorded.messages) return { origin: recorded, bundle };
+    }
+    const origin = await this.#origin(texts);
+    return { origin, bundle: origin && (await this.#assemble(origin, texts)) };
   }
 
   async #origin(texts: Map<Sha256, string>): Promise<Origin | undefined> {
@@ -218,7 +238,8 @@ class ModelCall {
     if (bundle === undefined) return undefined;
     const { state, input } = this.#around;
     const policy = this.#rules.bundles.get(bundle)!;
-    const system = this.#rules.system?.(input());
+    const told = this.#rules.system?.(input());
+    const system = told === undefined ? undefined : storableText(told);
     const around = await this.#session.around(policy.session);
     for (const [name, text] of around.texts) texts.set(name, text);
     return {
@@ -255,38 +276,26 @@ class ModelCall {
     return bundleOf(origin, { workflow, context, reads: ports.store, tokenizer, digest: ports.digest, text });
   }
 
-  /** What the call may cost at most, as far as that is known before it. */
-  #reserve() {
-    const { model, settings } = this.#request;
-    const count = (value: Json): number => model.tokenizer.count(canonicalJson(value));
-    const own = this.#messages().reduce((sum: number, message) => sum + count(message), 0);
-    const inputTokens =
-      (this.#bundle?.bundle.token_estimate ?? 0) + own + (this.#request.tools ? count(this.#tools()) : 0);
-    const outputTokens = maxOutput(settings) ?? model.maxOutputTokens;
-    const usage: Usage = { inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens: 0 };
-    return { tokens: inputTokens + outputTokens, costMicros: model.costMicros(usage) ?? 0 };
+  #count(value: Json): number {
+    return this.#request.model.tokenizer.count(canonicalJson(value));
   }
 
-  async #checkBudgets(key: EffectKey, reserved: typeof NO_SPEND): Promise<void> {
-    const { ports, definition, state } = this.#around;
-    const stream = state();
-    const call = { key, task: this.#task, reserved };
-    if (definition.context !== undefined) checkOwnBudgets(stream, definition.context, call);
-    checkShared(await sharedSpends(ports, stream.tenant, stream.user), call, false);
+  /** Judged again with all that was intended meanwhile. */
+  async #confirm(key: EffectKey, question: Sha256): Promise<void> {
+    const { model } = this.#request;
+    refuseRepeats(this.#around.state(), question, this.#rules.repeatsMax, model.modelId, key, true);
+    await this.#reservation.confirm(key);
   }
 
-  /** The reservation is in the log, and in the rows before they are asked again: nobody else's can be missed. */
-  async #confirm(key: EffectKey, reserved: typeof NO_SPEND): Promise<void> {
-    const { ports, state, applied } = this.#around;
-    const { tenant, user } = state();
-    if ((await sharedSpends(ports, tenant, user)).length === 0) return;
-    await applied();
-    checkShared(await sharedSpends(ports, tenant, user), { key, task: this.#task, reserved }, true);
-  }
-
-  /** The same bytes to the same model are the same question, whichever step asks. */
+  /** The same words to the same model are the same question, whichever step asks: the trace, which grows with each, is none of them. */
   #question(): Sha256 {
-    return this.#digest([this.asked(), this.#bundleMessages()]);
+    const said = this.#bundle?.manifest.items.filter(({ type }) =>
+      (FRAGMENT_TYPES as readonly string[]).includes(type),
+    );
+    return this.#digest([
+      this.asked(),
+      (said ?? []).flatMap(({ digest, state }) => (state === 'kept' ? [digest] : [])),
+    ]);
   }
 
   #checkRepeats(question: Sha256, key: EffectKey): void {
@@ -347,30 +356,6 @@ const spentFor = ({ usage, costMicros }: ModelAnswer) => ({
   tokens: usage.inputTokens + usage.outputTokens,
   costMicros,
 });
-
-function maxOutput(settings: Json | undefined): number | undefined {
-  if (typeof settings !== 'object' || settings === null || !('maxOutputTokens' in settings)) return undefined;
-  const { maxOutputTokens } = settings;
-  return typeof maxOutputTokens === 'number' && maxOutputTokens > 0 ? maxOutputTokens : undefined;
-}
-
-/** Throws `ParkError` (`run-away-loop`): an agent that asks the same again and again gets nowhere, even when every call succeeds. */
-export function refuseRepeats(
-  { repeats = [], workflow }: StreamState,
-  question: Sha256,
-  repeatsMax: number,
-  what: string,
-  key: EffectKey,
-): void {
-  const count = repeats.find((one) => one.question === question)?.count ?? 0;
-  if (count < repeatsMax) return;
-  throw new ParkError(
-    'run-away-loop',
-    `Workflow ${workflow} has asked ${what} the same question ${count} times, which is the limit (repeatsMax): it runs in circles. Answer with retry to let it go on, or fail.`,
-    null,
-    { what, count, question, key },
-  );
-}
 
 const inUndo = (definition: string): InvalidError =>
   new InvalidError(

@@ -19,6 +19,8 @@ export interface StoredPrompt {
   readonly prompt: Sha256 | null;
   /** Texts that the links name, by their digests, whether they are stored already or not. */
   readonly texts: ReadonlyMap<Sha256, string>;
+  /** To be called once the links are in the log: the next prompt may go on from them. */
+  readonly stored: () => void;
 }
 
 export class PromptChain {
@@ -31,7 +33,7 @@ export class PromptChain {
   }
 
   add(messages: readonly Json[]): StoredPrompt {
-    if (messages.length === 0) return { prompt: null, texts: new Map() };
+    if (messages.length === 0) return { prompt: null, texts: new Map(), stored: () => {} };
     const texts = new Map<Sha256, string>();
     const digests = messages.map((message) => {
       const text = canonicalJson(message);
@@ -44,8 +46,10 @@ export class PromptChain {
     const text = canonicalJson(link as unknown as Json);
     const prompt = this.#digest.sha256(text);
     texts.set(prompt, text);
-    this.#last = { prompt, digests };
-    return { prompt, texts };
+    const stored = (): void => {
+      this.#last = { prompt, digests };
+    };
+    return { prompt, texts, stored };
   }
 }
 

@@ -16,7 +16,6 @@ import {
 } from '@tidemark/memory';
 import type { MemoryRow, MemoryStore } from '@tidemark/ports';
 import { INJECTED_FACTS_MAX_COUNT, INJECTED_STATE_MAX_COUNT } from './limits.ts';
-import { BUDGET_KEY } from './model-budgets.ts';
 import type { SessionMemory } from './ports.ts';
 import { sessionSubject } from './summaries.ts';
 
@@ -61,10 +60,15 @@ async function userText(store: SessionMemoryOptions['store'], tenant: TenantId, 
     store.memories({ ...named, kind: 'state', limit: INJECTED_STATE_MAX_COUNT }),
     store.memories({ ...named, kind: 'fact', order: 'newest', limit: INJECTED_FACTS_MAX_COUNT }),
   ]);
-  const preferences = state
-    .filter(({ key }) => key !== BUDGET_KEY)
-    .map(({ key, value, source, atMs }) => ({ key, value: JSON.parse(value) as unknown, source, atMs }));
-  return buildUserContext({ state: preferences, facts: facts.map(factOf) });
+  const preferences = state.map(({ key, value, source, atMs }) => ({
+    key,
+    value: JSON.parse(value) as unknown,
+    source,
+    atMs,
+  }));
+  // What is no text (an older version's) is left out.
+  const told = facts.map(factOf).filter(({ text }) => typeof text === 'string');
+  return buildUserContext({ state: preferences, facts: told });
 }
 
 /** Key of hand-overs of a session, before their number. */
@@ -91,8 +95,9 @@ async function handOversOf(
     order: 'newest',
     limit: 1,
   });
-  return rows.map(({ value, atMs }) => {
-    const { from, to, message, artifacts } = JSON.parse(value) as SessionHandOver;
+  return rows.flatMap(({ value, atMs }) => {
+    const { from, to, message, artifacts = [] } = (JSON.parse(value) ?? {}) as Partial<SessionHandOver>;
+    if (typeof message !== 'string' || !Array.isArray(artifacts)) return [];
     const with_ = artifacts.length === 0 ? '' : `\nWith: ${artifacts.join(', ')}`;
     return `# Handed over from ${from} to ${to}, ${new Date(atMs).toISOString().slice(0, 10)}\n${message}${with_}`;
   });

@@ -5,7 +5,6 @@ import {
   type Lamport,
   type Sequence,
   type Sha256,
-  type Spend,
   type TenantId,
   type WorkflowId,
 } from '@tidemark/core';
@@ -26,6 +25,7 @@ import type {
   SessionRow,
   SessionWorkflow,
   SpendRow,
+  Spends,
   TraceEntry,
   UnembeddedMemory,
   WorkflowSummary,
@@ -120,14 +120,15 @@ export abstract class SimulatedContext implements ContextStore {
     return found;
   }
 
-  async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spend> {
-    let [tokens, costMicros] = [0, 0];
+  async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends> {
+    const sums = { settled: { tokens: 0, costMicros: 0 }, reserved: { tokens: 0, costMicros: 0 } };
     for (const spend of this.#spends.values()) {
       if (spend.tenant !== tenant || spend.atMs < sinceMs || (user !== null && spend.user !== user)) continue;
-      tokens += spend.tokens;
-      costMicros += spend.costMicros;
+      const sum = spend.isSettled ? sums.settled : sums.reserved;
+      sum.tokens += spend.tokens;
+      sum.costMicros += spend.costMicros;
     }
-    return { tokens, costMicros };
+    return sums;
   }
 
   async memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {

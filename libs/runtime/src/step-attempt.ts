@@ -4,7 +4,7 @@
  */
 
 import type { LogNote } from '@tidemark/codec';
-import type { TaskState } from '@tidemark/core';
+import { BUDGET_EXCEEDED, type TaskState } from '@tidemark/core';
 import type { StreamContent } from './content.ts';
 import type { Definition, PhaseMemory, Progress, StepContext, StepResult } from './definition.ts';
 import type { Drain } from './drain.ts';
@@ -13,7 +13,9 @@ import type { HeldStream } from './held-stream.ts';
 import { hasOpen } from './journal-host.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
+import { RUN_AWAY_LOOP } from './repeats.ts';
 import { stepContext } from './step-context.ts';
+import { ParkError } from './step-errors.ts';
 import { withSummaries } from './summaries.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import type { ResolvedTask } from './versions.ts';
@@ -42,7 +44,7 @@ export async function attemptStep(
   own: AbortController,
   host: JournalHost,
   around: AttemptSurroundings,
-): Promise<{ readonly result: StepResult; readonly notes: readonly LogNote[] }> {
+): Promise<{ readonly result: StepResult; readonly notes: readonly LogNote[]; readonly phase: string | undefined }> {
   const { definition, drain, onProgress, stream } = around;
   const notes: LogNote[] = [];
   const attempt = drain?.begin(definition.name, step.name, {
@@ -52,6 +54,7 @@ export async function attemptStep(
   const journal = new EffectJournal(host, task.id, own.signal);
   let isWhole = false;
   let isOver = false;
+  const stops = heedStops();
   try {
     const memory = await phaseMemory(step.name, around);
     const context = stepContext(step, task, {
@@ -62,6 +65,7 @@ export async function attemptStep(
       notes,
       memory,
       isOver: () => isOver,
+      heeded: stops.heeded,
       onProgress: (progress) => {
         attempt?.progress(progress);
         onProgress?.(progress);
@@ -70,14 +74,35 @@ export async function attemptStep(
     const running = step.run(context, input);
     const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
     isOver = true;
-    const whole = await withSummaries(result ?? {}, task, journal, around);
+    stops.check();
+    const whole = await withSummaries(result ?? {}, task, journal, { ...around, signal: own.signal });
     isWhole = true;
-    return { result: whole, notes };
+    return { result: whole, notes, phase: memory.phase };
   } finally {
     isOver = true;
     attempt?.end(isWhole);
     await journal.close();
   }
+}
+
+/** Pauses for want of budget, and stops of run-away agents: a step that catches all errors must not pass over them. */
+const STOPS: readonly string[] = [BUDGET_EXCEEDED, RUN_AWAY_LOOP];
+
+function heedStops() {
+  let stop: unknown;
+  return {
+    heeded: async <T>(work: () => Promise<T>): Promise<T> => {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof ParkError && STOPS.includes(error.code)) stop ??= error;
+        throw error;
+      }
+    },
+    check: (): void => {
+      if (stop !== undefined) throw stop;
+    },
+  };
 }
 
 const NO_PHASES: PhaseMemory = {
@@ -99,8 +124,7 @@ async function phaseMemory(step: string, around: AttemptSurroundings): Promise<P
     phase: scope.phase,
     keys: Object.keys(scope.memory).sort(),
     get: (key) => {
-      const value = scope.memory[key];
-      if (value !== undefined) return value;
+      if (Object.hasOwn(scope.memory, key)) return scope.memory[key]!;
       ports.telemetry.count('memory_scope_violations_total', 1, { phase: scope.phase });
       throw outOfScope(scope, key, `${definition.name}, step ${step}`);
     },

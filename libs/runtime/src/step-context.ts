@@ -27,6 +27,8 @@ export interface StepSurroundings {
   readonly models: ModelCalls;
   /** The attempt has ended: what it was given is of no use any more. */
   readonly isOver: () => boolean;
+  /** Does it, and remembers a stop that no step may pass over. */
+  readonly heeded: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export function stepContext(step: StepDefinition, task: TaskState, around: StepSurroundings): StepContext {
@@ -34,7 +36,7 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
   const { workflow, session, user } = around.state;
   /** Kept by a closure, a context would be used where nobody records it: after the step, or inside a compensation. */
   const underWay = <T>(work: () => Promise<T>): Promise<T> =>
-    around.isOver() ? Promise.reject(stepEnded(step.name)) : work();
+    around.isOver() ? Promise.reject(stepEnded(step.name)) : around.heeded(work);
   return {
     workflow,
     task: task.id,
@@ -56,7 +58,7 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     },
     modelCall: (request) =>
       underWay(async () => {
-        const { effect, asked } = models.effect(task.id, request);
+        const { effect, asked } = models.effect(task.id, request, signal);
         const { name } = request;
         return (await journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
       }),

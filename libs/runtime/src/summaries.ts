@@ -41,6 +41,7 @@ export interface SummarySurroundings {
   readonly content: StreamContent;
   readonly reads: ContextReads;
   readonly models: ModelCalls;
+  readonly signal: AbortSignal;
 }
 
 /** The subject of summaries of a session without a user. */
@@ -64,12 +65,12 @@ export async function withSummaries(
 }
 
 async function ask(
-  { models }: SummarySurroundings,
+  { models, signal }: SummarySurroundings,
   { id }: TaskState,
   journal: EffectJournal,
   question: { readonly name: string; readonly model: Model; readonly messages: readonly BundleMessage[] },
 ): Promise<string | undefined> {
-  const { effect, asked } = models.effect(id, question);
+  const { effect, asked } = models.effect(id, question, signal);
   try {
     const answer = await journal.effect(effect, asked, { name: question.name });
     return (answer as unknown as ModelAnswer).text.trim();

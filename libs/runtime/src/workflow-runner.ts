@@ -238,9 +238,9 @@ export class WorkflowRunner {
     try {
       const resolved = resolveTask(definition, content.versionOf(task.id), task.step, content.inputOf(task.id));
       step = resolved.step;
-      const { result, notes } = await this.#perform(resolved, task);
+      const { result, notes, phase } = await this.#perform(resolved, task);
       this.#abort.signal.throwIfAborted();
-      await this.#commit(resolved, task, result, notes);
+      await this.#commit(resolved, task, result, notes, phase);
     } catch (error) {
       span.fail(error);
       await this.#failed(step, task, error);
@@ -264,6 +264,7 @@ export class WorkflowRunner {
     task: TaskState,
     result: StepResult,
     notes: readonly LogNote[],
+    phase: string | undefined,
   ): Promise<void> {
     const { stream, content, definition, ports } = this.#options;
     if (this.#isVoid(task.id)) return;
@@ -271,7 +272,7 @@ export class WorkflowRunner {
     if (result.done !== undefined && !hasOpen(stream.speculative, task.id)) await this.#othersDecided(task.id);
     const { reads } = this.#options;
     const around = {
-      ...{ definition, context: content.context, reads, witness: this.#options.witness },
+      ...{ definition, context: content.context, reads, witness: this.#options.witness, phase },
       state: () => stream.speculative,
     };
     // With nothing to read, nothing else may come in between.

@@ -11,7 +11,9 @@ export {
   type Json,
   LimitError,
   type TaskId,
+  type TenantId,
   TidemarkError,
+  tenantId,
   UnavailableError,
   type WorkflowId,
   workflowId,
@@ -19,6 +21,7 @@ export {
 export {
   type ConfirmationPolicy,
   type EffectContext,
+  EffectError,
   FatalError,
   NotDoneError,
   type PendingResult,

@@ -62,6 +62,11 @@ export const PROBLEM_MAX_CHARS = 200;
 /** Levels of nested schemas that the start-time check follows. */
 export const SCHEMA_DEPTH_MAX = 64;
 
+/** Of a tool call: characters of its id, and of the digest of what it asks, in its effect's key. */
+export const CALL_ID_MAX_CHARS = 100;
+export const CALL_DIGEST_CHARS = 16;
+/** Of a tool that only answers, in milliseconds. */
+export const TOOL_TIMEOUT_MS = 600_000;
 /** Names of tools that every provider takes. */
 export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** How often a structured answer that doesn't fit its schema is sent back to the model. */

@@ -17,8 +17,10 @@ export interface ModelCallOptions<Answer extends Schema | undefined = undefined>
   readonly model?: string | undefined;
   /** A bundle type of the definition: what the agent knows comes first. */
   readonly bundle?: string | undefined;
-  /** What is asked, after the bundle: a text, or messages. `{{memory.key}}` stands for a key of the phase's working memory. */
+  /** What is asked, after the bundle: a text, or messages. */
   readonly prompt?: string | readonly BundleMessage[] | undefined;
+  /** Keys of the phase's working memory to be sent before the prompt; one that is out of scope throws, and is counted. */
+  readonly memory?: readonly string[] | undefined;
   /** The answer is JSON of this schema, in `reply.object`. One that doesn't fit is sent back to the model once. */
   readonly schema?: Answer;
   /** Names of the definition's tools that may be called; by default all, with `schema` none. */
@@ -55,7 +57,7 @@ export async function callModel<Answer extends Schema | undefined>(
   const named = options.model ?? 'default';
   const found = Object.hasOwn(models, named) ? models[named] : undefined;
   if (found === undefined) throw modelUnknown(where, named, models);
-  const given = messagesOf(options.prompt, context);
+  const given = messagesOf(options as ModelCallOptions<never>, context);
   if (options.bundle === undefined && given.length === 0) {
     throw new InvalidError('prompt-missing', `${where}: ctx.model asks nothing: give a bundle, a prompt, or both.`);
   }
@@ -87,20 +89,17 @@ export async function callModel<Answer extends Schema | undefined>(
 const user = (text: string): BundleMessage => ({ role: 'user', content: [{ type: 'text', text }] });
 const assistant = (text: string): BundleMessage => ({ role: 'assistant', content: [{ type: 'text', text }] });
 
-function messagesOf(prompt: ModelCallOptions['prompt'], context: StepContext): readonly BundleMessage[] {
-  if (prompt === undefined) return [];
-  if (typeof prompt === 'string') return [user(inScope(prompt, context))];
-  return prompt.map((message) => JSON.parse(inScope(JSON.stringify(message), context, true)) as BundleMessage);
+function messagesOf(
+  { prompt = [], memory = [] }: ModelCallOptions<never>,
+  context: StepContext,
+): readonly BundleMessage[] {
+  const asked = typeof prompt === 'string' ? [user(prompt)] : prompt;
+  return memory.length === 0 ? asked : [user(memoryText(memory, context)), ...asked];
 }
 
 /** Working memory in a prompt: a key that is out of scope is never sent, and is counted by the read. */
-function inScope(text: string, { memory }: StepContext, inJson = false): string {
-  return text.replaceAll(/\{\{memory\.([^{}]+)\}\}/g, (_, key: string) => {
-    const value = memory.get(key.trim());
-    const told = typeof value === 'string' ? value : JSON.stringify(value);
-    return inJson ? JSON.stringify(told).slice(1, -1) : told;
-  });
-}
+const memoryText = (keys: readonly string[], { memory }: StepContext): string =>
+  ['Working memory:', ...keys.map((key) => `- ${key}: ${JSON.stringify(memory.get(key))}`)].join('\n');
 
 function schemaJson(schema: Schema): Json {
   const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { target: 'draft-7', io: 'input', reused: 'inline' });

@@ -4,12 +4,19 @@
  * that doesn't fit: such a call comes back to the model as an error (C5a).
  */
 
-import { InvalidError, type Json } from '@tidemark/core';
-import type { ModelToolCall, StepContext, ToolSpec } from '@tidemark/runtime';
+import { toJson } from '@tidemark/codec';
+import { canonicalJson, InvalidError, type Json } from '@tidemark/core';
+import {
+  type EffectDefinition,
+  type ModelToolCall,
+  type StepContext,
+  sha256Digest,
+  type ToolSpec,
+} from '@tidemark/runtime';
 import { toJSONSchema, type ZodType, z } from 'zod';
 import { safeParse } from 'zod/v4/core';
-import type { Effect } from './effect.ts';
-import { TOOL_NAME } from './limits.ts';
+import { defineEffect, type Effect } from './effect.ts';
+import { CALL_DIGEST_CHARS, CALL_ID_MAX_CHARS, TOOL_NAME, TOOL_TIMEOUT_MS } from './limits.ts';
 import { pathText } from './parse.ts';
 import type { DefinitionProblem } from './problem.ts';
 import type { Parsed, Schema } from './schema.ts';
@@ -110,14 +117,27 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
   return { call: id, tool: name, text, result, isError: false };
 }
 
+/** Models reuse their call ids: calls are told apart by what they ask as well, and the same call twice is one. */
 function perform(name: string, found: Tool, context: StepContext, call: ModelToolCall, input: never): Promise<Json> {
-  const options = { name: call.id };
-  if (found.effect !== undefined) {
-    const request = found.request === undefined ? input : found.request(input);
-    return context.effect(found.effect, request, { ...options, question: [name, call.input] });
-  }
-  return context.run(name, (signal) => found.run!(input, signal), options);
+  const asked = sha256Digest.sha256(canonicalJson([name, call.input])).slice(0, CALL_DIGEST_CHARS);
+  const options = { name: `${call.id.slice(0, CALL_ID_MAX_CHARS)}-${asked}` };
+  const request = found.request === undefined ? input : found.request(input);
+  const effect = found.effect ?? answering(name, found.run!);
+  return context.effect(effect, request, { ...options, question: [name, call.input] });
 }
+
+/** What only answers is an effect as well: recorded, and counted when the model asks it again and again. */
+const answering = (name: string, run: NonNullable<Tool['run']>): EffectDefinition => ({
+  ...defineEffect({
+    operation: `tool.${name}`,
+    kind: 'idempotent',
+    request: z.json(),
+    response: z.json(),
+    timeoutMs: TOOL_TIMEOUT_MS,
+    call: async () => null,
+  }),
+  call: async (request, { signal }) => toJson((await run(request as never, signal)) ?? null, `result of tool ${name}`),
+});
 
 /** Throws `InvalidError` (`tool-unknown`) for names that aren't declared. */
 export function toolSpecs(tools: Tools, names: readonly string[] | undefined, where: string): readonly ToolSpec[] {

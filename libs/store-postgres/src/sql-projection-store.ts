@@ -10,7 +10,6 @@ import {
   type Position,
   type Sequence,
   type Sha256,
-  type Spend,
   type TaskId,
   type TenantId,
   UnavailableError,
@@ -39,6 +38,7 @@ import type {
   RunnableStream,
   ScopeRow,
   SessionWorkflow,
+  Spends,
   StoreCounts,
   StreamSnapshot,
   TaskRow,
@@ -227,8 +227,8 @@ export class SqlProjectionStore implements ProjectionStore {
     return (await this.#read(context.readSession(tenant, session, limit))).map(context.sessionWorkflowOf);
   }
 
-  async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spend> {
-    return context.spendOf((await this.#read(context.readSpent(tenant, user, sinceMs)))[0] ?? []);
+  async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends> {
+    return context.spendsOf((await this.#read(context.readSpent(tenant, user, sinceMs)))[0] ?? []);
   }
 
   async counts(): Promise<StoreCounts> {

@@ -310,7 +310,7 @@ describe('phases', () => {
     const definition = phased({
       one: async () => ({ next: [task('two', {})] }),
       two: async (ctx: { model(options: object): Promise<unknown> }) => {
-        await ctx.model({ prompt: 'Use {{memory.secret_plan}}.' });
+        await ctx.model({ prompt: 'Use it.', memory: ['secret_plan'] });
         return { done: { seen: [] } };
       },
     });

@@ -59,7 +59,8 @@ const sharedJson = ({ of, budget, spent }: SharedSpend) => ({
   period: budget.period,
   tokens: budget.tokens ?? null,
   cost_micros: budget.costMicros ?? null,
-  spent: spendJson(spent),
+  spent: spendJson(spent.settled),
+  reserved: spendJson(spent.reserved),
 });
 
 const ownJson = ({ workflow, spent, raised }: WorkflowSpend) => ({
@@ -72,8 +73,8 @@ function sharedLine({ of, budget, spent }: SharedSpend): string {
   const parts = [
     ...(budget.tokens === undefined
       ? []
-      : [`${spent.tokens.toLocaleString('en-US')} of ${counted(budget.tokens, 'token')}`]),
-    ...(budget.costMicros === undefined ? [] : [`${cost(spent.costMicros)} of ${cost(budget.costMicros)}`]),
+      : [`${spent.settled.tokens.toLocaleString('en-US')} of ${counted(budget.tokens, 'token')}`]),
+    ...(budget.costMicros === undefined ? [] : [`${cost(spent.settled.costMicros)} of ${cost(budget.costMicros)}`]),
   ];
   return `${printable(of)}: ${parts.join(', ')} spent ${PERIOD_WORDS[budget.period]}.`;
 }
@@ -103,7 +104,10 @@ export async function budgetSet(session: Session, options: SetBudgetOptions): Pr
   });
   const of = user === undefined ? `tenant ${tenant}` : `user ${user}`;
   const { terminal } = session;
-  terminal.document({ of, budget: budget === null ? null : sharedJson({ of, budget, spent: NOTHING }) });
+  terminal.document({
+    of,
+    budget: budget === null ? null : sharedJson({ of, budget, spent: { settled: NOTHING, reserved: NOTHING } }),
+  });
   if (budget === null) terminal.line(`${printable(of)} has no budget any more.`);
   else {
     const parts = [

@@ -17,7 +17,6 @@ import type { Host } from '@tidemark/host';
 import type { MemoryDesk, RecallAnswer, RecalledEntry, SeenCall, SeenCalls } from '@tidemark/mcp';
 import { buildContinuationContext, sessionSummarySchema, userSubject } from '@tidemark/memory';
 import {
-  BUDGET_KEY,
   type BudgetRaise,
   type MemoryUpdate,
   type RebuiltCall,
@@ -95,16 +94,13 @@ export function hostMemory({ client, ports }: Host): CommandMemory {
     },
     async userState(tenant, user, key) {
       const found = await memory.userState(tenant, user).list(key);
-      return (key === BUDGET_KEY ? undefined : found.find((entry) => entry.key === key)) ?? null;
+      return found.find((entry) => entry.key === key) ?? null;
     },
-    userStates: async (tenant, user, prefix) =>
-      (await memory.userState(tenant, user).list(prefix)).filter(({ key }) => key !== BUDGET_KEY),
+    userStates: async (tenant, user, prefix) => await memory.userState(tenant, user).list(prefix),
     async setUserState(tenant, user, key, value, source) {
-      refuseReserved(key);
       await memory.userState(tenant, user).set(key, value, { source });
     },
     async forgetUserState(tenant, user, key) {
-      refuseReserved(key);
       if ((await this.userState(tenant, user, key)) === null) {
         throw new InvalidError('state-key-unknown', `${user} has no preference '${key}'.`, { key });
       }
@@ -151,13 +147,6 @@ const seenCall = ({ bundle, prompt, answer, sent, rebuilt, ...call }: RebuiltCal
   prompt: prompt as Json,
   answer: answer as unknown as Json,
 });
-
-/** The budget of a user stands beside the preferences, and whoever may set those may not raise it. */
-function refuseReserved(key: string): void {
-  if (key !== BUDGET_KEY) return;
-  const message = `'${BUDGET_KEY}' is no preference: budgets are set with tidemark budget set. Choose another key.`;
-  throw new InvalidError('state-key-reserved', message, { key });
-}
 
 function recallAnswer({ by, warning, entries }: Awaited<ReturnType<Host['client']['memory']['recall']>>): RecallAnswer {
   const told = entries.map(({ memory: { kind, key, value, source, atMs }, score }): RecalledEntry => {

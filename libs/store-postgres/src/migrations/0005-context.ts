@@ -48,7 +48,8 @@ create table spends (
   user_id text collate "C",
   at_ms double precision not null,
   tokens double precision not null,
-  cost_micros double precision not null
+  cost_micros double precision not null,
+  is_settled boolean not null
 );
 create unique index spends_key on spends (workflow, hashtextextended(key, 0), hashtextextended(key, 1));
 create index spends_tenant on spends (tenant, at_ms);

@@ -58,11 +58,11 @@ select unnest($1::text[]), unnest($2::int8[]), unnest($3::bool[]), unnest($4::te
 export const putSpends = (rows: readonly SpendRow[]): Statement => ({
   name: 'put-spends',
   text: `
-insert into spends (workflow, key, tenant, user_id, at_ms, tokens, cost_micros)
+insert into spends (workflow, key, tenant, user_id, at_ms, tokens, cost_micros, is_settled)
 select unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::float8[]),
-  unnest($6::float8[]), unnest($7::float8[])
+  unnest($6::float8[]), unnest($7::float8[]), unnest($8::bool[])
 on conflict (workflow, hashtextextended(key, 0), hashtextextended(key, 1)) do update set
-  tokens = excluded.tokens, cost_micros = excluded.cost_micros`,
+  tokens = excluded.tokens, cost_micros = excluded.cost_micros, is_settled = excluded.is_settled`,
   values: [
     texts(rows, (row) => row.workflow),
     texts(rows, (row) => row.key),
@@ -71,6 +71,7 @@ on conflict (workflow, hashtextextended(key, 0), hashtextextended(key, 1)) do up
     float8s(rows, (row) => row.atMs),
     float8s(rows, (row) => row.tokens),
     float8s(rows, (row) => row.costMicros),
+    bools(rows, (row) => row.isSettled),
   ],
 });
 

@@ -12,11 +12,10 @@ import {
   type Lamport,
   type Sequence,
   type Sha256,
-  type Spend,
   type TenantId,
   type WorkflowId,
 } from '@tidemark/core';
-import type { FragmentWithText, ScopeRow, SessionWorkflow, TraceEntry } from '@tidemark/ports';
+import type { FragmentWithText, ScopeRow, SessionWorkflow, Spends, TraceEntry } from '@tidemark/ports';
 import { textArray } from '../binary-array.ts';
 import {
   booleanAt,
@@ -160,9 +159,14 @@ export const sessionWorkflowOf = (row: Row): SessionWorkflow => ({
 export const readSpent = (tenant: TenantId, user: string | null, sinceMs: number): Statement => ({
   name: 'read-spent',
   text: `
-select coalesce(sum(tokens), 0), coalesce(sum(cost_micros), 0) from spends
+select coalesce(sum(tokens) filter (where is_settled), 0), coalesce(sum(cost_micros) filter (where is_settled), 0),
+  coalesce(sum(tokens) filter (where not is_settled), 0), coalesce(sum(cost_micros) filter (where not is_settled), 0)
+from spends
 where tenant = $1 and at_ms >= $3::float8 and ($2::text is null or user_id = $2)`,
   values: [tenant, user, String(sinceMs)],
 });
 
-export const spendOf = (row: Row): Spend => ({ tokens: numberAt(row, 0), costMicros: numberAt(row, 1) });
+export const spendsOf = (row: Row): Spends => ({
+  settled: { tokens: numberAt(row, 0), costMicros: numberAt(row, 1) },
+  reserved: { tokens: numberAt(row, 2), costMicros: numberAt(row, 3) },
+});

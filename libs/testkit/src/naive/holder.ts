@@ -110,7 +110,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
 const absent = (stream: NaiveStream, task: string): RejectReason =>
   Number(task.split('.')[0]) <= stream.head.sequence ? 'duplicate' : 'unknown-task';
 
-/** A question is counted when a key asks it for the first time; only the 16 that were asked last are remembered. */
+/** A question is counted when a key asks it for the first time; only the 32 that were asked last are remembered. */
 function ask(stream: NaiveStream, task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   const { question, key } = control;
   const before = task.effects.some((effect) => effect.key === key);
@@ -120,9 +120,15 @@ function ask(stream: NaiveStream, task: NaiveTask, control: Controls['EffectInte
   const at = stream.repeats.findIndex((one) => one.question === question);
   const [known] = at < 0 ? [{ question, count: 0 }] : stream.repeats.splice(at, 1);
   stream.repeats.push({ question, count: known!.count + 1 });
-  if (stream.repeats.length > 16) stream.repeats.shift();
+  if (stream.repeats.length > 32) stream.repeats.shift();
   return null;
 }
+
+/** What came to nothing has been paid for. */
+const added = (before: NaiveEffect['spend'], more: { tokens: number; costMicros: number }) => ({
+  tokens: (before?.tokens ?? 0) + more.tokens,
+  costMicros: (before?.costMicros ?? 0) + more.costMicros,
+});
 
 /** Once done, an effect is over. Otherwise it may be intended as often as it takes, always with one request. */
 function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
@@ -142,6 +148,7 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
     isSuspect: false,
     pending: null,
     spend: control.model?.reserved,
+    wasted: known?.status === 'failed' && known.spend !== undefined ? added(known.wasted, known.spend) : known?.wasted,
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
@@ -181,6 +188,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
     isSuspect: false,
     pending: null,
     spend: control.spent,
+    wasted: known?.wasted,
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);

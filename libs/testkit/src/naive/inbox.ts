@@ -148,6 +148,8 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
     const isKnown = effect !== undefined && effect.status === 'done' && resolution === 'done';
     if (effect === undefined || !(outcomeIsOpen(effect) || isKnown) || !fits) return 'not-asked';
     settle(effect, resolution === 'done' ? 'done' : 'failed', control.responseDigest);
+    // What was not done has cost nothing.
+    if (resolution === 'not-done' && effect.spend !== undefined) effect.spend = { tokens: 0, costMicros: 0 };
   }
   reopen(stream);
   if (resolution !== 'compensate' && resolution !== 'fail') startAfresh(stream, task);

@@ -17,6 +17,7 @@ export interface NaiveEffect {
   isSuspect: boolean;
   pending: { id: string; token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
   spend?: { tokens: number; costMicros: number } | undefined;
+  wasted?: { tokens: number; costMicros: number } | undefined;
 }
 
 export interface NaiveTask {

@@ -1,0 +1,67 @@
+/**
+ * Owns what the projector takes for context in a payload: an event is durable whatever it holds, so what isn't of the right shape brings
+ * nothing, and never stops the projection of all else. Must not throw.
+ */
+
+import type { MemoryWrite, Payloads, ScopeChange, StoredFragment } from '@tidemark/codec';
+import { type CoveredRange, FRAGMENT_TYPES, type FragmentPlace } from '@tidemark/core';
+
+type Given = { readonly [member: string]: unknown };
+
+const asObject = (value: unknown): Given =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Given) : {};
+const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value);
+
+const isPlace = (value: unknown): value is FragmentPlace => {
+  const { run, sequence, index } = asObject(value);
+  return [run, sequence, index].every(Number.isSafeInteger);
+};
+
+export const isRange = (value: unknown): value is CoveredRange => {
+  const { from, to } = asObject(value);
+  return isPlace(from) && isPlace(to);
+};
+
+/** By index; what is none leaves its place empty. */
+export function fragmentsIn(payload: unknown): readonly (StoredFragment | undefined)[] {
+  return asList(asObject(payload).fragments).map((value) => {
+    const { type, text, digest, call, tool, covers } = asObject(value);
+    const isFit =
+      (FRAGMENT_TYPES as readonly unknown[]).includes(type) &&
+      (isText(text) || isText(digest)) &&
+      [call, tool].every(isTextOrNone) &&
+      (covers === undefined || isRange(covers));
+    return isFit ? (value as StoredFragment) : undefined;
+  });
+}
+
+export function scopeIn(payload: unknown): ScopeChange | undefined {
+  const scope = asObject(asObject(payload).scope);
+  const { phase, put, carried, left, removed = [] } = scope;
+  if (!isText(phase)) return undefined;
+  const isPut = typeof put === 'object' && put !== null && asList(removed).every(isText);
+  const isHandOver = typeof carried === 'object' && carried !== null && Array.isArray(left);
+  return isPut || isHandOver ? (scope as unknown as ScopeChange) : undefined;
+}
+
+const KINDS: readonly unknown[] = ['summary', 'fact', 'state', 'record'];
+
+/** By index, as fragments. */
+export function memoriesIn(payload: unknown): readonly (MemoryWrite | undefined)[] {
+  return asList(asObject(payload).memories).map((value) => {
+    const { subject, kind, key, words, source } = asObject(value);
+    const isFit = isText(subject) && isText(key) && KINDS.includes(kind) && [words, source].every(isTextOrNone);
+    return isFit ? (value as MemoryWrite) : undefined;
+  });
+}
+
+export const textsIn = (payload: unknown): readonly (readonly [string, string])[] =>
+  Object.entries(asObject(asObject(payload).texts)).filter((entry): entry is [string, string] => isText(entry[1]));
+
+/** The text of a recorded answer that fragments may name, where it is long enough to be shared. */
+export function answerText(payload: unknown, minChars: number): string | undefined {
+  const { text } = asObject(asObject(payload as Payloads['EffectResolved']).response);
+  return isText(text) && text.length >= minChars ? text : undefined;
+}

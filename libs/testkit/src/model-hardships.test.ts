@@ -1,0 +1,257 @@
+/** What a hostile reader found of model calls and contexts, each as it was found. */
+
+import {
+  agentMessage,
+  defineEffect,
+  defineWorkflow,
+  said,
+  task,
+  taskGoal,
+  toolResult,
+  userMessage,
+} from '@tidemark/sdk';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { eventually } from './eventually.ts';
+import { testModel } from './test-model.ts';
+import { type TestWorld, testWorld } from './test-world.ts';
+
+const LONG = 'a text that is long enough to be stored once and to be named by its digest from then on '.repeat(3);
+
+const lookup = defineEffect({
+  operation: 'files.read',
+  kind: 'idempotent',
+  request: z.object({}),
+  response: z.object({ text: z.string() }),
+  call: async () => ({ text: LONG }),
+});
+
+const model = testModel(() => 'ok');
+
+/** Makes fragments of what effects and closures gave, then asks. */
+const reader = defineWorkflow({
+  name: 'reader',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  tasks: { read: z.object({}), think: z.object({}) },
+  flow: { read: ['think'], think: [] },
+  models: { default: model },
+  bundles: { all: { budgetTokens: 4_000 } },
+  begin: () => ({ belief: {}, next: [task('read', {})], fragments: [taskGoal('Read.')] }),
+  steps: {
+    async read(ctx) {
+      const { text } = await ctx.effect(lookup, {});
+      const again = await ctx.run('again', () => ({ text: `${LONG} once more` }));
+      const result = toolResult({ id: 'c1', name: 'read' }, { text });
+      return {
+        fragments: [result, agentMessage(again.text), userMessage(`odd \0 and \ud800`)],
+        next: [task('think', {})],
+      };
+    },
+    async think(ctx) {
+      await ctx.model({ bundle: 'all' });
+      return { done: {} };
+    },
+  },
+});
+
+/** A summary whose range is none would stop a projector that trusted it. */
+const odd = defineWorkflow({
+  name: 'odd',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  tasks: { one: z.object({}) },
+  flow: { one: [] },
+  retry: { attempts: 1 },
+  begin: () => ({ belief: {}, next: [task('one', {})] }),
+  steps: {
+    one: async () => ({ fragments: [{ type: 'summary', text: 's', covers: {} as never }], done: {} }),
+  },
+});
+
+const phased = defineWorkflow({
+  name: 'phased',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({ keys: z.array(z.string()), phases: z.array(z.string()) }),
+  tasks: { slow: z.object({}), quick: z.object({}), end: z.object({}) },
+  flow: { slow: [], quick: ['end'], end: [] },
+  starts: ['slow', 'quick'],
+  phases: { p1: { next: ['p2'] }, p2: {} },
+  retry: { attempts: 3, firstDelayMs: 0, factor: 1 },
+  begin: () => ({ belief: {}, next: [task('slow', {}), task('quick', {})] }),
+  steps: {
+    async slow(ctx) {
+      seen.push(ctx.memory.phase!);
+      if (seen.length === 1) await handedOver.promise;
+      return ctx.memory.phase === 'p1' ? { memory: { leftover: 'p1 data' } } : {};
+    },
+    async quick() {
+      return { handOver: { to: 'p2', summary: 'Over.' }, next: [task('end', {}, { after: 'all' })] };
+    },
+    async end(ctx) {
+      return { done: { keys: [...ctx.memory.keys], phases: seen } };
+    },
+  },
+});
+let seen: string[] = [];
+let handedOver = Promise.withResolvers<void>();
+
+/** Asks five questions at once. */
+const eager = (name: string, answer: () => string, budget: object, extra: object = {}) => {
+  const asked = testModel(answer, { maxOutputTokens: 100, attempts: 20, ...extra });
+  const definition = defineWorkflow({
+    name,
+    version: 1,
+    input: z.object({}),
+    belief: z.object({}),
+    output: z.object({}),
+    tasks: { ask: z.object({}) },
+    flow: { ask: [] },
+    models: { default: asked },
+    budget,
+    retry: { attempts: 2, firstDelayMs: 0, factor: 1 },
+    begin: () => ({ belief: {}, next: [task('ask', {})] }),
+    steps: {
+      async ask(ctx) {
+        const ask = (n: number) => ctx.model({ prompt: `Question ${n}`, name: `q${n}` });
+        // A step that heeds no failure: a pause must not be passed over all the same.
+        await Promise.allSettled([1, 2, 3, 4, 5].map(ask));
+        return { done: {} };
+      },
+    },
+  });
+  return { asked, definition };
+};
+const crowd = eager('crowd', () => 'yes', { workflow: { tokens: 150 } });
+const failing = eager(
+  'failing',
+  () => {
+    throw new Error('the provider is down');
+  },
+  { workflow: { tokens: 350 } },
+);
+/** Asks twice, the second time with what it said the first time. */
+const chained = defineWorkflow({
+  name: 'chained',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  tasks: { ask: z.object({}) },
+  flow: { ask: [] },
+  models: { default: model },
+  begin: () => ({ belief: {}, next: [task('ask', {})] }),
+  steps: {
+    async ask(ctx) {
+      const first = { role: 'user' as const, content: [{ type: 'text' as const, text: LONG }] };
+      const second = { role: 'user' as const, content: [{ type: 'text' as const, text: 'and now?' }] };
+      const reply = await ctx.model({ prompt: [first] });
+      await ctx.model({ prompt: [first, second] });
+      return { done: {}, fragments: said(reply) };
+    },
+  },
+});
+
+const money = defineWorkflow({
+  name: 'priceless',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  tasks: { ask: z.object({}) },
+  flow: { ask: [] },
+  models: { default: { ...model, costMicros: () => undefined } },
+  budget: { workflow: { usd: 5 } },
+  begin: () => ({ belief: {}, next: [task('ask', {})] }),
+  steps: {
+    async ask(ctx) {
+      await ctx.model({ prompt: 'How much?' });
+      return { done: {} };
+    },
+  },
+});
+
+let world: TestWorld;
+beforeAll(async () => {
+  const workflows = [reader, odd, phased, crowd.definition, failing.definition, money, chained];
+  world = await testWorld({ workflows });
+  return () => world.close();
+}, 60_000);
+afterEach(() => {
+  seen = [];
+  handedOver = Promise.withResolvers<void>();
+});
+
+const reasonOf = (id: string) =>
+  eventually(
+    async () => {
+      const summary = await world.client.run(id).summary();
+      return summary?.status === 'parked' && summary.reason;
+    },
+    { timeoutMs: 30_000 },
+  );
+
+describe('what steps make fragments of', () => {
+  it.each([
+    ['without a crash', undefined],
+    ['with a crash after the checkpoint', { after: 'CheckpointCommitted' as const, step: 'read' }],
+    ['with a crash after a tool has answered', { after: 'EffectResolved' as const, operation: 'files.read' }],
+  ])('has its texts in the rows, %s', async (what, point) => {
+    if (point !== undefined) world.crash(point);
+    const run = await world.start(reader, {}, { id: `reader ${what}` });
+    await run.result();
+    const [call] = await world.bundles(run.id, 2);
+    expect(call!.rebuilt).toBe(call!.sent);
+    expect(JSON.stringify(call!.bundle!.messages)).toContain('once more');
+    expect(JSON.stringify(call!.bundle!.messages)).toContain('odd \ufffd and \ufffd');
+  });
+
+  it('is refused where its range is none, and stops nobody else', async () => {
+    const run = await world.start(odd, {});
+    await expect(run.result()).rejects.toThrow(/fragments\[0\].covers/);
+    await (await world.start(reader, {})).result();
+  });
+
+  it('names prompts that go on from prompts that are in the log', async () => {
+    const run = await world.start(chained, {});
+    await run.result();
+    const calls = await world.bundles(run.id, 1);
+    expect(calls.map(({ prompt }) => prompt.length)).toEqual([1, 2]);
+  });
+});
+
+describe('working memory', () => {
+  it('of a step that outlived its phase does not count: the step runs again in the new one', async () => {
+    const run = await world.start(phased, {});
+    await eventually(async () => (await run.summary())?.sequence === 1, { timeoutMs: 20_000 });
+    handedOver.resolve();
+    expect(await run.result()).toEqual({ keys: [], phases: ['p1', 'p2'] });
+  });
+});
+
+describe('budgets', () => {
+  it('hold for calls that are made at once, and are not passed over by a step that catches everything', async () => {
+    await world.start(crowd.definition, {}, { id: 'crowd' });
+    expect(await reasonOf('crowd')).toBe('budget_exceeded');
+    const { tokens } = (await world.client.memory.spent('default' as never, null, 0)).reserved;
+    expect(tokens).toBe(0);
+    expect(crowd.asked.prompts.length).toBeLessThan(5);
+  });
+
+  it('count what failed calls may have cost', async () => {
+    await world.start(failing.definition, {}, { id: 'failing' });
+    expect(await reasonOf('failing')).toBe('budget_exceeded');
+    expect(failing.asked.prompts.length).toBeLessThanOrEqual(3);
+  });
+
+  it('in money refuse a model without a price', async () => {
+    await world.start(money, {}, { id: 'money' });
+    expect(await reasonOf('money')).toBe('model-unpriced');
+  });
+});
