@@ -60,6 +60,8 @@ export const doneSchema = z.object({
   workflow: z.string(),
   output: z.json(),
   checksum: z.string(),
+  /** The output looks like a secret: it is in the checkpoint of its run alone, and null here. */
+  isWithheld: z.boolean().optional(),
 });
 export type DoneRecord = z.infer<typeof doneSchema>;
 
@@ -69,6 +71,8 @@ export interface LastSuccess {
   readonly totalTokens: number;
   readonly output: Json;
   readonly outputs: Readonly<Record<string, Json>>;
+  /** Steps whose outputs look like secrets, and aren't in `outputs`; `output` is null where the last step is one. */
+  readonly withheld?: readonly string[] | undefined;
 }
 
 export const lastSuccessSchema: z.ZodType<LastSuccess> = z.object({
@@ -76,6 +80,7 @@ export const lastSuccessSchema: z.ZodType<LastSuccess> = z.object({
   totalTokens: z.number(),
   output: z.json(),
   outputs: z.record(z.string(), z.json()),
+  withheld: z.array(z.string()).optional(),
 }) as z.ZodType<LastSuccess>;
 
 /** Whose records they are: `pipeline:content`. */

@@ -4,6 +4,7 @@
  *
  * L1 What a key stands for is written with the step's checkpoint or not at all.
  * L2 Nothing of an attempt whose gate wasn't passed is recorded.
+ * L3 What looks like a secret is in no record, and whoever misses it is told: in the log, and in the step's last action.
  */
 
 import { type MemoryWrite, toJson } from '@tidemark/codec';
@@ -16,6 +17,7 @@ import { kindOf } from './parse.ts';
 import {
   checkKey,
   checksumOf,
+  type DoneRecord,
   doneKey,
   doneSchema,
   handoffKey,
@@ -47,6 +49,8 @@ export interface Performed {
   readonly record: StepRecord;
   readonly memories: readonly MemoryWrite[];
   readonly costMicros: number;
+  /** The output looks like a secret: later runs make it again. */
+  readonly isWithheld: boolean;
 }
 
 export async function performStep(step: PlacedStep, ctx: AnyContext, date: string): Promise<Performed> {
@@ -64,7 +68,12 @@ async function skipped(step: PlacedStep, ctx: AnyContext, key: string): Promise<
     (await recordOf(ctx, pipeline, importedKey(ctx.workflow, name))) ?? (await recordOf(ctx, pipeline, doneKey(key)));
   const done = doneSchema.safeParse(found?.value);
   if (found === undefined || !done.success) return undefined;
-  const { output, checksum, workflow } = done.data;
+  const { output, checksum, workflow, isWithheld } = done.data;
+  if (isWithheld === true) {
+    const result = `done before by ${workflow}, whose output looks like a secret and is kept by that run alone: made again`;
+    ctx.log('repeat', { key, checksum, result });
+    return undefined;
+  }
   ctx.log('skip', { key, checksum, result: `done before by ${workflow}` });
   const handoff = plainHandoff(step, output, 'was done before');
   ctx.log('handoff', handoff);
@@ -78,7 +87,7 @@ async function skipped(step: PlacedStep, ctx: AnyContext, key: string): Promise<
     skipped: { workflow, atMs: found.atMs },
     failure: null,
   });
-  return { record, memories: [], costMicros: 0 };
+  return { record, memories: [], costMicros: 0, isWithheld: false };
 }
 
 async function ran(
@@ -97,17 +106,44 @@ async function ran(
   if (handoffs.length === 0) handoffs.push(plainHandoff(step, output, 'is done'));
   for (const handoff of handoffs) ctx.log('handoff', handoff);
   const checksum = checksumOf(output);
-  const done = { step: step.name, workflow: ctx.workflow, output, checksum };
+  const done = doneRecord(step, ctx, { key, output, checksum });
   return {
     record: stepRecord({ key, output, checksum, tokens: spent.tokens, handoffs, gate, skipped: null, failure: null }),
-    memories: records(step.pipeline, doneKey(key), done, ctx),
+    memories: [recordWrite(step.pipeline, doneKey(key), done, ctx)],
     costMicros: spent.costMicros,
+    isWithheld: done.isWithheld === true,
   };
 }
 
-/** What a run that succeeded leaves for those that fail. */
-export const lastSuccessWrite = (step: PlacedStep, ctx: AnyContext, value: LastSuccess): readonly MemoryWrite[] =>
-  records(step.pipeline, LAST_SUCCESS_KEY, value, ctx);
+/** Memory refuses secrets. That the key is done stays known, and of what: not the output. */
+function doneRecord(
+  { name }: PlacedStep,
+  ctx: AnyContext,
+  { key, output, checksum }: Pick<StepRecord, 'key' | 'output' | 'checksum'>,
+): DoneRecord {
+  const done: DoneRecord = { step: name, workflow: ctx.workflow, output: output as DoneRecord['output'], checksum };
+  const secret = secretIn(`The output of ${name}`, { output });
+  if (secret === undefined) return done;
+  ctx.log('withheld', {
+    key,
+    result: `${secret}. It stands in this run's checkpoint as it is; a later run with this key does the step again.`,
+  });
+  return { ...done, output: null, isWithheld: true };
+}
+
+/** What a run that succeeded leaves for those that fail, but for what looks like a secret. */
+export function lastSuccessWrite(step: PlacedStep, ctx: AnyContext, value: LastSuccess): readonly MemoryWrite[] {
+  const named = Object.entries(value.outputs);
+  const withheld = named.filter(([name, output]) => secretIn(name, { [name]: output, output }) !== undefined);
+  const names = withheld.map(([name]) => name);
+  const rest = Object.fromEntries(named.filter(([name]) => !names.includes(name)));
+  if (names.length === 0) return [recordWrite(step.pipeline, LAST_SUCCESS_KEY, value, ctx)];
+  const result = `Looks like a secret, and is not in the last success: the output of ${names.join(', ')}.`;
+  ctx.log('withheld', { key: LAST_SUCCESS_KEY, result });
+  const output = names.includes(step.name) ? null : value.output;
+  const left: LastSuccess = { ...value, output, outputs: rest, withheld: names };
+  return [recordWrite(step.pipeline, LAST_SUCCESS_KEY, left, ctx)];
+}
 
 export async function lastSuccessOf(ctx: AnyContext, pipeline: string): Promise<LastSuccess | undefined> {
   const parsed = lastSuccessSchema.safeParse((await recordOf(ctx, pipeline, LAST_SUCCESS_KEY))?.value);
@@ -173,17 +209,24 @@ async function recordOf(ctx: AnyContext, pipeline: string, key: string) {
   return found;
 }
 
-/** Memory refuses secrets: what holds one is kept by its own run alone, and later runs make it again. */
-function records(pipeline: string, key: string, value: object, ctx: AnyContext): readonly MemoryWrite[] {
+/** Names place and kind; undefined where nothing looks like one. */
+function secretIn(what: string, value: object): string | undefined {
   try {
-    refuseSecrets(key, value);
+    refuseSecrets(what, value);
+    return undefined;
   } catch (error) {
-    if (!(error instanceof InvalidError)) throw error;
-    ctx.log('withheld', { key, result: error.message });
-    return [];
+    if (error instanceof InvalidError) return error.message;
+    throw error;
   }
-  return [{ subject: pipelineSubject(pipeline), kind: 'record', key, value: value as Json, source: ctx.workflow }];
 }
+
+const recordWrite = (pipeline: string, key: string, value: object, ctx: AnyContext): MemoryWrite => ({
+  subject: pipelineSubject(pipeline),
+  kind: 'record',
+  key,
+  value: value as Json,
+  source: ctx.workflow,
+});
 
 const plainHandoff = ({ name, after }: PlacedStep, output: Json, what: string): NamedHandoff => ({
   from: name,

@@ -1,6 +1,7 @@
 /** A pipeline from one end to the other: order, keys, hand-overs, gates, log, crashes. */
 
 import { decodePayload } from '@tidemark/codec';
+import { DEFAULT_TENANT, type Json } from '@tidemark/core';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -51,6 +52,12 @@ const format = async (items: readonly Item[], ctx: PipelineContext) => {
 };
 const content = pipeline('content', { collect, filter, format });
 
+const SECRET = `gh${'p'}_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
+/** What memory holds of a pipeline. */
+const recordsOf = async (name: string): Promise<Json[]> => {
+  const found = await world!.client.memory.memories(DEFAULT_TENANT, { subject: `pipeline:${name}`, limit: 100 });
+  return found.map(({ value }) => JSON.parse(value) as Json);
+};
 const rowsOf = async (run: {
   checkpoints(): Promise<readonly { payload: string; tokens: number; step: string | null }[]>;
 }) => (await run.checkpoints()).map((row) => ({ ...row, ...decodePayload('CheckpointCommitted', row.payload) }));
@@ -191,17 +198,31 @@ describe('a key that is done', () => {
     expect(calls).toEqual(['first']);
   });
 
-  it('is not kept where its output holds a secret: a later run makes it again', async () => {
-    const secret = `gh${'p'}_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
+  it('is known without its output where that looks like a secret: a later run does it again, and both say so', async () => {
     const only = () => {
       calls.push('only');
-      return { token: secret };
+      return { token: SECRET };
     };
-    const leaky = pipeline('leaky', { only });
+    const leaky = pipeline('leaky', { only, after: () => 'done' });
     world = await testWorld({ workflows: [leaky] });
     calls.length = 0;
-    for (let run = 0; run < 2; run++) await (await world.start(leaky, {})).result();
+    const first = await world.start(leaky, {}, { id: 'leaks' });
+    await first.result();
+    const again = await world.start(leaky, {});
+    await again.result();
     expect(calls).toEqual(['only', 'only']);
+    const [made] = await rowsOf(first);
+    expect(made).toMatchObject({
+      lastAction: expect.stringMatching(/not kept for later runs: it looks like a secret/),
+    });
+    const told = made!.log?.find(({ action }) => action === 'withheld');
+    expect(told?.detail).toMatchObject({ result: expect.stringMatching(/output\/token .*does the step again/) });
+    const [remade] = await rowsOf(again);
+    const { checksum } = stepRecordIn(made!.output)!;
+    expect(remade!.log?.[0]).toMatchObject({ action: 'repeat', detail: { checksum } });
+    const records = await recordsOf(leaky.name);
+    expect(records).toContainEqual(expect.objectContaining({ step: 'only', checksum, output: null, isWithheld: true }));
+    expect(JSON.stringify(records)).not.toContain(SECRET);
   });
 });
 
@@ -223,6 +244,47 @@ describe('a run whose step fails for good', () => {
     const [row] = await rowsOf(bad);
     expect(row).toMatchObject({ lastAction: 'failed, ends with the output of good' });
     expect(stepRecordIn(row!.output)).toMatchObject({ failure: 'no feed', output: { articles: 3 } });
+  });
+});
+
+describe('a last success that holds a secret', () => {
+  const daily = (name: string, order: readonly ['login' | 'count', 'login' | 'count']) => {
+    let isBroken = false;
+    const run: Record<'login' | 'count', () => Json | Promise<Json>> = {
+      login: () => ({ token: SECRET }),
+      count: () => (isBroken ? Promise.reject(new Error('no feed')) : 3),
+    };
+    const options = {
+      key: ({ step, workflow }: KeyParts) => `${step}_${workflow}`,
+      retry: { attempts: 1 },
+      onFailure: 'last-success',
+    } as const;
+    const [first, second] = order;
+    const made = pipeline(name).step(first, run[first]).step(second, run[second]).build(options);
+    return { made, breakIt: () => (isBroken = true) };
+  };
+
+  it('stands in all the same where the run did not end with it', async () => {
+    const { made, breakIt } = daily('daily', ['login', 'count']);
+    world = await testWorld({ workflows: [made] });
+    const good = await world.start(made, {}, { id: 'good' });
+    await good.result();
+    breakIt();
+    expect(await (await world.start(made, {})).result()).toBe(3);
+    const log = (await rowsOf(good)).at(-1)!.log;
+    const detail = { key: 'last-success', result: expect.stringMatching(/the output of login/) };
+    expect(log).toContainEqual(expect.objectContaining({ action: 'withheld', detail }));
+    const records = await recordsOf(made.name);
+    expect(records).toContainEqual(expect.objectContaining({ outputs: { count: 3 }, withheld: ['login'] }));
+    expect(JSON.stringify(records)).not.toContain(SECRET);
+  });
+
+  it('does not stand in where the run ended with it, and the failure says why', async () => {
+    const { made, breakIt } = daily('nightly', ['count', 'login']);
+    world = await testWorld({ workflows: [made] });
+    await (await world.start(made, {}, { id: 'good' })).result();
+    breakIt();
+    await expect((await world.start(made, {})).result()).rejects.toThrow(/no feed .*good, can't stand in/);
   });
 });
 

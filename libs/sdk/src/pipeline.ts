@@ -149,7 +149,7 @@ function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: 
       return await done(step, placed, ctx);
     } catch (error) {
       const instead = options.onFailure === 'last-success' && isFinal(error, ctx, retry);
-      const change = instead ? await fallenBack(step, ctx, error) : undefined;
+      const change = instead ? await fallenBack(step, placed, ctx, error) : undefined;
       if (change === undefined) throw error;
       return change;
     }
@@ -157,8 +157,8 @@ function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: 
 }
 
 async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyContext): Promise<Change> {
-  const { record, memories, costMicros } = await performStep(step, ctx, (ctx.belief as Belief).date);
-  const lastAction = record.skipped === null ? record.key : `skipped, ${record.key} is done`;
+  const { record, memories, costMicros, isWithheld } = await performStep(step, ctx, (ctx.belief as Belief).date);
+  const lastAction = `${record.skipped === null ? record.key : `skipped, ${record.key} is done`}${isWithheld ? ', not kept for later runs: it looks like a secret' : ''}`;
   const made = { output: record, lastAction, tokens: record.tokens, costMicros };
   if (step.after !== undefined) return { ...made, memories, next: [task(step.after, {})] };
   const all: StepRecord[] = [];
@@ -185,11 +185,21 @@ function isFinal(error: unknown, ctx: AnyContext, own: RetryPolicy): boolean {
   return isNamed || ctx.attempt >= policy.attempts;
 }
 
-/** The run ends with what the newest one that succeeded made; undefined where none has. */
-async function fallenBack(step: PlacedStep, ctx: AnyContext, error: unknown): Promise<Change | undefined> {
+/** The run ends with what the newest one that succeeded made; undefined where none has. Throws `FatalError` where that is withheld. */
+async function fallenBack(
+  step: PlacedStep,
+  placed: readonly PlacedStep[],
+  ctx: AnyContext,
+  error: unknown,
+): Promise<Change | undefined> {
   const last = await lastSuccessOf(ctx, step.pipeline);
   if (last === undefined) return undefined;
   const message = error instanceof Error ? error.message : String(error);
+  if (last.withheld?.includes(placed.at(-1)!.name)) {
+    throw new FatalError(
+      `${message} (The last success, ${last.workflow}, can't stand in: its output looks like a secret and was not kept.)`,
+    );
+  }
   const output = last.outputs[step.name] ?? null;
   ctx.log('fall-back', { result: message, to: last.workflow });
   return {
