@@ -14,15 +14,34 @@ const PUBLIC: readonly RegExp[] = [
   /(?:sha(?:1|224|256|384|512)[-:]|(?<![A-Za-z0-9])h1:)[A-Za-z0-9+/=]{20,100}/gi,
   // Pictures and documents by how their first bytes read: PNG, JPEG, GIF, WebP, SVG, PDF, ZIP, gzip.
   /(?<![A-Za-z0-9+/])(?:iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|PHN2Zy|JVBERi0|UEsDB|H4sI)[A-Za-z0-9+/=]*/g,
+  // What AWS names; a value never stands in a name.
+  /(?<![A-Za-z0-9])arn:[a-z0-9-]{1,30}:[a-z0-9-]{1,40}:[a-z0-9-]{0,30}:\d{0,12}:[^\s"'<>,;]{1,500}/g,
   // The path of an address names a document; what a query holds is looked at.
   /(?<![A-Za-z0-9+.-])(?:https?|git|ssh|file|s3|gs):\/\/[^\s?#"'<>]{1,2000}/gi,
 ];
+
+/** Before the random part of ids that services give out; what they call a key or a secret has other prefixes. */
+const ID_PREFIXES = [
+  // Stripe
+  'price|prod|cus|ch|pi|py|pm|sub|sub_sched|si|in|ii|il|evt|acct|txn|po|re|seti|src|card|ba|tr|fee|dp|du|cs|cs_test|cs_live|plan|promo|plink|we|mandate|txr|qt',
+  // Providers of models
+  'chatcmpl|cmpl|call|toolu|srvtoolu|msg|msgbatch|req|resp|rs|fc|ws|run|thread|asst|file|step|vs|batch|ftjob|gen|modr|item|conv|container',
+  // Accounts, projects and deployments of many
+  'user|org|team|proj|prj|dpl|inv',
+].join('|');
 
 /** Parts of tokens that are ids or digests, wherever they stand. */
 const IDS: readonly RegExp[] = [
   /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi,
   /(?<![A-Za-z0-9])[0-9a-f]{7,}(?![A-Za-z0-9])/gi,
-  /(?<![A-Za-z0-9])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![A-Za-z0-9])/g,
+  /(?<![A-Za-z0-9])[0-7](?:[0-9A-HJKMNP-TV-Z]{25}|[0-9a-hjkmnp-tv-z]{25})(?![A-Za-z0-9])/g,
+  new RegExp(`(?<![A-Za-z0-9_-])(?:${ID_PREFIXES})[_-][A-Za-z0-9]{8,80}(?![A-Za-z0-9])`, 'g'),
+  // Twilio
+  /(?<![A-Za-z0-9])[A-Z]{2}[0-9a-f]{32}(?![A-Za-z0-9])/g,
+  // AWS: users, roles, groups, policies, certificates; hosted zones; databases
+  /(?<![A-Za-z0-9])A(?:IDA|ROA|GPA|NPA|NVA|PKA|SCA|IPA)[A-Z0-9]{16,18}(?![A-Za-z0-9])/g,
+  /(?<![A-Za-z0-9])Z[0-9][A-Z0-9]{10,30}(?![A-Za-z0-9])/g,
+  /(?<![A-Za-z0-9])(?:db|cluster)-[A-Z0-9]{26}(?![A-Za-z0-9])/g,
   /(?<![A-Za-z0-9])\d{4}-?\d{2}-?\d{2}T\d{2}-?\d{2}-?\d{2}(?:\d{1,6})?Z?(?![A-Za-z0-9])/g,
 ];
 

@@ -41,6 +41,15 @@ const BAD: readonly (readonly [kind: string, text: string])[] = [
   ['password', `password: ${'Tr0ub4dor'}`],
   ['token', `api_key: ${'live12345678'}`],
   ['token', `{"access_token":"${'tok'}12345678"}`],
+  ['token', `api_key: ${'12345678'}`],
+  ['token', `API_KEY${'='}123456`],
+  ['token', `auth-token: "${'4815162342'}"`],
+  ['password', `password: ${'1234'}`],
+  ['password', `db_password${'='}a1b2`],
+  ['password', `the password is ${'hunter2'}.`],
+  ['password', `I set the password to ${"'Tr0ub4dor'"}`],
+  ['high-entropy', `pi_3${made(23)}_secret_${made(25)}`],
+  ['high-entropy', `tok_1${made(23)}`],
 ];
 
 const GOOD: readonly string[] = [
@@ -82,6 +91,30 @@ const GOOD: readonly string[] = [
   'audit-tidemark-970f8d74c1-1',
   '@node-rs/crc32-win32-arm64-msvc',
   'risk-assessment-of-the-quarterly-report',
+  // Ids of services.
+  ...['price_1', 'ch_3', 'pi_3', 'sub_1', 'in_1', 'evt_1', 'acct_1', 'cs_test_'].map((id) => `${id}${made(23)}`),
+  ...['prod_', 'cus_'].map((id) => `${id}${made(14)}`),
+  ...['chatcmpl-', 'call_', 'toolu_01', 'msg_01', 'req_01', 'run_', 'thread_', 'asst_'].map((id) => `${id}${made(24)}`),
+  ...['user_2', 'org-', 'proj_'].map((id) => `${id}${made(24)}`),
+  ...['C', 'U', 'T', 'W', 'G'].map((id) => `${id}0123ABC4DE in Slack`),
+  '1700000000.123456',
+  ...['AC', 'SM', 'MM', 'PN', 'CA', 'VA'].map((id) => `${id}${hex('a', 'md5')}`),
+  ...['i', 'eni', 'vpc', 'subnet', 'sg', 'vol', 'ami', 'rtb'].map((id) => `${id}-0${hex('a').slice(0, 16)}`),
+  ...['AIDA', 'AROA', 'AGPA', 'ANPA'].map((id) => `${id}Q3EGRX7K2MZT4WBLU`),
+  'Z08683012VGQX5TPLB7KD',
+  'db-ABCDEFGH1JKLMN2PQRST3UVWXY',
+  'arn:aws:iam::123456789012:role/service-role/AppRole-1A2B3C4D5E6F7G8H',
+  `arn:aws:secretsmanager:eu-west-1:123456789012:secret:app/db-${made(6)}`,
+  `arn:aws:states:us-east-1:123456789012:execution:job:${made(30)}`,
+  'f81d4fae7dec11d0a76500a0c91e6bf6 F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6 {f81d4fae-7dec-11d0-a765-00a0c91e6bf6}',
+  'user_01h455vb4pex5vsknk084sn02q',
+  // Sentences and settings about passwords and keys.
+  'the password is required, and is at least 12 characters long',
+  'the password is base64-encoded and was sha256-hashed',
+  'password: 8 to 64 characters',
+  'access_key: 2026-11-22 rotated',
+  'api_key: none',
+  'token: 8000, session_token: 3600',
 ];
 
 describe('the search for secrets', () => {
@@ -133,6 +166,8 @@ describe('the search for secrets', () => {
     expect(findSecrets({ apiKey: 'process.env.API_KEY', password: '***', tokens: 'aaaaaaaa', secret: false })).toEqual(
       [],
     );
+    expect(findSecrets({ password: 12345678, pin: 12345678, apiKey: 123456, token: 12345678 })).toHaveLength(2);
+    expect(findSecrets({ password: '1234', token: '1234' })).toEqual([{ place: '/password', kind: 'password' }]);
     expect(findSecrets({ password: 'is kept in the vault' })).toEqual([]);
   });
 
@@ -167,6 +202,11 @@ describe('the search for secrets', () => {
     ['half of an address', 'a://'.repeat(100_000)],
     ['names', 'password'.repeat(50_000)],
     ['joined names', 'a_'.repeat(200_000)],
+    ['half of an ARN', 'arn:aws:s3:'.repeat(40_000)],
+    ['prefixes of ids', 'user_'.repeat(80_000)],
+    ['sentences', 'password is '.repeat(35_000)],
+    ['clear names', 'api_key='.repeat(50_000)],
+    ['secrets of ARNs', 'secret:'.repeat(60_000)],
     ['half of a key', '-----BEGIN '.repeat(40_000)],
   ])('takes no long time over %s', (_what, text) => {
     const startedMs = performance.now();

@@ -5,8 +5,8 @@
  */
 
 import { randomTokens } from './entropy.ts';
-import { DEPTH_MAX, NAMED_MIN_CHARS, PLACES_TOLD_MAX } from './limits.ts';
-import { isPlaceholder, PATTERNS, secretName } from './patterns.ts';
+import { DEPTH_MAX, PLACES_TOLD_MAX } from './limits.ts';
+import { isNamedSecret, PATTERNS } from './patterns.ts';
 
 export interface FoundSecret {
   /** JSON pointer (RFC 6901); empty: the value itself. A key that is a secret reads `(a key)`. */
@@ -46,6 +46,9 @@ function search(value: unknown, place: string, name: string | undefined, depth: 
     for (const kind of kindsIn(value, name)) found.push({ place, kind });
     return;
   }
+  if (typeof value === 'number' && name !== undefined && isNamedSecret(name, value)) {
+    found.push({ place, kind: 'password' });
+  }
   if (typeof value !== 'object' || value === null) return;
   if (depth >= DEPTH_MAX) {
     found.push({ place, kind: 'too-deep-to-search' });
@@ -69,10 +72,6 @@ function kindsIn(text: string, name: string | undefined): ReadonlySet<string> {
   if (kinds.size === 0 && name !== undefined && isNamedSecret(name, text)) kinds.add('password');
   return kinds;
 }
-
-/** `{"db_password": "…"}`: the name alone tells. A text of several words explains, and is none. */
-const isNamedSecret = (name: string, text: string): boolean =>
-  secretName.test(name) && text.length >= NAMED_MIN_CHARS && !/\s/.test(text) && !isPlaceholder(text);
 
 interface Span {
   readonly start: number;

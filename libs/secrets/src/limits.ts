@@ -9,6 +9,8 @@ export const ENTROPY_MIN_BITS = 3.4;
 export const PIECE_MAX_CHARS = 2.9;
 /** Characters that a password must have when only its name tells of it. */
 export const NAMED_MIN_CHARS = 6;
+/** The same where it is after the name of a password, and has a digit. */
+export const PIN_MIN_CHARS = 4;
 /** Levels of nesting that are looked at; deeper data is told as a find of its own, since nobody has seen it. */
 export const DEPTH_MAX = 200;
 /** Places that are named in a message; the others are counted. */

@@ -3,7 +3,7 @@
  * text makes the search slow. Forms are those that their makers publish for scanners; the names are ours. Pure.
  */
 
-import { NAMED_MIN_CHARS } from './limits.ts';
+import { NAMED_MIN_CHARS, PIN_MIN_CHARS } from './limits.ts';
 
 export interface Pattern {
   readonly kind: string;
@@ -26,18 +26,39 @@ export const isPlaceholder = (text: string): boolean =>
 
 const isMixed = (text: string): boolean => /\d/.test(text) && /[A-Za-z]/.test(text);
 /** A text's own punctuation may stand behind it. */
-const isGiven = (text: string): boolean =>
-  text.length >= NAMED_MIN_CHARS && !isPlaceholder(text) && !isPlaceholder(text.replace(/[^A-Za-z0-9]+$/, ''));
+const isGiven = (text: string, minChars = NAMED_MIN_CHARS): boolean =>
+  text.length >= minChars && !isPlaceholder(text) && !isPlaceholder(text.replace(/[^A-Za-z0-9]+$/, ''));
+/** A shorter one has a digit, or it is a word. */
+const isPassword = (text: string): boolean => isGiven(text, /\d/.test(text) ? PIN_MIN_CHARS : NAMED_MIN_CHARS);
+/** How a password is kept, told in a sentence about it: `base64-encoded`. */
+const isAlgorithm = (text: string): boolean =>
+  /^(?:base\d|sha-?\d|md\d|utf-?\d|rot\d|argon\d|pbkdf\d|aes-?\d|rsa-?\d|crc\d|x?\d+[- ]?(?:bits?|chars?|characters?)\b)/i.test(
+    text,
+  );
+const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}/.test(text);
 
 const PASSWORD =
   '(?:pass(?:word|wd|phrase)|passwd|pwd|client[_-]?secret|secret[_-]?(?:access[_-]?)?key|account[_-]?key)';
 const TOKEN =
   '(?:secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|private[_-]?key|credentials?)';
+/** Names that can mean nothing else: also a number behind them is a key. */
+const CLEAR =
+  '(?:(?:api|access|auth|private|secret|signing|encryption)[_-]?key|(?:auth|access|refresh|bearer|session)[_-]?token)';
 const BEFORE = '(?<![A-Za-z])(?:[A-Za-z0-9]{1,30}[_-]){0,4}';
 const VALUE = '(?:"([^"\\n]{1,500})"|\'([^\'\\n]{1,500})\'|([^\\s"\',;&|]{1,500}))';
 
 /** A name of a property or variable that says that its value is a secret. */
-export const secretName = new RegExp(`^(?:.*[^A-Za-z])?(?:[A-Za-z0-9]*[a-z](?=[A-Z]))?(?:${PASSWORD}|${TOKEN})$`, 'i');
+const secretName = new RegExp(`^(?:.*[^A-Za-z])?(?:[A-Za-z0-9]*[a-z](?=[A-Z]))?(?:${PASSWORD}|${TOKEN})$`, 'i');
+
+const passwordName = new RegExp(`^(?:.*[^A-Za-z])?(?:[A-Za-z0-9]*[a-z](?=[A-Z]))?${PASSWORD}$`, 'i');
+const clearName = new RegExp(`^(?:.*[^A-Za-z])?(?:[A-Za-z0-9]*[a-z](?=[A-Z]))?(?:${PASSWORD}|${CLEAR})$`, 'i');
+
+/** `{"db_password": "…"}`: the name alone tells. A text of several words explains, and is none. */
+export function isNamedSecret(name: string, value: string | number): boolean {
+  if (typeof value === 'number') return clearName.test(name) && String(value).length >= NAMED_MIN_CHARS;
+  if (!secretName.test(name) || /\s/.test(value) || isPlaceholder(value)) return false;
+  return value.length >= NAMED_MIN_CHARS || (passwordName.test(name) && isPassword(value));
+}
 
 export const PATTERNS: readonly Pattern[] = [
   { kind: 'private-key', form: /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g },
@@ -85,15 +106,29 @@ export const PATTERNS: readonly Pattern[] = [
     counts: (secret) => isMixed(secret) && isGiven(secret),
   },
   // After `=` anything is meant; after `:` it may be prose (`password: required`), unless it is quoted or looks made.
-  { kind: 'password', form: new RegExp(`${PASSWORD}["']?\\s{0,5}=\\s{0,5}${VALUE}`, 'gi'), counts: isGiven },
+  { kind: 'password', form: new RegExp(`${PASSWORD}["']?\\s{0,5}=\\s{0,5}${VALUE}`, 'gi'), counts: isPassword },
   {
     kind: 'password',
     form: new RegExp(`${PASSWORD}["']?\\s{0,5}:\\s{0,5}${VALUE}`, 'gi'),
-    counts: (secret) => isGiven(secret) && /[^A-Za-z\s]/.test(secret),
+    counts: (secret) => isPassword(secret) && /[^A-Za-z\s]/.test(secret),
+  },
+  {
+    kind: 'password',
+    form: new RegExp(
+      `${PASSWORD}\\s{1,5}(?:is|was|to)\\s{1,5}(?:"([^"\\s]{6,200})"|'([^'\\s]{6,200})'|([^\\s"',;]{6,200}))`,
+      'gi',
+    ),
+    counts: (secret) => isMixed(secret) && isGiven(secret) && !isAlgorithm(secret),
   },
   {
     kind: 'token',
-    form: new RegExp(`${BEFORE}${TOKEN}["']?\\s{0,5}[:=]\\s{0,5}${VALUE}`, 'gi'),
+    form: new RegExp(`${BEFORE}${TOKEN}(?<!arn:\\S{1,120}:secret)["']?\\s{0,5}[:=]\\s{0,5}${VALUE}`, 'gi'),
     counts: (secret) => isGiven(secret) && secret.length >= 8 && isMixed(secret) && !/\s/.test(secret),
+  },
+  {
+    kind: 'token',
+    form: new RegExp(`${BEFORE}${CLEAR}["']?\\s{0,5}[:=]\\s{0,5}${VALUE}`, 'gi'),
+    counts: (secret) =>
+      isGiven(secret) && /\d/.test(secret) && !/\s/.test(secret) && !isDate(secret) && !isAlgorithm(secret),
   },
 ];
