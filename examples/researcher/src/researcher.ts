@@ -2,17 +2,7 @@
 // checkpoints, so whoever goes on after a crash thinks with the same words.
 
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  checkpointNote,
-  constraint,
-  defineWorkflow,
-  said,
-  task,
-  taskGoal,
-  tool,
-  toolResult,
-  userMessage,
-} from '@tidemark/sdk';
+import { constraint, defineWorkflow, said, task, taskGoal, tool, toolResult, userMessage } from '@tidemark/sdk';
 import { z } from 'zod';
 import { read, search } from './library.ts';
 import { modelOf } from './model-choice.ts';
@@ -83,7 +73,7 @@ export const researcher = defineWorkflow({
       }
       const summary = `${ctx.memory.keys.length} passages were read; they are in working memory, by source.`;
       return {
-        fragments: [...said({ text: reply.text, toolCalls: [] }), checkpointNote(summary)],
+        fragments: said({ text: reply.text, toolCalls: [] }),
         handOver: { to: 'write', carry: ctx.memory.keys, summary },
         next: [task('write', {})],
       };

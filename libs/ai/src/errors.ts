@@ -49,13 +49,16 @@ const ANSWER_TOO_LARGE = 'model-answer-too-large';
 
 /** It was answered, and paid for, and is too large to be recorded: nothing of it was. */
 export class ModelAnswerTooLargeError extends LimitError {
-  /** `usage`: undefined where the answer was cut off before the provider told. */
+  /** `usage`: undefined where the answer was cut off before the provider told; then all that was reserved counts as spent. */
+  readonly received: Pick<Received, 'usage'>;
+
   constructor(usage: Usage | undefined) {
     super(
       ANSWER_TOO_LARGE,
       `The answer has more than ${ANSWER_MAX_BYTES} bytes as JSON, too many for the log. Nothing of it is recorded, and the call was paid all the same. Ask for less: maxOutputTokens, or several calls.`,
       { maxBytes: ANSWER_MAX_BYTES, usage },
     );
+    this.received = { usage };
   }
 }
 

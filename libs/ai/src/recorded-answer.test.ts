@@ -150,7 +150,9 @@ describe('an answer that the log can not hold', () => {
 
   test.each(Object.entries(CHARS))('is refused by its bytes, whole and streamed (%s)', async (_name, text) => {
     const refused = { code: 'model-answer-too-large', message: expect.stringContaining('was paid') };
-    await expect(ask(whole([{ type: 'text', text }]))).rejects.toMatchObject(refused);
+    // What it cost is told, so that budgets count it.
+    const counted = { ...refused, received: { usage: { inputTokens: 10, outputTokens: 5 } } };
+    await expect(ask(whole([{ type: 'text', text }]))).rejects.toMatchObject(counted);
     await expect(ask(streaming(pieces(text)), true)).rejects.toMatchObject(refused);
   });
 
