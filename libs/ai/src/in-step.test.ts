@@ -140,6 +140,16 @@ test.each(['direct', 'wrapped', 'streamed'] as const)(
   },
 );
 
+test.each(['direct', 'wrapped', 'streamed'] as const)(
+  '%s: an answer with what no column can hold is kept with U+FFFD in its place',
+  async (name) => {
+    const odd = say('21\0 °C \u{1f600}.');
+    const { asked, crashes, ...rest } = await run(name, name === 'direct' ? [odd, odd] : [odd], 'EffectResolved');
+    expect(rest).toMatchObject({ output: { text: '21\ufffd °C \u{1f600}.' } });
+    expect([crashes, asked]).toEqual([1, name === 'direct' ? 2 : 1]);
+  },
+);
+
 test('a crash between the answer and the log asks again: nobody else can know of it', async () => {
   const { asked, crashes, ...rest } = await run('streamed', [say('21 °C.'), say('21 °C.')], 'call');
   expect(rest).toMatchObject({ output: { text: '21 °C.' } });
