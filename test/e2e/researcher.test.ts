@@ -14,7 +14,7 @@ import { workflowId } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { rebuildCalls } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
-import { tokenizerFor } from '@tidemark/tokenizer';
+import { tokenizerById } from '@tidemark/tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomFrom } from './source-tree.ts';
 
@@ -104,7 +104,7 @@ async function historyOf(id: string, state: string, checkpoint: number): Promise
     const bundles = new Map<number, string>();
     for (const { sequence, step } of rows) {
       if (step === 'act') continue;
-      const calls = await rebuildCalls({ ...host.ports, tokenizerFor }, workflowId(id), sequence);
+      const calls = await rebuildCalls({ ...host.ports, tokenizerById }, workflowId(id), sequence);
       // One call each: none was paid twice.
       expect(calls).toHaveLength(1);
       const [{ sent, rebuilt, status }] = calls as [(typeof calls)[0]];

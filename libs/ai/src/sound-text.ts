@@ -4,15 +4,14 @@
  */
 
 import type { LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-
-const soundText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
+import { storableText } from '@tidemark/runtime';
 
 /** The value with sound texts and names; bytes, addresses and dates stay what they are. */
 export function sound<T>(value: T): T {
-  if (typeof value === 'string') return soundText(value) as T;
+  if (typeof value === 'string') return storableText(value) as T;
   if (Array.isArray(value)) return value.map(sound) as T;
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [soundText(name), sound(each)])) as T;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [storableText(name), sound(each)])) as T;
 }
 
 function isPlain(value: object): boolean {

@@ -83,8 +83,8 @@ export interface MemoryDesk {
   userState(tenant: TenantId, user: string, key: string): Promise<StateEntry | null>;
   /** By key. */
   userStates(tenant: TenantId, user: string, prefix: string): Promise<readonly StateEntry[]>;
-  /** Throws `InvalidError` (`state-key`, `state-value`, `state-key-reserved`, `memory-secret`). */
+  /** Throws `InvalidError` (`state-key`, `state-value`, `memory-secret`). */
   setUserState(tenant: TenantId, user: string, key: string, value: unknown, source: string): Promise<void>;
-  /** Throws `InvalidError` (`state-key-unknown`, `state-key-reserved`). */
+  /** Throws `InvalidError` (`state-key-unknown`). */
   forgetUserState(tenant: TenantId, user: string, key: string): Promise<void>;
 }

@@ -116,11 +116,8 @@ describe('memory', () => {
       expect((await third.call('user_state_list')).text).toBe('tone: {"style":"brief"}');
       await third.call('user_state_forget', { key: 'tone' });
       expect((await third.call('user_state_get', { key: 'tone' })).data.entry).toBeNull();
-      // Nobody else's, and no budget.
+      // Nobody else's.
       expect((await third.call('facts', { user: 'eve' })).error).toMatchObject({ code: 'user-fixed', field: 'user' });
-      expect((await third.call('user_state_set', { key: 'budget', value: 1 })).error).toMatchObject({
-        code: 'state-key-reserved',
-      });
       expect((await third.call('remember', { text: `the key is ${SECRET}` })).error).toMatchObject({
         code: 'memory-secret',
         field: '/text',

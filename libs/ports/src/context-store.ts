@@ -80,6 +80,7 @@ export interface TraceEntry {
 
 export interface SessionWorkflow {
   readonly workflow: WorkflowId;
+  readonly user: string | null;
   readonly definition: string;
   readonly status: string;
   readonly sequence: Sequence;

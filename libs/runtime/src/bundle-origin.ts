@@ -65,7 +65,7 @@ const sections = (text: string | undefined): readonly string[] | undefined =>
 /** Of earlier workflows of the session, what was said and done is seen; their goals and constraints were theirs. */
 const SEEN_LATER: readonly string[] = ['summary', 'user_message', 'agent_message', 'tool_call', 'tool_result'];
 
-async function earlierRun(
+export async function earlierRun(
   reads: BundleSources['reads'],
   { workflow, upTo }: { readonly workflow: WorkflowId; readonly upTo: Sequence },
   run: number,

@@ -4,7 +4,15 @@
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
-import { BUDGET_EXCEEDED, InvalidError, type Json, type TenantId, type WorkflowId } from '@tidemark/core';
+import {
+  BUDGET_EXCEEDED,
+  ConflictError,
+  InvalidError,
+  type Json,
+  type TenantId,
+  uuidv7,
+  type WorkflowId,
+} from '@tidemark/core';
 import {
   type Embedder,
   type MemoryWriter,
@@ -15,13 +23,13 @@ import {
   userFacts,
   userState,
 } from '@tidemark/memory';
-import type { MemoryKind, MemoryRow, SessionWorkflow, Spends } from '@tidemark/ports';
+import type { MemoryKind, SessionWorkflow, Spends } from '@tidemark/ports';
 import { BUDGET_ENTRY } from './budget-entry.ts';
 import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import type { Decisions } from './decisions.ts';
 import type { MemoryUpdate } from './definition.ts';
-import { SESSIONS_LIST_MAX_COUNT } from './limits.ts';
+import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 import { checkedMemories, memoryDefinition, memoryWorkflow } from './memory-streams.ts';
 import { parseBudget, type SharedBudget } from './model-budgets.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -133,15 +141,9 @@ export class ClientMemory {
       }
     }
     const subject = sessionSubject(session);
-    const before = await this.#options.ports.store.memories({
-      tenant,
-      subject,
-      kind: 'record',
-      prefix: HAND_OVER_PREFIX,
-      order: 'newest',
-      limit: 1,
-    });
-    const key = `${HAND_OVER_PREFIX}${String(numberOf(before[0]) + 1).padStart(6, '0')}`;
+    const { clock, prng } = this.#options.ports;
+    // A name of its own: two that hand over at once are both written down, and the later one is told.
+    const key = `${HAND_OVER_PREFIX}${uuidv7(clock.nowMs(), prng.bytes(10))}`;
     const { from, to, message, artifacts } = handOver;
     await this.remember([{ subject, kind: 'record', key, value: { from, to, message, artifacts }, source: from }], {
       tenant,
@@ -153,6 +155,21 @@ export class ClientMemory {
     const subject = of.user === undefined ? `tenant:${tenant}` : `user:${of.user}`;
     const value = budget === undefined ? {} : { value: parseBudget(budget) };
     await this.#write([anyWrite({ subject, ...BUDGET_ENTRY, ...value, source: 'budget' }, 'budget')], { tenant });
+    await this.#resumePaused(tenant);
+  }
+
+  /** What is paused for want of budget looks again; what still has too little pauses again. */
+  async #resumePaused(tenant: TenantId): Promise<void> {
+    const { ports, decisions } = this.#options;
+    const parked = await ports.store.workflows({ tenant, status: 'parked', limit: PAUSED_RESUMED_MAX_COUNT });
+    for (const { workflow, reason } of parked) {
+      if (reason !== BUDGET_EXCEEDED) continue;
+      const nothing = { tokens: 0, costMicros: 0, by: 'budget' };
+      await decisions.raise(workflow, nothing, 'a budget was set').catch((error: unknown) => {
+        // It has ended meanwhile.
+        if (!(error instanceof ConflictError)) throw error;
+      });
+    }
   }
 
   /** What its calls have cost since then, and what those under way have reserved. */
@@ -180,6 +197,3 @@ export class ClientMemory {
     await this.#options.decisions.raise(workflow, { tokens, costMicros, by }, why);
   }
 }
-
-const numberOf = (row: MemoryRow | undefined): number =>
-  row === undefined ? 0 : Number(row.key.slice(HAND_OVER_PREFIX.length)) || 0;

@@ -114,7 +114,7 @@ export class Client {
       );
     }
     const tenant = options.tenant ?? DEFAULT_TENANT;
-    if (session !== undefined) await this.#refuseBusy(tenant, session, id);
+    if (session !== undefined) await this.#refuseBusy(tenant, session, id, user ?? null);
     const started = await whileUnavailable(clock, this.#closing.signal, () =>
       this.#starter.start({
         definition: definition as Definition,
@@ -130,9 +130,17 @@ export class Client {
   }
 
   /** One workflow of a session runs at a time. */
-  async #refuseBusy(tenant: TenantId, session: string, id: string): Promise<void> {
+  async #refuseBusy(tenant: TenantId, session: string, id: string, user: string | null): Promise<void> {
     const { clock, store } = this.#options.ports;
     const known = await whileUnavailable(clock, this.#closing.signal, () => store.session(tenant, session, 2));
+    const [other] = known.filter((one) => one.user !== user);
+    if (other !== undefined) {
+      throw new InvalidError(
+        'session-of-another',
+        `session: ${session} is ${other.user === null ? "nobody's" : "another user's"}: what was said in it is not told to others. Begin another session.`,
+        { session },
+      );
+    }
     const live = known.find(({ workflow, status }) => workflow !== id && !CLOSED.includes(status));
     if (live === undefined || known.some(({ workflow }) => workflow === id)) return;
     throw new ConflictError(

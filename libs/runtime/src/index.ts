@@ -91,6 +91,7 @@ export type { ShadowCounts, ShadowRun } from './shadow-run.ts';
 export { asShare, type ShadowShare } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
+export { storableText } from './storable-text.ts';
 export { sessionSubject } from './summaries.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
 export { type LeftThing, type UndoOutput, withUndos } from './undo-definition.ts';

@@ -30,6 +30,10 @@ export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
  */
 export const BUDGET_WAIT_MAX_MS = 120_000;
 export const BUDGET_LOOK_MS = 50;
+/** What a model is told of a session when it summarises it, at most, in tokens: the newest of it. */
+export const SESSION_PROMPT_MAX_TOKENS = 8_000;
+/** Paused workflows of a tenant that look again when a budget is set, the newest. */
+export const PAUSED_RESUMED_MAX_COUNT = 10_000;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
 /** Staged checkpoints that may be unflushed at once in one workflow. */

@@ -9,6 +9,7 @@ import {
   type AssembledBundle,
   type EffectKey,
   FRAGMENT_TYPES,
+  type Fragment,
   InvalidError,
   type Json,
   type Sha256,
@@ -16,7 +17,7 @@ import {
   type TaskId,
 } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
-import { bundleOf, type Origin, textsOf } from './bundle-origin.ts';
+import { bundleOf, earlierRun, type Origin, textsOf } from './bundle-origin.ts';
 import type { ContextDefinition, Definition, EffectContext, EffectDefinition, PreparedCall } from './definition.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 import type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest } from './model.ts';
@@ -63,6 +64,7 @@ export class ModelCalls {
   readonly #around: ModelSurroundings;
   readonly #session: SessionContext;
   readonly #chain: PromptChain;
+  readonly #onces = new Map<string, Promise<unknown>>();
 
   constructor(around: ModelSurroundings) {
     this.#around = around;
@@ -80,6 +82,25 @@ export class ModelCalls {
     if (state().compensates !== null) throw inUndo(definition.name);
     const call = new ModelCall(this.#around, this.#session, this.#chain, task, request, signal);
     return { effect: call.effect(), asked: call.asked() };
+  }
+
+  /** Fragments of the workflows before this one in its session, as its bundles see them. */
+  async earlierRuns(): Promise<readonly Fragment[]> {
+    const { runs } = await this.#session.around(true);
+    const found = await Promise.all(runs.map((one, at) => earlierRun(this.#around.ports.store, one, -at - 1)));
+    return found.flat();
+  }
+
+  /** Does it once for the name, however many tasks ask at once; a failure is everyone's, and may be tried again. */
+  once<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const known = this.#onces.get(name);
+    if (known !== undefined) return known as Promise<T>;
+    const made = work().catch((error: unknown) => {
+      this.#onces.delete(name);
+      throw error;
+    });
+    this.#onces.set(name, made);
+    return made;
   }
 
   /** The effect, counted by what it asks: an agent that makes the same call again and again is stopped. */

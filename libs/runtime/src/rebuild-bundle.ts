@@ -50,13 +50,13 @@ interface Sources {
     'loadStreams' | 'checkpoints' | 'effects' | 'fragments' | 'texts' | 'trace' | 'scopes'
   >;
   readonly digest: Digest;
-  /** By the model's id. */
-  readonly tokenizerFor: (model: string) => Tokenizer;
+  /** By the id that the origin names; undefined: nobody here knows it. */
+  readonly tokenizerById: (id: string) => Tokenizer | undefined;
 }
 
 /**
  * Model calls of the step that the checkpoint committed, in order of their keys; for the sequence after the newest checkpoint, those of the steps that
- * are under way. Throws `InvalidError` (`workflow-unknown`, `checkpoint-unknown`, `no-model-call`), `CorruptError`.
+ * are under way. Throws `InvalidError` (`workflow-unknown`, `checkpoint-unknown`, `no-model-call`, `tokenizer-unknown`), `CorruptError`.
  */
 export async function rebuildCalls(
   sources: Sources,
@@ -106,7 +106,7 @@ function byKey(a: EffectRow, b: EffectRow): number {
 }
 
 async function rebuilt(sources: Sources, effect: EffectRow, sequence: Sequence | null): Promise<RebuiltCall> {
-  const { store, digest, tokenizerFor } = sources;
+  const { store, digest } = sources;
   const { workflow, key, task, status } = effect;
   if (effect.request === null) {
     throw new CorruptError('rows-incomplete', `Workflow ${workflow}: what call ${key} asked is missing.`, {
@@ -117,7 +117,7 @@ async function rebuilt(sources: Sources, effect: EffectRow, sequence: Sequence |
   const { request, bundle: origin, prompt } = decodePayload('EffectIntended', effect.request);
   const { provider, model } = request as { readonly provider: string; readonly model: string };
   const messages = await promptMessages(prompt ?? null, (digests) => readTexts(store, workflow, digests));
-  const assembled = origin && (await bundleFor(sources, workflow, origin, tokenizerFor(model)));
+  const assembled = origin && (await bundleFor(sources, workflow, origin));
   return {
     key,
     task,
@@ -142,13 +142,21 @@ const bytesDigest = (digest: Digest, messages: readonly BundleMessage[]): Sha256
   digest.sha256(canonicalJson(messages as unknown as Json));
 
 async function bundleFor(
-  { store, digest }: Sources,
+  { store, digest, tokenizerById }: Sources,
   workflow: WorkflowId,
   origin: BundleOrigin,
-  tokenizer: Tokenizer,
 ): Promise<AssembledBundle> {
+  const tokenizer = tokenizerById(origin.tokenizer);
+  if (tokenizer === undefined) throw tokenizerUnknown(workflow, origin.tokenizer);
   // All of it from rows: nothing was folded here.
   const context = new WorkflowContext(Number.MAX_SAFE_INTEGER as Sequence, digest);
   const text = await textsOf(origin, workflow, store);
   return bundleOf(origin, { workflow, context, reads: store, tokenizer, digest, text });
 }
+
+const tokenizerUnknown = (workflow: WorkflowId, tokenizer: string): InvalidError =>
+  new InvalidError(
+    'tokenizer-unknown',
+    `A bundle of ${workflow} was counted by the tokenizer '${tokenizer}', which this process doesn't know. Register it with registerTokenizer, and ask again.`,
+    { workflow, tokenizer },
+  );

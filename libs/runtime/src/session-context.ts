@@ -82,12 +82,14 @@ export class SessionContext {
   /** Workflows of the session that were opened before this one, nearest first. */
   async #runs(): Promise<SessionAround['runs']> {
     const { ports, state } = this.#around;
-    const { session, tenant, workflow } = state();
+    const { session, tenant, workflow, user = null } = state();
     if (session === undefined) return [];
     const all = await ports.store.session(tenant, session, SESSION_RUNS_MAX + 1);
     const own = all.find((one) => one.workflow === workflow);
     return all
-      .filter((one) => one.workflow !== workflow && (own === undefined || one.lamport < own.lamport))
+      .filter(
+        (one) => one.workflow !== workflow && one.user === user && (own === undefined || one.lamport < own.lamport),
+      )
       .slice(0, SESSION_RUNS_MAX)
       .map((one) => ({ workflow: one.workflow, upTo: one.sequence }));
   }

@@ -111,11 +111,11 @@ export abstract class SimulatedContext implements ContextStore {
     const rows = this.#sessions.filter((row) => row.tenant === tenant && row.session === session);
     rows.sort((a, b) => b.lamport - a.lamport);
     const found: SessionWorkflow[] = [];
-    for (const { workflow, lamport } of rows.slice(0, limit)) {
+    for (const { workflow, lamport, user } of rows.slice(0, limit)) {
       const summary = await this.workflow(workflow);
       if (summary === undefined) continue;
       const { definition, status, sequence, openedAtMs } = summary;
-      found.push({ workflow, definition, status, sequence, openedAtMs, lamport });
+      found.push({ workflow, user, definition, status, sequence, openedAtMs, lamport });
     }
     return found;
   }

@@ -28,10 +28,10 @@ import type { StreamContent } from './content.ts';
 import type { ContextDefinition, Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import type { EffectJournal } from './effect-journal.ts';
 import type { HeldStream } from './held-stream.ts';
-import { SESSION_TRACE_MAX_COUNT } from './limits.ts';
+import { SESSION_PROMPT_MAX_TOKENS, SESSION_TRACE_MAX_COUNT } from './limits.ts';
 import type { Model, ModelAnswer } from './model.ts';
 import type { ModelCalls } from './model-calls.ts';
-import { EffectError } from './step-errors.ts';
+import { EffectError, ParkError } from './step-errors.ts';
 import type { ContextReads } from './workflow-context.ts';
 
 export interface SummarySurroundings {
@@ -75,8 +75,8 @@ async function ask(
     const answer = await journal.effect(effect, asked, { name: question.name });
     return (answer as unknown as ModelAnswer).text.trim();
   } catch (error) {
-    // The provider failed, and there is a rule: an agent's work is not lost for want of a summary.
-    if (error instanceof EffectError) return undefined;
+    // The provider failed, or the budget is at its end, and there is a rule: an agent's work is not lost for want of a summary.
+    if (error instanceof EffectError || error instanceof ParkError) return undefined;
     throw error;
   }
 }
@@ -89,22 +89,30 @@ async function rollingSummary(
   journal: EffectJournal,
   around: SummarySurroundings,
 ): Promise<FragmentDraft | undefined> {
-  const { definition, content, reads, stream } = around;
+  const { definition, content, reads, stream, models } = around;
   const { context: rules } = definition;
-  const policy = [...(rules?.bundles.values() ?? [])].find(({ summary }) => summary !== null);
-  if (rules === undefined || policy?.summary == null) return undefined;
+  const policies = [...(rules?.bundles.values() ?? [])].filter(({ summary }) => summary !== null);
+  if (rules === undefined || policies.length === 0) return undefined;
   const { workflow, head } = stream.speculative;
-  const fragments = await content.context.fragments(reads, workflow, head.sequence);
-  const due = summaryDue({ ...policy, session: false }, fragments, rules.tokenizer);
-  if (due === null) return undefined;
-  const text = await rollingText(due, policy.summary, rules, (model, prompt) =>
-    ask(around, task, journal, {
-      name: 'rolling-summary',
-      model,
-      messages: [system(prompt.system), user(prompt.user)],
-    }),
-  );
-  return { type: 'summary', text, covers: due.covers };
+  const own = await content.context.fragments(reads, workflow, head.sequence);
+  // A summary stands for all before it, so it absorbs what earlier workflows of the session left as well.
+  const earlier = await models.earlierRuns();
+  for (const policy of policies) {
+    const due = summaryDue(policy, [...earlier, ...own], rules.tokenizer);
+    if (due === null) continue;
+    // Parallel tasks find the same one due: it is made once.
+    return models.once(JSON.stringify(due.covers), async () => {
+      const text = await rollingText(due, policy.summary!, rules, (model, prompt) =>
+        ask(around, task, journal, {
+          name: 'rolling-summary',
+          model,
+          messages: [system(prompt.system), user(prompt.user)],
+        }),
+      );
+      return { type: 'summary', text, covers: due.covers };
+    });
+  }
+  return undefined;
 }
 
 async function rollingText(
@@ -167,10 +175,20 @@ async function summaryByModel(
   task: TaskState,
   journal: EffectJournal,
 ): Promise<SessionSummary> {
-  const conversation = summaryPrompt(null, fragments).user;
+  const conversation = summaryPrompt(null, newestOf(fragments, model)).user;
   const messages = [system(summaryInstruction(goal)), user(`${conversation}\n\nBy rule: ${JSON.stringify(byRule)}`)];
   const text = await ask(around, task, journal, { name: 'session-summary', model, messages });
   return text === undefined ? byRule : parseSummary(text, byRule).summary;
+}
+
+/** The newest that fit: a long session has its rolling summary for the rest. */
+function newestOf(fragments: readonly Fragment[], { tokenizer }: Model): readonly Fragment[] {
+  let tokens = 0;
+  const from = fragments.findLastIndex(({ text }) => {
+    tokens += tokenizer.count(text);
+    return tokens > SESSION_PROMPT_MAX_TOKENS;
+  });
+  return fragments.slice(from + 1);
 }
 
 const goalOf = (input: Json): string => (typeof input === 'string' ? input : JSON.stringify(input)).slice(0, 500);

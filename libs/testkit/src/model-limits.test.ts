@@ -83,11 +83,8 @@ describe('a budget', () => {
     expect(settled.tokens).toBeGreaterThan(0);
     expect(settled.tokens).toBeLessThanOrEqual(150);
     await world.client.memory.setBudget('default' as never, of, undefined);
-    for (const run of runs) {
-      const { question } = (await run.summary())!;
-      await world.client.decide(run.id, { resolution: 'retry', by: 'ann', why: 'raised', question: question!.id });
-      expect(await run.result()).toEqual({ times: 5 });
-    }
+    // Nobody has to be asked about each: they go on by themselves.
+    for (const run of runs) expect(await run.result()).toEqual({ times: 5 });
     expect(model.prompts).toHaveLength(15);
   });
 

@@ -37,7 +37,7 @@ import {
   type WorkerOptions,
 } from '@tidemark/runtime';
 import { openPgliteStore } from '@tidemark/store-postgres';
-import { tokenizerFor } from '@tidemark/tokenizer';
+import { tokenizerById } from '@tidemark/tokenizer';
 import { SimulatedLog } from './simulated-log.ts';
 
 const PARTITIONS = 16;
@@ -132,7 +132,7 @@ export class TestWorld {
 
   /** What the model calls of a checkpoint's step saw, rebuilt from rows; for the sequence after the newest, those under way. */
   bundles(workflow: WorkflowId, at: number): Promise<readonly RebuiltCall[]> {
-    return rebuildCalls({ ...this.#ports, tokenizerFor }, workflow, at as Sequence);
+    return rebuildCalls({ ...this.#ports, tokenizerById }, workflow, at as Sequence);
   }
 
   /** Starts a workflow; the same id answers the same run. */

@@ -2,4 +2,4 @@
 
 export { CountCache } from './count-cache.ts';
 export { CACHE_MAX_BYTES, CACHE_MAX_ENTRIES, RUN_MAX_CHARS } from './limits.ts';
-export { cachedTokenizer, registerTokenizer, tokenizerFor } from './tokenizer.ts';
+export { cachedTokenizer, registerTokenizer, tokenizerById, tokenizerFor } from './tokenizer.ts';

@@ -81,6 +81,12 @@ export function registerTokenizer(models: string | RegExp, tokenizer: Tokenizer)
   };
 }
 
+/** The tokenizer that a manifest names; undefined: nobody here knows it. */
+export function tokenizerById(id: string): Tokenizer | undefined {
+  if (id === 'o200k_base' || id === 'cl100k_base') return encodingTokenizer(id);
+  return registered.find(({ tokenizer }) => tokenizer.id === id)?.tokenizer;
+}
+
 /** The tokenizer of a model, by its name with or without `provider/` before it; without a name, o200k. */
 export function tokenizerFor(model?: string): Tokenizer {
   if (model === undefined) return encodingTokenizer('o200k_base');

@@ -6,7 +6,7 @@
 import { CorruptError, diffBundles, InvalidError, type Sequence, workflowId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { MODEL_OPERATION, type RebuiltCall, rebuildCalls, sha256Digest } from '@tidemark/runtime';
-import { tokenizerFor } from '@tidemark/tokenizer';
+import { tokenizerById } from '@tidemark/tokenizer';
 import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { noticeStall } from '../stall.ts';
@@ -78,7 +78,7 @@ async function atDesk(
 }
 
 async function findCall(desk: Desk, id: string, at: number, number = 1): Promise<RebuiltCall> {
-  const sources = { store: desk.reads, digest: sha256Digest, tokenizerFor };
+  const sources = { store: desk.reads, digest: sha256Digest, tokenizerById };
   const calls = await rebuildCalls(sources, workflowId(id), at as Sequence);
   const found = calls[number - 1];
   if (found !== undefined) return found;

@@ -67,8 +67,10 @@ it(
     ]);
     // Whoever may set preferences may not raise a budget.
     expect((await json('user', 'list', '--user', 'ana')).entries).toEqual([]);
-    expect((await call('user', 'set', 'budget', '9', '--user', 'ana')).err).toContain('budgets are set with');
-    expect((await call('user', 'forget', 'budget', '--user', 'ana')).code).toBe(65);
+    await call('user', 'set', 'budget', '{"tokens":9000000}', '--user', 'ana');
+    expect((await json('budget', 'show', '--user', 'ana')).budgets[1]).toMatchObject({ tokens: 5_000 });
+    expect((await call('user', 'forget', 'budget', '--user', 'ana')).code).toBe(0);
+    expect((await json('budget', 'show', '--user', 'ana')).budgets[1]).toMatchObject({ tokens: 5_000 });
     expect((await call('budget', 'set', '--usd', '1e9', '--period', 'day')).err).toContain('--usd: give US dollars');
     expect((await call('budget', 'set', '--usd', '1')).err).toContain('--period');
     expect((await call('budget', 'raise', 'none', '--usd', '1', '--by', 'ann', '--why', 'x')).code).toBe(65);
@@ -102,7 +104,9 @@ it(
     expect(shown.out).toMatch(/\nIt waits for a person \(\S+\): .* They may decide: .*fail\.\n/);
     const unknown = await call('session', 'show', 's9', '--json');
     expect([unknown.code, JSON.parse(unknown.err).error.code]).toEqual([65, 'session-unknown']);
-    const busy = await call('run', 'greet', '--session', 's1', '--input', '{"name":"Di"}', '--workflows', AGENTS);
+    const another = ['run', 'greet', '--session', 's1', '--input', '{"name":"Di"}', '--workflows', AGENTS];
+    expect((await call(...another)).err).toContain("session: s1 is another user's");
+    const busy = await call(...another, '--user', 'ana');
     expect(busy.err).toContain('Session s1 goes on in workflow t1');
   },
   TIMEOUT_MS,

@@ -128,9 +128,9 @@ async function seenCalls(
   const state = snapshot && streamFromJson(snapshot.state, snapshot.tasks);
   if (state?.tenant !== tenant) return null;
   // Not with the other commands: its tables would make each of them start more slowly.
-  const { tokenizerFor } = await import('@tidemark/tokenizer');
+  const { tokenizerById } = await import('@tidemark/tokenizer');
   const from = at === null ? state.head.sequence : sequence(at);
-  const calls = await rebuildCalls({ store, digest, tokenizerFor }, workflow, from);
+  const calls = await rebuildCalls({ store, digest, tokenizerById }, workflow, from);
   return { workflow, user: state.user ?? null, at: from, calls: calls.map(seenCall) };
 }
 

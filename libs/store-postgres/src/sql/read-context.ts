@@ -140,7 +140,7 @@ export const scopeOf =
 export const readSession = (tenant: TenantId, session: string, limit: number): Statement => ({
   name: 'read-session',
   text: `
-select s.workflow, w.definition, w.status, w.sequence, w.opened_at_ms, s.lamport
+select s.workflow, w.definition, w.status, w.sequence, w.opened_at_ms, s.lamport, s.user_id
 from sessions s join workflows w on w.workflow = s.workflow
 where s.tenant = $1 and hashtextextended(s.session, 0) = hashtextextended($2, 0) and s.session = $2
 order by s.lamport desc, s.workflow limit $3`,
@@ -154,6 +154,7 @@ export const sessionWorkflowOf = (row: Row): SessionWorkflow => ({
   sequence: numberAt(row, 3) as Sequence,
   openedAtMs: numberAt(row, 4),
   lamport: numberAt(row, 5) as Lamport,
+  user: nullableText(row, 6),
 });
 
 export const readSpent = (tenant: TenantId, user: string | null, sinceMs: number): Statement => ({
