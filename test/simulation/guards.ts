@@ -93,9 +93,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'call-window': {
     file: 'libs/runtime/src/effect-journal.ts',
-    edits: [
-      ['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;'],
-    ],
+    edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
     faults: ['late-call'],
     workloads: MONEY,
   },
