@@ -46,6 +46,42 @@ describe('a damaged file', () => {
     });
   });
 
+  it('at every cut has all stages of its plan, and none that is done and was not', async (context) => {
+    const { open, write, state } = await testPlace(context);
+    const stages = ['scan', 'fix', 'release'];
+    const ended = { exit_code: 0, passed: true, output: ['fine'], output_bytes: 4, duration_ms: 3 };
+    const evidence = { command: 'npm test', ...ended, output_sha256: 'ab', at: START };
+    const text = JSON.stringify(
+      aState({
+        stages: [
+          { id: 'scan', status: 'done', evidence: { check: evidence } },
+          { id: 'fix', status: 'in_progress' },
+          { id: 'release', status: 'pending' },
+        ],
+      }),
+      undefined,
+      2,
+    );
+    const inEvidence = text.indexOf('"exit_code"');
+    for (let cut = 0; cut < text.length - 2; cut += 5) {
+      await write(text.slice(0, cut));
+      const { warnings } = await open().resume({ otherwise: { stages } });
+      const now = await state();
+      expect(now.stages.map(({ id }) => id)).toEqual(stages);
+      expect(now.stages.slice(1).filter(({ status }) => status === 'done')).toEqual([]);
+      expect(warnings[0]).toMatch(/fresh start|lost: .*(?:what stood behind|all of it)/);
+      if (cut > inEvidence) expect(now.stages[0]).toMatchObject({ status: 'done' });
+    }
+  });
+
+  it('cut before the stage under way still has it, and can not be put away as finished', async (context) => {
+    const { open, write } = await testPlace(context);
+    await write(whole.slice(0, whole.indexOf('"id": "fix"')));
+    const report = await open().resume();
+    expect(report.warnings[0]).toContain('what was known of stage fix, what stood behind stage fix');
+    await expect(open().complete()).rejects.toMatchObject({ code: 'stages-open' });
+  });
+
   it('at every cut is a state that can be written again, or a fresh start', async (context) => {
     const { open, write, state, read } = await testPlace(context);
     const text = JSON.stringify(aState());

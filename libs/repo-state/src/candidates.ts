@@ -9,7 +9,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ConflictError, TidemarkError } from '@tidemark/core';
 import { readIfThere, type StateFiles } from './files.ts';
-import { parseLenient } from './lenient-json.ts';
+import { END_MISSING, parseLenient } from './lenient-json.ts';
 import { type Place, shown } from './place.ts';
 import { recoverState } from './recover.ts';
 import { type RepoState, stateFrom } from './state-file.ts';
@@ -117,7 +117,7 @@ function parseStrict(text: string): { readonly value: unknown } | undefined {
 function lenientState(text: string, place: Place, changedMs: number) {
   const { value, problems } = parseLenient(text);
   try {
-    const recovered = recoverState(value, place.name, changedMs);
+    const recovered = recoverState(value, place.name, changedMs, problems.includes(END_MISSING));
     return { state: recovered?.state, problems, lost: recovered?.lost ?? [] };
   } catch (error) {
     const isOurs = error instanceof TidemarkError && ['state-invalid', 'state-foreign'].includes(error.code);

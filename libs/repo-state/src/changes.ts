@@ -180,6 +180,15 @@ export interface MigrationPlan {
   readonly rename?: Readonly<Record<string, string>> | undefined;
 }
 
+/** A state that lost stages, with those of its plan again, in the plan's order; what is known of a stage stays. */
+export function withStagesOf(state: RepoState, plan: RepoState): RepoState {
+  const known = new Map(state.stages.map((stage) => [stage.id, stage]));
+  const planned = plan.stages.map((stage) => known.get(stage.id) ?? stage);
+  const others = state.stages.filter(({ id }) => planned.every((stage) => stage.id !== id));
+  const stages = [...planned, ...others];
+  return { ...state, stages, current_stage: currentStage(stages) };
+}
+
 /** Throws `InvalidError` (`version-invalid`, `stage-unknown`). */
 export function migrated(state: RepoState, plan: MigrationPlan): RepoState {
   if (!Number.isSafeInteger(plan.to) || plan.to <= state.version) {

@@ -13,6 +13,9 @@ export interface LenientJson {
   readonly problems: readonly string[];
 }
 
+/** The problem of a text that was cut off: nobody knows what stood behind. */
+export const END_MISSING = 'its end is missing';
+
 /** A value that isn't whole is not there. */
 const LOST = Symbol('lost');
 
@@ -118,7 +121,7 @@ class LenientReader {
   #closes(bracket: string): boolean {
     this.#space();
     if (this.#ended()) {
-      this.problems.add('its end is missing');
+      this.problems.add(END_MISSING);
       return true;
     }
     if (this.#peek() === bracket) {
@@ -170,7 +173,7 @@ class LenientReader {
     while (end < this.#text.length && this.#text[end] !== quote) end += this.#text[end] === '\\' ? 2 : 1;
     this.#at = Math.min(end + 1, this.#text.length);
     if (end >= this.#text.length) {
-      this.problems.add('its end is missing');
+      this.problems.add(END_MISSING);
       return LOST;
     }
     if (quote === "'") this.problems.add('single quotes');
@@ -195,7 +198,7 @@ class LenientReader {
     this.#at += Math.max(found.length, found === '' && !/[\]}]/.test(this.#peek()) ? 1 : 0);
     // A number that the file ends with may have had more digits.
     if (this.#ended() && found !== '') {
-      this.problems.add('its end is missing');
+      this.problems.add(END_MISSING);
       return LOST;
     }
     try {

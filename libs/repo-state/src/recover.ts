@@ -12,8 +12,11 @@ export interface Recovered {
   readonly lost: readonly string[];
 }
 
-/** `changedMs`: when the file was changed last, for times that it lost. Undefined: there is no state in it. */
-export function recoverState(found: unknown, name: string, changedMs: number): Recovered | undefined {
+/**
+ * `changedMs`: when the file was changed last, for times that it lost. `isCut`: its end is missing, and nobody knows how much.
+ * Undefined: there is no state in it.
+ */
+export function recoverState(found: unknown, name: string, changedMs: number, isCut: boolean): Recovered | undefined {
   if (typeof found !== 'object' || found === null || Array.isArray(found)) return undefined;
   const given = found as Record<string, unknown>;
   const { workflow, stages } = given;
@@ -21,6 +24,13 @@ export function recoverState(found: unknown, name: string, changedMs: number): R
   const lost: string[] = [];
   const kept = Array.isArray(stages) ? stages.flatMap((each, at) => stageFrom(each, at, lost)) : [];
   if (!Array.isArray(stages)) lost.push('all stages');
+  // The file says which stage was under way: it is there, and not done, though its own words are gone.
+  const { current_stage: current } = given;
+  if (typeof current === 'string' && current !== '' && kept.every(({ id }) => id !== current)) {
+    kept.push({ id: current, status: 'pending' });
+    lost.push(`what was known of stage ${current}`);
+  }
+  if (isCut) lost.push(behindTheCut(given, kept));
   const changed = isoTime(changedMs);
   const plain: Record<string, unknown> = {
     ...given,
@@ -47,16 +57,43 @@ function stageFrom(each: unknown, at: number, lost: string[]): readonly Stage[] 
     lost.push(`stage ${at + 1}`);
     return [];
   }
-  if (status !== undefined && STAGE_STATUSES.includes(status)) return [each as Stage];
-  lost.push(`the status of stage ${id}`);
-  return [{ ...(each as Stage), id, status: 'pending' }];
+  const isKnown = status !== undefined && STAGE_STATUSES.includes(status);
+  if (!isKnown) lost.push(`the status of stage ${id}`);
+  const stage: Stage = { ...(each as Stage), id, status: isKnown ? status : 'pending' };
+  for (const optional of ['evidence', 'check', 'agent', 'updated_at'] as const) {
+    if (stage[optional] === undefined || stageFits({ id, status: stage.status, [optional]: stage[optional] })) continue;
+    delete stage[optional];
+    lost.push(`${optional} of stage ${id}`);
+  }
+  return [stage];
+}
+
+function stageFits(stage: Stage): boolean {
+  const at = isoTime(0);
+  return fits(
+    { workflow: 'any', version: 1, created_at: at, updated_at: at, current_stage: null, stages: [stage] },
+    'any',
+  );
+}
+
+function behindTheCut(given: Record<string, unknown>, kept: readonly Stage[]): string {
+  const last = Object.keys(given).at(-1);
+  const stage = kept.at(-1)?.id;
+  if (last === 'stages' && stage !== undefined) {
+    return `what stood behind stage ${stage}, such as further stages, artifacts and notes`;
+  }
+  return last === undefined ? 'all of it' : `what stood behind ${last}`;
 }
 
 /** Whether the state fits with this field as it is, by leaving the other optional ones out. */
 function fitsWithout(plain: Record<string, unknown>, field: string, name: string): boolean {
   const { artifacts, notes, conflicts, shared, completed_at, ...needed } = plain;
+  return fits({ ...needed, [field]: plain[field] }, name);
+}
+
+function fits(state: unknown, name: string): boolean {
   try {
-    stateFrom({ ...needed, [field]: plain[field] }, name, '');
+    stateFrom(state, name, '');
     return true;
   } catch {
     return false;

@@ -18,6 +18,7 @@ import {
   type MigrationPlan,
   migrated,
   updated,
+  withStagesOf,
 } from './changes.ts';
 import { runCheck } from './check.ts';
 import { nodeFiles, type StateFiles } from './files.ts';
@@ -131,11 +132,12 @@ export class RepoStateFile {
       this.#requireVersion(loaded.state);
       return reportOf(name, loaded.state, loaded.file, loaded.warnings);
     }
-    const stored = await this.#store.change((before, at): Step => {
+    const stored = await this.#store.change((before, at, isDamaged): Step => {
       if (before === undefined) {
         return how.otherwise === undefined ? { nothing: true } : { keep: this.#begun(how.otherwise, at) };
       }
-      return this.#ready(before);
+      if (!isDamaged || how.otherwise === undefined) return this.#ready(before);
+      return this.#ready(withStagesOf(before, this.#begun(how.otherwise, at)));
     }, how.choose);
     const report = reportOf(name, stored.state, stored.file, stored.warnings);
     return begins && stored.state

@@ -43,6 +43,9 @@ export type Step =
   | { readonly archive: RepoState }
   | { readonly nothing: true };
 
+/** `isDamaged`: it was read as far as it goes, and parts of it may be gone. */
+export type StateStep = (state: RepoState | undefined, at: string, isDamaged: boolean) => Step;
+
 export interface Stored {
   readonly state: RepoState | undefined;
   readonly file: string;
@@ -78,7 +81,7 @@ export class StateStore {
   }
 
   /** `step` may run more than once and must not keep anything of a run before. */
-  async change(step: (state: RepoState | undefined, at: string) => Step, choice?: number): Promise<Stored> {
+  async change(step: StateStep, choice?: number): Promise<Stored> {
     const { own, temporary } = this.#options;
     try {
       return await this.#changeIn(own, step, choice);
@@ -102,11 +105,7 @@ export class StateStore {
     return isOurs ? [own, temporary] : [own];
   }
 
-  async #changeIn(
-    place: Place,
-    step: Parameters<StateStore['change']>[0],
-    choice: number | undefined,
-  ): Promise<Stored> {
+  async #changeIn(place: Place, step: StateStep, choice: number | undefined): Promise<Stored> {
     const { files, lock = withLock, lockWaitMs } = this.#options;
     await makeReady(files, place);
     try {
@@ -124,7 +123,7 @@ export class StateStore {
     await files.writeNew(probe, new Uint8Array()).finally(() => files.remove(probe).catch(() => {}));
   }
 
-  async #locked(place: Place, step: Parameters<StateStore['change']>[0], choice: number | undefined): Promise<Stored> {
+  async #locked(place: Place, step: StateStep, choice: number | undefined): Promise<Stored> {
     const { files, now } = this.#options;
     await this.#removeLeftBehind(place);
     const read = await readCandidates(files, await this.#readable());
@@ -133,7 +132,7 @@ export class StateStore {
     const atMs = Math.max(now(), before === undefined ? 0 : Date.parse(before.updated_at) + 1);
     const at = isoTime(atMs);
     // It is decided, and refused if it must be, before anything is touched.
-    const todo = step(before, at);
+    const todo = step(before, at, read.damaged.length > 0);
     const next = this.#finished(todo, before, at);
     if (next !== undefined) textOf(next);
     const warnings = [...read.warnings, ...(await this.#keepDamaged(place, read, atMs))];

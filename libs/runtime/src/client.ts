@@ -133,6 +133,8 @@ export class Client {
   async #refuseBusy(tenant: TenantId, session: string, id: string, user: string | null): Promise<void> {
     const { clock, store } = this.#options.ports;
     const known = await whileUnavailable(clock, this.#closing.signal, () => store.session(tenant, session, 2));
+    // Another process may have opened them, with a clock that ran ahead of this one's: the newest comes after all.
+    if (known[0] !== undefined) this.#options.lamport.witness(known[0].lamport);
     const [other] = known.filter((one) => one.user !== user);
     if (other !== undefined) {
       throw new InvalidError(

@@ -108,6 +108,12 @@ it(
     expect((await call(...another)).err).toContain("session: s1 is another user's");
     const busy = await call(...another, '--user', 'ana');
     expect(busy.err).toContain('Session s1 goes on in workflow t1');
+    // Each command is a process of its own, with a Lamport clock of its own.
+    const greet = ['run', 'greet', '--session', 's2', '--input', '{"name":"Di"}', '--workflows', AGENTS];
+    for (const id of ['a', 'b', 'c']) expect((await call(...greet, '--id', id)).code).toBe(0);
+    expect((await call('session', 'show', 's2')).out).toMatch(
+      /newest was c .*\n(?:.*\n)*.*Earlier workflows: b .*, a /,
+    );
   },
   TIMEOUT_MS,
 );
