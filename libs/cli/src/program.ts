@@ -2,7 +2,8 @@
 
 import type { StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
+import { wholeNumber } from './arguments.ts';
 import { addBundle } from './commands/bundle-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
@@ -38,14 +39,6 @@ Exit codes:
   130  ended by Ctrl-C
 
 State is kept in .tidemark, or on the cluster that TIDEMARK_KAFKA_BROKERS names.`;
-
-const wholeNumber =
-  (min: number, max: number) =>
-  (text: string): number => {
-    const value = Number(text);
-    if (Number.isSafeInteger(value) && value >= min && value <= max && /^\d+$/.test(text)) return value;
-    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
-  };
 
 const state = (): Option => new Option('--state <folder>', 'keep state in this folder (default: .tidemark)');
 const json = (): Option => new Option('--json', 'print JSON for programs, and nothing else');

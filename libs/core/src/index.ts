@@ -122,6 +122,7 @@ export {
   workflowId,
   ZERO,
 } from './ids.ts';
+export { isoTime } from './iso-time.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
 export {
   crashVerdict,

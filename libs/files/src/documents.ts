@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@tidemark/codec';
-import type { Json } from '@tidemark/core';
+import { isoTime, type Json } from '@tidemark/core';
 import {
   type DedupeIndex,
   EXECUTION_LOG,
@@ -15,7 +15,7 @@ import {
   type StepState,
 } from './formats.ts';
 import { NAME_MAX_CHARS } from './limits.ts';
-import { type DoneStep, isoTime, type RunView } from './run-view.ts';
+import type { DoneStep, RunView } from './run-view.ts';
 import type { Withheld } from './withhold.ts';
 
 export interface RunDocuments {

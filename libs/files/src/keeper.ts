@@ -3,6 +3,7 @@
  * about what it knows; what others wrote beside that stays.
  */
 
+import { isoTime } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { doneKey, doneSchema, pipelineSubject } from '@tidemark/sdk';
 import { pathName, runDocuments } from './documents.ts';
@@ -25,7 +26,7 @@ import {
 } from './formats.ts';
 import { readHandoffs, withHandoffs } from './handoff-text.ts';
 import type { Reports } from './reports.ts';
-import { isoTime, type RunView } from './run-view.ts';
+import type { RunView } from './run-view.ts';
 import type { RunReader } from './source.ts';
 import { keyMark, takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
 import { type FindSecrets, type Withheld, withhold } from './withhold.ts';

@@ -4,10 +4,9 @@
 export const CHECKPOINTS_MAX_COUNT = 20_000;
 /** Checkpoints in one read. */
 export const CHECKPOINTS_PAGE_COUNT = 500;
-/** Events of one run beside its checkpoints, pending tasks, records of a pipeline that are read. */
+/** Events of one run beside its checkpoints, and pending tasks, that are read. */
 export const EVENTS_READ_MAX_COUNT = 10_000;
 export const TASKS_READ_MAX_COUNT = 1_000;
-export const RECORDS_READ_MAX_COUNT = 1_000;
 /** Earlier runs that are looked through for the last success. */
 export const RUNS_LOOKED_BACK_COUNT = 20;
 /** Largest file that is read, in bytes. */

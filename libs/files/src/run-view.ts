@@ -4,7 +4,7 @@
  */
 
 import { decodePayload } from '@tidemark/codec';
-import { isUnblocked, type Json, type StreamStatus, type TaskState, type TenantId } from '@tidemark/core';
+import { isoTime, isUnblocked, type Json, type StreamStatus, type TaskState, type TenantId } from '@tidemark/core';
 import type { CheckpointRow, EventRow, TaskRow, WorkflowSummary } from '@tidemark/ports';
 import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
 import type { LogLine, RunState } from './formats.ts';
@@ -207,5 +207,3 @@ function named(detail: Json | undefined): readonly NamedHandoff[] {
   const parsed = handoffSchema.safeParse(detail);
   return parsed.success ? [parsed.data] : [];
 }
-
-export const isoTime = (atMs: number): string => new Date(atMs).toISOString();

@@ -1,5 +1,6 @@
 /** Owns the tools for what is remembered of users: recall of sessions and facts, facts, and standing preferences. */
 
+import { isoTime } from '@tidemark/core';
 import { z } from 'zod';
 import { nameField, sourceOf, userField, userOf } from './fields.ts';
 import {
@@ -16,8 +17,6 @@ const source = nameField.optional().describe('Where it is from; default: the cli
 const key = nameField.describe('Name of the preference');
 const entry = z.object({ key: z.string(), value: z.unknown(), source: z.string(), at: z.string() });
 const fact = z.object({ key: z.string(), text: z.string(), source: z.string(), at: z.string() });
-
-const isoTime = (atMs: number): string => new Date(atMs).toISOString();
 
 const recall = defineTool({
   name: 'recall',

@@ -1,19 +1,13 @@
 /** Owns what a writer of memory takes, and the refusal of what must not be remembered: secrets, by place and kind. */
 
-import { InvalidError, type TenantId } from '@tidemark/core';
-import type { JsonText, MemoryKind } from '@tidemark/ports';
+import { InvalidError } from '@tidemark/core';
+import type { MemoryRow } from '@tidemark/ports';
 import { findSecrets, secretsTold } from '@tidemark/secrets';
 
-export interface MemoryWrite {
-  readonly tenant: TenantId;
-  readonly subject: string;
-  readonly kind: MemoryKind;
-  readonly key: string;
-  readonly value: JsonText;
-  readonly words: string;
-  readonly source: string;
-  readonly isForgotten: boolean;
-}
+export type MemoryWrite = Pick<
+  MemoryRow,
+  'tenant' | 'subject' | 'kind' | 'key' | 'value' | 'words' | 'source' | 'isForgotten'
+>;
 
 export interface MemoryWriter {
   /** Resolves once all of them are durable in the log; the store shows them when the projection has come there. */

@@ -67,9 +67,9 @@ export const WATCH_MESSAGES_IN_FLIGHT_MAX = 4_096;
 /** How long `subscribe` waits for the server; the subscription goes on in the background. */
 export const SUBSCRIBE_WAIT_MS = 2_000;
 /** A subscriber asks for a sign of life this often, since it would not notice a dead connection otherwise. */
-export const HINTS_HEARTBEAT_MS = 2_000;
+export const BUS_HEARTBEAT_MS = 2_000;
 /** And counts the connection as dead when none comes for this long. */
-export const HINTS_SILENCE_MS = 3_000;
+export const BUS_SILENCE_MS = 3_000;
 
 /** How long a beat or a view waits for an answer before it counts as failed. */
 export const LIVENESS_TIMEOUT_MS = 2_000;

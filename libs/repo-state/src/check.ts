@@ -6,10 +6,11 @@
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { isoTime } from '@tidemark/core';
 import { maskSecrets } from '@tidemark/secrets';
 import { CHECK_GRACE_MS, CHECK_LINE_MAX_CHARS, CHECK_LINES_MAX } from './limits.ts';
 import type { CheckEvidence } from './state-file.ts';
-import { type Clock, isoTime } from './times.ts';
+import type { Clock } from './times.ts';
 
 export interface CheckOptions {
   /** The folder it runs in. */

@@ -3,8 +3,8 @@
  * lost its status is pending, never done. Pure.
  */
 
+import { isoTime } from '@tidemark/core';
 import { currentStage, FORMAT, type RepoState, STAGE_STATUSES, type Stage, stateFrom } from './state-file.ts';
-import { isoTime } from './times.ts';
 
 export interface Recovered {
   readonly state: RepoState;

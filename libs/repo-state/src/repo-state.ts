@@ -6,7 +6,7 @@
 
 import os from 'node:os';
 import path from 'node:path';
-import { ConfigError, ConflictError, InvalidError } from '@tidemark/core';
+import { ConfigError, ConflictError, InvalidError, isoTime } from '@tidemark/core';
 import {
   type Beginning,
   begin,
@@ -29,7 +29,7 @@ import { checkName, placeIn, shown, temporaryPlace } from './place.ts';
 import { type ResumeReport, reportOf } from './report.ts';
 import { type CheckEvidence, type RepoState, textOf } from './state-file.ts';
 import { type Loaded, StateStore, type Step, type Stored } from './store.ts';
-import { type Clock, isoTime } from './times.ts';
+import type { Clock } from './times.ts';
 
 export interface RepoStateOptions {
   /** The repository, or another place: `.workflow-state/` is in it. */

@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { codeOf } from '@tidemark/blob-fs/durable-files';
-import { UnavailableError } from '@tidemark/core';
+import { isoTime, UnavailableError } from '@tidemark/core';
 import { type Candidate, type Judged, judge, type Read, readCandidates } from './candidates.ts';
 import { asStateError, isReadOnly, readIfThere, replaceFile, type StateFiles, writeBeside } from './files.ts';
 import { gitignoreFor } from './gitignore.ts';
@@ -16,7 +16,7 @@ import { CONFLICTS_KEPT_MAX } from './limits.ts';
 import { withLock } from './lock.ts';
 import { findRepository, makeReady, type Place, refuseLinks, shown } from './place.ts';
 import { currentStage, type RepoState, type ResolvedConflict, stateFrom, textOf } from './state-file.ts';
-import { type Clock, isoTime, stampOf } from './times.ts';
+import { type Clock, stampOf } from './times.ts';
 
 export interface StoreOptions {
   readonly files: StateFiles;

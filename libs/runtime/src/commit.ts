@@ -3,7 +3,7 @@
  * a delta or a snapshot. Pure but for the ids and digests that are handed in.
  */
 
-import { canonicalJson, type LogNote, type Payloads, toJson } from '@tidemark/codec';
+import { type LogNote, type Payloads, toJson } from '@tidemark/codec';
 import {
   type CheckpointId,
   diff,
@@ -22,6 +22,7 @@ import { type CommitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, StepDefinition, StepResult, TaskRequest } from './definition.ts';
 import type { Draft } from './held-stream.ts';
+import { digestOf } from './json-digest.ts';
 
 export interface DeclaredTasks {
   readonly tasks: readonly TaskDeclaration[];
@@ -152,7 +153,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       task: task.id,
       step: step.name,
       stepVersion: definition.version,
-      inputDigest: digest.sha256(canonicalJson(given.input)),
+      inputDigest: digestOf(digest, given.input),
       tasks: declared.tasks,
       belief: belief.kind,
       tokens: countOf(result.tokens, 'tokens', step) + spent.tokens,
@@ -166,7 +167,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   if (done === undefined) return [committed];
   const completed: Draft = {
     type: 'WorkflowCompleted',
-    control: { outputDigest: digest.sha256(canonicalJson(done)) },
+    control: { outputDigest: digestOf(digest, done) },
     payload: { output: done },
   };
   return [committed, completed];

@@ -42,6 +42,7 @@ import {
 } from './decision-checks.ts';
 import type { EffectDefinition } from './definition.ts';
 import { Inbox } from './inbox.ts';
+import { digestOf } from './json-digest.ts';
 import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 import { memoryEvent } from './memory-streams.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -94,10 +95,10 @@ export class Decisions {
       question: question.id,
       resolution: decision.resolution,
       by: decision.by,
-      responseDigest: response === undefined ? null : digest.sha256(canonicalJson(response)),
+      responseDigest: response === undefined ? null : digestOf(digest, response),
     };
     // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
-    const event = eventId(`decide:${question.id}:${digest.sha256(canonicalJson(control))}`);
+    const event = eventId(`decide:${question.id}:${digestOf(digest, control)}`);
     const payload = { why: decision.why, ...(response === undefined ? {} : { response }) };
     if (await this.#write(row, event, 'ApprovalDecided', control, payload)) {
       return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
@@ -155,7 +156,7 @@ export class Decisions {
     }
     const payload = confirmationPayload(confirmation, parserOf(effect, effects));
     const content = 'response' in payload ? payload.response : (payload.error as unknown as Json);
-    const responseDigest = this.#options.ports.digest.sha256(canonicalJson(content));
+    const responseDigest = digestOf(this.#options.ports.digest, content);
     const control = { token, outcome, responseDigest } as const;
     const event = eventId(`confirm:${effect.pending!.id}:${responseDigest}`);
     if (await this.#write(row, event, 'EffectConfirmed', control, payload)) return;

@@ -1,10 +1,11 @@
 /** Owns the events that an effect's call becomes: intended, resolved, known not to be done. Must not write them. */
 
-import { canonicalJson, type ErrorNote } from '@tidemark/codec';
+import type { ErrorNote } from '@tidemark/codec';
 import type { EffectKey, EffectKind, Json, Spend, TaskId } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import type { EffectDefinition, PreparedCall } from './definition.ts';
 import type { Draft } from './held-stream.ts';
+import { digestOf } from './json-digest.ts';
 
 /** One call of a task. */
 export interface EffectCall {
@@ -15,8 +16,6 @@ export interface EffectCall {
   /** Null for a closure, which asks nothing. */
   readonly request: Json;
 }
-
-export const digestOf = (digest: Digest, value: Json): string => digest.sha256(canonicalJson(value));
 
 export function intendedDraft(
   digest: Digest,

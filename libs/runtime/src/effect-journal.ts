@@ -26,10 +26,11 @@ import {
   type RunOptions,
 } from './definition.ts';
 import { answerInTime } from './effect-call.ts';
-import { digestOf, type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
+import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
 import { excerpt, fitting, type Recovered, type RecoveryHost, recoverEffect } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
+import { digestOf } from './json-digest.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { ContendedError } from './model-budgets.ts';
 import type { Ports } from './ports.ts';

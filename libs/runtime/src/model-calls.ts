@@ -19,6 +19,7 @@ import {
 import type { ProjectionStore } from '@tidemark/ports';
 import { bundleOf, earlierRun, type Origin, textsOf } from './bundle-origin.ts';
 import type { ContextDefinition, Definition, EffectContext, EffectDefinition, PreparedCall } from './definition.ts';
+import { digestOf } from './json-digest.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 import type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest } from './model.ts';
 import { parseAnswer } from './model-answer.ts';
@@ -106,7 +107,7 @@ export class ModelCalls {
   /** The effect, counted by what it asks: an agent that makes the same call again and again is stopped. */
   counted(task: TaskId, effect: EffectDefinition, asked: Json): EffectDefinition {
     const { ports, definition, state } = this.#around;
-    const question = ports.digest.sha256(canonicalJson([effect.operation, asked]));
+    const question = digestOf(ports.digest, [effect.operation, asked]);
     return {
       ...effect,
       prepare: async (key) => {
@@ -194,7 +195,7 @@ class ModelCall {
   }
 
   #digest(value: Json): Sha256 {
-    return this.#around.ports.digest.sha256(canonicalJson(value));
+    return digestOf(this.#around.ports.digest, value);
   }
 
   async #prepare(key: EffectKey, recorded: BundleOrigin | undefined): Promise<PreparedCall> {

@@ -3,10 +3,9 @@
  * were sent (I8). Reads only.
  */
 
-import { type BundleOrigin, canonicalJson, decodePayload, type Payloads } from '@tidemark/codec';
+import { type BundleOrigin, decodePayload, type Payloads } from '@tidemark/codec';
 import {
   type AssembledBundle,
-  type BundleMessage,
   CorruptError,
   type EffectKey,
   InvalidError,
@@ -20,6 +19,7 @@ import {
 } from '@tidemark/core';
 import type { Digest, EffectRow, ProjectionStore } from '@tidemark/ports';
 import { bundleOf, readTexts, textsOf } from './bundle-origin.ts';
+import { digestOf } from './json-digest.ts';
 import type { ModelAnswer } from './model.ts';
 import { MODEL_OPERATION } from './model-calls.ts';
 import { promptMessages } from './prompt-chain.ts';
@@ -128,7 +128,7 @@ async function rebuilt(sources: Sources, effect: EffectRow, sequence: Sequence |
     prompt: messages,
     bundle: assembled && { ...assembled, origin },
     sent: origin?.messages ?? null,
-    rebuilt: assembled === undefined ? null : bytesDigest(digest, assembled.messages),
+    rebuilt: assembled === undefined ? null : digestOf(digest, assembled.messages as unknown as Json),
     answer: status === 'done' ? answerIn(effect) : null,
   };
 }
@@ -137,9 +137,6 @@ const answerIn = ({ payload }: EffectRow): ModelAnswer | null => {
   const resolved: Payloads['EffectResolved'] = decodePayload('EffectResolved', payload);
   return 'response' in resolved ? (resolved.response as unknown as ModelAnswer) : null;
 };
-
-const bytesDigest = (digest: Digest, messages: readonly BundleMessage[]): Sha256 =>
-  digest.sha256(canonicalJson(messages as unknown as Json));
 
 async function bundleFor(
   { store, digest, tokenizerById }: Sources,

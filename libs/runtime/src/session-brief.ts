@@ -11,6 +11,7 @@ import {
   type FragmentType,
   firstUnblocked,
   isClosed,
+  isoTime,
   isUnblocked,
   type Json,
   type StreamState,
@@ -156,8 +157,6 @@ export async function sessionBrief(
     summaries: await summariesOf(reads, tenant, session, user),
   };
 }
-
-const isoTime = (atMs: number): string => new Date(atMs).toISOString();
 
 const isLive = ({ status }: SessionWorkflow): boolean => !isClosed({ status } as StreamState);
 

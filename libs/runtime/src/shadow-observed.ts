@@ -3,9 +3,10 @@
  * written for it. A comparison later holds them against what the log rebuilds. Pure.
  */
 
-import { canonicalJson, type LogNote } from '@tidemark/codec';
+import type { LogNote } from '@tidemark/codec';
 import type { Json, Sha256 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
+import { digestOf } from './json-digest.ts';
 import { SHADOW_MEMBER_DIGITS, SHADOW_MEMBERS_MAX } from './shadow-limits.ts';
 
 /** `action` of the note that holds an observation. */
@@ -34,15 +35,13 @@ export interface Observation {
   readonly lostCount: number;
 }
 
-export const digestOf = (value: Json, digest: Digest): Sha256 => digest.sha256(canonicalJson(value));
-
 export function fingerprint(value: Json, digest: Digest): Fingerprint {
-  const whole = digestOf(value, digest);
+  const whole = digestOf(digest, value);
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return { digest: whole };
   const names = Object.keys(value);
   if (names.length > SHADOW_MEMBERS_MAX) return { digest: whole };
   const members = value as { readonly [name: string]: Json };
-  const short = (name: string): string => digestOf(members[name]!, digest).slice(0, SHADOW_MEMBER_DIGITS);
+  const short = (name: string): string => digestOf(digest, members[name]!).slice(0, SHADOW_MEMBER_DIGITS);
   return { digest: whole, members: Object.fromEntries(names.map((name) => [name, short(name)])) };
 }
 

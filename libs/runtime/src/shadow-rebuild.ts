@@ -21,17 +21,11 @@ import {
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { StreamContent } from './content.ts';
+import { digestOf } from './json-digest.ts';
 import type { Ports } from './ports.ts';
 import { REPORT_STEP } from './shadow-definition.ts';
 import { SHADOW_READ_MAX_BYTES } from './shadow-limits.ts';
-import {
-  differingPaths,
-  digestOf,
-  fingerprint,
-  type Observation,
-  observationIn,
-  REPORTED_OTHERWISE,
-} from './shadow-observed.ts';
+import { differingPaths, fingerprint, type Observation, observationIn, REPORTED_OTHERWISE } from './shadow-observed.ts';
 
 /** Where what the log rebuilds is not what the agent said. */
 export interface ShadowDifference {
@@ -208,12 +202,12 @@ class Rebuild {
     if (isEnd) this.#ending = seen;
     if (seen.misfit !== null) this.#differ('definition', `${seen.misfit.code}: ${seen.misfit.message}`);
     if (announced === REPORT_STEP && !isEnd) this.#differ('frontier', `'${control.step}' was done and was not pending`);
-    else if (!isEnd && control.inputDigest !== digestOf(given, this.#digest)) {
+    else if (!isEnd && control.inputDigest !== digestOf(this.#digest, given)) {
       this.#differ('input', `'${control.step}' was done with another input than it was added with`);
     }
     this.#compareBelief(seen);
     this.#comparePending(seen);
-    if (!isEnd && seen.output !== null && seen.output !== digestOf(stored.output, this.#digest)) {
+    if (!isEnd && seen.output !== null && seen.output !== digestOf(this.#digest, stored.output)) {
       this.#differ('output', `of '${control.step}' is not what the agent said`);
     }
   }
@@ -244,7 +238,7 @@ class Rebuild {
       this.#differ('log', 'ended by something else than a report');
       return;
     }
-    if (this.#ending.output !== digestOf(output, this.#digest))
+    if (this.#ending.output !== digestOf(this.#digest, output))
       this.#differ('output', 'is not what the agent ended with');
     const left = this.#pending();
     if (left.length > 0) this.#differ('frontier', `the agent ended with ${list(left)} pending`);

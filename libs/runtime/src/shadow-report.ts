@@ -18,6 +18,7 @@ import { commitDrafts } from './commit.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, StepResult } from './definition.ts';
 import type { Draft } from './held-stream.ts';
+import { digestOf } from './json-digest.ts';
 import {
   definitionOfShadow,
   REPORT_STEP,
@@ -25,7 +26,7 @@ import {
   type ShadowDefinition,
   type ShadowTask,
 } from './shadow-definition.ts';
-import { digestOf, fingerprint, noteOf, type Observation } from './shadow-observed.ts';
+import { fingerprint, noteOf, type Observation } from './shadow-observed.ts';
 
 /** One step of the agent, after it happened. Everything is JSON. */
 export interface StepReport {
@@ -129,8 +130,8 @@ function definitionFor(shadow: ShadowDefinition, report: Report, state: StreamSt
 /** The pending task that was done: of this step and input, or of this step; else the one for what nobody announced. */
 function taskOf(report: Report, { frontier }: StreamState, content: StreamContent, digest: Digest): TaskState {
   const named = [...frontier.tasks].filter(({ step }) => step === report.step);
-  const wanted = report.input === undefined ? undefined : digestOf(toJson(report.input, 'input'), digest);
-  const exact = named.find(({ id }) => digestOf(content.inputOf(id), digest) === wanted);
+  const wanted = report.input === undefined ? undefined : digestOf(digest, toJson(report.input, 'input'));
+  const exact = named.find(({ id }) => digestOf(digest, content.inputOf(id)) === wanted);
   const task = exact ?? named[0] ?? frontier.tasks.find(({ step }) => step === REPORT_STEP);
   if (task !== undefined) return task;
   throw new InvalidError('shadow-closed', 'The workflow was not opened as a shadow.');
@@ -163,7 +164,7 @@ function observationOf(given: ReportInput, misfit: Observation['misfit']): Obser
     report: given.reportDigest,
     belief: belief === undefined ? null : fingerprint(toJson(belief, 'belief'), digest),
     pending: pending === undefined ? null : [...pending].sort(),
-    output: output === undefined ? null : digestOf(toJson(output, 'output'), digest),
+    output: output === undefined ? null : digestOf(digest, toJson(output, 'output')),
     misfit,
     lostCount: given.lostCount,
   };

@@ -19,11 +19,12 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import { Inbox } from './inbox.ts';
+import { digestOf } from './json-digest.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { type Add, ReportedStream } from './reported-stream.ts';
 import { definitionOfShadow, firstSteps, type ShadowDefinition, type ShadowOpening } from './shadow-definition.ts';
 import { SHADOW_KEYS_MAX } from './shadow-limits.ts';
-import { digestOf, type Observation, observationIn, REPORTED_OTHERWISE } from './shadow-observed.ts';
+import { type Observation, observationIn, REPORTED_OTHERWISE } from './shadow-observed.ts';
 import { draftsOfReport, misfitOf, type Report } from './shadow-report.ts';
 import type { Starter } from './starter.ts';
 
@@ -231,6 +232,6 @@ export class ShadowWriter {
   }
 
   #digestOf({ text }: Waiting): string {
-    return digestOf(JSON.parse(text), this.#options.ports.digest);
+    return digestOf(this.#options.ports.digest, JSON.parse(text));
   }
 }

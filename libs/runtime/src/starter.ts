@@ -4,7 +4,7 @@
  * duplicate in the fold. Starts that come together share one placement transaction.
  */
 
-import { canonicalJson, type Payloads, toJson } from '@tidemark/codec';
+import { type Payloads, toJson } from '@tidemark/codec';
 import {
   generation as asGeneration,
   type Compensates,
@@ -31,6 +31,7 @@ import { checkedFragments } from './commit-context.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import type { Definition } from './definition.ts';
 import { inboxRecord } from './inbox.ts';
+import { digestOf } from './json-digest.ts';
 import { PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { addPartitions } from './partition-rows.ts';
@@ -167,7 +168,7 @@ export class Starter {
         definition: definition.name,
         version: definition.version,
         rules: RULES_VERSION,
-        inputDigest: digest.sha256(canonicalJson(parsed)),
+        inputDigest: digestOf(digest, parsed),
         tasks: declared.tasks,
         pinned: how.pinned ?? false,
         shadow: how.shadow ?? false,

@@ -7,6 +7,7 @@
 import {
   type BundleMessage,
   type Fragment,
+  isoTime,
   type Json,
   type SummaryDue,
   type SummaryPolicy,
@@ -151,7 +152,7 @@ async function sessionSummary(
     trace: [...recent, last],
     fragments: said,
     openTasks: openTasks(stream, task),
-    createdAt: new Date(ports.clock.nowMs()).toISOString(),
+    createdAt: isoTime(ports.clock.nowMs()),
   });
   const model = definition.context?.summaryModel;
   const summary =

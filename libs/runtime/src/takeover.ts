@@ -9,6 +9,7 @@ import {
   crashVerdict,
   type EffectKey,
   firstUnblocked,
+  isoTime,
   type Json,
   RECOVERY_ATTEMPTS_MAX,
   type StreamState,
@@ -53,7 +54,7 @@ function crashDraft(state: StreamState): Draft | undefined {
   const code = crashVerdict(state);
   if (code === null) return undefined;
   const suspect = firstUnblocked(state.frontier);
-  const times = state.crashTimesMs.map((atMs) => new Date(atMs).toISOString());
+  const times = state.crashTimesMs.map(isoTime);
   const message =
     code === 'recovery-limit'
       ? `Its holders died more than ${RECOVERY_ATTEMPTS_MAX} times within an hour, and no checkpoint came between.`

@@ -1,6 +1,7 @@
 /** Owns the arguments and options of `session`, `memory`, `user` and `budget`, and their help. Must hold no logic. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { wholeNumber } from '../arguments.ts';
 import type { Session } from '../session.ts';
 import {
   type BudgetOptions,
@@ -116,11 +117,3 @@ const spends = (command: Command): Command =>
     .option('--usd <amount>', 'US dollars, such as 5 or 0.25');
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
-  };
-}

@@ -1,10 +1,11 @@
 /** Owns `tidemark memory recall`, `remember`, `list` and `forget`: what is known of a user. */
 
+import { isoTime } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { RecalledEntry } from '@tidemark/mcp';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';
-import { ago, counted, isoTime } from '../text/units.ts';
+import { ago, counted } from '../text/units.ts';
 import { printable, printableLines } from '../text/width.ts';
 import { atDesk, COMMAND_SOURCE, type OfUser } from './memory-place.ts';
 

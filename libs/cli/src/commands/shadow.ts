@@ -3,7 +3,7 @@
  * found, and the next share. Needs the log itself, so a folder that another process holds is not asked through it.
  */
 
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, isoTime } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import {
   type PromoteOptions,
@@ -18,7 +18,7 @@ import type { Session } from '../session.ts';
 import { HostDesk } from '../state/host-desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import type { Terminal } from '../terminal.ts';
-import { counted, dateTime, duration, isoTime } from '../text/units.ts';
+import { counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
 export interface ShadowOptions {

@@ -1,12 +1,12 @@
 /** Owns `tidemark user get`, `set`, `list` and `forget`: standing preferences of a user. */
 
-import { InvalidError, type Json } from '@tidemark/core';
+import { InvalidError, isoTime, type Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { readJson } from '../input.ts';
 import type { Session } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { table } from '../text/table.ts';
-import { ago, isoTime } from '../text/units.ts';
+import { ago } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { atDesk, COMMAND_SOURCE, type OfUser } from './memory-place.ts';
 

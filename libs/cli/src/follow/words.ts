@@ -1,7 +1,8 @@
 /** Owns how changes are told: a line for people, an object for programs. Pure. */
 
+import { isoTime } from '@tidemark/core';
 import type { Painter } from '../terminal.ts';
-import { clockTime, cost, count, counted, duration, isoTime } from '../text/units.ts';
+import { clockTime, cost, count, counted, duration } from '../text/units.ts';
 import { padEnd, printable, widthOf } from '../text/width.ts';
 import { countWords, endedWords } from '../views/undo.ts';
 import type { Change, Crowd } from './change.ts';

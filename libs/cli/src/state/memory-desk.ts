@@ -5,6 +5,7 @@
 
 import {
   InvalidError,
+  isoTime,
   type Json,
   type Spend,
   sequence,
@@ -27,7 +28,6 @@ import {
   sharedSpends,
   spentByWorkflow,
 } from '@tidemark/runtime';
-import { isoTime } from '../text/units.ts';
 
 /** What one workflow has spent, and what was added to its budgets. */
 export interface WorkflowSpend {

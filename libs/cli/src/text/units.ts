@@ -48,9 +48,6 @@ export function dateTime(atMs: number): string {
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(atMs)}`;
 }
 
-/** For programs. */
-export const isoTime = (atMs: number): string => new Date(atMs).toISOString();
-
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 /** `1,234`. */
 export const count = (value: number): string => grouped.format(value);

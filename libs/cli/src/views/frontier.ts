@@ -1,8 +1,16 @@
 /** Owns what remains to do, in JSON and in words: each pending task, and what it is blocked on and why. Pure. */
 
-import { type Blocked, blockedOn, isUnblocked, type StreamStatus, type TaskId, type TaskState } from '@tidemark/core';
+import {
+  type Blocked,
+  blockedOn,
+  isoTime,
+  isUnblocked,
+  type StreamStatus,
+  type TaskId,
+  type TaskState,
+} from '@tidemark/core';
 import type { TaskRow } from '@tidemark/ports';
-import { clockTime, counted, dateTime, isoTime, until } from '../text/units.ts';
+import { clockTime, counted, dateTime, until } from '../text/units.ts';
 
 /** A day, in milliseconds: what is due later is told with its date. */
 const DAY_MS = 86_400_000;

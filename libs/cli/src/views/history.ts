@@ -1,9 +1,8 @@
 /** Owns checkpoints, effects and other events as commands show them, in JSON with the names of the checkpoint model. Pure. */
 
 import { decodePayload } from '@tidemark/codec';
-import type { Json } from '@tidemark/core';
+import { isoTime, type Json } from '@tidemark/core';
 import type { CheckpointRow, EffectRow, EventRow } from '@tidemark/ports';
-import { isoTime } from '../text/units.ts';
 
 export const effectJson = (row: EffectRow) => ({
   operation: row.operation,

@@ -1,9 +1,9 @@
 /** Owns how a recovery plan reads: what the log says, what would be asked, and what follows from each answer. Pure. */
 
-import type { ProbeAnswer, RecoveryAction } from '@tidemark/core';
+import { isoTime, type ProbeAnswer, type RecoveryAction } from '@tidemark/core';
 import type { PlannedEffect, PlannedNext, RecoveryPlan } from '@tidemark/runtime';
 import { commandLine, showCommand, stateWords } from '../text/shell.ts';
-import { ago, counted, dateTime, duration, isoTime } from '../text/units.ts';
+import { ago, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import type { Asked } from './question.ts';
 

@@ -1,9 +1,8 @@
 /** Owns one workflow as commands show it: names and units of the JSON, and the words for people. Pure. */
 
-import type { StreamStatus } from '@tidemark/core';
+import { isoTime, type StreamStatus } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Colour } from '../terminal.ts';
-import { isoTime } from '../text/units.ts';
 
 /**
  * What a workflow is up to. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no

@@ -1,0 +1,97 @@
+/**
+ * Owns messages over Redis that may be lost: PUBLISH on one connection, SUBSCRIBE on another (a subscriber can't publish),
+ * each opened when first used. Nothing here waits for Redis or fails with it: a message that can't be sent at once is
+ * dropped, and subscriptions come back with the connection.
+ */
+
+import { addressOf, type Connection, openConnection } from './connection.ts';
+import { BUS_HEARTBEAT_MS, BUS_SILENCE_MS, SUBSCRIBE_WAIT_MS } from './limits.ts';
+
+export interface RedisBusOptions {
+  readonly url: string;
+  /** Published messages without an answer; beyond it messages are dropped. */
+  readonly messagesInFlightMax: number;
+}
+
+type Listener = (message: Buffer) => void;
+
+export class RedisBus {
+  readonly #options: RedisBusOptions;
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #publisher: Connection | undefined;
+  #subscriber: Connection | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #inFlight = 0;
+  #isClosed = false;
+
+  /** Throws `ConfigError` for an address that isn't one. */
+  constructor(options: RedisBusOptions) {
+    addressOf(options.url);
+    this.#options = options;
+  }
+
+  publish(channel: string, message: string | Buffer): void {
+    if (this.#isClosed) return;
+    this.#publisher ??= openConnection({ url: this.#options.url, patience: 'briefly', silenceMs: BUS_SILENCE_MS });
+    const { redis } = this.#publisher;
+    if (redis.status !== 'ready' || this.#inFlight >= this.#options.messagesInFlightMax) return;
+    this.#inFlight += 1;
+    const answered = (): void => {
+      this.#inFlight -= 1;
+    };
+    redis.publish(channel, message).then(answered, answered);
+  }
+
+  /** Resolves once the server has subscribed, or after `SUBSCRIBE_WAIT_MS` all the same; ended by the function returned. */
+  async subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
+    const own: Listener = (message) => listener(message);
+    const listeners = this.#listeners.get(channel) ?? new Set<Listener>();
+    this.#listeners.set(channel, listeners.add(own));
+    const { redis } = this.#subscriberConnection();
+    // Waits in the client for the server to come.
+    const subscribed = redis.subscribe(channel).catch(() => {});
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, SUBSCRIBE_WAIT_MS);
+    });
+    await Promise.race([subscribed, patience]);
+    clearTimeout(timer);
+    return async () => {
+      if (!listeners.delete(own) || listeners.size > 0) return;
+      this.#listeners.delete(channel);
+      redis.unsubscribe(channel).catch(() => {});
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#heartbeat);
+    this.#listeners.clear();
+    this.#publisher?.close();
+    this.#subscriber?.close();
+  }
+
+  #subscriberConnection(): Connection {
+    if (this.#subscriber) return this.#subscriber;
+    const connection = openConnection({ url: this.#options.url, patience: 'forever', silenceMs: BUS_SILENCE_MS });
+    connection.redis.on('messageBuffer', (channel: Buffer, message: Buffer) => this.#hear(channel.toString(), message));
+    this.#heartbeat = setInterval(() => {
+      if (connection.redis.status === 'ready') connection.redis.ping().catch(() => {});
+    }, BUS_HEARTBEAT_MS);
+    this.#subscriber = connection;
+    return connection;
+  }
+
+  #hear(channel: string, message: Buffer): void {
+    for (const listener of [...(this.#listeners.get(channel) ?? [])]) {
+      try {
+        listener(message);
+      } catch (error) {
+        // A bug of the listener, not of the connection that is reading just now.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+}
