@@ -10,6 +10,8 @@ export default defineConfig({
     exclude: ['**/node_modules/**', '**/fixtures/**', '.tmp/**'],
     globalSetup: ['libs/testkit/src/servers/global-setup.ts'],
     pool: 'forks',
+    // Vitest's default leaves one core idle, which on two cores means one file at a time.
+    maxWorkers: '100%',
     testTimeout: 30_000,
     hookTimeout: 120_000,
     teardownTimeout: 20_000,

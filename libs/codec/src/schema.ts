@@ -152,13 +152,14 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     retry: retry.nullable(),
   }),
   WorkflowCompleted: z.object({ outputDigest: digest }),
-  WorkflowFailed: z.object({ code: text(), task: task.nullable() }),
+  WorkflowFailed: z.object({ code: text(), task: task.nullable(), hasContext }),
   WorkflowParked: z.object({ code: text(), task: task.nullable(), key: text<EffectKey>().nullable() }),
   CompensationStarted: z.object({
     undo: text<WorkflowId>(),
     depth: whole<number>(1),
     code: text(),
     key: text<EffectKey>().nullable(),
+    hasContext,
   }),
 };
 
@@ -304,7 +305,11 @@ export interface Payloads {
   };
   readonly StepFailed: { readonly error: ErrorNote };
   readonly WorkflowCompleted: { readonly output: Json };
-  readonly WorkflowFailed: { readonly error: ErrorNote };
+  readonly WorkflowFailed: { readonly error: ErrorNote; readonly memories?: readonly MemoryWrite[] };
   readonly WorkflowParked: { readonly error: ErrorNote; readonly evidence: Json };
-  readonly CompensationStarted: { readonly error: ErrorNote; readonly evidence: Json };
+  readonly CompensationStarted: {
+    readonly error: ErrorNote;
+    readonly evidence: Json;
+    readonly memories?: readonly MemoryWrite[];
+  };
 }

@@ -201,7 +201,11 @@ export interface Controls {
     readonly retry: Retry | null;
   };
   readonly WorkflowCompleted: { readonly outputDigest: Sha256 };
-  readonly WorkflowFailed: { readonly code: string; readonly task: TaskId | null };
+  readonly WorkflowFailed: {
+    readonly code: string;
+    readonly task: TaskId | null;
+    readonly hasContext?: true | undefined;
+  };
   /** The workflow waits for a person: evidence is in the payload, and the event's id names the question. */
   readonly WorkflowParked: {
     readonly code: string;
@@ -216,6 +220,7 @@ export interface Controls {
     readonly code: string;
     /** The effect whose outcome led here. */
     readonly key: EffectKey | null;
+    readonly hasContext?: true | undefined;
   };
 }
 

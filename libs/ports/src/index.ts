@@ -38,7 +38,7 @@ export {
   type RecallQuery,
   type UnembeddedMemory,
 } from './memory-store.ts';
-export type { Placement, PlacementRequest } from './placement.ts';
+export type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
 export {
   type CheckpointRow,
   type DueTimer,

@@ -1,6 +1,6 @@
 /**
  * Owns what a placement is: which partition a workflow has, decided before its opening is appended. Its unique id decides between two
- * starts.
+ * starts, and its session between two workflows of one.
  */
 
 import type { Generation, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -10,8 +10,16 @@ export interface PlacementRequest {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly mode: 'exclusive' | 'shared';
+  /** The session that it is a part of: one live workflow of a session is placed at a time. Null: none. */
+  readonly session: string | null;
   /** The opening without partition and generation, from which the record is made the same way every time. */
   readonly opening: JsonText;
+}
+
+/** Not placed: its session has another live workflow. */
+export interface SessionTaken {
+  readonly workflow: WorkflowId;
+  readonly takenBy: WorkflowId;
 }
 
 export interface Placement {

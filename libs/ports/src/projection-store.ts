@@ -30,7 +30,7 @@ import type {
 } from '@tidemark/core';
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
-import type { Placement, PlacementRequest } from './placement.ts';
+import type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
 
 /** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
 export type JsonText = string;
@@ -83,6 +83,7 @@ export interface OpenedRow {
   readonly tenant: TenantId;
   readonly partition: Partition;
   readonly generation: Generation;
+  readonly session: string | null;
   readonly event: EventId;
 }
 
@@ -273,6 +274,8 @@ export interface WorkflowQuery {
   /** Absent: all but the system's own, whose names begin with `tidemark.`. */
   readonly definition?: string;
   readonly status?: StreamStatus;
+  /** Why it is in that status: `budget_exceeded`. */
+  readonly reason?: string;
   readonly limit: number;
 }
 
@@ -335,10 +338,11 @@ export interface ProjectionStore extends ContextStore, MemoryStore {
   // Placement
   /**
    * Places workflows that have no placement yet; answers the existing placement for those that have. Leaves out those
-   * for which no partition is free: the caller grows the pool, or asks for `mode: 'shared'`. One transaction. Throws
-   * `UnavailableError` (`store-rebuilding`) before `ready`.
+   * for which no partition is free: the caller grows the pool, or asks for `mode: 'shared'`. Of workflows of one session the
+   * first is placed, and the others once that has closed. One transaction. Throws `UnavailableError` (`store-rebuilding`)
+   * before `ready`.
    */
-  place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]>;
+  place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]>;
   /**
    * Placements whose opening the fold hasn't accepted, placed at least `ageMs` ago, by generation. Those whose generation
    * the fold has passed get their partition's next one first: their old opening would be rejected for ever.

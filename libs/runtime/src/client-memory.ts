@@ -161,9 +161,8 @@ export class ClientMemory {
   /** What is paused for want of budget looks again; what still has too little pauses again. */
   async #resumePaused(tenant: TenantId): Promise<void> {
     const { ports, decisions } = this.#options;
-    const parked = await ports.store.workflows({ tenant, status: 'parked', limit: PAUSED_RESUMED_MAX_COUNT });
-    for (const { workflow, reason } of parked) {
-      if (reason !== BUDGET_EXCEEDED) continue;
+    const parked = { tenant, status: 'parked', reason: BUDGET_EXCEEDED } as const;
+    for (const { workflow } of await ports.store.workflows({ ...parked, limit: PAUSED_RESUMED_MAX_COUNT })) {
       const nothing = { tokens: 0, costMicros: 0, by: 'budget' };
       await decisions.raise(workflow, nothing, 'a budget was set').catch((error: unknown) => {
         // It has ended meanwhile.

@@ -6,7 +6,6 @@
 import { decodePayload } from '@tidemark/codec';
 import {
   ConfigError,
-  ConflictError,
   DEFAULT_TENANT,
   InvalidError,
   type Json,
@@ -114,7 +113,7 @@ export class Client {
       );
     }
     const tenant = options.tenant ?? DEFAULT_TENANT;
-    if (session !== undefined) await this.#refuseBusy(tenant, session, id, user ?? null);
+    if (session !== undefined) await this.#refuseOthers(tenant, session, user ?? null);
     const started = await whileUnavailable(clock, this.#closing.signal, () =>
       this.#starter.start({
         definition: definition as Definition,
@@ -129,8 +128,8 @@ export class Client {
     return this.run<Output>(started.workflow, started.created);
   }
 
-  /** One workflow of a session runs at a time. */
-  async #refuseBusy(tenant: TenantId, session: string, id: string, user: string | null): Promise<void> {
+  /** A session is one user's. */
+  async #refuseOthers(tenant: TenantId, session: string, user: string | null): Promise<void> {
     const { clock, store } = this.#options.ports;
     const known = await whileUnavailable(clock, this.#closing.signal, () => store.session(tenant, session, 2));
     // Another process may have opened them, with a clock that ran ahead of this one's: the newest comes after all.
@@ -143,13 +142,6 @@ export class Client {
         { session },
       );
     }
-    const live = known.find(({ workflow, status }) => workflow !== id && !CLOSED.includes(status));
-    if (live === undefined || known.some(({ workflow }) => workflow === id)) return;
-    throw new ConflictError(
-      'session-busy',
-      `Session ${session} goes on in workflow ${live.workflow} (${live.definition}, ${live.status}). Resume that one, end it, or begin another session.`,
-      { session, workflow: live.workflow },
-    );
   }
 
   /** A run by its id; whether it exists shows when it is asked. */
@@ -223,8 +215,6 @@ export class Client {
     void this.#decisions.close();
   }
 }
-
-const CLOSED: readonly string[] = ['completed', 'failed', 'compensated'];
 
 const reservedId = (id: string): InvalidError =>
   new InvalidError(

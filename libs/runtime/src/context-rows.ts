@@ -111,7 +111,13 @@ export class ContextRows {
           for (const { key } of effects) this.#spend(stream, id, key, envelope.atMs);
         }
         return;
+      case 'CompensationStarted':
+        if (envelope.control.hasContext) this.#addMemories(stream, envelope, opened(entry));
+        return;
       case 'WorkflowFailed':
+        if (envelope.control.hasContext) this.#addMemories(stream, envelope, opened(entry));
+        this.#release(stream, envelope.atMs);
+        return;
       case 'WorkflowCompleted':
       case 'CompensationFinished':
         this.#release(stream, envelope.atMs);

@@ -100,7 +100,13 @@ describe('a coordinator', () => {
     log.append = append;
     // One opening that can't be appended keeps no other from it.
     await world.ports.store.place([
-      { workflow: 'bad' as WorkflowId, tenant: 't' as never, mode: 'exclusive', opening: '{"control":{}}' },
+      {
+        workflow: 'bad' as WorkflowId,
+        tenant: 't' as never,
+        mode: 'exclusive',
+        session: null,
+        opening: '{"control":{}}',
+      },
     ]);
     await world.until('w' as WorkflowId, 'completed', 2 * UNAPPENDED_AGE_MS);
   });

@@ -281,7 +281,8 @@ export class ProjectionBuilder {
 
   #open(state: PartitionState, envelope: Envelope<'WorkflowOpened'>, payload: Uint8Array, offset: Offset): void {
     const { workflow, tenant, generation } = envelope;
-    this.#opened.push({ workflow, tenant, partition: state.partition, generation, event: envelope.id });
+    const { session = null } = envelope.control;
+    this.#opened.push({ workflow, tenant, partition: state.partition, generation, session, event: envelope.id });
     this.#checkpoints.push({
       workflow,
       sequence: 0 as Sequence,

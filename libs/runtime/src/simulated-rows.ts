@@ -118,6 +118,7 @@ export interface PartitionRow {
 }
 
 export interface PlacedRow extends Placement {
+  readonly session: string | null;
   live: boolean;
   appended: boolean;
 }

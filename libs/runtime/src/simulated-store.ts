@@ -30,6 +30,7 @@ import {
   RANGE_COUNT,
   type RejectedRow,
   type RunnableStream,
+  type SessionTaken,
   type StoreCounts,
   type StreamRow,
   type StreamSnapshot,
@@ -242,13 +243,15 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
     throw new UnavailableError('store-rebuilding', 'The rows have gone back.');
   }
 
-  async place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
+  async place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]> {
     await this.#enter('place');
     this.#mustBeReady();
     const distinct = new Map(requests.toReversed().map((request) => [request.workflow, request]));
-    return [...distinct.values()].toReversed().flatMap((request) => {
+    return [...distinct.values()].toReversed().flatMap((request): (Placement | SessionTaken)[] => {
       const known = this.placements.get(request.workflow);
       if (known !== undefined) return [{ ...known, created: false }];
+      const takenBy = this.#liveOf(request);
+      if (takenBy !== undefined) return [{ workflow: request.workflow, takenBy }];
       const partition = this.#free(request);
       if (partition === undefined) return [];
       const row = this.partitions.get(partition)!;
@@ -258,6 +261,12 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
       this.placements.set(request.workflow, { ...placed, live: true });
       return [placed];
     });
+  }
+
+  #liveOf({ session, tenant }: PlacementRequest): WorkflowId | undefined {
+    if (session === null) return undefined;
+    const all = [...this.placements.values()];
+    return all.find((placed) => placed.live && placed.session === session && placed.tenant === tenant)?.workflow;
   }
 
   #free({ mode, tenant }: PlacementRequest): Partition | undefined {
@@ -318,13 +327,14 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
 
   async workflows(query?: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
     await this.#enter('workflows');
-    const { tenant, definition, status, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
+    const { tenant, definition, status, reason, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
     const isSystem = (name: string): boolean => name.startsWith('tidemark.');
     return [...this.rows.values()]
       .map((rows) => summaryOf(rows))
       .filter((row) => tenant === undefined || row.tenant === tenant)
       .filter((row) => (definition === undefined ? !isSystem(row.definition) : row.definition === definition))
       .filter((row) => status === undefined || row.status === status)
+      .filter((row) => reason === undefined || row.reason === reason)
       .slice(0, limit);
   }
 

@@ -24,7 +24,7 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
+import type { LogRecord, Placement, PlacementRequest, SessionTaken } from '@tidemark/ports';
 import { batched } from './batcher.ts';
 import { declareTasks } from './commit.ts';
 import { checkedFragments } from './commit-context.ts';
@@ -77,7 +77,7 @@ interface Opening {
 
 export class Starter {
   readonly #options: StarterOptions;
-  readonly #place: (request: PlacementRequest) => Promise<Placement | LimitError>;
+  readonly #place: (request: PlacementRequest) => Promise<Placement | SessionTaken | LimitError>;
   readonly #openings: OpeningCheck;
 
   constructor(options: StarterOptions) {
@@ -89,7 +89,8 @@ export class Starter {
   /**
    * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
    * (input or first belief; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id belongs to another
-   * definition or tenant; `workflow-is-shadow`: to an observed run, which no worker would ever run), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`.
+   * definition or tenant; `workflow-is-shadow`: to an observed run, which no worker would ever run; `session-busy`: its session goes on
+   * in another workflow, which is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`.
    */
   async start(request: StartRequest): Promise<Started> {
     if (request.workflow.endsWith(UNDO_SUFFIX) && request.compensates === undefined) throw reserved(request.workflow);
@@ -98,12 +99,24 @@ export class Starter {
       workflow: request.workflow,
       tenant: request.tenant,
       mode: request.definition.placement,
+      session: request.session ?? null,
       opening: JSON.stringify(opening),
     });
     if (placement instanceof LimitError) throw placement;
+    if ('takenBy' in placement) throw await this.#sessionBusy(request.session!, placement.takenBy);
     if (!placement.created) await this.#checkSame(request, placement);
     if (!placement.appended) await this.#appendUntilAccepted(placement);
     return { workflow: request.workflow, partition: placement.partition, created: placement.created };
+  }
+
+  async #sessionBusy(session: string, workflow: WorkflowId): Promise<ConflictError> {
+    const row = await this.#options.ports.store.workflow(workflow);
+    const which = row === undefined ? 'which is starting' : `${row.definition}, ${row.status}`;
+    return new ConflictError(
+      'session-busy',
+      `Session ${session} goes on in workflow ${workflow} (${which}). Resume that one, end it, or begin another session.`,
+      { session, workflow },
+    );
   }
 
   /** An id answers the run that it began, and no other. */
@@ -211,9 +224,9 @@ export class Starter {
    * Places all; grows the pool while none is free, and shares partitions once it may not grow. Only the first of several
    * requests for one id may have created it.
    */
-  async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placement | LimitError)[]> {
+  async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken | LimitError)[]> {
     const { store } = this.#options.ports;
-    const placed = new Map<WorkflowId, Placement>();
+    const placed = new Map<WorkflowId, Placement | SessionTaken>();
     let waiting = requests;
     for (let isFull = false; ; ) {
       for (const placement of await store.place(waiting)) placed.set(placement.workflow, placement);
@@ -227,6 +240,7 @@ export class Starter {
     return requests.map(({ workflow }) => {
       const placement = placed.get(workflow);
       if (placement === undefined) return poolFull();
+      if ('takenBy' in placement) return placement;
       if (answered.has(workflow)) return { ...placement, created: false };
       answered.add(workflow);
       return placement;

@@ -4,6 +4,7 @@
  * fails. Must not commit: both are a part of the step's own checkpoint.
  */
 
+import type { MemoryWrite } from '@tidemark/codec';
 import {
   type BundleMessage,
   type Fragment,
@@ -14,6 +15,7 @@ import {
   summariseByRule,
   summaryDue,
   summaryPrompt,
+  type TaskId,
   type TaskState,
 } from '@tidemark/core';
 import {
@@ -22,17 +24,20 @@ import {
   summariseTraceByRule,
   summaryInstruction,
   summaryWords,
+  type TraceStep,
   userSubject,
 } from '@tidemark/memory';
 import type { Clock } from '@tidemark/ports';
+import { anyWrite } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { ContextDefinition, Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import type { EffectJournal } from './effect-journal.ts';
-import type { HeldStream } from './held-stream.ts';
-import { SESSION_PROMPT_MAX_TOKENS, SESSION_TRACE_MAX_COUNT } from './limits.ts';
+import type { Draft, HeldStream } from './held-stream.ts';
+import { MEMORY_KEY_MAX_CHARS, SESSION_PROMPT_MAX_TOKENS, SESSION_TRACE_MAX_COUNT } from './limits.ts';
 import type { Model, ModelAnswer } from './model.ts';
 import type { ModelCalls } from './model-calls.ts';
 import { EffectError, ParkError } from './step-errors.ts';
+import { sha256Digest } from './system.ts';
 import type { ContextReads } from './workflow-context.ts';
 
 export interface SummarySurroundings {
@@ -138,29 +143,91 @@ async function sessionSummary(
   journal: EffectJournal,
   around: SummarySurroundings,
 ): Promise<MemoryUpdate | undefined> {
-  const { content, reads, stream, definition, ports } = around;
-  const { session, user: whose, workflow, head } = stream.speculative;
+  const { stream, definition } = around;
+  const { session } = stream.speculative;
   if (session === undefined) return undefined;
-  const fragments = await content.context.fragments(reads, workflow, head.sequence);
-  const { recent } = await content.context.trace(reads, workflow, head.sequence, SESSION_TRACE_MAX_COUNT);
-  const last = { step: task.step, action: result.lastAction ?? task.step, output: result.done };
-  const goal = fragments.find(({ type }) => type === 'task_goal')?.text ?? goalOf(content.input);
-  const said = [...fragments, ...(result.fragments ?? [])];
-  const byRule = summariseTraceByRule({
-    sessionId: session,
-    goal,
-    trace: [...recent, last],
-    fragments: said,
-    openTasks: openTasks(stream, task),
-    createdAt: isoTime(ports.clock.nowMs()),
+  const { byRule, goal, fragments } = await summaryByRule(session, around, {
+    last: { step: task.step, action: result.lastAction ?? task.step, output: result.done },
+    fragments: result.fragments ?? [],
+    openTasks: tasksBut(stream, task.id),
   });
   const model = definition.context?.summaryModel;
   const summary =
     model === undefined ? byRule : await summaryByModel(model, byRule, goal, fragments, around, task, journal);
+  return summaryUpdate(session, stream, summary);
+}
+
+/**
+ * What is remembered of a workflow that fails; undefined: it is of no session. By rule: what failed may be the model itself.
+ * `step` is the one that failed, undefined when none did.
+ */
+export async function failureSummary(
+  step: string | undefined,
+  error: { readonly message: string },
+  around: Pick<SummarySurroundings, 'content' | 'reads' | 'stream' | 'ports'>,
+): Promise<MemoryWrite | undefined> {
+  const { stream } = around;
+  const { session } = stream.speculative;
+  if (session === undefined) return undefined;
+  const { byRule } = await summaryByRule(session, around, {
+    last: { step: step ?? 'the workflow', action: 'failed', output: error.message },
+    fragments: [],
+    openTasks: tasksBut(stream),
+  });
+  return anyWrite(summaryUpdate(session, stream, byRule), 'the summary of the session');
+}
+
+/** The events that end a run, with the summary in the last one where that is a failure. */
+export function withFailureSummary(drafts: readonly Draft[], summary: MemoryWrite | undefined): readonly Draft[] {
+  const last = drafts.at(-1);
+  if (summary === undefined || !isFailure(last)) return drafts;
+  const ending = {
+    ...last,
+    control: { ...last.control, hasContext: true },
+    payload: { ...last.payload, memories: [summary] },
+  } as Failure;
+  return [...drafts.slice(0, -1), ending];
+}
+
+type Failure = Extract<Draft, { readonly type: 'WorkflowFailed' | 'CompensationStarted' }>;
+
+export const isFailure = (draft: Draft | undefined): draft is Failure =>
+  draft?.type === 'WorkflowFailed' || draft?.type === 'CompensationStarted';
+
+interface SessionEnd {
+  readonly last: TraceStep;
+  /** Not committed yet. */
+  readonly fragments: readonly FragmentDraft[];
+  readonly openTasks: readonly string[];
+}
+
+async function summaryByRule(
+  session: string,
+  { content, reads, stream, ports }: Pick<SummarySurroundings, 'content' | 'reads' | 'stream' | 'ports'>,
+  end: SessionEnd,
+) {
+  const { workflow, head } = stream.speculative;
+  const fragments = await content.context.fragments(reads, workflow, head.sequence);
+  const { recent } = await content.context.trace(reads, workflow, head.sequence, SESSION_TRACE_MAX_COUNT);
+  const goal = fragments.find(({ type }) => type === 'task_goal')?.text ?? goalOf(content.input);
+  const byRule = summariseTraceByRule({
+    sessionId: session,
+    goal,
+    trace: [...recent, end.last],
+    fragments: [...fragments, ...end.fragments],
+    openTasks: end.openTasks,
+    createdAt: isoTime(ports.clock.nowMs()),
+  });
+  return { byRule, goal, fragments };
+}
+
+function summaryUpdate(session: string, { speculative }: HeldStream, summary: SessionSummary): MemoryUpdate {
+  const { workflow, user: whose } = speculative;
+  const key = `${session}/${workflow}`;
   return {
     subject: whose === undefined ? sessionSubject(session) : userSubject(whose),
     kind: 'summary',
-    key: `${session}/${workflow}`.slice(0, 256),
+    key: key.length <= MEMORY_KEY_MAX_CHARS ? key : sha256Digest.sha256(key),
     value: summary,
     words: summaryWords(summary),
     source: `workflow ${workflow}`,
@@ -194,5 +261,5 @@ function newestOf(fragments: readonly Fragment[], { tokenizer }: Model): readonl
 
 const goalOf = (input: Json): string => (typeof input === 'string' ? input : JSON.stringify(input)).slice(0, 500);
 
-const openTasks = ({ speculative }: HeldStream, { id }: TaskState): readonly string[] =>
-  [...speculative.frontier.tasks].filter((other) => other.id !== id).map(({ step }) => step);
+const tasksBut = ({ speculative }: HeldStream, ended?: TaskId): readonly string[] =>
+  [...speculative.frontier.tasks].filter(({ id }) => id !== ended).map(({ step }) => step);

@@ -6,7 +6,7 @@
  * W2 Nothing irreversible starts while staged checkpoints before it are unflushed: the flush goes first, in order (I4).
  */
 
-import type { LogNote } from '@tidemark/codec';
+import type { LogNote, MemoryWrite } from '@tidemark/codec';
 import {
   checkpointId,
   FencedError,
@@ -38,7 +38,8 @@ import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
 import { RunGate } from './run-gate.ts';
 import { attemptStep } from './step-attempt.ts';
-import { CompensateError, ParkError } from './step-errors.ts';
+import { CompensateError, errorNote, ParkError } from './step-errors.ts';
+import { failureSummary, isFailure, withFailureSummary } from './summaries.ts';
 import { budgetDraft, isOverBudget, takeOver } from './takeover.ts';
 import { canRun, contentDraft, type ResolvedTask, resolveTask } from './versions.ts';
 import type { ContextReads } from './workflow-context.ts';
@@ -113,7 +114,7 @@ export class WorkflowRunner {
     const { stream } = this.#options;
     try {
       const first = await this.#takeOver();
-      if (first !== undefined) await this.#writeLast([first]);
+      if (first !== undefined) await this.#writeLast([first], await this.#lastSummary(first));
       for (;;) {
         if (this.#failure !== undefined) throw this.#failure;
         if (stream.fenced !== undefined) throw stream.fenced;
@@ -142,6 +143,11 @@ export class WorkflowRunner {
     const signal = this.#abort.signal;
     const first = await takeOver(stream.confirmed, { ...this.#options, host: this.#journalHost, signal });
     return first ?? contentDraft(definition, content);
+  }
+
+  /** Of a run that ends by a failure before it begins. */
+  async #lastSummary(first: Draft): Promise<MemoryWrite | undefined> {
+    return isFailure(first) ? failureSummary(undefined, first.payload.error, this.#options) : undefined;
   }
 
   /** Waits for a task's end; while another waits for a timer or a signal, no longer than until the next look for it. */
@@ -359,16 +365,25 @@ export class WorkflowRunner {
     if (isSuspended(stream.speculative, task.id)) return;
     // A broken invariant of ours is no failure of the step's: the run ends, is reported, and another goes on.
     if (error instanceof TidemarkError && error.code === 'invariant-broken') throw error;
-    if (error instanceof ParkError || error instanceof CompensateError) {
+    if (error instanceof ParkError) {
       await this.#gate.quiet(this.#abort.signal);
-      const isPark = error instanceof ParkError;
-      await this.#writeLast([isPark ? parkDraft(error, task.id) : undoDraft(stream.speculative, task.id, error)]);
+      await this.#writeLast([parkDraft(error, task.id)]);
+      return;
+    }
+    if (error instanceof CompensateError) {
+      const summary = await failureSummary(task.step, error, this.#options);
+      await this.#gate.quiet(this.#abort.signal);
+      await this.#writeLast([undoDraft(stream.speculative, task.id, error)], summary);
       return;
     }
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const drafts = failureDrafts(step, current, error, this.#journalHost.timerName(), this.#options.ports);
-    if (drafts.length === 1) await this.#flushing.write(drafts);
-    else await this.#writeLast(await this.#onceDecided(task.id, drafts));
+    if (drafts.length === 1) {
+      await this.#flushing.write(drafts);
+      return;
+    }
+    const summary = await failureSummary(task.step, errorNote(error), this.#options);
+    await this.#writeLast(await this.#onceDecided(task.id, drafts), summary);
   }
 
   /** What ends the workflow, once nothing is open beside it; what parks it instead, when that stays open. */
@@ -384,10 +399,10 @@ export class WorkflowRunner {
   }
 
   /** The lease ends with it, so whatever else is under way counts as never made. */
-  async #writeLast(drafts: readonly Draft[]): Promise<void> {
+  async #writeLast(drafts: readonly Draft[], summary?: MemoryWrite): Promise<void> {
     // Another task has ended the run in the same turn: this end counts as never made.
     if (this.#abort.signal.aborted) return;
-    const accepted = this.#options.stream.stage(drafts);
+    const accepted = this.#options.stream.stage(withFailureSummary(drafts, summary));
     this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
     await this.#flushing.durable(accepted);
   }

@@ -4,7 +4,7 @@
  */
 
 import type { Generation, Position } from '@tidemark/core';
-import type { ProjectionStore } from '@tidemark/ports';
+import type { Placement, ProjectionStore } from '@tidemark/ports';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -108,9 +108,9 @@ describe('a database of the first version', () => {
   });
 
   test('knows every placement: none is made twice, and no partition is given away that is taken', async () => {
-    const placed = await older.store.place(
+    const placed = (await older.store.place(
       ['first', 'second', 'waiting', 'third', 'fourth'].map((w) => rows.request(w)),
-    );
+    )) as Placement[];
     expect(
       placed.map(({ workflow, partition, generation, created }) => [workflow, partition, generation, created]),
     ).toEqual([

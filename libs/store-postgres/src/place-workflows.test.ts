@@ -18,6 +18,7 @@ const asRequests = (made: readonly { tenant: string; shared: boolean }[]): Place
     workflow: `w-${n}` as WorkflowId,
     tenant: tenant as TenantId,
     mode: shared ? 'shared' : 'exclusive',
+    session: null,
     opening: '{}',
   }));
 

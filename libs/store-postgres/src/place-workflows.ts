@@ -2,20 +2,23 @@
  * Owns which partition a workflow gets. `assign` decides, purely; `placeWorkflows` reads and writes around it, in one
  * transaction of two round trips. The rules:
  *
+ * - of the workflows of one session, one is live at a time.
  * - exclusive: the first partition without a live workflow, with the next generation there.
  * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows.
  *   A partition with another tenant's live workflow is never taken.
  */
 
 import { type Generation, type Partition, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
-import type { Placement, PlacementRequest } from '@tidemark/ports';
+import type { Placement, PlacementRequest, SessionTaken } from '@tidemark/ports';
 import { findUnappended, isStale, renewStale } from './sql/appended.ts';
 import {
   commitDurably,
   findPlacements,
   freePartitions,
   insertPlacements,
+  liveOfSessions,
   lockPlacing,
+  type NewPlacement,
   sharedPartitions,
   type TakenPartition,
   takePartitions,
@@ -43,7 +46,7 @@ export interface Candidate {
 }
 
 export interface Assignment {
-  readonly placed: readonly Placement[];
+  readonly placed: readonly NewPlacement[];
   readonly taken: readonly TakenPartition[];
 }
 
@@ -52,7 +55,7 @@ export function assign(requests: readonly PlacementRequest[], candidates: readon
   const pool = candidates
     .map((candidate) => ({ ...candidate, taken: false }))
     .sort((a, b) => a.live - b.live || a.partition - b.partition);
-  const placed: Placement[] = [];
+  const placed: NewPlacement[] = [];
   let firstFree = 0;
   for (const request of requests) {
     while (pool[firstFree] !== undefined && pool[firstFree]!.live > 0) firstFree += 1;
@@ -79,7 +82,7 @@ export function assign(requests: readonly PlacementRequest[], candidates: readon
 export async function placeWorkflows(
   client: SqlClient,
   requests: readonly PlacementRequest[],
-): Promise<readonly Placement[]> {
+): Promise<readonly (Placement | SessionTaken)[]> {
   const distinct = distinctRequests(requests);
   if (distinct.length === 0) return [];
   // Partitions that the projector is writing are passed over, unless that leaves too few.
@@ -100,13 +103,15 @@ async function attempt(
   client: SqlClient,
   requests: readonly PlacementRequest[],
   skip: boolean,
-): Promise<readonly Placement[] | undefined> {
+): Promise<readonly (Placement | SessionTaken)[] | undefined> {
   const tenants = [
     ...new Set(requests.filter((request) => request.mode === 'shared').map((request) => request.tenant)),
   ];
   const sharing = tenants.length === 0 ? [] : [sharedPartitions(tenants, requests.length)];
+  const inSessions = requests.filter(({ session }) => session !== null);
+  const taking = inSessions.length === 0 ? [] : [liveOfSessions(inSessions)];
   return await client.session(async (runner) => {
-    const [, , , ready, found, free, shared] = await runner.run([
+    const [, , , ready, found, free, ...more] = await runner.run([
       BEGIN,
       commitDurably,
       lockPlacing,
@@ -114,21 +119,45 @@ async function attempt(
       findPlacements(requests.map((request) => request.workflow)),
       freePartitions(requests.length, skip),
       ...sharing,
+      ...taking,
     ]);
+    const shared = sharing.length === 0 ? [] : (more[0] ?? []);
+    const live = taking.length === 0 ? [] : (more.at(-1) ?? []);
     if (!ready?.some((row) => booleanAt(row, 0))) {
       throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt from the log; try again later');
     }
     const known = new Map((found ?? []).map(placementOf).map((placement) => [placement.workflow, placement]));
-    const fresh = requests.filter((request) => !known.has(request.workflow));
-    const { placed, taken } = assign(fresh, [...(free ?? []), ...(shared ?? [])].map(candidateOf));
+    const asked = requests.filter((request) => !known.has(request.workflow));
+    const refused = sessionsTaken(asked, live);
+    const fresh = asked.filter((request) => !refused.has(request.workflow));
+    const { placed, taken } = assign(fresh, [...(free ?? []), ...shared].map(candidateOf));
     if (skip && placed.length < fresh.length) {
       await runner.run([ROLLBACK]);
       return undefined;
     }
     await runner.run(placed.length === 0 ? [COMMIT] : [insertPlacements(placed), takePartitions(taken), COMMIT]);
-    const made = new Map<WorkflowId, Placement>(placed.map((placement) => [placement.workflow, placement]));
-    return requests.flatMap(({ workflow }) => known.get(workflow) ?? made.get(workflow) ?? []);
+    const made = new Map<WorkflowId, Placement>(
+      placed.map(({ session: _, ...placement }) => [placement.workflow, placement]),
+    );
+    return requests.flatMap(({ workflow }) => known.get(workflow) ?? made.get(workflow) ?? refused.get(workflow) ?? []);
   });
+}
+
+/** Those whose session has a live workflow, or an earlier one among the requests. `live`: tenant, session, workflow. */
+function sessionsTaken(
+  requests: readonly PlacementRequest[],
+  live: readonly Row[],
+): ReadonlyMap<WorkflowId, SessionTaken> {
+  const named = (tenant: string, session: string): string => JSON.stringify([tenant, session]);
+  const holders = new Map(live.map((row) => [named(textAt(row, 0), textAt(row, 1)), textAt(row, 2) as WorkflowId]));
+  const refused = new Map<WorkflowId, SessionTaken>();
+  for (const { workflow, tenant, session } of requests) {
+    if (session === null) continue;
+    const takenBy = holders.get(named(tenant, session));
+    if (takenBy === undefined) holders.set(named(tenant, session), workflow);
+    else refused.set(workflow, { workflow, takenBy });
+  }
+  return refused;
 }
 
 /** By generation; those whose generation the fold has passed are placed anew first, which is rare. */

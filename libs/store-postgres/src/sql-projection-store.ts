@@ -37,6 +37,7 @@ import type {
   RejectedRow,
   RunnableStream,
   ScopeRow,
+  SessionTaken,
   SessionWorkflow,
   Spends,
   StoreCounts,
@@ -145,7 +146,7 @@ export class SqlProjectionStore implements ProjectionStore {
     return readyOr(snapshotsOf(distinct, await this.#read(loadStreams(distinct))));
   }
 
-  place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
+  place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]> {
     return this.#named('place', () => placeWorkflows(this.#client, requests));
   }
 

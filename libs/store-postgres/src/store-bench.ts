@@ -130,6 +130,7 @@ function openings(count: number): ProjectionBatch {
       tenant: 'bench' as TenantId,
       partition: index as Partition,
       generation: 1 as Generation,
+      session: null,
       event: 'opened' as EventId,
     })),
     streams: all.map((index) => stream(index, 0, OPENING_EVENTS)),
@@ -223,6 +224,7 @@ async function measurePlacing(store: ProjectionStore): Promise<void> {
       workflow: `placed-${count}-${n}` as WorkflowId,
       tenant: 'bench' as TenantId,
       mode: 'exclusive' as const,
+      session: null,
       opening: payload,
     }));
     say(`place ${count} new`, await timed(() => store.place(requests)), 'ms');

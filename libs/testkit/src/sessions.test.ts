@@ -1,4 +1,4 @@
-import { agentMessage, defineWorkflow, said, task, taskGoal, userMessage } from '@tidemark/sdk';
+import { agentMessage, defineWorkflow, FatalError, said, task, taskGoal, userMessage } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';
@@ -25,7 +25,6 @@ const assistant = (model: TestModel, more: object = {}) =>
     flow: { answer: [] },
     models: { default: model },
     bundles: { reply: { budgetTokens: 4_000 } },
-    ...more,
     begin: ({ question }) => ({
       belief: { asked: 1 },
       next: [task('answer', {})],
@@ -37,6 +36,7 @@ const assistant = (model: TestModel, more: object = {}) =>
         return { done: { answer: reply.text }, fragments: said(reply) };
       },
     },
+    ...more,
   });
 
 const seen = (model: TestModel, call: number): string => JSON.stringify(model.prompts[call]!.messages);
@@ -73,6 +73,44 @@ describe('a session', () => {
     });
     // The same id is the same run, in or out of its session.
     expect((await world.start(definition, { question: 'a' }, { session: 's1', id: 'q1' })).created).toBe(false);
+  });
+
+  it('is begun by one of many starts at once; the others name it', async () => {
+    const definition = assistant(testModel(async () => new Promise(() => {})));
+    await open({ workflows: [definition] });
+    const starts = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, n) => world.start(definition, { question: 'a' }, { session: 's1', id: `q${n}` })),
+    );
+    const begun = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value.id] : []));
+    expect(begun).toHaveLength(1);
+    for (const start of starts) {
+      if (start.status === 'rejected') {
+        expect(start.reason).toMatchObject({ code: 'session-busy', details: { workflow: begun[0] } });
+      }
+    }
+  });
+
+  it('remembers a workflow that failed: what was done, why it ended and what was left', async () => {
+    const definition = assistant(
+      testModel(() => 'Never asked.'),
+      {
+        steps: {
+          async answer() {
+            throw new FatalError('The bank refused order 8821.');
+          },
+        },
+      },
+    );
+    await open({ workflows: [definition] });
+    const run = await world.start(definition, { question: 'Refund order 8821' }, { session: 's1', user: 'ana' });
+    await expect(run.result()).rejects.toMatchObject({ code: 'workflow-failed' });
+    const [summary] = await world.client.memory.memories(TENANT, { subject: 'user:ana', kind: 'summary', limit: 10 });
+    expect(JSON.parse(summary!.value)).toMatchObject({
+      session_id: 's1',
+      task_description: 'Answer: Refund order 8821',
+      work_completed: [expect.stringContaining('The bank refused order 8821.')],
+      next_recommended_steps: ['answer'],
+    });
   });
 
   it('leaves a summary in five parts, which a later session of the user is told', async () => {

@@ -7,7 +7,7 @@
  */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
-import type { Placement } from '@tidemark/ports';
+import type { Placement, PlacementRequest } from '@tidemark/ports';
 import { int4s, int8s, textArray, texts } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
 
@@ -34,6 +34,19 @@ export const findPlacements = (workflows: readonly WorkflowId[]): Statement => (
   name: 'find-placements',
   text: known,
   values: [textArray(workflows)],
+});
+
+const ofSessions = `
+select l.tenant, l.session, l.workflow
+from (select unnest($1::text[]) as tenant, unnest($2::text[]) as session) given
+join placements l on l.live and l.tenant = given.tenant and l.session = given.session
+  and hashtextextended(l.session, 0) = hashtextextended(given.session, 0)`;
+
+/** The live workflows of sessions, whether their openings are in the log or not. Index: placements_session. */
+export const liveOfSessions = (requests: readonly PlacementRequest[]): Statement => ({
+  name: 'live-of-sessions',
+  text: ofSessions,
+  values: [texts(requests, (row) => row.tenant), texts(requests, (row) => row.session)],
 });
 
 /** Partitions without a live workflow, locked; `skip` passes those that the projector is writing. Index: partitions_free. */
@@ -64,12 +77,15 @@ export const sharedPartitions = (tenants: readonly TenantId[], limit: number): S
   values: [textArray(tenants), String(limit)],
 });
 
-const insert = `
-insert into placements (workflow, tenant, partition, generation, mode, opening, appended, live)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::text[]),
-  unnest($6::text[]), false, true`;
+/** What is written of a request that gets a partition. */
+export type NewPlacement = Placement & Pick<PlacementRequest, 'session'>;
 
-export const insertPlacements = (rows: readonly Placement[]): Statement => ({
+const insert = `
+insert into placements (workflow, tenant, partition, generation, mode, opening, session, appended, live)
+select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::text[]),
+  unnest($6::text[]), unnest($7::text[]), false, true`;
+
+export const insertPlacements = (rows: readonly NewPlacement[]): Statement => ({
   name: 'insert-placements',
   text: insert,
   values: [
@@ -79,6 +95,7 @@ export const insertPlacements = (rows: readonly Placement[]): Statement => ({
     int8s(rows, (row) => row.generation),
     texts(rows, (row) => row.mode),
     texts(rows, (row) => row.opening),
+    texts(rows, (row) => row.session),
   ],
 });
 

@@ -12,10 +12,10 @@ import type { Statement } from '../sql-client.ts';
 const text = `
 with given as (
   select unnest($1::text[]) as workflow, unnest($2::text[]) as tenant, unnest($3::int4[]) as partition,
-    unnest($4::int8[]) as generation
+    unnest($4::int8[]) as generation, unnest($5::text[]) as session
 ), put as (
-  insert into placements (workflow, tenant, partition, generation, mode, opening, appended, live)
-  select workflow, tenant, partition, generation, 'exclusive', '', true, true from given
+  insert into placements (workflow, tenant, partition, generation, mode, opening, appended, live, session)
+  select workflow, tenant, partition, generation, 'exclusive', '', true, true, session from given
   on conflict (workflow) do update set appended = true, opening = '', generation = excluded.generation
   where placements.partition = excluded.partition
   returning workflow
@@ -31,6 +31,7 @@ export function putOpenings(rows: readonly OpenedRow[]): Statement {
       texts(rows, (row) => row.tenant),
       int4s(rows, (row) => row.partition),
       int8s(rows, (row) => row.generation),
+      texts(rows, (row) => row.session),
     ],
   };
 }

@@ -34,7 +34,8 @@ const newest = `
 select ${columns} from workflows
 where ($1::text is null or tenant = $1)
   and (definition = $2 or ($2::text is null and not starts_with(definition, 'tidemark.'))) and ($3::text is null or status = $3)
-order by opened_at_ms desc, workflow limit $4`;
+  and ($4::text is null or reason = $4)
+order by opened_at_ms desc, workflow limit $5`;
 
 const open = `
 select workflow from workflows
@@ -59,7 +60,13 @@ const compensating = newest.replace('($3::text is null or status = $3)', `status
 export const readWorkflows = (query: WorkflowQuery): Statement => ({
   name: query.status === 'compensating' ? 'read-compensating' : 'read-workflows',
   text: query.status === 'compensating' ? compensating : newest,
-  values: [query.tenant ?? null, query.definition ?? null, query.status ?? null, String(query.limit)],
+  values: [
+    query.tenant ?? null,
+    query.definition ?? null,
+    query.status ?? null,
+    query.reason ?? null,
+    String(query.limit),
+  ],
 });
 
 export const workflowOf = (row: Row): WorkflowSummary => ({

@@ -244,7 +244,7 @@ export function testApplying(under: StoreUnderTest): void {
       expect((await dump(under.store)).workflows).toEqual(before);
       expect((await under.store.positions()).get(rows.partitionAt(1))).toBe(1);
       const [freed] = await under.store.place([rows.request('next')]);
-      expect(freed?.partition).toBe(1);
+      expect(freed).toMatchObject({ partition: 1 });
       const twice = rows.batch({
         partitions: [rows.advance(0, 1, 2), rows.advance(1, 1, 2, 2)],
         opened: [rows.opened('t', 0), rows.opened('t', 1)],

@@ -132,6 +132,8 @@ export function testCoordination(under: StoreUnderTest): void {
       expect(await ids({ limit: 10, tenant })).toEqual(['middle']);
       expect(await ids({ limit: 10, definition: 'audit' })).toEqual(['middle', 'old']);
       expect(await ids({ limit: 10, status: 'parked', tenant: rows.tenant })).toEqual([]);
+      expect(await ids({ limit: 10, status: 'parked', reason: 'why' })).toEqual(['middle']);
+      expect(await ids({ limit: 10, status: 'parked', reason: 'another' })).toEqual([]);
       expect(await under.store.workflow(rows.workflowNamed('nobody'))).toBeUndefined();
     });
 

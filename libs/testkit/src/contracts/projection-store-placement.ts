@@ -1,14 +1,18 @@
 /** Owns the part of the contract about readiness (P3) and placement (architecture.md, sections 2 and 10, case 2). */
 
 import type { Generation, TenantId } from '@tidemark/core';
-import type { Placement } from '@tidemark/ports';
+import type { Placement, ProjectionStore } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
 import * as rows from './projection-store-rows.ts';
 
 const rebuilding = { name: 'UnavailableError', code: 'store-rebuilding' };
-const places = (placements: readonly Placement[]): unknown[] =>
-  placements.map(({ workflow, partition, generation, created }) => [workflow, partition, generation, created]);
+const places = (placed: Awaited<ReturnType<ProjectionStore['place']>>): unknown[] =>
+  placed.map((each) =>
+    'takenBy' in each
+      ? [each.workflow, 'taken by', each.takenBy]
+      : [each.workflow, each.partition, each.generation, each.created],
+  );
 const other = 'umbrella' as TenantId;
 
 export function testPlacement(under: StoreUnderTest): void {
@@ -99,6 +103,47 @@ export function testPlacement(under: StoreUnderTest): void {
       expect(places(await under.store.place([rows.request('c')]))).toEqual([['c', 2, 1, true]]);
     });
 
+    test('of workflows of one session one is live at a time, and the others are told which', async () => {
+      await under.partitions(8);
+      const inSession = (name: string, session = 's', tenant = rows.tenant) =>
+        rows.request(name, { session, tenant, mode: 'shared' });
+      expect(places(await under.store.place([inSession('a'), inSession('b'), inSession('c', 't')]))).toEqual([
+        ['a', 0, 1, true],
+        ['b', 'taken by', 'a'],
+        ['c', 1, 1, true],
+      ]);
+      // Its opening is not in the log yet; another tenant's session is another one.
+      expect(places(await under.other.place([inSession('b'), inSession('a'), inSession('d', 's', other)]))).toEqual([
+        ['b', 'taken by', 'a'],
+        ['a', 0, 1, false],
+        ['d', 2, 1, true],
+      ]);
+      const { opened, ...opening } = rows.openingBatch('a', 0);
+      await under.store.apply({ ...opening, opened: [{ ...opened[0]!, session: 's' }] });
+      expect(places(await under.store.place([inSession('b')]))).toEqual([['b', 'taken by', 'a']]);
+      await under.store.apply(rows.closingBatch('a', 0, 1));
+      expect(places(await under.store.place([inSession('b')]))).toEqual([['b', 0, 2, true]]);
+    });
+
+    test('placements that come back from the log have their sessions', async () => {
+      await under.partitions(2);
+      const { opened, ...opening } = rows.openingBatch('a', 0);
+      await under.store.apply({ ...opening, opened: [{ ...opened[0]!, session: 's' }] });
+      expect(places(await under.store.place([rows.request('b', { session: 's' })]))).toEqual([['b', 'taken by', 'a']]);
+    });
+
+    test('of concurrent starts of one session one is placed', async () => {
+      await under.partitions(8);
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, n) =>
+          (n % 2 === 0 ? under.store : under.other).place([rows.request(`w${n}`, { session: 's' })]),
+        ),
+      );
+      const placed = answers.flat().filter((each) => 'created' in each);
+      expect(placed).toHaveLength(1);
+      for (const each of answers.flat()) if ('takenBy' in each) expect(each.takenBy).toBe(placed[0]!.workflow);
+    });
+
     test('concurrent requests for one id give one placement and take one partition', async () => {
       await under.partitions(8);
       const names = ['a', 'b', 'c', 'd'];
@@ -109,7 +154,7 @@ export function testPlacement(under: StoreUnderTest): void {
           ),
         ),
       );
-      const all = answers.flat();
+      const all = answers.flat() as Placement[];
       expect(all).toHaveLength(32);
       for (const name of names) {
         const mine = all.filter((placement) => placement.workflow === name);

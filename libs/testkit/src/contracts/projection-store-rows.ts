@@ -68,6 +68,7 @@ export const opened = (workflow: string, partition: number, generation = 1, by =
   tenant: by,
   partition: partitionAt(partition),
   generation: generation as Generation,
+  session: null,
   event: `${workflow}-opened` as EventId,
 });
 
@@ -206,6 +207,7 @@ export const request = (workflow: string, part: Partial<PlacementRequest> = {}):
   workflow: workflowNamed(workflow),
   tenant,
   mode: 'exclusive',
+  session: null,
   opening: `{"workflow":"${workflow}"}`,
   ...part,
 });

@@ -10,9 +10,8 @@ import {
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,
+  type SessionTaken,
   type StreamSnapshot,
-  type WorkflowQuery,
-  type WorkflowSummary,
 } from '@tidemark/ports';
 import { SimulatedStore } from '@tidemark/runtime/simulation';
 import type { Network } from './network.ts';
@@ -81,10 +80,12 @@ export class FleetStore extends SimulatedStore {
     for (const [range, of] of this.#ranges) if (of === owner) this.#ranges.delete(range);
   }
 
-  override async place(requests: readonly PlacementRequest[]): Promise<readonly Placement[]> {
-    const placements = await super.place(requests);
-    for (const { workflow, created } of placements) if (created) this.#placedAtMs.set(workflow, this.#scheduler.nowMs);
-    return placements;
+  override async place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]> {
+    const placed = await super.place(requests);
+    for (const each of placed) {
+      if ('created' in each && each.created) this.#placedAtMs.set(each.workflow, this.#scheduler.nowMs);
+    }
+    return placed;
   }
 
   override async unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
@@ -97,17 +98,6 @@ export class FleetStore extends SimulatedStore {
       .map(({ workflow }) => this.placements.get(workflow)!)
       .sort((a, b) => a.generation - b.generation)
       .slice(0, limit);
-  }
-
-  override async workflows(query?: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
-    const { tenant, definition, status, limit = Number.POSITIVE_INFINITY } = query ?? {};
-    const wanted = (await super.workflows()).filter(
-      (row) =>
-        row.tenant === (tenant ?? row.tenant) &&
-        row.definition === (definition ?? row.definition) &&
-        row.status === (status ?? row.status),
-    );
-    return wanted.slice(0, limit);
   }
 
   /** An opening whose generation the fold has passed would be rejected for ever. */
