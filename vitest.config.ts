@@ -2,6 +2,7 @@
  * Owns how the tests run: which files, with which servers, for how long. Test files are isolated from each other but
  * share one Kafka, one Redis and one Postgres (see libs/testkit/src/servers/global-setup.ts).
  */
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -12,6 +13,10 @@ export default defineConfig({
     pool: 'forks',
     // Vitest's default leaves one core idle, which on two cores means one file at a time.
     maxWorkers: '100%',
+    // Files that open PGlite many times: V8 may abort when it frees code of a module that is loaded anew (nodejs/node#64500).
+    execArgv: ['--no-wasm-code-gc'],
+    // Commands are started hundreds of times.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/node-compile-cache', import.meta.url)) },
     testTimeout: 30_000,
     hookTimeout: 120_000,
     teardownTimeout: 20_000,

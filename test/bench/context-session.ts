@@ -1,18 +1,21 @@
 /**
  * Owns the measurement of what a long session stores: turns of 2 KB (a user's message and a model's answer) through the real embedded
- * runtime, every model call with a bundle; then the bytes of the log against the bytes that were said. Rows are derived, and
- * told apart.
+ * runtime, every model call with a bundle and over HTTP, by the AI SDK's provider for OpenAI-compatible servers; then the bytes
+ * of the log against the bytes that were said. Rows are derived, and told apart.
  */
 
+import { randomBytes, randomInt } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { model } from '@tidemark/ai';
 import type { Offset, Partition } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import type { EventLog } from '@tidemark/ports';
 import { defineWorkflow, said, task, taskGoal, userMessage } from '@tidemark/sdk';
-import { testModel } from '@tidemark/testkit';
+import { type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
 import { z } from 'zod';
 import { conversation } from './conversation.ts';
 
@@ -28,12 +31,21 @@ export interface SessionFigures {
   readonly recordBytes: number;
   /** All records' values as they lie in the log's file. */
   readonly packedBytes: number;
+  /** What the rows' folder has grown by, its write-ahead log included. */
   readonly rowsBytes: number;
 }
 
-const session = (turns: number) => {
+const session = (turns: number, server: ChatServer) => {
   const texts = conversation(turns, USER_BYTES, TURN_BYTES);
-  const model = testModel((_prompt, call) => texts[call - 1]!.agent);
+  server.script(
+    ...texts.map(({ agent }) => {
+      const [prompt_tokens, completion_tokens] = [randomInt(2_000, 8_000), randomInt(300, 500)];
+      const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+      const id = `chatcmpl-${randomBytes(15).toString('base64url')}`;
+      return { kind: 'answer', answer: { id, text: agent, usage } } as const;
+    }),
+  );
+  const provider = createOpenAICompatible({ name: 'openai', baseURL: server.url, apiKey: 'none is needed' });
   const workflow = defineWorkflow({
     name: 'session',
     version: 1,
@@ -43,7 +55,7 @@ const session = (turns: number) => {
     tasks: { listen: z.object({ turn: z.int() }), reply: z.object({ turn: z.int() }) },
     flow: { listen: ['reply'], reply: ['listen'] },
     starts: ['listen'],
-    models: { default: model },
+    models: { default: model(provider('gpt-4o-mini')) },
     bundles: {
       reply: { budgetTokens: 8_000, summary: { thresholdTokens: 6_000, keepTokens: 3_000, by: 'rule' } },
     },
@@ -93,10 +105,12 @@ function packedBytesOf(logFile: string): number {
 
 export async function measureSession(turns = 200): Promise<SessionFigures> {
   const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-session-'));
+  const server = await startChatServer();
   try {
-    const { workflow, rawBytes } = session(turns);
+    const { workflow, rawBytes } = session(turns, server);
     const host = await openEmbedded({ folder });
     await host.startCoordinator();
+    const emptyRowsBytes = await folderBytes(path.join(folder, 'rows'));
     await host.startWorker({ definitions: [workflow], concurrency: 10 });
     const run = await host.client.start(workflow, {}, { session: 's1', user: 'ana' });
     await run.result();
@@ -105,9 +119,10 @@ export async function measureSession(turns = 200): Promise<SessionFigures> {
     await host.close(1_000);
     const logBytes = await folderBytes(path.join(folder, 'log'));
     const packedBytes = packedBytesOf(path.join(folder, 'log', 'log.db'));
-    const rowsBytes = await folderBytes(path.join(folder, 'rows'));
+    const rowsBytes = (await folderBytes(path.join(folder, 'rows'))) - emptyRowsBytes;
     return { turns, rawBytes, logBytes, recordBytes, packedBytes, rowsBytes };
   } finally {
+    await server.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

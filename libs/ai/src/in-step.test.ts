@@ -3,10 +3,10 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
+import { type Behaviour, type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
 import { generateText, isStepCount, streamText, tool, wrapLanguageModel } from 'ai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Behaviour, type ChatServer, startChatServer } from './chat-server-fixture.ts';
 import { tidemark } from './middleware.ts';
 import { model } from './model.ts';
 

@@ -2,11 +2,11 @@
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV2, LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
 import { generateObject, generateText, isStepCount, jsonSchema, Output, streamText, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type ChatServer, startChatServer } from './chat-server-fixture.ts';
 import { ModelStreamError } from './errors.ts';
 import { type ModelCaller, tidemark } from './middleware.ts';
 import { FakeStep } from './step-fixture.ts';

@@ -3,8 +3,8 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { EffectKey, Json } from '@tidemark/core';
 import type { ModelDelta, ModelPrompt } from '@tidemark/runtime';
+import { type Behaviour, type ChatAnswer, type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Behaviour, type ChatAnswer, type ChatServer, startChatServer } from './chat-server-fixture.ts';
 import { ModelBusyError, ModelRefusedError, ModelStreamError, ModelUnavailableError } from './errors.ts';
 import { model } from './model.ts';
 

@@ -65,6 +65,10 @@ export const isUnblocked = (task: TaskState): boolean =>
   task.when.length === 0 &&
   !task.effects.some(isAwaited);
 
+/** Whether a timer, a signal or a confirmation could let a task start or go on. */
+export const awaitsInbox = ({ tasks }: Frontier): boolean =>
+  tasks.find((task) => task.retry !== null || task.when.length > 0 || task.effects.some(isAwaited)) !== undefined;
+
 /** The timers that a task waits for, in no particular order. */
 export function timersOf(task: TaskState): readonly Retry[] {
   const timers: Retry[] = task.retry === null ? [] : [task.retry];

@@ -75,6 +75,7 @@ export { type FoldBatch, type FoldStep, foldEntries, foldEntry, foldStream, RULE
 export { BUDGET_EXCEEDED } from './fold-inbox.ts';
 export {
   addTasks,
+  awaitsInbox,
   type Blocked,
   blockedOn,
   finishTask,

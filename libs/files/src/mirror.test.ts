@@ -186,9 +186,14 @@ describe('what others write', () => {
     await eventually(() =>
       expect(world.signals.map(({ value }) => value)).toContainEqual({ ...NOTE, message: 'And row 4.' }),
     );
-    const events = await world.host.ports.store.events(run.id, 100);
-    expect(events.filter(({ type }) => type === 'SignalReceived')).toHaveLength(2);
-    expect(readHandoffs(await read('handoff.md'))).toHaveLength(3);
+    const received = async () => {
+      const events = await world.host.ports.store.events(run.id, 100);
+      expect(events.filter(({ type }) => type === 'SignalReceived')).toHaveLength(2);
+      expect(readHandoffs(await read('handoff.md'))).toHaveLength(3);
+    };
+    await eventually(received);
+    await mirror.close();
+    await received();
   });
 
   it('to handoff.md of a run that has ended is kept as a record', async () => {

@@ -329,8 +329,7 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
     await this.#enter('workflows');
     const { tenant, definition, status, reason, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
     const isSystem = (name: string): boolean => name.startsWith('tidemark.');
-    return [...this.rows.values()]
-      .map((rows) => summaryOf(rows))
+    return Array.from(this.rows.values(), summaryOf)
       .filter((row) => tenant === undefined || row.tenant === tenant)
       .filter((row) => (definition === undefined ? !isSystem(row.definition) : row.definition === definition))
       .filter((row) => status === undefined || row.status === status)

@@ -8,10 +8,10 @@
 
 import type { LogNote, MemoryWrite } from '@tidemark/codec';
 import {
+  awaitsInbox,
   checkpointId,
   FencedError,
   firstUnblocked,
-  isAwaited,
   isUnblocked,
   type Lamport,
   type Sequence,
@@ -114,7 +114,8 @@ export class WorkflowRunner {
     const { stream } = this.#options;
     try {
       const first = await this.#takeOver();
-      if (first !== undefined) await this.#writeLast([first], await this.#lastSummary(first));
+      const failed = isFailure(first) && (await failureSummary(undefined, first.payload.error, this.#options));
+      if (first !== undefined) await this.#writeLast([first], failed || undefined);
       for (;;) {
         if (this.#failure !== undefined) throw this.#failure;
         if (stream.fenced !== undefined) throw stream.fenced;
@@ -145,11 +146,6 @@ export class WorkflowRunner {
     return first ?? contentDraft(definition, content);
   }
 
-  /** Of a run that ends by a failure before it begins. */
-  async #lastSummary(first: Draft): Promise<MemoryWrite | undefined> {
-    return isFailure(first) ? failureSummary(undefined, first.payload.error, this.#options) : undefined;
-  }
-
   /** Waits for a task's end; while another waits for a timer or a signal, no longer than until the next look for it. */
   async #taskEnds(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -164,10 +160,7 @@ export class WorkflowRunner {
   /** Something that others write could start another task now; no append of our own may come for a long time. */
   #awaitsInbox(): boolean {
     if (this.#running.size >= this.#options.definition.parallel || this.#options.stop.aborted) return false;
-    for (const task of this.#options.stream.speculative.frontier.tasks) {
-      if (task.retry !== null || task.when.length > 0 || task.effects.some(isAwaited)) return true;
-    }
-    return false;
+    return awaitsInbox(this.#options.stream.speculative.frontier);
   }
 
   /** Tells running steps to stop, waits for none of them, and takes no further one. */
@@ -378,10 +371,7 @@ export class WorkflowRunner {
     }
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const drafts = failureDrafts(step, current, error, this.#journalHost.timerName(), this.#options.ports);
-    if (drafts.length === 1) {
-      await this.#flushing.write(drafts);
-      return;
-    }
+    if (drafts.length === 1) return this.#flushing.write(drafts);
     const summary = await failureSummary(task.step, errorNote(error), this.#options);
     await this.#writeLast(await this.#onceDecided(task.id, drafts), summary);
   }

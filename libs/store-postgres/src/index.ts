@@ -2,3 +2,4 @@
 
 export { openPgliteStore, type PgliteStoreOptions } from './pglite-store.ts';
 export { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';
+export { openScratchStore } from './scratch-store.ts';

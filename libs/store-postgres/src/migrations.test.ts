@@ -47,7 +47,7 @@ insert into timers (workflow, timer, partition, due_at_ms) values ('second', 'la
 insert into rejected (partition, "offset", workflow, type, reason, evidence, at_ms) values (0, 9, null, null, 'malformed', '', 1);
 update meta set ready = true`;
 
-const older = assemblePglite({ memory: true });
+const older = assemblePglite({ memory: true }, { useTemplate: false });
 const fresh = assemblePglite({ memory: true });
 
 /** What the log holds: the same three events. */

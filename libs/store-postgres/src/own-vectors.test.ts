@@ -3,13 +3,13 @@
 import { projectionStoreContract } from '@tidemark/testkit/contracts/projection-store';
 import { afterAll } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
-import { emptyTables } from './store-fixture.ts';
+import { EMPTY_TABLES } from './sql/empty-tables.ts';
 
-const { store, client } = assemblePglite({ memory: true }, undefined, false);
+const { store, client } = assemblePglite({ memory: true }, { usePgvector: false });
 afterAll(() => store.close());
 
 projectionStoreContract('pglite without pgvector', async () => {
   await store.ensure();
-  await emptyTables(client);
+  await client.script(EMPTY_TABLES);
   return { store, other: store, close: async () => {} };
 });

@@ -162,21 +162,24 @@ describe('PGlite folder', () => {
     await begun.close();
   });
 
-  test('a broken template of an empty database is made again', async () => {
+  test('a broken template of an empty database is made again; each database is a making of its own', async () => {
     const cache = path.join(parent, 'cache');
     const before = process.env.TIDEMARK_CACHE_DIR;
     process.env.TIDEMARK_CACHE_DIR = cache;
     try {
       mkdirSync(cache);
-      for (const name of ['first', 'second', 'third']) {
+      const incarnations = new Set<string>();
+      for (const name of ['first', 'second', 'third', 'fourth']) {
         const made = openPgliteStore({ folder: path.join(parent, name) });
         await made.ensure();
+        incarnations.add(await made.incarnation());
         await made.close();
         const [template] = readdirSync(cache);
         expect(template).toMatch(/^pglite-.*\.tar\.zst$/);
         if (name === 'first') writeFileSync(path.join(cache, template!), zstdCompressSync('no database'));
         else expect(readFileSync(path.join(cache, template!)).length).toBeGreaterThan(100_000);
       }
+      expect(incarnations.size).toBe(4);
     } finally {
       if (before === undefined) delete process.env.TIDEMARK_CACHE_DIR;
       else process.env.TIDEMARK_CACHE_DIR = before;
@@ -208,19 +211,22 @@ describe('PGlite thread', () => {
   });
 
   test('when it hangs it is ended, and started again', async () => {
-    const { store: mine, client } = assemblePglite({ folder: copy() }, 1000);
+    const { store: mine, client } = assemblePglite({ folder: copy() }, { answerTimeoutMs: 1000 });
     await expect(client.run([once('select pg_sleep(60)')])).rejects.toThrow('timeout');
     expect(await mine.ready()).toBe(true);
     await mine.close();
   });
 
-  test('in memory, its death loses the tables: the store has to be created', async () => {
+  test('in memory, its death loses all rows: what is created then is another making of the tables', async () => {
     const { store: mine, thread } = assemblePglite({ memory: true });
     await mine.ensure();
+    const before = await mine.incarnation();
+    await mine.addPartitions([{ partition: rows.partitionAt(0), start: rows.at(0), rebuildTo: rows.at(0) }], before);
+    expect((await mine.positions()).size).toBe(1);
     thread.kill();
-    await expect(mine.ready()).rejects.toMatchObject({ name: 'UnavailableError', code: 'store-missing' });
     await mine.ensure();
-    expect(await mine.ready()).toBe(false);
+    expect(await mine.incarnation()).not.toBe(before);
+    expect([await mine.ready(), (await mine.positions()).size]).toEqual([false, 0]);
     await mine.close();
   });
 });

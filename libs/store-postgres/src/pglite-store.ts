@@ -3,9 +3,10 @@
  * server; the connection leads to a thread. Opening takes the folder; the first operation starts PGlite.
  */
 
+import { createHash } from 'node:crypto';
 import { noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { PGLITE_START_TIMEOUT_MS } from './limits.ts';
-import { migrate } from './migrate.ts';
+import { MIGRATIONS, migrate } from './migrate.ts';
 import { takeFolder } from './pglite/folder.ts';
 import { PgliteThread } from './pglite/thread.ts';
 import { PgliteWire } from './pglite/wire.ts';
@@ -24,11 +25,18 @@ export type PgliteStoreOptions = (
 /** Throws `ConfigError` (`store-locked`, `store-newer`, `store-older`, `store-folder`), `CorruptError` (`store-damaged`). */
 export const openPgliteStore = (options: PgliteStoreOptions): ProjectionStore => assemblePglite(options).store;
 
+export interface PgliteParts {
+  readonly answerTimeoutMs?: number;
+  /** False: vectors are bytes. */
+  readonly usePgvector?: boolean;
+  /** False: a new database begins without tables. */
+  readonly useTemplate?: boolean;
+}
+
 /** The store with its parts, for tests that reach behind it. */
 export function assemblePglite(
   options: PgliteStoreOptions,
-  answerTimeoutMs?: number,
-  usePgvector = true,
+  { answerTimeoutMs, usePgvector = true, useTemplate = true }: PgliteParts = {},
 ): {
   readonly store: ProjectionStore;
   readonly client: PoolClient;
@@ -36,7 +44,8 @@ export function assemblePglite(
 } {
   const folder = 'folder' in options ? takeFolder(options.folder) : undefined;
   const shown = 'folder' in options ? options.folder : 'memory';
-  const thread = new PgliteThread({ dataFolder: folder?.data ?? null }, shown);
+  const tables = useTemplate ? tablesNamed(usePgvector) : null;
+  const thread = new PgliteThread({ dataFolder: folder?.data ?? null, tables }, shown);
   const client = new PoolClient({
     // PGlite is one session.
     max: 1,
@@ -61,6 +70,7 @@ export function assemblePglite(
     async ensure() {
       await migrate(client, shown);
       await ensureVectorForm(client, usePgvector);
+      thread.keepTemplate();
       folder?.completed();
     },
     async closed() {
@@ -70,3 +80,10 @@ export function assemblePglite(
   });
   return { store, client, thread };
 }
+
+/** Changes with any statement by which tables are made. */
+const tablesNamed = (usePgvector: boolean): string =>
+  createHash('sha256')
+    .update(JSON.stringify([MIGRATIONS, usePgvector]))
+    .digest('hex')
+    .slice(0, 12);

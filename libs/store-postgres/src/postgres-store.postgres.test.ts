@@ -4,7 +4,7 @@ import { projectionStoreContract } from '@tidemark/testkit/contracts/projection-
 import { describeServers } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll } from 'vitest';
 import { assemblePostgres } from './postgres-store.ts';
-import { emptyTables } from './store-fixture.ts';
+import { EMPTY_TABLES } from './sql/empty-tables.ts';
 
 describeServers('store on Postgres', ['postgres'], (servers) => {
   let one: ReturnType<typeof assemblePostgres>;
@@ -18,7 +18,7 @@ describeServers('store on Postgres', ['postgres'], (servers) => {
   afterAll(() => Promise.all([one.store.close(), two.store.close()]));
 
   projectionStoreContract('postgres', async () => {
-    await emptyTables(one.client);
+    await one.client.script(EMPTY_TABLES);
     return { store: one.store, other: two.store, close: async () => {} };
   });
 });

@@ -59,7 +59,7 @@ const answers = async (store: ProjectionStore, asked: RecallQuery): Promise<read
   (await store.recall(asked)).map(({ memory, score }) => `${memory.key} ${score.toFixed(3)}`);
 
 const withPgvector = assemblePglite({ memory: true });
-const own = assemblePglite({ memory: true }, undefined, false);
+const own = assemblePglite({ memory: true }, { usePgvector: false });
 beforeAll(() => Promise.all([fill(withPgvector.store), fill(own.store)]));
 afterAll(() => Promise.all([withPgvector.store.close(), own.store.close()]));
 

@@ -36,7 +36,7 @@ import {
   Worker,
   type WorkerOptions,
 } from '@tidemark/runtime';
-import { openPgliteStore } from '@tidemark/store-postgres';
+import { openScratchStore } from '@tidemark/store-postgres';
 import { tokenizerById } from '@tidemark/tokenizer';
 import { SimulatedLog } from './simulated-log.ts';
 
@@ -73,7 +73,7 @@ type Stub = (request: never, context: { readonly key: string; readonly signal: A
 
 /** Opens a world. Close it when the test ends. */
 export async function testWorld(options: TestWorldOptions): Promise<TestWorld> {
-  const store = await openPgliteStore({ memory: true });
+  const store = openScratchStore();
   const world = new TestWorld(options, store);
   await world.begin();
   return world;

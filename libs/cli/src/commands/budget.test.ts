@@ -15,8 +15,9 @@ it(
     const paused = await run();
     expect([paused.code, paused.err]).toEqual([1, expect.stringContaining('budget_exceeded')]);
     expect((await call('budget', 'show', 'f1')).out).toBe(
-      'f1: 0 tokens, $0.00 spent or reserved.\ntenant default: no budget.\n',
+      'f1: 0 tokens, $0.00 spent or reserved.\ntenant default: no budget.\nuser ana: no budget.\n',
     );
+    expect((await call('show', 'f1')).out).toContain('tidemark budget raise f1 --tokens COUNT --by NAME --why TEXT');
     const nothing = await call('budget', 'raise', 'f1', '--by', 'ann', '--why', 'x');
     expect([nothing.code, nothing.err]).toEqual([65, expect.stringContaining('Give --tokens, --usd or both')]);
     const raised = await call('budget', 'raise', 'f1', '--tokens', '5000', '--by', 'ann', '--why', 'it is worth it');

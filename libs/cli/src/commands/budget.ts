@@ -30,12 +30,13 @@ export interface RaiseOptions extends MemoryOptions {
 }
 
 export async function budgetShow(session: Session, id: string | undefined, options: BudgetOptions): Promise<number> {
-  const { user } = options;
-  const { shared, own, ofTenant } = await atDesk(session, options, 'look', async (desk, tenant) => ({
-    ofTenant: tenant,
-    own: id === undefined ? null : await desk.memory.workflowSpend((await requireWorkflow(desk, id)).workflow),
-    shared: await desk.memory.budgets(tenant, user ?? null),
-  }));
+  const { shared, own, ofTenant, user } = await atDesk(session, options, 'look', async (desk, tenant) => {
+    const row = id === undefined ? undefined : await requireWorkflow(desk, id);
+    const own = row === undefined ? null : await desk.memory.workflowSpend(row.workflow);
+    // What a workflow may spend is what its tenant and its user may.
+    const [ofTenant, user] = [row?.tenant ?? tenant, options.user ?? own?.user ?? undefined];
+    return { own, ofTenant, user, shared: await desk.memory.budgets(ofTenant, user ?? null) };
+  });
   const { terminal } = session;
   terminal.document({
     tenant: ofTenant,

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stdin, stdout } from 'node:process';
-import { ConfigError, tenantId } from '@tidemark/core';
+import { ConfigError, DEFAULT_TENANT, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { McpOptions } from '@tidemark/mcp';
 import { findRepository } from '@tidemark/repo-state';
@@ -15,7 +15,7 @@ import { type Session, takeInterrupts } from '../session.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { printable } from '../text/width.ts';
 import { LentDesk } from './mcp-desk.ts';
-import { DEFAULT_TENANT_NAME, type MemoryOptions } from './memory-place.ts';
+import type { MemoryOptions } from './memory-place.ts';
 
 export interface McpCommandOptions extends MemoryOptions {
   readonly http?: number | undefined;
@@ -36,7 +36,7 @@ export async function mcp(session: Session, options: McpCommandOptions): Promise
   const interruption = takeInterrupts();
   const shared: McpOptions = {
     version: await ownVersion(),
-    tenant: tenantId(options.tenant ?? DEFAULT_TENANT_NAME),
+    tenant: tenantId(options.tenant ?? DEFAULT_TENANT),
     user: options.user,
     agent: env.TIDEMARK_AGENT || undefined,
     folder: () => folderOf(session, options),

@@ -1,6 +1,6 @@
 /** Owns what the commands for sessions, memory, preferences and budgets share: their place, their tenant, and how they open it. */
 
-import { InvalidError, type TenantId, tenantId } from '@tidemark/core';
+import { DEFAULT_TENANT, InvalidError, type TenantId, tenantId } from '@tidemark/core';
 import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { noticeStall } from '../stall.ts';
@@ -16,12 +16,10 @@ export interface OfUser extends MemoryOptions {
   readonly user: string;
 }
 
-export const DEFAULT_TENANT_NAME = 'default';
-
 /** `look`: where nothing is kept yet, nothing is made. Throws `ConfigError` (`state-missing`) then. */
 export async function atDesk<T>(
   { terminal, env, cwd }: Session,
-  { state, tenant = DEFAULT_TENANT_NAME }: MemoryOptions,
+  { state, tenant = DEFAULT_TENANT }: MemoryOptions,
   how: 'look' | 'write',
   work: (desk: Desk, tenant: TenantId) => Promise<T>,
 ): Promise<T> {

@@ -1,29 +1,31 @@
 /** `tidemark session`, `memory`, `user` and `budget` as people and scripts call them. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callCli } from '../called-cli.ts';
-import { AGENTS, cliFolder } from '../spawned-cli.ts';
+import { AGENTS, cliFolder, type TestEnd } from '../spawned-cli.ts';
 import { microsOf } from './memory-place.ts';
 
 const TIMEOUT_MS = 120_000;
 
-async function folder() {
-  const cwd = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-memory-'));
-  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+async function folder(context: TestEnd) {
+  const { folder: cwd, start } = await cliFolder(context);
   const call = (...args: string[]) => callCli(args, { cwd, stdin: '{"from":"stdin"}' });
-  return { call, json: async (...args: string[]) => JSON.parse((await call(...args, '--json')).out) };
+  return {
+    call,
+    json: async (...args: string[]) => JSON.parse((await call(...args, '--json')).out),
+    /** From here on another process has the folder, through which commands are quick. */
+    hold: () => start('dev', '--workflows', AGENTS, '--json').says(/"type":"ready"/),
+  };
 }
 
 it(
   'keeps facts and preferences of a user',
-  async () => {
-    const { call, json } = await folder();
+  async (context) => {
+    const { call, json, hold } = await folder(context);
     const nothing = await call('memory', 'list', '--user', 'ana');
     expect([nothing.code, nothing.err]).toEqual([78, expect.stringContaining('No state is kept in .tidemark yet')]);
     const { key } = await json('memory', 'remember', 'Ana works from Lisbon', '--user', 'ana', '--source', 'mail');
+    await hold();
     expect((await call('memory', 'list', '--user', 'ana')).out).toMatch(
       /^FACT +SOURCE +SINCE +KEY\nAna works from Lisbon +mail +(now|\d+ s ago) +[0-9a-f]{32}\n$/,
     );
@@ -55,11 +57,12 @@ it(
 
 it(
   'keeps budgets apart from preferences, exactly in cents',
-  async () => {
-    const { call, json } = await folder();
+  async (context) => {
+    const { call, json, hold } = await folder(context);
     expect((await call('budget', 'set', '--usd', '12.34', '--period', 'month')).out).toBe(
       'tenant default may spend $12.34 within the last 30 days.\n',
     );
+    await hold();
     await call('budget', 'set', '--user', 'ana', '--tokens', '5000', '--usd', '0.07', '--period', 'day');
     expect((await json('budget', 'show', '--user', 'ana')).budgets).toEqual([
       expect.objectContaining({ of: 'tenant default', period: 'month', tokens: null, cost_micros: 12_340_000 }),

@@ -32,6 +32,7 @@ import {
 /** What one workflow has spent, and what was added to its budgets. */
 export interface WorkflowSpend {
   readonly workflow: string;
+  readonly user: string | null;
   /** Spent and reserved. */
   readonly spent: Spend;
   readonly raised: Spend;
@@ -112,7 +113,8 @@ export function hostMemory({ client, ports }: Host): CommandMemory {
       const [snapshot] = await store.loadStreams([workflow]);
       if (snapshot === undefined) return null;
       const state = streamFromJson(snapshot.state, snapshot.tasks);
-      return { workflow, spent: spentByWorkflow(state), raised: state.raised ?? { tokens: 0, costMicros: 0 } };
+      const { user = null, raised = { tokens: 0, costMicros: 0 } } = state;
+      return { workflow, user, spent: spentByWorkflow(state), raised };
     },
     raiseBudget: (workflow, raise) => memory.raiseBudget(workflow, raise),
   };

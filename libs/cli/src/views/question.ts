@@ -1,7 +1,15 @@
 /** Owns what a parked workflow asks a person: why, on what evidence, and which commands answer it. Pure. */
 
 import { decodePayload } from '@tidemark/codec';
-import { type Json, type Question, type Resolution, type StreamState, streamFromJson } from '@tidemark/core';
+import {
+  BUDGET_EXCEEDED,
+  DEFAULT_TENANT,
+  type Json,
+  type Question,
+  type Resolution,
+  type StreamState,
+  streamFromJson,
+} from '@tidemark/core';
 import type { EventRow, StreamSnapshot } from '@tidemark/ports';
 import { fittingResolutions } from '@tidemark/runtime';
 import { EVENTS_READ_MAX } from '../limits.ts';
@@ -9,7 +17,8 @@ import type { Reads } from '../state/desk.ts';
 import { commandLine, stateWords } from '../text/shell.ts';
 
 export interface Answer {
-  readonly resolution: Resolution;
+  /** Null: the command ends what it waits for, and it goes on by itself. */
+  readonly resolution: Resolution | null;
   readonly command: string;
   readonly means: string;
 }
@@ -32,11 +41,12 @@ export function askedOf(
   const { question } = stream;
   const parked = events.findLast(({ event }) => event === question.id);
   const payload = parked === undefined ? undefined : decodePayload('WorkflowParked', parked.payload);
+  const evidence = payload?.evidence ?? null;
   return {
     question,
     message: payload?.error.message ?? '',
-    evidence: payload?.evidence ?? null,
-    answers: answersTo(stream, question, state),
+    evidence,
+    answers: [...budgetAnswers(stream, question, evidence, state), ...answersTo(stream, question, state)],
   };
 }
 
@@ -56,6 +66,28 @@ const answersTo = (stream: StreamState, question: Question, state: string | unde
     command: `${answerCommand(stream.workflow, resolution, state)} --by NAME --why TEXT`,
     means: meaning(resolution, question),
   }));
+
+/** More money or tokens for whoever has too little: the workflow itself, or all of a user or a tenant. */
+export function budgetAnswers(
+  { workflow, tenant }: Pick<StreamState, 'workflow' | 'tenant'>,
+  { code }: Pick<Question, 'code'>,
+  evidence: Json,
+  state: string | undefined,
+): readonly Answer[] {
+  const { budget, unit } = (evidence ?? {}) as { readonly budget?: unknown; readonly unit?: unknown };
+  if (code !== BUDGET_EXCEEDED || typeof budget !== 'string') return [];
+  const at = stateWords(state);
+  const more = unit === 'tokens' ? '--tokens COUNT' : '--usd AMOUNT';
+  const [, kind, name, period] = /^(user|tenant) (.*) \((\w+)\)$/s.exec(budget) ?? [];
+  if (kind === undefined) {
+    const command = `${commandLine('tidemark', 'budget', 'raise', workflow, ...at)} ${more} --by NAME --why TEXT`;
+    return [{ resolution: null, command, means: 'this workflow may spend that much more' }];
+  }
+  const whose = kind === 'user' ? ['--user', name] : [];
+  const of = tenant === DEFAULT_TENANT ? [] : ['--tenant', tenant];
+  const command = `${commandLine('tidemark', 'budget', 'set', ...whose, ...of, ...at)} ${more} --period ${period}`;
+  return [{ resolution: null, command, means: `${kind} ${name} may spend that much; all that it had paused goes on` }];
+}
 
 function answerCommand(workflow: string, resolution: Resolution, state: string | undefined): string {
   const at = stateWords(state);

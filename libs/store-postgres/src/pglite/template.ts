@@ -1,7 +1,7 @@
 /**
- * Owns the template of an empty PGlite database: creating one from nothing takes seconds of a processor, unpacking one a
- * fraction. It is made once a machine and version and kept in the user's cache folder; without a cache that can be written
- * everything works, slower. It holds no user's data.
+ * Owns the template of a PGlite database with this version's tables and no rows: creating one from nothing takes seconds of a
+ * processor, unpacking one a fraction. It is made once a machine and version and kept in the user's cache folder; without a
+ * cache that can be written everything works, slower. It holds no user's data.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -13,7 +13,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { PGlite } from '@electric-sql/pglite';
 
 /** Raised when databases are created in another way. */
-const TEMPLATE = 1;
+const TEMPLATE = 2;
 
 /** `TIDEMARK_CACHE_DIR`, or the place that the system foresees for caches. */
 function cacheFolder(): string {
@@ -22,17 +22,20 @@ function cacheFolder(): string {
   return path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'tidemark');
 }
 
-function templateFile(): string {
+function templateFile(tables: string): string {
   const entry = createRequire(import.meta.url).resolve('@electric-sql/pglite');
   const manifest = path.join(path.dirname(entry), '..', 'package.json');
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
-  return path.join(cacheFolder(), `pglite-${version}-${TEMPLATE}.tar.zst`);
+  return path.join(cacheFolder(), `pglite-${version}-${TEMPLATE}-${tables}.tar.zst`);
 }
 
-/** The template as PGlite takes it; undefined when there is none, or none that can be read. */
-export function readTemplate(): Blob | undefined {
+/**
+ * The template as PGlite takes it; undefined when there is none, or none that can be read. `tables` names what is in it: each
+ * change of that has a template of its own.
+ */
+export function readTemplate(tables: string): Blob | undefined {
   try {
-    const file = templateFile();
+    const file = templateFile(tables);
     if (!existsSync(file)) return undefined;
     return new Blob([zstdDecompressSync(readFileSync(file))]);
   } catch {
@@ -41,19 +44,21 @@ export function readTemplate(): Blob | undefined {
 }
 
 /** Takes away a template that makes no database. */
-export function forgetTemplate(): void {
+export function forgetTemplate(tables: string): void {
   try {
-    rmSync(templateFile(), { force: true });
+    rmSync(templateFile(tables), { force: true });
   } catch {
     // Then it is tried, and passed over, each time.
   }
 }
 
-/** Keeps a database that was just created as the template. Never throws: the next start creates from nothing again. */
-export async function keepTemplate(database: PGlite): Promise<void> {
+/** Keeps a database whose tables were just made as the template. Never throws: the next start creates from nothing again. */
+export async function keepTemplate(database: PGlite, tables: string): Promise<void> {
   try {
+    // Nothing is left to be recovered wherever it is unpacked.
+    await database.exec('checkpoint');
     const tar = Buffer.from(await (await database.dumpDataDir('none')).arrayBuffer());
-    const file = templateFile();
+    const file = templateFile(tables);
     mkdirSync(path.dirname(file), { recursive: true });
     const draft = `${file}.${randomUUID()}`;
     try {

@@ -10,9 +10,15 @@ import { PGLITE_START_TIMEOUT_MS, PGLITE_STOP_TIMEOUT_MS } from '../limits.ts';
 export interface ThreadData {
   /** Null: in memory. */
   readonly dataFolder: string | null;
+  /** Names the tables that a new database is to have (see template.ts); null: it begins with none. */
+  readonly tables: string | null;
 }
 
-export type ToThread = { readonly kind: 'bytes'; readonly bytes: Uint8Array } | { readonly kind: 'stop' };
+export type ToThread =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  /** All tables are made, and nothing is in them. */
+  | { readonly kind: 'keep' }
+  | { readonly kind: 'stop' };
 export type FromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly message: string }
@@ -29,6 +35,7 @@ export class PgliteThread {
   readonly #data: ThreadData;
   readonly #shown: string;
   #worker: Worker | undefined;
+  #isRef = true;
   #started: Promise<void> | undefined;
   #listener: ThreadListener | undefined;
   /** The end of the thread before, which must not overlap with the next. */
@@ -53,6 +60,22 @@ export class PgliteThread {
   send(bytes: Uint8Array): void {
     const message: ToThread = { kind: 'bytes', bytes };
     this.#worker?.postMessage(message, [bytes.buffer as ArrayBuffer]);
+  }
+
+  /** Whether its thread keeps the process alive. */
+  ref(): void {
+    this.#isRef = true;
+    this.#worker?.ref();
+  }
+
+  unref(): void {
+    this.#isRef = false;
+    this.#worker?.unref();
+  }
+
+  /** The tables have been made: a database that was created for them becomes the template of others. */
+  keepTemplate(): void {
+    this.#worker?.postMessage({ kind: 'keep' } satisfies ToThread);
   }
 
   /** Ends the thread at once. What it had written stays readable. */
@@ -82,6 +105,7 @@ export class PgliteThread {
     const url = new URL('./worker.ts', import.meta.url);
     const worker = new Worker(url, { workerData: this.#data, name: 'tidemark-pglite' });
     this.#worker = worker;
+    if (!this.#isRef) worker.unref();
     let failure: Error | undefined;
     const timer = setTimeout(() => void worker.terminate(), PGLITE_START_TIMEOUT_MS);
     worker.on('error', (error) => {

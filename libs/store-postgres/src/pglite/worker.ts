@@ -10,6 +10,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLITE_UPKEEP_BYTES } from '../limits.ts';
+import { OTHER_TABLES, RENAME_TABLES } from '../sql/empty-tables.ts';
 import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
 
@@ -56,23 +57,29 @@ async function answer(database: PGlite, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Opens the database, or creates it: from the template where there is one, which is made otherwise. */
-async function open(dataFolder: string | null): Promise<PGlite> {
+interface Opened {
+  readonly database: PGlite;
+  /** Nothing but what Postgres itself creates is in it. */
+  readonly isBare: boolean;
+}
+
+/** Opens the database, or creates it: from the template where there is one. */
+async function open({ dataFolder, tables }: ThreadData): Promise<Opened> {
   const isNew = dataFolder === null || !existsSync(path.join(dataFolder, 'PG_VERSION'));
-  const template = isNew ? readTemplate() : undefined;
+  const template = isNew && tables !== null ? readTemplate(tables) : undefined;
   if (template !== undefined) {
     try {
-      return await start(dataFolder, template);
+      const database = await start(dataFolder, template);
+      await database.exec(RENAME_TABLES);
+      return { database, isBare: false };
     } catch {
       // A broken template must not pass for a broken folder.
-      forgetTemplate();
+      forgetTemplate(tables!);
       if (dataFolder !== null) rmSync(dataFolder, { recursive: true, force: true });
       printed.length = 0;
     }
   }
-  const database = await start(dataFolder, undefined);
-  if (isNew) await keepTemplate(database);
-  return database;
+  return { database: await start(dataFolder, undefined), isBare: isNew };
 }
 
 async function start(dataFolder: string | null, template: Blob | undefined): Promise<PGlite> {
@@ -89,20 +96,36 @@ async function start(dataFolder: string | null, template: Blob | undefined): Pro
   return database;
 }
 
-async function main({ dataFolder }: ThreadData): Promise<void> {
+/** Of anyone's data: what the migrations themselves put there is the same everywhere. */
+async function hasNoRows(database: PGlite): Promise<boolean> {
+  const { rows: tables } = await database.query<{ name: string }>(OTHER_TABLES);
+  for (const { name } of tables) {
+    const { rows } = await database.query(`select from ${name} limit 1`);
+    if (rows.length > 0) return false;
+  }
+  return true;
+}
+
+async function main(given: ThreadData): Promise<void> {
   let database: PGlite;
+  let isBare: boolean;
   try {
-    database = await open(dataFolder);
+    ({ database, isBare } = await open(given));
   } catch (error) {
     say({ kind: 'failed', message: [String(error), ...printed].join('\n') });
     return;
   }
   let last = Promise.resolve();
   port.on('message', (message: ToThread) => {
-    const work = message.kind === 'stop' ? stop : () => answer(database, message.bytes);
     // An error here is PGlite's end: it leaves as the thread's error.
-    last = last.then(work);
+    last = last.then(() =>
+      message.kind === 'bytes' ? answer(database, message.bytes) : { stop, keep }[message.kind](),
+    );
   });
+  async function keep(): Promise<void> {
+    if (isBare && given.tables !== null && (await hasNoRows(database))) await keepTemplate(database, given.tables);
+    isBare = false;
+  }
   async function stop(): Promise<void> {
     await database.close();
     say({ kind: 'stopped' });

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 export interface ChatAnswer {
+  readonly id?: string;
   readonly reasoning?: string;
   readonly text?: string;
   readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
@@ -133,7 +134,7 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 5 },
 };
 
-function wholeOf({ reasoning, text, toolCalls = [], finishReason, usage = USAGE }: ChatAnswer): object {
+function wholeOf({ id = named.id, reasoning, text, toolCalls = [], finishReason, usage = USAGE }: ChatAnswer): object {
   const message = {
     role: 'assistant',
     content: text ?? null,
@@ -147,7 +148,7 @@ function wholeOf({ reasoning, text, toolCalls = [], finishReason, usage = USAGE 
     }),
   };
   const finish_reason = finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop');
-  return { ...named, object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], usage };
+  return { ...named, id, object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], usage };
 }
 
 /** The same answer in pieces: a word each, arguments in halves, then the reason and the usage. */

@@ -1,0 +1,24 @@
+/**
+ * Takes every row away but those that the migrations themselves put there, and makes it another making of the tables. For
+ * stores that are thrown away. Inputs: none. Locks: all tables. Cost: some 50 ms.
+ */
+
+/** What the migrations fill. */
+export const FILLED_TABLES: readonly string[] = ['meta', 'ranges', 'tidemark_migrations'];
+
+/** The names of the others, quoted. */
+export const OTHER_TABLES = `
+select format('%I', relname) as name from pg_class
+where relkind = 'r' and relnamespace = 'public'::regnamespace
+  and relname not in (${FILLED_TABLES.map((name) => `'${name}'`).join(', ')})`;
+
+/** Each database is a making of the tables of its own. */
+export const RENAME_TABLES = 'update meta set incarnation = gen_random_uuid()';
+
+export const EMPTY_TABLES = `
+do $$ begin
+  execute (select 'truncate ' || string_agg(name, ', ') from (${OTHER_TABLES}) others);
+end $$;
+update ranges set owner = null;
+update meta set ready = false;
+${RENAME_TABLES}`;
