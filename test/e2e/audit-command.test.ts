@@ -63,7 +63,7 @@ describe('bad input', { timeout: TIMEOUT_MS }, () => {
 
 describe('state that cannot be used is left untouched', { timeout: TIMEOUT_MS }, () => {
   it('in use by another process', async () => {
-    await writeTree(at('long'), { files: 200, functions: 60, seed: 3 });
+    await writeTree(at('long'), { files: 120, functions: 60, seed: 3 });
     const first = new AuditProcess(['long', '--state', 'shared'], {}, folder);
     await first.until(({ progress }) => progress.files > 0);
     expectRefused(await run(['tree', '--state', 'shared']), 78, /in use by process \d+/);

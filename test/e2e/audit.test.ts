@@ -12,7 +12,7 @@ import { AuditProcess, momentsOf, resumedFrom } from './audit-process.ts';
 import { referenceReport } from './reference-report.ts';
 import { randomFrom, writeTree } from './source-tree.ts';
 
-const FILES = 300;
+const FILES = 150;
 const KILLS = 5;
 const TIMEOUT_MS = 600_000;
 const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -84,7 +84,7 @@ describe('Ctrl-C', () => {
     audit.signal('SIGINT');
     const { code, stdout } = await audit.ended;
     expect(code).toBe(130);
-    const said = /Stopped at checkpoint (\d+) of run (\S+): (\d+) of 300 files done/.exec(stdout);
+    const said = /Stopped at checkpoint (\d+) of run (\S+): (\d+) of 150 files done/.exec(stdout);
     expect(said).not.toBeNull();
     const ended = await new AuditProcess(argsOf('interrupted')).ended;
     expect(resumedFrom(ended.stdout)).toEqual({ checkpoint: Number(said![1]), run: said![2], files: Number(said![3]) });

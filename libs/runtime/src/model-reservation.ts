@@ -17,6 +17,8 @@ export class ModelReservation {
   readonly #signal: AbortSignal;
   #reserved: Spend = NO_SPEND;
   #isUnpriced = false;
+  /** Tenant or user have a budget. One that is set from here on counts for the next call. */
+  #isShared = false;
 
   constructor(around: ModelSurroundings, task: TaskId, request: ModelRequest, signal: AbortSignal) {
     this.#around = around;
@@ -42,6 +44,7 @@ export class ModelReservation {
     const { tenant, user } = state();
     return this.#whileContended(async () => {
       const spends = await sharedSpends(ports, tenant, user);
+      this.#isShared = spends.length > 0;
       this.#checkOwn(key);
       checkShared(spends, this.#call(key), false);
     });
@@ -54,9 +57,9 @@ export class ModelReservation {
   async confirm(key: EffectKey): Promise<void> {
     const { ports, state, applied } = this.#around;
     this.#checkOwn(key);
-    const { tenant, user } = state();
-    if ((await sharedSpends(ports, tenant, user)).length === 0) return;
+    if (!this.#isShared) return;
     await applied();
+    const { tenant, user } = state();
     checkShared(await sharedSpends(ports, tenant, user), this.#call(key), true);
   }
 

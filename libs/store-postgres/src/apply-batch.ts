@@ -6,7 +6,7 @@
 
 import type { Partition, WorkflowId } from '@tidemark/core';
 import { InvalidError } from '@tidemark/core';
-import { type ContextBatch, type MemoryRow, newestWrites, type ProjectionBatch } from '@tidemark/ports';
+import { type ContextBatch, type MemoryRow, newestWrites, type ProjectionBatch, RANGE_COUNT } from '@tidemark/ports';
 import { STATEMENT_MAX_BYTES } from './limits.ts';
 import { advancePartitions } from './sql/advance-partitions.ts';
 import { closeWorkflows } from './sql/close-workflows.ts';
@@ -14,13 +14,14 @@ import { countLive } from './sql/count-live.ts';
 import { insertCheckpoints } from './sql/insert-checkpoints.ts';
 import { insertEvents } from './sql/insert-events.ts';
 import { insertRejected } from './sql/insert-rejected.ts';
-import { putFragments, putScopes, putSessions, putSpends, putTexts } from './sql/put-context.ts';
+import { putFragments, putScopes, putSessions, putTexts } from './sql/put-context.ts';
 import { putEffects } from './sql/put-effects.ts';
 import { dropStaleEmbeddings, putMemories } from './sql/put-memories.ts';
 import { putOpenings } from './sql/put-openings.ts';
 import { putStreams } from './sql/put-streams.ts';
 import { deleteTasks, putTasks } from './sql/put-tasks.ts';
 import { deleteTimers, putTimers } from './sql/put-timers.ts';
+import { putSpends } from './sql/spends.ts';
 import { BEGIN, COMMIT, type SqlClient, type Statement, textAt } from './sql-client.ts';
 
 /** Writes the batch; throws the driver's error when a partition has moved. */
@@ -97,18 +98,28 @@ function rowStatements(batch: ProjectionBatch): readonly Statement[] {
     ...split(batch.timersGone, deleteTimers, () => 0),
     ...split(batch.rejected, insertRejected, (row) => row.evidence.length),
     ...memoryStatements(batch.memories ?? []),
-    ...(batch.context === undefined ? [] : contextStatements(batch.context)),
+    ...(batch.context === undefined
+      ? []
+      : contextStatements(batch.context, batch.partitions[0]!.partition % RANGE_COUNT)),
     ...(batch.closed.length === 0 ? [] : closeWorkflows(batch.closed)),
     ...(live.size === 0 ? [] : [countLive(live)]),
   ];
 }
 
-function contextStatements({ fragments, texts, scopes, spends, sessions }: ContextBatch): readonly Statement[] {
+/** `shard`: of the sums, a range that the writer owns. */
+function contextStatements(
+  { fragments, texts, scopes, spends, sessions }: ContextBatch,
+  shard: number,
+): readonly Statement[] {
   return [
     ...split(fragments, putFragments, () => 0),
     ...split(texts, putTexts, (row) => row.text.length),
     ...split(scopes, putScopes, (row) => row.change.length),
-    ...split(spends, putSpends, () => 0),
+    ...split(
+      spends,
+      (rows) => putSpends(rows, shard),
+      () => 0,
+    ),
     ...split(sessions, putSessions, () => 0),
   ];
 }

@@ -10,6 +10,7 @@ import * as incarnation from './migrations/0003-incarnation.ts';
 import * as memories from './migrations/0004-memories.ts';
 import * as context from './migrations/0005-context.ts';
 import * as sessionPlaces from './migrations/0006-session-places.ts';
+import * as spendHours from './migrations/0007-spend-hours.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -19,7 +20,15 @@ export interface Migration {
   readonly sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [projections, outcomes, incarnation, memories, context, sessionPlaces];
+export const MIGRATIONS: readonly Migration[] = [
+  projections,
+  outcomes,
+  incarnation,
+  memories,
+  context,
+  sessionPlaces,
+  spendHours,
+];
 
 /** Any number; the key of the lock under which migrations run. */
 const MIGRATING = 7_401_000;

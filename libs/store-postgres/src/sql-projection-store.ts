@@ -60,6 +60,7 @@ import { readLamportOf } from './sql/read-memories.ts';
 import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
+import { readSpent, spendsOf } from './sql/spends.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
 import { SqlMemories } from './sql-memories.ts';
 
@@ -229,7 +230,7 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends> {
-    return context.spendsOf((await this.#read(context.readSpent(tenant, user, sinceMs)))[0] ?? []);
+    return spendsOf((await this.#read(readSpent(tenant, user, sinceMs)))[0] ?? []);
   }
 
   async counts(): Promise<StoreCounts> {

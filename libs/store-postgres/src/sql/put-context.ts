@@ -1,11 +1,10 @@
 /**
  * Inserts what checkpoints and model calls bring of a workflow's context. Fragments, texts, changes of working memory and
- * sessions never change; a spend is reserved first and settled over it. Inputs: one row each. Locks: the spends' rows. Index: primary
- * keys, spends_key, sessions_key. Cost: 11 ms for 1,000 fragments with texts of 1 KB.
+ * sessions never change. Inputs: one row each. Locks: none. Index: primary keys, sessions_key. Cost: 11 ms for 1,000 fragments with texts of 1 KB.
  */
 
-import type { FragmentRow, ScopeRow, SessionRow, SpendRow, TextRow } from '@tidemark/ports';
-import { bools, float8s, int4s, int8s, texts } from '../binary-array.ts';
+import type { FragmentRow, ScopeRow, SessionRow, TextRow } from '@tidemark/ports';
+import { bools, int4s, int8s, texts } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
 
 const fragments = `
@@ -52,26 +51,6 @@ select unnest($1::text[]), unnest($2::int8[]), unnest($3::bool[]), unnest($4::te
     int8s(rows, (row) => row.sequence),
     bools(rows, (row) => row.isWhole),
     texts(rows, (row) => row.change),
-  ],
-});
-
-export const putSpends = (rows: readonly SpendRow[]): Statement => ({
-  name: 'put-spends',
-  text: `
-insert into spends (workflow, key, tenant, user_id, at_ms, tokens, cost_micros, is_settled)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::float8[]),
-  unnest($6::float8[]), unnest($7::float8[]), unnest($8::bool[])
-on conflict (workflow, hashtextextended(key, 0), hashtextextended(key, 1)) do update set
-  tokens = excluded.tokens, cost_micros = excluded.cost_micros, is_settled = excluded.is_settled`,
-  values: [
-    texts(rows, (row) => row.workflow),
-    texts(rows, (row) => row.key),
-    texts(rows, (row) => row.tenant),
-    texts(rows, (row) => row.user),
-    float8s(rows, (row) => row.atMs),
-    float8s(rows, (row) => row.tokens),
-    float8s(rows, (row) => row.costMicros),
-    bools(rows, (row) => row.isSettled),
   ],
 });
 

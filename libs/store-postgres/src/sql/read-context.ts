@@ -1,7 +1,6 @@
 /**
- * What a model call saw, at any sequence: fragments with their texts, trace, working memory; the workflows of a session; and
- * what was spent. Inputs: workflow and sequence. Locks: none. Index: primary keys, fragments_directives, sessions_newest,
- * spends_tenant. The cost follows what the newest summary doesn't cover, and for the trace's counts the length of the history
+ * What a model call saw, at any sequence: fragments with their texts, trace, working memory; and the workflows of a session.
+ * Inputs: workflow and sequence. Locks: none. Index: primary keys, fragments_directives, sessions_newest. The cost follows what the newest summary doesn't cover, and for the trace's counts the length of the history
  * (1 ms for 10,000 checkpoints). Rows that steps build on come with the store's readiness in the last column.
  */
 
@@ -15,7 +14,7 @@ import {
   type TenantId,
   type WorkflowId,
 } from '@tidemark/core';
-import type { FragmentWithText, ScopeRow, SessionWorkflow, Spends, TraceEntry } from '@tidemark/ports';
+import type { FragmentWithText, ScopeRow, SessionWorkflow, TraceEntry } from '@tidemark/ports';
 import { textArray } from '../binary-array.ts';
 import {
   booleanAt,
@@ -155,19 +154,4 @@ export const sessionWorkflowOf = (row: Row): SessionWorkflow => ({
   openedAtMs: numberAt(row, 4),
   lamport: numberAt(row, 5) as Lamport,
   user: nullableText(row, 6),
-});
-
-export const readSpent = (tenant: TenantId, user: string | null, sinceMs: number): Statement => ({
-  name: 'read-spent',
-  text: `
-select coalesce(sum(tokens) filter (where is_settled), 0), coalesce(sum(cost_micros) filter (where is_settled), 0),
-  coalesce(sum(tokens) filter (where not is_settled), 0), coalesce(sum(cost_micros) filter (where not is_settled), 0)
-from spends
-where tenant = $1 and at_ms >= $3::float8 and ($2::text is null or user_id = $2)`,
-  values: [tenant, user, String(sinceMs)],
-});
-
-export const spendsOf = (row: Row): Spends => ({
-  settled: { tokens: numberAt(row, 0), costMicros: numberAt(row, 1) },
-  reserved: { tokens: numberAt(row, 2), costMicros: numberAt(row, 3) },
 });

@@ -12,6 +12,7 @@ import { testMemories } from './projection-store-memories.ts';
 import { testOutcomes } from './projection-store-outcomes.ts';
 import { testPlacement } from './projection-store-placement.ts';
 import { at, partitionAt } from './projection-store-rows.ts';
+import { testSpends } from './projection-store-spends.ts';
 
 export { dump, type ProjectionDump, type WorkflowDump } from './projection-store-dump.ts';
 
@@ -58,6 +59,7 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
     testPlacement(under);
     testCoordination(under);
     testOutcomes(under);
+    testSpends(under);
     testMemories(under);
   });
 }
