@@ -146,3 +146,35 @@ describe('a database of the first version', () => {
     expect(await dump(older.store)).toEqual(before);
   });
 });
+
+/** One partition, taken by a workflow of a session, and another that has closed; three settled calls and an open one. */
+const BY_THE_FIFTH = `
+insert into partitions (partition, next, generation, live, placed_generation, tenant, rebuild_to)
+  values (0, 3, 2, 1, 2, 'acme', 0), (1, 0, 0, 0, 0, null, 0);
+insert into placements (workflow, tenant, partition, generation, mode, opening, appended, live)
+  values ('ended', 'acme', 0, 1, 'exclusive', '', true, false), ('goes-on', 'acme', 0, 2, 'exclusive', '', true, true);
+insert into sessions (tenant, session, workflow, user_id, lamport)
+  values ('acme', 's', 'ended', 'ana', 1), ('acme', 's', 'goes-on', 'ana', 2);
+insert into spends (workflow, key, tenant, user_id, at_ms, tokens, cost_micros, is_settled) values
+  ('ended', 'a', 'acme', 'ana', 3599999, 1, 10, true), ('ended', 'b', 'acme', 'ana', 7200000, 2, 20, true),
+  ('goes-on', 'a', 'acme', null, 7200001, 4, 40, true), ('goes-on', 'b', 'acme', 'ana', 7200002, 8, 80, false);
+update meta set ready = true`;
+
+test('of a database of the fifth version sessions have their places, and what was spent its sums', async () => {
+  const { store, client } = assemblePglite({ memory: true }, { useTemplate: false });
+  await migrate(client, 'memory', MIGRATIONS.slice(0, 5));
+  await client.script(BY_THE_FIFTH);
+  await store.ensure();
+  expect(await store.place([rows.request('next', { session: 's' })])).toEqual([
+    { workflow: 'next', takenBy: 'goes-on' },
+  ]);
+  const spent = async (user: string | null, sinceMs: number): Promise<readonly number[]> => {
+    const { settled, reserved } = await store.spent(rows.tenant, user, sinceMs);
+    return [settled.tokens, settled.costMicros, reserved.tokens, reserved.costMicros];
+  };
+  expect(await spent(null, 0)).toEqual([7, 70, 8, 80]);
+  expect(await spent('ana', 0)).toEqual([3, 30, 8, 80]);
+  expect(await spent('ana', 3_600_000)).toEqual([2, 20, 8, 80]);
+  expect(await spent(null, 7_200_001)).toEqual([4, 40, 8, 80]);
+  await store.close();
+});
