@@ -195,14 +195,16 @@ async function tellFound(current: Run, desk: Desk, { workflow: id, sameInput }: 
   if (!sameInput) {
     session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
   }
-  const found = endingOf(row) === undefined ? placeWords(current, desk) : `${id}  ${name}  has ended before`;
-  session.terminal.note(`${found}${foundWords(row)}`);
+  const goesOn = endingOf(row) === undefined;
+  const head = goesOn ? `${placeWords(current, desk)}, ` : `${id}  ${name}  `;
+  session.terminal.note(`${head}${foundWords(row)}`);
 }
 
 function foundWords(row: WorkflowSummary): string {
-  if (endingOf(row) !== undefined) return '';
-  if (row.status === 'compensating') return ', is being undone';
-  return row.sequence === 0 ? ', was started before' : `, goes on from checkpoint #${row.sequence}`;
+  if (row.status === 'parked') return 'waits for a person';
+  if (endingOf(row) !== undefined) return 'has ended before';
+  if (row.status === 'compensating') return 'is being undone';
+  return row.sequence === 0 ? 'was started before' : `goes on from checkpoint #${row.sequence}`;
 }
 
 async function follow(

@@ -139,7 +139,7 @@ function inUse(error: unknown, { shown }: Folder): unknown {
   if (!isInUse(error) || !(error instanceof TidemarkError)) return error;
   const { pid } = error.details;
   const who = typeof pid === 'number' ? `process ${pid}` : 'another process';
-  const message = `${shown} is in use by ${who}, which doesn't answer here. Wait for it, end it, or use another folder (--state).`;
+  const message = `${shown} is in use by ${who}, which doesn't answer here; it may be starting. Wait for it, end it, or use another folder (--state).`;
   return new ConfigError(error.code, message, { ...error.details, cause: error });
 }
 
