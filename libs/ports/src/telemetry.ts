@@ -28,7 +28,8 @@ export type MetricName =
   | 'projection_lag_events'
   | 'projection_batch_seconds'
   | 'log_size_bytes'
-  | 'memory_scope_violations_total';
+  | 'memory_scope_violations_total'
+  | 'session_summaries_missing_total';
 
 export interface Telemetry {
   /** Starts a span; `parent` is a `traceparent`. */

@@ -74,24 +74,27 @@ export class RedisBus {
   #subscriberConnection(): Connection {
     if (this.#subscriber) return this.#subscriber;
     const connection = openConnection({ url: this.#options.url, patience: 'forever', silenceMs: BUS_SILENCE_MS });
-    connection.redis.on('messageBuffer', (channel: Buffer, message: Buffer) => this.#hear(channel.toString(), message));
+    connection.redis.on('messageBuffer', (channel: Buffer, message: Buffer) =>
+      tellAll(this.#listeners.get(channel.toString()) ?? [], message),
+    );
     this.#heartbeat = setInterval(() => {
       if (connection.redis.status === 'ready') connection.redis.ping().catch(() => {});
     }, BUS_HEARTBEAT_MS);
     this.#subscriber = connection;
     return connection;
   }
+}
 
-  #hear(channel: string, message: Buffer): void {
-    for (const listener of [...(this.#listeners.get(channel) ?? [])]) {
-      try {
-        listener(message);
-      } catch (error) {
-        // A bug of the listener, not of the connection that is reading just now.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
+/** Tells each of them, whatever another does with it. */
+export function tellAll<T>(listeners: Iterable<(told: T) => void>, told: T): void {
+  for (const listener of [...listeners]) {
+    try {
+      listener(told);
+    } catch (error) {
+      // A bug of the listener, not of the connection that is reading just now.
+      queueMicrotask(() => {
+        throw error;
+      });
     }
   }
 }

@@ -7,7 +7,7 @@ import type { Partition } from '@tidemark/core';
 import type { HintBus, HintTopic } from '@tidemark/ports';
 import { HINT_MESSAGES_IN_FLIGHT_MAX, HINTED_PARTITIONS_PER_MESSAGE_MAX } from './limits.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
-import { RedisBus } from './redis-bus.ts';
+import { RedisBus, tellAll } from './redis-bus.ts';
 
 export interface RedisHintsOptions {
   readonly url: string;
@@ -28,6 +28,8 @@ class RedisHints implements HintBus {
   readonly #bus: RedisBus;
   readonly #prefix: string;
   readonly #pending: Record<HintTopic, Set<Partition>> = { appended: new Set(), applied: new Set() };
+  readonly #listeners: Record<HintTopic, Set<Listener>> = { appended: new Set(), applied: new Set() };
+  readonly #subscriptions: Partial<Record<HintTopic, Promise<() => Promise<void>> | undefined>> = {};
   #scheduled: NodeJS.Immediate | undefined;
 
   constructor({ url, prefix }: RedisHintsOptions) {
@@ -43,11 +45,22 @@ class RedisHints implements HintBus {
     });
   }
 
-  subscribe(topic: HintTopic, listener: Listener): Promise<() => Promise<void>> {
-    return this.#bus.subscribe(this.#channel(topic), (message) => {
+  /** Decoded once a message, however many listen. */
+  async subscribe(topic: HintTopic, listener: Listener): Promise<() => Promise<void>> {
+    const own: Listener = (partitions) => listener(partitions);
+    const listeners = this.#listeners[topic];
+    listeners.add(own);
+    this.#subscriptions[topic] ??= this.#bus.subscribe(this.#channel(topic), (message) => {
       const partitions = decodePartitions(message);
-      if (partitions.length > 0) listener(partitions);
+      if (partitions.length > 0) tellAll(listeners, partitions);
     });
+    await this.#subscriptions[topic];
+    return async () => {
+      if (!listeners.delete(own) || listeners.size > 0) return;
+      const end = this.#subscriptions[topic];
+      this.#subscriptions[topic] = undefined;
+      await (await end)?.();
+    };
   }
 
   async close(): Promise<void> {

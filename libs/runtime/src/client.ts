@@ -25,6 +25,7 @@ import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
+import { SESSION_NAME_MAX_CHARS } from './limits.ts';
 import { MEMORY_PREFIX } from './memory-streams.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
@@ -104,7 +105,8 @@ export class Client {
     const { clock, prng } = this.#options.ports;
     const id = options.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const { session, user } = options;
-    for (const [field, name] of Object.entries({ session, user })) if (name !== undefined) checkName(field, name);
+    for (const [field, name] of Object.entries({ session, user }))
+      if (name !== undefined) checkName(field, name, SESSION_NAME_MAX_CHARS);
     if (id.startsWith(MEMORY_PREFIX)) throw reservedId(id);
     if (id === '' || id.length > WORKFLOW_ID_MAX_CHARS || hasControlCharacters(id)) {
       throw new InvalidError(

@@ -112,13 +112,13 @@ export function checkDecision({ resolution, by, why, response }: Decision): void
 /** Something to be seen: neither space nor what is drawn as nothing (U+2800 is a Braille cell without dots). */
 const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-export function checkName(field: string, value: unknown): string {
-  if (typeof value === 'string' && value.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(value)) {
+export function checkName(field: string, value: unknown, maxChars = NAME_MAX_CHARS): string {
+  if (typeof value === 'string' && value.length <= maxChars && !/\p{Cc}/u.test(value)) {
     if (VISIBLE.test(value) && value.isWellFormed()) return value;
   }
   throw new InvalidError(
     `${field}-invalid`,
-    `${field}: give 1 to ${NAME_MAX_CHARS} characters, one of them visible, without control characters.`,
+    `${field}: give 1 to ${maxChars} characters, one of them visible, without control characters.`,
     { field },
   );
 }

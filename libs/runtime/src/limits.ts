@@ -8,6 +8,10 @@ export const SESSION_RUNS_MAX = 8;
 export const FRAGMENTS_PER_CHECKPOINT_MAX = 1_000;
 export const MEMORIES_PER_CHECKPOINT_MAX = 100;
 export const MEMORY_KEY_MAX_CHARS = 256;
+/** Characters of a session's and of a user's name: with what stands before it, it is the subject of memories. */
+export const SESSION_NAME_MAX_CHARS = 240;
+/** Longest wait for the rows that the summary of a failed workflow is made from, in milliseconds. */
+export const FAILURE_SUMMARY_MAX_MS = 2_000;
 /** Entries of long-term memory that one read answers when it doesn't say. */
 export const MEMORIES_READ_DEFAULT_COUNT = 100;
 /** Checkpoints that a session's summary by rule is made of: the last. */

@@ -81,7 +81,8 @@ const NO_SPENDS: Spends = { settled: NO_SPEND, reserved: NO_SPEND };
 function checkOne(of: string, budget: Budget, { settled, reserved }: Spends, call: Call): void {
   if (call.isUnpriced && budget.costMicros !== undefined) throw unpriced(of, call);
   refuseOver(of, budget, settled, call);
-  if (isOver(budget, plus(settled, reserved), call.reserved) !== undefined) throw new ContendedError(of);
+  const over = isOver(budget, plus(settled, reserved), call.reserved);
+  if (over !== undefined) throw new ContendedError(of, { budget: of, unit: over, limits: limitsOf(budget) });
 }
 
 const unpriced = (of: string, { key }: Call): ParkError =>
@@ -170,8 +171,9 @@ export async function sharedSpends(
 export class ContendedError extends TidemarkError {
   override readonly name = 'ContendedError';
 
-  constructor(of: string) {
-    super('budget-contended', `Calls under way have reserved what is left of the budget of ${of}.`, { of });
+  constructor(of: string, exceeded: Json) {
+    const message = `Calls under way have reserved what is left of the budget of ${of}.`;
+    super('budget-contended', message, { exceeded });
   }
 }
 
@@ -189,11 +191,14 @@ export function checkShared(spends: readonly SharedSpend[], call: Call, isReserv
 
 const minus = (a: Spend, b: Spend): Spend => ({ tokens: a.tokens - b.tokens, costMicros: a.costMicros - b.costMicros });
 
+const UNITS = ['tokens', 'costMicros'] as const;
+
+/** The units in which it has a limit. */
+const limitsOf = (budget: Budget): Json => UNITS.filter((unit) => budget[unit] !== undefined);
+
 /** The unit in which the call would exceed the budget. */
 const isOver = (budget: Budget, spent: Spend, reserved: Spend): 'tokens' | 'costMicros' | undefined =>
-  (['tokens', 'costMicros'] as const).find(
-    (unit) => budget[unit] !== undefined && spent[unit] + reserved[unit] > budget[unit],
-  );
+  UNITS.find((unit) => budget[unit] !== undefined && spent[unit] + reserved[unit] > budget[unit]);
 
 const usd = (micros: number): string => `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}`;
 
@@ -206,6 +211,9 @@ function refuseOver(of: string, budget: Budget, spent: Spend, { key, reserved }:
     BUDGET_EXCEEDED,
     `The budget of ${of} is ${said(limit)}: ${said(spent[over])} are spent or reserved, and this call needs up to ${said(reserved[over])}. Raise it, and the workflow goes on where it stands.`,
     null,
-    { budget: of, unit: over, limit, spent: spent[over], reserved: reserved[over], key } as Json,
+    {
+      ...{ budget: of, unit: over, limits: limitsOf(budget), limit },
+      ...{ spent: spent[over], reserved: reserved[over], key },
+    },
   );
 }

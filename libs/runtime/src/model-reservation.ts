@@ -92,7 +92,12 @@ export class ModelReservation {
         if (!(error instanceof ContendedError)) throw error;
         this.#signal.throwIfAborted();
         if (clock.monotonicMs() >= endMs)
-          throw new ParkError(BUDGET_EXCEEDED, `${error.message} It was waited for.`, null, {});
+          throw new ParkError(
+            BUDGET_EXCEEDED,
+            `${error.message} It was waited for.`,
+            null,
+            error.details.exceeded as Json,
+          );
         await clock.sleep(BUDGET_LOOK_MS * (1 + prng.bytes(1)[0]! / 64), this.#signal);
       }
     }

@@ -10,6 +10,8 @@ export class RunGate {
   /** Effects that wait until the run ends, or goes on. */
   readonly #held: (() => void)[] = [];
   #closedCount = 0;
+  /** The end of whoever is ending the run before the next may. */
+  #ending: Promise<unknown> = Promise.resolve();
 
   /** Someone is about to end the run. */
   get isClosed(): boolean {
@@ -32,13 +34,22 @@ export class RunGate {
     }
   }
 
-  /** Resolves when no effect is under way; none begins meanwhile. Rejects with the signal's reason when the run is over before. */
-  async quiet(signal: AbortSignal): Promise<void> {
+  /**
+   * Does the work once no effect is under way; none begins, and nobody else's such work, until it is done. Rejects with the signal's
+   * reason when the run is over before.
+   */
+  async quiet<T>(signal: AbortSignal, work: () => T | Promise<T>): Promise<T> {
     this.#closedCount++;
+    const before = this.#ending;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ending = promise;
     try {
+      await before;
       while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
       signal.throwIfAborted();
+      return await work();
     } finally {
+      resolve();
       this.#closedCount--;
       if (!this.isClosed) for (const goOn of this.#held.splice(0)) goOn();
     }

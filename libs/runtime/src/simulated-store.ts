@@ -203,7 +203,7 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
   #open(batch: ProjectionBatch): void {
     for (const opened of batch.opened) {
       const known = this.placements.get(opened.workflow);
-      if (known !== undefined) known.appended = true;
+      if (known !== undefined) Object.assign(known, { appended: true, session: known.session ?? opened.session });
       else {
         const mode = 'exclusive' as const;
         const live = true;

@@ -1,7 +1,7 @@
 /**
- * Owns the making of summaries when a step commits: the rolling one, once messages pass the policy's threshold, and that of the session when
- * its workflow ends. By a model, as a recorded effect, where the definition has one, and by rule where it has none or the model
- * fails. Must not commit: both are a part of the step's own checkpoint.
+ * Owns the making of summaries: the rolling one, once messages pass the policy's threshold, and that of the session when its workflow
+ * ends. By a model, as a recorded effect, where the definition has one, and by rule where it has none, the model fails, or the
+ * workflow does. Must not write: they are a part of the step's own checkpoint, or of the event by which the workflow fails.
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
@@ -27,13 +27,18 @@ import {
   type TraceStep,
   userSubject,
 } from '@tidemark/memory';
-import type { Clock } from '@tidemark/ports';
+import type { Clock, Telemetry } from '@tidemark/ports';
 import { anyWrite } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { ContextDefinition, Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import type { EffectJournal } from './effect-journal.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
-import { MEMORY_KEY_MAX_CHARS, SESSION_PROMPT_MAX_TOKENS, SESSION_TRACE_MAX_COUNT } from './limits.ts';
+import {
+  FAILURE_SUMMARY_MAX_MS,
+  MEMORY_KEY_MAX_CHARS,
+  SESSION_PROMPT_MAX_TOKENS,
+  SESSION_TRACE_MAX_COUNT,
+} from './limits.ts';
 import type { Model, ModelAnswer } from './model.ts';
 import type { ModelCalls } from './model-calls.ts';
 import { EffectError, ParkError } from './step-errors.ts';
@@ -41,7 +46,7 @@ import { sha256Digest } from './system.ts';
 import type { ContextReads } from './workflow-context.ts';
 
 export interface SummarySurroundings {
-  readonly ports: { readonly clock: Clock };
+  readonly ports: { readonly clock: Clock; readonly telemetry: Pick<Telemetry, 'count'> };
   readonly definition: Definition;
   readonly stream: HeldStream;
   readonly content: StreamContent;
@@ -158,24 +163,33 @@ async function sessionSummary(
 }
 
 /**
- * What is remembered of a workflow that fails; undefined: it is of no session. By rule: what failed may be the model itself.
- * `step` is the one that failed, undefined when none did.
+ * What is remembered of a workflow that ends so; undefined: it doesn't fail by it, or is of no session. By rule: what failed may be
+ * the model itself. Never throws, and takes `FAILURE_SUMMARY_MAX_MS` at most: a failure is recorded without it, if need be.
  */
 export async function failureSummary(
-  step: string | undefined,
-  error: { readonly message: string },
+  ending: Draft,
   around: Pick<SummarySurroundings, 'content' | 'reads' | 'stream' | 'ports'>,
 ): Promise<MemoryWrite | undefined> {
-  const { stream } = around;
-  const { session } = stream.speculative;
-  if (session === undefined) return undefined;
-  const { byRule } = await summaryByRule(session, around, {
-    last: { step: step ?? 'the workflow', action: 'failed', output: error.message },
+  const { stream, ports } = around;
+  const { session, frontier } = stream.speculative;
+  if (session === undefined || !isFailure(ending)) return undefined;
+  const task = 'task' in ending.control && ending.control.task !== null ? ending.control.task : undefined;
+  const step = task === undefined ? undefined : frontier.tasks.get(task)?.step;
+  const made = summaryByRule(session, around, {
+    last: { step: step ?? 'the workflow', action: 'failed', output: ending.payload.error.message },
     fragments: [],
     openTasks: tasksBut(stream),
-  });
-  return anyWrite(summaryUpdate(session, stream, byRule), 'the summary of the session');
+  }).then(({ byRule }) => anyWrite(summaryUpdate(session, stream, byRule), 'the summary of the session'));
+  const ended = new AbortController();
+  const late = ports.clock.sleep(FAILURE_SUMMARY_MAX_MS, ended.signal).then(() => undefined);
+  const summary = await Promise.race([made.catch(() => undefined), late]);
+  ended.abort(MADE);
+  if (summary === undefined) ports.telemetry.count('session_summaries_missing_total', 1);
+  return summary;
 }
+
+/** A reason that is at hand: by default each abort would make an error with a stack. */
+const MADE = 'made';
 
 /** The events that end a run, with the summary in the last one where that is a failure. */
 export function withFailureSummary(drafts: readonly Draft[], summary: MemoryWrite | undefined): readonly Draft[] {
@@ -191,7 +205,7 @@ export function withFailureSummary(drafts: readonly Draft[], summary: MemoryWrit
 
 type Failure = Extract<Draft, { readonly type: 'WorkflowFailed' | 'CompensationStarted' }>;
 
-export const isFailure = (draft: Draft | undefined): draft is Failure =>
+const isFailure = (draft: Draft | undefined): draft is Failure =>
   draft?.type === 'WorkflowFailed' || draft?.type === 'CompensationStarted';
 
 interface SessionEnd {

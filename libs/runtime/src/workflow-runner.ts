@@ -38,8 +38,8 @@ import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
 import { RunGate } from './run-gate.ts';
 import { attemptStep } from './step-attempt.ts';
-import { CompensateError, errorNote, ParkError } from './step-errors.ts';
-import { failureSummary, isFailure, withFailureSummary } from './summaries.ts';
+import { CompensateError, ParkError } from './step-errors.ts';
+import { failureSummary, withFailureSummary } from './summaries.ts';
 import { budgetDraft, isOverBudget, takeOver } from './takeover.ts';
 import { canRun, contentDraft, type ResolvedTask, resolveTask } from './versions.ts';
 import type { ContextReads } from './workflow-context.ts';
@@ -114,8 +114,7 @@ export class WorkflowRunner {
     const { stream } = this.#options;
     try {
       const first = await this.#takeOver();
-      const failed = isFailure(first) && (await failureSummary(undefined, first.payload.error, this.#options));
-      if (first !== undefined) await this.#writeLast([first], failed || undefined);
+      if (first !== undefined) await this.#endRun(() => [first]);
       for (;;) {
         if (this.#failure !== undefined) throw this.#failure;
         if (stream.fenced !== undefined) throw stream.fenced;
@@ -125,7 +124,7 @@ export class WorkflowRunner {
       }
       await this.#drain();
       const over = this.#mayGoOn() && budgetDraft(stream.confirmed, this.#options.definition);
-      if (over) await this.#writeLast([over]);
+      if (over) await this.#endRun(() => [over]);
       return await this.#end();
     } catch (error) {
       this.cancel(error);
@@ -268,7 +267,9 @@ export class WorkflowRunner {
     const { stream, content, definition, ports } = this.#options;
     if (this.#isVoid(task.id)) return;
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
-    if (result.done !== undefined && !hasOpen(stream.speculative, task.id)) await this.#othersDecided(task.id);
+    if (result.done !== undefined && !hasOpen(stream.speculative, task.id)) {
+      await this.#gate.quiet(this.#abort.signal, () => this.#mustBeDecided(task.id));
+    }
     const { reads } = this.#options;
     const around = {
       ...{ definition, context: content.context, reads, witness: this.#options.witness, phase },
@@ -328,8 +329,7 @@ export class WorkflowRunner {
   }
 
   /** The workflow may end. Throws `ParkError` when an irreversible call of another task was left open: nobody would ever know of it. */
-  async #othersDecided(task: TaskId): Promise<void> {
-    await this.#gate.quiet(this.#abort.signal);
+  #mustBeDecided(task: TaskId): void {
     // Pinned to another version meanwhile: that version's worker ends it.
     if (!canRun(this.#options.definition, this.#options.stream.speculative)) return;
     const open = openCalls(this.#options.stream.speculative.frontier, isOpenForGood).find((call) => call.task !== task);
@@ -358,29 +358,30 @@ export class WorkflowRunner {
     if (isSuspended(stream.speculative, task.id)) return;
     // A broken invariant of ours is no failure of the step's: the run ends, is reported, and another goes on.
     if (error instanceof TidemarkError && error.code === 'invariant-broken') throw error;
-    if (error instanceof ParkError) {
-      await this.#gate.quiet(this.#abort.signal);
-      await this.#writeLast([parkDraft(error, task.id)]);
-      return;
-    }
-    if (error instanceof CompensateError) {
-      const summary = await failureSummary(task.step, error, this.#options);
-      await this.#gate.quiet(this.#abort.signal);
-      await this.#writeLast([undoDraft(stream.speculative, task.id, error)], summary);
-      return;
-    }
+    if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
+    if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const drafts = failureDrafts(step, current, error, this.#journalHost.timerName(), this.#options.ports);
     if (drafts.length === 1) return this.#flushing.write(drafts);
-    const summary = await failureSummary(task.step, errorNote(error), this.#options);
-    await this.#writeLast(await this.#onceDecided(task.id, drafts), summary);
+    return this.#endRun(() => this.#onceDecided(task.id, drafts));
   }
 
-  /** What ends the workflow, once nothing is open beside it; what parks it instead, when that stays open. */
-  async #onceDecided(task: TaskId, drafts: readonly Draft[]): Promise<readonly Draft[]> {
+  /** Ends the run with what is drawn up once nothing is under way any more; counts as never made where another end came first. */
+  async #endRun(drawUp: () => readonly Draft[]): Promise<void> {
+    const { signal } = this.#abort;
+    const ending = this.#gate.quiet(signal, async () => {
+      const summary = await failureSummary(drawUp().at(-1)!, this.#options);
+      if (!signal.aborted) await this.#writeLast(drawUp(), summary);
+    });
+    await ending.catch((error: unknown) => {
+      if (!signal.aborted || error !== signal.reason) throw error;
+    });
+  }
+
+  /** What ends the workflow; what parks it instead, when another's call stays open. */
+  #onceDecided(task: TaskId, drafts: readonly Draft[]): readonly Draft[] {
     try {
-      if (drafts.at(-1)!.type === 'WorkflowFailed') await this.#othersDecided(task);
-      else await this.#gate.quiet(this.#abort.signal);
+      if (drafts.at(-1)!.type === 'WorkflowFailed') this.#mustBeDecided(task);
       return undoneFirst(this.#options.stream.speculative, this.#options.definition, drafts);
     } catch (error) {
       if (!(error instanceof ParkError)) throw error;
@@ -390,8 +391,6 @@ export class WorkflowRunner {
 
   /** The lease ends with it, so whatever else is under way counts as never made. */
   async #writeLast(drafts: readonly Draft[], summary?: MemoryWrite): Promise<void> {
-    // Another task has ended the run in the same turn: this end counts as never made.
-    if (this.#abort.signal.aborted) return;
     const accepted = this.#options.stream.stage(withFailureSummary(drafts, summary));
     this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
     await this.#flushing.durable(accepted);

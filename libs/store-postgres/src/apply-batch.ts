@@ -24,18 +24,18 @@ import { deleteTimers, putTimers } from './sql/put-timers.ts';
 import { putSpends } from './sql/spends.ts';
 import { BEGIN, COMMIT, type SqlClient, type Statement, textAt } from './sql-client.ts';
 
-/** Writes the batch; throws the driver's error when a partition has moved. */
-export async function applyBatch(client: SqlClient, batch: ProjectionBatch): Promise<void> {
+/** Writes the batch; throws the driver's error when a partition has moved. `shard`: a range of this writer's, for sums. */
+export async function applyBatch(client: SqlClient, batch: ProjectionBatch, shard?: number): Promise<void> {
   const advance = advancePartitions(batch.partitions);
   if (batch.opened.length === 0) {
-    await client.run([advance, ...rowStatements(batch)]);
+    await client.run([advance, ...rowStatements(batch, shard)]);
     return;
   }
   refuseTwoHomes(batch);
   await client.session(async (runner) => {
     const results = await runner.run([BEGIN, advance, putOpenings(batch.opened)]);
     const strays = new Set((results[2] ?? []).map((row) => textAt(row, 0) as WorkflowId));
-    await runner.run([...rowStatements(strays.size === 0 ? batch : without(batch, strays)), COMMIT]);
+    await runner.run([...rowStatements(strays.size === 0 ? batch : without(batch, strays), shard), COMMIT]);
   });
 }
 
@@ -80,7 +80,7 @@ function without(batch: ProjectionBatch, strays: ReadonlySet<WorkflowId>): Proje
   };
 }
 
-function rowStatements(batch: ProjectionBatch): readonly Statement[] {
+function rowStatements(batch: ProjectionBatch, shard?: number): readonly Statement[] {
   const live = new Set([...batch.opened, ...batch.closed].map((row) => row.partition));
   const results = new Map(batch.closed.map((row) => [row.workflow, row.result]));
   return [
@@ -100,13 +100,12 @@ function rowStatements(batch: ProjectionBatch): readonly Statement[] {
     ...memoryStatements(batch.memories ?? []),
     ...(batch.context === undefined
       ? []
-      : contextStatements(batch.context, batch.partitions[0]!.partition % RANGE_COUNT)),
+      : contextStatements(batch.context, shard ?? batch.partitions[0]!.partition % RANGE_COUNT)),
     ...(batch.closed.length === 0 ? [] : closeWorkflows(batch.closed)),
     ...(live.size === 0 ? [] : [countLive(live)]),
   ];
 }
 
-/** `shard`: of the sums, a range that the writer owns. */
 function contextStatements(
   { fragments, texts, scopes, spends, sessions }: ContextBatch,
   shard: number,

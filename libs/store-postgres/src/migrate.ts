@@ -33,7 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
 /** Any number; the key of the lock under which migrations run. */
 const MIGRATING = 7_401_000;
 
-const TABLE = `create table if not exists tidemark_migrations (
+export const MIGRATIONS_TABLE = `create table if not exists tidemark_migrations (
   name text primary key,
   applied_at timestamptz not null default clock_timestamp()
 )`;
@@ -45,7 +45,7 @@ export async function migrate(client: SqlClient, address: string, migrations = M
   if (before.length === migrations.length) return;
   await client.session(async (runner) => {
     await runner.run([BEGIN, commitDurably, once(`select pg_advisory_xact_lock(${MIGRATING})`)]);
-    await runner.script(TABLE);
+    await runner.script(MIGRATIONS_TABLE);
     const applied = await appliedIn(runner);
     refuseNewer(applied, address, migrations);
     for (const { name, sql } of migrations) {

@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,6 +18,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { migrate } from './migrate.ts';
 import { assemblePglite, openPgliteStore } from './pglite-store.ts';
 import { once } from './sql-client.ts';
 
@@ -180,6 +182,23 @@ describe('PGlite folder', () => {
         else expect(readFileSync(path.join(cache, template!)).length).toBeGreaterThan(100_000);
       }
       expect(incarnations.size).toBe(4);
+    } finally {
+      if (before === undefined) delete process.env.TIDEMARK_CACHE_DIR;
+      else process.env.TIDEMARK_CACHE_DIR = before;
+    }
+  });
+
+  test('a database that has rows already becomes no template', async () => {
+    const cache = path.join(parent, 'cache-2');
+    const before = process.env.TIDEMARK_CACHE_DIR;
+    process.env.TIDEMARK_CACHE_DIR = cache;
+    try {
+      const { store: mine, client } = assemblePglite({ memory: true });
+      await migrate(client, 'memory');
+      await client.script(`insert into owners (owner, expires_at) values ('somebody', now())`);
+      await mine.ensure();
+      await mine.close();
+      expect(existsSync(cache)).toBe(false);
     } finally {
       if (before === undefined) delete process.env.TIDEMARK_CACHE_DIR;
       else process.env.TIDEMARK_CACHE_DIR = before;

@@ -6,13 +6,13 @@
 import { createHash } from 'node:crypto';
 import { noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { PGLITE_START_TIMEOUT_MS } from './limits.ts';
-import { MIGRATIONS, migrate } from './migrate.ts';
+import { MIGRATIONS, MIGRATIONS_TABLE, migrate } from './migrate.ts';
 import { takeFolder } from './pglite/folder.ts';
 import { PgliteThread } from './pglite/thread.ts';
 import { PgliteWire } from './pglite/wire.ts';
 import { PoolClient } from './pool-client.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
-import { ensureVectorForm } from './vector-form.ts';
+import { ensureVectorForm, VECTOR_SCRIPTS } from './vector-form.ts';
 
 export type PgliteStoreOptions = (
   | {
@@ -84,6 +84,6 @@ export function assemblePglite(
 /** Changes with any statement by which tables are made. */
 const tablesNamed = (usePgvector: boolean): string =>
   createHash('sha256')
-    .update(JSON.stringify([MIGRATIONS, usePgvector]))
+    .update(JSON.stringify([MIGRATIONS_TABLE, MIGRATIONS, usePgvector ? VECTOR_SCRIPTS : []]))
     .digest('hex')
     .slice(0, 12);

@@ -139,7 +139,12 @@ async function attempt(
     const made = new Map<WorkflowId, Placement>(
       placed.map(({ session: _, ...placement }) => [placement.workflow, placement]),
     );
-    return requests.flatMap(({ workflow }) => known.get(workflow) ?? made.get(workflow) ?? refused.get(workflow) ?? []);
+    const isThere = ({ takenBy }: SessionTaken): boolean =>
+      made.has(takenBy) || !fresh.some((request) => request.workflow === takenBy);
+    return requests.flatMap(({ workflow }) => {
+      const taken = refused.get(workflow);
+      return known.get(workflow) ?? made.get(workflow) ?? (taken !== undefined && isThere(taken) ? taken : []);
+    });
   });
 }
 

@@ -11,6 +11,7 @@ import {
   CONNECT_TIMEOUT_MS,
   DEADLOCK_ATTEMPTS_MAX,
   IDLE_CONNECTION_MS,
+  SCRIPT_TIMEOUT_MS,
   WORK_MEM_KB,
 } from './limits.ts';
 import { Pipeline } from './pipeline.ts';
@@ -130,8 +131,10 @@ async function again<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
+/** A migration may take long. */
 async function script(client: pg.PoolClient, text: string): Promise<void> {
-  await client.query(text);
+  const query = { text, query_timeout: SCRIPT_TIMEOUT_MS };
+  await client.query(query);
 }
 
 /** Rejects with the first error; `pg` gives up waiting after `query_timeout`. */

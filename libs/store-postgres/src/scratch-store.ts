@@ -7,7 +7,7 @@ import { UnavailableError } from '@tidemark/core';
 import { noTelemetry, type ProjectionStore } from '@tidemark/ports';
 import { assemblePglite } from './pglite-store.ts';
 import { EMPTY_TABLES } from './sql/empty-tables.ts';
-import type { SqlClient } from './sql-client.ts';
+import type { SqlClient, SqlRunner } from './sql-client.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 
 type Engine = ReturnType<typeof assemblePglite>;
@@ -19,13 +19,18 @@ export function openScratchStore(): ProjectionStore {
   const engine = idle ?? assemblePglite({ memory: true });
   idle = undefined;
   engine.thread.ref();
+  const client = untilClosed(engine.client);
+  let gaveBack: Promise<void> | undefined;
   return new SqlProjectionStore({
     kind: 'pglite',
-    client: untilClosed(engine.client),
+    client,
     address: 'memory',
     telemetry: noTelemetry,
-    ensure: () => engine.store.ensure(),
-    closed: () => giveBack(engine),
+    ensure: () => client.whileOpen(() => engine.store.ensure()),
+    closed: () => {
+      gaveBack ??= giveBack(engine);
+      return gaveBack;
+    },
   });
 }
 
@@ -46,16 +51,17 @@ async function giveBack(engine: Engine): Promise<void> {
 }
 
 /** The client as one store has it. */
-function untilClosed(client: SqlClient): SqlClient {
+function untilClosed(client: SqlClient) {
   let isClosed = false;
-  const given = (): SqlClient => {
+  const whileOpen = async <T>(work: (open: SqlClient) => Promise<T>): Promise<T> => {
     if (isClosed) throw new UnavailableError('store-closed', 'The store in memory was closed.');
-    return client;
+    return work(client);
   };
   return {
-    run: async (statements) => given().run(statements),
-    script: async (text) => given().script(text),
-    session: async (work) => given().session(work),
+    whileOpen,
+    run: (statements: Parameters<SqlClient['run']>[0]) => whileOpen((open) => open.run(statements)),
+    script: (text: string) => whileOpen((open) => open.script(text)),
+    session: <T>(work: (runner: SqlRunner) => Promise<T>) => whileOpen((open) => open.session(work)),
     close: async () => {
       isClosed = true;
     },

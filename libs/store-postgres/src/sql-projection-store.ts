@@ -81,6 +81,8 @@ export class SqlProjectionStore implements ProjectionStore {
   readonly #client: SqlClient;
   readonly #memories: SqlMemories;
   readonly #options: SqlProjectionStoreOptions;
+  /** The first of this process's ranges: whose sums it writes. */
+  #shard: number | undefined;
 
   constructor(options: SqlProjectionStoreOptions) {
     this.kind = options.kind;
@@ -122,7 +124,9 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async shareRanges(owner: string, ttlMs: number): Promise<readonly number[]> {
     const results = await this.#named('share-ranges', () => this.#client.run(shareRanges(owner, ttlMs)));
-    return (results[RANGES_AT] ?? []).map((row) => numberAt(row, 0));
+    const ranges = (results[RANGES_AT] ?? []).map((row) => numberAt(row, 0));
+    this.#shard = ranges[0];
+    return ranges;
   }
 
   async releaseRanges(owner: string): Promise<void> {
@@ -139,7 +143,7 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async apply(batch: ProjectionBatch): Promise<void> {
     if (batch.partitions.length === 0) return;
-    await this.#named('apply', () => applyBatch(this.#client, batch));
+    await this.#named('apply', () => applyBatch(this.#client, batch, this.#shard));
   }
 
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {

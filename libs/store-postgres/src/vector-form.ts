@@ -24,6 +24,9 @@ alter table memory_embeddings alter column embedding type vector using null;
 alter table memory_embeddings alter column embedding set storage external`;
 const RESTORE = 'truncate memory_embeddings; alter table memory_embeddings add column embedding bytea not null';
 
+/** By which the column changes. */
+export const VECTOR_SCRIPTS: readonly string[] = [TAKE, RESTORE];
+
 /** The form of the vectors there are. */
 export async function readVectorForm(runner: SqlRunner): Promise<VectorForm> {
   return formIn(await read(runner));

@@ -30,6 +30,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   projection_lag_events: gauge('Appended events that the projections do not show yet.', '1'),
   projection_batch_seconds: seconds('Time to fold and write one batch of the projector.'),
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
+  session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
 };
 

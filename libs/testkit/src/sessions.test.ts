@@ -1,4 +1,13 @@
-import { agentMessage, defineWorkflow, FatalError, said, task, taskGoal, userMessage } from '@tidemark/sdk';
+import {
+  agentMessage,
+  defineEffect,
+  defineWorkflow,
+  FatalError,
+  said,
+  task,
+  taskGoal,
+  userMessage,
+} from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';
@@ -38,6 +47,15 @@ const assistant = (model: TestModel, more: object = {}) =>
     },
     ...more,
   });
+
+const ticket = defineEffect({
+  operation: 'ticket.book',
+  kind: 'idempotent',
+  request: z.object({}),
+  response: z.object({}),
+  call: async () => ({}),
+  compensate: async () => {},
+});
 
 const seen = (model: TestModel, call: number): string => JSON.stringify(model.prompts[call]!.messages);
 
@@ -111,6 +129,55 @@ describe('a session', () => {
       work_completed: [expect.stringContaining('The bank refused order 8821.')],
       next_recommended_steps: ['answer'],
     });
+  });
+
+  it('remembers one that was undone, and one that a person ended', async () => {
+    const broken = assistant(
+      testModel(() => 'Never asked.'),
+      {
+        name: 'broken',
+        onFailure: 'compensate',
+        effects: [ticket],
+        steps: {
+          async answer() {
+            throw new FatalError('No ticket is left.');
+          },
+        },
+      },
+    );
+    const poor = assistant(
+      testModel(() => 'Never asked.'),
+      { name: 'poor', budget: { workflow: { tokens: 1 } } },
+    );
+    await open({ workflows: [broken, poor] });
+    const work = async (session: string): Promise<unknown> => {
+      const subject = `session:${session}`;
+      const [summary] = await world.client.memory.memories(TENANT, { subject, kind: 'summary', limit: 1 });
+      return JSON.parse(summary!.value).work_completed;
+    };
+    const undone = await world.start(broken, { question: 'Book it' }, { session: 's1' });
+    await expect(undone.result()).rejects.toMatchObject({ code: 'workflow-compensated' });
+    expect(await work('s1')).toEqual([expect.stringContaining('No ticket is left.')]);
+    const ended = await world.start(poor, { question: 'Book it' }, { session: 's2' });
+    await expect(ended.result()).rejects.toMatchObject({ code: 'workflow-parked' });
+    await world.client.decide(ended.id, { resolution: 'fail', by: 'ann', why: 'too dear' });
+    await expect(ended.result()).rejects.toMatchObject({ code: 'workflow-failed' });
+    expect(await work('s2')).toEqual([expect.stringContaining('A person decided')]);
+  });
+
+  it('has a name that memory can hold', async () => {
+    const definition = assistant(testModel(() => 'Yes.'));
+    await open({ workflows: [definition] });
+    for (const field of ['session', 'user']) {
+      const start = world.start(definition, { question: 'a' }, { [field]: 'x'.repeat(241) });
+      await expect(start).rejects.toMatchObject({ code: `${field}-invalid`, message: expect.stringContaining('240') });
+    }
+    const longest = { session: 's'.repeat(240), user: 'u'.repeat(240), id: 'w'.repeat(200) };
+    const run = await world.start(definition, { question: 'a' }, longest);
+    expect(await run.result()).toEqual({ answer: 'Yes.' });
+    expect(
+      await world.client.memory.memories(TENANT, { subject: `user:${longest.user}`, kind: 'summary', limit: 1 }),
+    ).toHaveLength(1);
   });
 
   it('leaves a summary in five parts, which a later session of the user is told', async () => {

@@ -1,14 +1,11 @@
 /** Owns the arguments and options of `bundle`, and their help. Must hold no logic. */
 
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { wholeNumber } from '../arguments.ts';
 import { type BundleDiffOptions, type BundleOptions, bundle, bundleDiff } from './bundle.ts';
 import type { MemoryKit } from './memory-program.ts';
 
-const number = (text: string): number => {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= 1) return value;
-  throw new InvalidArgumentError('Give a whole number from 1.');
-};
+const number = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 export function addBundle({ command, does, common }: MemoryKit): void {
   const parent = command('bundle', 'show what a model call saw, rebuilt byte for byte; or compare two').helpCommand(

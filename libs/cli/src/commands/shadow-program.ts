@@ -2,6 +2,7 @@
 
 import { asShare, SHADOW_SHARES } from '@tidemark/runtime';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { wholeNumber } from '../arguments.ts';
 import type { Session } from '../session.ts';
 import {
   OBSERVE_DEFAULT_MS,
@@ -44,7 +45,7 @@ export function addShadow(shadow: Command, does: DoesOf, common: (command: Comma
         .default(OBSERVE_DEFAULT_MS, '24h')
         .argParser(milliseconds),
     )
-    .option('--runs <count>', 'runs that must have agreed before', wholeNumber, RUNS_DEFAULT_COUNT)
+    .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), RUNS_DEFAULT_COUNT)
     .action(does<ShadowPromoteOptions>(shadowPromote));
 }
 
@@ -56,11 +57,6 @@ function milliseconds(text: string): number {
     throw new InvalidArgumentError('Give a whole number with a unit: 90s, 30m, 24h, 7d.');
   }
   return Number(digits) * UNITS_MS[unit]!;
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Give a whole number from 0 to 999999.');
 }
 
 function share(text: string): ShadowPromoteOptions['to'] {

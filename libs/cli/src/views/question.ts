@@ -67,6 +67,13 @@ const answersTo = (stream: StreamState, question: Question, state: string | unde
     means: meaning(resolution, question),
   }));
 
+/** Of a budget that left too little; an older release wrote less of it. */
+interface Exceeded {
+  readonly budget?: unknown;
+  readonly unit?: unknown;
+  readonly limits?: readonly unknown[];
+}
+
 /** More money or tokens for whoever has too little: the workflow itself, or all of a user or a tenant. */
 export function budgetAnswers(
   { workflow, tenant }: Pick<StreamState, 'workflow' | 'tenant'>,
@@ -74,18 +81,19 @@ export function budgetAnswers(
   evidence: Json,
   state: string | undefined,
 ): readonly Answer[] {
-  const { budget, unit } = (evidence ?? {}) as { readonly budget?: unknown; readonly unit?: unknown };
+  const { budget, unit, limits = [unit] } = (evidence ?? {}) as Exceeded;
   if (code !== BUDGET_EXCEEDED || typeof budget !== 'string') return [];
   const at = stateWords(state);
-  const more = unit === 'tokens' ? '--tokens COUNT' : '--usd AMOUNT';
+  const more = (units: readonly unknown[]): string =>
+    units.map((each) => (each === 'tokens' ? '--tokens COUNT' : '--usd AMOUNT')).join(' ');
   const [, kind, name, period] = /^(user|tenant) (.*) \((\w+)\)$/s.exec(budget) ?? [];
   if (kind === undefined) {
-    const command = `${commandLine('tidemark', 'budget', 'raise', workflow, ...at)} ${more} --by NAME --why TEXT`;
+    const command = `${commandLine('tidemark', 'budget', 'raise', workflow, ...at)} ${more([unit])} --by NAME --why TEXT`;
     return [{ resolution: null, command, means: 'this workflow may spend that much more' }];
   }
   const whose = kind === 'user' ? ['--user', name] : [];
   const of = tenant === DEFAULT_TENANT ? [] : ['--tenant', tenant];
-  const command = `${commandLine('tidemark', 'budget', 'set', ...whose, ...of, ...at)} ${more} --period ${period}`;
+  const command = `${commandLine('tidemark', 'budget', 'set', ...whose, ...of, ...at)} ${more(limits)} --period ${period}`;
   return [{ resolution: null, command, means: `${kind} ${name} may spend that much; all that it had paused goes on` }];
 }
 

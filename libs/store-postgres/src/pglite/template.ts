@@ -23,10 +23,14 @@ function cacheFolder(): string {
 }
 
 function templateFile(tables: string): string {
-  const entry = createRequire(import.meta.url).resolve('@electric-sql/pglite');
+  const versions = [versionOf('@electric-sql/pglite'), versionOf('@electric-sql/pglite-pgvector')];
+  return path.join(cacheFolder(), `pglite-${versions.join('-')}-${TEMPLATE}-${tables}.tar.zst`);
+}
+
+function versionOf(name: string): string {
+  const entry = createRequire(import.meta.url).resolve(name);
   const manifest = path.join(path.dirname(entry), '..', 'package.json');
-  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
-  return path.join(cacheFolder(), `pglite-${version}-${TEMPLATE}-${tables}.tar.zst`);
+  return (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }).version;
 }
 
 /**

@@ -16,7 +16,7 @@ import type { FromThread, ThreadData, ToThread } from './thread.ts';
 
 /** Rows come and go in these tables. Without a checkpoint the write-ahead log would grow for ever. */
 const UPKEEP = [
-  'vacuum partitions, workflows, tasks, effects, timers, placements, memories, memory_embeddings',
+  'vacuum partitions, workflows, tasks, effects, timers, placements, memories, memory_embeddings, spends, spend_hours',
   'checkpoint',
 ];
 /** Small segments: half the disk (30 MB) and less to write while the folder is created. */

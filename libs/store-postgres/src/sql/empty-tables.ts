@@ -17,7 +17,7 @@ export const RENAME_TABLES = 'update meta set incarnation = gen_random_uuid()';
 
 export const EMPTY_TABLES = `
 do $$ begin
-  execute (select 'truncate ' || string_agg(name, ', ') from (${OTHER_TABLES}) others);
+  execute (select 'truncate ' || string_agg(name, ', ') || ' restart identity' from (${OTHER_TABLES}) others);
 end $$;
 update ranges set owner = null;
 update meta set ready = false;

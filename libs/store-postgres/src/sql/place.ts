@@ -39,8 +39,12 @@ export const findPlacements = (workflows: readonly WorkflowId[]): Statement => (
 const ofSessions = `
 select l.tenant, l.session, l.workflow
 from (select unnest($1::text[]) as tenant, unnest($2::text[]) as session) given
-join placements l on l.live and l.tenant = given.tenant and l.session = given.session
-  and hashtextextended(l.session, 0) = hashtextextended(given.session, 0)`;
+cross join lateral (
+  select tenant, session, workflow from placements
+  where live and tenant = given.tenant and session = given.session
+    and hashtextextended(session, 0) = hashtextextended(given.session, 0)
+  offset 0
+) l`;
 
 /** The live workflows of sessions, whether their openings are in the log or not. Index: placements_session. */
 export const liveOfSessions = (requests: readonly PlacementRequest[]): Statement => ({

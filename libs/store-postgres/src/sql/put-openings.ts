@@ -16,7 +16,8 @@ with given as (
 ), put as (
   insert into placements (workflow, tenant, partition, generation, mode, opening, appended, live, session)
   select workflow, tenant, partition, generation, 'exclusive', '', true, true, session from given
-  on conflict (workflow) do update set appended = true, opening = '', generation = excluded.generation
+  on conflict (workflow) do update set appended = true, opening = '', generation = excluded.generation,
+    session = coalesce(placements.session, excluded.session)
   where placements.partition = excluded.partition
   returning workflow
 )

@@ -1,8 +1,8 @@
 /**
  * What model calls spend: a row a call, reserved first and settled over it, and the settled ones summed by the hour, of each
- * tenant and of each of its users. Each write adds to the sums what it changes of its rows, so writing a row again changes
+ * tenant and of each of its users, a row for each writer. Each write adds to the sums what it changes of its rows, so writing a row again changes
  * nothing. A sum since some time is that of the whole hours after it, and of the calls in the hour that it falls into.
- * Inputs: one row each; `shard`: a range of the writer's, so that two coordinators write no sum at once. Locks: the rows and
+ * Inputs: one row each; `shard`: a range that the writer owns, so that two coordinators write no sum at once. Locks: the rows and
  * sums. Index: spends_key, spends_tenant, spends_open, primary key. Cost: reading follows the hours, not the calls.
  */
 
@@ -13,6 +13,9 @@ import { bools, float8s, storable, texts } from '../binary-array.ts';
 import { numberAt, type Row, type Statement } from '../sql-client.ts';
 
 const HOUR_MS = 3_600_000;
+/** What the fold takes, rows must take: beyond these it is no time, and no amount, and hours and sums would overflow. */
+const TIME_MAX_MS = 8.64e15;
+const AMOUNT_MAX = 1e15;
 
 /** Of any length, and never the empty text, which stands for all users. */
 const keyOf = (user: string): string => createHash('sha256').update(storable(user)).digest('hex').slice(0, 32);
@@ -22,11 +25,6 @@ with given as (
   select unnest($1::text[]) as workflow, unnest($2::text[]) as key, unnest($3::text[]) as tenant,
     unnest($4::text[]) as user_id, unnest($5::text[]) as user_key, unnest($6::float8[]) as at_ms,
     unnest($7::float8[]) as tokens, unnest($8::float8[]) as cost_micros, unnest($9::bool[]) as is_settled
-), before as (
-  select s.workflow, s.key, s.at_ms, s.tokens, s.cost_micros, s.is_settled
-  from given join spends s on s.workflow = given.workflow and s.key = given.key
-    and hashtextextended(s.key, 0) = hashtextextended(given.key, 0)
-    and hashtextextended(s.key, 1) = hashtextextended(given.key, 1)
 ), put as (
   insert into spends (workflow, key, tenant, user_id, at_ms, tokens, cost_micros, is_settled)
   select workflow, key, tenant, user_id, at_ms, tokens, cost_micros, is_settled from given
@@ -38,7 +36,13 @@ with given as (
       - case when before.is_settled then before.tokens else 0 end as tokens,
     case when given.is_settled then given.cost_micros else 0 end
       - case when before.is_settled then before.cost_micros else 0 end as cost_micros
-  from given left join before on before.workflow = given.workflow and before.key = given.key
+  from given left join lateral (
+    select at_ms, tokens, cost_micros, is_settled from spends s
+    where s.workflow = given.workflow and s.key = given.key
+      and hashtextextended(s.key, 0) = hashtextextended(given.key, 0)
+      and hashtextextended(s.key, 1) = hashtextextended(given.key, 1)
+    offset 0
+  ) before on true
 ), added as (
   select tenant, '' as user_key, hour, tokens, cost_micros from changed
   union all
@@ -60,9 +64,9 @@ export const putSpends = (rows: readonly SpendRow[], shard: number): Statement =
     texts(rows, (row) => row.tenant),
     texts(rows, (row) => row.user),
     texts(rows, (row) => (row.user === null ? null : keyOf(row.user))),
-    float8s(rows, (row) => row.atMs),
-    float8s(rows, (row) => row.tokens),
-    float8s(rows, (row) => row.costMicros),
+    float8s(rows, (row) => Math.max(-TIME_MAX_MS, Math.min(row.atMs, TIME_MAX_MS))),
+    float8s(rows, (row) => Math.min(row.tokens, AMOUNT_MAX)),
+    float8s(rows, (row) => Math.min(row.costMicros, AMOUNT_MAX)),
     bools(rows, (row) => row.isSettled),
     String(shard),
   ],

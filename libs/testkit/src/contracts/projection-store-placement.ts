@@ -132,6 +132,21 @@ export function testPlacement(under: StoreUnderTest): void {
       expect(places(await under.store.place([rows.request('b', { session: 's' })]))).toEqual([['b', 'taken by', 'a']]);
     });
 
+    test('a placement that was made without its session has it once its opening is projected', async () => {
+      await under.partitions(2);
+      await under.store.place([rows.request('a')]);
+      const { opened, ...opening } = rows.openingBatch('a', 0);
+      await under.store.apply({ ...opening, opened: [{ ...opened[0]!, session: 's' }] });
+      expect(places(await under.store.place([rows.request('b', { session: 's' })]))).toEqual([['b', 'taken by', 'a']]);
+    });
+
+    test('nobody is refused for a workflow that got no partition itself', async () => {
+      await under.partitions(1);
+      await under.store.place([rows.request('x')]);
+      const both = ['a', 'b'].map((name) => rows.request(name, { session: 's' }));
+      expect(await under.store.place(both)).toEqual([]);
+    });
+
     test('of concurrent starts of one session one is placed', async () => {
       await under.partitions(8);
       const answers = await Promise.all(

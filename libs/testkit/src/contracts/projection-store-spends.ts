@@ -93,5 +93,22 @@ export function testSpends(under: StoreUnderTest): void {
         { numRuns: RUNS },
       );
     });
+
+    test('takes whatever the fold takes: no time and no amount stops a projection', async () => {
+      await under.partitions(1);
+      const spend = (key: string, atMs: number, amount: number): SpendRow => ({
+        ...{ workflow: rows.workflowNamed('w'), key, tenant: tenants[0]!, user: 'ana', atMs },
+        ...{ tokens: amount, costMicros: amount, isSettled: true },
+      });
+      const spends = [spend('a', 3.4e25, 1e308), spend('b', 3.4e25, 1e308), spend('c', 5, 7)];
+      await under.store.apply(
+        rows.batch({
+          partitions: [rows.advance(0, 0, 1)],
+          context: { fragments: [], texts: [], scopes: [], sessions: [], spends },
+        }),
+      );
+      expect((await under.store.spent(tenants[0]!, 'ana', 0)).settled.tokens).toBeGreaterThanOrEqual(2e15);
+      expect((await under.store.positions()).get(rows.partitionAt(0))).toBe(1);
+    });
   });
 }
