@@ -2,9 +2,9 @@
 
 import path from 'node:path';
 import {
+  type ClusterKind,
   isUnavailable,
   type NativeServer,
-  type ServerKind,
   startKafkaBehindProxies,
   startServer,
 } from '@tidemark/testkit/servers';
@@ -30,7 +30,7 @@ export class Fleet {
   readonly ledgerFile: string;
   readonly #seed: number;
   readonly #compiled: string;
-  #servers: Readonly<Record<ServerKind, NativeServer>> | undefined;
+  #servers: Readonly<Record<ClusterKind, NativeServer>> | undefined;
   #ledger: LedgerProcess | undefined;
 
   constructor({ workerCount, seed, folder, onSurprise }: FleetOptions) {
@@ -53,7 +53,7 @@ export class Fleet {
     return this.slots.filter((slot) => slot.role === 'coordinator');
   }
 
-  get servers(): Readonly<Record<ServerKind, NativeServer>> {
+  get servers(): Readonly<Record<ClusterKind, NativeServer>> {
     if (this.#servers === undefined) throw new Error('the fleet has not started');
     return this.#servers;
   }
@@ -123,7 +123,7 @@ export class Fleet {
   }
 }
 
-async function startNative(kind: ServerKind): Promise<NativeServer> {
+async function startNative(kind: ClusterKind): Promise<NativeServer> {
   const server = await startServer(kind, { sources: ['native'] });
   if (isUnavailable(server)) throw new Error(`no native ${kind}: ${server.unavailable}. Remedy: ${server.remedy}.`);
   if (server.source !== 'native') throw new Error(`${kind} is not a native server`);

@@ -3,13 +3,13 @@
  */
 import { UnavailableError } from '@tidemark/core';
 import { startServer } from './find.ts';
-import { isUnavailable, type ServerKind, type ServerOptions, type StartedServer, serverKinds } from './server.ts';
+import { type ClusterKind, clusterKinds, isUnavailable, type ServerOptions, type StartedServer } from './server.ts';
 
-export type ClusterServers = Readonly<Record<ServerKind, StartedServer>> & { stop(): Promise<void> };
+export type ClusterServers = Readonly<Record<ClusterKind, StartedServer>> & { stop(): Promise<void> };
 
 /** Starts all three at once. Rejects with every reason and remedy, and leaves none running, when one can't be had. */
 export async function startClusterServers(options: ServerOptions = {}): Promise<ClusterServers> {
-  const found = await Promise.all(serverKinds.map((kind) => startServer(kind, options)));
+  const found = await Promise.all(clusterKinds.map((kind) => startServer(kind, options)));
   const started = found.filter((server): server is StartedServer => !isUnavailable(server));
   const stop = async (): Promise<void> => {
     await Promise.all(started.map((server) => server.stop()));
@@ -21,5 +21,5 @@ export async function startClusterServers(options: ServerOptions = {}): Promise<
     throw new UnavailableError('test-servers-unavailable', text.join('\n'), { kinds: missing.map(({ kind }) => kind) });
   }
   const byKind = Object.fromEntries(started.map((server) => [server.kind, server]));
-  return { ...(byKind as Record<ServerKind, StartedServer>), stop };
+  return { ...(byKind as Record<ClusterKind, StartedServer>), stop };
 }

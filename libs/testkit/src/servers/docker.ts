@@ -40,9 +40,10 @@ interface Recipe {
 }
 
 export async function startInDocker(kind: ServerKind): Promise<ForeignServer> {
+  const recipe = recipes[kind];
+  if (recipe === undefined) throw new UnavailableError('test-server-docker', 'had natively only');
   await assertDocker();
   const { GenericContainer, Wait } = await import('testcontainers');
-  const recipe = recipes[kind];
   // Kafka must advertise the port that the host maps, so it is chosen beforehand.
   const hostPort = await freePort();
   const env = kind === 'kafka' ? { ...recipe.env, ...advertised(hostPort) } : recipe.env;
@@ -83,7 +84,7 @@ const kafkaEnv: Readonly<Record<string, string>> = {
   ),
 };
 
-const recipes: Readonly<Record<ServerKind, Recipe>> = {
+const recipes: Readonly<Partial<Record<ServerKind, Recipe>>> = {
   kafka: {
     image: kafkaImage,
     port: 9092,

@@ -7,6 +7,7 @@ import { startInDocker } from './docker.ts';
 import { pingKafka, startNativeKafka } from './kafka.ts';
 import { pingPostgres, startNativePostgres } from './postgres.ts';
 import { pingRedis, startNativeRedis } from './redis.ts';
+import { pingS3, startNativeS3 } from './s3.ts';
 import {
   addressVariable,
   type DataIn,
@@ -19,13 +20,19 @@ import {
 
 const allSources: readonly ServerSource[] = ['environment', 'docker', 'native'];
 
-const startNative = { kafka: startNativeKafka, redis: startNativeRedis, postgres: startNativePostgres };
-const ping = { kafka: pingKafka, redis: pingRedis, postgres: pingPostgres };
+const startNative = {
+  kafka: startNativeKafka,
+  redis: startNativeRedis,
+  postgres: startNativePostgres,
+  s3: startNativeS3,
+};
+const ping = { kafka: pingKafka, redis: pingRedis, postgres: pingPostgres, s3: pingS3 };
 
 const nativeRemedy: Readonly<Record<ServerKind, string>> = {
   kafka: 'install Java 17 and Maven',
   redis: 'install redis-server',
   postgres: 'install Postgres',
+  s3: 'install Python 3 with pip',
 };
 
 export async function startServer(

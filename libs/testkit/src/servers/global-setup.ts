@@ -5,7 +5,14 @@
  */
 import type { TestProject } from 'vitest/node';
 import { startServer } from './find.ts';
-import { isUnavailable, type ServerKind, type StartedServer, serverKinds, type UnavailableServer } from './server.ts';
+import {
+  clusterKinds,
+  isUnavailable,
+  type ServerKind,
+  type StartedServer,
+  serverKinds,
+  type UnavailableServer,
+} from './server.ts';
 import type { ProvidedServer } from './suites.ts';
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -27,8 +34,11 @@ async function selectedFiles(project: TestProject): Promise<readonly string[]> {
 }
 
 export function neededServers(files: readonly string[]): readonly ServerKind[] {
-  return serverKinds.filter((kind) =>
-    files.some((file) => file.endsWith(`.${kind}.test.ts`) || file.endsWith('.cluster.test.ts')),
+  const isCluster = files.some((file) => file.endsWith('.cluster.test.ts'));
+  return serverKinds.filter(
+    (kind) =>
+      files.some((file) => file.endsWith(`.${kind}.test.ts`)) ||
+      (isCluster && clusterKinds.some((one) => one === kind)),
   );
 }
 

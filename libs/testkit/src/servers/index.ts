@@ -9,6 +9,7 @@ export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
 export { type SentenceModel, sentenceModel } from './sentence-model.ts';
 export {
   addressVariable,
+  type ClusterKind,
   type DataIn,
   type ForeignServer,
   isUnavailable,

@@ -3,8 +3,11 @@
  * be had. Must start nothing.
  */
 
-export type ServerKind = 'kafka' | 'redis' | 'postgres';
-export const serverKinds: readonly ServerKind[] = ['kafka', 'redis', 'postgres'];
+/** What a cluster of Tidemark runs on. */
+export const clusterKinds = ['kafka', 'redis', 'postgres'] as const;
+export type ClusterKind = (typeof clusterKinds)[number];
+export type ServerKind = ClusterKind | 's3';
+export const serverKinds: readonly ServerKind[] = [...clusterKinds, 's3'];
 
 export type ServerSource = 'environment' | 'docker' | 'native';
 
@@ -20,7 +23,10 @@ export interface ServerOptions {
 
 interface ServerHandle {
   readonly kind: ServerKind;
-  /** Kafka `host:port`, Redis `redis://…`, Postgres `postgres://…` of a role that may create databases. */
+  /**
+   * Kafka `host:port`, Redis `redis://…`, Postgres `postgres://…` of a role that may create databases, S3 `http://KEY:SECRET@host:port`
+   * of one that may create buckets.
+   */
   readonly address: string;
   /** Ends the server and removes its data; does nothing for an address from the environment. Safe to call again. */
   stop(): Promise<void>;
@@ -59,4 +65,5 @@ export const addressVariable: Readonly<Record<ServerKind, string>> = {
   kafka: 'TIDEMARK_TEST_KAFKA',
   redis: 'TIDEMARK_TEST_REDIS',
   postgres: 'TIDEMARK_TEST_POSTGRES',
+  s3: 'TIDEMARK_TEST_S3',
 };
