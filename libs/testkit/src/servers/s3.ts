@@ -56,7 +56,14 @@ const argsOf = (folder: string, identities: string, [s3, ...ports]: readonly num
     // Each bucket has volumes of its own.
     ...[`-volume.port=${volume}`, `-volume.port.grpc=${volumeGrpc}`, '-volume.max=1000'],
     ...['-filer', `-filer.port=${filer}`, `-filer.port.grpc=${filerGrpc}`],
-    ...['-s3', `-s3.port=${s3}`, `-s3.port.grpc=${s3Grpc}`, `-s3.config=${identities}`, '-s3.port.iceberg=0', '-s3.port.lance=0'],
+    ...[
+      '-s3',
+      `-s3.port=${s3}`,
+      `-s3.port.grpc=${s3Grpc}`,
+      `-s3.config=${identities}`,
+      '-s3.port.iceberg=0',
+      '-s3.port.lance=0',
+    ],
   ];
 };
 
