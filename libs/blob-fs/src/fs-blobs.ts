@@ -7,10 +7,10 @@
 import { hash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, CorruptError, InvalidError, LimitError, UnavailableError } from '@tidemark/core';
-import type { BlobStore } from '@tidemark/ports';
+import { ConfigError, CorruptError, UnavailableError } from '@tidemark/core';
+import { type BlobStore, BlobWrites, blobPath, digestAt, refuseTooLarge } from '@tidemark/ports';
 import { codeOf, syncFolder, writeDurably } from './durable-files.ts';
-import { BLOB_MAX_BYTES, FILES_OPEN_MAX } from './limits.ts';
+import { FILES_OPEN_MAX } from './limits.ts';
 import { removeLeftBehind, temporaryName } from './temporary-files.ts';
 import { Turns } from './turns.ts';
 
@@ -19,7 +19,6 @@ export interface FsBlobsOptions {
   readonly folder: string;
 }
 
-const DIGEST = /^[0-9a-f]{64}$/;
 const SHARD = /^[0-9a-f]{2}$/;
 const WRITING = 'writing';
 
@@ -45,7 +44,7 @@ export async function openFsBlobs(options: FsBlobsOptions): Promise<BlobStore> {
 class FsBlobs implements BlobStore {
   readonly #folder: string;
   readonly #turns = new Turns(FILES_OPEN_MAX);
-  readonly #writing = new Map<string, Promise<void>>();
+  readonly #writes = new BlobWrites();
   /** Folders of the second level (65,536 at most) whose names are known to be durable. */
   readonly #durableShards = new Set<string>();
 
@@ -54,19 +53,9 @@ class FsBlobs implements BlobStore {
   }
 
   async put(bytes: Uint8Array): Promise<string> {
-    if (bytes.length > BLOB_MAX_BYTES) {
-      throw new LimitError('blob-too-large', `A blob of ${bytes.length} bytes is over the limit of ${BLOB_MAX_BYTES}`, {
-        bytes: bytes.length,
-        limitBytes: BLOB_MAX_BYTES,
-      });
-    }
+    refuseTooLarge(bytes);
     const digest = hash('sha256', bytes);
-    let writing = this.#writing.get(digest);
-    if (!writing) {
-      writing = this.#turns.run(() => this.#store(digest, bytes)).finally(() => this.#writing.delete(digest));
-      this.#writing.set(digest, writing);
-    }
-    await writing;
+    await this.#writes.once(digest, () => this.#turns.run(() => this.#store(digest, bytes)));
     return digest;
   }
 
@@ -96,10 +85,11 @@ class FsBlobs implements BlobStore {
   }
 
   async *list(): AsyncIterable<string> {
-    for (const first of await this.#names(this.#folder, SHARD)) {
-      for (const second of await this.#names(path.join(this.#folder, first), SHARD)) {
-        for (const name of await this.#names(path.join(this.#folder, first, second), DIGEST)) {
-          if (name.startsWith(first + second)) yield name;
+    for (const first of await this.#shards(this.#folder)) {
+      for (const second of await this.#shards(path.join(this.#folder, first))) {
+        for (const name of await this.#names(path.join(this.#folder, first, second))) {
+          const digest = digestAt(`${first}/${second}/${name}`);
+          if (digest !== undefined) yield digest;
         }
       }
     }
@@ -107,14 +97,11 @@ class FsBlobs implements BlobStore {
 
   /** What is being written is finished. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#writing.values());
+    await this.#writes.settled();
   }
 
   #file(digest: string): string {
-    if (!DIGEST.test(digest)) {
-      throw new InvalidError('digest-invalid', 'A digest is 64 lower-case hex digits', { length: digest.length });
-    }
-    return path.join(this.#folder, digest.slice(0, 2), digest.slice(2, 4), digest);
+    return path.join(this.#folder, blobPath(digest));
   }
 
   /** What is there already is compared and, when damaged, replaced: after a `put`, `get` works. */
@@ -151,9 +138,12 @@ class FsBlobs implements BlobStore {
     this.#durableShards.add(shard);
   }
 
-  async #names(folder: string, pattern: RegExp): Promise<string[]> {
-    const names = await this.#guarded(() => readdir(folder), 'ENOENT', 'ENOTDIR');
-    return (names ?? []).filter((name) => pattern.test(name));
+  async #shards(folder: string): Promise<string[]> {
+    return (await this.#names(folder)).filter((name) => SHARD.test(name));
+  }
+
+  async #names(folder: string): Promise<string[]> {
+    return (await this.#guarded(() => readdir(folder), 'ENOENT', 'ENOTDIR')) ?? [];
   }
 
   /** Undefined for an error of the expected codes; every other is `UnavailableError`. */

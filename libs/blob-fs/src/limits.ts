@@ -1,7 +1,5 @@
 /** Owns the limits of the folder of blobs. */
 
-/** Bytes of one blob; beyond it `put` throws `LimitError`. */
-export const BLOB_MAX_BYTES = 512 * 1024 * 1024;
 /** Blobs written or read at once; more wait. Bounds open files and memory. */
 export const FILES_OPEN_MAX = 32;
 /** A temporary file of another machine (a shared folder) is left behind for sure when it is older than this. */

@@ -1,7 +1,5 @@
 /** Owns the limits of the bucket of blobs: name, unit, default and why. */
 
-/** Bytes of one blob; beyond it `put` throws `LimitError`. */
-export const BLOB_MAX_BYTES = 512 * 1024 * 1024;
 /** Blobs above this go up in parts of this size, in bytes; S3 wants at least 5 MiB a part. */
 export const PART_BYTES = 8 * 1024 * 1024;
 /** Parts of one blob under way at once. */

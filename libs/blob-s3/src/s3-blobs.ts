@@ -17,11 +17,10 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { InvalidError, LimitError } from '@tidemark/core';
-import type { BlobStore } from '@tidemark/ports';
+import { InvalidError } from '@tidemark/core';
+import { type BlobStore, BlobWrites, blobPath, digestAt, refuseTooLarge } from '@tidemark/ports';
 import {
   ATTEMPTS_MAX,
-  BLOB_MAX_BYTES,
   CONNECT_TIMEOUT_MS,
   CONNECTIONS_MAX,
   PART_BYTES,
@@ -45,12 +44,9 @@ export interface S3BlobsOptions {
   readonly attemptsMax?: number;
 }
 
-const DIGEST = /^[0-9a-f]{64}$/;
-const KEY = /^([0-9a-f]{2})\/([0-9a-f]{2})\/([0-9a-f]{64})$/;
-
 /**
- * Asks for the bucket once. Throws `ConfigError` (`blob-bucket-invalid`: there is none, or the credentials don't fit; `blob-prefix-invalid`),
- * `UnavailableError` (`blobs-unavailable`).
+ * Asks for the bucket once. Throws `InvalidError` (`blob-prefix-invalid`), `ConfigError` (`blob-bucket-invalid`: there is none, or the
+ * credentials don't fit), `UnavailableError` (`blobs-unavailable`).
  */
 export async function openS3Blobs(options: S3BlobsOptions): Promise<BlobStore> {
   const { prefix = '', bucket } = options;
@@ -93,7 +89,7 @@ class S3Blobs implements BlobStore {
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #prefix: string;
-  readonly #writing = new Map<string, Promise<void>>();
+  readonly #writes = new BlobWrites();
 
   constructor(client: S3Client, bucket: string, prefix: string) {
     this.#client = client;
@@ -112,19 +108,9 @@ class S3Blobs implements BlobStore {
   }
 
   async put(bytes: Uint8Array): Promise<string> {
-    if (bytes.length > BLOB_MAX_BYTES) {
-      throw new LimitError('blob-too-large', `A blob of ${bytes.length} bytes is over the limit of ${BLOB_MAX_BYTES}`, {
-        bytes: bytes.length,
-        limitBytes: BLOB_MAX_BYTES,
-      });
-    }
+    refuseTooLarge(bytes);
     const digest = hash('sha256', bytes);
-    let writing = this.#writing.get(digest);
-    if (writing === undefined) {
-      writing = this.#guarded(() => this.#store(digest, bytes)).finally(() => this.#writing.delete(digest));
-      this.#writing.set(digest, writing);
-    }
-    await writing;
+    await this.#writes.once(digest, () => this.#guarded(() => this.#store(digest, bytes)));
     return digest;
   }
 
@@ -150,14 +136,14 @@ class S3Blobs implements BlobStore {
 
   async *list(): AsyncIterable<string> {
     for await (const key of this.#keys(this.#prefix)) {
-      const [, first, second, digest] = KEY.exec(key.slice(this.#prefix.length)) ?? [];
-      if (digest?.startsWith(`${first}${second}`)) yield digest;
+      const digest = digestAt(key.slice(this.#prefix.length));
+      if (digest !== undefined) yield digest;
     }
   }
 
   /** What is being written is finished. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#writing.values());
+    await this.#writes.settled();
     this.#client.destroy();
   }
 
@@ -167,10 +153,7 @@ class S3Blobs implements BlobStore {
   }
 
   #key(digest: string): string {
-    if (!DIGEST.test(digest)) {
-      throw new InvalidError('digest-invalid', 'A digest is 64 lower-case hex digits', { length: digest.length });
-    }
-    return `${this.#prefix}${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
+    return `${this.#prefix}${blobPath(digest)}`;
   }
 
   /** What is there already is compared and, when damaged, replaced: after a `put`, `get` works. */

@@ -1,4 +1,9 @@
-/** Owns the contract of the content-addressed store of large payloads and segments. */
+/**
+ * Owns the contract of the content-addressed store of large payloads and segments, and what all its adapters share: how large a
+ * blob may be, where it lies, and that it is written once.
+ */
+
+import { InvalidError, LimitError } from '@tidemark/core';
 
 export interface BlobStore {
   /** Stores bytes under their SHA-256 (64 hex digits) and returns it. The same bytes again are stored once. Atomic. */
@@ -11,4 +16,49 @@ export interface BlobStore {
   /** All digests held, in no particular order. */
   list(): AsyncIterable<string>;
   close(): Promise<void>;
+}
+
+/** Bytes of one blob; beyond it `put` throws `LimitError`. */
+export const BLOB_MAX_BYTES = 512 * 1024 * 1024;
+
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/** Throws `LimitError` (`blob-too-large`). */
+export function refuseTooLarge({ length: bytes }: Uint8Array): void {
+  if (bytes <= BLOB_MAX_BYTES) return;
+  throw new LimitError('blob-too-large', `A blob of ${bytes} bytes is over the limit of ${BLOB_MAX_BYTES}`, {
+    bytes,
+    limitBytes: BLOB_MAX_BYTES,
+  });
+}
+
+/** Where a blob lies, in every store that has paths: `ab/cd/abcd…`. Throws `InvalidError` (`digest-invalid`). */
+export function blobPath(digest: string): string {
+  if (DIGEST.test(digest)) return `${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
+  throw new InvalidError('digest-invalid', 'A digest is 64 lower-case hex digits', { length: digest.length });
+}
+
+/** The digest of what lies there; undefined where no blob would. */
+export function digestAt(path: string): string | undefined {
+  const digest = path.slice(path.lastIndexOf('/') + 1);
+  return DIGEST.test(digest) && blobPath(digest) === path ? digest : undefined;
+}
+
+/** Writes under way: the same digest is written once, however many want it. */
+export class BlobWrites {
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  once(digest: string, write: () => Promise<void>): Promise<void> {
+    let writing = this.#underWay.get(digest);
+    if (writing === undefined) {
+      writing = write().finally(() => this.#underWay.delete(digest));
+      this.#underWay.set(digest, writing);
+    }
+    return writing;
+  }
+
+  /** Resolves once those under way have ended, whichever way. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#underWay.values());
+  }
 }

@@ -1,4 +1,4 @@
-export type { BlobStore } from './blob-store.ts';
+export { type BlobStore, BlobWrites, blobPath, digestAt, refuseTooLarge } from './blob-store.ts';
 export type {
   ContextBatch,
   ContextStore,
