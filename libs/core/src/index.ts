@@ -123,7 +123,7 @@ export {
   workflowId,
   ZERO,
 } from './ids.ts';
-export { isoTime } from './iso-time.ts';
+export { isoDay, isoTime } from './iso-time.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
 export {
   crashVerdict,

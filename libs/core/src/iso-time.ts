@@ -2,3 +2,6 @@
 
 /** `2026-03-01T14:03:11.000Z`, of milliseconds since 1970. */
 export const isoTime = (atMs: number): string => new Date(atMs).toISOString();
+
+/** `2026-03-01`: its day in UTC. */
+export const isoDay = (atMs: number): string => isoTime(atMs).slice(0, 10);

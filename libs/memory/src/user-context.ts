@@ -3,6 +3,7 @@
  * so many characters: preferences stay before facts, newer facts before older ones.
  */
 
+import { isoDay } from '@tidemark/core';
 import type { Fact } from './facts.ts';
 import { USER_CONTEXT_MAX_CHARS } from './limits.ts';
 import type { StateEntry } from './user-state.ts';
@@ -37,7 +38,7 @@ const preferenceLine = ({ key, value }: StateEntry): string =>
   `- ${key}: ${onOneLine(typeof value === 'string' ? value : JSON.stringify(value))}`;
 
 const factLine = ({ text, source, atMs }: Fact): string =>
-  `- ${onOneLine(text)} (${source === '' ? '' : `${onOneLine(source)}, `}${new Date(atMs).toISOString().slice(0, 10)})`;
+  `- ${onOneLine(text)} (${source === '' ? '' : `${onOneLine(source)}, `}${isoDay(atMs)})`;
 
 const onOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 

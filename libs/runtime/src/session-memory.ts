@@ -3,7 +3,7 @@
  * what is known of the user. Reads only; a missing embedder leaves words to decide.
  */
 
-import type { TenantId } from '@tidemark/core';
+import { isoDay, type TenantId } from '@tidemark/core';
 import {
   buildContinuationContext,
   buildUserContext,
@@ -99,7 +99,7 @@ async function handOversOf(
     const { from, to, message, artifacts = [] } = (JSON.parse(value) ?? {}) as Partial<SessionHandOver>;
     if (typeof message !== 'string' || !Array.isArray(artifacts)) return [];
     const with_ = artifacts.length === 0 ? '' : `\nWith: ${artifacts.join(', ')}`;
-    return `# Handed over from ${from} to ${to}, ${new Date(atMs).toISOString().slice(0, 10)}\n${message}${with_}`;
+    return `# Handed over from ${from} to ${to}, ${isoDay(atMs)}\n${message}${with_}`;
   });
 }
 

