@@ -15,7 +15,7 @@ import {
 } from '@tidemark/core';
 import type { ContextStore, MemoryStore } from '@tidemark/ports';
 import { BUDGET_ENTRY } from './budget-entry.ts';
-import { isRange } from './context-shapes.ts';
+import { isRange, MEMORY_KINDS } from './context-shapes.ts';
 import type { Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
 import { spentByTask } from './model-budgets.ts';
@@ -148,8 +148,6 @@ function refuse(where: string, field: string, value: unknown, remedy: string): n
   throw new InvalidError('fragment-invalid', `${where}: ${field} is ${shown}: ${remedy}.`, { field });
 }
 
-const KINDS: readonly string[] = ['summary', 'fact', 'state', 'record'];
-
 /** One change of long-term memory, checked. Throws `InvalidError` (`memory-invalid`, `memory-reserved`). */
 export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
   const { kind, key, subject } = update;
@@ -182,7 +180,7 @@ export function anyWrite(update: MemoryUpdate, where: string): MemoryWrite {
       wrong(field, `give 1 to ${MEMORY_KEY_MAX_CHARS} characters without control characters`);
     }
   }
-  if (!KINDS.includes(kind)) wrong('kind', `use one of ${KINDS.join(', ')}`);
+  if (!MEMORY_KINDS.includes(kind)) wrong('kind', `use one of ${MEMORY_KINDS.join(', ')}`);
   for (const [field, text] of [
     ['words', words],
     ['source', source],

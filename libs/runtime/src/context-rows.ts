@@ -30,9 +30,8 @@ import type {
 } from '@tidemark/ports';
 import { answerText, fragmentsIn, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
+import { NO_SPEND } from './model-budgets.ts';
 import { storableText } from './storable-text.ts';
-
-const NOTHING: Spend = { tokens: 0, costMicros: 0 };
 
 type Event = LogEntry & { readonly kind: 'event' };
 
@@ -133,21 +132,21 @@ export class ContextRows {
   #spend(stream: StreamState, task: TaskId, key: EffectKey, atMs: number): void {
     const effect = stream.frontier.tasks.get(task)?.effects.find((one) => one.key === key);
     if (effect?.spend === undefined) return;
-    this.#putSpend(stream, effect, atMs, isOpen(effect) ? effect.spend : NOTHING, !isOpen(effect));
+    this.#putSpend(stream, effect, atMs, isOpen(effect) ? effect.spend : NO_SPEND, !isOpen(effect));
   }
 
   /** Nothing is under way any more: what is still reserved is free again. */
   #release(stream: StreamState, atMs: number): void {
     for (const { effects } of stream.frontier.tasks) {
       for (const effect of effects) {
-        if (effect.spend !== undefined && isOpen(effect)) this.#putSpend(stream, effect, atMs, NOTHING, true);
+        if (effect.spend !== undefined && isOpen(effect)) this.#putSpend(stream, effect, atMs, NO_SPEND, true);
       }
     }
   }
 
   #putSpend(stream: StreamState, effect: EffectState, atMs: number, reserved: Spend, isSettled: boolean): void {
     const { workflow, tenant, user = null } = stream;
-    const { key, wasted = NOTHING, spend = NOTHING } = effect;
+    const { key, wasted = NO_SPEND, spend = NO_SPEND } = effect;
     const own = isOpen(effect) ? reserved : spend;
     const rowKey = `${workflow}\0${key}`;
     const reservedMs = this.#spends.get(rowKey)?.atMs ?? atMs;

@@ -46,13 +46,18 @@ export function scopeIn(payload: unknown): ScopeChange | undefined {
   return isPut || isHandOver ? (scope as unknown as ScopeChange) : undefined;
 }
 
-const KINDS: readonly unknown[] = ['summary', 'fact', 'state', 'record'];
+export const MEMORY_KINDS: readonly unknown[] = [
+  'summary',
+  'fact',
+  'state',
+  'record',
+] satisfies readonly MemoryWrite['kind'][];
 
 /** By index, as fragments. */
 export function memoriesIn(payload: unknown): readonly (MemoryWrite | undefined)[] {
   return asList(asObject(payload).memories).map((value) => {
     const { subject, kind, key, words, source } = asObject(value);
-    const isFit = isText(subject) && isText(key) && KINDS.includes(kind) && [words, source].every(isTextOrNone);
+    const isFit = isText(subject) && isText(key) && MEMORY_KINDS.includes(kind) && [words, source].every(isTextOrNone);
     return isFit ? (value as MemoryWrite) : undefined;
   });
 }
