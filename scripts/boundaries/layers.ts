@@ -14,7 +14,7 @@ const layers: readonly Layer[] = [
   { name: 'core', members: /^libs\/core$/ },
   { name: 'ports', members: /^libs\/ports$/ },
   { name: 'codec, secrets, tokenizer', members: /^libs\/(codec|secrets|tokenizer)$/ },
-  { name: 'memory', members: /^libs\/memory$/ },
+  { name: 'memory, segments', members: /^libs\/(memory|segments)$/ },
   { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
   { name: 'sdk, api, host, repo-state', members: /^libs\/(sdk|api|host|repo-state)$/ },
   { name: 'client, files, mcp', members: /^libs\/(client|files|mcp)$/ },

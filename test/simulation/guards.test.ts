@@ -46,8 +46,8 @@ describe('a seed fails without', () => {
   it.each(Object.keys(GUARDS))('%s', { timeout: TIMEOUT_MS }, async (name) => {
     const { seed, told } = await seedFound(name);
     expect(told).not.toContain('the simulation failed');
-    const { faults, workloads } = GUARDS[name]!;
-    expect((await simulate({ seed, faults, workloads })).violations).toEqual([]);
+    const { faults, workloads, archives } = GUARDS[name]!;
+    expect((await simulate({ seed, faults, workloads, archives })).violations).toEqual([]);
   });
 });
 

@@ -17,6 +17,8 @@ export interface Guard {
   /** First seed to look at; 1 by default. */
   readonly from?: number;
   readonly workloads?: readonly Workload[];
+  /** Runs archive history meanwhile. */
+  readonly archives?: true;
 }
 
 const HOLDER = 'libs/core/src/fold-holder.ts';
@@ -167,6 +169,26 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [['.sort((a, b) => b.position - a.position)', '.sort((a, b) => a.position - b.position)']],
     faults: ['crash'],
     workloads: ['unroll'],
+  },
+  'trim-to-segment': {
+    file: 'libs/runtime/src/compactor.ts',
+    edits: [['await log.trim(partition, manifest.to);', 'await log.trim(partition, floor);']],
+    faults: ['crash', 'slow'],
+    archives: true,
+  },
+  'one-manifest': {
+    file: 'libs/runtime/src/archive-writer.ts',
+    edits: [['if (written.object === object) return', 'if (written.to < 0) return']],
+    faults: ['slow', 'trap'],
+    archives: true,
+  },
+  'archive-read': {
+    file: 'libs/runtime/src/tiered-log.ts',
+    edits: [
+      ['for (let at = from - manifest.from; at < all.length; at++) {', 'for (let at = 0; at < all.length; at++) {'],
+    ],
+    faults: ['drop'],
+    archives: true,
   },
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',

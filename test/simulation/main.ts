@@ -43,7 +43,7 @@ const focus = guard === undefined ? {} : focusOf(guard);
 
 function focusOf(name: string) {
   const found = GUARDS[name];
-  if (found !== undefined) return { faults: found.faults, workloads: found.workloads };
+  if (found !== undefined) return { faults: found.faults, workloads: found.workloads, archives: found.archives };
   process.stderr.write(`'${name}' is no guard; known: ${Object.keys(GUARDS).join(', ')}.\n`);
   process.exit(64);
 }

@@ -7,12 +7,12 @@
 import { hash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, CorruptError, UnavailableError } from '@tidemark/core';
-import { type BlobStore, BlobWrites, blobPath, digestAt, refuseTooLarge } from '@tidemark/ports';
-import { codeOf, syncFolder, writeDurably } from './durable-files.ts';
+import { CorruptError } from '@tidemark/core';
+import { type BlobStore, BlobWrites, blobPath, digestAt, refuseTooLarge, Turns } from '@tidemark/ports';
+import { syncFolder, writeDurably } from './durable-files.ts';
+import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
 import { FILES_OPEN_MAX } from './limits.ts';
 import { removeLeftBehind, temporaryName } from './temporary-files.ts';
-import { Turns } from './turns.ts';
 
 export interface FsBlobsOptions {
   /** Made when absent. */
@@ -21,35 +21,30 @@ export interface FsBlobsOptions {
 
 const SHARD = /^[0-9a-f]{2}$/;
 const WRITING = 'writing';
+const USE: FolderUse = { of: 'blobs', invalid: 'blob-folder-invalid', unavailable: 'blobs-unavailable' };
 
 /**
  * Opens the folder and removes what dead processes left half written. Throws `ConfigError` (`blob-folder-invalid`) when
  * the path is no folder, `UnavailableError` when it can't be made. A folder that can only be read serves reads.
  */
 export async function openFsBlobs(options: FsBlobsOptions): Promise<BlobStore> {
-  const folder = path.resolve(options.folder);
-  try {
-    await mkdir(folder, { recursive: true });
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === 'EEXIST' || code === 'ENOTDIR') {
-      throw new ConfigError('blob-folder-invalid', `${folder} is not a folder`, { folder });
-    }
-    throw unavailable(folder, error);
-  }
-  await removeLeftBehind(path.join(folder, WRITING), Date.now());
+  const folder = new GuardedFolder(options.folder, USE);
+  await folder.make();
+  await removeLeftBehind(path.join(folder.path, WRITING), Date.now());
   return new FsBlobs(folder);
 }
 
 class FsBlobs implements BlobStore {
+  readonly #guard: GuardedFolder;
   readonly #folder: string;
   readonly #turns = new Turns(FILES_OPEN_MAX);
   readonly #writes = new BlobWrites();
   /** Folders of the second level (65,536 at most) whose names are known to be durable. */
   readonly #durableShards = new Set<string>();
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(guard: GuardedFolder) {
+    this.#guard = guard;
+    this.#folder = guard.path;
   }
 
   async put(bytes: Uint8Array): Promise<string> {
@@ -61,7 +56,7 @@ class FsBlobs implements BlobStore {
 
   async get(digest: string): Promise<Uint8Array> {
     const file = this.#file(digest);
-    const bytes = await this.#guarded(() => this.#turns.run(() => readFile(file)), 'ENOENT');
+    const bytes = await this.#guard.guarded(() => this.#turns.run(() => readFile(file)), 'ENOENT');
     if (bytes === undefined) {
       throw new CorruptError('blob-missing', `The blob ${digest} is not in ${this.#folder}`, { digest });
     }
@@ -74,14 +69,14 @@ class FsBlobs implements BlobStore {
 
   async has(digest: string): Promise<boolean> {
     const file = this.#file(digest);
-    const handle = await this.#guarded(() => open(file, 'r'), 'ENOENT');
+    const handle = await this.#guard.guarded(() => open(file, 'r'), 'ENOENT');
     await handle?.close();
     return handle !== undefined;
   }
 
   async delete(digest: string): Promise<void> {
     const file = this.#file(digest);
-    await this.#guarded(() => unlink(file), 'ENOENT');
+    await this.#guard.guarded(() => unlink(file), 'ENOENT');
   }
 
   async *list(): AsyncIterable<string> {
@@ -107,9 +102,9 @@ class FsBlobs implements BlobStore {
   /** What is there already is compared and, when damaged, replaced: after a `put`, `get` works. */
   async #store(digest: string, bytes: Uint8Array): Promise<void> {
     const file = this.#file(digest);
-    const held = await this.#guarded(() => readFile(file), 'ENOENT');
+    const held = await this.#guard.guarded(() => readFile(file), 'ENOENT');
     if (held && Buffer.compare(held, bytes) === 0) return;
-    await this.#guarded(() => this.#write(file, bytes));
+    await this.#guard.guarded(() => this.#write(file, bytes));
   }
 
   async #write(file: string, bytes: Uint8Array): Promise<void> {
@@ -143,36 +138,6 @@ class FsBlobs implements BlobStore {
   }
 
   async #names(folder: string): Promise<string[]> {
-    return (await this.#guarded(() => readdir(folder), 'ENOENT', 'ENOTDIR')) ?? [];
-  }
-
-  /** Undefined for an error of the expected codes; every other is `UnavailableError`. */
-  async #guarded<T>(work: () => Promise<T>, ...expected: readonly string[]): Promise<T | undefined> {
-    try {
-      return await work();
-    } catch (error) {
-      if (expected.includes(codeOf(error))) return undefined;
-      throw unavailable(this.#folder, error);
-    }
+    return (await this.#guard.guarded(() => readdir(folder), 'ENOENT', 'ENOTDIR')) ?? [];
   }
 }
-
-function unavailable(folder: string, error: unknown): UnavailableError {
-  const code = codeOf(error);
-  const reason = REASONS[code] ?? (error instanceof Error ? error.message : String(error));
-  return new UnavailableError('blobs-unavailable', `The folder of blobs ${folder}: ${reason}`, {
-    folder,
-    reason: code,
-    cause: error,
-  });
-}
-
-/** What a person can do something about. */
-const REASONS: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota is used up',
-  EROFS: 'the file system is read-only',
-  EACCES: 'no permission',
-  EPERM: 'no permission',
-  EMFILE: 'too many open files',
-};

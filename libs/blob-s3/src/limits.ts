@@ -1,14 +1,28 @@
-/** Owns the limits of the bucket of blobs: name, unit, default and why. */
+/** Owns the limits of the buckets of blobs and of objects: name, unit, default and why. */
 
 /** Blobs above this go up in parts of this size, in bytes; S3 wants at least 5 MiB a part. */
 export const PART_BYTES = 8 * 1024 * 1024;
-/** Parts of one blob under way at once. */
+/** Parts of one blob or object under way at once. */
 export const PARTS_AT_ONCE = 4;
-/** Connections to the server; more requests wait. */
-export const CONNECTIONS_MAX = 64;
+/** Requests under way at once, an upload in parts counted as one; more wait their turn. */
+export const REQUESTS_AT_ONCE = 64;
+/** Connections to the server: never too few, since the SDK counts the wait for one as a server that doesn't answer. */
+export const CONNECTIONS_MAX = REQUESTS_AT_ONCE * PARTS_AT_ONCE;
 /** Attempts of one request, the first included; the pauses between them grow. */
 export const ATTEMPTS_MAX = 4;
 /** How long a connection may take to open, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = 3_000;
 /** How long a request may go without an answer, or a connection without a byte, in milliseconds. */
 export const REQUEST_TIMEOUT_MS = 30_000;
+/** What a request that carries bytes may take for them, beside the time for its answer. */
+export const SLOWEST_UPLOAD_BYTES_PER_S = 1024 * 1024;
+/** How often a write is tried that others disturb, each time with all its attempts. */
+export const CREATE_ROUNDS_MAX = 4;
+/** Pause after the first disturbance, in milliseconds; doubles. */
+export const CREATE_PAUSE_MS = 50;
+/** Names that one listing sorts, at about 100 bytes of memory each. */
+export const LISTED_NAMES_MAX = 5_000_000;
+/** How long a restored copy of an archived object stays readable, in days. */
+export const RESTORED_DAYS = 3;
+/** Recalled objects of which it is remembered when they were asked for. */
+export const RECALLS_KNOWN_MAX = 10_000;

@@ -1,6 +1,18 @@
 /** Owns what an S3 server's refusals mean: which error of ours each becomes, and what a person can do. Holds no credentials. */
 
-import { ConfigError, CorruptError, type TidemarkError, UnavailableError } from '@tidemark/core';
+import { ConfigError, type TidemarkError, UnavailableError } from '@tidemark/core';
+
+/** What is kept in the bucket, and the codes of its errors. */
+export interface BucketUse {
+  /** As in `The bucket of blobs`. */
+  readonly of: string;
+  /** One of them. */
+  readonly one: string;
+  readonly prefixInvalid: string;
+  readonly bucketInvalid: string;
+  readonly unavailable: string;
+  readonly archived: string;
+}
 
 /** The parts of the SDK's errors that say something; any of them may be missing. */
 interface Fault {
@@ -12,10 +24,13 @@ interface Fault {
 
 export const statusOf = (error: unknown): number | undefined => (error as Fault).$metadata?.httpStatusCode;
 
-const nameOf = (error: unknown): string => {
+/** What Node calls a connection that broke, and the SDK a timeout. */
+const BROKEN = ['ECONNRESET', 'EPIPE'];
+
+export function nameOf(error: unknown): string {
   const { name = '', code = '' } = error as Fault;
-  return name === '' || name === 'Error' ? code : name;
-};
+  return name === '' || name === 'Error' || BROKEN.includes(code) ? code : name;
+}
 
 /** The object isn't there. `HEAD` answers without a body, so by its status alone. */
 export const isMissing = (error: unknown): boolean =>
@@ -23,6 +38,15 @@ export const isMissing = (error: unknown): boolean =>
 
 /** Something is there already (`If-None-Match`), or two write it at this moment. */
 export const isThere = (error: unknown): boolean => statusOf(error) === 412 || statusOf(error) === 409;
+
+/** Refused for what is there or goes on there; or an upload has ended already, or was broken off. */
+export const isDisturbed = (error: unknown): boolean => isThere(error) || nameOf(error) === 'NoSuchUpload';
+
+/** The same fault under a name that says what it means here. */
+export function renamed(error: unknown, name: string): Error {
+  const { $metadata } = error as Fault;
+  return Object.assign(new Error(name, { cause: error }), { name, $metadata });
+}
 
 /** What a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -36,8 +60,14 @@ const REASONS: Readonly<Record<string, string>> = {
   InsufficientStorage: 'the store is full',
   QuotaExceeded: 'the quota is used up',
   SlowDown: 'the store asks for fewer requests',
+  PreconditionFailed: 'something else is in the way, such as a folder',
+  ConditionalRequestConflict: 'others keep writing the same',
+  RestoreRefused: 'what is in this archive class is not restored so: ask for another tier',
+  GlacierExpeditedRetrievalNotAvailable: 'no fast restore is to be had now: ask later, or for another tier',
   ECONNREFUSED: 'nothing answers there',
   ENOTFOUND: 'the host is unknown',
+  ECONNRESET: 'the connection broke',
+  EPIPE: 'the connection broke',
   TimeoutError: 'it did not answer in time',
   AbortError: 'it did not answer in time',
 };
@@ -52,23 +82,15 @@ function reasonOf(error: unknown): string {
   return REASONS[nameOf(error)] ?? (error as Fault).message ?? String(error);
 }
 
-/** `where`: the bucket as it is named to people. */
-export function faultOf(where: string, error: unknown): TidemarkError {
-  const details = { bucket: where, reason: nameOf(error), status: statusOf(error) ?? null, cause: error };
-  const message = `The bucket of blobs ${where}: ${reasonOf(error)}`;
-  if (SETTINGS.includes(nameOf(error))) return new ConfigError('blob-bucket-invalid', message, details);
+/** `where`: the bucket as it is named to people. `name`: what the request was about. */
+export function faultOf(use: BucketUse, where: string, error: unknown, name?: string): TidemarkError {
+  const about = name === undefined ? {} : { name };
+  const details = { bucket: where, ...about, reason: nameOf(error), status: statusOf(error) ?? null, cause: error };
+  const message = `The bucket of ${use.of} ${where}: ${reasonOf(error)}`;
+  if (SETTINGS.includes(nameOf(error))) return new ConfigError(use.bucketInvalid, message, details);
   if (nameOf(error) === 'InvalidObjectState') {
-    const archived = `The bucket of blobs ${where}: the blob is in an archive class and has to be restored first`;
-    return new UnavailableError('blob-archived', archived, details);
+    const archived = `The bucket of ${use.of} ${where}: ${name ?? `the ${use.one}`} is in an archive class and has to be restored first`;
+    return new UnavailableError(use.archived, archived, details);
   }
-  return new UnavailableError('blobs-unavailable', message, details);
+  return new UnavailableError(use.unavailable, message, details);
 }
-
-export const missing = (where: string, digest: string): CorruptError =>
-  new CorruptError('blob-missing', `The blob ${digest} is not in ${where}`, { digest });
-
-export const damaged = (where: string, digest: string, bytes: number): CorruptError =>
-  new CorruptError('blob-damaged', `The blob ${digest} in ${where} is damaged: its bytes have another digest`, {
-    digest,
-    bytes,
-  });

@@ -4,6 +4,7 @@ import type { StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { Command, CommanderError, Option } from 'commander';
 import { wholeNumber } from './arguments.ts';
+import { addArchive } from './commands/archive-program.ts';
 import { addBundle } from './commands/bundle-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
@@ -203,6 +204,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addBundle(kit);
   addMemory(kit);
   addMcp(kit);
+  addArchive(kit);
 
   command('doctor', 'check settings, servers and state, and say what to do')
     .addOption(state())

@@ -9,6 +9,7 @@ import { openTelemetry } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
 import { embedderIn } from './memory-index.ts';
+import { openObjects, overTiers } from './tiers.ts';
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
 export async function openCluster(config: ClusterConfig): Promise<Host> {
@@ -36,13 +37,19 @@ export async function openCluster(config: ClusterConfig): Promise<Host> {
       }),
     );
     const store = await open(openPostgresStore({ url: config.postgresUrl }));
+    const { archiveUrl, coldUrl } = config.tiers;
+    const warm = archiveUrl === '' ? undefined : await open(openObjects(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
+    const cold = coldUrl === '' ? undefined : await open(openObjects(coldUrl, 'TIDEMARK_COLD_URL'));
+    const tiered = warm === undefined ? undefined : overTiers(log, store, systemClock, { warm, cold });
+    const rows = tiered?.store ?? store;
     const hints = await open(openRedisHints(redis));
     const liveness = await open(openRedisLiveness({ ...redis, presence: config.presence }));
     const watch = await open(openRedisWatch(redis));
     const queue = await open(openBullmqQueue(redis));
     const ports = {
-      log,
-      store,
+      log: tiered?.log ?? log,
+      archive: tiered?.tiers.archive,
+      store: rows,
       queue,
       hints,
       liveness,
@@ -51,9 +58,9 @@ export async function openCluster(config: ClusterConfig): Promise<Host> {
       prng: systemPrng,
       digest: sha256Digest,
       watch,
-      memory: sessionMemory({ store, embedder }),
+      memory: sessionMemory({ store: rows, embedder }),
     };
-    return new Host(ports, closeAll, { partitionsMax: config.partitionsMax, embedder });
+    return new Host(ports, closeAll, { partitionsMax: config.partitionsMax, embedder, tiers: tiered?.tiers });
   } catch (error) {
     await closeAll();
     throw error;

@@ -3,7 +3,9 @@
 import { networkInterfaces } from 'node:os';
 import { ConfigError } from '@tidemark/core';
 import type { PresenceOptions } from '@tidemark/queue-bullmq';
+import type { RetentionPolicy } from '@tidemark/runtime';
 import { z } from 'zod';
+import { parseDuration } from './duration.ts';
 
 const list = z
   .string()
@@ -22,6 +24,10 @@ const url = (...schemes: readonly string[]) =>
       (text) => schemes.some((scheme) => text.startsWith(`${scheme}://`)),
       `expected ${schemes.join(':// or ')}://…`,
     );
+/** Never zero: what is deleted after no time was hardly meant to be. */
+const duration = z
+  .string()
+  .refine((text) => (parseDuration(text) ?? 0) > 0, 'expected a duration above zero, such as 90s, 15m, 36h or 7d');
 
 const settings = {
   TIDEMARK_KAFKA_BROKERS: list,
@@ -54,6 +60,17 @@ const settings = {
   TIDEMARK_WORKFLOWS: z.string().default(''),
   /** Folder of a sentence model, by which memories are found by meaning; empty: by words alone. */
   TIDEMARK_EMBEDDER_FOLDER: z.string().default(''),
+  /** Where history goes that is no longer hot, `s3://BUCKET/PREFIX` or `file:///FOLDER`; empty: it stays in the log for ever. */
+  TIDEMARK_ARCHIVE_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
+  /** Where it goes when it is no longer warm; empty: it stays. */
+  TIDEMARK_COLD_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
+  /** How long a workflow that has closed stays in log and rows. */
+  TIDEMARK_HOT: duration.default('7d'),
+  /** How long archived history stays warm, and how long it is kept at all (empty: for ever), unless a tenant's policy says otherwise. */
+  TIDEMARK_WARM: duration.default('90d'),
+  TIDEMARK_KEEP: z.union([z.literal(''), duration]).default(''),
+  /** Bytes that a compactor moves in a second at most, in MB. */
+  TIDEMARK_COMPACTOR_MB_PER_S: count(1, 10_000).default(32),
   /** `on`: spans and metrics go to the OpenTelemetry API of the process. */
   TIDEMARK_TELEMETRY: z.enum(['on', 'off']).default('off'),
 } as const;
@@ -75,6 +92,16 @@ export interface ClusterConfig {
   readonly telemetry: boolean;
   /** Empty: none. */
   readonly embedderFolder: string;
+  readonly tiers: TierConfig;
+}
+
+export interface TierConfig {
+  /** Empty: nothing is archived; nothing grows cold. */
+  readonly archiveUrl: string;
+  readonly coldUrl: string;
+  readonly hotMs: number;
+  readonly retention: RetentionPolicy;
+  readonly paceBytesPerSecond: number;
 }
 
 /** Reads the settings. Throws `ConfigError` (`setting-invalid`) that names each wrong setting, never its value. */
@@ -110,6 +137,13 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       .filter((name) => name !== ''),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
+    tiers: {
+      archiveUrl: data.TIDEMARK_ARCHIVE_URL,
+      coldUrl: data.TIDEMARK_COLD_URL,
+      hotMs: parseDuration(data.TIDEMARK_HOT)!,
+      retention: { warmMs: parseDuration(data.TIDEMARK_WARM)!, keepMs: parseDuration(data.TIDEMARK_KEEP) ?? null },
+      paceBytesPerSecond: data.TIDEMARK_COMPACTOR_MB_PER_S * 1_000_000,
+    },
   };
 }
 

@@ -4,14 +4,16 @@
  */
 
 import path from 'node:path';
+import { openFsObjects } from '@tidemark/blob-fs';
 import { CorruptError } from '@tidemark/core';
 import { openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
-import { type EventLog, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import { type EventLog, noTelemetry, type ObjectStore, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
 import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteStore } from '@tidemark/store-postgres';
 import { Host } from './host.ts';
+import { overTiers } from './tiers.ts';
 
 /** Partitions that a new folder begins with; the pool grows by doubling. */
 const EMBEDDED_PARTITIONS = 16;
@@ -28,18 +30,22 @@ export interface EmbeddedOptions {
 export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
   const log = await openSqliteLog({ folder: path.join(options.folder, 'log'), partitions: EMBEDDED_PARTITIONS });
   let store: ProjectionStore | undefined;
+  let warm: ObjectStore | undefined;
   try {
     store = openPgliteStore({ folder: path.join(options.folder, 'rows') });
     await refuseLostLog(options.folder, log, store);
-    const rows = store;
+    warm = await openFsObjects({ folder: path.join(options.folder, 'archive') });
+    const [rows, objects] = [store, warm];
+    const tiered = overTiers(log, rows, systemClock, { warm });
     const queue = createMemoryQueue();
     const hints = createMemoryHints();
     const liveness = createMemoryLiveness();
     const watch = createMemoryWatch();
     const { embedder = null } = options;
     const ports = {
-      log,
-      store: rows,
+      log: tiered.log,
+      archive: tiered.tiers.archive,
+      store: tiered.store,
       queue,
       hints,
       liveness,
@@ -48,16 +54,18 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       prng: systemPrng,
       digest: sha256Digest,
       watch,
-      memory: sessionMemory({ store: rows, embedder }),
+      memory: sessionMemory({ store: tiered.store, embedder }),
     };
     const close = async (): Promise<void> => {
       await Promise.all([queue.close(), hints.close(), liveness.close(), watch.close()]);
       await rows.close();
+      await objects.close();
       await log.close();
     };
-    return new Host(ports, close, { embedder });
+    return new Host(ports, close, { embedder, tiers: tiered.tiers });
   } catch (error) {
     await store?.close();
+    await warm?.close();
     await log.close();
     throw error;
   }

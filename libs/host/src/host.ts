@@ -1,9 +1,21 @@
 /** Owns a set of opened ports with what runs on them, and the order in which they are let go. */
 
-import { uuidv7 } from '@tidemark/core';
+import { ConfigError, uuidv7 } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
-import { Client, Coordinator, LamportClock, type Ports, Worker, type WorkerOptions } from '@tidemark/runtime';
+import type { SegmentRow } from '@tidemark/ports';
+import {
+  Client,
+  Compactor,
+  type CompactorPolicy,
+  Coordinator,
+  LamportClock,
+  Pace,
+  type Ports,
+  Worker,
+  type WorkerOptions,
+} from '@tidemark/runtime';
 import { startMemoryIndex } from './memory-index.ts';
+import type { Tiers } from './tiers.ts';
 
 export interface HostRole {
   /** Told of every failure that was outlived; for logs. */
@@ -21,24 +33,39 @@ export interface HostOptions {
   readonly partitionsMax?: number | undefined;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
+  /** Absent: history stays in the log. */
+  readonly tiers?: Tiers | undefined;
+}
+
+export interface CompactorRole extends HostRole {
+  readonly policy: CompactorPolicy;
+  readonly paceBytesPerSecond: number;
+  readonly onSegment?: ((segment: SegmentRow) => void) | undefined;
 }
 
 /** One process on one set of ports; the ports are closed with it. */
 export class Host {
   readonly ports: Ports;
   readonly client: Client;
+  readonly tiers: Tiers | undefined;
   readonly #lamport = new LamportClock();
   readonly #closePorts: () => Promise<void>;
   readonly #embedder: Embedder | null;
   #index: { end(): Promise<void> } | undefined;
   #coordinator: Coordinator | undefined;
   #worker: Worker | undefined;
+  #compactor: Compactor | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(ports: Ports, closePorts: () => Promise<void>, { partitionsMax, embedder = null }: HostOptions = {}) {
+  constructor(
+    ports: Ports,
+    closePorts: () => Promise<void>,
+    { partitionsMax, embedder = null, tiers }: HostOptions = {},
+  ) {
     this.ports = ports;
     this.#closePorts = closePorts;
     this.#embedder = embedder;
+    this.tiers = tiers;
     this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, embedder });
   }
 
@@ -55,6 +82,24 @@ export class Host {
     await this.#orClose(this.#coordinator.start());
     if (this.#embedder !== null) this.#index = startMemoryIndex(this.ports, this.#embedder, role.onError);
     return this.#coordinator;
+  }
+
+  /** A compactor that is not started yet: `start` it, or call `pass`. Throws `ConfigError` (`archive-missing`, `retention-invalid`). */
+  compactor({ policy, paceBytesPerSecond, onError, onSegment }: CompactorRole): Compactor {
+    if (this.tiers === undefined) {
+      throw new ConfigError('archive-missing', 'There is no archive to write to: set TIDEMARK_ARCHIVE_URL.');
+    }
+    const { clock, prng } = this.ports;
+    this.#compactor = new Compactor({
+      ports: { ...this.ports, log: this.tiers.hot },
+      archive: this.tiers.archive,
+      policy,
+      pace: new Pace(clock, paceBytesPerSecond),
+      name: `compactor-${uuidv7(clock.nowMs(), prng.bytes(10))}`,
+      onError: onError ?? (() => {}),
+      ...(onSegment === undefined ? {} : { onSegment }),
+    });
+    return this.#compactor;
   }
 
   /** What can't start leaves nothing open. */
@@ -92,6 +137,7 @@ export class Host {
 
   async #close(drainMs: number): Promise<void> {
     await this.#worker?.stop(drainMs);
+    await this.#compactor?.stop();
     await this.#index?.end();
     await this.#coordinator?.stop();
     this.client.close();

@@ -1,6 +1,6 @@
 /**
- * Owns the topic itself, through kafkajs: creating and growing it, and checking that its settings keep the log (no
- * retention, no compaction). Must not touch records. Never changes the settings of a topic that is already there.
+ * Owns the topic itself, through kafkajs: creating and growing it, and checking that its settings keep what is in it (of the log:
+ * no retention, no compaction). Must not touch records. Never changes the settings of a topic that is already there.
  */
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
@@ -9,8 +9,19 @@ import { rootMessage } from './channel.ts';
 import { ConfigResourceTypes, Kafka, logLevel } from './kafkajs.ts';
 import { type KafkaSecurity, kafkajsSecurity } from './security.ts';
 
+export interface TopicRules {
+  /** Settings without which records would be lost: given to a topic that is created here, and asked of every other. */
+  readonly kept: Readonly<Record<string, string>>;
+  /** What a topic that is created here gets besides. */
+  readonly made?: Readonly<Record<string, string>>;
+}
+
+const logRules: TopicRules = { kept: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' } };
+
 export interface AdministrationOptions {
   readonly topic: string;
+  /** Default: those of the log. */
+  readonly rules?: TopicRules;
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly security: KafkaSecurity;
@@ -45,10 +56,10 @@ export class Administration {
 
   /** Creates the topic; harmless when it is there already. */
   async create({ partitions, replicationFactor, batchMaxBytes }: NewTopic): Promise<void> {
+    const { kept, made } = this.#options.rules ?? logRules;
     const configEntries = Object.entries({
-      'cleanup.policy': 'delete',
-      'retention.ms': '-1',
-      'retention.bytes': '-1',
+      ...kept,
+      ...made,
       'max.message.bytes': String(batchMaxBytes),
       // The broker's time stands in the log for people; a writer whose clock is hours off is not refused.
       'message.timestamp.type': 'LogAppendTime',
@@ -73,7 +84,7 @@ export class Administration {
 
   /** Reads the settings that matter. Throws `ConfigError` with code `log-topic-unsafe` when they would lose records. */
   async settings(): Promise<TopicSettings> {
-    const { topic } = this.#options;
+    const { topic, rules = logRules } = this.#options;
     const values = await this.#with('reading the settings of', async (admin) => {
       const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic }];
       const described = await admin.describeConfigs({ includeSynonyms: false, resources });
@@ -81,8 +92,7 @@ export class Administration {
         described.resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
       );
     });
-    const wanted = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
-    for (const [name, value] of Object.entries(wanted)) {
+    for (const [name, value] of Object.entries(rules.kept)) {
       const found = values.get(name);
       if (found !== undefined && found !== value) {
         const message = `The Kafka topic "${topic}" has ${name}=${found} and would lose records; set it to ${value}.`;

@@ -61,3 +61,10 @@ export const defaultLimits: KafkaLogLimits = {
   administrationTimeoutMs: 60_000,
   closeTimeoutMs: 5_000,
 };
+
+/** Of the topic of wrapped keys. A put or a destruction that isn't acknowledged by then is given up, in milliseconds. */
+export const KEY_APPEND_TIMEOUT_MS = 30_000;
+/** Ids that one append destroys at most. */
+export const KEYS_DESTROYED_AT_ONCE = 1_000;
+/** At the latest after so many milliseconds the brokers begin to clear what was destroyed or wrapped anew: `max.compaction.lag.ms`. */
+export const KEY_COMPACTION_LAG_MS = 3_600_000;

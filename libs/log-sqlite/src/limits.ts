@@ -52,3 +52,8 @@ export const BASES_MAX = 256;
 
 /** Fixed when the file is made: with 8 KiB a group of small records costs half as many writes as with 4 KiB. */
 export const PAGE_BYTES = 8 * KIB;
+
+/** Keys that one page of a listing holds. */
+export const KEY_PAGE_COUNT = 500;
+/** Longest wait for another process that has the file of keys, in milliseconds; its transactions take a few. */
+export const KEYS_BUSY_TIMEOUT_MS = 5_000;

@@ -24,6 +24,17 @@ export type {
 } from './event-log.ts';
 export type { HintBus, HintTopic } from './hint-bus.ts';
 export { type ConsumeOptions, type Consumer, type Job, type JobQueue, type Route, routeKey } from './job-queue.ts';
+export type {
+  AppliedBatch,
+  KeyBatch,
+  KeyChange,
+  KeyIndex,
+  KeyOffsets,
+  KeyPage,
+  KeyTopic,
+} from './key-index.ts';
+export { DATA_KEY_BYTES, type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from './key-provider.ts';
+export type { KeyFilter, KeyStore, StoredKey } from './key-store.ts';
 export type { HeldLease, Liveness, LivenessView } from './liveness.ts';
 export { type Fused, fuseRankings, MEANING_WEIGHT, type Ranked } from './memory-ranking.ts';
 export {
@@ -38,6 +49,14 @@ export {
   type RecallQuery,
   type UnembeddedMemory,
 } from './memory-store.ts';
+export {
+  checkObjectName,
+  checkObjectSize,
+  isObjectName,
+  OBJECT_MAX_BYTES,
+  type ObjectStore,
+  type Recall,
+} from './object-store.ts';
 export type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
 export {
   type CheckpointRow,
@@ -54,6 +73,7 @@ export {
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,
+  type RangeRole,
   type RejectedRow,
   type RunnableStream,
   type StoreCounts,
@@ -66,4 +86,14 @@ export {
 } from './projection-store.ts';
 export type { Clock, Digest, Prng } from './system.ts';
 export { type Attributes, type MetricName, noTelemetry, type Span, type Telemetry } from './telemetry.ts';
+export type {
+  PartitionFloor,
+  SegmentQuery,
+  SegmentRow,
+  SegmentTier,
+  SegmentWorkflow,
+  StorageUse,
+  TierStore,
+} from './tier-store.ts';
+export { Turns } from './turns.ts';
 export type { WatchBus } from './watch-bus.ts';

@@ -31,6 +31,7 @@ import type {
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
+import type { TierStore } from './tier-store.ts';
 
 /** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
 export type JsonText = string;
@@ -297,7 +298,7 @@ export interface NewPartition {
   readonly rebuildTo: Offset;
 }
 
-export interface ProjectionStore extends ContextStore, MemoryStore {
+export interface ProjectionStore extends ContextStore, MemoryStore, TierStore {
   readonly kind: 'postgres' | 'pglite';
 
   /**
@@ -321,9 +322,9 @@ export interface ProjectionStore extends ContextStore, MemoryStore {
   // Projector
   /**
    * Shares the `RANGE_COUNT` ranges (partition modulo `RANGE_COUNT`) among the living owners: renews the caller's, takes
-   * free or expired ones up to its fair share, gives up a surplus. Returns the caller's ranges.
+   * free or expired ones up to its fair share, gives up a surplus. Returns the caller's ranges. Each role shares them all.
    */
-  shareRanges(owner: string, ttlMs: number): Promise<readonly number[]>;
+  shareRanges(owner: string, ttlMs: number, role?: RangeRole): Promise<readonly number[]>;
   releaseRanges(owner: string): Promise<void>;
   /** Next offset of the given partitions, or of all. */
   positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>>;
@@ -383,6 +384,9 @@ export interface ProjectionStore extends ContextStore, MemoryStore {
 
   close(): Promise<void>;
 }
+
+/** What the owner of a range does with its partitions: projecting (the default), or archiving. */
+export type RangeRole = 'project' | 'compact';
 
 /** Number of ranges that partitions are shared out in; more coordinators than this leave some without projection work. */
 export const RANGE_COUNT = 64;

@@ -28,6 +28,9 @@ export type MetricName =
   | 'projection_lag_events'
   | 'projection_batch_seconds'
   | 'log_size_bytes'
+  | 'segments_written_total'
+  | 'segment_bytes_total'
+  | 'archived_bytes_total'
   | 'memory_scope_violations_total'
   | 'session_summaries_missing_total';
 

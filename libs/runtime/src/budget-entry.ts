@@ -1,2 +1,5 @@
 /** The entry of a tenant or a user that says what they may spend: nobody writes it but who sets budgets. */
 export const BUDGET_ENTRY = { kind: 'record', key: 'budget' } as const;
+
+/** Subjects that begin so say how long history is kept: nobody writes them but who sets retention. */
+export const RETENTION_SUBJECT = 'retention:';

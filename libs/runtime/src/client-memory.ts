@@ -33,6 +33,14 @@ import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 import { checkedMemories, memoryDefinition, memoryWorkflow } from './memory-streams.ts';
 import { parseBudget, type SharedBudget } from './model-budgets.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import {
+  DEFAULT_RETENTION,
+  holdWrite,
+  type LegalHold,
+  policyWrite,
+  type RetentionPolicy,
+  retentionOf,
+} from './retention-policy.ts';
 import { HAND_OVER_PREFIX, type SessionHandOver } from './session-memory.ts';
 import type { Starter } from './starter.ts';
 import { sessionSubject } from './summaries.ts';
@@ -156,6 +164,30 @@ export class ClientMemory {
     const value = budget === undefined ? {} : { value: parseBudget(budget) };
     await this.#write([anyWrite({ subject, ...BUDGET_ENTRY, ...value, source: 'budget' }, 'budget')], { tenant });
     await this.#resumePaused(tenant);
+  }
+
+  /** How long the tenant's archived history is kept; null: the default again. Throws `InvalidError` (`retention-invalid`). */
+  async setRetention(tenant: TenantId, policy: RetentionPolicy | null): Promise<void> {
+    await this.#write([policyWrite(tenant, policy)], { tenant });
+  }
+
+  /** Nothing that it covers is deleted from now on; the same id again replaces it. Throws `InvalidError` (a field). */
+  async hold(tenant: TenantId, hold: LegalHold): Promise<void> {
+    await this.#write([holdWrite(tenant, hold)], { tenant });
+  }
+
+  /** Throws `InvalidError` (`hold-unknown`). */
+  async release(tenant: TenantId, id: string): Promise<void> {
+    const { holds } = await this.retention(tenant);
+    if (!holds.some((hold) => hold.id === id)) {
+      throw new InvalidError('hold-unknown', `Tenant ${tenant} has no hold '${id}'.`, { tenant, id });
+    }
+    await this.#write([holdWrite(tenant, { id, released: true })], { tenant });
+  }
+
+  /** What stands for the tenant. */
+  retention(tenant: TenantId): Promise<{ readonly policy: RetentionPolicy; readonly holds: readonly LegalHold[] }> {
+    return retentionOf(this.#options.ports.store, tenant, DEFAULT_RETENTION);
   }
 
   /** What is paused for want of budget looks again; what still has too little pauses again. */

@@ -14,7 +14,7 @@ import {
   type TaskId,
 } from '@tidemark/core';
 import type { ContextStore, MemoryStore } from '@tidemark/ports';
-import { BUDGET_ENTRY } from './budget-entry.ts';
+import { BUDGET_ENTRY, RETENTION_SUBJECT } from './budget-entry.ts';
 import { isRange, MEMORY_KINDS } from './context-shapes.ts';
 import type { Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
@@ -151,6 +151,12 @@ function refuse(where: string, field: string, value: unknown, remedy: string): n
 /** One change of long-term memory, checked. Throws `InvalidError` (`memory-invalid`, `memory-reserved`). */
 export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
   const { kind, key, subject } = update;
+  if (subject.startsWith(RETENTION_SUBJECT)) {
+    throw new InvalidError(
+      'memory-reserved',
+      `${where}: ${subject} is how long history is kept. Set it with setRetention.`,
+    );
+  }
   const isBudget = kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key && /^(tenant|user):/.test(subject);
   if (!isBudget) return anyWrite(update, where);
   throw new InvalidError(

@@ -1,3 +1,4 @@
+export { Archive, type ArchiveOptions, type KnownManifest } from './archive.ts';
 export {
   Client,
   Run,
@@ -6,8 +7,10 @@ export {
   WorkflowFailedError,
 } from './client.ts';
 export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
+export { Compactor, type CompactorOptions, type CompactorPolicy, type PassReport } from './compactor.ts';
 export { UNDO_SUFFIX, undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
+export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
 export { type Confirmation, type Decision, fittingResolutions, RESOLUTIONS } from './decision-checks.ts';
 export type { Decided, Pin } from './decisions.ts';
 export type {
@@ -59,7 +62,9 @@ export {
   spentByWorkflow,
 } from './model-budgets.ts';
 export { MODEL_OPERATION } from './model-calls.ts';
+export { Pace } from './pace.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
+export { ProjectedKeyStore } from './projected-keys.ts';
 export { type RebuiltCall, rebuildCalls } from './rebuild-bundle.ts';
 export {
   askable,
@@ -70,6 +75,8 @@ export {
   type RecoveryPlan,
   recoveryPlan,
 } from './recovery-plan.ts';
+export { Restorer, type RestoreState } from './restorer.ts';
+export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './retention-policy.ts';
 export { DEFAULT_RETRY } from './retry.ts';
 export {
   type BriefReads,
@@ -94,7 +101,10 @@ export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.
 export { storableText } from './storable-text.ts';
 export { sessionSubject } from './summaries.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
+export { TieredLog } from './tiered-log.ts';
+export { tieredStore } from './tiered-store.ts';
 export { type LeftThing, type UndoOutput, withUndos } from './undo-definition.ts';
+export { type ArchiveProblem, type ArchiveVerdict, type VerifyOptions, verifyArchive } from './verify-archive.ts';
 export { definitionFor } from './versions.ts';
 export {
   type Preflight,

@@ -158,3 +158,50 @@ export const GAP_EMPTY_READS_MAX = 10;
 export const PREFLIGHT_EXAMPLES_MAX_COUNT = 5;
 /** Different problems that a preflight tells of one group; their number must not follow that of the workflows. */
 export const PREFLIGHT_PROBLEMS_MAX_COUNT = 20;
+
+/** Raw bytes of the segments whose records a process keeps at hand. */
+export const ARCHIVE_CACHE_MAX_BYTES = 48 * 1024 * 1024;
+/** Raw bytes that one read of archived records returns, unless its caller says otherwise. */
+export const ARCHIVE_READ_MAX_BYTES = 4 * 1024 * 1024;
+/** A segment ends at so many raw bytes or events. */
+export const SEGMENT_MAX_BYTES = 16 * 1024 * 1024;
+export const SEGMENT_MAX_EVENTS = 50_000;
+/** What may be archived waits until it comes to so many raw bytes, or its oldest event is so much older than the hot window. */
+export const SEGMENT_MIN_BYTES = 1024 * 1024;
+export const SEGMENT_WAIT_MAX_MS = 86_400_000;
+/** Bytes of one read of the log by the compactor. */
+export const COMPACTOR_READ_MAX_BYTES = 4 * 1024 * 1024;
+/** Pause between two passes of the compactor, in milliseconds. */
+export const COMPACTOR_PERIOD_MS = 60_000;
+/** Clocks of compactor and store that differ by more, in milliseconds, archive and delete nothing. */
+export const CLOCKS_APART_MAX_MS = 60_000;
+/** Rows that were put back from segments go again after this many milliseconds; so many workflows in one transaction. */
+export const RESTORED_ROWS_KEPT_MS = 86_400_000;
+export const RESTORED_ROWS_PAGE_COUNT = 100;
+/** Segments that are read from the store's index at once. */
+export const SEGMENTS_PAGE_COUNT = 500;
+/** Segments of one workflow whose rows are put back. */
+export const WORKFLOW_SEGMENTS_MAX_COUNT = 100_000;
+/** Times in a row that a read may find the log trimmed beyond what it saw before. */
+export const READS_BETWEEN_TRIMS_MAX = 10;
+/** Bytes of one read of a workflow's history from log and segments. */
+export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;
+
+/** Times that others may move the index of keys while one process catches it up, before that one gives up. */
+export const INDEX_MOVES_MAX = 100;
+/** Legal holds that one tenant may have. */
+export const HOLDS_MAX_COUNT = 10_000;
+
+/** Data keys that a process holds unwrapped, the last used. */
+export const DATA_KEYS_MAX_COUNT = 10_000;
+/** Longest time, in milliseconds, that one is used without asking again; so long a process may go on with one that another destroyed. */
+export const DATA_KEY_AGE_MAX_MS = 300_000;
+/** So long nobody asks again for a key that isn't there, in milliseconds: many records may name one that was destroyed. */
+export const DATA_KEY_ABSENT_MS = 5_000;
+/** Keys that a rotation stores together, and calls of the provider that it has under way at once. */
+export const REWRAP_BATCH_COUNT = 100;
+export const REWRAPS_AT_ONCE = 8;
+/** Keys that a rotation names because they can't be unwrapped, the first; the others are counted. */
+export const REWRAP_WRONG_TOLD_MAX = 100;
+/** Keys that are destroyed together. */
+export const KEYS_DESTROYED_AT_ONCE = 500;

@@ -6,6 +6,7 @@
 
 import { decodeRecord } from '@tidemark/codec';
 import {
+  CorruptError,
   DEFAULT_TENANT,
   emptyPartition,
   eventId,
@@ -41,6 +42,7 @@ export async function addPartitions(options: RowsOptions, count: number): Promis
   const rows: NewPartition[] = [];
   for (let at = 0; at < missing.length; at += FENCES_AT_ONCE) {
     const some = missing.slice(at, at + FENCES_AT_ONCE);
+    await refuseTrimmed(log, some);
     await Promise.all(some.map((partition) => fence(options, partition)));
     rows.push(...(await rowsOf(log, some)));
   }
@@ -48,10 +50,27 @@ export async function addPartitions(options: RowsOptions, count: number): Promis
   for (const { partition, start, rebuildTo } of rows) if (start < rebuildTo) hints.publish('appended', partition);
 }
 
-/** The rows of fenced partitions. Where fences are all that there is, there is nothing left to fold: a pool that grows keeps the store ready. */
-async function rowsOf(log: Ports['log'], partitions: readonly Partition[]): Promise<readonly NewPartition[]> {
+async function boundsOf(log: Ports['log'], partitions: readonly Partition[]) {
   const bounds = await log.bounds(partitions);
   if (bounds.size < partitions.length) throw new UnavailableError('log-growing', 'New partitions are not there yet.');
+  return bounds;
+}
+
+/** What was trimmed may have been openings: rows without them would let their ids run again. */
+async function refuseTrimmed(log: Ports['log'], partitions: readonly Partition[]): Promise<void> {
+  for (const [partition, { start }] of await boundsOf(log, partitions)) {
+    if (start === 0) continue;
+    throw new CorruptError(
+      'archive-missing',
+      `The rows of partition ${partition} are to be made anew, and its log begins at ${start}: what was before is in an archive that this process was not given. Set it (TIDEMARK_ARCHIVE_URL) and start again; nothing was changed.`,
+      { partition, start },
+    );
+  }
+}
+
+/** The rows of fenced partitions. Where fences are all that there is, there is nothing left to fold: a pool that grows keeps the store ready. */
+async function rowsOf(log: Ports['log'], partitions: readonly Partition[]): Promise<readonly NewPartition[]> {
+  const bounds = await boundsOf(log, partitions);
   const short = partitions.filter((partition) => bounds.get(partition)!.end <= FENCES_FOLDED_MAX);
   const reads = short.map((partition) => ({ partition, from: bounds.get(partition)!.start }));
   const found = reads.length === 0 ? [] : await log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES });
@@ -61,8 +80,7 @@ async function rowsOf(log: Ports['log'], partitions: readonly Partition[]): Prom
 
 function rowOf(partition: Partition, { start, end }: PartitionBounds, values: readonly Uint8Array[]): NewPartition {
   const entries = values.slice(0, end - start).map(decodeRecord);
-  // What was trimmed may have been anything.
-  const isWhole = start === 0 && entries.length === end;
+  const isWhole = entries.length === end;
   if (!isWhole || !entries.every(isFence)) return { partition, start, rebuildTo: end };
   const { generation } = foldEntries(emptyPartition(partition, start), entries).state;
   return { partition, start: end, generation, rebuildTo: end };

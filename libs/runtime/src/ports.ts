@@ -13,6 +13,7 @@ import type {
   Telemetry,
   WatchBus,
 } from '@tidemark/ports';
+import type { Archive } from './archive.ts';
 
 /** What memory puts into the bundles of a workflow when it begins. */
 export interface SessionMemory {
@@ -37,6 +38,8 @@ export interface Ports {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly digest: Digest;
+  /** Where history is that `log` reads from segments; absent: all of it is in the log. */
+  readonly archive?: Archive | undefined;
   /** Absent: nothing is injected. */
   readonly memory?: SessionMemory | undefined;
 }

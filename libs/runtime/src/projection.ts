@@ -7,20 +7,16 @@ import { payloadText } from '@tidemark/codec';
 import {
   type EffectState,
   type Envelope,
-  firstUnblocked,
+  eventId,
   foldEntry,
   isClosed,
-  isUnblocked,
   type LogEntry,
   type Offset,
   type PartitionState,
   type Sequence,
   type StreamState,
-  streamToJson,
   TaskList,
   type TaskState,
-  taskRank,
-  taskToJson,
   timersOf,
   type Verdict,
   type WorkflowId,
@@ -38,57 +34,10 @@ import type {
   TaskRow,
   TimerRow,
 } from '@tidemark/ports';
+import type { ArchivedWorkflow } from '@tidemark/segments';
 import { ContextRows } from './context-rows.ts';
+import { streamRow, taskRow } from './stream-rows.ts';
 import { sha256Digest } from './system.ts';
-
-/** A stream as a row; also what dispatch needs to know. */
-export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
-  return {
-    workflow: stream.workflow,
-    tenant: stream.tenant,
-    partition,
-    generation: stream.generation,
-    definition: stream.definition,
-    version: stream.version,
-    pinned: stream.pinned,
-    status: stream.status,
-    reason: stream.reason,
-    position: stream.position,
-    sequence: stream.head.sequence,
-    checkpoint: stream.head.checkpoint,
-    beliefSequence: stream.beliefSequence,
-    epoch: stream.epoch,
-    holder: stream.lease?.holder ?? null,
-    lamport: stream.lamport,
-    openedAtMs: stream.openedAtMs,
-    updatedAtMs: stream.updatedAtMs,
-    tokens: stream.tokens,
-    costMicros: stream.costMicros,
-    lastAction: stream.lastAction,
-    runnable: isRunnable(stream),
-    pendingCount: isClosed(stream) ? 0 : stream.frontier.tasks.size,
-    closedInGeneration: stream.closedInGeneration,
-    state: streamToJson(stream),
-  };
-}
-
-/** A worker has something to do here. */
-export const isRunnable = (stream: StreamState): boolean =>
-  stream.status === 'open' &&
-  stream.lease === null &&
-  stream.unreadable === null &&
-  !stream.shadow &&
-  (stream.ruling !== null || firstUnblocked(stream.frontier) !== undefined);
-
-const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
-  workflow,
-  task: task.id,
-  rank: taskRank(task.id),
-  step: task.step,
-  unblocked: isUnblocked(task),
-  cause: task.cause?.event ?? null,
-  state: taskToJson(task),
-});
 
 /** Whether it may: asked of every changed task, most of which wait for nothing. */
 const waitsForTimer = (task: TaskState | undefined): boolean =>
@@ -188,6 +137,23 @@ export class ProjectionBuilder {
       generation: state.generation,
     });
     return state;
+  }
+
+  /**
+   * Goes over a stretch that was deleted for good: its manifest says what it came to, and who was in it. Their ids stay taken; what
+   * they did, and what they remembered, is gone.
+   */
+  skip(before: PartitionState, after: PartitionState, workflows: readonly ArchivedWorkflow[]): void {
+    const { partition } = after;
+    for (const { ended, session } of workflows) {
+      if (ended === null) continue;
+      const { workflow, tenant, generation, status } = ended;
+      this.#opened.push({ workflow, tenant, partition, generation, session, event: eventId(`deleted:${workflow}`) });
+      const kept = after.streams.get(workflow);
+      this.#streams.push(kept === undefined ? { ...ended, state: '' } : streamRow(kept, partition));
+      this.#closed.push({ workflow, partition, result: status === 'completed' ? '{"output":null}' : '{}' });
+    }
+    this.#partitions.push({ partition, from: before.next, to: after.next, generation: after.generation });
   }
 
   batch(): ProjectionBatch {

@@ -20,6 +20,7 @@ import {
   UnavailableError,
 } from '@tidemark/core';
 import { type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
+import { stateAfter } from './archived-state.ts';
 import { type Loop, startLoop } from './backoff.ts';
 import {
   FOLD_CACHE_PARTITIONS_MAX,
@@ -31,7 +32,7 @@ import type { LamportClock, Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
 
 export interface ProjectorOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'telemetry' | 'clock'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'telemetry' | 'clock' | 'archive'>;
   readonly lamport: LamportClock;
   /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
   readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
@@ -204,6 +205,11 @@ export class Projector {
       return await this.#options.ports.log.read(reads, { maxBytes: PROJECTION_READ_MAX_BYTES });
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
+      if (error.code === 'segment-deleted') {
+        const { partition } = error.details as { readonly partition: Partition };
+        await this.#skip(partition);
+        return this.#read(reads.filter((read) => read.partition !== partition));
+      }
       // One partition is wrong: it is left alone and told, the others go on.
       const wrong = error.details.partition as Partition | undefined;
       if (wrong === undefined && reads.length > 1) return this.#readEach(reads);
@@ -213,6 +219,21 @@ export class Projector {
       this.#options.onError(error);
       return this.#read(reads.filter((read) => read.partition !== halted));
     }
+  }
+
+  /** Rows go over what was deleted for good, and the fold goes on behind it. */
+  async #skip(partition: Partition): Promise<void> {
+    const { archive, store } = this.#options.ports;
+    const before = this.#states.get(partition);
+    const manifest = before && (await archive?.manifestAt(partition, before.next));
+    if (archive === undefined || before === undefined || manifest === undefined) return;
+    await this.#writing;
+    const after = await stateAfter(archive, manifest);
+    const builder = new ProjectionBuilder();
+    builder.skip(before, after, manifest.workflows);
+    await store.apply(builder.batch());
+    this.#keep(after);
+    this.#hinted.add(partition);
   }
 
   /** Which partition is damaged shows when each is read alone. */

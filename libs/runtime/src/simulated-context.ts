@@ -36,9 +36,9 @@ import { SimulatedMemories } from './simulated-memories.ts';
 const DIRECTIVES: readonly string[] = ['task_goal', 'constraint', 'summary', 'checkpoint_note'];
 
 export abstract class SimulatedContext implements ContextStore {
-  readonly #fragments: FragmentRow[] = [];
+  #fragments: FragmentRow[] = [];
   readonly #texts = new Map<string, string>();
-  readonly #scopes: ScopeRow[] = [];
+  #scopes: ScopeRow[] = [];
   readonly #spends = new Map<string, SpendRow>();
   readonly #sessions: SessionRow[] = [];
   readonly memory = new SimulatedMemories();
@@ -51,15 +51,26 @@ export abstract class SimulatedContext implements ContextStore {
   protected abstract enter(operation: keyof ProjectionStore): Promise<void>;
   abstract workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
 
-  protected applyContext({ fragments, texts, scopes, spends, sessions }: ContextBatch): void {
-    this.#fragments.push(...fragments);
-    for (const { workflow, digest, text } of texts) this.#texts.set(`${workflow}\0${digest}`, text);
-    this.#scopes.push(...scopes);
+  protected applyContext({ spends, sessions, ...seen }: ContextBatch): void {
+    this.applySeen(seen);
     for (const spend of spends) {
       const key = `${spend.workflow}\0${spend.key}`;
       this.#spends.set(key, { ...spend, atMs: this.#spends.get(key)?.atMs ?? spend.atMs });
     }
     this.#sessions.push(...sessions);
+  }
+
+  /** What model calls saw: goes and comes back with a workflow's history. */
+  protected applySeen({ fragments, texts, scopes }: Omit<ContextBatch, 'spends' | 'sessions'>): void {
+    this.#fragments.push(...fragments);
+    for (const { workflow, digest, text } of texts) this.#texts.set(`${workflow}\0${digest}`, text);
+    this.#scopes.push(...scopes);
+  }
+
+  protected dropSeen(workflow: WorkflowId): void {
+    this.#fragments = this.#fragments.filter((row) => row.workflow !== workflow);
+    this.#scopes = this.#scopes.filter((row) => row.workflow !== workflow);
+    for (const key of this.#texts.keys()) if (key.startsWith(`${workflow}\0`)) this.#texts.delete(key);
   }
 
   protected loseContext(): void {

@@ -22,6 +22,8 @@ export interface Rows {
   readonly effects: Map<string, EffectRow>;
   readonly events: EventRow[];
   readonly timers: Map<string, TimerRow>;
+  hasRows: boolean;
+  restoredAtMs: number | null;
 }
 
 export const newRows = (stream: StreamRow): Rows => ({
@@ -32,6 +34,8 @@ export const newRows = (stream: StreamRow): Rows => ({
   effects: new Map(),
   events: [],
   timers: new Map(),
+  hasRows: true,
+  restoredAtMs: null,
 });
 
 /** What a reader is told of a workflow. */
@@ -132,13 +136,21 @@ export function putRows(all: Map<WorkflowId, Rows>, batch: ProjectionBatch): voi
   }
   for (const row of batch.tasksPut) all.get(row.workflow)?.tasks.set(row.task, row);
   for (const row of batch.tasksGone) all.get(row.workflow)?.tasks.delete(row.task);
-  for (const row of batch.checkpoints) all.get(row.workflow)?.checkpoints.push(row);
-  for (const row of batch.effects) {
-    const effects = all.get(row.workflow)?.effects;
-    // A later batch may know nothing of the intention.
-    effects?.set(row.key, { ...row, request: row.request ?? effects.get(row.key)?.request ?? null });
-  }
-  for (const row of batch.events) all.get(row.workflow)?.events.push(row);
+  putHistory(all, batch);
   for (const row of batch.timersPut) all.get(row.workflow)?.timers.set(row.timer, row);
   for (const row of batch.timersGone) all.get(row.workflow)?.timers.delete(row.timer);
+}
+
+/** Checkpoints, effects and events: what is taken away once segments have it. */
+export function putHistory(
+  all: ReadonlyMap<WorkflowId, Rows>,
+  { checkpoints, effects, events }: Pick<ProjectionBatch, 'checkpoints' | 'effects' | 'events'>,
+): void {
+  for (const row of checkpoints) all.get(row.workflow)?.checkpoints.push(row);
+  for (const row of effects) {
+    const known = all.get(row.workflow)?.effects;
+    // A later batch may know nothing of the intention.
+    known?.set(row.key, { ...row, request: row.request ?? known.get(row.key)?.request ?? null });
+  }
+  for (const row of events) all.get(row.workflow)?.events.push(row);
 }

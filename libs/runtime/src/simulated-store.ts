@@ -38,27 +38,15 @@ import {
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
-import { SimulatedContext } from './simulated-context.ts';
-import {
-  type PartitionRow,
-  type PlacedRow,
-  putRows,
-  type Rows,
-  refuseTwoHomes,
-  snapshotOf,
-  summaryOf,
-  withoutStrays,
-} from './simulated-rows.ts';
+import { type PlacedRow, putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
+import { SimulatedTiers } from './simulated-tiers.ts';
 
 type Operation = Exclude<keyof ProjectionStore, 'kind'>;
 type Hook = () => unknown;
 
-export class SimulatedStore extends SimulatedContext implements ProjectionStore {
+export class SimulatedStore extends SimulatedTiers implements ProjectionStore {
   readonly kind = 'pglite';
-  readonly partitions = new Map<Partition, PartitionRow>();
-  readonly rows = new Map<WorkflowId, Rows>();
   readonly placements = new Map<WorkflowId, PlacedRow>();
-  readonly rejectedRows: RejectedRow[] = [];
   readonly batches: ProjectionBatch[] = [];
   /** Calls of each operation. */
   readonly calls = new Map<Operation, number>();
@@ -106,6 +94,7 @@ export class SimulatedStore extends SimulatedContext implements ProjectionStore 
     this.rejectedRows.length = 0;
     this.memory.clear();
     this.loseContext();
+    this.loseTiers();
     this.#ready = false;
     this.#lostCount++;
   }

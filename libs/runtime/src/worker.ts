@@ -42,7 +42,7 @@ import {
 import type { ModelDelta } from './model.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { LamportClock, Ports } from './ports.ts';
-import { isRunnable } from './projection.ts';
+import { isRunnable } from './stream-rows.ts';
 import { withUndos } from './undo-definition.ts';
 import { definitionFor, routesOf } from './versions.ts';
 import { type RunEnd, WorkflowRunner } from './workflow-runner.ts';

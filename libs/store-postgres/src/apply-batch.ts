@@ -91,9 +91,7 @@ function rowStatements(batch: ProjectionBatch, shard?: number): readonly Stateme
     ),
     ...split(batch.tasksPut, putTasks, (row) => row.state.length),
     ...split(batch.tasksGone, deleteTasks, () => 0),
-    ...split(batch.checkpoints, insertCheckpoints, (row) => row.payload.length),
-    ...split(batch.effects, putEffects, (row) => row.payload.length + (row.request?.length ?? 0)),
-    ...split(batch.events, insertEvents, (row) => row.payload.length + row.control.length),
+    ...eventStatements(batch),
     ...split(batch.timersPut, putTimers, () => 0),
     ...split(batch.timersGone, deleteTimers, () => 0),
     ...split(batch.rejected, insertRejected, (row) => row.evidence.length),
@@ -106,14 +104,10 @@ function rowStatements(batch: ProjectionBatch, shard?: number): readonly Stateme
   ];
 }
 
-function contextStatements(
-  { fragments, texts, scopes, spends, sessions }: ContextBatch,
-  shard: number,
-): readonly Statement[] {
+function contextStatements(context: ContextBatch, shard: number): readonly Statement[] {
+  const { spends, sessions } = context;
   return [
-    ...split(fragments, putFragments, () => 0),
-    ...split(texts, putTexts, (row) => row.text.length),
-    ...split(scopes, putScopes, (row) => row.change.length),
+    ...seenStatements(context),
     ...split(
       spends,
       (rows) => putSpends(rows, shard),
@@ -122,6 +116,43 @@ function contextStatements(
     ...split(sessions, putSessions, () => 0),
   ];
 }
+
+/** What model calls saw. */
+const seenStatements = ({ fragments, texts, scopes }: ContextBatch): readonly Statement[] => [
+  ...split(fragments, putFragments, () => 0),
+  ...split(texts, putTexts, (row) => row.text.length),
+  ...split(scopes, putScopes, (row) => row.change.length),
+];
+
+/** Puts the history of some workflows back, and nothing else of the batch. */
+export function historyStatements(
+  { checkpoints, effects, events, context }: ProjectionBatch,
+  isWanted: (workflow: WorkflowId) => boolean,
+): readonly Statement[] {
+  const of = <R extends { readonly workflow: WorkflowId }>(rows: readonly R[]): readonly R[] =>
+    rows.filter(({ workflow }) => isWanted(workflow));
+  return [
+    ...eventStatements({ checkpoints: of(checkpoints), effects: of(effects), events: of(events) }),
+    ...(context === undefined
+      ? []
+      : seenStatements({
+          ...context,
+          fragments: of(context.fragments),
+          texts: of(context.texts),
+          scopes: of(context.scopes),
+        })),
+  ];
+}
+
+const eventStatements = ({
+  checkpoints,
+  effects,
+  events,
+}: Pick<ProjectionBatch, 'checkpoints' | 'effects' | 'events'>): readonly Statement[] => [
+  ...split(checkpoints, insertCheckpoints, (row) => row.payload.length),
+  ...split(effects, putEffects, (row) => row.payload.length + (row.request?.length ?? 0)),
+  ...split(events, insertEvents, (row) => row.payload.length + row.control.length),
+];
 
 function memoryStatements(rows: readonly MemoryRow[]): readonly Statement[] {
   const newest = newestWrites(rows);

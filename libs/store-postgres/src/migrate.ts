@@ -11,6 +11,7 @@ import * as memories from './migrations/0004-memories.ts';
 import * as context from './migrations/0005-context.ts';
 import * as sessionPlaces from './migrations/0006-session-places.ts';
 import * as spendHours from './migrations/0007-spend-hours.ts';
+import * as tiers from './migrations/0008-tiers.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   context,
   sessionPlaces,
   spendHours,
+  tiers,
 ];
 
 /** Any number; the key of the lock under which migrations run. */

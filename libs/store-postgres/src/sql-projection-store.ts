@@ -28,18 +28,23 @@ import type {
   MemoryRow,
   NamedText,
   NewPartition,
+  PartitionFloor,
   Placement,
   PlacementRequest,
   ProjectionBatch,
   ProjectionStore,
+  RangeRole,
   RecalledMemory,
   RecallQuery,
   RejectedRow,
   RunnableStream,
   ScopeRow,
+  SegmentQuery,
+  SegmentRow,
   SessionTaken,
   SessionWorkflow,
   Spends,
+  StorageUse,
   StoreCounts,
   StreamSnapshot,
   TaskRow,
@@ -63,6 +68,7 @@ import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
 import { readSpent, spendsOf } from './sql/spends.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
 import { SqlMemories } from './sql-memories.ts';
+import { SqlTiers } from './sql-tiers.ts';
 
 export interface SqlProjectionStoreOptions {
   readonly kind: ProjectionStore['kind'];
@@ -80,6 +86,7 @@ export class SqlProjectionStore implements ProjectionStore {
   readonly kind: ProjectionStore['kind'];
   readonly #client: SqlClient;
   readonly #memories: SqlMemories;
+  readonly #tiers: SqlTiers;
   readonly #options: SqlProjectionStoreOptions;
   /** The first of this process's ranges: whose sums it writes. */
   #shard: number | undefined;
@@ -88,6 +95,7 @@ export class SqlProjectionStore implements ProjectionStore {
     this.kind = options.kind;
     this.#client = options.client;
     this.#memories = new SqlMemories(options.client);
+    this.#tiers = new SqlTiers(options.client);
     this.#options = options;
   }
 
@@ -122,10 +130,10 @@ export class SqlProjectionStore implements ProjectionStore {
     return results[3]?.some((row) => booleanAt(row, 0)) ?? false;
   }
 
-  async shareRanges(owner: string, ttlMs: number): Promise<readonly number[]> {
-    const results = await this.#named('share-ranges', () => this.#client.run(shareRanges(owner, ttlMs)));
+  async shareRanges(owner: string, ttlMs: number, role: RangeRole = 'project'): Promise<readonly number[]> {
+    const results = await this.#named('share-ranges', () => this.#client.run(shareRanges(owner, ttlMs, role)));
     const ranges = (results[RANGES_AT] ?? []).map((row) => numberAt(row, 0));
-    this.#shard = ranges[0];
+    if (role === 'project') this.#shard = ranges[0];
     return ranges;
   }
 
@@ -260,6 +268,58 @@ export class SqlProjectionStore implements ProjectionStore {
 
   putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
     return this.#named('put-embeddings', () => this.#memories.putEmbeddings(rows));
+  }
+
+  nowMs(): Promise<number> {
+    return this.#named('now', () => this.#tiers.nowMs());
+  }
+
+  floors(...of: Parameters<ProjectionStore['floors']>): Promise<readonly PartitionFloor[]> {
+    return this.#named('floors', () => this.#tiers.floors(...of));
+  }
+
+  recordSegments(segments: readonly SegmentRow[]): Promise<void> {
+    return this.#named('record-segments', () => this.#tiers.recordSegments(segments));
+  }
+
+  setTier(...of: Parameters<ProjectionStore['setTier']>): Promise<void> {
+    return this.#named('set-tier', () => this.#tiers.setTier(...of));
+  }
+
+  recordedEvents(partition: Partition, to: Offset): Promise<number> {
+    return this.#named('recorded-events', () => this.#tiers.recordedEvents(partition, to));
+  }
+
+  segmentTenants(): Promise<readonly TenantId[]> {
+    return this.#named('segment-tenants', () => this.#tiers.segmentTenants());
+  }
+
+  isPast(...of: Parameters<ProjectionStore['isPast']>): Promise<boolean> {
+    return this.#named('is-past', () => this.#tiers.isPast(...of));
+  }
+
+  segments(query: SegmentQuery): Promise<readonly SegmentRow[]> {
+    return this.#named('segments', () => this.#tiers.segments(query));
+  }
+
+  dropRows(...of: Parameters<ProjectionStore['dropRows']>): Promise<void> {
+    return this.#named('drop-rows', () => this.#tiers.dropRows(...of));
+  }
+
+  withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
+    return this.#named('without-rows', () => this.#tiers.withoutRows(workflows));
+  }
+
+  restoreRows(...of: Parameters<ProjectionStore['restoreRows']>): Promise<void> {
+    return this.#named('restore-rows', () => this.#tiers.restoreRows(...of));
+  }
+
+  storage(...of: Parameters<ProjectionStore['storage']>): Promise<readonly StorageUse[]> {
+    return this.#named('storage', () => this.#tiers.storage(...of));
+  }
+
+  dropRestored(beforeMs: number, limit: number): Promise<number> {
+    return this.#named('drop-restored', () => this.#tiers.dropRestored(beforeMs, limit));
   }
 
   async close(): Promise<void> {

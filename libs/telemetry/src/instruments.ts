@@ -32,6 +32,9 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
+  segments_written_total: counter('Segments that were archived.'),
+  segment_bytes_total: counter('Bytes of the segments that were archived.'),
+  archived_bytes_total: counter('Bytes of the records in them, as the log held them.'),
 };
 
 /** Bounds of every histogram, in seconds: from a staged step (tens of µs) to a slow recovery. */

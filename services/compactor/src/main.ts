@@ -1,15 +1,32 @@
-/** The compactor process. At this stage it reports how large the log is and how fast it grows; it removes nothing. */
+/**
+ * The compactor process: archives what is no longer hot, and reports how large the log is. Without an archive it reports alone, and
+ * the log grows for ever.
+ */
 
 import { configFromEnv, failureReporter, logLine, openCluster, runService } from '@tidemark/host';
 import { startGrowthReport } from '@tidemark/runtime';
 
 await runService('compactor', async () => {
-  const host = await openCluster(configFromEnv(process.env));
+  const config = configFromEnv(process.env);
+  const host = await openCluster(config);
+  const onError = failureReporter();
   const report = startGrowthReport({
-    ports: host.ports,
+    ports: { ...host.ports, log: host.tiers?.hot ?? host.ports.log },
     onReport: (growth) => logLine('info', 'log size', { ...growth }),
-    onError: failureReporter(),
+    onError,
   });
+  if (host.tiers === undefined) {
+    logLine('warn', 'TIDEMARK_ARCHIVE_URL is not set: nothing is archived, and the log grows for ever');
+  } else {
+    const { hotMs, retention, paceBytesPerSecond } = config.tiers;
+    const compactor = host.compactor({
+      policy: { hotMs, retention },
+      paceBytesPerSecond,
+      onError,
+      onSegment: ({ workflows: _, ...segment }) => logLine('info', 'segment archived', { ...segment }),
+    });
+    compactor.start();
+  }
   return {
     stop: async () => {
       await report.stop();

@@ -1,5 +1,6 @@
 /** Owns the arguments and options of `tidemark shadow`, and their help. Must hold no logic of a command. */
 
+import { parseDuration } from '@tidemark/host';
 import { asShare, SHADOW_SHARES } from '@tidemark/runtime';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../arguments.ts';
@@ -49,14 +50,10 @@ export function addShadow(shadow: Command, does: DoesOf, common: (command: Comma
     .action(does<ShadowPromoteOptions>(shadowPromote));
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 function milliseconds(text: string): number {
-  const [, digits, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (digits === undefined || unit === undefined) {
-    throw new InvalidArgumentError('Give a whole number with a unit: 90s, 30m, 24h, 7d.');
-  }
-  return Number(digits) * UNITS_MS[unit]!;
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('Give a whole number with a unit: 90s, 30m, 24h, 7d.');
+  return ms;
 }
 
 function share(text: string): ShadowPromoteOptions['to'] {

@@ -14,6 +14,7 @@ import type {
   WorkerOptions,
 } from '@tidemark/runtime';
 import { inputOf } from '../views/belief.ts';
+import { type CommandArchive, hostArchive } from './archive-desk.ts';
 import { cardOf, pick } from './definitions.ts';
 import type {
   DefinitionCard,
@@ -32,6 +33,7 @@ export class HostDesk implements Desk {
   readonly place: Place;
   readonly reads: Reads;
   readonly memory: CommandMemory;
+  readonly archive: CommandArchive;
   runsWorker = false;
   readonly host: Host;
   readonly #definitions: readonly Definition[];
@@ -45,6 +47,7 @@ export class HostDesk implements Desk {
     this.place = place;
     this.reads = host.ports.store;
     this.memory = hostMemory(host);
+    this.archive = hostArchive(host);
     this.#definitions = definitions;
   }
 

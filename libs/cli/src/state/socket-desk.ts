@@ -13,6 +13,7 @@ import {
 } from '@tidemark/core';
 import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
 import { SOCKET_GREETING_MS } from '../limits.ts';
+import { ARCHIVE_CALLS, type CommandArchive } from './archive-desk.ts';
 import {
   type DefinitionCard,
   type Desk,
@@ -76,6 +77,7 @@ export class SocketDesk implements Desk {
   readonly holder: Holder;
   readonly reads: Reads;
   readonly memory: CommandMemory;
+  readonly archive: CommandArchive;
   readonly runsWorker = false;
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -93,6 +95,9 @@ export class SocketDesk implements Desk {
     this.memory = Object.fromEntries(
       MEMORY_CALLS.map((name) => [name, (...given: unknown[]) => this.#call(`memory.${name}`, given)]),
     ) as unknown as CommandMemory;
+    this.archive = Object.fromEntries(
+      ARCHIVE_CALLS.map((name) => [name, (...given: unknown[]) => this.#call(`archive.${name}`, given)]),
+    ) as unknown as CommandArchive;
     socket.once('close', () => this.#gone());
   }
 

@@ -11,6 +11,7 @@ import path from 'node:path';
 import { TidemarkError } from '@tidemark/core';
 import type { Confirmation, Decision } from '@tidemark/runtime';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
+import { ARCHIVE_CALLS } from './archive-desk.ts';
 import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
 import { MEMORY_CALLS } from './memory-desk.ts';
 import {
@@ -103,6 +104,11 @@ async function perform(
   if (remembering !== undefined) {
     const perform = desk.memory[remembering] as (...args: readonly unknown[]) => Promise<unknown>;
     return perform.apply(desk.memory, given as unknown[]);
+  }
+  const archiving = ARCHIVE_CALLS.find((name) => call === `archive.${name}`);
+  if (archiving !== undefined) {
+    const perform = desk.archive[archiving] as (...args: readonly unknown[]) => Promise<unknown>;
+    return perform.apply(desk.archive, given as unknown[]);
   }
   if (call === 'start') return desk.start(given[0] as StartRequest);
   if (call === 'pin') return desk.pin(given[0] as string, given[1] as PinRequest);

@@ -24,7 +24,7 @@ with given as (
   where partitions.next = excluded.rebuild_to
   returning xmax <> 0 as was_there
 )
-select tidemark_expect_7((select count(*) from moved where was_there), (select count(*) from given))`;
+select tidemark_expect_8((select count(*) from moved where was_there), (select count(*) from given))`;
 
 export function advancePartitions(rows: readonly PartitionAdvance[]): Statement {
   // The same order in every transaction, so that two projectors never wait for each other in a circle.

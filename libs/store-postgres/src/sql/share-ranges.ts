@@ -1,9 +1,10 @@
 /**
- * Shares ranges of partitions among the living owners, by the database's clock. One transaction under an advisory lock, so
+ * Shares ranges of partitions among the living owners of one role, by the database's clock. One transaction under an advisory lock, so
  * no range ever has two owners. The share of the n-th of N owners (by name) is 64 / N rounded down, and one more for the first 64 mod
  * N: all owners compute the same shares, and every range has one once each has called. Cost: 1 ms.
  */
 
+import type { RangeRole } from '@tidemark/ports';
 import { BEGIN, COMMIT, type Statement } from '../sql-client.ts';
 
 /** Any number; the key of the lock under which ranges are shared. */
@@ -12,7 +13,7 @@ const SHARING = 7_401_002;
 const lock = `select pg_advisory_xact_lock(${SHARING})`;
 
 const seen = `
-insert into owners (owner, expires_at) values ($1, clock_timestamp() + make_interval(secs => $2::float8 / 1000))
+insert into owners (owner, expires_at, role) values ($1, clock_timestamp() + make_interval(secs => $2::float8 / 1000), $3)
 on conflict (owner) do update set expires_at = excluded.expires_at`;
 
 const expire = 'delete from owners where expires_at < clock_timestamp() and owner <> $1';
@@ -20,35 +21,36 @@ const expire = 'delete from owners where expires_at < clock_timestamp() and owne
 const unown = 'update ranges set owner = null where owner is not null and owner not in (select owner from owners)';
 
 const share = `(
-  select (select count(*) from ranges) / count(*)
-    + case when count(*) filter (where owner < $1) < (select count(*) from ranges) % count(*) then 1 else 0 end
-  from owners
+  select (select count(*) from ranges where role = $2) / count(*)
+    + case when count(*) filter (where owner < $1) < (select count(*) from ranges where role = $2) % count(*)
+      then 1 else 0 end
+  from owners where role = $2
 )`;
 
 const surrender = `
 update ranges set owner = null
-where range in (select range from ranges where owner = $1 order by range offset ${share})`;
+where role = $2 and range in (select range from ranges where role = $2 and owner = $1 order by range offset ${share})`;
 
 const take = `
 update ranges set owner = $1
-where range in (
-  select range from ranges where owner is null
-  order by range limit greatest(0, ${share} - (select count(*) from ranges where owner = $1))
+where role = $2 and range in (
+  select range from ranges where role = $2 and owner is null
+  order by range limit greatest(0, ${share} - (select count(*) from ranges where role = $2 and owner = $1))
 )`;
 
-const mine = 'select range from ranges where owner = $1 order by range';
+const mine = 'select range from ranges where role = $2 and owner = $1 order by range';
 const leave = 'update ranges set owner = null where owner = $1';
 const forget = 'delete from owners where owner = $1';
 
-export const shareRanges = (owner: string, ttlMs: number): readonly Statement[] => [
+export const shareRanges = (owner: string, ttlMs: number, role: RangeRole): readonly Statement[] => [
   BEGIN,
   { name: 'lock-sharing', text: lock, values: [] },
-  { name: 'owner-seen', text: seen, values: [owner, String(ttlMs)] },
+  { name: 'owner-seen', text: seen, values: [owner, String(ttlMs), role] },
   { name: 'owners-expire', text: expire, values: [owner] },
   { name: 'ranges-unown', text: unown, values: [] },
-  { name: 'ranges-surrender', text: surrender, values: [owner] },
-  { name: 'ranges-take', text: take, values: [owner] },
-  { name: 'ranges-mine', text: mine, values: [owner] },
+  { name: 'ranges-surrender', text: surrender, values: [owner, role] },
+  { name: 'ranges-take', text: take, values: [owner, role] },
+  { name: 'ranges-mine', text: mine, values: [owner, role] },
   COMMIT,
 ];
 /** Which of those statements returns the ranges. */

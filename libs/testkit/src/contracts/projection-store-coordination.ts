@@ -21,6 +21,14 @@ export function testCoordination(under: StoreUnderTest): void {
       expect(await under.store.shareRanges('one', LONG_MS)).toEqual(kept);
     });
 
+    test('each role shares all of them by itself', async () => {
+      expect(await under.store.shareRanges('one', LONG_MS)).toEqual(everyRange);
+      expect(await under.store.shareRanges('archiving', LONG_MS, 'compact')).toEqual(everyRange);
+      expect(await under.store.shareRanges('one', LONG_MS)).toEqual(everyRange);
+      await under.store.releaseRanges('archiving');
+      expect(await under.store.shareRanges('other', LONG_MS, 'compact')).toEqual(everyRange);
+    });
+
     test('what a living owner releases or a dead one leaves is taken', async () => {
       await under.store.shareRanges('brief', 1);
       await expect.poll(() => under.store.shareRanges('one', LONG_MS)).toEqual(everyRange);

@@ -13,6 +13,7 @@ import { testOutcomes } from './projection-store-outcomes.ts';
 import { testPlacement } from './projection-store-placement.ts';
 import { at, partitionAt } from './projection-store-rows.ts';
 import { testSpends } from './projection-store-spends.ts';
+import { testTiers } from './projection-store-tiers.ts';
 
 export { dump, type ProjectionDump, type WorkflowDump } from './projection-store-dump.ts';
 
@@ -61,5 +62,6 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
     testOutcomes(under);
     testSpends(under);
     testMemories(under);
+    testTiers(under);
   });
 }

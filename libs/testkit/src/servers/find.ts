@@ -3,8 +3,10 @@
  * given but does not answer is never replaced by another server: the person meant that one.
  * Must not print; what can't be had is a value with reason and remedy, without credentials.
  */
+import { pingBao, startNativeBao } from './bao.ts';
 import { startInDocker } from './docker.ts';
 import { pingKafka, startNativeKafka } from './kafka.ts';
+import { pingKms, startNativeKms } from './kms.ts';
 import { pingPostgres, startNativePostgres } from './postgres.ts';
 import { pingRedis, startNativeRedis } from './redis.ts';
 import { pingS3, startNativeS3 } from './s3.ts';
@@ -25,14 +27,25 @@ const startNative = {
   redis: startNativeRedis,
   postgres: startNativePostgres,
   s3: startNativeS3,
+  kms: startNativeKms,
+  bao: startNativeBao,
 };
-const ping = { kafka: pingKafka, redis: pingRedis, postgres: pingPostgres, s3: pingS3 };
+const ping = {
+  kafka: pingKafka,
+  redis: pingRedis,
+  postgres: pingPostgres,
+  s3: pingS3,
+  kms: pingKms,
+  bao: pingBao,
+};
 
 const nativeRemedy: Readonly<Record<ServerKind, string>> = {
   kafka: 'install Java 17 and Maven',
   redis: 'install redis-server',
   postgres: 'install Postgres',
   s3: 'install Python 3 with pip',
+  kms: 'install Python 3 with pip',
+  bao: 'install Python 3 with pip',
 };
 
 export async function startServer(

@@ -35,6 +35,7 @@ export const kafkaSettings: Readonly<Record<string, string | number>> = {
   'num.recovery.threads.per.data.dir': 2,
   'log.cleaner.threads': 1,
   'log.cleaner.dedupe.buffer.size': 16_777_216,
+  'log.cleaner.backoff.ms': 1_000,
   // Small files: thousands of partitions share one memory file system, and each index is preallocated.
   'log.segment.bytes': 134_217_728,
   'log.index.size.max.bytes': 1_048_576,

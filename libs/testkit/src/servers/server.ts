@@ -6,8 +6,8 @@
 /** What a cluster of Tidemark runs on. */
 export const clusterKinds = ['kafka', 'redis', 'postgres'] as const;
 export type ClusterKind = (typeof clusterKinds)[number];
-export type ServerKind = ClusterKind | 's3';
-export const serverKinds: readonly ServerKind[] = [...clusterKinds, 's3'];
+export type ServerKind = ClusterKind | 's3' | 'kms' | 'bao';
+export const serverKinds: readonly ServerKind[] = [...clusterKinds, 's3', 'kms', 'bao'];
 
 export type ServerSource = 'environment' | 'docker' | 'native';
 
@@ -25,7 +25,8 @@ interface ServerHandle {
   readonly kind: ServerKind;
   /**
    * Kafka `host:port`, Redis `redis://…`, Postgres `postgres://…` of a role that may create databases, S3 `http://KEY:SECRET@host:port`
-   * of one that may create buckets.
+   * of one that may create buckets, an AWS KMS `http://host:port` that takes any credentials, OpenBao `http://token:TOKEN@host:port` of one
+   * that may do everything.
    */
   readonly address: string;
   /** Ends the server and removes its data; does nothing for an address from the environment. Safe to call again. */
@@ -66,4 +67,6 @@ export const addressVariable: Readonly<Record<ServerKind, string>> = {
   redis: 'TIDEMARK_TEST_REDIS',
   postgres: 'TIDEMARK_TEST_POSTGRES',
   s3: 'TIDEMARK_TEST_S3',
+  kms: 'TIDEMARK_TEST_KMS',
+  bao: 'TIDEMARK_TEST_BAO',
 };

@@ -90,6 +90,21 @@ const TRAPPED_OF_COORDINATOR = [
   'shareRanges',
   'view',
 ];
+/** Between any two of these something else is archived, recorded, trimmed or dropped. */
+const TRAPPED_OF_COMPACTOR = [
+  'floors',
+  'bounds',
+  'read',
+  'create-segment',
+  'read-segment',
+  'create-manifest',
+  'read-manifest',
+  'recordSegments',
+  'trim',
+  'dropRows',
+  'dropRestored',
+];
+const TRAPPED_OF = { worker: TRAPPED, coordinator: TRAPPED_OF_COORDINATOR, compactor: TRAPPED_OF_COMPACTOR } as const;
 
 export class Faults {
   readonly #fleet: Fleet;
@@ -188,7 +203,7 @@ export class Faults {
   }
 
   #during(ms: number, what: string, begin: (link: Link) => () => void): void {
-    const link = this.#random.pick(LINKS);
+    const link = this.#random.pick(this.#fleet.options.archive === undefined ? LINKS : [...LINKS, 'objects' as const]);
     this.#fleet.transcript.add(link, `${what} for ${Math.round(ms)} ms`);
     this.#repairLater(ms, begin(link));
   }
@@ -208,10 +223,10 @@ export class Faults {
   /** Springs at a call that is still to come: the process dies there, or stands still. */
   #setTrap(long: boolean): void {
     const random = this.#random;
-    const role = !long && random.chance(0.25) ? 'coordinator' : 'worker';
+    const role = this.#trappedRole(long);
     const operation = long
       ? random.pick(['EffectIntended', 'EffectIntended', 'apply', 'CheckpointCommitted'])
-      : random.pick(role === 'worker' ? TRAPPED : TRAPPED_OF_COORDINATOR);
+      : random.pick(TRAPPED_OF[role]);
     const pauses = long || random.chance(0.3);
     const pauseMs = long ? random.between(LONG_PAUSE_MS.min, LONG_PAUSE_MS.max) : random.between(500, 4_000);
     const restartMs = random.between(20, 1_500);
@@ -222,6 +237,11 @@ export class Faults {
       skipCount: random.int(long ? 2 : 4),
       spring: (process) => (pauses ? this.pause(process, pauseMs) : this.#fleet.crash(process, restartMs)),
     });
+  }
+
+  #trappedRole(long: boolean): keyof typeof TRAPPED_OF {
+    if (!long && this.#random.chance(0.25)) return 'coordinator';
+    return !long && this.#fleet.options.archive !== undefined && this.#random.chance(0.5) ? 'compactor' : 'worker';
   }
 
   /** A worker stands still between its intention's acceptance and the call, for longer than its successor waits. */

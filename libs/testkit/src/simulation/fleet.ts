@@ -5,11 +5,26 @@
 
 import { ConflictError, FencedError, type HolderId, TidemarkError, UnavailableError } from '@tidemark/core';
 import { noTelemetry } from '@tidemark/ports';
-import { Client, Coordinator, LamportClock, type Ports, sha256Digest, Worker } from '@tidemark/runtime';
+import {
+  Archive,
+  Client,
+  Compactor,
+  Coordinator,
+  LamportClock,
+  Pace,
+  type Ports,
+  Restorer,
+  sha256Digest,
+  TieredLog,
+  tieredStore,
+  Worker,
+} from '@tidemark/runtime';
+import { MemoryObjects } from '../memory-objects.ts';
 import { SimulatedLog } from '../simulated-log.ts';
 import type { Begun } from './effects.ts';
 import { LogView } from './log-view.ts';
 import { Network } from './network.ts';
+import { type ArchivePlan, objectsView } from './objects-view.ts';
 import { Outside } from './outside.ts';
 import { answerQuestions, carryConfirmations, type Speaker } from './people.ts';
 import { type Role, SimulatedProcess } from './process.ts';
@@ -41,6 +56,8 @@ export interface FleetOptions {
   readonly partitionCount: number;
   readonly partitionsMax: number;
   readonly starts: readonly Start[];
+  /** Absent: nothing is archived. */
+  readonly archive?: ArchivePlan | undefined;
 }
 
 /** A place in the fleet, filled by one incarnation after another. */
@@ -71,6 +88,7 @@ export class Fleet {
   readonly store: FleetStore;
   readonly witness: Witness;
   readonly outside: Outside;
+  readonly objects = new MemoryObjects('objects');
   readonly begun: Begun[] = [];
   readonly violations: string[] = [];
   /** Processes by the name of the lease holder that they are. */
@@ -92,10 +110,12 @@ export class Fleet {
     this.network = new Network(this.scheduler, random.fork('network'));
     this.redis = new SimulatedRedis(this.scheduler, this.network, random.fork('redis'));
     this.store = new FleetStore(this.scheduler);
+    this.store.sharesCompaction = options.archive?.isShared ?? true;
     this.witness = new Witness(new SimulatedLog(options.partitionCount), this.transcript);
     this.outside = new Outside({ ...this, random: random.fork('outside') });
     this.#add('coordinator', options.coordinatorCount);
     this.#add('worker', options.workerCount);
+    this.#add('compactor', options.archive?.compactorCount ?? 0);
     this.#add('client', 1);
     this.#add('person', 1);
     this.#add('sender', 1);
@@ -190,6 +210,7 @@ export class Fleet {
     const begin = {
       coordinator: this.#beginCoordinator,
       worker: this.#beginWorker,
+      compactor: this.#beginCompactor,
       client: this.#beginClient,
       person: this.#beginPerson,
       sender: this.#beginSender,
@@ -225,6 +246,20 @@ export class Fleet {
     await worker.start();
     const drainMs = process.random.between(0, DRAIN_MAX_MS);
     slot.stop = () => worker.stop(drainMs);
+  }
+
+  async #beginCompactor(slot: Slot, process: SimulatedProcess, ports: Ports): Promise<void> {
+    const log = ports.log as TieredLog;
+    const compactor = new Compactor({
+      ports: { ...ports, log: log.hot },
+      archive: log.archive,
+      policy: { ...this.options.archive!, segmentWaitMs: 0 },
+      pace: new Pace(process, Number.POSITIVE_INFINITY),
+      name: process.name,
+      onError: (where, error) => this.#report(process, where, error),
+    });
+    compactor.start();
+    slot.stop = () => compactor.stop();
   }
 
   async #beginClient(_slot: Slot, process: SimulatedProcess, ports: Ports): Promise<void> {
@@ -282,8 +317,7 @@ export class Fleet {
   #portsOf(process: SimulatedProcess): Ports {
     const around = { ...this.#servers(), process };
     return {
-      log: new LogView({ ...around, ambiguous: () => this.ambiguous }),
-      store: storeView(this.store, this.network, process),
+      ...this.#tiers(process),
       queue: queueView(around),
       hints: hintsView(around),
       liveness: livenessView(around, this.#watchers),
@@ -291,6 +325,19 @@ export class Fleet {
       clock: process,
       prng: process.random.fork('ids'),
       digest: sha256Digest,
+    };
+  }
+
+  /** Log and rows, through which archived history is seen as well where there is any. */
+  #tiers(process: SimulatedProcess): Pick<Ports, 'log' | 'store' | 'archive'> {
+    const log = new LogView({ ...this.#servers(), process, ambiguous: () => this.ambiguous });
+    const store = storeView(this.store, this.network, process);
+    if (this.options.archive === undefined) return { log, store };
+    const archive = new Archive({ warm: objectsView(this.objects, this.network, process) });
+    return {
+      archive,
+      log: new TieredLog(log, archive),
+      store: tieredStore(store, new Restorer({ store, clock: process }, archive)),
     };
   }
 

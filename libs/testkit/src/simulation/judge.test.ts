@@ -4,7 +4,6 @@ import type { LogEntry, Offset, Partition } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
 import { entryOf, holderEvent, inboxEvent } from '../naive/events.ts';
 import { NaivePartition } from '../naive/fold.ts';
-import { SimulatedLog } from '../simulated-log.ts';
 import type { Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, type Ending } from './judge.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
@@ -43,16 +42,15 @@ const ending = (fields: Partial<Ending> = {}): ReadonlyMap<string, Ending> =>
       } as Ending,
     ],
   ]);
-const log = new SimulatedLog(1);
 const record = { value: new TextEncoder().encode('r'), type: 't' };
-log.store(P0, [record]);
+const stored = new Map([[P0, { values: [record.value] } as unknown as History]]);
 
 describe('durability (I1)', () => {
   const acknowledged = (base: number, value = record.value) => [
     { to: 'x', partition: P0, base: base as Offset, records: [{ ...record, value }] },
   ];
   const check = (...[acks, seen, begun]: [unknown, unknown, unknown]) =>
-    checkDurability({ log }, acks as never, seen as never, begun as never, ending());
+    checkDurability({ histories: stored }, acks as never, seen as never, begun as never, ending());
 
   it('finds nothing in a sound run', () => {
     const seen = [{ workflow: 'w1', sequence: 1, checkpoint: 'c1' }];
@@ -126,7 +124,7 @@ describe('a history (I2, I3, I5)', () => {
         ? { kind: 'accepted' as const, position: Number(said.slice(12)) as never }
         : { kind: 'rejected' as const, reason: said as never };
     });
-    return { partition: P0, naive, entries, verdicts };
+    return { partition: P0, naive, entries, verdicts, values: [] };
   };
   const sound = (): History => history(entryOf(opened), entryOf(claimed));
 

@@ -110,7 +110,8 @@ export class LogView implements EventLog {
   }
 
   trim(partition: Partition, before: Offset): Promise<void> {
-    return this.#call('trim', () => this.#options.witness.log.trim(partition, before));
+    const { witness, process } = this.#options;
+    return this.#call('trim', () => witness.trim(partition, before, process.name));
   }
 
   sizeBytes(): Promise<number> {

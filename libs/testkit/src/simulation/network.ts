@@ -9,7 +9,7 @@ import type { SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
-export type Link = 'log' | 'store' | 'redis' | 'outside';
+export type Link = 'log' | 'store' | 'redis' | 'outside' | 'objects';
 export const LINKS: readonly Link[] = ['log', 'store', 'redis', 'outside'];
 
 export interface Call {
@@ -21,7 +21,7 @@ export interface Call {
 }
 
 /** One way, usually; milliseconds. */
-const LATENCY_MS: Readonly<Record<Link, number>> = { log: 1.5, store: 2, redis: 0.6, outside: 8 };
+const LATENCY_MS: Readonly<Record<Link, number>> = { log: 1.5, store: 2, redis: 0.6, outside: 8, objects: 10 };
 /** Share of the trips that take no time at all, and of those that take long. */
 const AT_ONCE = 0.35;
 const LATE = 0.01;

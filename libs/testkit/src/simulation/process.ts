@@ -8,9 +8,9 @@ import type { SeededRandom } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** What the clocks on the wall showed at the beginning, in milliseconds since the Unix epoch. */
-const BEGAN_AT_MS = 1_700_000_000_000;
+export const BEGAN_AT_MS = 1_700_000_000_000;
 
-export type Role = 'coordinator' | 'worker' | 'client' | 'person' | 'sender';
+export type Role = 'coordinator' | 'worker' | 'compactor' | 'client' | 'person' | 'sender';
 
 export class SimulatedProcess implements Clock {
   readonly name: string;

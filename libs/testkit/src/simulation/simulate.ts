@@ -4,11 +4,14 @@
  */
 
 import type { Envelope } from '@tidemark/core';
+import { Archive, Restorer } from '@tidemark/runtime';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
 import { Fleet, type Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
+import { checkArchive, checkSegments } from './judge-archive.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
 import { checkUndone, checkUndoWorkflows } from './judge-undo.ts';
+import type { ArchivePlan } from './objects-view.ts';
 import { SeededRandom } from './random.ts';
 import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
 
@@ -23,6 +26,8 @@ export interface SimulationOptions {
   /** These alone instead of those that the seed draws. */
   readonly faults?: readonly FaultKind[] | undefined;
   readonly workloads?: readonly Workload[] | undefined;
+  /** Whether history is archived meanwhile; absent: as the seed draws. */
+  readonly archives?: boolean | undefined;
 }
 
 export interface SimulationResult {
@@ -49,7 +54,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const longs = random.chance(0.15);
   const kinds = options.faults ?? drawKinds(random, longs);
   const durationMs = kinds.length === 0 ? 0 : random.between(1_500, 6_000);
-  const fleet = drawFleet(random, options.workloads ?? WORKLOADS, durationMs);
+  const fleet = drawFleet(random, options.workloads ?? WORKLOADS, durationMs, drawArchive(options));
   const faults = new Faults(fleet, random.fork('faults'), durationMs);
   if (kinds.length > 0) {
     drawUnreliability(fleet, random);
@@ -73,6 +78,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   return judged(options.seed, fleet);
 }
 
+/** Share of the runs in which history is archived meanwhile. */
+const ARCHIVING = 0.35;
+
 /** Faults after which a run takes long. */
 const LONG: readonly FaultKind[] = ['long-trap', 'late-call', 'lost-caller', 'bane'];
 
@@ -84,7 +92,27 @@ function drawKinds(random: SeededRandom, longs: boolean): readonly FaultKind[] {
   return longs ? [random.pick(LONG), ...drawn] : drawn;
 }
 
-function drawFleet(random: SeededRandom, workloads: readonly Workload[], durationMs: number): Fleet {
+/** Drawn apart, so that seeds without an archive are what they were before there was any. */
+function drawArchive({ seed, archives }: SimulationOptions): ArchivePlan | undefined {
+  const random = new SeededRandom(`archive ${seed}`);
+  const isDrawn = random.chance(ARCHIVING);
+  if (!(archives ?? isDrawn)) return undefined;
+  return {
+    compactorCount: random.count(1, 2),
+    hotMs: random.pick([1, 200, 1_000]),
+    segmentMinBytes: random.pick([1, 2_000, 20_000]),
+    segmentMaxBytes: random.pick([1_000, 6_000, 1_000_000]),
+    isShared: random.chance(0.5),
+    periodMs: random.pick([30, 200]),
+  };
+}
+
+function drawFleet(
+  random: SeededRandom,
+  workloads: readonly Workload[],
+  durationMs: number,
+  archive: ArchivePlan | undefined,
+): Fleet {
   const count = random.count(2, 5);
   const starts = Array.from({ length: count }, (_, at): Start => {
     const workload = random.pick(workloads);
@@ -104,6 +132,7 @@ function drawFleet(random: SeededRandom, workloads: readonly Workload[], duratio
     partitionCount: random.pick([1, 2, 4]),
     partitionsMax: random.pick([2, 4, 8]),
     starts,
+    archive,
   });
 }
 
@@ -130,6 +159,11 @@ function watchOver(fleet: Fleet, faults: Faults): Watch {
     fleet.violations.push(...suspects.violations.splice(0));
     if (ENDING.has(envelope.type) && starts.has(envelope.workflow)) ended.add(envelope.workflow);
     if (envelope.type === 'LeaseRevoked') checkRevocation(fleet, envelope);
+  };
+  fleet.witness.onTrim = (history, before) => {
+    const { end, violations } = checkSegments(fleet.objects, history);
+    fleet.violations.push(...violations);
+    if (end < before) fleet.violations.push(`I7: ${history.partition} is trimmed to ${before}, segments end at ${end}`);
   };
   return { endedCount: () => ended.size };
 }
@@ -158,6 +192,19 @@ function hasRows({ store, witness }: Fleet): boolean {
   return true;
 }
 
+/** Puts the rows of archived workflows back, so that all rows can be compared with those of the whole history. */
+async function restoreRows({ store, objects, options }: Fleet): Promise<string[]> {
+  if (options.archive === undefined) return [];
+  const clock = { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {} };
+  const restorer = new Restorer({ store, clock }, new Archive({ warm: objects }));
+  try {
+    await restorer.restoreMissing([...store.rows.keys()]);
+    return [];
+  } catch (error) {
+    return [`I1: archived history can't be put back: ${String(error)}`];
+  }
+}
+
 async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
   const { witness, store, outside, options } = fleet;
   const endings = endingsOf(witness.histories.values());
@@ -171,6 +218,8 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...checkUndone(undoneOf(endings), outside.ledger, witness.effects),
     ...checkUndoWorkflows(witness.histories.values()),
     ...checkEndings(options.starts, endings),
+    ...(await checkArchive(witness.log, fleet.objects, witness.histories)),
+    ...(await restoreRows(fleet)),
     ...(await checkRows(store, witness.histories)),
   ];
   const distinct = [...new Set(violations)];

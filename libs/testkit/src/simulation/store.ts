@@ -10,12 +10,13 @@ import {
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,
+  type RangeRole,
   type SessionTaken,
   type StreamSnapshot,
 } from '@tidemark/ports';
 import { SimulatedStore } from '@tidemark/runtime/simulation';
 import type { Network } from './network.ts';
-import type { SimulatedProcess } from './process.ts';
+import { BEGAN_AT_MS, type SimulatedProcess } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** A checkpoint as some reader could have seen it. */
@@ -25,25 +26,37 @@ export interface SeenCheckpoint {
   readonly checkpoint: string | null;
 }
 
+/** How one role shares the ranges: when owners expire, and whose each range is. */
+interface Share {
+  readonly owners: Map<string, number>;
+  readonly ranges: Map<number, string>;
+}
+
+const newShare = (): Share => ({ owners: new Map(), ranges: new Map() });
+
 export class FleetStore extends SimulatedStore {
   readonly #scheduler: Scheduler;
   /** False: the tables are gone, until somebody makes them anew. */
   isThere = true;
-  readonly #owners = new Map<string, number>();
-  readonly #ranges = new Map<number, string>();
+  readonly #shares: Record<RangeRole, Share> = { project: newShare(), compact: newShare() };
   readonly #placedAtMs = new Map<WorkflowId, number>();
   readonly seen: SeenCheckpoint[] = [];
+  /** False: whoever archives is given all ranges. */
+  sharesCompaction = true;
 
   constructor(scheduler: Scheduler) {
     super(0);
     this.#scheduler = scheduler;
+    this.clock = () => Math.floor(BEGAN_AT_MS + scheduler.nowMs);
   }
 
   override drop(): void {
     super.drop();
     this.isThere = false;
-    this.#owners.clear();
-    this.#ranges.clear();
+    for (const { owners, ranges } of Object.values(this.#shares)) {
+      owners.clear();
+      ranges.clear();
+    }
     this.#placedAtMs.clear();
     this.batches.length = 0;
   }
@@ -58,26 +71,30 @@ export class FleetStore extends SimulatedStore {
       this.seen.push({ workflow, sequence, checkpoint });
   }
 
-  override async shareRanges(owner?: string, ttlMs = 0): Promise<readonly number[]> {
+  override async shareRanges(owner?: string, ttlMs = 0, role: RangeRole = 'project'): Promise<readonly number[]> {
+    if (role === 'compact' && !this.sharesCompaction) return this.ranges;
     const { nowMs } = this.#scheduler;
-    this.#owners.set(owner!, nowMs + ttlMs);
-    for (const [other, untilMs] of this.#owners) if (untilMs <= nowMs) this.#owners.delete(other);
-    const fair = Math.ceil(RANGE_COUNT / this.#owners.size);
+    const { owners, ranges } = this.#shares[role];
+    owners.set(owner!, nowMs + ttlMs);
+    for (const [other, untilMs] of owners) if (untilMs <= nowMs) owners.delete(other);
+    const fair = Math.ceil(RANGE_COUNT / owners.size);
     const own: number[] = [];
     for (let range = 0; range < RANGE_COUNT; range++) {
-      const of = this.#ranges.get(range);
-      if (of !== undefined && of !== owner && this.#owners.has(of)) continue;
+      const of = ranges.get(range);
+      if (of !== undefined && of !== owner && owners.has(of)) continue;
       if (own.length < fair) {
-        this.#ranges.set(range, owner!);
+        ranges.set(range, owner!);
         own.push(range);
-      } else if (of === owner) this.#ranges.delete(range);
+      } else if (of === owner) ranges.delete(range);
     }
     return own;
   }
 
   override async releaseRanges(owner?: string): Promise<void> {
-    this.#owners.delete(owner!);
-    for (const [range, of] of this.#ranges) if (of === owner) this.#ranges.delete(range);
+    for (const { owners, ranges } of Object.values(this.#shares)) {
+      owners.delete(owner!);
+      for (const [range, of] of ranges) if (of === owner) ranges.delete(range);
+    }
   }
 
   override async place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]> {
@@ -117,11 +134,20 @@ const OWN: ReadonlySet<string> = new Set([
   'failOnce',
   'close',
   'applyContext',
+  'applySeen',
+  'dropSeen',
   'loseContext',
+  'loseTiers',
 ]);
-const OPERATIONS = [SimulatedStore.prototype, Object.getPrototypeOf(SimulatedStore.prototype)]
+const OPERATIONS = lineOf(SimulatedStore.prototype)
   .flatMap((prototype) => Object.getOwnPropertyNames(prototype))
   .filter((name) => !OWN.has(name));
+
+/** The prototype and those that it inherits from, but for the last, which every object has. */
+function lineOf(prototype: object): object[] {
+  const next = Object.getPrototypeOf(prototype) as object | null;
+  return next === null ? [] : [prototype, ...lineOf(next)];
+}
 
 /** One process's view of the store. */
 export function storeView(store: FleetStore, network: Network, process: SimulatedProcess): ProjectionStore {

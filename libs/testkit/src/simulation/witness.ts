@@ -16,6 +16,8 @@ export interface History {
   readonly naive: NaivePartition;
   readonly entries: LogEntry[];
   readonly verdicts: Verdict[];
+  /** Every record that was ever stored, by offset: also those that were trimmed. */
+  readonly values: Uint8Array[];
 }
 
 export interface Acknowledged {
@@ -50,6 +52,9 @@ export class Witness {
   /** Told of every accepted event. */
   onAccepted: ((envelope: Envelope, partition: Partition) => void) | undefined;
 
+  /** Told of every trimming, before it happens. */
+  onTrim: ((history: History, before: Offset) => void) | undefined;
+
   constructor(log: SimulatedLog, transcript: Transcript) {
     this.log = log;
     this.#transcript = transcript;
@@ -58,7 +63,7 @@ export class Witness {
   history(partition: Partition): History {
     let history = this.histories.get(partition);
     if (history === undefined) {
-      history = { partition, naive: new NaivePartition(partition, 0), entries: [], verdicts: [] };
+      history = { partition, naive: new NaivePartition(partition, 0), entries: [], verdicts: [], values: [] };
       this.histories.set(partition, history);
     }
     return history;
@@ -77,8 +82,18 @@ export class Witness {
   store(partition: Partition, records: readonly LogRecord[], who: string): Offset {
     const base = this.log.store(partition, records);
     const history = this.history(partition);
-    for (const { value } of records) this.#follow(history, decodeRecord(value), who);
+    for (const { value } of records) {
+      history.values.push(value);
+      this.#follow(history, decodeRecord(value), who);
+    }
     return base;
+  }
+
+  /** Trims, and tells first: what is trimmed must be in segments by then. */
+  async trim(partition: Partition, before: Offset, who: string): Promise<void> {
+    this.#transcript.add(who, `trim ${partition}:${before}`);
+    this.onTrim?.(this.history(partition), before);
+    await this.log.trim(partition, before);
   }
 
   acknowledge(to: string, partition: Partition, base: Offset, records: readonly LogRecord[]): void {

@@ -1,0 +1,188 @@
+/**
+ * Owns the ObjectStore in a folder: objects are files under their names, temporary files lie in `.writing/`, which is no object's name.
+ * Invariants (O1): a file is whole and durable before it has its name (write, fsync), and gets it by link(2), which succeeds for one of
+ * several and never replaces anything; `create` returns once the folders that name it are durable, also when it answers false. Several
+ * processes may share the folder. Must not make the folder again when it is gone (a disk that is not mounted): what is in it would seem
+ * lost.
+ */
+
+import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import { checkObjectName, checkObjectSize, isObjectName, type ObjectStore, type Recall, Turns } from '@tidemark/ports';
+import { codeOf, syncFolder, writeDurably } from './durable-files.ts';
+import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
+import { FILES_OPEN_MAX, FOLDERS_KNOWN_MAX } from './limits.ts';
+import { removeLeftBehind, temporaryName } from './temporary-files.ts';
+
+export interface FsObjectsOptions {
+  /** Made when absent. Its file system must have hard links. */
+  readonly folder: string;
+}
+
+const WRITING = '.writing';
+const USE: FolderUse = { of: 'objects', invalid: 'object-folder-invalid', unavailable: 'objects-unavailable' };
+/** Nothing is there, or a folder of other objects, or an object where a folder would be. */
+const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
+
+/**
+ * Opens the folder and removes what dead processes left half written. Throws `ConfigError` (`object-folder-invalid`) when
+ * the path is no folder, `UnavailableError` when it can't be made. A folder that can only be read serves reads.
+ */
+export async function openFsObjects(options: FsObjectsOptions): Promise<ObjectStore> {
+  const folder = new GuardedFolder(options.folder, USE);
+  await folder.make();
+  await removeLeftBehind(path.join(folder.path, WRITING), Date.now());
+  return new FsObjects(folder);
+}
+
+class FsObjects implements ObjectStore {
+  readonly place: string;
+  readonly #guard: GuardedFolder;
+  readonly #turns = new Turns(FILES_OPEN_MAX);
+  readonly #creating = new Set<Promise<unknown>>();
+  /** Folders whose names are known to be durable. */
+  readonly #durable = new Set<string>();
+
+  constructor(guard: GuardedFolder) {
+    this.#guard = guard;
+    this.place = guard.path;
+  }
+
+  async create(name: string, bytes: Uint8Array): Promise<boolean> {
+    const file = this.#file(name);
+    checkObjectSize(bytes);
+    const creating = this.#turns.run(() => this.#create(file, bytes));
+    this.#creating.add(creating);
+    try {
+      return await creating;
+    } catch (error) {
+      throw this.#guard.unavailable(error);
+    } finally {
+      this.#creating.delete(creating);
+    }
+  }
+
+  async read(name: string): Promise<Uint8Array | undefined> {
+    const file = this.#file(name);
+    const bytes = await this.#guard.guarded(() => this.#turns.run(() => readFile(file)), ...ABSENT);
+    if (bytes === undefined) await this.#checkFolder();
+    return bytes;
+  }
+
+  async *list(prefix: string): AsyncIterable<string> {
+    const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1);
+    if (folder !== '' && !isObjectName(folder.slice(0, -1))) return;
+    await this.#checkFolder();
+    yield* this.#below(folder, prefix);
+  }
+
+  async remove(name: string): Promise<void> {
+    const file = this.#file(name);
+    await this.#guard.guarded(() => unlink(file), ...ABSENT);
+  }
+
+  async recall(name: string): Promise<Recall> {
+    const file = this.#file(name);
+    if ((await this.#guard.guarded(() => isFile(file), ...ABSENT)) === true) return { state: 'ready' };
+    await this.#checkFolder();
+    return { state: 'absent' };
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#creating);
+  }
+
+  #file(name: string): string {
+    return path.join(this.place, checkObjectName(name));
+  }
+
+  async #create(file: string, bytes: Uint8Array): Promise<boolean> {
+    if (await isFile(file)) {
+      await this.#makeDurable(file);
+      return false;
+    }
+    const temporary = path.join(this.place, WRITING, temporaryName());
+    await mkdir(path.dirname(temporary)).catch(unlessThere);
+    try {
+      await writeDurably(temporary, bytes);
+      const made = await mkdir(path.dirname(file), { recursive: true });
+      if (made !== undefined) this.#forget(made, file);
+      const isOurs = await this.#name(temporary, file);
+      await this.#makeDurable(file);
+      return isOurs;
+    } finally {
+      await unlink(temporary).catch(() => {});
+    }
+  }
+
+  /** Whether the file got the name, and nothing had it before. */
+  async #name(temporary: string, file: string): Promise<boolean> {
+    try {
+      await link(temporary, file);
+      return true;
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+      // A network's file system may have done it and lost the answer, and meet its own work when it asks again.
+      if ((await stat(temporary)).nlink > 1) return true;
+      if (await isFile(file)) return false;
+      throw error;
+    }
+  }
+
+  /** A name is durable once its folder is, and those that name that folder, whoever made them. */
+  async #makeDurable(file: string): Promise<void> {
+    const made: string[] = [];
+    let folder = path.dirname(file);
+    await syncFolder(folder);
+    for (; folder !== this.place && !this.#durable.has(folder); folder = path.dirname(folder)) {
+      await syncFolder(path.dirname(folder));
+      made.push(folder);
+    }
+    if (this.#durable.size + made.length > FOLDERS_KNOWN_MAX) this.#durable.clear();
+    for (const each of made) this.#durable.add(each);
+  }
+
+  /** Someone removed folders, which are here again: `made` and those on the way from there to the file. */
+  #forget(made: string, file: string): void {
+    for (let at = path.dirname(file); at.length >= made.length; at = path.dirname(at)) this.#durable.delete(at);
+  }
+
+  /** `folder` ends with a slash, or is empty: all. */
+  async *#below(folder: string, prefix: string): AsyncIterable<string> {
+    for (const entry of await this.#entries(folder)) {
+      const name = `${folder}${entry}`;
+      if (!name.startsWith(prefix)) continue;
+      if (name.endsWith('/')) yield* this.#below(name, prefix);
+      else yield name;
+    }
+  }
+
+  /** Folders with a slash at their end, which makes the order that of whole names. What is no object's is not there. */
+  async #entries(folder: string): Promise<string[]> {
+    const read = () => readdir(path.join(this.place, folder), { withFileTypes: true });
+    const entries = (await this.#guard.guarded(read, ...ABSENT)) ?? [];
+    return entries
+      .filter((entry) => (entry.isFile() || entry.isDirectory()) && isObjectName(`${folder}${entry.name}`))
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+      .sort();
+  }
+
+  /** Nothing is missing from a folder that isn't there. */
+  async #checkFolder(): Promise<void> {
+    await this.#guard.guarded(() => stat(this.place));
+  }
+}
+
+/** False: nothing, or something else. */
+async function isFile(file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isFile();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function unlessThere(error: unknown): void {
+  if (codeOf(error) !== 'EEXIST') throw error;
+}

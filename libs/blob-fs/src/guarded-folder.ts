@@ -1,0 +1,88 @@
+/**
+ * Owns how a folder of stored things is opened, and what file systems' refusals mean: which error of ours each becomes, and what a
+ * person can do about it.
+ */
+
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError, UnavailableError } from '@tidemark/core';
+import { codeOf, syncFolder } from './durable-files.ts';
+
+/** What lies in the folder, and the codes of its errors. */
+export interface FolderUse {
+  /** As in `The folder of blobs`. */
+  readonly of: string;
+  readonly invalid: string;
+  readonly unavailable: string;
+}
+
+export class GuardedFolder {
+  /** Absolute. */
+  readonly path: string;
+  readonly #use: FolderUse;
+
+  constructor(folder: string, use: FolderUse) {
+    this.path = path.resolve(folder);
+    this.#use = use;
+  }
+
+  /** Makes it, durably, when absent. Throws `ConfigError` when the path is no folder, `UnavailableError` when it can't be made. */
+  async make(): Promise<void> {
+    try {
+      const made = await mkdir(this.path, { recursive: true });
+      if (made === undefined) return;
+      for (let at = this.path; at.length >= made.length; at = path.dirname(at)) await syncFolder(path.dirname(at));
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'EEXIST' || code === 'ENOTDIR') {
+        throw new ConfigError(this.#use.invalid, `${this.path} is not a folder`, { folder: this.path });
+      }
+      throw this.unavailable(error);
+    }
+  }
+
+  /** Undefined for an error of the expected codes; every other is `UnavailableError`. */
+  async guarded<T>(work: () => Promise<T>, ...expected: readonly string[]): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (expected.includes(codeOf(error))) return undefined;
+      throw this.unavailable(error);
+    }
+  }
+
+  unavailable(error: unknown): UnavailableError {
+    const { of, unavailable } = this.#use;
+    const folder = this.path;
+    const reason = codeOf(error);
+    const said = reasonOf(error) ?? (error instanceof Error ? error.message : String(error));
+    return new UnavailableError(unavailable, `The folder of ${of} ${folder}: ${said}`, {
+      folder,
+      reason,
+      cause: error,
+    });
+  }
+}
+
+function reasonOf(error: unknown): string | undefined {
+  const code = codeOf(error);
+  if ((error as { syscall?: unknown }).syscall === 'link' && NO_LINKS.includes(code)) {
+    return 'its file system has no hard links, without which nothing can be created once: use another file system';
+  }
+  return REASONS[code];
+}
+
+/** What file systems without hard links answer. */
+const NO_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+
+/** What a person can do something about. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it is gone, or a folder in it',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  EROFS: 'the file system is read-only',
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  EMFILE: 'too many open files',
+  EXDEV: 'other file systems are mounted below it',
+};

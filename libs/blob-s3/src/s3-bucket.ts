@@ -1,0 +1,213 @@
+/**
+ * Owns the talk with a bucket of an S3 server that blobs and objects have in common: the client and its limits, whole and conditional
+ * writes with the server's check of SHA-256, reads, listings. Names are what stands after the prefix in a key. Must not know what the
+ * bytes mean. No secret of its credentials is printed or stored.
+ */
+
+import { hash } from 'node:crypto';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  type HeadObjectCommandOutput,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+  paginateListObjectsV2,
+  RestoreObjectCommand,
+  type RestoreRequest,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { InvalidError } from '@tidemark/core';
+import { Turns } from '@tidemark/ports';
+import {
+  ATTEMPTS_MAX,
+  CONNECT_TIMEOUT_MS,
+  CONNECTIONS_MAX,
+  PART_BYTES,
+  PARTS_AT_ONCE,
+  REQUEST_TIMEOUT_MS,
+  REQUESTS_AT_ONCE,
+  SLOWEST_UPLOAD_BYTES_PER_S,
+} from './limits.ts';
+import { type BucketUse, faultOf, isMissing, renamed } from './s3-faults.ts';
+
+export interface S3BucketOptions {
+  readonly bucket: string;
+  /** Stands before every key, such as `tidemark/blobs/`; empty when absent. Ends with a slash, or is empty. */
+  readonly prefix?: string;
+  /** Of another server than Amazon's; buckets are then named in the path. */
+  readonly endpoint?: string;
+  readonly region?: string;
+  /** Absent: found as the AWS SDK finds them (environment, profile, the machine's role). */
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** Longest wait for an answer, in milliseconds; what is sent with the request has time of its own. */
+  readonly requestTimeoutMs?: number;
+  /** Attempts of one request, the first included. */
+  readonly attemptsMax?: number;
+}
+
+/** How something is written: what S3 is told about it, and above which size it goes up in parts. */
+export interface WriteOptions extends Pick<PutObjectCommandInput, 'IfNoneMatch' | 'StorageClass' | 'Metadata'> {
+  readonly partsAboveBytes: number;
+}
+
+/**
+ * Asks for the bucket once. Throws `InvalidError` (the prefix), `ConfigError` (there is no such bucket, or the credentials don't fit),
+ * `UnavailableError`, with the codes of the use.
+ */
+export async function openS3Bucket(options: S3BucketOptions, use: BucketUse): Promise<S3Bucket> {
+  const { prefix = '' } = options;
+  if (prefix !== '' && (!prefix.endsWith('/') || prefix.startsWith('/'))) {
+    throw new InvalidError(use.prefixInvalid, `prefix: '${prefix}' must end with a slash and not begin with one.`, {
+      field: 'prefix',
+    });
+  }
+  const bucket = new S3Bucket(options, use);
+  try {
+    await bucket.check();
+  } catch (error) {
+    bucket.close();
+    throw error;
+  }
+  return bucket;
+}
+
+function configOf({ endpoint, region = 'us-east-1', credentials, ...limits }: S3BucketOptions): S3ClientConfig {
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS, attemptsMax = ATTEMPTS_MAX } = limits;
+  return {
+    region,
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    ...(credentials !== undefined && { credentials }),
+    maxAttempts: attemptsMax,
+    // Whoever reads holds a digest.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: new NodeHttpHandler({
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: requestTimeoutMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: requestTimeoutMs,
+      httpAgent: { maxSockets: CONNECTIONS_MAX },
+      httpsAgent: { maxSockets: CONNECTIONS_MAX },
+    }),
+  };
+}
+
+export class S3Bucket {
+  /** As people know it. */
+  readonly where: string;
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+  readonly #use: BucketUse;
+  readonly #requestTimeoutMs: number;
+  readonly #turns = new Turns(REQUESTS_AT_ONCE);
+
+  constructor(options: S3BucketOptions, use: BucketUse) {
+    this.#client = new S3Client(configOf(options));
+    this.#bucket = options.bucket;
+    this.#prefix = options.prefix ?? '';
+    this.#use = use;
+    this.#requestTimeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.where = `s3://${this.#bucket}/${this.#prefix}`;
+  }
+
+  check(): Promise<void> {
+    return this.guarded(async () => {
+      try {
+        await this.#client.send(new HeadBucketCommand({ Bucket: this.#bucket }));
+      } catch (error) {
+        // An answer without a body: its status says it all.
+        throw isMissing(error) ? renamed(error, 'NoSuchBucket') : error;
+      }
+    });
+  }
+
+  /** The server checks the SHA-256 of what comes, and shows nothing of it before its end. Throws what the SDK throws. */
+  write(name: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+    return this.#turns.run(() => this.#write(name, bytes, options));
+  }
+
+  async #write(name: string, bytes: Uint8Array, { partsAboveBytes, ...told }: WriteOptions): Promise<void> {
+    const params = { ...this.#at(name), Body: bytes, ...told };
+    if (bytes.length <= partsAboveBytes) {
+      const ChecksumSHA256 = hash('sha256', bytes, 'base64');
+      const requestTimeout = this.#requestTimeoutMs + (bytes.length / SLOWEST_UPLOAD_BYTES_PER_S) * 1_000;
+      await this.#client.send(new PutObjectCommand({ ...params, ChecksumSHA256 }), { requestTimeout });
+      return;
+    }
+    // Parts that went up are taken away when one fails.
+    await new Upload({
+      client: this.#client,
+      params: { ...params, ChecksumAlgorithm: 'SHA256' },
+      partSize: PART_BYTES,
+      queueSize: PARTS_AT_ONCE,
+    }).done();
+  }
+
+  /** Undefined: there is none. Throws what the SDK throws. */
+  read(name: string): Promise<Uint8Array | undefined> {
+    const got = async () => {
+      const { Body } = await this.#client.send(new GetObjectCommand(this.#at(name)));
+      return Body!.transformToByteArray();
+    };
+    return unlessMissing(() => this.#turns.run(got));
+  }
+
+  /** What is known about it; undefined: there is none. Throws what the SDK throws. */
+  head(name: string): Promise<HeadObjectCommandOutput | undefined> {
+    return unlessMissing(() => this.#turns.run(() => this.#client.send(new HeadObjectCommand(this.#at(name)))));
+  }
+
+  /** Whether a copy is readable already; undefined: there is no such object. Throws what the SDK throws. */
+  async restore(name: string, RestoreRequest: RestoreRequest): Promise<boolean | undefined> {
+    const asked = () => this.#client.send(new RestoreObjectCommand({ ...this.#at(name), RestoreRequest }));
+    const answer = await unlessMissing(() => this.#turns.run(asked));
+    return answer && answer.$metadata.httpStatusCode === 200;
+  }
+
+  async remove(name: string): Promise<void> {
+    const removed = () => this.#client.send(new DeleteObjectCommand(this.#at(name)));
+    await this.guarded(() => this.#turns.run(removed));
+  }
+
+  /** Names that begin so, in the server's order: of their bytes at Amazon's, that of a walk through folders elsewhere. */
+  async *names(begin: string): AsyncIterable<string> {
+    const place = { Bucket: this.#bucket, Prefix: `${this.#prefix}${begin}` };
+    const pages = paginateListObjectsV2({ client: this.#client }, place);
+    for (const iterator = pages[Symbol.asyncIterator](); ; ) {
+      const page = await this.guarded(() => this.#turns.run(() => iterator.next()));
+      if (page.done === true) return;
+      for (const { Key } of page.value.Contents ?? []) if (Key !== undefined) yield Key.slice(this.#prefix.length);
+    }
+  }
+
+  /** What it throws is told as what it means. `name`: of the object it is about. */
+  async guarded<T>(work: () => Promise<T>, name?: string): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw faultOf(this.#use, this.where, error, name);
+    }
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  #at(name: string): { readonly Bucket: string; readonly Key: string } {
+    return { Bucket: this.#bucket, Key: `${this.#prefix}${name}` };
+  }
+}
+
+async function unlessMissing<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

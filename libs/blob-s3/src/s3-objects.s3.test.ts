@@ -1,0 +1,362 @@
+/** The contract of ObjectStore on a real S3 server, and what only this adapter promises: lost answers, parts, faults. Recalls: s3-recall.s3.test.ts. */
+
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import {
+  CreateBucketCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import type { ObjectStore } from '@tidemark/ports';
+import { objectStoreContract } from '@tidemark/testkit/contracts/object-store';
+import { giveOn, headersWithout, type Relayed, startHttpRelay } from '@tidemark/testkit/http-relay';
+import { describeServers } from '@tidemark/testkit/suites';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { PART_BYTES, REQUESTS_AT_ONCE } from './limits.ts';
+import { openS3Objects, type S3ObjectsOptions } from './s3-objects.ts';
+
+const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+const said = async (objects: ObjectStore, name: string): Promise<string> =>
+  Buffer.from((await objects.read(name))!).toString();
+const unavailable = { name: 'UnavailableError', code: 'objects-unavailable' };
+const archived = { name: 'UnavailableError', code: 'object-archived' };
+
+async function all(objects: ObjectStore, prefix = ''): Promise<string[]> {
+  const names: string[] = [];
+  for await (const name of objects.list(prefix)) names.push(name);
+  return names;
+}
+
+/** Open for one test. */
+async function opened(options: S3ObjectsOptions): Promise<ObjectStore> {
+  const objects = await openS3Objects(options);
+  onTestFinished(() => objects.close());
+  return objects;
+}
+
+function refuse(status: number, code: string, ...[request, response]: Parameters<Relayed>): void {
+  request.resume();
+  response.writeHead(status, { 'content-type': 'application/xml' });
+  response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>so it is</Message></Error>`);
+}
+
+function partsOf(address: string) {
+  const { origin, username, password } = new URL(address);
+  return { endpoint: origin, credentials: { accessKeyId: username, secretAccessKey: password } };
+}
+
+describeServers('objects on S3', ['s3'], ({ s3 }) => {
+  const place = partsOf(s3);
+  const client = new S3Client({ ...place, region: 'us-east-1', forcePathStyle: true });
+  afterAll(() => client.destroy());
+
+  const bucket = `objects-${randomBytes(6).toString('hex')}`;
+  beforeAll(() => client.send(new CreateBucketCommand({ Bucket: bucket })));
+
+  const freshPrefix = () => ({ ...place, bucket, prefix: `tidemark/${randomBytes(6).toString('hex')}/` });
+  /** A way to the server on which a test stands, and a prefix there. */
+  async function prefixBehind(relayed: Relayed) {
+    const direct = freshPrefix();
+    const relay = await startHttpRelay(s3, relayed);
+    onTestFinished(() => relay.close());
+    return { direct, behind: { ...direct, endpoint: relay.endpoint } };
+  }
+
+  objectStoreContract(
+    's3',
+    async () => {
+      const options = freshPrefix();
+      const objects = await openS3Objects(options);
+      return { objects, again: () => openS3Objects(options), close: () => objects.close() };
+    },
+    { largeBytes: PART_BYTES + 1_000_000 },
+  );
+
+  test('more than a page is listed in order, and foreign objects are not', async () => {
+    const options = freshPrefix();
+    const { prefix } = options;
+    const objects = await opened(options);
+    const names = Array.from({ length: 1_050 }, (_, index) => `p${index % 20 === 0 ? '' : `=${index % 9}`}/${index}`);
+    await Promise.all(names.map((name) => objects.create(name, text(name))));
+    for (const Key of [
+      `${prefix}.hidden`,
+      `${prefix}p/a b`,
+      `${prefix}ü`,
+      `${bucket}/1`,
+      `${prefix.slice(0, -1)}-2/p/1`,
+    ]) {
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: 'foreign' }));
+    }
+    expect(await all(objects)).toEqual(names.toSorted());
+    expect(objects.place).toBe(`s3://${bucket}/${prefix}`);
+  });
+
+  test('the storage class is that of the options', async () => {
+    const options = freshPrefix();
+    const objects = await opened({ ...options, storageClass: 'STANDARD_IA', partsAboveBytes: PART_BYTES });
+    const names = ['small', 'large'];
+    await objects.create('small', text('x'));
+    await objects.create('large', new Uint8Array(PART_BYTES + 1));
+    for (const name of names) {
+      const head = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: `${options.prefix}${name}` }));
+      expect([name, head.StorageClass]).toEqual([name, 'STANDARD_IA']);
+      expect(await objects.recall(name)).toEqual({ state: 'ready' });
+    }
+  });
+
+  test('of many requests so many are under way, and the others wait here, not as if the server did not answer', async () => {
+    let underWay = 0;
+    let most = 0;
+    const full = Promise.withResolvers<void>();
+    const { behind } = await prefixBehind(async (request, response, pass) => {
+      if (request.method === 'GET') return void response.end();
+      underWay++;
+      most = Math.max(most, underWay);
+      if (underWay === REQUESTS_AT_ONCE) {
+        // By the time that this is answered, a request that was sent before has come.
+        await fetch(behind.endpoint);
+        full.resolve();
+      }
+      if (request.method === 'PUT') await full.promise;
+      const answer = await pass();
+      underWay--;
+      giveOn(answer, response);
+    });
+    const objects = await opened(behind);
+    const names = Array.from({ length: 4 * REQUESTS_AT_ONCE }, (_, index) => `many/${index}`);
+    const created = await Promise.all(names.map((name) => objects.create(name, text(name))));
+    expect([created.every((isOurs) => isOurs), most]).toEqual([true, REQUESTS_AT_ONCE]);
+  });
+
+  test('an object where the server has a folder is refused, and nothing is said to be there', async () => {
+    const objects = await opened(freshPrefix());
+    await objects.create('a/b', text('x'));
+    const inTheWay = { ...unavailable, message: expect.stringMatching(/in the way/) };
+    await expect(objects.create('a', text('y'))).rejects.toMatchObject(inTheWay);
+    expect(await all(objects)).toEqual(['a/b']);
+  });
+
+  describe('whose object it is', () => {
+    /** Uploads that neither ended nor were broken off. */
+    async function uploadsOf({ prefix }: { readonly prefix: string }) {
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+      return Uploads.filter(({ Key }) => Key!.startsWith(prefix));
+    }
+    const isWrite = ({ method, url }: IncomingMessage): boolean =>
+      method === 'PUT' || (method === 'POST' && url!.includes('uploadId'));
+    /** The server does what the next so many writes ask, and nobody hears of it. */
+    function losing(isLost: (request: IncomingMessage) => boolean, times = 1): Relayed {
+      return async (request, response, pass) => {
+        const answer = await pass();
+        if (!isLost(request) || times-- <= 0) return giveOn(answer, response);
+        answer.resume();
+        response.destroy();
+      };
+    }
+
+    test('the answer was lost, and the next attempt meets our own object: it is ours', async () => {
+      const { behind } = await prefixBehind(losing(isWrite));
+      const objects = await opened(behind);
+      expect(await objects.create('a/b', text('x'))).toBe(true);
+      expect(await objects.create('a/b', text('x'))).toBe(false);
+    });
+
+    test('control: where no mark is kept nobody knows, and the answer is false', async () => {
+      const lose = losing(isWrite);
+      const { behind } = await prefixBehind(async (request, response, pass) => {
+        if (request.method !== 'HEAD') return lose(request, response, pass);
+        const answer = await pass();
+        giveOn(
+          answer,
+          response,
+          headersWithout(answer, (header) => header.startsWith('x-amz-meta-')),
+        );
+      });
+      const objects = await opened(behind);
+      expect(await objects.create('a/b', text('x'))).toBe(false);
+      expect(await said(objects, 'a/b')).toBe('x');
+    });
+
+    test('somebody else was faster with the same bytes, and that answer was lost: it is not ours', async () => {
+      let others: ObjectStore | undefined;
+      const lose = losing(isWrite);
+      const { direct, behind } = await prefixBehind(async (request, response, pass) => {
+        if (isWrite(request)) await others!.create('a/b', text('x'));
+        await lose(request, response, pass);
+      });
+      others = await opened(direct);
+      const objects = await opened(behind);
+      expect(await objects.create('a/b', text('x'))).toBe(false);
+    });
+
+    test('no attempt has an answer: unknown; asked again, it is there', async () => {
+      const { behind } = await prefixBehind(losing(isWrite, 2));
+      const objects = await opened({ ...behind, attemptsMax: 2 });
+      await expect(objects.create('a/b', text('x'))).rejects.toMatchObject(unavailable);
+      expect(await objects.create('a/b', text('x'))).toBe(false);
+      expect(await said(objects, 'a/b')).toBe('x');
+    });
+
+    test('in parts: whole, once, with the last answer lost, and no upload is left', async () => {
+      const isEnd = (request: IncomingMessage) => request.method === 'POST' && isWrite(request);
+      const { behind } = await prefixBehind(losing(isEnd));
+      const objects = await opened({ ...behind, partsAboveBytes: PART_BYTES });
+      const large = randomBytes(2 * PART_BYTES + 12_345);
+      expect(await objects.create('large', large)).toBe(true);
+      expect(Buffer.compare((await objects.read('large'))!, large)).toBe(0);
+      expect(await objects.create('large', randomBytes(PART_BYTES + 1))).toBe(false);
+      expect(Buffer.compare((await objects.read('large'))!, large)).toBe(0);
+      expect(await uploadsOf(behind)).toEqual([]);
+    });
+
+    test('in parts: the last answer was lost, and the server knows the upload no more: it is ours', async () => {
+      let ends = 0;
+      const { behind } = await prefixBehind(async (request, response, pass) => {
+        const isEnd = request.method === 'POST' && isWrite(request);
+        if (isEnd && ends++ > 0) refuse(404, 'NoSuchUpload', request, response, pass);
+        else await losing(() => isEnd)(request, response, pass);
+      });
+      const objects = await opened({ ...behind, partsAboveBytes: PART_BYTES });
+      expect(await objects.create('large', new Uint8Array(PART_BYTES + 1))).toBe(true);
+      expect(ends).toBe(2);
+    });
+
+    test('in parts: of several at once, one is ours, where uploads end one after another', async () => {
+      let turn: Promise<unknown> = Promise.resolve();
+      const { behind } = await prefixBehind(async (request, response, pass) => {
+        const isEnd = request.method === 'POST' && isWrite(request);
+        const answer = isEnd ? turn.then(pass) : pass();
+        if (isEnd) turn = answer.catch(() => {});
+        giveOn(await answer, response);
+      });
+      const objects = await opened({ ...behind, partsAboveBytes: PART_BYTES });
+      const given = [1, 2, 3].map((value) => new Uint8Array(PART_BYTES + value).fill(value));
+      const created = await Promise.all(given.map((bytes) => objects.create('large', bytes)));
+      expect(created.toSorted()).toEqual([false, false, true]);
+      expect(Buffer.compare((await objects.read('large'))!, given[created.indexOf(true)]!)).toBe(0);
+      expect(await uploadsOf(behind)).toEqual([]);
+    });
+
+    test.each([
+      [412, 'PreconditionFailed'],
+      [409, 'ConditionalRequestConflict'],
+    ])('refused with %i %s and nothing is there: tried again; always so: unavailable', async (status, code) => {
+      let refusals = 2;
+      const { behind } = await prefixBehind(async (request, response, pass) => {
+        if (!isWrite(request) || refusals-- <= 0) return giveOn(await pass(), response);
+        refuse(status, code, request, response, pass);
+      });
+      const objects = await opened(behind);
+      expect(await objects.create('a', text('x'))).toBe(true);
+      refusals = Number.POSITIVE_INFINITY;
+      await expect(objects.create('b', text('x'))).rejects.toMatchObject(unavailable);
+      expect(await objects.read('b')).toBeUndefined();
+    });
+  });
+
+  test('what is wrong with the settings is said when it is opened, without a secret', async () => {
+    const options = freshPrefix();
+    const wrong = { accessKeyId: place.credentials.accessKeyId, secretAccessKey: 'hunter2-hunter2' };
+    for (const [given, told] of [
+      [
+        { ...options, bucket: 'no-such-bucket' },
+        { name: 'ConfigError', code: 'object-bucket-invalid' },
+      ],
+      [{ ...options, credentials: wrong }, { name: expect.stringMatching(/ConfigError|UnavailableError/) }],
+      [{ ...options, endpoint: 'http://127.0.0.1:9', attemptsMax: 1 }, unavailable],
+      [
+        { ...options, prefix: 'no-slash' },
+        { name: 'InvalidError', code: 'object-prefix-invalid' },
+      ],
+    ] as const) {
+      const refused = await openS3Objects(given).then(
+        () => undefined,
+        (error: unknown) => error as Error,
+      );
+      expect(refused).toMatchObject(told);
+      expect(JSON.stringify([refused, refused!.message, refused!.stack])).not.toContain('hunter2');
+    }
+  });
+
+  describe('faults', () => {
+    /** A server that behaves as no sound one would, once the store is open. */
+    async function openFaulty(relayed: Relayed, options: Partial<S3ObjectsOptions> = {}) {
+      let isOpen = false;
+      const { behind } = await prefixBehind(async (request, response, pass) => {
+        if (isOpen) await relayed(request, response, pass);
+        else giveOn(await pass(), response);
+      });
+      const objects = await opened({ ...behind, attemptsMax: 1, ...options });
+      isOpen = true;
+      return objects;
+    }
+    const calls = (objects: ObjectStore) => [
+      () => objects.create('x', text('x')),
+      () => objects.read('x'),
+      () => all(objects),
+      () => objects.remove('x'),
+      () => objects.recall('x'),
+    ];
+
+    test.each([
+      [507, 'InsufficientStorage', unavailable, /the store is full/],
+      [403, 'QuotaExceeded', unavailable, /the quota is used up/],
+      [503, 'SlowDown', unavailable, /fewer requests/],
+      [403, 'AccessDenied', unavailable, /may not do this/],
+      [403, 'InvalidObjectState', archived, /restored first/],
+      [500, 'InternalError', unavailable, /so it is/],
+    ])('an answer of %i %s is told as what it is', async (status, code, told, reason) => {
+      const objects = await openFaulty(async (...request) => refuse(status, code, ...request));
+      for (const call of calls(objects).slice(0, 3)) {
+        await expect(call()).rejects.toMatchObject({ ...told, message: expect.stringMatching(reason) });
+      }
+    });
+
+    test.each<[string, Relayed, RegExp]>([
+      ['does not answer', async (request) => void request.resume(), /did not answer in time/],
+      ['goes away', async (request) => void request.socket.destroy(), /the connection broke/],
+    ])('a server that %s is unavailable', async (_, relayed, reason) => {
+      const objects = await openFaulty(relayed, { requestTimeoutMs: 200 });
+      for (const call of calls(objects)) {
+        await expect(call()).rejects.toMatchObject({ ...unavailable, message: expect.stringMatching(reason) });
+      }
+    });
+
+    test('a server that is down is unavailable', async () => {
+      const direct = freshPrefix();
+      const relay = await startHttpRelay(s3, async (_, response, pass) => giveOn(await pass(), response));
+      const objects = await opened({ ...direct, endpoint: relay.endpoint, attemptsMax: 1 });
+      await relay.close();
+      for (const call of calls(objects)) {
+        await expect(call()).rejects.toMatchObject({
+          ...unavailable,
+          message: expect.stringMatching(/nothing answers|connection broke/),
+        });
+      }
+    });
+
+    test('a request that is refused for a moment is made again', async () => {
+      let refused = 0;
+      const relayed: Relayed = async (request, response, pass) => {
+        if (request.method === 'PUT' && refused++ < 2) refuse(503, 'SlowDown', request, response, pass);
+        else giveOn(await pass(), response);
+      };
+      const objects = await openFaulty(relayed, { attemptsMax: 4 });
+      expect(await objects.create('x', text('x'))).toBe(true);
+      expect([refused, await said(objects, 'x')]).toEqual([3, 'x']);
+    });
+
+    test('an answer that is cut off is unavailable, never shorter bytes', async () => {
+      const objects = await openFaulty(async (request, response, pass) => {
+        const answer = await pass();
+        if (request.method !== 'GET') return giveOn(answer, response);
+        response.writeHead(answer.statusCode!, answer.rawHeaders);
+        answer.once('data', (chunk: Buffer) => response.write(chunk, () => response.destroy()));
+      });
+      await objects.create('a', randomBytes(1_500_000));
+      await expect(objects.read('a')).rejects.toMatchObject(unavailable);
+    });
+  });
+});

@@ -1,0 +1,47 @@
+/** Owns the arguments and options of `compact`, `verify`, `restore` and `du`, and their help. Must hold no logic. */
+
+import { parseDuration } from '@tidemark/host';
+import { InvalidArgumentError, Option } from 'commander';
+import { wholeNumber } from '../arguments.ts';
+import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
+import {
+  type ArchiveOptions,
+  type CompactOptions,
+  compact,
+  type DuOptions,
+  du,
+  restore,
+  type VerifyOptions,
+  verify,
+} from './archive.ts';
+import type { MemoryKit } from './memory-program.ts';
+
+const HOT_DEFAULT_MS = 7 * 86_400_000;
+
+/** Never zero: what is archived after no time was hardly meant to be. */
+function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0) return ms;
+  throw new InvalidArgumentError('Give a whole number above zero with a unit: 90s, 30m, 24h, 7d.');
+}
+
+export function addArchive({ command, does, common }: MemoryKit): void {
+  common(command('compact', 'archive what is old enough now: write segments, verify them, trim the log'))
+    .addOption(
+      new Option('--older-than <time>', 'closed workflows stay so long in log and rows: 90s, 30m, 24h, 7d')
+        .default(HOT_DEFAULT_MS, '7d')
+        .argParser(duration),
+    )
+    .option('--mb-per-s <count>', 'move no more than so many MB a second', wholeNumber(1, 10_000))
+    .action(does<[CompactOptions]>(compact));
+  common(command('verify', 'read all archived segments and prove that nothing was changed, removed or reordered'))
+    .option('--workflow <id>', 'only the partition that this run is in')
+    .action(does<[VerifyOptions]>(verify));
+  common(command('restore', 'bring the history of an archived run back into rows'))
+    .argument('<id>', 'id of the run')
+    .action(does<[string, ArchiveOptions]>(restore));
+  common(command('du', 'tell what history takes, in rows and in the archive'))
+    .addOption(new Option('--by <what>', 'add up by').choices(['tenant', 'workflow']).default('tenant'))
+    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
+    .action(does<[DuOptions]>(du));
+}

@@ -1,0 +1,59 @@
+/**
+ * Owns where archived history lies, by its address, and the views of log and rows over all tiers. An address is `s3://BUCKET/PREFIX`
+ * (with `?endpoint=…&region=…` for another server than Amazon's; credentials as the AWS SDK finds them) or `file:///FOLDER`.
+ */
+
+import { fileURLToPath } from 'node:url';
+import { openFsObjects } from '@tidemark/blob-fs';
+import { openS3Objects, type S3ObjectsOptions } from '@tidemark/blob-s3';
+import { ConfigError } from '@tidemark/core';
+import type { Clock, EventLog, ObjectStore, ProjectionStore } from '@tidemark/ports';
+import { Archive, Restorer, TieredLog, tieredStore } from '@tidemark/runtime';
+
+/** What there is besides the views: the log itself, and the archive. */
+export interface Tiers {
+  readonly hot: EventLog;
+  readonly archive: Archive;
+  readonly restorer: Restorer;
+}
+
+export interface TieredPorts {
+  readonly log: TieredLog;
+  readonly store: ProjectionStore;
+  readonly tiers: Tiers;
+}
+
+/** Opens what the address names. Throws `ConfigError` (`archive-address-invalid`), or as the adapters do. */
+export async function openObjects(address: string, setting: string): Promise<ObjectStore> {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.protocol === 'file:') return openFsObjects({ folder: fileURLToPath(url) });
+  if (url?.protocol === 's3:' && url.hostname !== '') {
+    const prefix = decodeURIComponent(url.pathname.slice(1));
+    const [endpoint, region] = [url.searchParams.get('endpoint'), url.searchParams.get('region')];
+    const storageClass = url.searchParams.get('class') as Required<S3ObjectsOptions>['storageClass'] | null;
+    return openS3Objects({
+      bucket: url.hostname,
+      prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`,
+      ...(endpoint !== null && { endpoint }),
+      ...(region !== null && { region }),
+      ...(storageClass !== null && { storageClass }),
+    });
+  }
+  throw new ConfigError(
+    'archive-address-invalid',
+    `${setting} must be s3://BUCKET/PREFIX or file:///FOLDER; credentials don't belong into it.`,
+    { setting },
+  );
+}
+
+/** Views that read every tier. */
+export function overTiers(
+  hot: EventLog,
+  store: ProjectionStore,
+  clock: Clock,
+  stores: { readonly warm: ObjectStore; readonly cold?: ObjectStore | undefined },
+): TieredPorts {
+  const archive = new Archive(stores);
+  const restorer = new Restorer({ store, clock }, archive);
+  return { log: new TieredLog(hot, archive), store: tieredStore(store, restorer), tiers: { hot, archive, restorer } };
+}

@@ -1,0 +1,143 @@
+/**
+ * Owns the KeyProvider on AWS KMS: data keys are encrypted and decrypted by KMS itself, with tenant and workflow as the encryption
+ * context, which stands in the clear in CloudTrail. KMS turns the material of a key without another name (automatic rotation):
+ * nothing has to be wrapped anew then. Another key, or an alias that names another, is a rotation here; the old one stays in use for
+ * unwrapping. Needs the rights `kms:Encrypt`, `kms:Decrypt` and `kms:DescribeKey`. No secret of its credentials is printed or stored.
+ */
+
+import {
+  DecryptCommand,
+  DescribeKeyCommand,
+  EncryptCommand,
+  KMSClient,
+  type KMSClientConfig,
+} from '@aws-sdk/client-kms';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { TidemarkError } from '@tidemark/core';
+import { type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@tidemark/ports';
+import { faultOf, isWrong, unfit } from './kms-faults.ts';
+import {
+  ATTEMPTS_MAX,
+  CIPHERTEXT_MAX_BYTES,
+  CONNECT_TIMEOUT_MS,
+  CONNECTIONS_MAX,
+  REQUEST_TIMEOUT_MS,
+} from './limits.ts';
+
+export interface AwsKmsKeysOptions {
+  /** Id, ARN or alias (`alias/…`) of a symmetric key for encryption. */
+  readonly keyId: string;
+  readonly region: string;
+  /** Of another server than Amazon's, or of a VPC. */
+  readonly endpoint?: string;
+  /** Absent: found as the AWS SDK finds them (environment, profile, the machine's role). */
+  readonly credentials?: {
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+    readonly sessionToken?: string;
+  };
+  /** Longest wait for an answer, in milliseconds. */
+  readonly requestTimeoutMs?: number;
+  /** Attempts of one request, the first included. */
+  readonly attemptsMax?: number;
+}
+
+/**
+ * Asks for the key once. Throws `ConfigError` (`key-refused`: there is none, it is disabled or not for this, or the credentials
+ * don't fit) and `UnavailableError` (`keys-unavailable`).
+ */
+export async function openAwsKmsKeys(options: AwsKmsKeysOptions): Promise<KeyProvider> {
+  const keys = new AwsKmsKeys(new KMSClient(configOf(options)), options.keyId);
+  try {
+    await keys.current();
+  } catch (error) {
+    await keys.close();
+    throw error;
+  }
+  return keys;
+}
+
+function configOf({ region, endpoint, credentials, ...limits }: AwsKmsKeysOptions): KMSClientConfig {
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS, attemptsMax = ATTEMPTS_MAX } = limits;
+  return {
+    region,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(credentials !== undefined && { credentials }),
+    maxAttempts: attemptsMax,
+    requestHandler: new NodeHttpHandler({
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: requestTimeoutMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: requestTimeoutMs,
+      httpAgent: { maxSockets: CONNECTIONS_MAX },
+      httpsAgent: { maxSockets: CONNECTIONS_MAX },
+    }),
+  };
+}
+
+const PROVIDER = 'aws-kms';
+
+class AwsKmsKeys implements KeyProvider {
+  readonly name = PROVIDER;
+  readonly #client: KMSClient;
+  readonly #keyId: string;
+
+  constructor(client: KMSClient, keyId: string) {
+    this.#client = client;
+    this.#keyId = keyId;
+  }
+
+  /** The key's ARN. */
+  async current(): Promise<string> {
+    const { KeyMetadata: key } = await this.#guarded(this.#keyId, () =>
+      this.#client.send(new DescribeKeyCommand({ KeyId: this.#keyId })),
+    );
+    if (key?.Arn === undefined) throw unfit(this.#keyId, 'is described without a name');
+    if (key.KeyState !== undefined && key.KeyState !== 'Enabled') throw unfit(this.#keyId, `has state ${key.KeyState}`);
+    if (key.KeySpec !== undefined && key.KeySpec !== 'SYMMETRIC_DEFAULT') {
+      throw unfit(this.#keyId, `is of kind ${key.KeySpec}; a symmetric one is needed (SYMMETRIC_DEFAULT)`);
+    }
+    return key.Arn;
+  }
+
+  async wrap(dataKey: Uint8Array, context: KeyContext): Promise<WrappedKey> {
+    const { CiphertextBlob: bytes, KeyId: arn } = await this.#guarded(this.#keyId, () =>
+      this.#client.send(
+        new EncryptCommand({ KeyId: this.#keyId, Plaintext: dataKey, EncryptionContext: boundTo(context) }),
+      ),
+    );
+    if (bytes === undefined || arn === undefined) throw unfit(this.#keyId, 'gave no ciphertext');
+    return { provider: PROVIDER, wrappedBy: arn, wrapped: Buffer.from(bytes).toString('base64') };
+  }
+
+  async unwrap(key: WrappedKey, context: KeyContext): Promise<Uint8Array> {
+    if (key.provider !== PROVIDER) throw keyWrong(key, context, 'is not for AWS KMS');
+    const bytes = Buffer.from(key.wrapped, 'base64');
+    const isPossible = bytes.length > 0 && bytes.length <= CIPHERTEXT_MAX_BYTES;
+    // Node reads base64 leniently: other texts would do as well.
+    if (!isPossible || bytes.toString('base64') !== key.wrapped) throw keyWrong(key, context, 'was changed');
+    // The key is named, so that none but the one that was recorded is used.
+    const request = { KeyId: key.wrappedBy, CiphertextBlob: bytes, EncryptionContext: boundTo(context) };
+    const { Plaintext: dataKey } = await this.#guarded(key.wrappedBy, () =>
+      this.#client.send(new DecryptCommand(request)).catch((error: unknown) => {
+        throw isWrong(error) ? keyWrong(key, context, 'belongs to something else or was changed') : error;
+      }),
+    );
+    if (dataKey === undefined) throw unfit(key.wrappedBy, 'gave no plaintext');
+    return new Uint8Array(dataKey);
+  }
+
+  async close(): Promise<void> {
+    this.#client.destroy();
+  }
+
+  async #guarded<T>(key: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw error instanceof TidemarkError ? error : faultOf(key, error);
+    }
+  }
+}
+
+const boundTo = ({ tenant, workflow }: KeyContext): Record<string, string> => ({ tenant, workflow });

@@ -1,0 +1,89 @@
+/**
+ * Owns what the refusals of AWS KMS mean: which error of ours each becomes, and what a person can do. The SDK's error itself is not
+ * passed on: it holds the answer it was made from, and an answer may hold a data key.
+ */
+
+import { ConfigError, type TidemarkError, UnavailableError } from '@tidemark/core';
+import { SAID_MAX_CHARS } from './limits.ts';
+
+/** The parts of the SDK's errors that say something; any of them may be missing. */
+interface Fault {
+  readonly name?: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number; readonly requestId?: string };
+}
+
+const nameOf = (error: unknown): string => {
+  const { name = '', code = '' } = error as Fault;
+  return name === '' || name === 'Error' ? code : name;
+};
+
+/** What no waiting mends, and what a person can do about it. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  AccessDeniedException: 'the credentials may not use it',
+  NotFoundException: 'there is no such key',
+  DisabledException: 'the key is disabled',
+  KMSInvalidStateException: 'the key is disabled or about to be deleted',
+  InvalidKeyUsageException: 'the key is not for encryption',
+  InvalidArnException: 'its name is not one of a key',
+  ValidationException: 'KMS does not accept the request',
+  UnrecognizedClientException: 'the access key is unknown',
+  InvalidClientTokenId: 'the access key is unknown',
+  InvalidSignatureException: 'the secret key is wrong',
+  IncompleteSignature: 'the credentials are incomplete',
+  MissingAuthenticationTokenException: 'the credentials are incomplete',
+  OptInRequired: 'the account may not use KMS',
+};
+
+/** What passes; so does everything that is not known. */
+const TROUBLES: Readonly<Record<string, string>> = {
+  ThrottlingException: 'KMS throttles: it asks for fewer requests',
+  Throttling: 'KMS throttles: it asks for fewer requests',
+  TooManyRequestsException: 'KMS throttles: it asks for fewer requests',
+  LimitExceededException: 'KMS throttles: it asks for fewer requests',
+  KeyUnavailableException: 'the key is not available at the moment',
+  DependencyTimeoutException: 'KMS did not answer in time',
+  ExpiredTokenException: 'the credentials have expired',
+  CredentialsProviderError: 'no credentials were found',
+  ECONNREFUSED: 'nothing answers there',
+  ECONNRESET: 'the connection was cut',
+  ENOTFOUND: 'the host is unknown',
+  TimeoutError: 'KMS did not answer in time',
+  AbortError: 'KMS did not answer in time',
+};
+
+const THROTTLES: ReadonlySet<string> = new Set(
+  Object.keys(TROUBLES).filter((name) => TROUBLES[name] === TROUBLES.ThrottlingException),
+);
+
+/** Refusals whose text is passed on: it names who lacks which right. Of the others it may quote the request. */
+const TOLD: ReadonlySet<string> = new Set([
+  'AccessDeniedException',
+  'NotFoundException',
+  'DisabledException',
+  'KMSInvalidStateException',
+]);
+
+/** KMS says that the ciphertext is not what this key made for this context. */
+export const isWrong = (error: unknown): boolean =>
+  ['InvalidCiphertextException', 'IncorrectKeyException'].includes(nameOf(error));
+
+/** `key`: as people know it. */
+export function faultOf(key: string, error: unknown): TidemarkError {
+  const { $metadata = {}, message = '' } = error as Fault;
+  const reason = nameOf(error);
+  const status = $metadata.httpStatusCode ?? null;
+  const refusal = REFUSALS[reason] ?? (status === 403 ? REFUSALS.AccessDeniedException : undefined);
+  const isThrottled = THROTTLES.has(reason) || status === 429;
+  const trouble = isThrottled ? TROUBLES.ThrottlingException : TROUBLES[reason];
+  const said = TOLD.has(reason) ? message.slice(0, SAID_MAX_CHARS) : '';
+  const text = `The key ${key} of AWS KMS: ${refusal ?? trouble ?? `it can't be used (${reason || 'no reason given'})`}`;
+  const details = { key, reason, status, requestId: $metadata.requestId ?? null };
+  if (refusal === undefined) return new UnavailableError('keys-unavailable', text, { ...details, isThrottled });
+  return new ConfigError('key-refused', said === '' ? text : `${text}: ${said}`, details);
+}
+
+/** The key is there and can't be used for this. */
+export const unfit = (key: string, why: string): ConfigError =>
+  new ConfigError('key-refused', `The key ${key} of AWS KMS ${why}.`, { key });

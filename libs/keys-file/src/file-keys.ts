@@ -1,0 +1,128 @@
+/**
+ * Owns the KeyProvider with keys in a file of this machine: AES-256-GCM, bound to provider, key, tenant and workflow. Must not
+ * make or lose keys by itself once it is open: a file that is gone is an error, never a new file.
+ */
+
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { canonicalJson, UnavailableError } from '@tidemark/core';
+import { type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@tidemark/ports';
+import { addKey, type KeyFile, makeKeyFile, readKeyFile, stampOf, unusable } from './key-file.ts';
+
+export interface FileKeysOptions {
+  /** Made when absent, readable by its owner alone. */
+  readonly file: string;
+}
+
+const PROVIDER = 'local';
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Throws `ConfigError`: `key-file-exposed` (others may read it), `key-file-damaged`, `key-file-foreign`, `key-file-newer`,
+ * `key-file-unusable` (it can't be read or made); the file is then as it was.
+ */
+export async function openFileKeys(options: FileKeysOptions): Promise<KeyProvider> {
+  const file = path.resolve(options.file);
+  if (await isAbsent(file)) await makeKeyFile(file);
+  return new FileKeys(file, await readKeyFile(file));
+}
+
+/**
+ * Adds a key that wraps from now on, and keeps the others for unwrapping; processes that have the file open notice by themselves.
+ * Gives the new key's name. Throws as `openFileKeys` does, and `ConflictError` (`key-file-busy`); the file is then as it was.
+ */
+export async function rotateFileKeys(options: FileKeysOptions): Promise<string> {
+  const file = path.resolve(options.file);
+  // Of a link what it names is replaced, not the link.
+  return addKey(await realpath(file).catch(() => file));
+}
+
+class FileKeys implements KeyProvider {
+  readonly name = PROVIDER;
+  readonly #file: string;
+  #held: KeyFile | undefined;
+
+  constructor(file: string, held: KeyFile) {
+    this.#file = file;
+    this.#held = held;
+  }
+
+  async current(): Promise<string> {
+    return (await this.#fresh()).current;
+  }
+
+  async wrap(dataKey: Uint8Array, context: KeyContext): Promise<WrappedKey> {
+    const { current, keys } = await this.#fresh();
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, keys.get(current)!, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(boundTo(current, context));
+    const wrapped = Buffer.concat([nonce, cipher.update(dataKey), cipher.final(), cipher.getAuthTag()]);
+    return { provider: PROVIDER, wrappedBy: current, wrapped: wrapped.toString('base64') };
+  }
+
+  async unwrap(key: WrappedKey, context: KeyContext): Promise<Uint8Array> {
+    if (key.provider !== PROVIDER) throw keyWrong(key, context, 'is not for a key file');
+    // One that is not known may have come with a rotation.
+    const found = this.#open().keys.get(key.wrappedBy) ?? (await this.#fresh()).keys.get(key.wrappedBy);
+    if (found === undefined) throw keyWrong(key, context, `needs a key that is not in ${this.#file}`);
+    const dataKey = opened(found, key, context);
+    if (dataKey === undefined) throw keyWrong(key, context, 'belongs to something else or was changed');
+    return dataKey;
+  }
+
+  async close(): Promise<void> {
+    this.#held = undefined;
+  }
+
+  #open(): KeyFile {
+    if (this.#held === undefined)
+      throw new UnavailableError('keys-unavailable', `The key file ${this.#file} is closed.`);
+    return this.#held;
+  }
+
+  /** The file as it is now: another process may have rotated it. */
+  async #fresh(): Promise<KeyFile> {
+    const held = this.#open();
+    const stats = await stat(this.#file, { bigint: true }).catch((error: unknown) => {
+      throw unusable(this.#file, "can't be read", error);
+    });
+    if (stampOf(stats) === held.stamp) return held;
+    const read = await readKeyFile(this.#file);
+    if (this.#held !== undefined) this.#held = read;
+    return read;
+  }
+}
+
+/** Undefined: these are not the bytes that were wrapped by the key for the context. */
+function opened(key: KeyObject, { wrappedBy, wrapped }: WrappedKey, context: KeyContext): Uint8Array | undefined {
+  const bytes = Buffer.from(wrapped, 'base64');
+  // Node reads base64 leniently: other texts would do as well.
+  if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64') !== wrapped) return undefined;
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(boundTo(wrappedBy, context));
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  const dataKey = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+  try {
+    decipher.final();
+    return new Uint8Array(dataKey);
+  } catch {
+    return undefined;
+  } finally {
+    dataKey.fill(0);
+  }
+}
+
+const boundTo = (key: string, { tenant, workflow }: KeyContext): Buffer =>
+  Buffer.from(canonicalJson({ key, provider: PROVIDER, tenant, workflow }));
+
+async function isAbsent(file: string): Promise<boolean> {
+  try {
+    await stat(file);
+    return false;
+  } catch (error) {
+    return (error as { readonly code?: unknown }).code === 'ENOENT';
+  }
+}

@@ -1,0 +1,31 @@
+/** Owns the way to the topic of wrapped keys. The Kafka clients are loaded only when it is opened (see open-kafka-log.ts). */
+
+import type { KeyTopic, Telemetry } from '@tidemark/ports';
+import type { KafkaLogLimits } from './limits.ts';
+import type { KafkaSecurity } from './security.ts';
+
+export interface KafkaKeyTopicOptions extends KafkaSecurity {
+  /** `host:port` of some brokers; the others are found through them. */
+  readonly brokers: readonly string[];
+  readonly topic: string;
+  /** Partitions of the topic when it is created here. Default 1. It must not grow later: a key would have two places. */
+  readonly partitions?: number;
+  /** Replicas of a topic that is created here; by default the cluster's own default. */
+  readonly replicationFactor?: number;
+  /** Names this process in the brokers' logs and quotas. Default `tidemark`. */
+  readonly clientId?: string;
+  readonly telemetry?: Telemetry;
+  readonly limits?: Partial<KafkaLogLimits>;
+  /** Longest wait for an acknowledgement, over all tries, in milliseconds. */
+  readonly appendTimeoutMs?: number;
+}
+
+/**
+ * Opens the topic, creating it when it is missing: compacted, so that of a key that was destroyed or wrapped anew the old bytes go
+ * within about an hour. Throws as `openKafkaLog` does; `log-topic-unsafe`: the topic isn't compacted alone, and would lose keys or
+ * keep what was destroyed.
+ */
+export async function openKafkaKeyTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic> {
+  const { openTopic } = await import('./kafka-key-topic.ts');
+  return openTopic(options);
+}

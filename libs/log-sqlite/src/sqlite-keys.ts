@@ -1,0 +1,154 @@
+/**
+ * Owns the KeyStore in one SQLite file: wrapped keys, and the ids of those that were destroyed. Invariants: what `destroy` was
+ * called for is in no table, no free page and no write-ahead log when it resolves (K1); an id that was destroyed is never stored
+ * again. About the disk below the file system it says nothing. Must not open or check files.
+ */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { ConfigError, CorruptError, TidemarkError, UnavailableError } from '@tidemark/core';
+import type { KeyFilter, KeyStore, StoredKey } from '@tidemark/ports';
+import { KEY_PAGE_COUNT } from './limits.ts';
+import { noteScrub, rememberDestroyed, removeKey } from './sql/destroy-key.ts';
+import { listKeys } from './sql/list-keys.ts';
+import { listKeysOfWorkflow } from './sql/list-keys-of-workflow.ts';
+import { putKey } from './sql/put-key.ts';
+import { readKey } from './sql/read-key.ts';
+import { resultCode } from './sqlite-errors.ts';
+
+export class SqliteKeys implements KeyStore {
+  readonly #folder: string;
+  readonly #database: DatabaseSync;
+  readonly #put: StatementSync;
+  readonly #read: StatementSync;
+  readonly #list: StatementSync;
+  readonly #listOfWorkflow: StatementSync;
+  #isClosed = false;
+
+  constructor(folder: string, database: DatabaseSync) {
+    this.#folder = folder;
+    this.#database = database;
+    this.#put = database.prepare(putKey);
+    this.#read = database.prepare(readKey);
+    this.#list = database.prepare(listKeys);
+    this.#listOfWorkflow = database.prepare(listKeysOfWorkflow);
+  }
+
+  async put(keys: readonly StoredKey[]): Promise<void> {
+    if (keys.length === 0) return;
+    this.#transaction(() => {
+      for (const { id, tenant, workflow, user, provider, wrappedBy, wrapped } of keys) {
+        this.#put.run(id, tenant, workflow, user, provider, wrappedBy, wrapped);
+      }
+    });
+  }
+
+  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey>> {
+    return this.#guarded(() => {
+      const keys = new Map<string, StoredKey>();
+      for (const id of ids) {
+        const row = this.#read.get(id);
+        if (row !== undefined) keys.set(id, asKey(row));
+      }
+      return keys;
+    });
+  }
+
+  async destroy(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    this.#transaction(() => {
+      const remember = this.#database.prepare(rememberDestroyed);
+      const remove = this.#database.prepare(removeKey);
+      for (const id of ids) {
+        remember.run(id);
+        remove.run(id);
+      }
+      this.#database.prepare(noteScrub).run();
+    });
+    this.finishScrub();
+  }
+
+  async *list(filter: KeyFilter): AsyncIterable<StoredKey> {
+    const { tenant = null, workflow = null, user = null } = filter;
+    const statement = tenant !== null && workflow !== null ? this.#listOfWorkflow : this.#list;
+    // Each page is read at once: a statement that is left open would keep what is destroyed meanwhile in the write-ahead log.
+    for (let after = ''; ; ) {
+      const page = this.#guarded(() => statement.all(after, tenant, workflow, user, KEY_PAGE_COUNT).map(asKey));
+      yield* page;
+      if (page.length < KEY_PAGE_COUNT) return;
+      after = page.at(-1)!.id;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#database.close();
+  }
+
+  /**
+   * Writes the file anew where keys were destroyed (a millisecond for a thousand keys that are left): SQLite clears the place of a
+   * row that is deleted, but not those where it lay before its page was rearranged. Then empties the write-ahead log.
+   */
+  finishScrub(): void {
+    this.#guarded(() => {
+      if (this.#database.prepare('select 1 from scrubs').get() === undefined) return;
+      this.#database.exec('vacuum');
+      const { busy } = this.#database.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number };
+      if (busy !== 0) {
+        const message = `Keys in ${this.#folder} were destroyed, but another process reads and holds old bytes of the file: destroy them again.`;
+        throw new UnavailableError('keys-unavailable', message, { folder: this.#folder });
+      }
+      this.#database.exec('delete from scrubs');
+    });
+  }
+
+  /** All of the work or nothing of it. */
+  #transaction(work: () => void): void {
+    this.#guarded(() => {
+      this.#database.exec('begin immediate');
+      try {
+        work();
+        this.#database.exec('commit');
+      } catch (error) {
+        // Some errors have already rolled back.
+        if (this.#database.isTransaction) this.#database.exec('rollback');
+        throw error;
+      }
+    });
+  }
+
+  #guarded<T>(work: () => T): T {
+    if (this.#isClosed) throw new UnavailableError('keys-unavailable', `The keys in ${this.#folder} are closed.`);
+    try {
+      return work();
+    } catch (error) {
+      throw asKeysError(this.#folder, error);
+    }
+  }
+}
+
+const asKey = (row: object): StoredKey => ({ ...(row as StoredKey) });
+
+export const keysDamaged = (folder: string, why: string, cause?: unknown): CorruptError =>
+  new CorruptError('keys-damaged', `The keys in ${folder} are damaged: ${why}. Put a copy of keys.sqlite back.`, {
+    folder,
+    cause,
+  });
+
+const READONLY = 8;
+const CORRUPT = 11;
+const CANTOPEN = 14;
+const NOTADB = 26;
+
+/** Turns what SQLite threw into what the port promises. */
+export function asKeysError(folder: string, error: unknown): unknown {
+  const code = resultCode(error);
+  if (error instanceof TidemarkError || code === undefined) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  if (code === CORRUPT || code === NOTADB) return keysDamaged(folder, why, error);
+  const message = `The keys in ${folder} can't be used: ${why}.`;
+  if (code !== READONLY && code !== CANTOPEN) {
+    return new UnavailableError('keys-unavailable', message, { folder, cause: error });
+  }
+  return new ConfigError('keys-folder-unusable', message, { folder, cause: error });
+}

@@ -1,0 +1,205 @@
+/**
+ * Owns what is read of the archive: manifests by the offsets they cover, and the records of segments, held against digest and chain
+ * before anybody sees them. Listings of the object store are hints; the offsets decide. Must not write or trim (see compactor.ts).
+ */
+
+import { hash } from 'node:crypto';
+import { CorruptError, type Offset, type Partition, type UnavailableError } from '@tidemark/core';
+import type { ObjectStore, Recall } from '@tidemark/ports';
+import {
+  decodeManifest,
+  decodeSegment,
+  manifestDigest,
+  manifestName,
+  manifestPrefix,
+  parseManifestName,
+  type SegmentManifest,
+  type SegmentRecord,
+} from '@tidemark/segments';
+import { ARCHIVE_CACHE_MAX_BYTES } from './limits.ts';
+
+export interface ArchiveOptions {
+  /** Where segments are written, and read at once. */
+  readonly warm: ObjectStore;
+  /** Where segments go that are rarely read; absent: they stay. Manifests stay in `warm`. */
+  readonly cold?: ObjectStore | undefined;
+}
+
+/** A manifest with the digest by which the next one names it. */
+export interface KnownManifest extends SegmentManifest {
+  readonly ownDigest: string;
+}
+
+export class Archive {
+  readonly warm: ObjectStore;
+  readonly cold: ObjectStore | undefined;
+  /** Where manifests begin, rising, by partition. */
+  readonly #begins = new Map<Partition, Offset[]>();
+  /** Records of segments that were read last, least recently used first. */
+  readonly #records = new Map<string, { readonly records: readonly SegmentRecord[]; readonly rawBytes: number }>();
+  #cachedBytes = 0;
+
+  constructor({ warm, cold }: ArchiveOptions) {
+    this.warm = warm;
+    this.cold = cold;
+  }
+
+  /** The manifest that begins there. */
+  async manifestFrom(partition: Partition, from: Offset): Promise<KnownManifest | undefined> {
+    const name = manifestName(partition, from);
+    const bytes = await this.warm.read(name);
+    if (bytes === undefined) return undefined;
+    const manifest = decodeManifest(name, bytes);
+    if (manifest.partition !== partition || manifest.from !== from) {
+      throw new CorruptError(
+        'manifest-damaged',
+        `${name} is the manifest of another stretch: it was renamed or copied.`,
+        {
+          name,
+          partition: manifest.partition,
+          from: manifest.from,
+        },
+      );
+    }
+    this.#learn(partition, from);
+    return { ...manifest, ownDigest: manifestDigest(bytes) };
+  }
+
+  /** The manifest that covers the offset; undefined when none does. */
+  async manifestAt(partition: Partition, at: Offset): Promise<KnownManifest | undefined> {
+    const known = await this.#walk(partition, at, this.#begins.get(partition) ?? []);
+    if (known !== undefined) return known;
+    const listed: Offset[] = [];
+    for await (const name of this.warm.list(manifestPrefix(partition))) {
+      const place = parseManifestName(name);
+      if (place?.partition === partition) listed.push(place.from);
+    }
+    this.#begins.set(partition, listed);
+    return this.#walk(partition, at, listed);
+  }
+
+  /** From the last beginning at or before the offset, manifest by manifest: what a stale listing lacks is found by its place. */
+  async #walk(partition: Partition, at: Offset, begins: readonly Offset[]): Promise<KnownManifest | undefined> {
+    let from = begins[lastAtOrBefore(begins, at)] ?? (0 as Offset);
+    while (from <= at) {
+      const manifest = await this.manifestFrom(partition, from);
+      if (manifest === undefined || manifest.to > at) return manifest;
+      from = manifest.to;
+    }
+    return undefined;
+  }
+
+  #learn(partition: Partition, from: Offset): void {
+    const begins = this.#begins.get(partition) ?? [];
+    this.#begins.set(partition, begins);
+    const before = lastAtOrBefore(begins, from);
+    if (begins[before] !== from) begins.splice(before + 1, 0, from);
+  }
+
+  /** Every manifest from the offset on, in order. */
+  async *manifests(partition: Partition, from = 0 as Offset): AsyncIterable<KnownManifest> {
+    for (let at = from; ; ) {
+      const manifest = await this.manifestFrom(partition, at);
+      if (manifest === undefined) return;
+      yield manifest;
+      at = manifest.to;
+    }
+  }
+
+  /**
+   * The segment's records, verified. Throws `CorruptError` (`segment-missing`, `segment-damaged`, …), `UnavailableError`
+   * (`object-archived`: recall it first).
+   */
+  async records(manifest: SegmentManifest): Promise<readonly SegmentRecord[]> {
+    const { object, rawBytes } = manifest;
+    const cached = this.#records.get(object);
+    if (cached !== undefined) {
+      this.#records.delete(object);
+      this.#records.set(object, cached);
+      return cached.records;
+    }
+    const records = decodeVerified(manifest, await this.#object(manifest), this.warm.place);
+    this.#records.set(object, { records, rawBytes });
+    this.#cachedBytes += rawBytes;
+    for (const [name, { rawBytes: old }] of this.#records) {
+      if (this.#cachedBytes <= ARCHIVE_CACHE_MAX_BYTES || name === object) break;
+      this.#records.delete(name);
+      this.#cachedBytes -= old;
+    }
+    return records;
+  }
+
+  /** Asks for the segment's object to be made readable, wherever it is. */
+  async recall({ object }: Pick<SegmentManifest, 'object'>): Promise<Recall> {
+    const warm = await this.warm.recall(object);
+    return warm.state === 'absent' && this.cold !== undefined ? this.cold.recall(object) : warm;
+  }
+
+  async #object({ object: name, partition, from, to }: SegmentManifest): Promise<Uint8Array> {
+    const bytes = (await this.warm.read(name)) ?? (await this.cold?.read(name));
+    if (bytes !== undefined) return bytes;
+    if ((await this.warm.read(tombstoneName(partition, from))) !== undefined) {
+      throw new CorruptError(
+        'segment-deleted',
+        `Events ${from} to ${to} of partition ${partition} were deleted for good, as the tenant's retention says.`,
+        { partition, from, to },
+      );
+    }
+    throw new CorruptError(
+      'segment-missing',
+      `${name} is in neither ${[this.warm, this.cold].flatMap((store) => store?.place ?? []).join(' nor ')}: restore it from a copy.`,
+      { name },
+    );
+  }
+
+  /** Forgets what it has read: for whoever must see what is stored now. */
+  forget(): void {
+    this.#records.clear();
+    this.#cachedBytes = 0;
+  }
+}
+
+/** What stands for a segment that was deleted for good. */
+export const tombstoneName = (partition: Partition, from: Offset): string =>
+  manifestName(partition, from).replace(/^manifests/, 'deleted');
+
+/** The records, when bytes, chain and stretch are those of the manifest. */
+export function decodeVerified(manifest: SegmentManifest, bytes: Uint8Array, place: string): readonly SegmentRecord[] {
+  const { object, digest, partition, from, to, chainBefore, chainAfter } = manifest;
+  const details = { object, place };
+  if (hash('sha256', bytes) !== digest) {
+    throw new CorruptError(
+      'segment-damaged',
+      `${object} in ${place} has other bytes than its manifest says (${bytes.length} of ${manifest.bytes}): it was cut short or changed. Restore it from a copy; nothing is trimmed meanwhile.`,
+      details,
+    );
+  }
+  const segment = decodeSegment(bytes);
+  const isTheOne = segment.partition === partition && segment.from === from && segment.to === to;
+  if (isTheOne && segment.chainBefore === chainBefore && segment.chainAfter === chainAfter) return segment.records;
+  throw new CorruptError(
+    'segment-damaged',
+    `${object} in ${place} holds another stretch of events than its manifest says.`,
+    details,
+  );
+}
+
+/** Index of the last one that is not greater; -1: none. */
+function lastAtOrBefore(rising: readonly Offset[], at: Offset): number {
+  let low = 0;
+  let high = rising.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rising[middle]! <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Said wherever history is needed that no manifest covers. */
+export const archiveGap = (partition: Partition, at: Offset, place: string): UnavailableError | CorruptError =>
+  new CorruptError(
+    'archive-gap',
+    `Partition ${partition} was trimmed, and no segment in ${place} covers offset ${at}. Give the archive that holds it (or restore its manifests and segments from a copy).`,
+    { partition, at, place },
+  );

@@ -1,0 +1,60 @@
+/**
+ * Owns the partition's state at the end of a segment: from its manifest, or, where another version of the code wrote that, from the
+ * records before it.
+ */
+
+import { decodeRecord } from '@tidemark/codec';
+import {
+  CorruptError,
+  canonicalJson,
+  emptyPartition,
+  foldEntries,
+  type Json,
+  type Offset,
+  type PartitionState,
+  partitionFrom,
+  STATE_VERSION,
+  streamFromJson,
+} from '@tidemark/core';
+import type { FoldedStream } from '@tidemark/ports';
+import type { SegmentManifest } from '@tidemark/segments';
+import type { Archive } from './archive.ts';
+
+const parsed = (streams: readonly FoldedStream[]): Json =>
+  streams.map(({ state, tasks }) => ({
+    state: JSON.parse(state) as Json,
+    tasks: tasks.map((task) => JSON.parse(task)),
+  }));
+
+/** States of another version of this code are another text for the same: what they were folded from is held against the chain. */
+export function sameStreams(written: readonly FoldedStream[], folded: readonly FoldedStream[]): boolean {
+  const isOther = written.some(
+    ({ state }) => (JSON.parse(state) as { readonly stateVersion?: unknown }).stateVersion !== STATE_VERSION,
+  );
+  return isOther || canonicalJson(parsed(written)) === canonicalJson(parsed(folded));
+}
+
+export async function stateAfter(archive: Archive, manifest: SegmentManifest): Promise<PartitionState> {
+  const { partition, to, generation, streams } = manifest;
+  try {
+    const folded = streams.map(({ state, tasks }) => streamFromJson(state, tasks));
+    return partitionFrom(partition, to, generation, folded);
+  } catch (error) {
+    if (!(error instanceof CorruptError) || error.code !== 'state-version') throw error;
+    return refolded(archive, manifest);
+  }
+}
+
+/** From the partition's beginning: states of an older version are no text of this one's. */
+async function refolded(archive: Archive, { partition, to }: SegmentManifest): Promise<PartitionState> {
+  let state = emptyPartition(partition, 0 as Offset);
+  for await (const manifest of archive.manifests(partition)) {
+    const records = await archive.records(manifest);
+    state = foldEntries(
+      state,
+      records.map(({ value }) => decodeRecord(value)),
+    ).state;
+    if (manifest.to >= to) break;
+  }
+  return state;
+}

@@ -1,0 +1,396 @@
+/** Data keys over a provider and a store in memory: what is shared, how long it is held, destruction, rotation, faults. */
+
+import { inspect } from 'node:util';
+import { type ErrorDetails, InvalidError, tenantId, UnavailableError, workflowId } from '@tidemark/core';
+import { DATA_KEY_BYTES, type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@tidemark/ports';
+import { spellings } from '@tidemark/testkit/contracts/key-provider';
+import { listed, storedKey } from '@tidemark/testkit/contracts/key-store';
+import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
+import { REWRAP_BATCH_COUNT } from './limits.ts';
+import { ProjectedKeyStore } from './projected-keys.ts';
+import { systemPrng } from './system.ts';
+
+const context = { tenant: tenantId('harbour'), workflow: workflowId('unload'), user: null };
+
+class HandProvider implements KeyProvider {
+  readonly name = 'hand';
+  version = 1;
+  calls: string[] = [];
+  /** Called before each wrapping and unwrapping; may throw. */
+  onCall: (() => Promise<void> | void) | undefined;
+  /** Ids of wrapped keys that can't be unwrapped. */
+  readonly wrong = new Set<string>();
+
+  async current(): Promise<string> {
+    await this.#called('current');
+    return `hand v${this.version}`;
+  }
+
+  async wrap(dataKey: Uint8Array, { tenant, workflow }: KeyContext): Promise<WrappedKey> {
+    await this.#called('wrap');
+    const wrapped = JSON.stringify([tenant, workflow, this.calls.length, Buffer.from(dataKey).toString('base64')]);
+    return { provider: this.name, wrappedBy: `hand v${this.version}`, wrapped };
+  }
+
+  async unwrap(key: WrappedKey, about: KeyContext): Promise<Uint8Array> {
+    await this.#called('unwrap');
+    if (this.wrong.has(key.wrapped)) throw keyWrong(key, about, 'was changed');
+    const [tenant, workflow, , bytes] = JSON.parse(key.wrapped) as [string, string, number, string];
+    if (tenant !== about.tenant || workflow !== about.workflow) throw keyWrong(key, about, 'belongs to something else');
+    return new Uint8Array(Buffer.from(bytes, 'base64'));
+  }
+
+  async close(): Promise<void> {}
+
+  count(what: string): number {
+    return this.calls.filter((call) => call === what).length;
+  }
+
+  async #called(what: string): Promise<void> {
+    this.calls.push(what);
+    await this.onCall?.();
+  }
+}
+
+let provider: HandProvider;
+let topic: MemoryKeyTopic;
+let store: ProjectedKeyStore;
+let nowMs: number;
+beforeEach(() => {
+  provider = new HandProvider();
+  topic = new MemoryKeyTopic();
+  store = new ProjectedKeyStore(topic, new MemoryKeyIndex());
+  nowMs = 1_000;
+});
+
+const clock = { nowMs: () => 1_700_000_000_000 + nowMs, monotonicMs: () => nowMs, sleep: async () => {} };
+const open = (more: Partial<DataKeysOptions> = {}): DataKeys =>
+  new DataKeys({ provider, store, prng: systemPrng, clock, maxAgeMs: 100, absentMs: 10, ...more });
+const hex = (bytes: Uint8Array | undefined): string | undefined => bytes && Buffer.from(bytes).toString('hex');
+const throttled = (details: ErrorDetails = {}): UnavailableError =>
+  new UnavailableError('keys-unavailable', 'KMS throttles', { isThrottled: true, ...details });
+
+describe('a new key', () => {
+  test('is random, has an id of its own, and is held', async () => {
+    const keys = open();
+    const made = await Promise.all(Array.from({ length: 20 }, () => keys.create(context)));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(20);
+    expect(new Set(made.map(({ key }) => hex(key))).size).toBe(20);
+    for (const { id, key } of made) {
+      expect(key).toHaveLength(DATA_KEY_BYTES);
+      expect(hex(keys.peek(id))).toBe(hex(key));
+    }
+    expect(provider.count('unwrap')).toBe(0);
+  });
+
+  test('is durable, and the same for another process', async () => {
+    const { id, key } = await open().create({ ...context, user: 'ann' });
+    expect(await listed(store, { user: 'ann' })).toMatchObject([{ id, ...context, user: 'ann', provider: 'hand' }]);
+    expect(hex(await open().key(id))).toBe(hex(key));
+  });
+
+  test.each(['provider', 'store'])('that the %s could not take is none', async (what) => {
+    const keys = open();
+    if (what === 'store') topic.failing = 'before';
+    else {
+      provider.onCall = () => {
+        throw throttled();
+      };
+    }
+    await expect(keys.create(context)).rejects.toMatchObject({ code: 'keys-unavailable' });
+    topic.failing = undefined;
+    expect(await listed(store)).toEqual([]);
+  });
+});
+
+describe('a key', () => {
+  test('is the own of whoever asked: what is cleared or changed is nobody else’s', async () => {
+    const keys = open();
+    const { id, key } = await keys.create(context);
+    const before = hex(key);
+    key.fill(1);
+    keys.peek(id)!.fill(2);
+    const asked = (await keys.key(id))!;
+    keys.clear();
+    expect(hex(asked)).toBe(before);
+    const [first, second] = await Promise.all([keys.key(id), keys.key(id)]);
+    first!.fill(3);
+    expect([hex(second), hex(await keys.key(id))]).toEqual([before, before]);
+  });
+
+  test('is unwrapped once for those who ask at the same time, and then held', async () => {
+    const { id, key } = await open().create(context);
+    const keys = open();
+    expect(keys.peek(id)).toBeUndefined();
+    const asked = await Promise.all(Array.from({ length: 50 }, () => keys.key(id)));
+    for (const one of asked) expect(hex(one)).toBe(hex(key));
+    await keys.key(id);
+    expect(hex(keys.peek(id))).toBe(hex(key));
+    expect(provider.count('unwrap')).toBe(1);
+  });
+
+  test('that there is not is undefined, and is not asked for again for a moment', async () => {
+    const keys = open();
+    const { id } = storedKey();
+    expect(await keys.key(id)).toBeUndefined();
+    const asked = topic.readCount;
+    nowMs += 9;
+    expect(await keys.key(id)).toBeUndefined();
+    expect(topic.readCount).toBe(asked);
+    nowMs += 1;
+    expect(await keys.key(id)).toBeUndefined();
+    expect(topic.readCount).toBeGreaterThan(asked);
+  });
+
+  test('of the wrong length is wrong', async () => {
+    const { tenant, workflow } = context;
+    const short = { ...storedKey(), ...(await provider.wrap(new Uint8Array(16), { tenant, workflow })) };
+    await store.put([short]);
+    await expect(open().key(short.id)).rejects.toMatchObject({ name: 'CorruptError', code: 'key-wrong' });
+  });
+});
+
+describe('limits', () => {
+  test('the least recently used goes first', async () => {
+    const keys = open({ maxCount: 3 });
+    const [a, b, c] = [await keys.create(context), await keys.create(context), await keys.create(context)];
+    keys.peek(a.id);
+    await keys.key(b.id);
+    const d = await keys.create(context);
+    expect([a, b, c, d].map(({ id }) => keys.peek(id) !== undefined)).toEqual([true, true, false, true]);
+    expect(hex(await keys.key(c.id))).toBe(hex(c.key));
+    expect(provider.count('unwrap')).toBe(1);
+  });
+
+  test('one that is old is asked for again, and not peeked at', async () => {
+    const keys = open();
+    const { id, key } = await keys.create(context);
+    nowMs += 99;
+    expect(keys.peek(id)).toBeDefined();
+    nowMs += 1;
+    expect(keys.peek(id)).toBeUndefined();
+    expect(hex(await keys.key(id))).toBe(hex(key));
+    expect(provider.count('unwrap')).toBe(1);
+  });
+
+  test('use does not make it younger, and the time that the answer took counts', async () => {
+    const { id } = await open().create(context);
+    const keys = open();
+    provider.onCall = () => {
+      nowMs += 60;
+    };
+    await keys.key(id);
+    provider.onCall = undefined;
+    nowMs += 39;
+    expect(keys.peek(id)).toBeDefined();
+    nowMs += 1;
+    expect(keys.peek(id)).toBeUndefined();
+  });
+});
+
+describe('destroyed', () => {
+  test('here, it is gone at once, and from the store', async () => {
+    const keys = open();
+    const [first, second] = [
+      await keys.create(context),
+      await keys.create({ ...context, workflow: workflowId('load') }),
+    ];
+    expect(await keys.destroy({ workflow: context.workflow })).toBe(1);
+    expect([keys.peek(first.id), await keys.key(first.id)]).toEqual([undefined, undefined]);
+    expect(hex(keys.peek(second.id))).toBe(hex(second.key));
+    expect((await listed(store)).map(({ id }) => id)).toEqual([second.id]);
+    expect(await keys.destroy({ workflow: context.workflow })).toBe(0);
+  });
+
+  test('by another process, it is used until the age limit and no longer', async () => {
+    const keys = open();
+    const { id } = await keys.create(context);
+    await open().destroy({ tenant: context.tenant });
+    nowMs += 99;
+    expect(await keys.key(id)).toBeDefined();
+    nowMs += 1;
+    expect(keys.peek(id)).toBeUndefined();
+    expect(await keys.key(id)).toBeUndefined();
+  });
+
+  test('while it is being unwrapped, it is not held afterwards', async () => {
+    const { id } = await open().create(context);
+    const keys = open();
+    const { promise: unwrapping, resolve: unwrapNow } = Promise.withResolvers<void>();
+    provider.onCall = () => unwrapping;
+    const asked = keys.key(id);
+    while (provider.count('unwrap') === 0) await Promise.resolve();
+    await keys.destroy({ tenant: context.tenant });
+    unwrapNow();
+    await asked;
+    expect(keys.peek(id)).toBeUndefined();
+    expect(await keys.key(id)).toBeUndefined();
+  });
+
+  test('many, in several goes', async () => {
+    const keys = open();
+    await store.put(Array.from({ length: 1_200 }, () => storedKey({ user: 'ann' })));
+    await store.put([storedKey({ user: 'bob' })]);
+    expect(await keys.destroy({ user: 'ann' })).toBe(1_200);
+    expect(await listed(store)).toHaveLength(1);
+  });
+
+  test('without saying whose, nothing is', async () => {
+    const keys = open();
+    await keys.create(context);
+    await expect(keys.destroy({})).rejects.toBeInstanceOf(InvalidError);
+    expect(await listed(store)).toHaveLength(1);
+  });
+
+  test('a failure of the store is told, and doing it again goes on', async () => {
+    const keys = open();
+    const { id } = await keys.create(context);
+    topic.failing = 'after';
+    await expect(keys.destroy({ tenant: context.tenant })).rejects.toMatchObject({ code: 'keys-unavailable' });
+    topic.failing = undefined;
+    await keys.destroy({ tenant: context.tenant });
+    nowMs += 100;
+    expect(await keys.key(id)).toBeUndefined();
+  });
+});
+
+describe('clearing', () => {
+  test('overwrites what is held, and the next who asks gets it anew', async () => {
+    const held: Uint8Array[] = [];
+    const prng = {
+      bytes(count: number) {
+        const bytes = systemPrng.bytes(count);
+        held.push(bytes);
+        return bytes;
+      },
+    };
+    const keys = open({ prng });
+    const { id, key } = await keys.create(context);
+    keys.clear();
+    expect(
+      held.filter(({ length }) => length === DATA_KEY_BYTES).map((bytes) => bytes.every((byte) => byte === 0)),
+    ).toEqual([true]);
+    expect(keys.peek(id)).toBeUndefined();
+    expect(hex(await keys.key(id))).toBe(hex(key));
+    expect(inspect(keys, { depth: null, showHidden: true })).not.toContain(spellings(key)[4]);
+  });
+
+  test('while one is being unwrapped, it is not held afterwards', async () => {
+    const { id, key } = await open().create(context);
+    const keys = open();
+    const asked = keys.key(id);
+    keys.clear();
+    expect(hex(await asked)).toBe(hex(key));
+    expect(keys.peek(id)).toBeUndefined();
+  });
+});
+
+describe('faults of the provider', () => {
+  test('pass through to all who asked, and are not remembered', async () => {
+    const { id, key } = await open().create(context);
+    const keys = open();
+    const error = throttled();
+    provider.onCall = () => {
+      throw error;
+    };
+    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => keys.key(id)));
+    expect(asked.every((one) => one.status === 'rejected' && one.reason === error)).toBe(true);
+    expect(provider.count('unwrap')).toBe(1);
+    provider.onCall = undefined;
+    expect(hex(await keys.key(id))).toBe(hex(key));
+  });
+
+  test('a wrong key stays wrong, and others are not held up', async () => {
+    const maker = open();
+    const [bad, good] = [await maker.create(context), await maker.create(context)];
+    provider.wrong.add((await store.get([bad.id])).get(bad.id)!.wrapped);
+    const keys = open();
+    const wrong = { name: 'CorruptError', code: 'key-wrong', details: { workflow: context.workflow } };
+    await expect(keys.key(bad.id)).rejects.toMatchObject(wrong);
+    await expect(keys.key(bad.id)).rejects.toMatchObject(wrong);
+    expect(hex(await keys.key(good.id))).toBe(hex(good.key));
+  });
+});
+
+describe('rotation', () => {
+  const made = async (count: number) => {
+    const keys = open();
+    return Promise.all(Array.from({ length: count }, () => keys.create(context)));
+  };
+
+  test('wraps anew what another key wrapped, and the data keys stay the same', async () => {
+    const before = await made(REWRAP_BATCH_COUNT * 2 + 30);
+    provider.version = 2;
+    await open().create(context);
+    const told: RewrapProgress[] = [];
+    const progress = await open().rewrapAll({}, (one) => told.push(one));
+    expect(progress).toEqual({ seenCount: 231, rewrappedCount: 230, wrongCount: 0, wrongIds: [] });
+    expect(told.map(({ rewrappedCount }) => rewrappedCount)).toEqual([100, 200, 230]);
+    expect((await listed(store)).every(({ wrappedBy }) => wrappedBy === 'hand v2')).toBe(true);
+    const keys = open();
+    for (const { id, key } of before) expect(hex(await keys.key(id))).toBe(hex(key));
+  });
+
+  test('done again does nothing', async () => {
+    await made(3);
+    provider.version = 2;
+    await open().rewrapAll({});
+    provider.calls = [];
+    expect(await open().rewrapAll({})).toMatchObject({ seenCount: 3, rewrappedCount: 0 });
+    expect(provider.calls).toEqual(['current']);
+  });
+
+  test('keeps to the filter', async () => {
+    await made(2);
+    const other = await open().create({ ...context, tenant: tenantId('shipyard') });
+    provider.version = 2;
+    await open().rewrapAll({ tenant: tenantId('shipyard') });
+    const anew = (await listed(store)).filter(({ wrappedBy }) => wrappedBy === 'hand v2');
+    expect(anew.map(({ id }) => id)).toEqual([other.id]);
+  });
+
+  test('throttled half-way it throws, keeps what was done, and goes on when called again', async () => {
+    await made(250);
+    provider.version = 2;
+    provider.calls = [];
+    provider.onCall = () => {
+      if (provider.calls.length > 320) throw throttled();
+    };
+    await expect(open().rewrapAll({})).rejects.toMatchObject({ code: 'keys-unavailable' });
+    const done = (await listed(store)).filter(({ wrappedBy }) => wrappedBy === 'hand v2').length;
+    expect(done).toBeGreaterThan(REWRAP_BATCH_COUNT);
+    expect(done).toBeLessThan(250);
+    provider.onCall = undefined;
+    expect(await open().rewrapAll({})).toMatchObject({ seenCount: 250, rewrappedCount: 250 - done });
+  });
+
+  test('a key that cannot be unwrapped is named, stays as it is, and holds up no other', async () => {
+    const before = await made(20);
+    const bad = (await listed(store))[4]!;
+    provider.wrong.add(bad.wrapped);
+    provider.version = 2;
+    expect(await open().rewrapAll({})).toEqual({
+      seenCount: 20,
+      rewrappedCount: 19,
+      wrongCount: 1,
+      wrongIds: [bad.id],
+    });
+    expect((await store.get([bad.id])).get(bad.id)).toEqual(bad);
+    expect(before.some(({ id }) => id === bad.id)).toBe(true);
+  });
+
+  test('K1: a key that is destroyed meanwhile stays destroyed', async () => {
+    const [first, second] = await made(2);
+    provider.version = 2;
+    let isFirst = true;
+    provider.onCall = async () => {
+      if (provider.count('unwrap') === 0 || !isFirst) return;
+      isFirst = false;
+      await store.destroy([first!.id]);
+    };
+    await open().rewrapAll({});
+    expect((await listed(store)).map(({ id, wrappedBy }) => [id, wrappedBy])).toEqual([[second!.id, 'hand v2']]);
+  });
+});

@@ -1,0 +1,147 @@
+/**
+ * Owns the KeyStore of a cluster: the topic is the truth, the index finds a key by its id. Everything reaches the index on one way
+ * alone, from the topic in its order, whoever wrote it; so an index that lags, or was lost, comes to the same as any other.
+ *
+ * A put counts once it is in the topic, and waits for no index: running workflows go on while that is away. A destruction counts only
+ * when the index has it too, since readers ask the index (K1).
+ */
+
+import { UnavailableError } from '@tidemark/core';
+import type {
+  KeyBatch,
+  KeyFilter,
+  KeyIndex,
+  KeyOffsets,
+  KeyPage,
+  KeyStore,
+  KeyTopic,
+  StoredKey,
+} from '@tidemark/ports';
+import { INDEX_MOVES_MAX } from './limits.ts';
+
+export class ProjectedKeyStore implements KeyStore {
+  readonly #topic: KeyTopic;
+  readonly #index: KeyIndex;
+  #running: Promise<void> | undefined;
+  #following: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(topic: KeyTopic, index: KeyIndex) {
+    this.#topic = topic;
+    this.#index = index;
+  }
+
+  async put(keys: readonly StoredKey[]): Promise<void> {
+    if (keys.length === 0) return;
+    await this.#guarded(() => this.#topic.append(keys));
+    // Whoever asks for a key that the index lacks looks into the topic.
+    await this.#caughtUp().catch((error: unknown) => {
+      if (!(error instanceof UnavailableError)) throw error;
+    });
+  }
+
+  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey>> {
+    return this.#guarded(async () => {
+      const found = await this.#index.get(ids);
+      const missing = ids.filter((id) => !found.has(id));
+      if (missing.length === 0) return found;
+      await this.#caughtUp();
+      return new Map([...found, ...(await this.#index.get(missing))]);
+    });
+  }
+
+  async destroy(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#guarded(async () => {
+      await this.#topic.destroy(ids);
+      await this.#caughtUp();
+    });
+  }
+
+  async *list(filter: KeyFilter): AsyncIterable<StoredKey> {
+    await this.#guarded(() => this.#caughtUp());
+    const keys = this.#index.list(filter)[Symbol.asyncIterator]();
+    for (;;) {
+      const key = await this.#guarded(() => keys.next());
+      if (key.done === true) return;
+      yield key.value;
+    }
+  }
+
+  /** The topic with it; the index is its owner's to close. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#topic.close();
+  }
+
+  /** When it resolves, the index holds what was in the topic when it was called. Callers share the work. */
+  #caughtUp(): Promise<void> {
+    if (this.#running === undefined) {
+      this.#running = this.#catchUp().finally(() => {
+        this.#running = undefined;
+      });
+      return this.#running;
+    }
+    // The one that is under way may have looked for the end before this caller's key was written.
+    this.#following ??= this.#running
+      .catch(() => {}) // its callers are told
+      .then(() => {
+        this.#following = undefined;
+        return this.#caughtUp();
+      });
+    return this.#following;
+  }
+
+  async #catchUp(): Promise<void> {
+    const revived = new Set<string>();
+    for (let moves = 0; !(await this.#applyAll(revived)); moves++) {
+      if (moves === INDEX_MOVES_MAX) {
+        const message = `The index of keys was moved ${moves} times by others while it was to be caught up.`;
+        throw new UnavailableError('keys-unavailable', message);
+      }
+    }
+    // Nobody gets them, but their bytes would lie in the topic for ever.
+    if (revived.size > 0) await this.#topic.destroy([...revived]);
+  }
+
+  /** False: another process has moved the index meanwhile. */
+  async #applyAll(revived: Set<string>): Promise<boolean> {
+    let from = await this.#index.applied();
+    for await (const page of this.#topic.readAll(from)) {
+      const batch = batchOf(page, from, revived);
+      const outcome = await this.#index.apply(batch);
+      if (!outcome.isApplied) return false;
+      for (const id of outcome.refused) revived.add(id);
+      from = new Map([...from, ...page.next]);
+    }
+    return true;
+  }
+
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new UnavailableError('keys-unavailable', 'The store of keys is closed.');
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof UnavailableError) || error.code === 'keys-unavailable') throw error;
+      throw new UnavailableError('keys-unavailable', `The store of keys can't be used: ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** What the page comes to: of each key the newest wrapping, and nothing of those that are destroyed in it, before or after. */
+function batchOf({ changes, next }: KeyPage, from: KeyOffsets, revived: Set<string>): KeyBatch {
+  const puts = new Map<string, StoredKey>();
+  const destroyed = new Set<string>();
+  for (const change of changes) {
+    if (change.kind === 'destroyed') {
+      destroyed.add(change.id);
+      puts.delete(change.id);
+      // Whoever found it before has destroyed it again already.
+      revived.delete(change.id);
+    } else if (destroyed.has(change.key.id)) revived.add(change.key.id);
+    else puts.set(change.key.id, change.key);
+  }
+  return { puts: [...puts.values()], destroyed: [...destroyed], from, next };
+}

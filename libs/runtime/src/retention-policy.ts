@@ -1,0 +1,108 @@
+/**
+ * Owns what a tenant's policy and its legal holds say, and how they are stored: as entries of a subject's memory that nobody writes but
+ * through here, so that they outlive rows like everything that is told. Must not move or delete anything (see retention.ts).
+ */
+
+import type { MemoryWrite } from '@tidemark/codec';
+import { InvalidError, type Json, LimitError, type TenantId, type WorkflowId, workflowId } from '@tidemark/core';
+import type { MemoryRow, ProjectionStore } from '@tidemark/ports';
+import { RETENTION_SUBJECT } from './budget-entry.ts';
+import { anyWrite } from './commit-context.ts';
+import { checkName } from './decision-checks.ts';
+import { HOLDS_MAX_COUNT } from './limits.ts';
+
+/** How long archived history is kept, counted from its last event, in milliseconds. */
+export interface RetentionPolicy {
+  /** Then it moves to the cold store, where there is one. */
+  readonly warmMs: number;
+  /** Then it is deleted for good; null: never. */
+  readonly keepMs: number | null;
+}
+
+/** Nothing that it covers is deleted while it stands. */
+export interface LegalHold {
+  readonly id: string;
+  /** Null: all of the tenant's. */
+  readonly workflow: WorkflowId | null;
+  readonly by: string;
+  readonly why: string;
+}
+
+export const DEFAULT_RETENTION: RetentionPolicy = { warmMs: 90 * 86_400_000, keepMs: null };
+
+const POLICY = 'policy';
+const HOLD = 'hold:';
+
+const subjectOf = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
+
+/** Throws `InvalidError` (`retention-invalid`): zero deletes at once, which is hardly ever meant. */
+export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPolicy {
+  for (const [field, ms] of [
+    ['warm', warmMs],
+    ['keep', keepMs],
+  ] as const) {
+    if (ms === null || (Number.isFinite(ms) && ms > 0)) continue;
+    throw new InvalidError(
+      'retention-invalid',
+      `${field}: ${ms} ms would take history away at once. Nothing is deleted. Give a positive duration, such as 90d.`,
+      { field },
+    );
+  }
+  if (keepMs === null || keepMs >= warmMs) return { warmMs, keepMs };
+  throw new InvalidError('retention-invalid', 'keep: history can not be deleted before it grows cold (warm).', {
+    field: 'keep',
+  });
+}
+
+/** The write that sets a tenant's policy; null: the default again. */
+export const policyWrite = (tenant: TenantId, policy: RetentionPolicy | null): MemoryWrite =>
+  anyWrite(
+    {
+      subject: subjectOf(tenant),
+      kind: 'record',
+      key: POLICY,
+      source: 'retention',
+      ...(policy !== null && { value: checkRetention(policy) as unknown as Json }),
+    },
+    'retention',
+  );
+
+/** The write that sets a hold, or takes it away. */
+export function holdWrite(
+  tenant: TenantId,
+  hold: LegalHold | { readonly id: string; readonly released: true },
+): MemoryWrite {
+  checkName('hold', hold.id);
+  const entry = { subject: subjectOf(tenant), kind: 'record', key: `${HOLD}${hold.id}`, source: 'retention' } as const;
+  if ('released' in hold) return anyWrite(entry, 'hold');
+  const { workflow, by, why } = hold;
+  checkName('by', by);
+  if (why.trim() === '')
+    throw new InvalidError('hold-invalid', 'why: say why, it is kept with the hold.', { field: 'why' });
+  return anyWrite({ ...entry, value: { workflow, by, why } }, 'hold');
+}
+
+/** What stands for a tenant. Throws `LimitError` (`holds-too-many`). */
+export async function retentionOf(
+  store: Pick<ProjectionStore, 'memories'>,
+  tenant: TenantId,
+  otherwise: RetentionPolicy,
+): Promise<{ readonly policy: RetentionPolicy; readonly holds: readonly LegalHold[] }> {
+  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const };
+  const [policy] = await store.memories({ ...query, key: POLICY, limit: 1 });
+  const holds = await store.memories({ ...query, prefix: HOLD, limit: HOLDS_MAX_COUNT + 1 });
+  if (holds.length > HOLDS_MAX_COUNT) {
+    throw new LimitError('holds-too-many', `Tenant ${tenant} has more than ${HOLDS_MAX_COUNT} holds: hold all of it.`, {
+      tenant,
+    });
+  }
+  return {
+    policy: policy === undefined ? otherwise : (JSON.parse(policy.value) as RetentionPolicy),
+    holds: holds.map(holdOf),
+  };
+}
+
+function holdOf({ key, value }: MemoryRow): LegalHold {
+  const { workflow, by, why } = JSON.parse(value) as Omit<LegalHold, 'id'>;
+  return { id: key.slice(HOLD.length), workflow: workflow === null ? null : workflowId(workflow), by, why };
+}

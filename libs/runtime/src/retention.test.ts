@@ -1,0 +1,202 @@
+/**
+ * What becomes of segments with time: they move to the cold store and back into sight, and are deleted when the tenant's policy says
+ * so, and in no other case. What was deleted is told as such, and rows are made anew around it.
+ */
+
+import { type TenantId, workflowId } from '@tidemark/core';
+import { MemoryObjects } from '@tidemark/testkit/memory-objects';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LamportClock } from './ports.ts';
+import { Retention } from './retention.ts';
+import { checkRetention, DEFAULT_RETENTION, holdWrite, policyWrite, retentionOf } from './retention-policy.ts';
+import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
+import { TENANT } from './simulated-definition.ts';
+import { verifyArchive } from './verify-archive.ts';
+
+const FIRST = workflowId('first');
+const DAY_MS = 86_400_000;
+const everything = { from: 0 as never, limit: 100 };
+
+let at: SimulatedArchive<MemoryObjects>;
+let before: unknown;
+const lamport = new LamportClock();
+
+/** What a tenant is told to be: as the rows that follow from it. */
+function tell(tenant: TenantId, write: ReturnType<typeof policyWrite>): void {
+  const { value, words = '', source = '', ...entry } = write;
+  at.ports.store.memory.put([
+    {
+      ...entry,
+      tenant,
+      value: JSON.stringify(value ?? null),
+      words,
+      source,
+      atMs: 0,
+      workflow: workflowId('w'),
+      position: 1 as never,
+      ordinal: 0,
+      lamport: lamport.stamp(),
+      isForgotten: value === undefined,
+    },
+  ]);
+}
+
+const retention = { warmMs: 10 * DAY_MS, keepMs: 30 * DAY_MS };
+const names = (store: 'objects' | 'cold') => at[store].names().filter((name) => name.endsWith('.parquet'));
+
+beforeEach(async () => {
+  at = new SimulatedArchive(
+    () => new SimulatedLog(1),
+    (place) => new MemoryObjects(place),
+  );
+  await at.run('first');
+  before = await at.ports.store.checkpoints(FIRST, everything);
+  at.ports.clock.jump(HOT_MS + 1);
+  await at.pass();
+});
+afterEach(async () => {
+  expect(at.errors).toEqual([]);
+  await at.close();
+});
+
+describe('a segment that is no longer warm', () => {
+  it('moves to the cold store, whole; history reads as before', async () => {
+    at.ports.clock.jump(10 * DAY_MS - HOT_MS);
+    expect(await at.pass({ retention })).toMatchObject({ cooledCount: 0 });
+    at.ports.clock.jump(2 * HOT_MS);
+    expect(await at.pass({ retention })).toMatchObject({ cooledCount: 1, deletedCount: 0 });
+    expect([names('objects'), names('cold')]).toEqual([[], [expect.any(String)]]);
+    expect(await at.ports.store.segments({ tier: 'cold', limit: 10 })).toHaveLength(1);
+    expect(await at.store().checkpoints(FIRST, everything)).toEqual(before);
+    expect((await verifyArchive(at.log, at.archive())).problems).toEqual([]);
+  });
+
+  it('comes back from an archive class when it was asked for; until then its state is told', async () => {
+    at.ports.clock.jump(11 * DAY_MS);
+    await at.pass({ retention });
+    at.cold.archive(names('cold')[0]!, 2);
+    await expect(at.store().checkpoints(FIRST, everything)).rejects.toMatchObject({ code: 'object-archived' });
+    expect(await at.restorer().restore(FIRST)).toEqual({ state: 'recalling', segmentCount: 1, expectedAtMs: null });
+    expect(await verifyArchive(at.log, at.archive())).toMatchObject({ coldCount: 1, problems: [] });
+    expect(await at.restorer().restore(FIRST)).toMatchObject({ state: 'restored', segmentCount: 1 });
+    expect(await at.ports.store.checkpoints(FIRST, everything)).toEqual(before);
+    expect(await at.restorer().restore(FIRST)).toEqual({ state: 'here' });
+  });
+
+  it.each(['create', 'read'] as const)(
+    'stays warm while the cold store fails to %s, and moves later',
+    async (operation) => {
+      at.ports.clock.jump(11 * DAY_MS);
+      at.cold.fail(1, operation);
+      await expect(at.pass({ retention })).rejects.toMatchObject({ code: 'objects-unavailable' });
+      expect(names('objects')).toHaveLength(1);
+      expect(await at.pass({ retention })).toMatchObject({ cooledCount: 1 });
+      expect(await at.store().checkpoints(FIRST, everything)).toEqual(before);
+    },
+  );
+
+  it('stays warm where the cold store gives other bytes', async () => {
+    at.ports.clock.jump(11 * DAY_MS);
+    at.cold.lie(names('objects')[0]!);
+    expect(await at.pass({ retention })).toMatchObject({ cooledCount: 0 });
+    expect(at.errors).toMatchObject([{ code: 'segment-damaged' }]);
+    expect(names('objects')).toHaveLength(1);
+    at.errors = [];
+  });
+});
+
+describe('a segment that is no longer kept', () => {
+  const pass = () => at.pass({ retention });
+
+  it('is deleted from every tier, and told as such; its manifest stays', async () => {
+    at.ports.clock.jump(11 * DAY_MS);
+    await pass();
+    at.ports.clock.jump(20 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 1, heldCount: 0 });
+    expect([names('objects'), names('cold')]).toEqual([[], []]);
+    expect(await pass()).toMatchObject({ deletedCount: 0 });
+    await expect(at.store().checkpoints(FIRST, everything)).rejects.toMatchObject({ code: 'segment-deleted' });
+    expect(await at.ports.store.workflow(FIRST)).toMatchObject({ status: 'completed' });
+  });
+
+  it('leaves rows that can be made anew, with its ids taken', async () => {
+    await at.run('later');
+    at.ports.clock.jump(31 * DAY_MS);
+    await at.run('last');
+    expect(await pass()).toMatchObject({ segmentCount: 1, deletedCount: 1 });
+    const rows = () => [...at.ports.store.rows.keys()].sort();
+    const kept = rows();
+    await at.rebuild();
+    expect(rows()).toEqual(kept);
+    expect(at.ports.store.placements.get(FIRST)).toMatchObject({ appended: true, live: false });
+    // Folding goes on behind what is gone: the next opening is the next generation.
+    await at.run('after', { ends: false });
+    expect(rows()).toEqual([...kept, 'after'].sort());
+  });
+
+  it('waits for the policy of its tenant, where that has one', async () => {
+    tell(TENANT, policyWrite(TENANT, { warmMs: DAY_MS, keepMs: 90 * DAY_MS }));
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ cooledCount: 1, deletedCount: 0 });
+    at.ports.clock.jump(60 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 1 });
+  });
+
+  it('waits while a hold covers it, and goes when that is released', async () => {
+    const hold = { id: 'case-7', by: 'ana', why: 'a dispute' };
+    at.ports.clock.jump(31 * DAY_MS);
+    tell(TENANT, holdWrite(TENANT, { ...hold, workflow: FIRST }));
+    expect(await pass()).toMatchObject({ deletedCount: 0, heldCount: 1 });
+    tell(TENANT, holdWrite(TENANT, { ...hold, workflow: workflowId('other') }));
+    tell(TENANT, holdWrite(TENANT, { ...hold, id: 'all', workflow: null }));
+    expect(await pass()).toMatchObject({ deletedCount: 0, heldCount: 1 });
+    expect((await retentionOf(at.ports.store, TENANT, DEFAULT_RETENTION)).holds).toHaveLength(2);
+    tell(TENANT, holdWrite(TENANT, { id: 'all', released: true }));
+    expect(await pass()).toMatchObject({ deletedCount: 1, heldCount: 0 });
+  });
+
+  it('waits while any of its workflows goes on, or ended later', async () => {
+    at.ports.store.rows.get(FIRST)!.stream = { ...at.ports.store.rows.get(FIRST)!.stream, closedInGeneration: null };
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 0 });
+  });
+
+  it('is gone for good also when the pass dies between any two steps', async () => {
+    at.ports.clock.jump(31 * DAY_MS);
+    for (const fail of [
+      () => at.objects.fail(1, 'create'),
+      () => at.objects.fail(1, 'remove'),
+      () => at.cold.fail(1, 'remove'),
+    ]) {
+      fail();
+      await expect(pass()).rejects.toMatchObject({ code: 'objects-unavailable' });
+    }
+    at.ports.store.failOnce('setTier', new Error('died'));
+    await expect(pass()).rejects.toThrow('died');
+    expect(await pass()).toMatchObject({ deletedCount: 1 });
+    expect(names('objects')).toEqual([]);
+  });
+});
+
+describe('a policy', () => {
+  it.each([
+    [{ warmMs: 0, keepMs: null }, 'warm'],
+    [{ warmMs: DAY_MS, keepMs: 0 }, 'keep'],
+    [{ warmMs: DAY_MS, keepMs: -1 }, 'keep'],
+    [{ warmMs: DAY_MS, keepMs: DAY_MS - 1 }, 'keep'],
+    [{ warmMs: Number.NaN, keepMs: null }, 'warm'],
+  ])('%o is refused, naming %s', (policy, field) => {
+    expect(() => checkRetention(policy)).toThrow(
+      expect.objectContaining({ code: 'retention-invalid', details: { field } }),
+    );
+    expect(() => at.compactor({ retention: policy })).toThrow(expect.objectContaining({ code: 'retention-invalid' }));
+  });
+
+  it('says nothing by default but what the process was given, and nobody else moves anything', async () => {
+    at.ports.clock.jump(1_000 * DAY_MS);
+    const idle = new Retention({ ports: at.ports, archive: at.archive(), policy: retention, onError: () => {} });
+    const report = await idle.pass(at.ports.clock.nowMs(), () => false);
+    expect(report).toEqual({ cooledCount: 0, deletedCount: 0, heldCount: 0 });
+  });
+});

@@ -1,0 +1,147 @@
+/**
+ * Owns what becomes of segments with time, by each tenant's policy: warm, cold, deleted. Each step may be repeated, and a process may
+ * die between any two.
+ *
+ * T1 An object leaves the warm store only once the cold one has it whole.
+ * T2 A segment is deleted only when all of its workflows have ended, and longer ago than the policy says by every clock that tells of it,
+ *    and no hold covers any of them. That it is deleted is written down before its object goes; its manifest stays, and links the chain.
+ */
+
+import { hash } from 'node:crypto';
+import { CorruptError, type TenantId, TidemarkError, UnavailableError } from '@tidemark/core';
+import type { SegmentRow } from '@tidemark/ports';
+import type { Archive } from './archive.ts';
+import { tombstoneName } from './archive.ts';
+import { SEGMENTS_PAGE_COUNT } from './limits.ts';
+import type { Ports } from './ports.ts';
+import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
+
+export interface RetentionOptions {
+  readonly ports: Pick<Ports, 'store' | 'telemetry'>;
+  readonly archive: Archive;
+  /** For tenants without a policy of their own. */
+  readonly policy: RetentionPolicy;
+  readonly onError: (where: string, error: unknown) => void;
+}
+
+export interface RetentionReport {
+  readonly cooledCount: number;
+  readonly deletedCount: number;
+  /** Segments that would be deleted, were they not held. */
+  readonly heldCount: number;
+}
+
+type Growing = { -readonly [K in keyof RetentionReport]: RetentionReport[K] };
+
+export class Retention {
+  readonly #options: RetentionOptions;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+  }
+
+  /** Goes once over all tenants' segments that are the caller's. `nowMs`: a time that all clocks agree to. */
+  async pass(nowMs: number, isOwn: (segment: SegmentRow) => boolean): Promise<RetentionReport> {
+    const { store } = this.#options.ports;
+    const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0 };
+    for (const tenant of await store.segmentTenants()) {
+      const { policy, holds } = await retentionOf(store, tenant, this.#options.policy);
+      if (policy.keepMs !== null) {
+        const beforeMs = nowMs - policy.keepMs;
+        for (const tier of ['warm', 'cold'] as const) {
+          await this.#each({ tenant, tier, beforeMs }, isOwn, (segment) =>
+            this.#delete(segment, beforeMs, holds, report),
+          );
+        }
+      }
+      if (this.#options.archive.cold === undefined) continue;
+      const beforeMs = nowMs - policy.warmMs;
+      await this.#each({ tenant, tier: 'warm', beforeMs }, isOwn, (segment) => this.#cool(segment, report));
+    }
+    return report;
+  }
+
+  async #each(
+    query: { readonly tenant: TenantId; readonly tier: 'warm' | 'cold'; readonly beforeMs: number },
+    isOwn: (segment: SegmentRow) => boolean,
+    work: (segment: SegmentRow) => Promise<void>,
+  ): Promise<void> {
+    let after: SegmentRow | undefined;
+    for (;;) {
+      const page: readonly SegmentRow[] = await this.#options.ports.store.segments({
+        ...query,
+        ...(after !== undefined && { after }),
+        limit: SEGMENTS_PAGE_COUNT,
+      });
+      for (const segment of page) if (isOwn(segment) && segment.rowsDropped) await this.#attempt(segment, work);
+      after = page.at(-1);
+      if (page.length < SEGMENTS_PAGE_COUNT) return;
+    }
+  }
+
+  /** One that can't be moved keeps no other waiting. */
+  async #attempt(segment: SegmentRow, work: (segment: SegmentRow) => Promise<void>): Promise<void> {
+    try {
+      await work(segment);
+    } catch (error) {
+      if (!(error instanceof TidemarkError) || error instanceof UnavailableError) throw error;
+      this.#options.onError(`segment ${segment.object}`, error);
+    }
+  }
+
+  /** T1. */
+  async #cool(segment: SegmentRow, report: Growing): Promise<void> {
+    const { archive, ports } = this.#options;
+    const { warm, cold } = archive;
+    const { object, digest } = segment;
+    const bytes = await warm.read(object);
+    if (bytes !== undefined) {
+      if (hash('sha256', bytes) !== digest) throw damaged(segment, warm.place);
+      await cold!.create(object, bytes);
+      await this.#proveCold(segment);
+    } else if ((await cold!.recall(object)).state === 'absent') throw damaged(segment, warm.place);
+    await ports.store.setTier(segment, 'cold');
+    await warm.remove(object);
+    report.cooledCount++;
+  }
+
+  /** What an archive class doesn't give back at once was checked as it was written. */
+  async #proveCold(segment: SegmentRow): Promise<void> {
+    const cold = this.#options.archive.cold!;
+    let stored: Uint8Array | undefined;
+    try {
+      stored = await cold.read(segment.object);
+    } catch (error) {
+      if (error instanceof UnavailableError && error.code === 'object-archived') return;
+      throw error;
+    }
+    if (stored === undefined || hash('sha256', stored) !== segment.digest) throw damaged(segment, cold.place);
+  }
+
+  /** T2. */
+  async #delete(segment: SegmentRow, beforeMs: number, holds: readonly LegalHold[], report: Growing): Promise<void> {
+    const { archive, ports } = this.#options;
+    const isHeld = holds.some(
+      (hold) => hold.workflow === null || segment.workflows.some(({ workflow }) => workflow === hold.workflow),
+    );
+    if (isHeld) {
+      report.heldCount++;
+      return;
+    }
+    if (!(await ports.store.isPast(segment, beforeMs))) return;
+    const { partition, from, to, object, digest } = segment;
+    const note = { partition, from, to, object, digest, reason: 'retention' };
+    await archive.warm.create(tombstoneName(partition, from), Buffer.from(`${JSON.stringify(note)}\n`));
+    await archive.warm.remove(object);
+    await archive.cold?.remove(object);
+    await ports.store.setTier(segment, 'deleted');
+    report.deletedCount++;
+  }
+}
+
+const damaged = ({ object }: SegmentRow, place: string): CorruptError =>
+  new CorruptError(
+    'segment-damaged',
+    `${object} in ${place} is missing or has other bytes than were archived. It stays where it is; restore it from a copy.`,
+    { object, place },
+  );

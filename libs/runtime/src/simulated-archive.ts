@@ -1,0 +1,176 @@
+/**
+ * Owns one partition with workflows that have ended, an archive in memory and compactors, for the runtime's own tests. Must not be used
+ * outside tests.
+ */
+
+import { type Offset, type Partition, type TenantId, workflowId } from '@tidemark/core';
+import { type EventLog, type LogRecord, type ObjectStore, RANGE_COUNT } from '@tidemark/ports';
+import { Archive } from './archive.ts';
+import { Compactor, type CompactorPolicy, type PassReport } from './compactor.ts';
+import { Pace } from './pace.ts';
+import { LamportClock } from './ports.ts';
+import { Projector } from './projector.ts';
+import { Restorer } from './restorer.ts';
+import { definitionOf, P0, TENANT } from './simulated-definition.ts';
+import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
+import { claimedRun } from './simulated-run.ts';
+import { Starter } from './starter.ts';
+import { TieredLog } from './tiered-log.ts';
+import { tieredStore } from './tiered-store.ts';
+
+/** How long compactors leave what has closed, in milliseconds. */
+export const HOT_MS = 1_000;
+
+const definition = definitionOf({
+  steps: {
+    a: () => ({ next: [{ step: 'b', input: 'x'.repeat(300) }] }),
+    b: () => ({ done: { said: 'y'.repeat(300) } }),
+  },
+});
+
+/** A log in memory, as the testkit has it. */
+interface MemoryLog extends EventLog {
+  store(partition: Partition, records: readonly LogRecord[]): Offset;
+}
+
+export class SimulatedArchive<Objects extends ObjectStore> {
+  log: MemoryLog;
+  ports: SimulatedPorts;
+  readonly objects: Objects;
+  readonly cold: Objects;
+  readonly #newLog: () => MemoryLog;
+  readonly projector: Projector;
+  errors: unknown[] = [];
+  readonly #compactors: Compactor[] = [];
+
+  /** `newLog`: an empty log with one partition; `newObjects`: an empty store of that name. */
+  constructor(newLog: () => MemoryLog, newObjects: (place: string) => Objects) {
+    this.#newLog = newLog;
+    this.log = newLog();
+    this.objects = newObjects('objects');
+    this.cold = newObjects('cold');
+    this.ports = this.#portsOf(this.log);
+    this.projector = new Projector({
+      ports: { ...this.ports, log: this.tiered(), archive: this.archive() },
+      lamport: new LamportClock(),
+      onApplied: () => {},
+      onError: (error) => this.errors.push(error),
+    });
+    this.projector.own(Array.from({ length: RANGE_COUNT }, (_, range) => range));
+    this.projector.start();
+  }
+
+  #portsOf(log: MemoryLog): SimulatedPorts {
+    const ports = simulatedPorts(log, 1);
+    ports.store.clock = () => ports.clock.nowMs();
+    return ports;
+  }
+
+  /** The same archive, and a log of the same name that was made anew, with these records; its rows hold all of it. */
+  replaceLog(values: readonly Uint8Array[]): void {
+    this.log = this.#newLog();
+    this.ports = this.#portsOf(this.log);
+    this.log.store(
+      P0,
+      values.map((value) => ({ value, type: 't' })),
+    );
+    this.ports.store.partitions.get(P0)!.next = values.length as Offset;
+  }
+
+  /** As another process sees it: nothing is remembered. */
+  archive(): Archive {
+    return new Archive({ warm: this.objects, cold: this.cold });
+  }
+
+  tiered(): TieredLog {
+    return new TieredLog(this.log, this.archive());
+  }
+
+  store(): ReturnType<typeof tieredStore> {
+    return tieredStore(this.ports.store, this.restorer());
+  }
+
+  restorer(): Restorer {
+    return new Restorer(this.ports, this.archive());
+  }
+
+  compactor(policy: Partial<CompactorPolicy> = {}, name = 'c'): Compactor {
+    const compactor = new Compactor({
+      ports: this.ports,
+      archive: this.archive(),
+      policy: { hotMs: HOT_MS, segmentMinBytes: 1, ...policy },
+      pace: new Pace(this.ports.clock, Number.POSITIVE_INFINITY),
+      name,
+      onError: (_, error) => this.errors.push(error),
+    });
+    this.#compactors.push(compactor);
+    return compactor;
+  }
+
+  pass(policy?: Partial<CompactorPolicy>): Promise<PassReport> {
+    return this.compactor(policy).pass();
+  }
+
+  /** Where the log begins. */
+  async startOf(): Promise<number> {
+    return (await this.log.bounds([P0])).get(P0)!.start;
+  }
+
+  /** Every record from there on, from whichever tier has it. */
+  async valuesFrom(from = 0): Promise<readonly Buffer[]> {
+    const values: Buffer[] = [];
+    const view = this.tiered();
+    for (;;) {
+      const [result] = await view.read([{ partition: P0, from: (from + values.length) as Offset }]);
+      if (result!.records.length === 0) return values;
+      values.push(...result!.records.map(({ value }) => Buffer.from(value)));
+    }
+  }
+
+  /** Runs a workflow to its end, or leaves it open; its rows are there then. */
+  async run(id: string, options: { readonly tenant?: string; readonly ends?: boolean } = {}): Promise<void> {
+    const { tenant = TENANT, ends = true } = options;
+    const { ports } = this;
+    const starter = new Starter({ ports, lamport: new LamportClock() });
+    await starter.start({ definition, input: { id }, workflow: workflowId(id), tenant: tenant as TenantId });
+    if (ends) {
+      const claimed = await claimedRun(await this.#whole(), definition, { ports, holder: id });
+      await claimed.runner.run();
+    }
+    await this.projected();
+  }
+
+  /** A log in memory with all of the history, at once: what a claim is made from in these tests. */
+  async #whole(): Promise<EventLog> {
+    const whole = this.#newLog();
+    whole.store(
+      P0,
+      (await this.valuesFrom()).map((value) => ({ value, type: 't' })),
+    );
+    return whole;
+  }
+
+  async projected(): Promise<void> {
+    const end = (await this.log.bounds([P0])).get(P0)!.end;
+    for (;;) {
+      this.projector.hint([P0]);
+      await quiet();
+      if (this.ports.store.partitions.get(P0)?.next === end) return;
+    }
+  }
+
+  /** Rows are lost, and made anew from all tiers. */
+  async rebuild(): Promise<void> {
+    this.ports.store.drop();
+    this.projector.forgetAll();
+    const rebuildTo = (await this.log.bounds([P0])).get(P0)!.end;
+    await this.ports.store.addPartitions([{ partition: P0, start: 0 as Offset, rebuildTo }]);
+    await this.projected();
+    await this.ports.store.markReady();
+  }
+
+  async close(): Promise<void> {
+    for (const compactor of this.#compactors) await compactor.stop();
+    await this.projector.stop();
+  }
+}

@@ -1,0 +1,177 @@
+/** Owns the simulated store's part in tiers: segments that were recorded, rows that go and come back. Must not be used outside tests. */
+
+import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
+import type {
+  PartitionFloor,
+  ProjectionBatch,
+  RejectedRow,
+  SegmentQuery,
+  SegmentRow,
+  SegmentTier,
+  StorageUse,
+  TierStore,
+} from '@tidemark/ports';
+import { SimulatedContext } from './simulated-context.ts';
+import { type PartitionRow, putHistory, type Rows } from './simulated-rows.ts';
+
+export abstract class SimulatedTiers extends SimulatedContext implements TierStore {
+  readonly partitions = new Map<Partition, PartitionRow>();
+  readonly rows = new Map<WorkflowId, Rows>();
+  rejectedRows: RejectedRow[] = [];
+  readonly segmentRows = new Map<string, SegmentRow>();
+  /** What the store's clock shows. */
+  clock: () => number = Date.now;
+
+  async nowMs(): Promise<number> {
+    await this.enter('nowMs');
+    return this.clock();
+  }
+
+  async floors(hotBeforeMs: number, stateless: readonly string[]): Promise<readonly PartitionFloor[]> {
+    await this.enter('floors');
+    return [...this.partitions].map(([partition, { next }]) => {
+      const held = [...this.rows.values()].filter(
+        ({ stream, hasRows, restoredAtMs }) => stream.partition === partition && hasRows && restoredAtMs === null,
+      );
+      const needed = held.flatMap(({ stream, checkpoints }) => {
+        const isOpen = stream.closedInGeneration === null;
+        if (stateless.includes(stream.definition) || (!isOpen && stream.updatedAtMs <= hotBeforeMs)) return [];
+        const from = isOpen ? stream.beliefSequence : 0;
+        return checkpoints.flatMap(({ sequence, offset }) => (sequence === from ? [offset] : []));
+      });
+      return { partition, next, floor: Math.min(next, ...needed) as Offset };
+    });
+  }
+
+  async recordSegments(segments: readonly SegmentRow[]): Promise<void> {
+    await this.enter('recordSegments');
+    for (const segment of segments) {
+      if (!this.segmentRows.has(keyOf(segment))) this.segmentRows.set(keyOf(segment), segment);
+    }
+  }
+
+  async setTier(segment: Pick<SegmentRow, 'partition' | 'from'>, tier: SegmentTier): Promise<void> {
+    await this.enter('setTier');
+    const known = this.segmentRows.get(keyOf(segment));
+    if (known !== undefined) this.segmentRows.set(keyOf(segment), { ...known, tier });
+  }
+
+  async recordedEvents(partition: Partition, to: Offset): Promise<number> {
+    await this.enter('recordedEvents');
+    const known = [...this.segmentRows.values()].filter((row) => row.partition === partition && row.to <= to);
+    return known.reduce((sum, row) => sum + row.to - row.from, 0);
+  }
+
+  async segmentTenants(): Promise<readonly TenantId[]> {
+    await this.enter('segmentTenants');
+    const kept = [...this.segmentRows.values()].filter(({ tier }) => tier !== 'deleted');
+    return [...new Set(kept.flatMap(({ workflows }) => workflows.map(({ tenant }) => tenant)))].sort();
+  }
+
+  async isPast(segment: Pick<SegmentRow, 'partition' | 'from'>, beforeMs: number): Promise<boolean> {
+    await this.enter('isPast');
+    const { workflows = [] } = this.segmentRows.get(keyOf(segment)) ?? {};
+    return workflows.every(({ workflow }) => {
+      const stream = this.rows.get(workflow)?.stream;
+      return stream === undefined || (stream.closedInGeneration !== null && stream.updatedAtMs < beforeMs);
+    });
+  }
+
+  async segments({
+    partition,
+    workflow,
+    tenant,
+    rowsDropped,
+    tier,
+    beforeMs = Number.POSITIVE_INFINITY,
+    after,
+    limit,
+  }: SegmentQuery): Promise<readonly SegmentRow[]> {
+    await this.enter('segments');
+    return [...this.segmentRows.values()]
+      .filter((row) => tier === undefined || row.tier === tier)
+      .filter((row) => row.writtenAtMs < beforeMs && row.lastAtMs < beforeMs)
+      .filter((row) => after === undefined || row.partition > after.partition || row.from > after.from)
+      .filter((row) => partition === undefined || row.partition === partition)
+      .filter((row) => rowsDropped === undefined || row.rowsDropped === rowsDropped)
+      .filter((row) => workflow === undefined || row.workflows.some((part) => part.workflow === workflow))
+      .filter((row) => tenant === undefined || row.workflows.some((part) => part.tenant === tenant))
+      .sort((a, b) => a.partition - b.partition || a.from - b.from)
+      .slice(0, limit);
+  }
+
+  async dropRows(
+    segment: Pick<SegmentRow, 'partition' | 'from' | 'to'>,
+    workflows: readonly WorkflowId[],
+  ): Promise<void> {
+    await this.enter('dropRows');
+    for (const workflow of workflows) {
+      const rows = this.rows.get(workflow);
+      if (rows !== undefined && rows.stream.closedInGeneration !== null) this.#dropHistory(rows);
+    }
+    this.rejectedRows = this.rejectedRows.filter(
+      ({ partition, offset }) => partition !== segment.partition || offset >= segment.to,
+    );
+    const known = this.segmentRows.get(keyOf(segment));
+    if (known !== undefined) this.segmentRows.set(keyOf(segment), { ...known, rowsDropped: true });
+  }
+
+  #dropHistory(rows: Rows): void {
+    rows.checkpoints.length = 0;
+    rows.effects.clear();
+    rows.events.length = 0;
+    this.dropSeen(rows.stream.workflow);
+    const { stream } = rows;
+    const isNewest = stream.closedInGeneration === this.partitions.get(stream.partition)?.generation;
+    if (!isNewest) rows.stream = { ...stream, state: '' };
+    rows.hasRows = false;
+    rows.restoredAtMs = null;
+  }
+
+  async withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
+    await this.enter('withoutRows');
+    return workflows.filter((workflow) => this.rows.get(workflow)?.hasRows === false);
+  }
+
+  async restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void> {
+    await this.enter('restoreRows');
+    const wanted = new Map(
+      workflows.flatMap((workflow) => {
+        const rows = this.rows.get(workflow);
+        return rows?.hasRows === false ? [[workflow, rows] as const] : [];
+      }),
+    );
+    putHistory(wanted, batch);
+    if (batch.context !== undefined) {
+      const { fragments, texts, scopes } = batch.context;
+      const of = <R extends { readonly workflow: WorkflowId }>(rows: readonly R[]): readonly R[] =>
+        rows.filter(({ workflow }) => wanted.has(workflow));
+      this.applySeen({ fragments: of(fragments), texts: of(texts), scopes: of(scopes) });
+    }
+    for (const stream of batch.streams) {
+      const rows = wanted.get(stream.workflow);
+      if (rows === undefined) continue;
+      rows.stream = { ...rows.stream, state: stream.state };
+      rows.hasRows = true;
+      rows.restoredAtMs = atMs;
+    }
+  }
+
+  async dropRestored(beforeMs: number, limit: number): Promise<number> {
+    await this.enter('dropRestored');
+    const old = [...this.rows.values()].filter(({ restoredAtMs }) => restoredAtMs !== null && restoredAtMs < beforeMs);
+    for (const rows of old.slice(0, limit)) this.#dropHistory(rows);
+    return Math.min(old.length, limit);
+  }
+
+  /** For people; nothing here asks for it. */
+  async storage(): Promise<readonly StorageUse[]> {
+    return [];
+  }
+
+  protected loseTiers(): void {
+    this.segmentRows.clear();
+  }
+}
+
+const keyOf = ({ partition, from }: Pick<SegmentRow, 'partition' | 'from'>): string => `${partition}:${from}`;

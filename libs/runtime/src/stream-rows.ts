@@ -1,0 +1,63 @@
+/** Owns a stream and its tasks as rows. Pure. */
+
+import {
+  firstUnblocked,
+  isClosed,
+  isUnblocked,
+  type StreamState,
+  streamToJson,
+  type TaskState,
+  taskRank,
+  taskToJson,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { StreamRow, TaskRow } from '@tidemark/ports';
+
+/** A stream as a row; also what dispatch needs to know. */
+export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
+  return {
+    workflow: stream.workflow,
+    tenant: stream.tenant,
+    partition,
+    generation: stream.generation,
+    definition: stream.definition,
+    version: stream.version,
+    pinned: stream.pinned,
+    status: stream.status,
+    reason: stream.reason,
+    position: stream.position,
+    sequence: stream.head.sequence,
+    checkpoint: stream.head.checkpoint,
+    beliefSequence: stream.beliefSequence,
+    epoch: stream.epoch,
+    holder: stream.lease?.holder ?? null,
+    lamport: stream.lamport,
+    openedAtMs: stream.openedAtMs,
+    updatedAtMs: stream.updatedAtMs,
+    tokens: stream.tokens,
+    costMicros: stream.costMicros,
+    lastAction: stream.lastAction,
+    runnable: isRunnable(stream),
+    pendingCount: isClosed(stream) ? 0 : stream.frontier.tasks.size,
+    closedInGeneration: stream.closedInGeneration,
+    state: streamToJson(stream),
+  };
+}
+
+/** A worker has something to do here. */
+export const isRunnable = (stream: StreamState): boolean =>
+  stream.status === 'open' &&
+  stream.lease === null &&
+  stream.unreadable === null &&
+  !stream.shadow &&
+  (stream.ruling !== null || firstUnblocked(stream.frontier) !== undefined);
+
+export const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
+  workflow,
+  task: task.id,
+  rank: taskRank(task.id),
+  step: task.step,
+  unblocked: isUnblocked(task),
+  cause: task.cause?.event ?? null,
+  state: taskToJson(task),
+});

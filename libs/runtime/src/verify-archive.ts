@@ -1,0 +1,157 @@
+/**
+ * Owns the audit of the archive: every manifest and every segment of a partition is read and held against its digest, its neighbours,
+ * the chain over all events, and what its events fold to, up to where the log goes on. Whatever was changed, removed or put in another
+ * order shows. Finds and tells; must not mend.
+ */
+
+import { decodeRecord } from '@tidemark/codec';
+import {
+  emptyPartition,
+  foldEntries,
+  type Offset,
+  type Partition,
+  type PartitionState,
+  type Sha256,
+  TidemarkError,
+} from '@tidemark/core';
+import type { EventLog } from '@tidemark/ports';
+import { CHAIN_START } from '@tidemark/segments';
+import type { Archive, KnownManifest } from './archive.ts';
+import { sameStreams, stateAfter } from './archived-state.ts';
+import { foldedStreams } from './segment-builder.ts';
+
+export interface ArchiveProblem {
+  readonly partition: Partition;
+  /** Where the segment begins that is wrong. */
+  readonly from: Offset;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface ArchiveVerdict {
+  readonly partitionCount: number;
+  readonly segmentCount: number;
+  readonly eventCount: number;
+  readonly bytes: number;
+  readonly rawBytes: number;
+  /** Of each partition that has segments: the chain's last link, to be kept elsewhere and compared later. */
+  readonly chains: readonly { readonly partition: Partition; readonly to: Offset; readonly chain: Sha256 }[];
+  /** Segments whose objects must be recalled first; they were not read. */
+  readonly coldCount: number;
+  readonly problems: readonly ArchiveProblem[];
+}
+
+export interface VerifyOptions {
+  /** Absent: all. */
+  readonly partitions?: readonly Partition[] | undefined;
+  readonly onSegment?: ((done: number) => void) | undefined;
+}
+
+type Growing = { -readonly [K in keyof ArchiveVerdict]: ArchiveVerdict[K] } & {
+  chains: { partition: Partition; to: Offset; chain: Sha256 }[];
+  problems: ArchiveProblem[];
+};
+
+/** `log`: the log itself, whose start the segments must reach. */
+export async function verifyArchive(
+  log: EventLog,
+  archive: Archive,
+  { partitions, onSegment }: VerifyOptions = {},
+): Promise<ArchiveVerdict> {
+  const verdict: Growing = {
+    partitionCount: 0,
+    segmentCount: 0,
+    eventCount: 0,
+    bytes: 0,
+    rawBytes: 0,
+    chains: [],
+    coldCount: 0,
+    problems: [],
+  };
+  archive.forget();
+  for (const [partition, { start, end }] of await log.bounds(partitions)) {
+    verdict.partitionCount++;
+    await verifyPartition(archive, partition, { start, end }, verdict, onSegment);
+  }
+  return verdict;
+}
+
+async function verifyPartition(
+  archive: Archive,
+  partition: Partition,
+  { start, end }: { readonly start: Offset; readonly end: Offset },
+  verdict: Growing,
+  onSegment: VerifyOptions['onSegment'],
+): Promise<void> {
+  let before: KnownManifest | undefined;
+  let state: PartitionState | undefined = emptyPartition(partition, 0 as Offset);
+  const problem = (code: string, message: string): void => {
+    verdict.problems.push({ partition, from: before?.to ?? (0 as Offset), code, message });
+  };
+  try {
+    for (;;) {
+      const manifest = await archive.manifestFrom(partition, before?.to ?? (0 as Offset));
+      if (manifest === undefined) break;
+      checkNeighbours(before, manifest, problem);
+      state = await verifySegment(archive, manifest, state, verdict, problem);
+      before = manifest;
+      verdict.segmentCount++;
+      onSegment?.(verdict.segmentCount);
+    }
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    problem(error.code, error.message);
+  }
+  const to = before?.to ?? 0;
+  if (to < start) {
+    problem('archive-gap', `The log begins at ${start}, and segments end at ${to}: what is between is in neither.`);
+  }
+  if (to > end)
+    problem('archive-ahead', `Segments end at ${to}, and the log at ${end}: it was replaced, or lost its end.`);
+  if (before !== undefined) verdict.chains.push({ partition, to: before.to, chain: before.chainAfter });
+}
+
+type Tell = (code: string, message: string) => void;
+
+function checkNeighbours(before: KnownManifest | undefined, manifest: KnownManifest, problem: Tell): void {
+  const expected = before?.chainAfter ?? CHAIN_START;
+  if (manifest.chainBefore !== expected || manifest.previous !== (before?.ownDigest ?? null)) {
+    problem(
+      'chain-broken',
+      `The manifest at ${manifest.from} does not follow on the one before it: one of the two was changed or replaced.`,
+    );
+  }
+}
+
+/** Returns the state after it; undefined where that can't be told. */
+async function verifySegment(
+  archive: Archive,
+  manifest: KnownManifest,
+  state: PartitionState | undefined,
+  verdict: Growing,
+  problem: Tell,
+): Promise<PartitionState | undefined> {
+  verdict.eventCount += manifest.to - manifest.from;
+  verdict.bytes += manifest.bytes;
+  verdict.rawBytes += manifest.rawBytes;
+  let records: Awaited<ReturnType<Archive['records']>>;
+  try {
+    records = await archive.records(manifest);
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    if (error.code === 'object-archived') verdict.coldCount++;
+    else problem(error.code, error.message);
+    return stateAfter(archive, manifest).catch(() => undefined);
+  }
+  if (state === undefined) return undefined;
+  const entries = records.map(({ value }) => decodeRecord(value));
+  const after = foldEntries(state, entries).state;
+  const isSame = after.generation === manifest.generation && sameStreams(manifest.streams, foldedStreams(after));
+  if (!isSame) {
+    problem(
+      'state-differs',
+      `What the events up to ${manifest.to} fold to is not what the manifest at ${manifest.from} says.`,
+    );
+  }
+  return after;
+}

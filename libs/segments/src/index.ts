@@ -1,0 +1,26 @@
+/** The door of segments: the archived log as Parquet files, the manifests beside them, and the chain over the records. */
+
+export { CHAIN_START, chainOver } from './chain.ts';
+export { type DecodedSegment, decodeSegment } from './decode-segment.ts';
+export { type EncodedSegment, encodeSegment, type SegmentInput, type SegmentRecord } from './encode-segment.ts';
+export { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
+export {
+  type ArchivedWorkflow,
+  decodeManifest,
+  type EndedWorkflow,
+  encodeManifest,
+  MANIFEST_MAX_BYTES,
+  manifestDigest,
+  type SegmentManifest,
+} from './manifest.ts';
+export {
+  type ManifestPlace,
+  manifestName,
+  manifestPrefix,
+  parseManifestName,
+  parseSegmentName,
+  type SegmentPlace,
+  segmentName,
+  segmentPrefix,
+} from './names.ts';
+export { type ColumnName, SEGMENT_VERSION } from './schema.ts';

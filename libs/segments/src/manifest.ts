@@ -1,0 +1,135 @@
+/**
+ * Owns the manifest of a segment: the object beside it that makes it count. It names the segment's object and digest, its place in the
+ * chains, who is in it, and the whole fold state at its end, from which a fold goes on. Manifests of a partition lie end to end from
+ * offset 0; the name of each is the offset where it begins, and is created once, so that of two writers one decides.
+ * Must not do I/O, nor know how records are stored.
+ */
+
+import { hash } from 'node:crypto';
+import { CorruptError, type Generation, type Offset, type Partition, type Sha256 } from '@tidemark/core';
+import type { FoldedStream, SegmentWorkflow, StreamRow } from '@tidemark/ports';
+import { z } from 'zod';
+
+/** Version of manifests that this code writes and reads. */
+const MANIFEST_VERSION = 1;
+/** Bytes of a manifest, at most: a partition's state may hold large frontiers. */
+export const MANIFEST_MAX_BYTES = 64 * 1024 * 1024;
+
+/** What stays to be told of a workflow that ended in the segment: its row, without the state. */
+export type EndedWorkflow = Omit<StreamRow, 'state'>;
+
+export interface ArchivedWorkflow extends SegmentWorkflow {
+  readonly session: string | null;
+  readonly user: string | null;
+  /** Null unless it ended here. */
+  readonly ended: EndedWorkflow | null;
+}
+
+export interface SegmentManifest {
+  readonly partition: Partition;
+  /** The stretch `[from, to)` of the partition's offsets. */
+  readonly from: Offset;
+  readonly to: Offset;
+  readonly object: string;
+  readonly digest: Sha256;
+  readonly bytes: number;
+  /** Bytes of the records as the log held them. */
+  readonly rawBytes: number;
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  readonly writtenAtMs: number;
+  /** SHA-256 of the bytes of the manifest before this one; null for the first. */
+  readonly previous: Sha256 | null;
+  /** The chain over all events of the partition, before the first of the segment's and after its last. */
+  readonly chainBefore: Sha256;
+  readonly chainAfter: Sha256;
+  /** The partition's folded state at `to`. */
+  readonly generation: Generation;
+  readonly streams: readonly FoldedStream[];
+  readonly workflows: readonly ArchivedWorkflow[];
+}
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const count = z.int().min(0);
+const text = z.string();
+const ended = z.looseObject({
+  workflow: text,
+  tenant: text,
+  status: text,
+  generation: count,
+  closedInGeneration: count,
+});
+const schema = z.object({
+  v: z.literal(MANIFEST_VERSION),
+  partition: count,
+  from: count,
+  to: z.int().min(1),
+  object: text,
+  digest,
+  bytes: count,
+  rawBytes: count,
+  firstAtMs: z.number(),
+  lastAtMs: z.number(),
+  writtenAtMs: z.number(),
+  previous: digest.nullable(),
+  chainBefore: digest,
+  chainAfter: digest,
+  generation: count,
+  streams: z.array(z.object({ state: text, tasks: z.array(text) })),
+  workflows: z.array(
+    z.object({
+      workflow: text,
+      tenant: text,
+      eventCount: count,
+      rawBytes: count,
+      opens: z.boolean(),
+      closes: z.boolean(),
+      session: text.nullable(),
+      user: text.nullable(),
+      ended: ended.nullable(),
+    }),
+  ),
+});
+
+export const encodeManifest = (manifest: SegmentManifest): Uint8Array =>
+  Buffer.from(`${JSON.stringify({ v: MANIFEST_VERSION, ...manifest })}\n`);
+
+/** What the chain over manifests names. */
+export const manifestDigest = (bytes: Uint8Array): Sha256 => hash('sha256', bytes);
+
+/**
+ * `name` is the object's. Throws `CorruptError`: `manifest-damaged` (cut short, changed, or no manifest; the place that is wrong is
+ * named), `manifest-newer`.
+ */
+export function decodeManifest(name: string, bytes: Uint8Array): SegmentManifest {
+  const parsed = bytes.length > MANIFEST_MAX_BYTES ? undefined : parseJson(bytes);
+  const v = (parsed as { readonly v?: unknown } | null | undefined)?.v;
+  if (typeof v === 'number' && v > MANIFEST_VERSION) {
+    throw new CorruptError(
+      'manifest-newer',
+      `${name} has version ${v}; this release reads ${MANIFEST_VERSION}. Use the release that wrote it, or a newer one.`,
+      { name, v },
+    );
+  }
+  const checked = schema.safeParse(parsed);
+  if (checked.success && checked.data.to > checked.data.from) {
+    const { v: _, ...manifest } = checked.data;
+    return manifest as unknown as SegmentManifest;
+  }
+  const issue = checked.error?.issues[0];
+  const problem =
+    issue === undefined ? 'to: is not after from' : `${issue.path.map(String).join('.')}: ${issue.message}`;
+  throw new CorruptError(
+    'manifest-damaged',
+    `${name} is no manifest of a segment (${parsed === undefined ? 'no JSON, or too large' : problem}). Restore the object from a copy; nothing is trimmed meanwhile.`,
+    { name },
+  );
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Owns the names of segments and manifests in the object store. `partition=00012` is how query engines know a column from a path; numbers
+ * have leading zeros, so that the order of names is that of offsets.
+ */
+
+import { InvalidError, type Offset, type Partition, type Sha256 } from '@tidemark/core';
+
+const PARTITION_DIGITS = 5;
+const OFFSET_DIGITS = 20;
+/** Of the digest in a segment's name: enough to keep two different ones of one stretch apart. */
+const DIGEST_CHARS = 16;
+
+const PARTITION_MAX = 2 ** 31 - 1;
+const SEGMENT = /^segments\/partition=(\d{5,10})\/(\d{20})-(\d{20})-([0-9a-f]{16})\.parquet$/;
+const MANIFEST = /^manifests\/partition=(\d{5,10})\/(\d{20})\.json$/;
+
+export interface SegmentPlace {
+  readonly partition: Partition;
+  readonly from: Offset;
+  readonly to: Offset;
+  /** The first 16 hex digits of the file's SHA-256. */
+  readonly digestStart: string;
+}
+
+export interface ManifestPlace {
+  readonly partition: Partition;
+  readonly from: Offset;
+}
+
+/** Of the stretch `[from, to)`; `digest` is the file's SHA-256. Throws `InvalidError` (`segment-name-invalid`). */
+export function segmentName(partition: Partition, from: Offset, to: Offset, digest: Sha256): string {
+  if (!/^[0-9a-f]{64}$/.test(digest) || to <= from) {
+    throw invalid(`[${from}, ${to}) with digest '${digest.slice(0, 100)}'`);
+  }
+  return `segments/${folder(partition)}/${padded(from)}-${padded(to)}-${digest.slice(0, DIGEST_CHARS)}.parquet`;
+}
+
+/** Of the manifest whose segment begins at `from`. Throws `InvalidError` (`segment-name-invalid`). */
+export const manifestName = (partition: Partition, from: Offset): string =>
+  `${manifestPrefix(partition)}${padded(from)}.json`;
+
+/** What the names of a partition's manifests begin with; those of its segments, `segmentPrefix`. */
+export const manifestPrefix = (partition: Partition): string => `manifests/${folder(partition)}/`;
+export const segmentPrefix = (partition: Partition): string => `segments/${folder(partition)}/`;
+
+/** Undefined when it is no segment's name. */
+export function parseSegmentName(name: string): SegmentPlace | undefined {
+  const [, partition, from, to, digestStart] = SEGMENT.exec(name) ?? [];
+  if (digestStart === undefined) return undefined;
+  const place = { partition: Number(partition), from: Number(from), to: Number(to), digestStart } as SegmentPlace;
+  // Only names that are made here: `000012` is none, nor is a number beyond what can be counted.
+  const isOurs = isStretch(place) && segmentName(place.partition, place.from, place.to, digestStart.repeat(4)) === name;
+  return isOurs ? place : undefined;
+}
+
+/** Undefined when it is no manifest's name. */
+export function parseManifestName(name: string): ManifestPlace | undefined {
+  const [, partition, from] = MANIFEST.exec(name) ?? [];
+  if (from === undefined) return undefined;
+  const place = { partition: Number(partition), from: Number(from) } as ManifestPlace;
+  const isOurs = isPlace(place) && manifestName(place.partition, place.from) === name;
+  return isOurs ? place : undefined;
+}
+
+const isCount = (value: number, max: number): boolean => Number.isInteger(value) && value >= 0 && value <= max;
+const isPlace = ({ partition, from }: ManifestPlace): boolean =>
+  isCount(partition, PARTITION_MAX) && isCount(from, Number.MAX_SAFE_INTEGER);
+const isStretch = (place: SegmentPlace): boolean =>
+  isPlace(place) && isCount(place.to, Number.MAX_SAFE_INTEGER) && place.to > place.from;
+
+function folder(partition: Partition): string {
+  if (!isCount(partition, PARTITION_MAX)) throw invalid(`partition ${partition}`);
+  return `partition=${String(partition).padStart(PARTITION_DIGITS, '0')}`;
+}
+
+function padded(offset: Offset): string {
+  if (!isCount(offset, Number.MAX_SAFE_INTEGER)) throw invalid(`offset ${offset}`);
+  return String(offset).padStart(OFFSET_DIGITS, '0');
+}
+
+const invalid = (what: string): InvalidError =>
+  new InvalidError(
+    'segment-name-invalid',
+    `No object can be named after ${what}: partitions and offsets are whole numbers from 0, a stretch holds one offset at least, and a digest is 64 hex digits.`,
+  );

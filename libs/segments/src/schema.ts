@@ -1,0 +1,92 @@
+/**
+ * Owns the columns of a segment: their names, types and meanings, which a person's queries rely on. Version 1 has these, in this order;
+ * a change of any is another version of the format.
+ *
+ * | column | type | what it holds |
+ * | --- | --- | --- |
+ * | `partition`, `log_offset` | INT32, INT64 | where the record stands in the log; the only columns that are never null |
+ * | `workflow`, `tenant`, `type`, `event_id`, `generation`, `lamport`, `epoch`, `holder`, `ordinal` | text, INT64 | the event's envelope. Null when it is not told by the record (see `raw`) |
+ * | `written_at` | timestamp, ms, UTC | when, by the writer's clock |
+ * | `position` | INT64 | the accepted event's place in its workflow, 1, 2, 3 … |
+ * | `rejected` | text | why the event counts for nothing; null together with `position`: a newer release's, left for it |
+ * | `control` | text | what the system goes by, as JSON |
+ * | `payload` | text | what the event carries: the bytes behind the header, as they are. JSON where `payload_encoding` is `json` and the event is accepted |
+ * | `payload_bytes` | bytes | the same in place of `payload`, when they are no UTF-8 or hold a NUL |
+ * | `payload_encoding` | text | how the payload is to be read |
+ * | `sequence`, `step` | INT64, text | of a checkpoint: its number, and the step that it ends |
+ * | `tokens`, `cost_micros` | DOUBLE | of a checkpoint: all that its step spent, its model calls included; millionths of a US dollar |
+ * | `checkpoint`, `task`, `effect_key`, `operation`, `outcome` | text | of `control`, for events that have them |
+ * | `layout` | text | the order of the header's members, by which it is put together again |
+ * | `raw` | bytes | the header line itself, where the columns don't give it back; then no `layout` |
+ *
+ * A record's bytes: the header line, that is `raw`, or a JSON object without spaces whose members are those of `layout`, with `v` 1, each
+ * number and text from its column (`id` is `event_id`, `atMs` is `written_at` in ms), `control` as it is, and `payload` from
+ * `payload_encoding`; then, unless both payload columns are null, a line feed and the payload.
+ */
+
+import type { Effort } from './parquet/chunk-writer.ts';
+import type { Column } from './parquet/format.ts';
+
+/** Version of the format that this code writes, and reads. */
+export const SEGMENT_VERSION = 1;
+
+const TEXT = { physical: 'BYTE_ARRAY', logical: 'STRING', isRequired: false } as const;
+const BYTES = { physical: 'BYTE_ARRAY', isRequired: false } as const;
+const COUNT = { kind: 'number', physical: 'INT64', isRequired: false } as const;
+const AMOUNT = { kind: 'double', physical: 'DOUBLE', isRequired: false } as const;
+
+export const segmentColumns = [
+  { name: 'partition', kind: 'number', physical: 'INT32', isRequired: true },
+  { name: 'log_offset', kind: 'number', physical: 'INT64', isRequired: true },
+  { name: 'workflow', kind: 'name', ...TEXT },
+  { name: 'tenant', kind: 'name', ...TEXT },
+  { name: 'type', kind: 'name', ...TEXT },
+  { name: 'event_id', kind: 'text', ...TEXT },
+  { name: 'generation', ...COUNT },
+  { name: 'position', ...COUNT },
+  { name: 'rejected', kind: 'name', ...TEXT },
+  { name: 'lamport', ...COUNT },
+  { name: 'epoch', ...COUNT },
+  { name: 'holder', kind: 'name', ...TEXT },
+  { name: 'ordinal', ...COUNT },
+  { name: 'written_at', kind: 'number', physical: 'INT64', logical: 'TIMESTAMP_MILLIS', isRequired: false },
+  { name: 'control', kind: 'text', ...TEXT },
+  { name: 'payload', kind: 'text', ...TEXT },
+  { name: 'payload_bytes', kind: 'bytes', ...BYTES },
+  { name: 'payload_encoding', kind: 'name', ...TEXT },
+  { name: 'sequence', ...COUNT },
+  { name: 'step', kind: 'name', ...TEXT },
+  { name: 'checkpoint', kind: 'text', ...TEXT },
+  { name: 'task', kind: 'text', ...TEXT },
+  { name: 'tokens', ...AMOUNT },
+  { name: 'cost_micros', ...AMOUNT },
+  { name: 'effect_key', kind: 'text', ...TEXT },
+  { name: 'operation', kind: 'name', ...TEXT },
+  { name: 'outcome', kind: 'name', ...TEXT },
+  { name: 'layout', kind: 'name', ...TEXT },
+  { name: 'raw', kind: 'bytes', ...BYTES },
+] as const satisfies readonly Column[];
+
+export type ColumnName = (typeof segmentColumns)[number]['name'];
+
+/**
+ * Texts in the footer. `segment` and `sha256` are what every version keeps: the format's version, and the digest of seal.ts.
+ */
+export const textKeys = {
+  version: 'tidemark.segment',
+  digest: 'tidemark.sha256',
+  partition: 'tidemark.partition',
+  from: 'tidemark.from',
+  to: 'tidemark.to',
+  chainBefore: 'tidemark.chain_before',
+  chainAfter: 'tidemark.chain_after',
+} as const;
+
+export const CREATED_BY = 'tidemark version 1';
+/**
+ * Measured (docs/retention.md): ids and digests are half of what remains of a record, and no level finds anything in them; levels from 2 on
+ * find three and four of their digits elsewhere, and lose more by telling where than by leaving them. So the first level is the best for
+ * all but payloads, and there repetition counts from six bytes on.
+ */
+export const effortOf = (name: ColumnName): Effort =>
+  name === 'payload' ? { level: 7, matchMinBytes: 6 } : { level: 1 };

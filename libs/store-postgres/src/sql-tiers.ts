@@ -1,0 +1,100 @@
+/**
+ * Owns the store's part in tiers on any client of a Postgres-like database: which statements run, in which transactions. Knows no
+ * object store: whoever calls has verified what lies there.
+ */
+
+import type { TenantId, WorkflowId } from '@tidemark/core';
+import type { PartitionFloor, ProjectionBatch, SegmentQuery, SegmentRow, StorageUse } from '@tidemark/ports';
+import { historyStatements } from './apply-batch.ts';
+import * as history from './sql/history-rows.ts';
+import * as segments from './sql/segments.ts';
+import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
+
+const namesIn = (rows: Rows = []): WorkflowId[] => rows.map((row) => textAt(row, 0) as WorkflowId);
+
+export class SqlTiers {
+  readonly #client: SqlClient;
+
+  constructor(client: SqlClient) {
+    this.#client = client;
+  }
+
+  async nowMs(): Promise<number> {
+    return numberAt((await this.#read(segments.readNow))[0]!, 0);
+  }
+
+  async floors(hotBeforeMs: number, stateless: readonly string[]): Promise<readonly PartitionFloor[]> {
+    return (await this.#read(segments.readFloors(hotBeforeMs, stateless))).map(segments.floorOf);
+  }
+
+  async recordSegments(rows: readonly SegmentRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    await this.#client.run([segments.putSegments(rows), segments.putParts(segments.partsOf(rows))]);
+  }
+
+  async setTier(...of: Parameters<typeof segments.setTier>): Promise<void> {
+    await this.#client.run([segments.setTier(...of)]);
+  }
+
+  async recordedEvents(...of: Parameters<typeof segments.countRecorded>): Promise<number> {
+    return numberAt((await this.#read(segments.countRecorded(...of)))[0]!, 0);
+  }
+
+  async segmentTenants(): Promise<readonly TenantId[]> {
+    return (await this.#read(segments.readTenants)).map((row) => textAt(row, 0) as TenantId);
+  }
+
+  async isPast(...of: Parameters<typeof segments.findUnfinished>): Promise<boolean> {
+    return !booleanAt((await this.#read(segments.findUnfinished(...of)))[0]!, 0);
+  }
+
+  async segments(query: SegmentQuery): Promise<readonly SegmentRow[]> {
+    return (await this.#read(segments.findSegments(query))).map(segments.segmentOf);
+  }
+
+  dropRows(segment: Pick<SegmentRow, 'partition' | 'from' | 'to'>, workflows: readonly WorkflowId[]): Promise<void> {
+    return this.#client.session(async (runner) => {
+      const [, closed] = await runner.run([BEGIN, history.lockClosed(workflows)]);
+      await runner.run([...history.deleteHistory(namesIn(closed)), ...history.settleSegment(segment), COMMIT]);
+    });
+  }
+
+  async withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
+    return namesIn(await this.#read(history.findWithoutRows(workflows)));
+  }
+
+  restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void> {
+    return this.#client.session(async (runner) => {
+      const [, gone] = await runner.run([BEGIN, history.lockWithoutRows(workflows)]);
+      const wanted = new Set<string>(namesIn(gone));
+      const streams = batch.streams.filter(({ workflow }) => wanted.has(workflow));
+      await runner.run([
+        ...historyStatements(batch, (workflow) => wanted.has(workflow)),
+        history.markWithRows(
+          streams.map(({ workflow }) => workflow),
+          streams.map(({ state }) => state),
+          atMs,
+        ),
+        COMMIT,
+      ]);
+    });
+  }
+
+  dropRestored(beforeMs: number, limit: number): Promise<number> {
+    return this.#client.session(async (runner) => {
+      const [, restored] = await runner.run([BEGIN, history.lockRestored(beforeMs, limit)]);
+      const workflows = namesIn(restored);
+      await runner.run([...(workflows.length === 0 ? [] : history.deleteHistory(workflows)), COMMIT]);
+      return workflows.length;
+    });
+  }
+
+  async storage(by: 'tenant' | 'workflow', limit: number): Promise<readonly StorageUse[]> {
+    return (await this.#read(segments.readStorage(by, limit))).map(segments.storageOf);
+  }
+
+  async #read(statement: Statement): Promise<Rows> {
+    const [rows = []] = await this.#client.run([statement]);
+    return rows;
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * What there is of segments, how far partitions may be archived, and the store's clock. Inputs: a segment with its workflows; filters.
+ * Locks: none to speak of. Index: workflows_held and the checkpoints' primary key for floors; primary keys, segments_kept,
+ * segment_workflows_place. Cost: floors of 4,096 partitions with one workflow each 25 ms.
+ */
+
+import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
+import type {
+  PartitionFloor,
+  SegmentQuery,
+  SegmentRow,
+  SegmentTier,
+  SegmentWorkflow,
+  StorageUse,
+} from '@tidemark/ports';
+import { bools, float8s, int4s, int8s, textArray, texts } from '../binary-array.ts';
+import { booleanAt, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+
+export const readNow: Statement = {
+  name: 'read-now',
+  text: 'select floor(extract(epoch from clock_timestamp()) * 1000)',
+  values: [],
+};
+
+/** Workflows that were put back from segments hold nothing back: what lies before them is archived. */
+const floors = `
+select p.partition, p.next, least(p.next, (
+  select min(c."offset") from workflows w
+  join checkpoints c on c.workflow = w.workflow
+    and c.sequence = case when w.closed_in_generation is null then w.belief_sequence else 0 end
+  where w.partition = p.partition and w.has_rows and w.restored_at_ms is null and w.definition <> all($2::text[])
+    and (w.closed_in_generation is null or w.updated_at_ms > $1)
+)) from partitions p order by p.partition`;
+
+export const readFloors = (hotBeforeMs: number, stateless: readonly string[]): Statement => ({
+  name: 'read-floors',
+  text: floors,
+  values: [String(hotBeforeMs), textArray(stateless)],
+});
+
+export const floorOf = (row: Row): PartitionFloor => ({
+  partition: numberAt(row, 0) as Partition,
+  next: numberAt(row, 1) as Offset,
+  floor: numberAt(row, 2) as Offset,
+});
+
+const put = `
+insert into segments (partition, starts, ends, object, digest, bytes, raw_bytes, event_count, first_at_ms, last_at_ms,
+  written_at_ms, tier, rows_dropped)
+select unnest($1::int4[]), unnest($2::int8[]), unnest($3::int8[]), unnest($4::text[]), unnest($5::text[]), unnest($6::int8[]),
+  unnest($7::int8[]), unnest($8::int8[]), unnest($9::float8[]), unnest($10::float8[]), unnest($11::float8[]),
+  unnest($12::text[]), unnest($13::bool[])
+on conflict (partition, starts) do nothing`;
+
+export const setTier = ({ partition, from }: Pick<SegmentRow, 'partition' | 'from'>, tier: SegmentTier): Statement => ({
+  name: 'set-segment-tier',
+  text: 'update segments set tier = $3 where partition = $1 and starts = $2',
+  values: [String(partition), String(from), tier],
+});
+
+export const putSegments = (rows: readonly SegmentRow[]): Statement => ({
+  name: 'put-segments',
+  text: put,
+  values: [
+    int4s(rows, (row) => row.partition),
+    int8s(rows, (row) => row.from),
+    int8s(rows, (row) => row.to),
+    texts(rows, (row) => row.object),
+    texts(rows, (row) => row.digest),
+    int8s(rows, (row) => row.bytes),
+    int8s(rows, (row) => row.rawBytes),
+    int8s(rows, (row) => row.eventCount),
+    float8s(rows, (row) => row.firstAtMs),
+    float8s(rows, (row) => row.lastAtMs),
+    float8s(rows, (row) => row.writtenAtMs),
+    texts(rows, (row) => row.tier),
+    bools(rows, (row) => row.rowsDropped),
+  ],
+});
+
+interface Part extends SegmentWorkflow, Pick<SegmentRow, 'partition' | 'from'> {}
+
+export const partsOf = (rows: readonly SegmentRow[]): readonly Part[] =>
+  rows.flatMap(({ workflows, partition, from }) => workflows.map((part) => ({ ...part, partition, from })));
+
+export const putParts = (rows: readonly Part[]): Statement => ({
+  name: 'put-segment-workflows',
+  text: `
+insert into segment_workflows (workflow, partition, starts, tenant, event_count, raw_bytes, opens, closes)
+select unnest($1::text[]), unnest($2::int4[]), unnest($3::int8[]), unnest($4::text[]), unnest($5::int8[]),
+  unnest($6::int8[]), unnest($7::bool[]), unnest($8::bool[])
+on conflict (workflow, partition, starts) do nothing`,
+  values: [
+    texts(rows, (row) => row.workflow),
+    int4s(rows, (row) => row.partition),
+    int8s(rows, (row) => row.from),
+    texts(rows, (row) => row.tenant),
+    int8s(rows, (row) => row.eventCount),
+    int8s(rows, (row) => row.rawBytes),
+    bools(rows, (row) => row.opens),
+    bools(rows, (row) => row.closes),
+  ],
+});
+
+const find = `
+select s.partition, s.starts, s.ends, s.object, s.digest, s.bytes, s.raw_bytes, s.event_count, s.first_at_ms, s.last_at_ms,
+  s.written_at_ms, s.tier, s.rows_dropped,
+  (select coalesce(json_agg(json_build_object('workflow', w.workflow, 'tenant', w.tenant, 'eventCount', w.event_count,
+    'rawBytes', w.raw_bytes, 'opens', w.opens, 'closes', w.closes) order by w.workflow), '[]')
+   from segment_workflows w where w.partition = s.partition and w.starts = s.starts)
+from segments s
+where ($1::int4 is null or s.partition = $1) and ($4::bool is null or s.rows_dropped = $4)
+  and ($2::text is null or exists (
+    select from segment_workflows w where w.workflow = $2 and w.partition = s.partition and w.starts = s.starts))
+  and ($3::text is null or exists (
+    select from segment_workflows w where w.tenant = $3 and w.partition = s.partition and w.starts = s.starts))
+  and ($6::text is null or s.tier = $6) and ($7::float8 is null or (s.written_at_ms < $7 and s.last_at_ms < $7))
+  and ($8::int4 is null or (s.partition, s.starts) > ($8, $9::int8))
+order by s.partition, s.starts limit $5`;
+
+export const findSegments = ({
+  partition,
+  workflow,
+  tenant,
+  rowsDropped,
+  limit,
+  ...more
+}: SegmentQuery): Statement => ({
+  name: '',
+  text: find,
+  values: [
+    partition === undefined ? null : String(partition),
+    workflow ?? null,
+    tenant ?? null,
+    rowsDropped === undefined ? null : String(rowsDropped),
+    String(limit),
+    more.tier ?? null,
+    more.beforeMs === undefined ? null : String(more.beforeMs),
+    more.after === undefined ? null : String(more.after.partition),
+    more.after === undefined ? null : String(more.after.from),
+  ],
+});
+
+export const readTenants: Statement = {
+  name: 'read-segment-tenants',
+  text: `
+select distinct p.tenant from segment_workflows p join segments s on s.partition = p.partition and s.starts = p.starts
+where s.tier <> 'deleted' order by p.tenant`,
+  values: [],
+};
+
+const unfinished = `
+select exists (
+  select from segment_workflows p join workflows w on w.workflow = p.workflow
+  where p.partition = $1 and p.starts = $2 and (w.closed_in_generation is null or w.updated_at_ms >= $3)
+)`;
+
+export const findUnfinished = (
+  { partition, from }: Pick<SegmentRow, 'partition' | 'from'>,
+  beforeMs: number,
+): Statement => ({
+  name: 'find-unfinished',
+  text: unfinished,
+  values: [String(partition), String(from), String(beforeMs)],
+});
+
+export const countRecorded = (partition: Partition, to: Offset): Statement => ({
+  name: 'count-recorded-events',
+  text: 'select coalesce(sum(ends - starts), 0) from segments where partition = $1 and ends <= $2',
+  values: [String(partition), String(to)],
+});
+
+export const segmentOf = (row: Row): SegmentRow => ({
+  partition: numberAt(row, 0) as Partition,
+  from: numberAt(row, 1) as Offset,
+  to: numberAt(row, 2) as Offset,
+  object: textAt(row, 3),
+  digest: textAt(row, 4),
+  bytes: numberAt(row, 5),
+  rawBytes: numberAt(row, 6),
+  eventCount: numberAt(row, 7),
+  firstAtMs: numberAt(row, 8),
+  lastAtMs: numberAt(row, 9),
+  writtenAtMs: numberAt(row, 10),
+  tier: textAt(row, 11) as SegmentTier,
+  rowsDropped: booleanAt(row, 12),
+  workflows: (JSON.parse(textAt(row, 13)) as (SegmentWorkflow & { workflow: WorkflowId; tenant: TenantId })[]).map(
+    (part) => ({ ...part }),
+  ),
+});
+
+const bytesOf = (table: string, column: string): string =>
+  `select workflow, sum(octet_length(${column})) as bytes from ${table} group by workflow`;
+
+/** A segment's bytes are shared out by what its workflows' records took in the log. */
+const storage = (name: 'tenant' | 'workflow'): string => `
+with hot as (
+  select workflow, sum(bytes) as bytes from (
+    ${bytesOf('checkpoints', 'payload')} union all ${bytesOf('effects', 'payload')} union all
+    ${bytesOf('events', 'payload')} union all ${bytesOf('texts', 'text')}
+  ) parts group by workflow
+), archived as (
+  select p.workflow, sum(p.event_count) as events, sum(p.raw_bytes) as raw,
+    sum(s.bytes::float8 * p.raw_bytes / greatest(s.raw_bytes, 1)) as bytes
+  from segment_workflows p join segments s on s.partition = p.partition and s.starts = p.starts
+  where s.tier <> 'deleted' group by p.workflow
+)
+select w.${name}, count(*), coalesce(sum(hot.bytes), 0), coalesce(sum(archived.events), 0), coalesce(sum(archived.raw), 0),
+  round(coalesce(sum(archived.bytes), 0))
+from workflows w left join hot on hot.workflow = w.workflow left join archived on archived.workflow = w.workflow
+group by w.${name} order by coalesce(sum(hot.bytes), 0) + coalesce(sum(archived.bytes), 0) desc, w.${name} limit $1`;
+
+export const readStorage = (by: 'tenant' | 'workflow', limit: number): Statement => ({
+  name: '',
+  text: storage(by),
+  values: [String(limit)],
+});
+
+export const storageOf = (row: Row): StorageUse => ({
+  name: textAt(row, 0),
+  workflowCount: numberAt(row, 1),
+  hotBytes: numberAt(row, 2),
+  archivedEventCount: numberAt(row, 3),
+  archivedRawBytes: numberAt(row, 4),
+  archivedBytes: numberAt(row, 5),
+});

@@ -1,0 +1,173 @@
+/**
+ * Owns the two halves of a cluster's key store in memory, for tests: a topic with one partition, which can be compacted, and an index.
+ * Both can be told to fail. They keep to the contracts of KeyTopic and KeyIndex, which they run too.
+ */
+
+import { type Offset, type Partition, partition, UnavailableError } from '@tidemark/core';
+import type {
+  AppliedBatch,
+  KeyBatch,
+  KeyChange,
+  KeyFilter,
+  KeyIndex,
+  KeyOffsets,
+  KeyPage,
+  KeyTopic,
+  StoredKey,
+} from '@tidemark/ports';
+
+const P0 = partition(0);
+const PAGE_COUNT = 100;
+
+interface TopicRecord {
+  readonly offset: number;
+  readonly key: string;
+  readonly change: KeyChange;
+}
+
+/** What a topic holds, whoever has it open. */
+interface Held {
+  records: readonly TopicRecord[];
+  end: number;
+}
+
+/** Throws before or after what was asked for is done, as servers do. */
+export type Failing = 'before' | 'after' | undefined;
+
+const gone = (what: string): UnavailableError => new UnavailableError('keys-unavailable', `The ${what} is away.`);
+
+export class MemoryKeyTopic implements KeyTopic {
+  failing: Failing;
+  /** Awaited by every reading, after it has found the end. */
+  onRead: (() => Promise<void>) | undefined;
+  readCount = 0;
+  readonly #held: Held;
+  #isClosed = false;
+
+  constructor(held: Held = { records: [], end: 0 }) {
+    this.#held = held;
+  }
+
+  /** The same records, as another process sees them. */
+  again(): MemoryKeyTopic {
+    return new MemoryKeyTopic(this.#held);
+  }
+
+  /** The wrapped bytes that lie in it. */
+  get wrapped(): readonly string[] {
+    return this.#held.records.flatMap(({ change }) => (change.kind === 'put' ? [change.key.wrapped] : []));
+  }
+
+  async append(keys: readonly StoredKey[]): Promise<void> {
+    this.#write(keys.map((key) => [key.id, { kind: 'put', key }]));
+  }
+
+  async destroy(ids: readonly string[]): Promise<void> {
+    this.#write(
+      ids.flatMap((id) => [
+        [id, { kind: 'destroyed', id }],
+        [`destroyed/${id}`, { kind: 'destroyed', id }],
+      ]),
+    );
+  }
+
+  async *readAll(from: KeyOffsets = new Map()): AsyncIterable<KeyPage> {
+    this.readCount++;
+    this.#check();
+    const { end } = this.#held;
+    let at: number = from.get(P0) ?? 0;
+    await this.onRead?.();
+    while (at < end) {
+      if (this.failing !== undefined) throw gone('topic');
+      const page = this.#held.records.filter(({ offset }) => offset >= at).slice(0, PAGE_COUNT);
+      at = page.length < PAGE_COUNT ? this.#held.end : page.at(-1)!.offset + 1;
+      yield { changes: page.map(({ change }) => change), next: new Map([[P0, at as Offset]]) };
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+
+  /** As a broker does: of each record key the last record stays; what is empty goes too. */
+  compact(): void {
+    const { records } = this.#held;
+    const last = new Map(records.map((record) => [record.key, record]));
+    this.#held.records = records.filter((record) => {
+      const isEmpty = record.change.kind === 'destroyed' && record.key === record.change.id;
+      return last.get(record.key) === record && !isEmpty;
+    });
+  }
+
+  #check(): void {
+    if (this.#isClosed || this.failing === 'before') throw gone('topic');
+  }
+
+  #write(records: readonly (readonly [key: string, change: KeyChange])[]): void {
+    this.#check();
+    const added = records.map(([key, change]) => ({ offset: this.#held.end++, key, change }));
+    this.#held.records = [...this.#held.records, ...added];
+    if (this.failing === 'after') throw gone('topic');
+  }
+}
+
+export class MemoryKeyIndex implements KeyIndex {
+  failing: Failing;
+  /** Awaited by every application, before anything is compared. */
+  onApply: (() => Promise<void>) | undefined;
+  #keys = new Map<string, StoredKey>();
+  #destroyed = new Set<string>();
+  #offsets = new Map<Partition, Offset>();
+
+  /** As when the database was dropped. */
+  lose(): void {
+    this.#keys.clear();
+    this.#destroyed.clear();
+    this.#offsets.clear();
+  }
+
+  async applied(): Promise<KeyOffsets> {
+    this.#check();
+    return new Map(this.#offsets);
+  }
+
+  async apply({ puts, destroyed, from, next }: KeyBatch): Promise<AppliedBatch> {
+    await this.onApply?.();
+    this.#check();
+    for (const at of next.keys()) if (this.#offsets.get(at) !== from.get(at)) return { isApplied: false };
+    const refused: string[] = [];
+    for (const id of destroyed) {
+      this.#destroyed.add(id);
+      this.#keys.delete(id);
+    }
+    for (const key of puts) {
+      if (this.#destroyed.has(key.id)) refused.push(key.id);
+      else this.#keys.set(key.id, key);
+    }
+    for (const [at, offset] of next) this.#offsets.set(at, offset);
+    if (this.failing === 'after') throw gone('index');
+    return { isApplied: true, refused };
+  }
+
+  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey>> {
+    this.#check();
+    return new Map(ids.flatMap((id) => (this.#keys.has(id) ? [[id, this.#keys.get(id)!] as const] : [])));
+  }
+
+  async *list(filter: KeyFilter): AsyncIterable<StoredKey> {
+    this.#check();
+    const matches = (key: StoredKey): boolean =>
+      Object.entries(filter).every(([name, value]) => value === undefined || key[name as keyof StoredKey] === value);
+    for (let after = ''; ; ) {
+      const rest = [...this.#keys.values()].filter((key) => key.id > after && matches(key));
+      const page = rest.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, PAGE_COUNT);
+      yield* page;
+      if (page.length < PAGE_COUNT) return;
+      after = page.at(-1)!.id;
+    }
+  }
+
+  #check(): void {
+    if (this.failing === 'before') throw gone('index');
+  }
+}

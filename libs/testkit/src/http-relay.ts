@@ -1,0 +1,58 @@
+/**
+ * Owns a way to a real HTTP server on which a test stands: it passes requests on unchanged (the Host header too, which signatures cover)
+ * and decides what becomes of each: passed, answered otherwise, done with the answer lost, kept waiting. One that ends in an error is
+ * cut off, as by a server that goes away.
+ */
+
+import { Agent, createServer, type IncomingMessage, request as passOn, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Answers one request. `pass` sends it to the server, once, and resolves with what that answers. */
+export type Relayed = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  pass: () => Promise<IncomingMessage>,
+) => Promise<void>;
+
+export interface HttpRelay {
+  readonly endpoint: string;
+  close(): Promise<void>;
+}
+
+/** `server`: its address; credentials in it are not looked at. */
+export async function startHttpRelay(server: string, relayed: Relayed): Promise<HttpRelay> {
+  const { hostname, port } = new URL(server);
+  // A connection for each request: none that the server has closed is taken again.
+  const agent = new Agent({ keepAlive: false });
+  const pass = (request: IncomingMessage): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const { method, url, rawHeaders } = request;
+      const passed = passOn({ hostname, port, method, path: url, headers: rawHeaders, agent }, resolve);
+      passed.on('error', reject);
+      request.on('error', (error) => passed.destroy(error));
+      request.pipe(passed);
+    });
+  const relay = createServer((request, response) => {
+    relayed(request, response, () => pass(request)).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  return {
+    endpoint: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`,
+    async close() {
+      const closed = new Promise((resolve) => relay.close(resolve));
+      relay.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Gives the server's answer on. `headers`: names and values in turn. */
+export function giveOn(answer: IncomingMessage, response: ServerResponse, headers = answer.rawHeaders): void {
+  response.writeHead(answer.statusCode!, headers);
+  answer.on('error', () => response.destroy()).pipe(response);
+}
+
+/** The answer's headers without those of which the lower-case name passes the test. */
+export function headersWithout(answer: IncomingMessage, drop: (name: string) => boolean): string[] {
+  return answer.rawHeaders.filter((_, at, all) => !drop(all[at - (at % 2)]!.toLowerCase()));
+}

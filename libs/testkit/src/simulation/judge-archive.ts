@@ -1,0 +1,64 @@
+/**
+ * Owns the judgement of archiving, from outside: whatever is trimmed is in segments whose manifests lie end to end from offset 0, byte
+ * for byte (I7); and at the end log and segments together hold every record that was ever stored, once, under its offset. Segments
+ * are decoded by the product's own code, and compared with what was stored.
+ */
+
+import { hash } from 'node:crypto';
+import type { Offset, Partition } from '@tidemark/core';
+import { decodeManifest, decodeSegment, manifestName } from '@tidemark/segments';
+import type { MemoryObjects } from '../memory-objects.ts';
+import type { SimulatedLog } from '../simulated-log.ts';
+import type { History } from './witness.ts';
+
+/** What segments hold of a partition, from offset 0 on; a violation where they are not what was stored. */
+export function checkSegments(
+  objects: MemoryObjects,
+  { partition, values }: Pick<History, 'partition' | 'values'>,
+): { readonly end: number; readonly violations: readonly string[] } {
+  let end = 0;
+  for (;;) {
+    const name = manifestName(partition, end as Offset);
+    const found = objects.look(name);
+    if (found === undefined) return { end, violations: [] };
+    const manifest = decodeManifest(name, found);
+    const bytes = objects.look(manifest.object);
+    if (bytes === undefined || hash('sha256', bytes) !== manifest.digest) {
+      return { end, violations: [`I7: ${manifest.object} is missing or has other bytes than ${name} says`] };
+    }
+    const { records, from } = decodeSegment(bytes);
+    for (const [at, { offset, value }] of records.entries()) {
+      const isRight = offset === end + at && Buffer.compare(value, values[offset] ?? NOTHING) === 0;
+      if (!isRight) return { end, violations: [`I7: ${manifest.object} holds something else at offset ${offset}`] };
+    }
+    if (from !== end || manifest.to !== end + records.length) {
+      return { end, violations: [`I7: ${manifest.object} holds another stretch than ${name} says`] };
+    }
+    end = manifest.to;
+  }
+}
+
+const NOTHING = new Uint8Array();
+
+/** Every record that was stored is in the log or in a segment, under its offset. */
+export async function checkArchive(
+  log: SimulatedLog,
+  objects: MemoryObjects,
+  histories: ReadonlyMap<Partition, History>,
+): Promise<string[]> {
+  const violations: string[] = [];
+  for (const [partition, history] of histories) {
+    const checked = checkSegments(objects, history);
+    violations.push(...checked.violations);
+    const { start, end } = (await log.bounds([partition])).get(partition)!;
+    if (checked.end < start)
+      violations.push(`I7: partition ${partition} begins at ${start}, segments end at ${checked.end}`);
+    if (end !== history.values.length) violations.push(`I1: partition ${partition} ends at ${end}`);
+    const [held] = log.look([{ partition, from: start }]);
+    for (const { offset, value } of held?.records ?? []) {
+      if (Buffer.compare(value, history.values[offset] ?? NOTHING) === 0) continue;
+      violations.push(`I1: partition ${partition} holds something else at offset ${offset}`);
+    }
+  }
+  return violations;
+}
