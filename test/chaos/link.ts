@@ -25,8 +25,8 @@ export class Links {
   readonly proxies: Readonly<Record<LinkName, TcpProxy>>;
 
   /** `onRedisData` sees what the process says to Redis: its beats name it. */
-  constructor(role: 'coordinator' | 'worker', onRedisData: (chunk: Buffer) => void) {
-    this.names = role === 'worker' ? ['kafka', 'redis', 'postgres'] : ['kafka', 'redis', 'postgres', 'presence'];
+  constructor(role: 'coordinator' | 'worker' | 'compactor', onRedisData: (chunk: Buffer) => void) {
+    this.names = role === 'coordinator' ? ['kafka', 'redis', 'postgres', 'presence'] : ['kafka', 'redis', 'postgres'];
     this.proxies = {
       kafka: new TcpProxy(),
       redis: new TcpProxy(onRedisData),

@@ -15,7 +15,17 @@ import { Links } from './link.ts';
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const HOLDER = /worker-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-export type Role = 'coordinator' | 'worker';
+export type Role = 'coordinator' | 'worker' | 'compactor';
+
+/** Where a place has another program than the service of its role. */
+export interface SlotProgram {
+  /** What Node is given besides the flags of a service. */
+  readonly args: readonly string[];
+  /** Pause before one that was ended is started again, in milliseconds. */
+  readonly restartDelayMs: number;
+  /** Told of each line on its standard error. */
+  readonly onLine?: ((line: string) => void) | undefined;
+}
 
 export class Slot {
   readonly role: Role;
@@ -23,6 +33,7 @@ export class Slot {
   readonly links: Links;
   /** Told of what nobody asked for: a process that ended by itself, or did not end as it should. */
   readonly #onSurprise: (what: string) => void;
+  readonly #program: SlotProgram;
   readonly #holders = new Set<string>();
   readonly #log: WriteStream;
   #env: Record<string, string> = {};
@@ -33,8 +44,15 @@ export class Slot {
   #isClosing = false;
   #up = Promise.withResolvers<void>();
 
-  constructor(role: Role, index: number, folder: string, onSurprise: (what: string) => void) {
+  constructor(
+    role: Role,
+    index: number,
+    folder: string,
+    onSurprise: (what: string) => void,
+    program: SlotProgram = serviceOf(role),
+  ) {
     this.role = role;
+    this.#program = program;
     this.name = `${role}-${index}`;
     this.#onSurprise = onSurprise;
     this.#log = createWriteStream(path.join(folder, `${this.name}.log`), { flags: 'a' });
@@ -126,11 +144,10 @@ export class Slot {
   }
 
   #spawn(): void {
-    const main = path.join(ROOT, 'services', this.role, 'src/main.ts');
     this.#holder = undefined;
     this.#isExpected = false;
     this.#note('starting');
-    const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, main], {
+    const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, ...this.#program.args], {
       cwd: ROOT,
       env: { ...process.env, ...this.#env },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -142,6 +159,7 @@ export class Slot {
       'data',
       lines((line) => {
         this.#log.write(`${line}\n`);
+        this.#program.onLine?.(line);
         if (line.includes(`"message":"${this.role} started"`)) this.#started(child);
       }),
     );
@@ -162,7 +180,7 @@ export class Slot {
     if (this.#isClosing || child !== this.#child) return;
     // One that waited in vain for its servers at its start says so by its code.
     if (!this.#isExpected && wasUp) this.#onSurprise(`${this.name} ended by itself (${signal ?? code})`);
-    const delayMs = this.#isExpected ? RESTART_DELAY_MS : RESTART_FAILED_DELAY_MS;
+    const delayMs = this.#isExpected ? this.#program.restartDelayMs : RESTART_FAILED_DELAY_MS;
     setTimeout(() => {
       if (!this.#isClosing) this.#spawn();
     }, delayMs);
@@ -172,3 +190,8 @@ export class Slot {
     this.#log.write(`${JSON.stringify({ at: new Date().toISOString(), chaos: what, holder: this.#holder })}\n`);
   }
 }
+
+const serviceOf = (role: Role): SlotProgram => ({
+  args: [path.join(ROOT, 'services', role, 'src/main.ts')],
+  restartDelayMs: RESTART_DELAY_MS,
+});

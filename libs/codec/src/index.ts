@@ -20,3 +20,13 @@ export {
   type ScopeChange,
   type StoredFragment,
 } from './schema.ts';
+export {
+  openRecord,
+  openText,
+  SEALING_MAX_BYTES,
+  type SealingKey,
+  sealedWith,
+  sealRecord,
+  sealText,
+  textSealedWith,
+} from './sealing.ts';

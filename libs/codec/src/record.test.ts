@@ -15,7 +15,7 @@ import { DEFAULT_CONTROLS, declared, holderEvent, inboxEvent } from '@tidemark/t
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { decodePayload, decodeRecord, encodePayload, encodeRecord, HEADER_MAX_BYTES, payloadText } from './record.ts';
-import { NAME_MAX_CHARS } from './schema.ts';
+import { NAME_MAX_CHARS, SEALED_VERSION } from './schema.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
 vi.setConfig({ testTimeout: 60_000 });
@@ -284,13 +284,13 @@ describe('unknown, and left for a newer process', () => {
   });
 
   test('the next version, also of a type that is known', () => {
-    const entry = judged(recordOf({ ...header, v: ENVELOPE_VERSION + 1 }));
-    expect(entry).toEqual({ kind: 'unknown', ...place, type: 'CheckpointCommitted', v: ENVELOPE_VERSION + 1 });
+    const entry = judged(recordOf({ ...header, v: SEALED_VERSION + 1 }));
+    expect(entry).toEqual({ kind: 'unknown', ...place, type: 'CheckpointCommitted', v: SEALED_VERSION + 1 });
   });
 
   test('the next version, whatever it makes of the rest of the envelope', () => {
     const later = {
-      v: ENVELOPE_VERSION + 1,
+      v: SEALED_VERSION + 1,
       ...place,
       type: 'CheckpointCommitted',
       payload: 'zstd',

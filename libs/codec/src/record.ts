@@ -12,7 +12,15 @@ import {
   LimitError,
   type LogEntry,
 } from '@tidemark/core';
-import { controls, envelope as envelopeSchema, laterEnvelope, NAME_MAX_CHARS, type Payloads } from './schema.ts';
+import {
+  controls,
+  envelope as envelopeSchema,
+  laterEnvelope,
+  NAME_MAX_CHARS,
+  type Payloads,
+  SEALED_VERSION,
+  sealedEnvelope,
+} from './schema.ts';
 
 const LINE_FEED = 0x0a;
 /** A parser in front of a broker must not be led to parse without bound. */
@@ -93,6 +101,7 @@ export function decodeRecord(bytes: Uint8Array): LogEntry {
   const entry = decodeHeader(header);
   if (entry.kind !== 'event') return entry;
   const payload = bytes.subarray(end + 1);
+  if (entry.envelope.v === SEALED_VERSION) return { ...entry, payload };
   // Text columns can't hold it, and JSON never has it unescaped.
   if (payload.includes(0)) return malformed('the payload holds a NUL byte');
   return { ...entry, payload };
@@ -131,7 +140,8 @@ function parseHeader(line: string): LogEntry {
     const later = laterEnvelope.safeParse(header);
     if (later.success) return { kind: 'unknown', ...later.data };
   }
-  const parsed = envelopeSchema.safeParse(header);
+  const isSealed = (header as { readonly v?: unknown } | null)?.v === SEALED_VERSION;
+  const parsed = isSealed ? sealedEnvelope.safeParse(header) : envelopeSchema.safeParse(header);
   if (!parsed.success) return malformed(problemOf(parsed.error.issues[0]));
   const { payload: _, ...fields } = parsed.data;
   const schema = Object.hasOwn(controls, fields.type) ? controls[fields.type as EventType] : undefined;

@@ -8,7 +8,6 @@ import {
   type Controls,
   type Delta,
   type EffectKey,
-  ENVELOPE_VERSION,
   type Epoch,
   type EventId,
   type EventType,
@@ -29,6 +28,9 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import { z } from 'zod';
+
+/** Version of the envelope whose payload is sealed. */
+export const SEALED_VERSION = 2;
 
 /** Longest id or name in an event, in characters. */
 export const NAME_MAX_CHARS = 512;
@@ -181,9 +183,12 @@ export const envelope = z.object({
   payload: z.literal('json'),
 });
 
+/** The same around a payload that is sealed; see sealing.ts. */
+export const sealedEnvelope = envelope.extend({ payload: z.literal('sealed'), key: z.string().length(36) });
+
 /** What every later version of the envelope keeps, so that an older reader knows which stream to stop. */
 export const laterEnvelope = z.object({
-  v: whole<number>(ENVELOPE_VERSION + 1),
+  v: whole<number>(SEALED_VERSION + 1),
   workflow: text<WorkflowId>(),
   generation: whole<Generation>(1),
   type: text(),

@@ -132,7 +132,7 @@ describe('a forged seal', () => {
             sampleRecords().map(({ value }) => value),
           );
       }),
-      { numRuns: 3_000 },
+      { numRuns: 1_500 },
     );
   });
 });

@@ -16,7 +16,7 @@ export const ZSTD_WINDOW_LOG = 23;
 /** Columns that are smaller stay as they are: a frame of zstd would be larger, and costs 0.1 ms to begin. */
 export const COMPRESS_MIN_BYTES = 64;
 
-/** The footer is about 6 KB. */
+/** Ours is about 3 KB. */
 export const FOOTER_MAX_BYTES = MIB;
 /** Structures in one another, in a footer. */
 export const THRIFT_DEPTH_MAX = 16;

@@ -10,7 +10,7 @@
  * | `position` | INT64 | the accepted event's place in its workflow, 1, 2, 3 … |
  * | `rejected` | text | why the event counts for nothing; null together with `position`: a newer release's, left for it |
  * | `control` | text | what the system goes by, as JSON |
- * | `payload` | text | what the event carries: the bytes behind the header, as they are. JSON where `payload_encoding` is `json` and the event is accepted |
+ * | `payload` | text | what the event carries: the bytes behind the header, as they are. JSON where `payload_encoding` is `json`; that it is, its writer says, and nobody checks |
  * | `payload_bytes` | bytes | the same in place of `payload`, when they are no UTF-8 or hold a NUL |
  * | `payload_encoding` | text | how the payload is to be read |
  * | `sequence`, `step` | INT64, text | of a checkpoint: its number, and the step that it ends |

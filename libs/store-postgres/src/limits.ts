@@ -38,3 +38,5 @@ export const VECTOR_DIMENSION_MAX = 16_000;
 export const VECTOR_CACHE_MAX_BYTES = 64 * 1024 * 1024;
 /** Without pgvector: embeddings read in one round trip. */
 export const VECTOR_PAGE_ROWS = 2_000;
+/** Data keys that one page of a listing reads. */
+export const KEYS_PAGE_ROWS = 1_000;

@@ -3,13 +3,14 @@
  * nothing; the first operation does.
  */
 
-import { noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import { type KeyIndex, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import pg from 'pg';
 import { parseAddress, type StoreAddress } from './address.ts';
 import { faultOf } from './faults.ts';
 import { POOL_MAX } from './limits.ts';
 import { migrate } from './migrate.ts';
 import { PoolClient } from './pool-client.ts';
+import { SqlKeyIndex } from './sql-key-index.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 import { ensureVectorForm } from './vector-form.ts';
 
@@ -21,8 +22,16 @@ export interface PostgresStoreOptions {
   readonly telemetry?: Telemetry;
 }
 
+/** The index of data keys is in the same database. */
+export interface PostgresStore extends ProjectionStore {
+  readonly keyIndex: KeyIndex;
+}
+
 /** Throws `ConfigError` (`store-address`). Call `ensure` before anything else. */
-export const openPostgresStore = (options: PostgresStoreOptions): ProjectionStore => assemblePostgres(options).store;
+export function openPostgresStore(options: PostgresStoreOptions): PostgresStore {
+  const { store, client, shown } = assemblePostgres(options);
+  return Object.assign(store, { keyIndex: new SqlKeyIndex(client, shown) });
+}
 
 /** The store with its parts, for tests that reach behind it. */
 export function assemblePostgres(
@@ -31,6 +40,8 @@ export function assemblePostgres(
 ): {
   readonly store: ProjectionStore;
   readonly client: PoolClient;
+  /** The address without credentials. */
+  readonly shown: string;
 } {
   const address = parseAddress(options.url);
   const client = new PoolClient({
@@ -55,7 +66,7 @@ export function assemblePostgres(
     },
     closed: async () => {},
   });
-  return { store, client };
+  return { store, client, shown: address.shown };
 }
 
 const isMissingDatabase = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '3D000';

@@ -57,15 +57,16 @@ insert into ranges (role, range) select 'compact', generate_series(0, 63);
 
 create table data_keys (
   id text collate "C" primary key,
-  tenant text collate "C" not null,
-  workflow text collate "C" not null,
+  -- All null: it was destroyed, and no later wrapping of it counts.
+  tenant text collate "C",
+  workflow text collate "C",
   user_id text collate "C",
-  provider text not null,
-  wrapped_by text not null,
-  wrapped text not null
+  provider text,
+  wrapped_by text,
+  wrapped text
 );
-create index data_keys_workflow on data_keys (workflow);
-create index data_keys_owner on data_keys (tenant, user_id);
+create index data_keys_workflow on data_keys (workflow) where workflow is not null;
+create index data_keys_owner on data_keys (tenant, user_id) where tenant is not null;
 
 create table key_offsets (
   partition integer primary key,

@@ -33,6 +33,8 @@ describe('an address in the environment', () => {
     ['redis', 'TIDEMARK_TEST_REDIS', (port: number) => `redis://user:hunter2@127.0.0.1:${port}`],
     ['postgres', 'TIDEMARK_TEST_POSTGRES', (port: number) => `postgres://user:hunter2@127.0.0.1:${port}/db`],
     ['kafka', 'TIDEMARK_TEST_KAFKA', (port: number) => `127.0.0.1:${port}`],
+    ['kms', 'TIDEMARK_TEST_KMS', (port: number) => `http://127.0.0.1:${port}`],
+    ['bao', 'TIDEMARK_TEST_BAO', (port: number) => `http://token:hunter2@127.0.0.1:${port}`],
   ] as const)(
     'that does not answer is named without credentials and replaced by no other: %s',
     async (kind, variable, address) => {
@@ -63,5 +65,6 @@ test('without a Docker engine the reason says so', async () => {
 test('a run starts the servers that the names of its files ask for', () => {
   expect(neededServers(['a/b.test.ts'])).toEqual([]);
   expect(neededServers(['a/b.test.ts', 'a/c.redis.test.ts'])).toEqual(['redis']);
+  expect(neededServers(['a/b.bao.test.ts', 'c.kms.test.ts'])).toEqual(['kms', 'bao']);
   expect(neededServers(['x.cluster.test.ts'])).toEqual(['kafka', 'redis', 'postgres']);
 });
