@@ -5,7 +5,9 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { SERVICE_NODE_FLAGS } from '@tidemark/host';
 import { startClusterServers } from '@tidemark/testkit/servers';
 
@@ -23,7 +25,8 @@ if (env.TIDEMARK_KAFKA_BROKERS === undefined) {
   env.TIDEMARK_KAFKA_BROKERS = servers.kafka.address;
   env.TIDEMARK_REDIS_URL = servers.redis.address;
   env.TIDEMARK_POSTGRES_URL = servers.postgres.address;
-  const names = ['TIDEMARK_KAFKA_BROKERS', 'TIDEMARK_REDIS_URL', 'TIDEMARK_POSTGRES_URL'] as const;
+  env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(tmpdir(), `tidemark-cluster-${process.pid}`, 'keys.json')).href;
+  const names = ['TIDEMARK_KAFKA_BROKERS', 'TIDEMARK_REDIS_URL', 'TIDEMARK_POSTGRES_URL', 'TIDEMARK_KEYS_URL'] as const;
   process.stdout.write(
     `servers started here; in another terminal:\n${names.map((name) => `  export ${name}=${env[name]}\n`).join('')}`,
   );

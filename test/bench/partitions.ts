@@ -43,6 +43,7 @@ async function measure(
     TIDEMARK_TOPIC: `bench-${process.pid}-${count}`,
     TIDEMARK_PARTITIONS: String(count),
     TIDEMARK_PARTITIONS_MAX: String(count),
+    TIDEMARK_ENCRYPTION: 'off',
   };
   const coordinator = await startService('coordinator', env);
   const host = await openCluster(configFromEnv(env));

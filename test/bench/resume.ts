@@ -140,6 +140,7 @@ async function withSystem(
     TIDEMARK_TOPIC: `bench-${process.pid}-${name}`,
     TIDEMARK_PARTITIONS: String(partitions),
     TIDEMARK_PARTITIONS_MAX: String(partitions),
+    TIDEMARK_ENCRYPTION: 'off',
     TIDEMARK_WORKFLOWS: './test/bench/resume-workflows.ts',
   };
   const system = new System(await openCluster(configFromEnv(env)), env);

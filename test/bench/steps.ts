@@ -35,6 +35,8 @@ export async function embeddedSteps(report: Report): Promise<void> {
 export async function clusterSteps(report: Report): Promise<void> {
   const servers = await startClusterServers({ dataIn: 'memory' });
   const appendClient = process.env.TIDEMARK_APPEND_CLIENT ?? 'platformatic';
+  // By itself without encryption, so that figures stay comparable; `bench tiers` tells what it costs.
+  const keysUrl = process.env.TIDEMARK_KEYS_URL ?? '';
   const env = {
     TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
     TIDEMARK_REDIS_URL: servers.redis.address,
@@ -42,6 +44,8 @@ export async function clusterSteps(report: Report): Promise<void> {
     TIDEMARK_TOPIC: `bench-${process.pid}`,
     TIDEMARK_PARTITIONS: '1024',
     TIDEMARK_APPEND_CLIENT: appendClient,
+    TIDEMARK_ENCRYPTION: keysUrl === '' ? 'off' : 'on',
+    TIDEMARK_KEYS_URL: keysUrl,
     TIDEMARK_WORKFLOWS: './test/bench/workflows.ts',
   };
   try {

@@ -5,6 +5,7 @@ import {
   type ClusterKind,
   isUnavailable,
   type NativeServer,
+  type ServerKind,
   startKafkaBehindProxies,
   startServer,
 } from '@tidemark/testkit/servers';
@@ -70,6 +71,7 @@ export class Fleet {
       TIDEMARK_POSTGRES_URL: this.databaseUrl.href,
       TIDEMARK_TOPIC: TOPIC,
       TIDEMARK_PARTITIONS: String(PARTITIONS),
+      TIDEMARK_ENCRYPTION: 'off',
     };
   }
 
@@ -123,7 +125,7 @@ export class Fleet {
   }
 }
 
-async function startNative(kind: ClusterKind): Promise<NativeServer> {
+export async function startNative(kind: ServerKind): Promise<NativeServer> {
   const server = await startServer(kind, { sources: ['native'] });
   if (isUnavailable(server)) throw new Error(`no native ${kind}: ${server.unavailable}. Remedy: ${server.remedy}.`);
   if (server.source !== 'native') throw new Error(`${kind} is not a native server`);

@@ -7,8 +7,13 @@ const settings = readSettings();
 const names = [...settings.keys()].sort();
 const needed = names.filter((name) => settings.get(name) === undefined);
 
-/** Chosen otherwise than the program's default on purpose: a trial needs workflows, and replicas follow the servers. */
-const chosenElsewhere = new Set(['TIDEMARK_WORKFLOWS', 'TIDEMARK_REPLICATION']);
+/** Chosen otherwise than the program's default on purpose: a trial needs workflows and a key, and replicas follow the servers. */
+const chosenElsewhere = new Set([
+  'TIDEMARK_WORKFLOWS',
+  'TIDEMARK_REPLICATION',
+  'TIDEMARK_ENCRYPTION',
+  'TIDEMARK_KEYS_URL',
+]);
 
 test('the settings are found in their source', () => {
   expect(needed).toEqual(['TIDEMARK_KAFKA_BROKERS', 'TIDEMARK_POSTGRES_URL', 'TIDEMARK_REDIS_URL']);

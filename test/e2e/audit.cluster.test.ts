@@ -7,6 +7,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import { type ServiceProcess, startService } from '@tidemark/testkit/processes';
 import { describeServers, freshTopicName, ownServer } from '@tidemark/testkit/suites';
@@ -47,6 +48,7 @@ describeServers('the audit on a cluster', ['kafka', 'postgres'], (servers) => {
       TIDEMARK_POSTGRES_URL: await servers.freshDatabase(),
       TIDEMARK_TOPIC: freshTopicName('audit'),
       TIDEMARK_PARTITIONS: '8',
+      TIDEMARK_KEYS_URL: pathToFileURL(at('keys.json')).href,
       TIDEMARK_WORKFLOWS: './examples/codebase-audit/src/workflow.ts',
       ...{ OPENAI_API_KEY: '', AI_GATEWAY_API_KEY: '' },
     };

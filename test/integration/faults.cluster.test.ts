@@ -3,6 +3,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import type { Run } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
@@ -64,6 +65,7 @@ describeServers('faults of a running cluster', ['kafka', 'postgres'], (servers) 
       TIDEMARK_POSTGRES_URL: await servers.freshDatabase(),
       TIDEMARK_TOPIC: freshTopicName('faults'),
       TIDEMARK_PARTITIONS: '8',
+      TIDEMARK_KEYS_URL: pathToFileURL(path.join(folder, 'keys.json')).href,
       TIDEMARK_WORKFLOWS: './test/integration/workflows.ts',
     };
     host = await openCluster(configFromEnv(env));

@@ -42,6 +42,19 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
+{{/* On, unless it was chosen otherwise, or the chart is tried out without a key. */}}
+{{- define "tidemark.encryption" -}}
+{{- if .Values.settings.TIDEMARK_ENCRYPTION -}}
+{{- .Values.settings.TIDEMARK_ENCRYPTION -}}
+{{- else if .Values.settings.TIDEMARK_KEYS_URL -}}
+on
+{{- else if .Values.servers.enabled -}}
+off
+{{- else -}}
+{{- fail "settings.TIDEMARK_KEYS_URL is not set: name the key that wraps data keys (docs/encryption.md), or set settings.TIDEMARK_ENCRYPTION to off." -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "tidemark.brokers" -}}
 {{- if .Values.settings.TIDEMARK_KAFKA_BROKERS -}}
 {{- .Values.settings.TIDEMARK_KAFKA_BROKERS -}}

@@ -1,6 +1,9 @@
 /** The commands against a cluster: services run elsewhere, the command line only starts and looks. */
 
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { configFromEnv, type Host, loadDefinitions, openCluster } from '@tidemark/host';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -12,6 +15,7 @@ const TIMEOUT_MS = 120_000;
 describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres'], (servers) => {
   const env: Record<string, string> = {};
   const hosts: Host[] = [];
+  let folder: string;
   const call = (...args: string[]) => callCli(args, { cwd: CWD, env });
 
   beforeAll(async () => {
@@ -20,9 +24,12 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     env.TIDEMARK_POSTGRES_URL = await servers.freshDatabase();
     env.TIDEMARK_TOPIC = freshTopicName('cli');
     env.TIDEMARK_PARTITIONS = '4';
+    folder = await mkdtemp(path.join(tmpdir(), 'tidemark-cli-'));
+    env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(folder, 'keys.json')).href;
   });
   afterAll(async () => {
     for (const host of hosts) await host.close();
+    await rm(folder, { recursive: true, force: true });
   });
 
   it('is told what is not made yet, and makes nothing', { timeout: TIMEOUT_MS }, async () => {

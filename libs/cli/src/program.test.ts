@@ -122,6 +122,7 @@ describe('a cluster in the environment', () => {
       TIDEMARK_KAFKA_BROKERS: '127.0.0.1:1',
       TIDEMARK_REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
       TIDEMARK_POSTGRES_URL: 'postgres://u:hunter2@127.0.0.1:1/x',
+      TIDEMARK_ENCRYPTION: 'off',
     };
     const { code, out } = await call(['doctor', '--json'], { env });
     expect(code).toBe(69);

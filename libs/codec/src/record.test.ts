@@ -54,19 +54,30 @@ const optional = (keys: readonly string[]) => ({ noNullPrototype: true, required
 const intended = { ...effect, timeoutMs: timeMs };
 const resolved = { ...effect, outcome: fc.constantFrom('done', 'failed'), responseDigest: digest };
 
+const opened = {
+  definition: name,
+  version: count,
+  rules: positive,
+  partition: count,
+  placement: fc.constantFrom('exclusive', 'shared'),
+  inputDigest: digest,
+  tasks,
+  pinned: fc.boolean(),
+  shadow: fc.boolean(),
+  compensates: fc.option(fc.record({ workflow: name, depth: positive })),
+};
+
 const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
-  WorkflowOpened: fc.record({
-    definition: name,
-    version: count,
-    rules: positive,
-    partition: count,
-    placement: fc.constantFrom('exclusive', 'shared'),
-    inputDigest: digest,
-    tasks,
-    pinned: fc.boolean(),
-    shadow: fc.boolean(),
-    compensates: fc.option(fc.record({ workflow: name, depth: positive })),
-  }),
+  WorkflowOpened: fc.record(
+    {
+      ...opened,
+      session: name,
+      user: name,
+      fork: fc.record({ workflow: name, sequence: count, effects: fc.constantFrom('replay', 'live') }),
+      hasContext,
+    },
+    optional(Object.keys(opened)) as never,
+  ),
   PartitionFenced: fc.record({ partition: count }),
   SignalReceived: fc.record({ name }),
   TimerFired: fc.record({ timer: name }),

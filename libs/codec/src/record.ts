@@ -5,6 +5,7 @@
  */
 
 import {
+  ConfigError,
   ENVELOPE_VERSION,
   type Envelope,
   type EventType,
@@ -21,6 +22,7 @@ import {
   SEALED_VERSION,
   sealedEnvelope,
 } from './schema.ts';
+import { textSealedWith } from './sealing.ts';
 
 const LINE_FEED = 0x0a;
 /** A parser in front of a broker must not be led to parse without bound. */
@@ -159,8 +161,18 @@ const NO_PAYLOAD = new Uint8Array();
 const problemOf = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): string =>
   issue === undefined ? 'invalid' : `${issue.path.map(String).join('.') || 'envelope'}: ${issue.message}`;
 
-/** The payload's value. Throws `InvalidError` (`payload-unreadable`) when its bytes aren't JSON. */
+/**
+ * The payload's value. Throws `InvalidError` (`payload-unreadable`) when its bytes aren't JSON, `ConfigError` (`history-sealed`) when it
+ * is sealed: whoever reads has no keys.
+ */
 export function decodePayload<T extends EventType>(type: T, payload: Uint8Array | string): Payloads[T] {
+  if (typeof payload === 'string' ? textSealedWith(payload) !== undefined : (payload[0] ?? LINE_FEED) < LINE_FEED) {
+    throw new ConfigError(
+      'history-sealed',
+      `The payload of a ${type} is encrypted, and this process was given no keys: set TIDEMARK_KEYS_URL as it was set for whoever wrote it.`,
+      { type },
+    );
+  }
   try {
     return JSON.parse(typeof payload === 'string' ? payload : text.decode(payload)) as Payloads[T];
   } catch (cause) {

@@ -1,15 +1,16 @@
 /** Owns a process's connection to the cluster's servers: what is opened, in which order, and what is closed when one fails. */
 
-import { openKafkaLog } from '@tidemark/log-kafka';
-import { noTelemetry, type Telemetry } from '@tidemark/ports';
+import { openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
+import { type KeyIndex, noTelemetry, type Telemetry } from '@tidemark/ports';
 import { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } from '@tidemark/queue-bullmq';
-import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
+import { ProjectedKeyStore, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPostgresStore } from '@tidemark/store-postgres';
 import { openTelemetry } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
+import { type Keys, keysOver, openProvider } from './keys.ts';
 import { embedderIn } from './memory-index.ts';
-import { openObjects, overTiers } from './tiers.ts';
+import { openObjects, viewsOver } from './tiers.ts';
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
 export async function openCluster(config: ClusterConfig): Promise<Host> {
@@ -40,16 +41,17 @@ export async function openCluster(config: ClusterConfig): Promise<Host> {
     const { archiveUrl, coldUrl } = config.tiers;
     const warm = archiveUrl === '' ? undefined : await open(openObjects(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
     const cold = coldUrl === '' ? undefined : await open(openObjects(coldUrl, 'TIDEMARK_COLD_URL'));
-    const tiered = warm === undefined ? undefined : overTiers(log, store, systemClock, { warm, cold });
-    const rows = tiered?.store ?? store;
+    const keys = config.keysUrl === '' ? undefined : await openClusterKeys(config, store.keyIndex, open);
+    const archive = warm && { warm, cold };
+    const views = viewsOver({ log, store, clock: systemClock, archive, keys });
     const hints = await open(openRedisHints(redis));
     const liveness = await open(openRedisLiveness({ ...redis, presence: config.presence }));
     const watch = await open(openRedisWatch(redis));
     const queue = await open(openBullmqQueue(redis));
     const ports = {
-      log: tiered?.log ?? log,
-      archive: tiered?.tiers.archive,
-      store: rows,
+      log: views.log,
+      archive: views.tiers?.archive,
+      store: views.store,
       queue,
       hints,
       liveness,
@@ -58,11 +60,22 @@ export async function openCluster(config: ClusterConfig): Promise<Host> {
       prng: systemPrng,
       digest: sha256Digest,
       watch,
-      memory: sessionMemory({ store: rows, embedder }),
+      memory: sessionMemory({ store: views.store, embedder }),
     };
-    return new Host(ports, closeAll, { partitionsMax: config.partitionsMax, embedder, tiers: tiered?.tiers });
+    return new Host(ports, closeAll, { partitionsMax: config.partitionsMax, embedder, tiers: views.tiers, keys });
   } catch (error) {
     await closeAll();
     throw error;
   }
+}
+
+/** The topic is the truth, and Postgres an index of it. */
+async function openClusterKeys(
+  { brokers, topic, replication, keysUrl }: ClusterConfig,
+  index: KeyIndex,
+  open: <T extends { close(): Promise<void> }>(opening: Promise<T>) => Promise<T>,
+): Promise<Keys> {
+  const provider = await open(openProvider(keysUrl, 'TIDEMARK_KEYS_URL'));
+  const keyTopic = await open(openKafkaKeyTopic({ brokers, topic: `${topic}.keys`, replicationFactor: replication }));
+  return keysOver(provider, new ProjectedKeyStore(keyTopic, index), systemClock, systemPrng);
 }

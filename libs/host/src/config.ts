@@ -66,6 +66,12 @@ const settings = {
   TIDEMARK_COLD_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
   /** How long a workflow that has closed stays in log and rows. */
   TIDEMARK_HOT: duration.default('7d'),
+  /** `on`: payloads are encrypted wherever they are stored, with a data key for each workflow. Needs TIDEMARK_KEYS_URL. */
+  TIDEMARK_ENCRYPTION: z.enum(['on', 'off']).default('on'),
+  /** The key that wraps data keys: `file:///PATH`, `aws-kms:KEY?region=…`, `transit:https://HOST/MOUNT/KEY?tokenFile=…`. */
+  TIDEMARK_KEYS_URL: z
+    .union([z.literal(''), z.string().regex(/^(file|aws-kms|transit):/, 'expected file:, aws-kms: or transit:')])
+    .default(''),
   /** How long archived history stays warm, and how long it is kept at all (empty: for ever), unless a tenant's policy says otherwise. */
   TIDEMARK_WARM: duration.default('90d'),
   TIDEMARK_KEEP: z.union([z.literal(''), duration]).default(''),
@@ -93,6 +99,8 @@ export interface ClusterConfig {
   /** Empty: none. */
   readonly embedderFolder: string;
   readonly tiers: TierConfig;
+  /** Empty: nothing is encrypted. */
+  readonly keysUrl: string;
 }
 
 export interface TierConfig {
@@ -115,6 +123,12 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     throw new ConfigError('setting-invalid', `Wrong settings in the environment: ${problems.join('; ')}.`);
   }
   const { data } = parsed;
+  if (data.TIDEMARK_ENCRYPTION === 'on' && data.TIDEMARK_KEYS_URL === '') {
+    throw new ConfigError(
+      'setting-invalid',
+      'Wrong settings in the environment: TIDEMARK_KEYS_URL is not set, and history on a cluster is encrypted by default. Name a key (file:///PATH/keys.json, aws-kms:KEY?region=REGION, transit:https://HOST/MOUNT/KEY?tokenFile=PATH), or set TIDEMARK_ENCRYPTION=off.',
+    );
+  }
   return {
     brokers: data.TIDEMARK_KAFKA_BROKERS,
     redisUrl: data.TIDEMARK_REDIS_URL,
@@ -137,6 +151,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       .filter((name) => name !== ''),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
+    keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
     tiers: {
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,
       coldUrl: data.TIDEMARK_COLD_URL,

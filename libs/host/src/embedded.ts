@@ -6,14 +6,15 @@
 import path from 'node:path';
 import { openFsObjects } from '@tidemark/blob-fs';
 import { CorruptError } from '@tidemark/core';
-import { openSqliteLog } from '@tidemark/log-sqlite';
+import { openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
 import { type EventLog, noTelemetry, type ObjectStore, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
 import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteStore } from '@tidemark/store-postgres';
 import { Host } from './host.ts';
-import { overTiers } from './tiers.ts';
+import { type Keys, keysOver, openProvider } from './keys.ts';
+import { viewsOver } from './tiers.ts';
 
 /** Partitions that a new folder begins with; the pool grows by doubling. */
 const EMBEDDED_PARTITIONS = 16;
@@ -24,6 +25,8 @@ export interface EmbeddedOptions {
   readonly telemetry?: Telemetry;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
+  /** Address of the key that wraps data keys (see keys.ts); empty or absent: nothing is encrypted. */
+  readonly keysUrl?: string | undefined;
 }
 
 /** Opens the folder. Throws `ConfigError` (in use, newer version, foreign) or `CorruptError` (damaged): left untouched. */
@@ -31,21 +34,23 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
   const log = await openSqliteLog({ folder: path.join(options.folder, 'log'), partitions: EMBEDDED_PARTITIONS });
   let store: ProjectionStore | undefined;
   let warm: ObjectStore | undefined;
+  let keyring: Keyring | undefined;
   try {
     store = openPgliteStore({ folder: path.join(options.folder, 'rows') });
     await refuseLostLog(options.folder, log, store);
     warm = await openFsObjects({ folder: path.join(options.folder, 'archive') });
-    const [rows, objects] = [store, warm];
-    const tiered = overTiers(log, rows, systemClock, { warm });
+    keyring = await openKeyring(options);
+    const [rows, objects, ring] = [store, warm, keyring];
+    const views = viewsOver({ log, store: rows, clock: systemClock, archive: { warm }, keys: ring?.keys });
     const queue = createMemoryQueue();
     const hints = createMemoryHints();
     const liveness = createMemoryLiveness();
     const watch = createMemoryWatch();
     const { embedder = null } = options;
     const ports = {
-      log: tiered.log,
-      archive: tiered.tiers.archive,
-      store: tiered.store,
+      log: views.log,
+      archive: views.tiers?.archive,
+      store: views.store,
       queue,
       hints,
       liveness,
@@ -54,21 +59,40 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       prng: systemPrng,
       digest: sha256Digest,
       watch,
-      memory: sessionMemory({ store: tiered.store, embedder }),
+      memory: sessionMemory({ store: views.store, embedder }),
     };
     const close = async (): Promise<void> => {
       await Promise.all([queue.close(), hints.close(), liveness.close(), watch.close()]);
       await rows.close();
       await objects.close();
+      await ring?.close();
       await log.close();
     };
-    return new Host(ports, close, { embedder, tiers: tiered.tiers });
+    return new Host(ports, close, { embedder, tiers: views.tiers, keys: ring?.keys });
   } catch (error) {
     await store?.close();
     await warm?.close();
+    await keyring?.close();
     await log.close();
     throw error;
   }
+}
+
+interface Keyring {
+  readonly keys: Keys;
+  close(): Promise<void>;
+}
+
+/** Wrapped data keys are beside the log, in a file of their own. */
+async function openKeyring({ keysUrl = '', folder }: EmbeddedOptions): Promise<Keyring | undefined> {
+  if (keysUrl === '') return undefined;
+  const provider = await openProvider(keysUrl, 'TIDEMARK_KEYS_URL');
+  const store = await openSqliteKeys({ folder: path.join(folder, 'log') });
+  const close = async (): Promise<void> => {
+    await store.close();
+    await provider.close();
+  };
+  return { keys: keysOver(provider, store, systemClock, systemPrng), close };
 }
 
 /** Rows that know more than the log prove that the log lost something: only a copy of it can bring that back. */

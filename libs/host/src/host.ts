@@ -14,6 +14,7 @@ import {
   Worker,
   type WorkerOptions,
 } from '@tidemark/runtime';
+import type { Keys } from './keys.ts';
 import { startMemoryIndex } from './memory-index.ts';
 import type { Tiers } from './tiers.ts';
 
@@ -35,6 +36,8 @@ export interface HostOptions {
   readonly embedder?: Embedder | null | undefined;
   /** Absent: history stays in the log. */
   readonly tiers?: Tiers | undefined;
+  /** Absent: nothing is encrypted. */
+  readonly keys?: Keys | undefined;
 }
 
 export interface CompactorRole extends HostRole {
@@ -48,6 +51,7 @@ export class Host {
   readonly ports: Ports;
   readonly client: Client;
   readonly tiers: Tiers | undefined;
+  readonly keys: Keys | undefined;
   readonly #lamport = new LamportClock();
   readonly #closePorts: () => Promise<void>;
   readonly #embedder: Embedder | null;
@@ -60,12 +64,13 @@ export class Host {
   constructor(
     ports: Ports,
     closePorts: () => Promise<void>,
-    { partitionsMax, embedder = null, tiers }: HostOptions = {},
+    { partitionsMax, embedder = null, tiers, keys }: HostOptions = {},
   ) {
     this.ports = ports;
     this.#closePorts = closePorts;
     this.#embedder = embedder;
     this.tiers = tiers;
+    this.keys = keys;
     this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, embedder });
   }
 
@@ -142,5 +147,6 @@ export class Host {
     await this.#coordinator?.stop();
     this.client.close();
     await this.#closePorts();
+    this.keys?.data.clear();
   }
 }

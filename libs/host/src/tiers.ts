@@ -1,5 +1,5 @@
 /**
- * Owns where archived history lies, by its address, and the views of log and rows over all tiers. An address is `s3://BUCKET/PREFIX`
+ * Owns where archived history lies, by its address, and the views of log and rows over all tiers and keys. An address is `s3://BUCKET/PREFIX`
  * (with `?endpoint=…&region=…` for another server than Amazon's; credentials as the AWS SDK finds them) or `file:///FOLDER`.
  */
 
@@ -8,7 +8,8 @@ import { openFsObjects } from '@tidemark/blob-fs';
 import { openS3Objects, type S3ObjectsOptions } from '@tidemark/blob-s3';
 import { ConfigError } from '@tidemark/core';
 import type { Clock, EventLog, ObjectStore, ProjectionStore } from '@tidemark/ports';
-import { Archive, Restorer, TieredLog, tieredStore } from '@tidemark/runtime';
+import { Archive, Restorer, SealedLog, sealedStore, TieredLog, tieredStore } from '@tidemark/runtime';
+import type { Keys } from './keys.ts';
 
 /** What there is besides the views: the log itself, and the archive. */
 export interface Tiers {
@@ -17,10 +18,11 @@ export interface Tiers {
   readonly restorer: Restorer;
 }
 
-export interface TieredPorts {
-  readonly log: TieredLog;
+export interface Views {
+  readonly log: EventLog;
   readonly store: ProjectionStore;
-  readonly tiers: Tiers;
+  /** Absent: there is no archive. */
+  readonly tiers?: Tiers;
 }
 
 /** Opens what the address names. Throws `ConfigError` (`archive-address-invalid`), or as the adapters do. */
@@ -46,14 +48,25 @@ export async function openObjects(address: string, setting: string): Promise<Obj
   );
 }
 
-/** Views that read every tier. */
-export function overTiers(
-  hot: EventLog,
-  store: ProjectionStore,
-  clock: Clock,
-  stores: { readonly warm: ObjectStore; readonly cold?: ObjectStore | undefined },
-): TieredPorts {
-  const archive = new Archive(stores);
-  const restorer = new Restorer({ store, clock }, archive);
-  return { log: new TieredLog(hot, archive), store: tieredStore(store, restorer), tiers: { hot, archive, restorer } };
+interface Below {
+  readonly log: EventLog;
+  readonly store: ProjectionStore;
+  readonly clock: Clock;
+  /** Absent: all history is in the log. */
+  readonly archive?: { readonly warm: ObjectStore; readonly cold?: ObjectStore | undefined } | undefined;
+  /** Absent: nothing is encrypted. */
+  readonly keys?: Keys | undefined;
+}
+
+/**
+ * Views that read every tier, and open what is sealed. Below them, log, segments and whoever archives see sealed bytes alone.
+ */
+export function viewsOver({ log: hot, store, clock, archive: stores, keys }: Below): Views {
+  const rows = keys === undefined ? store : sealedStore(store, keys.workflows);
+  const archive = stores && new Archive(stores);
+  const whole = archive === undefined ? hot : new TieredLog(hot, archive);
+  const log = keys === undefined ? whole : new SealedLog(whole, keys.workflows);
+  if (archive === undefined) return { log, store: rows };
+  const restorer = new Restorer({ log, store: rows, clock }, archive);
+  return { log, store: tieredStore(rows, restorer), tiers: { hot, archive, restorer } };
 }

@@ -9,7 +9,14 @@
  *    reordered one. The fold rejects the copy.
  */
 
-import type { Offset, Partition } from '@tidemark/core';
+import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
+
+/** Whose record it is: by whose key it is sealed, where history is encrypted. */
+export interface RecordOwner {
+  readonly tenant: TenantId;
+  readonly workflow: WorkflowId;
+  readonly user: string | null;
+}
 
 /** One record to append. `type` and `trace` travel as headers for people and tools; only `value` is folded. */
 export interface LogRecord {
@@ -22,6 +29,8 @@ export interface LogRecord {
    * types. A hint; what is read is what was appended, byte for byte.
    */
   readonly isWordy?: true;
+  /** Absent: nobody's in particular, and it holds no payload. */
+  readonly owner?: RecordOwner;
 }
 
 export interface StoredRecord {

@@ -20,6 +20,7 @@ export type {
   PartitionBounds,
   ReadRequest,
   ReadResult,
+  RecordOwner,
   StoredRecord,
 } from './event-log.ts';
 export type { HintBus, HintTopic } from './hint-bus.ts';

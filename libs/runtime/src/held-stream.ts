@@ -198,7 +198,8 @@ export class HeldStream {
     invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
     this.#speculative = stream;
     const hints = { ...(trace !== undefined && { trace }), ...(isWordy && { isWordy }) };
-    const record: LogRecord = { value, type: draft.type, ...hints };
+    const { tenant, workflow, user = null } = state;
+    const record: LogRecord = { value, type: draft.type, owner: { tenant, workflow, user }, ...hints };
     return { envelope, record, beginsGroup: true, after: stream, settle };
   }
 

@@ -43,7 +43,9 @@ export function inboxRecord<T extends InboxEventType>(
   const placed = { v: 1, id, tenant, workflow, generation, lamport, epoch, holder: NO_HOLDER, ordinal, atMs };
   const envelope = { ...placed, type, control } as Envelope;
   const maxBytes = Math.min(EVENT_MAX_BYTES, recordMaxBytes);
-  return { value: encodeRecord({ envelope, payload: encodePayload(type, payload) }, maxBytes), type };
+  const value = encodeRecord({ envelope, payload: encodePayload(type, payload) }, maxBytes);
+  const user = (control as { readonly user?: string }).user ?? null;
+  return { value, type, owner: { tenant, workflow, user } };
 }
 
 export class Inbox {

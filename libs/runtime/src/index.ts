@@ -78,6 +78,8 @@ export {
 export { Restorer, type RestoreState } from './restorer.ts';
 export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './retention-policy.ts';
 export { DEFAULT_RETRY } from './retry.ts';
+export { SealedLog } from './sealed-log.ts';
+export { sealedStore } from './sealed-store.ts';
 export {
   type BriefReads,
   type HandOverBrief,
@@ -115,4 +117,5 @@ export {
   preflight,
 } from './versions-preflight.ts';
 export { type ToldDelta, Worker, type WorkerOptions } from './worker.ts';
+export { WorkflowKeys } from './workflow-keys.ts';
 export type { HandOver } from './working-memory.ts';

@@ -205,3 +205,5 @@ export const REWRAPS_AT_ONCE = 8;
 export const REWRAP_WRONG_TOLD_MAX = 100;
 /** Keys that are destroyed together. */
 export const KEYS_DESTROYED_AT_ONCE = 500;
+/** Workflows of which a process remembers the id of their data key. */
+export const WORKFLOW_KEYS_MAX_COUNT = 20_000;

@@ -8,7 +8,7 @@ import { CorruptError, emptyPartition, type PartitionState, type WorkflowId } fr
 import type { SegmentRow } from '@tidemark/ports';
 import { type Archive, archiveGap } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
-import { WORKFLOW_SEGMENTS_MAX_COUNT } from './limits.ts';
+import { HISTORY_READ_MAX_BYTES, WORKFLOW_SEGMENTS_MAX_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { recordManifests } from './segment-rows.ts';
@@ -22,11 +22,12 @@ export type RestoreState =
   | { readonly state: 'recalling'; readonly segmentCount: number; readonly expectedAtMs: number | null };
 
 export class Restorer {
-  readonly #ports: Pick<Ports, 'store' | 'clock'>;
+  readonly #ports: Pick<Ports, 'log' | 'store' | 'clock'>;
   readonly #archive: Archive;
   readonly #underWay = new Map<WorkflowId, Promise<void>>();
 
-  constructor(ports: Pick<Ports, 'store' | 'clock'>, archive: Archive) {
+  /** `log`: a view of all tiers. */
+  constructor(ports: Pick<Ports, 'log' | 'store' | 'clock'>, archive: Archive) {
     this.#ports = ports;
     this.#archive = archive;
   }
@@ -74,7 +75,10 @@ export class Restorer {
       const before: PartitionState = state?.next === segment.from ? state : await this.#stateAt(segment);
       state = await this.#fold(builder, before, segment);
     }
-    await store.restoreRows(builder.batch(), [workflow], clock.nowMs());
+    const batch = builder.batch();
+    // The newest state of each, since it was folded in several stretches.
+    const streams = [...new Map(batch.streams.map((row) => [row.workflow, row])).values()];
+    await store.restoreRows({ ...batch, streams }, [workflow], clock.nowMs());
   }
 
   async #segmentsOf(workflow: WorkflowId): Promise<readonly SegmentRow[]> {
@@ -107,13 +111,24 @@ export class Restorer {
     return stateAfter(this.#archive, before);
   }
 
-  async #fold(builder: ProjectionBuilder, state: PartitionState, { partition, from }: SegmentRow) {
-    const manifest = await this.#archive.manifestFrom(partition, from);
-    if (manifest === undefined) throw archiveGap(partition, from, this.#archive.warm.place);
-    const records = await this.#archive.records(manifest);
-    return builder.fold(
-      state,
-      records.map(({ value }) => decodeRecord(value)),
-    );
+  /** Read through the log's view, which opens what is sealed. */
+  async #fold(
+    builder: ProjectionBuilder,
+    before: PartitionState,
+    { partition, to }: SegmentRow,
+  ): Promise<PartitionState> {
+    let state = before;
+    while (state.next < to) {
+      const [result] = await this.#ports.log.read([{ partition, from: state.next }], {
+        maxBytes: HISTORY_READ_MAX_BYTES,
+      });
+      const records = result!.records.slice(0, to - state.next);
+      if (records.length === 0) throw archiveGap(partition, state.next, this.#archive.warm.place);
+      state = builder.fold(
+        state,
+        records.map(({ value }) => decodeRecord(value)),
+      );
+    }
+    return state;
   }
 }

@@ -91,7 +91,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   }
 
   restorer(): Restorer {
-    return new Restorer(this.ports, this.archive());
+    return new Restorer({ ...this.ports, log: this.tiered() }, this.archive());
   }
 
   compactor(policy: Partial<CompactorPolicy> = {}, name = 'c'): Compactor {

@@ -21,12 +21,15 @@ const members = [
   'type',
   'control',
   'payload',
+  'key',
 ] as const;
 type Member = (typeof members)[number];
 const numeric: ReadonlySet<Member> = new Set(['generation', 'lamport', 'epoch', 'ordinal', 'atMs']);
 
 /** The version is no column: headers of other versions mean something else by the same names. */
 const VERSION = 'v';
+/** Names the data key that a payload is sealed with; headers that have it are of version 2, and others of version 1. */
+const KEY = 'key';
 /** A text without escapes. Characters below U+0020 are never in JSON as they are. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
 const TEXT = /([^"\\\x00-\x1f]*)/.source;
@@ -49,6 +52,8 @@ export interface HeaderFields {
   readonly type: string;
   readonly control: string;
   readonly payload: string;
+  /** Absent: the payload is not sealed. */
+  readonly key?: string;
 }
 
 /** One order of an envelope's members. */
@@ -90,6 +95,7 @@ export class Layout {
       type: found[at[9]!]!,
       control: found[at[10]!]!,
       payload: found[at[11]!]!,
+      ...(at[12]! > 0 && { key: found[at[12]!]! }),
     };
     // That the columns give the bytes back is not left to reason.
     return this.put(fields) === header ? fields : undefined;
@@ -109,7 +115,7 @@ function literalsOf(order: readonly string[]): readonly string[] {
   for (const [at, name] of order.entries()) {
     literal += `${at === 0 ? '' : ','}"${name}":`;
     if (name === VERSION) {
-      literal += '1';
+      literal += order.includes(KEY) ? '2' : '1';
       continue;
     }
     const quote = isText(name) ? '"' : '';
@@ -127,12 +133,13 @@ export interface TakenHeader {
   readonly fields: HeaderFields;
 }
 
-/** The members in the order that we write. */
-const written = [VERSION, ...members];
+/** The members in the order that we write, sealed or not. */
+const sealed = [VERSION, ...members];
+const written = sealed.filter((name) => name !== KEY);
 
 /** The layouts of one segment. */
 export class Layouts {
-  readonly #known: Layout[] = [new Layout(written)];
+  readonly #known: Layout[] = [new Layout(written), new Layout(sealed)];
 
   /** The header's layout and fields; undefined when it has none. */
   take(header: string): TakenHeader | undefined {
@@ -172,4 +179,4 @@ function orderOf(header: string): readonly string[] | undefined {
 }
 
 const isOrder = (order: readonly string[]): boolean =>
-  order.length === written.length && written.every((name) => order.includes(name));
+  [written, sealed].some((names) => order.length === names.length && names.every((name) => order.includes(name)));

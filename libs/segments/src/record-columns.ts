@@ -5,6 +5,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { decodeRecord } from '@tidemark/codec';
+import { ENVELOPE_VERSION } from '@tidemark/core';
 import type { ColumnWriters } from './columns.ts';
 import type { HeaderFields, Layouts, TakenHeader } from './header.ts';
 
@@ -75,6 +76,7 @@ export class RecordColumns {
     columns.type.add(fields.type ?? null);
     columns.control.add(fields.control ?? null);
     columns.payload_encoding.add(fields.payload ?? null);
+    columns.data_key.add(fields.key ?? null);
   }
 
   #control(value: unknown, type: string | undefined): void {
@@ -139,7 +141,7 @@ function told(bytes: Buffer, end: number): Told {
     ...{ ...fields, id: latin1Of(id), tenant: latin1Of(tenant), lamport, epoch, holder: latin1Of(holder), ordinal },
     ...(atMs <= TIME_MAX_MS && { atMs: Math.trunc(atMs) }),
     ...(text !== undefined && { control: text }),
-    payload: 'json',
+    payload: entry.envelope.v === ENVELOPE_VERSION ? 'json' : 'sealed',
   };
   return { fields: envelope, control: value };
 }

@@ -30,7 +30,7 @@ class Headers {
   readonly #layoutOf: Int32Array;
   readonly #raw: Texts;
   readonly #numbers: { readonly [name in 'generation' | 'lamport' | 'epoch' | 'ordinal' | 'atMs']: Float64Array };
-  readonly #names: { readonly [name in 'tenant' | 'workflow' | 'holder' | 'type' | 'payload']: Names };
+  readonly #names: { readonly [name in 'tenant' | 'workflow' | 'holder' | 'type' | 'payload' | 'key']: Names };
   readonly #texts: { readonly [name in 'id' | 'control']: Texts };
 
   constructor(columns: SegmentColumns) {
@@ -56,6 +56,7 @@ class Headers {
       holder: columns.names('holder'),
       type: columns.names('type'),
       payload: columns.names('payload_encoding'),
+      key: columns.names('data_key'),
     };
     this.#texts = { id: columns.texts('event_id'), control: columns.texts('control') };
   }
@@ -70,7 +71,7 @@ class Headers {
 
   #fields(row: number): HeaderFields {
     const { generation, lamport, epoch, ordinal, atMs } = this.#numbers;
-    const { tenant, workflow, holder, type, payload } = this.#names;
+    const { tenant, workflow, holder, type, payload, key } = this.#names;
     const { id, control } = this.#texts;
     return {
       id: textAt(id, row),
@@ -85,6 +86,7 @@ class Headers {
       type: nameAt(type, row),
       control: textAt(control, row),
       payload: nameAt(payload, row),
+      ...(key.indexes[row]! >= 0 && { key: nameAt(key, row) }),
     };
   }
 }

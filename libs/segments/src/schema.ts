@@ -12,14 +12,16 @@
  * | `control` | text | what the system goes by, as JSON |
  * | `payload` | text | what the event carries: the bytes behind the header, as they are. JSON where `payload_encoding` is `json`; that it is, its writer says, and nobody checks |
  * | `payload_bytes` | bytes | the same in place of `payload`, when they are no UTF-8 or hold a NUL |
- * | `payload_encoding` | text | how the payload is to be read |
+ * | `payload_encoding` | text | how the payload is to be read: `json`, or `sealed` with a data key |
+ * | `data_key` | text | the id of that key |
  * | `sequence`, `step` | INT64, text | of a checkpoint: its number, and the step that it ends |
  * | `tokens`, `cost_micros` | DOUBLE | of a checkpoint: all that its step spent, its model calls included; millionths of a US dollar |
  * | `checkpoint`, `task`, `effect_key`, `operation`, `outcome` | text | of `control`, for events that have them |
  * | `layout` | text | the order of the header's members, by which it is put together again |
  * | `raw` | bytes | the header line itself, where the columns don't give it back; then no `layout` |
  *
- * A record's bytes: the header line, that is `raw`, or a JSON object without spaces whose members are those of `layout`, with `v` 1, each
+ * A record's bytes: the header line, that is `raw`, or a JSON object without spaces whose members are those of `layout`, with `v` 1 (2 where it has a
+ * `key`, that is `data_key`), each
  * number and text from its column (`id` is `event_id`, `atMs` is `written_at` in ms), `control` as it is, and `payload` from
  * `payload_encoding`; then, unless both payload columns are null, a line feed and the payload.
  */
@@ -54,6 +56,7 @@ export const segmentColumns = [
   { name: 'payload', kind: 'text', ...TEXT },
   { name: 'payload_bytes', kind: 'bytes', ...BYTES },
   { name: 'payload_encoding', kind: 'name', ...TEXT },
+  { name: 'data_key', kind: 'name', ...TEXT },
   { name: 'sequence', ...COUNT },
   { name: 'step', kind: 'name', ...TEXT },
   { name: 'checkpoint', kind: 'text', ...TEXT },

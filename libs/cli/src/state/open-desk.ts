@@ -28,6 +28,7 @@ export type Target =
       readonly folder: string;
       readonly shown: string;
       readonly embedderFolder?: string | undefined;
+      readonly keysUrl?: string | undefined;
     };
 
 /** `--state` decides where it is given; else the environment; else the default folder. */
@@ -38,7 +39,13 @@ export function targetOf(
 ): Target {
   if (state === undefined && hasClusterConfig(env)) return { kind: 'cluster', config: configFromEnv(env) };
   const shown = state ?? DEFAULT_FOLDER;
-  return { kind: 'embedded', folder: path.resolve(cwd, shown), shown, embedderFolder: env.TIDEMARK_EMBEDDER_FOLDER };
+  return {
+    kind: 'embedded',
+    folder: path.resolve(cwd, shown),
+    shown,
+    embedderFolder: env.TIDEMARK_EMBEDDER_FOLDER,
+    keysUrl: env.TIDEMARK_KEYS_URL,
+  };
 }
 
 /**
@@ -78,7 +85,8 @@ export type Folder = Extract<Target, { kind: 'embedded' }>;
 
 /** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. */
 export async function holdFolder(target: Folder, { definitions = [], onError }: HoldOptions = {}): Promise<HostDesk> {
-  const host = await openEmbedded({ folder: target.folder, embedder: embedderIn(target.embedderFolder) });
+  const { folder, keysUrl } = target;
+  const host = await openEmbedded({ folder, embedder: embedderIn(target.embedderFolder), keysUrl });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: CorruptError | undefined;
   let isOpen = false;

@@ -334,11 +334,9 @@ export class Fleet {
     const store = storeView(this.store, this.network, process);
     if (this.options.archive === undefined) return { log, store };
     const archive = new Archive({ warm: objectsView(this.objects, this.network, process) });
-    return {
-      archive,
-      log: new TieredLog(log, archive),
-      store: tieredStore(store, new Restorer({ store, clock: process }, archive)),
-    };
+    const tiered = new TieredLog(log, archive);
+    const restorer = new Restorer({ log: tiered, store, clock: process }, archive);
+    return { archive, log: tiered, store: tieredStore(store, restorer) };
   }
 
   #servers() {

@@ -4,7 +4,7 @@
  */
 
 import type { Envelope } from '@tidemark/core';
-import { Archive, Restorer } from '@tidemark/runtime';
+import { Archive, Restorer, TieredLog } from '@tidemark/runtime';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
 import { Fleet, type Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
@@ -193,10 +193,11 @@ function hasRows({ store, witness }: Fleet): boolean {
 }
 
 /** Puts the rows of archived workflows back, so that all rows can be compared with those of the whole history. */
-async function restoreRows({ store, objects, options }: Fleet): Promise<string[]> {
+async function restoreRows({ store, objects, options, witness }: Fleet): Promise<string[]> {
   if (options.archive === undefined) return [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {} };
-  const restorer = new Restorer({ store, clock }, new Archive({ warm: objects }));
+  const archive = new Archive({ warm: objects });
+  const restorer = new Restorer({ log: new TieredLog(witness.log, archive), store, clock }, archive);
   try {
     await restorer.restoreMissing([...store.rows.keys()]);
     return [];

@@ -1,0 +1,73 @@
+/**
+ * Owns which data key seals what a workflow writes: its own, made when it first writes. What two processes make at once both open, since
+ * everything that is sealed names its key; the first by id is used from then on. Must not unwrap or keep keys (see data-keys.ts).
+ */
+
+import type { SealingKey } from '@tidemark/codec';
+import type { WorkflowId } from '@tidemark/core';
+import type { KeyStore, RecordOwner } from '@tidemark/ports';
+import type { DataKeys } from './data-keys.ts';
+import { WORKFLOW_KEYS_MAX_COUNT } from './limits.ts';
+
+export class WorkflowKeys {
+  readonly #keys: DataKeys;
+  readonly #store: Pick<KeyStore, 'list'>;
+  /** Ids by workflow, least recently used first. */
+  readonly #ids = new Map<WorkflowId, string>();
+  readonly #finding = new Map<WorkflowId, Promise<SealingKey>>();
+
+  constructor(keys: DataKeys, store: Pick<KeyStore, 'list'>) {
+    this.#keys = keys;
+    this.#store = store;
+  }
+
+  /** The key that is at hand; undefined: it must be found. */
+  peek({ workflow }: Pick<RecordOwner, 'workflow'>): SealingKey | undefined {
+    const id = this.#ids.get(workflow);
+    const key = id === undefined ? undefined : this.#keys.peek(id);
+    return id === undefined || key === undefined ? undefined : { id, key };
+  }
+
+  /** Throws as `DataKeys.create` and `DataKeys.key` do. */
+  async find(owner: RecordOwner): Promise<SealingKey> {
+    const { workflow } = owner;
+    let finding = this.#finding.get(workflow);
+    if (finding === undefined) {
+      finding = this.#findOrMake(owner).finally(() => this.#finding.delete(workflow));
+      this.#finding.set(workflow, finding);
+    }
+    return finding;
+  }
+
+  async #findOrMake(owner: RecordOwner): Promise<SealingKey> {
+    const { workflow } = owner;
+    const known = this.#ids.get(workflow);
+    for await (const id of known === undefined ? this.#idsOf(workflow) : [known]) {
+      const key = await this.#keys.key(id);
+      if (key !== undefined) return this.#use(workflow, { id, key });
+    }
+    return this.#use(workflow, await this.#keys.create(owner));
+  }
+
+  async *#idsOf(workflow: WorkflowId): AsyncIterable<string> {
+    for await (const { id } of this.#store.list({ workflow })) yield id;
+  }
+
+  #use(workflow: WorkflowId, key: SealingKey): SealingKey {
+    this.#ids.delete(workflow);
+    this.#ids.set(workflow, key.id);
+    if (this.#ids.size > WORKFLOW_KEYS_MAX_COUNT) this.#ids.delete(this.#ids.keys().next().value!);
+    return key;
+  }
+
+  /** What opens it, at hand; undefined: ask `opening`. */
+  peekOpening(id: string): Uint8Array | undefined {
+    return this.#keys.peek(id);
+  }
+
+  /** What opens each; null: it was destroyed. Throws as `DataKeys.key` does. */
+  async opening(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, Uint8Array | null>> {
+    const found = await Promise.all([...ids].map(async (id) => [id, (await this.#keys.key(id)) ?? null] as const));
+    return new Map(found);
+  }
+}
