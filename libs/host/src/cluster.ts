@@ -12,8 +12,13 @@ import { type Keys, keysOver, openProvider } from './keys.ts';
 import { embedderIn } from './memory-index.ts';
 import { openObjects, viewsOver } from './tiers.ts';
 
+export interface OpenOptions {
+  /** Told of what doesn't keep anything from working, and could lose something one day. */
+  readonly onWarning?: (code: string, message: string) => void;
+}
+
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
-export async function openCluster(config: ClusterConfig): Promise<Host> {
+export async function openCluster(config: ClusterConfig, { onWarning }: OpenOptions = {}): Promise<Host> {
   const embedder = embedderIn(config.embedderFolder);
   const telemetry: Telemetry = config.telemetry ? openTelemetry() : noTelemetry;
   const opened: { close(): Promise<void> }[] = [];
@@ -35,6 +40,7 @@ export async function openCluster(config: ClusterConfig): Promise<Host> {
         replicationFactor: config.replication,
         clientId: 'tidemark',
         appendClient: config.appendClient,
+        ...(onWarning !== undefined && { onWarning }),
       }),
     );
     const store = await open(openPostgresStore({ url: config.postgresUrl }));

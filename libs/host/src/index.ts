@@ -1,4 +1,4 @@
-export { openCluster } from './cluster.ts';
+export { type OpenOptions, openCluster } from './cluster.ts';
 export { type ClusterConfig, configFromEnv, hasClusterConfig, type TierConfig } from './config.ts';
 export { parseDuration } from './duration.ts';
 export { type EmbeddedOptions, openEmbedded } from './embedded.ts';
@@ -6,6 +6,14 @@ export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerRole } from './host.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { embedderIn } from './memory-index.ts';
-export { failureReporter, type LogLevel, logLine, runService, SERVICE_NODE_FLAGS, type Service } from './service.ts';
+export {
+  failureReporter,
+  type LogLevel,
+  logLine,
+  runService,
+  SERVICE_NODE_FLAGS,
+  type Service,
+  warningLine,
+} from './service.ts';
 export { type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';
 export type { Tiers } from './tiers.ts';

@@ -17,6 +17,9 @@ export function logLine(level: LogLevel, message: string, fields: Readonly<Recor
   process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, message, ...fields })}\n`);
 }
 
+/** What an opening warns of, as a line. */
+export const warningLine = (code: string, message: string): void => logLine('warn', message, { code });
+
 /** Repetitions of one failure within this many milliseconds are counted, not written. */
 const REPEAT_WINDOW_MS = 5_000;
 

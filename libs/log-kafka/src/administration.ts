@@ -16,7 +16,18 @@ export interface TopicRules {
   readonly made?: Readonly<Record<string, string>>;
 }
 
-const logRules: TopicRules = { kept: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' } };
+const logRules: TopicRules = {
+  kept: {
+    'cleanup.policy': 'delete',
+    'retention.ms': '-1',
+    'retention.bytes': '-1',
+    // A replica that lacks what was acknowledged must never lead.
+    'unclean.leader.election.enable': 'false',
+  },
+};
+
+/** From so many replicas on, two must have a record before it counts as stored. */
+const REPLICAS_FOR_TWO_IN_SYNC = 3;
 
 export interface AdministrationOptions {
   readonly topic: string;
@@ -57,8 +68,10 @@ export class Administration {
   /** Creates the topic; harmless when it is there already. */
   async create({ partitions, replicationFactor, batchMaxBytes }: NewTopic): Promise<void> {
     const { kept, made } = this.#options.rules ?? logRules;
+    const twoInSync = replicationFactor >= REPLICAS_FOR_TWO_IN_SYNC ? { 'min.insync.replicas': '2' } : {};
     const configEntries = Object.entries({
       ...kept,
+      ...twoInSync,
       ...made,
       'max.message.bytes': String(batchMaxBytes),
       // The broker's time stands in the log for people; a writer whose clock is hours off is not refused.

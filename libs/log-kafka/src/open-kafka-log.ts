@@ -21,6 +21,8 @@ export interface KafkaLogOptions extends KafkaSecurity {
   readonly appendClient?: 'platformatic' | 'kafkajs';
   readonly telemetry?: Telemetry;
   readonly limits?: Partial<KafkaLogLimits>;
+  /** Told at the opening of settings by which a broker's loss could lose what was acknowledged. */
+  readonly onWarning?: (code: 'log-one-replica' | 'log-one-in-sync', message: string) => void;
 }
 
 /**

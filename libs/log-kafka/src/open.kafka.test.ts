@@ -109,6 +109,7 @@ describeServers('opening the topic', ['kafka'], (servers) => {
     ['retention.ms', '604800000'],
     ['cleanup.policy', 'compact'],
     ['retention.bytes', '1000000'],
+    ['unclean.leader.election.enable', 'true'],
   ])('one that would lose records by %s=%s is refused', async (name, value) => {
     const topic = freshTopicName('unsafe');
     const configEntries = Object.entries({ 'retention.ms': '-1', [name]: value }).map(([key, set]) => ({
@@ -121,6 +122,15 @@ describeServers('opening the topic', ['kafka'], (servers) => {
       code: 'log-topic-unsafe',
       details: { setting: name, found: value },
     });
+  });
+
+  test('one replica alone is warned of', async () => {
+    const warned: string[] = [];
+    const topic = freshTopicName('alone');
+    const options = { brokers: [servers.kafka], topic, partitions: 1, replicationFactor: 1 };
+    const log = await openKafkaLog({ ...options, onWarning: (code, message) => warned.push(`${code}: ${message}`) });
+    await log.close();
+    expect(warned).toEqual([expect.stringMatching(/^log-one-replica: .*min\.insync\.replicas=2/)]);
   });
 
   test('a name that Kafka does not take', async () => {

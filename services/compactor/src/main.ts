@@ -3,12 +3,12 @@
  * the log grows for ever.
  */
 
-import { configFromEnv, failureReporter, logLine, openCluster, runService } from '@tidemark/host';
+import { configFromEnv, failureReporter, logLine, openCluster, runService, warningLine } from '@tidemark/host';
 import { startGrowthReport } from '@tidemark/runtime';
 
 await runService('compactor', async () => {
   const config = configFromEnv(process.env);
-  const host = await openCluster(config);
+  const host = await openCluster(config, { onWarning: warningLine });
   const onError = failureReporter();
   const report = startGrowthReport({
     ports: { ...host.ports, log: host.tiers?.hot ?? host.ports.log },

@@ -6,13 +6,14 @@ import {
   loadDefinitions,
   openCluster,
   runService,
+  warningLine,
   watchSpotNotice,
 } from '@tidemark/host';
 
 await runService('worker', async (leave) => {
   const config = configFromEnv(process.env);
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
-  const host = await openCluster(config);
+  const host = await openCluster(config, { onWarning: warningLine });
   const onError = failureReporter();
   await host.startWorker({ definitions, concurrency: config.concurrency, onError });
   watchSpotNotice({ ...config.spotNotice, onNotice: leave, onError });

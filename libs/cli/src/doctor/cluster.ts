@@ -2,7 +2,7 @@
 
 import { type ClusterConfig, configFromEnv, EXIT, exitCodeOf } from '@tidemark/host';
 import { openClusterDesk } from '../state/open-desk.ts';
-import { type Finding, fail, messageOf, ok } from './finding.ts';
+import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
 import { checkHealth } from './health.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -37,9 +37,12 @@ function checkSettings(env: Env): Finding {
 
 async function checkInside(config: ClusterConfig): Promise<readonly Finding[]> {
   try {
-    const desk = await openClusterDesk(config);
+    const warned: Finding[] = [];
+    const onWarning = (_: string, message: string) =>
+      warned.push(warn('Kafka', message, 'A trial can do with it; history that must last can not.'));
+    const desk = await openClusterDesk(config, [], { onWarning });
     try {
-      return await checkHealth(desk, STAFF);
+      return [...warned, ...(await checkHealth(desk, STAFF))];
     } finally {
       await desk.close();
     }

@@ -11,6 +11,7 @@ import {
   configFromEnv,
   embedderIn,
   hasClusterConfig,
+  type OpenOptions,
   openCluster,
   openEmbedded,
 } from '@tidemark/host';
@@ -67,8 +68,9 @@ export function exists(target: Target): boolean {
 export async function openClusterDesk(
   config: ClusterConfig,
   definitions: readonly Definition[] = [],
+  options: OpenOptions = {},
 ): Promise<HostDesk> {
-  const host = await openCluster(config);
+  const host = await openCluster(config, options);
   // A hint bus connects with its first hint, which is lost: let that be one that nobody needs, or a short-lived command's
   // start would wait for the coordinators' slow sweep.
   host.ports.hints.publish('appended', partition(0));
