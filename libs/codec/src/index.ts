@@ -7,17 +7,20 @@ export {
   encodePayload,
   encodeRecord,
   HEADER_MAX_BYTES,
+  historySealed,
   type NewEvent,
   payloadText,
 } from './record.ts';
 export {
   type BundleOrigin,
   type ErrorNote,
+  type ForkOrigin,
   type LogNote,
   type MemoryWrite,
   NAME_MAX_CHARS,
   type Payloads,
   type ScopeChange,
+  SEALED_VERSION,
   type StoredFragment,
 } from './schema.ts';
 export {

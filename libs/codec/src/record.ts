@@ -161,17 +161,21 @@ const NO_PAYLOAD = new Uint8Array();
 const problemOf = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): string =>
   issue === undefined ? 'invalid' : `${issue.path.map(String).join('.') || 'envelope'}: ${issue.message}`;
 
+/** Whoever was given no keys must not go on: what it made of sealed payloads would be taken for what they say. */
+export const historySealed = (type: EventType): ConfigError =>
+  new ConfigError(
+    'history-sealed',
+    `The payload of a ${type} is encrypted, and this process was given no keys: set TIDEMARK_KEYS_URL as it was set for whoever wrote it.`,
+    { type },
+  );
+
 /**
  * The payload's value. Throws `InvalidError` (`payload-unreadable`) when its bytes aren't JSON, `ConfigError` (`history-sealed`) when it
  * is sealed: whoever reads has no keys.
  */
 export function decodePayload<T extends EventType>(type: T, payload: Uint8Array | string): Payloads[T] {
   if (typeof payload === 'string' ? textSealedWith(payload) !== undefined : (payload[0] ?? LINE_FEED) < LINE_FEED) {
-    throw new ConfigError(
-      'history-sealed',
-      `The payload of a ${type} is encrypted, and this process was given no keys: set TIDEMARK_KEYS_URL as it was set for whoever wrote it.`,
-      { type },
-    );
+    throw historySealed(type);
   }
   try {
     return JSON.parse(typeof payload === 'string' ? payload : text.decode(payload)) as Payloads[T];

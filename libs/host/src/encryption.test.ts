@@ -112,6 +112,17 @@ describe('with a key', () => {
     const row = await without.ports.store.workflow(ID);
     expect(row?.result).not.toContain(SECRET);
     await close(without);
+    // Rows that are made without keys would be taken for what was said: none are.
+    await rename(path.join(state(), 'rows'), path.join(folder, 'rows'));
+    const told: unknown[] = [];
+    const blind = await openEmbedded({ folder: state() });
+    hosts.push(blind);
+    await blind.startCoordinator({ onError: (_, error) => told.push(error) });
+    await expect.poll(() => told).toContainEqual(expect.objectContaining({ code: 'history-sealed' }));
+    expect(await blind.ports.store.workflow(ID)).toBeUndefined();
+    await close(blind);
+    await rm(path.join(state(), 'rows'), { recursive: true });
+    await rename(path.join(folder, 'rows'), path.join(state(), 'rows'));
     await rename(path.join(folder, 'keys.json'), path.join(folder, 'lost.json'));
     const other = await open();
     await expect(other.ports.store.workflow(ID)).rejects.toMatchObject({ code: expect.stringMatching(/^key/) });

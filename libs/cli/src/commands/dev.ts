@@ -32,7 +32,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const { terminal, env, cwd } = session;
   const definitions = await readDefinitions(options.workflows ?? [], cwd);
   // Always a folder, also where the environment names a cluster: its services do this there.
-  const target = targetOf(options.state, {}, cwd) as Folder;
+  const target = targetOf(options.state, { ...env, TIDEMARK_KAFKA_BROKERS: undefined }, cwd) as Folder;
   if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {
     terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is left alone.`);
   }

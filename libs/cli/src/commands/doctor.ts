@@ -21,7 +21,7 @@ const COLOURS: Readonly<Record<Finding['level'], Colour>> = { ok: 'green', warn:
 export async function doctor({ terminal, env, cwd }: Session, options: DoctorOptions): Promise<number> {
   const isCluster = options.state === undefined && hasClusterConfig(env);
   // The settings of a cluster are a check of their own, so they are not read here.
-  const target = isCluster ? undefined : targetOf(options.state, {}, cwd);
+  const target = isCluster ? undefined : targetOf(options.state, { ...env, TIDEMARK_KAFKA_BROKERS: undefined }, cwd);
   const findings = [
     checkNode(),
     ...(target?.kind === 'embedded' ? await checkEmbedded(target) : await checkCluster(env)),
