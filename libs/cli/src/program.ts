@@ -9,6 +9,7 @@ import { addBundle } from './commands/bundle-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { addFiles } from './commands/files-program.ts';
+import { addKeys } from './commands/keys-program.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
 import { addMcp } from './commands/mcp-program.ts';
 import { addMemory } from './commands/memory-program.ts';
@@ -205,6 +206,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addMemory(kit);
   addMcp(kit);
   addArchive(kit);
+  addKeys(kit);
 
   command('doctor', 'check settings, servers and state, and say what to do')
     .addOption(state())

@@ -14,7 +14,6 @@ export {
 export {
   type BundleOrigin,
   type ErrorNote,
-  type ForkOrigin,
   type LogNote,
   type MemoryWrite,
   NAME_MAX_CHARS,

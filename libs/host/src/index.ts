@@ -4,6 +4,7 @@ export { parseDuration } from './duration.ts';
 export { type EmbeddedOptions, openEmbedded } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerRole } from './host.ts';
+export type { Keys } from './keys.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { embedderIn } from './memory-index.ts';
 export {

@@ -17,6 +17,7 @@ export interface Keys {
   readonly data: DataKeys;
   readonly workflows: WorkflowKeys;
   readonly provider: KeyProvider;
+  readonly store: KeyStore;
 }
 
 /** Throws `ConfigError` (`keys-address-invalid`), or as the providers do. */
@@ -51,5 +52,5 @@ export async function openProvider(address: string, setting: string): Promise<Ke
 
 export function keysOver(provider: KeyProvider, store: KeyStore, clock: Clock, prng: Prng): Keys {
   const data = new DataKeys({ provider, store, clock, prng });
-  return { data, workflows: new WorkflowKeys(data, store), provider };
+  return { data, workflows: new WorkflowKeys(data, store), provider, store };
 }

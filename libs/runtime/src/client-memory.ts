@@ -34,6 +34,8 @@ import { checkedMemories, memoryDefinition, memoryWorkflow } from './memory-stre
 import { parseBudget, type SharedBudget } from './model-budgets.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import {
+  certificatesOf,
+  certificateWrite,
   DEFAULT_RETENTION,
   holdWrite,
   type LegalHold,
@@ -174,6 +176,16 @@ export class ClientMemory {
   /** Nothing that it covers is deleted from now on; the same id again replaces it. Throws `InvalidError` (a field). */
   async hold(tenant: TenantId, hold: LegalHold): Promise<void> {
     await this.#write([holdWrite(tenant, hold)], { tenant });
+  }
+
+  /** Keeps a certificate of what was forgotten, under whose it was. */
+  async certify(tenant: TenantId, of: string, certificate: Json): Promise<void> {
+    await this.#write([certificateWrite(tenant, of, certificate)], { tenant });
+  }
+
+  /** Certificates of what was forgotten of the tenant's, newest first. */
+  certificates(tenant: TenantId): Promise<readonly Json[]> {
+    return certificatesOf(this.#options.ports.store, tenant);
   }
 
   /** Throws `InvalidError` (`hold-unknown`). */

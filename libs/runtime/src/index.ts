@@ -40,6 +40,7 @@ export type {
 export { PendingResult } from './definition.ts';
 export { answerInTime } from './effect-call.ts';
 export type { CallEffect } from './effect-journal.ts';
+export { type ForgetCertificate, type ForgetRequest, forget } from './forgetting.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export type {

@@ -207,3 +207,5 @@ export const REWRAP_WRONG_TOLD_MAX = 100;
 export const KEYS_DESTROYED_AT_ONCE = 500;
 /** Workflows of which a process remembers the id of their data key. */
 export const WORKFLOW_KEYS_MAX_COUNT = 20_000;
+/** Memories that one page of forgetting a user reads and writes. */
+export const FORGET_PAGE_COUNT = 50;

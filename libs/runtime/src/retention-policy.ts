@@ -32,6 +32,7 @@ export const DEFAULT_RETENTION: RetentionPolicy = { warmMs: 90 * 86_400_000, kee
 
 const POLICY = 'policy';
 const HOLD = 'hold:';
+const FORGOTTEN = 'forgotten:';
 
 const subjectOf = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
 
@@ -105,4 +106,26 @@ export async function retentionOf(
 function holdOf({ key, value }: MemoryRow): LegalHold {
   const { workflow, by, why } = JSON.parse(value) as Omit<LegalHold, 'id'>;
   return { id: key.slice(HOLD.length), workflow: workflow === null ? null : workflowId(workflow), by, why };
+}
+
+/** The write that keeps a certificate; a later one of the same takes its place, and both stay in the log. */
+export const certificateWrite = (tenant: TenantId, of: string, certificate: Json): MemoryWrite =>
+  anyWrite(
+    {
+      subject: subjectOf(tenant),
+      kind: 'record',
+      key: `${FORGOTTEN}${of}`,
+      value: certificate,
+      source: 'forgetting',
+    },
+    'certificate',
+  );
+
+export async function certificatesOf(
+  store: Pick<ProjectionStore, 'memories'>,
+  tenant: TenantId,
+): Promise<readonly Json[]> {
+  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const, prefix: FORGOTTEN };
+  const rows = await store.memories({ ...query, order: 'newest', limit: HOLDS_MAX_COUNT });
+  return rows.map(({ value }) => JSON.parse(value) as Json);
 }

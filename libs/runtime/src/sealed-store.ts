@@ -65,7 +65,7 @@ function sealedOperations(store: ProjectionStore, sealing: Sealing): Partial<Pro
     },
     workflows: async (query) => opened(await store.workflows(query), turnSummary),
     place: async (requests) => {
-      const owners = requests.map(({ workflow, tenant }) => ({ workflow, tenant, user: null }));
+      const owners = requests.map(({ workflow, tenant, opening }) => ({ workflow, tenant, user: userIn(opening) }));
       const seal = await sealing.sealer(owners);
       const sealed = requests.map((request) => ({
         ...request,
@@ -76,6 +76,10 @@ function sealedOperations(store: ProjectionStore, sealing: Sealing): Partial<Pro
     unappended: async (...of) => opened(await store.unappended(...of), turnPlacement) as Promise<readonly Placement[]>,
   };
 }
+
+/** Whose it is: the key is made with the opening, and is the user's from then on. */
+const userIn = (opening: string): string | null =>
+  (JSON.parse(opening) as { readonly control?: { readonly user?: string } }).control?.user ?? null;
 
 const turnSummary = (row: WorkflowSummary, turn: rows.Turn): WorkflowSummary => ({
   ...row,

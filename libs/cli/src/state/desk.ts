@@ -7,6 +7,7 @@ import type { Lease } from '@tidemark/core';
 import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
 import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
 import type { CommandArchive } from './archive-desk.ts';
+import type { CommandKeys } from './keys-desk.ts';
 import type { CommandMemory } from './memory-desk.ts';
 
 /** The reads that commands make; a store has them, and a socket passes them on. */
@@ -132,6 +133,8 @@ export interface Desk {
   readonly memory: CommandMemory;
   /** History that is no longer in log and rows. */
   readonly archive: CommandArchive;
+  /** What protects history. */
+  readonly keys: CommandKeys;
   /** Whether this process itself runs workflows there. */
   readonly runsWorker: boolean;
   /** Workflows that whoever holds the place can run; on a cluster those of this process. */

@@ -27,6 +27,7 @@ import type {
   StartAnswer,
   StartRequest,
 } from './desk.ts';
+import { type CommandKeys, hostKeys } from './keys-desk.ts';
 import { type CommandMemory, hostMemory } from './memory-desk.ts';
 
 export class HostDesk implements Desk {
@@ -34,6 +35,7 @@ export class HostDesk implements Desk {
   readonly reads: Reads;
   readonly memory: CommandMemory;
   readonly archive: CommandArchive;
+  readonly keys: CommandKeys;
   runsWorker = false;
   readonly host: Host;
   readonly #definitions: readonly Definition[];
@@ -48,6 +50,7 @@ export class HostDesk implements Desk {
     this.reads = host.ports.store;
     this.memory = hostMemory(host);
     this.archive = hostArchive(host);
+    this.keys = hostKeys(host);
     this.#definitions = definitions;
   }
 

@@ -90,10 +90,11 @@ export async function holdFolder(target: Folder, { definitions = [], onError }: 
   const { folder, keysUrl } = target;
   const host = await openEmbedded({ folder, embedder: embedderIn(target.embedderFolder), keysUrl });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
-  let damage: CorruptError | undefined;
+  let damage: TidemarkError | undefined;
   let isOpen = false;
   const onFailure = (where: string, error: unknown): void => {
-    if (error instanceof CorruptError && !isOpen) damage ??= error;
+    const isLasting = error instanceof CorruptError || error instanceof ConfigError;
+    if (isLasting && !isOpen) damage ??= error;
     else onError?.(where, error);
   };
   const desk = new HostDesk(host, { kind: 'embedded', folder: target.shown, holder: null }, definitions);
@@ -108,7 +109,7 @@ export async function holdFolder(target: Folder, { definitions = [], onError }: 
   }
 }
 
-async function catchUp(desk: HostDesk, shown: string, damage: () => CorruptError | undefined): Promise<void> {
+async function catchUp(desk: HostDesk, shown: string, damage: () => TidemarkError | undefined): Promise<void> {
   const { clock } = desk.host.ports;
   const deadlineMs = clock.monotonicMs() + CATCH_UP_MAX_MS;
   while (!(await isCaughtUp(desk.host.ports))) {

@@ -28,6 +28,7 @@ import {
   type StartAnswer,
   type StartRequest,
 } from './desk.ts';
+import { type CommandKeys, KEY_CALLS } from './keys-desk.ts';
 import { type CommandMemory, MEMORY_CALLS } from './memory-desk.ts';
 import {
   type Answer,
@@ -78,6 +79,7 @@ export class SocketDesk implements Desk {
   readonly reads: Reads;
   readonly memory: CommandMemory;
   readonly archive: CommandArchive;
+  readonly keys: CommandKeys;
   readonly runsWorker = false;
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -92,13 +94,16 @@ export class SocketDesk implements Desk {
     this.reads = Object.fromEntries(
       READS.map((name) => [name, (...given: unknown[]) => this.#read(name, given)]),
     ) as unknown as Reads;
-    this.memory = Object.fromEntries(
-      MEMORY_CALLS.map((name) => [name, (...given: unknown[]) => this.#call(`memory.${name}`, given)]),
-    ) as unknown as CommandMemory;
-    this.archive = Object.fromEntries(
-      ARCHIVE_CALLS.map((name) => [name, (...given: unknown[]) => this.#call(`archive.${name}`, given)]),
-    ) as unknown as CommandArchive;
+    this.memory = this.#group<CommandMemory>('memory', MEMORY_CALLS);
+    this.archive = this.#group<CommandArchive>('archive', ARCHIVE_CALLS);
+    this.keys = this.#group<CommandKeys>('keys', KEY_CALLS);
     socket.once('close', () => this.#gone());
+  }
+
+  /** Calls of one kind, each passed on under the kind's name. */
+  #group<Calls>(kind: string, names: readonly (keyof Calls & string)[]): Calls {
+    const calls = names.map((name) => [name, (...given: unknown[]) => this.#call(`${kind}.${name}`, given)]);
+    return Object.fromEntries(calls) as Calls;
   }
 
   receive(line: Answer | { readonly news: News }): void {

@@ -13,6 +13,7 @@ import type { Confirmation, Decision } from '@tidemark/runtime';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
 import { ARCHIVE_CALLS } from './archive-desk.ts';
 import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
+import { KEY_CALLS } from './keys-desk.ts';
 import { MEMORY_CALLS } from './memory-desk.ts';
 import {
   type Answer,
@@ -90,6 +91,11 @@ async function answer(desk: Desk, { id, call, with: given }: Call, subscribe: ()
   }
 }
 
+type Perform = (...args: readonly unknown[]) => Promise<unknown>;
+
+/** Calls that are passed on by kind and name. */
+const GROUPS = { memory: MEMORY_CALLS, archive: ARCHIVE_CALLS, keys: KEY_CALLS } as const;
+
 async function perform(
   desk: Desk,
   call: string,
@@ -100,15 +106,11 @@ async function perform(
     const read = desk.reads[call as keyof Reads] as (...args: readonly unknown[]) => Promise<unknown>;
     return read.apply(desk.reads, given as unknown[]);
   }
-  const remembering = MEMORY_CALLS.find((name) => call === `memory.${name}`);
-  if (remembering !== undefined) {
-    const perform = desk.memory[remembering] as (...args: readonly unknown[]) => Promise<unknown>;
-    return perform.apply(desk.memory, given as unknown[]);
-  }
-  const archiving = ARCHIVE_CALLS.find((name) => call === `archive.${name}`);
-  if (archiving !== undefined) {
-    const perform = desk.archive[archiving] as (...args: readonly unknown[]) => Promise<unknown>;
-    return perform.apply(desk.archive, given as unknown[]);
+  for (const [kind, names] of Object.entries(GROUPS)) {
+    const name = (names as readonly string[]).find((each) => call === `${kind}.${each}`);
+    if (name === undefined) continue;
+    const calls = desk[kind as keyof typeof GROUPS] as unknown as Readonly<Record<string, Perform>>;
+    return calls[name]!.apply(calls, given as unknown[]);
   }
   if (call === 'start') return desk.start(given[0] as StartRequest);
   if (call === 'pin') return desk.pin(given[0] as string, given[1] as PinRequest);

@@ -33,7 +33,8 @@ export async function beliefOf(reads: Reads, row: WorkflowSummary): Promise<Json
 }
 
 function believe(before: Json, at: Sequence, payload: string): Json {
-  if (at === 0) return decodePayload('WorkflowOpened', payload).belief;
+  // What was forgotten has none.
+  if (at === 0) return decodePayload('WorkflowOpened', payload).belief ?? null;
   const { snapshot, delta } = decodePayload('CheckpointCommitted', payload);
   if (snapshot !== undefined) return snapshot;
   return delta === undefined ? before : applyDelta(before, delta as Delta);
@@ -42,5 +43,5 @@ function believe(before: Json, at: Sequence, payload: string): Json {
 /** What the workflow was started with; undefined while the rows don't know it. */
 export async function inputOf(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<Json | undefined> {
   const [opening] = await reads.checkpoints(workflow, { from: sequence(0), limit: 1 });
-  return opening === undefined ? undefined : decodePayload('WorkflowOpened', opening.payload).input;
+  return opening === undefined ? undefined : (decodePayload('WorkflowOpened', opening.payload).input ?? null);
 }

@@ -22,7 +22,11 @@ export function endingOf({ status, reason, result }: WorkflowSummary): Ending | 
     case 'parked':
       return { kind: 'parked', reason: reason ?? '' };
     case 'completed':
-      return { kind: 'completed', output: result === null ? null : decodePayload('WorkflowCompleted', result).output };
+      // What was forgotten has none.
+      return {
+        kind: 'completed',
+        output: result === null ? null : (decodePayload('WorkflowCompleted', result).output ?? null),
+      };
     case 'failed':
       return {
         kind: 'failed',

@@ -1,0 +1,97 @@
+/** History beyond log and rows, by command: archived, verified, read from every tier, brought back, told in sizes, and forgotten. */
+
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { rotateFileKeys } from '@tidemark/keys-file';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { callCli } from './called-cli.ts';
+
+/** Starting PGlite takes seconds, on a busy machine many. */
+vi.setConfig({ testTimeout: 240_000 });
+
+const MODULE = path.resolve(import.meta.dirname, '../../../examples/patterns/src/fan-out.ts');
+let cwd: string;
+let env: Record<string, string>;
+beforeEach(async () => {
+  cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-archive-'));
+  await writeFile(path.join(cwd, 'a.txt'), 'one\ntwo\n');
+  env = {};
+});
+afterEach(() => rm(cwd, { recursive: true, force: true }));
+
+const call = (...args: string[]) => callCli([...args, '--state', 'state'], { cwd, env });
+const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).out) as Record<string, unknown>;
+const run = (id: string, ...more: string[]) =>
+  call('run', 'count-lines', '--workflows', MODULE, '--id', id, '--input', JSON.stringify({ directory: cwd }), ...more);
+const archive = () => json('compact', '--older-than', '1s');
+
+/** Archives once it is old enough. */
+const archived = () => expect.poll(archive, { timeout: 60_000 }).toMatchObject({ segments: 1, failed_partitions: 0 });
+
+describe('history', () => {
+  it('is archived, proved, shown, brought back, and outlives its rows', async () => {
+    await run('one');
+    const before = await json('show', 'one', '--checkpoints');
+    await archived();
+    expect(await json('verify')).toMatchObject({ segments: 1, problems: [], unread_segments: 0 });
+    expect((await call('du', '--by', 'workflow')).out).toMatch(/one +1 +0 B/);
+    const { changed_ago: _, ...rest } = await json('show', 'one', '--checkpoints');
+    expect({ ...before, ...rest }).toEqual(before);
+    expect((await call('restore', 'one')).out).toContain('is at hand');
+    expect(await json('restore', 'one')).toEqual({ workflow: 'one', state: 'here' });
+
+    await rm(path.join(cwd, 'state/rows'), { recursive: true });
+    expect({ ...before, ...(await json('show', 'one', '--checkpoints')) }).toEqual(before);
+    expect((await call('restore', 'nobody')).code).toBe(65);
+  });
+
+  it('that was tampered with is told, with exit code 74, and stays as it is', async () => {
+    await run('one');
+    // Never after no time, nor before its own.
+    expect(await call('compact', '--older-than', '0d')).toMatchObject({ code: 64 });
+    expect(await json('compact', '--older-than', '7d')).toMatchObject({ segments: 0 });
+    await archived();
+    const folder = path.join(cwd, 'state/archive/segments');
+    const [name] = (await readdir(folder, { recursive: true })).filter((each) => each.endsWith('.parquet'));
+    const file = path.join(folder, name!);
+    const bytes = await readFile(file);
+    bytes[bytes.length >> 1]! ^= 1;
+    await writeFile(file, bytes);
+    const { code, err } = await call('verify');
+    expect(code).toBe(74);
+    expect(err).toContain('segment-damaged');
+    expect((await readFile(file)).equals(bytes)).toBe(true);
+  });
+});
+
+describe('keys', () => {
+  beforeEach(() => {
+    env = { TIDEMARK_KEYS_URL: pathToFileURL(path.join(cwd, 'keys.json')).href };
+  });
+
+  it('are told, wrapped anew after a rotation, and needed to read', async () => {
+    await run('one');
+    await rotateFileKeys({ file: path.join(cwd, 'keys.json') });
+    expect(await json('keys')).toMatchObject([{ provider: 'local', is_current: false, data_keys: 1 }]);
+    expect(await json('keys', 'rewrap')).toMatchObject({ rewrapped: 1, wrong: 0 });
+    expect(await json('keys')).toMatchObject([{ is_current: true }]);
+    expect((await call('show', 'one')).out).toContain('"lines"');
+    env = {};
+    expect((await call('show', 'one')).err).toContain('TIDEMARK_KEYS_URL');
+  });
+
+  it('of a run or a user are destroyed for good; who, when and how much stays, and so does the proof', async () => {
+    await run('one', '--user', 'ana');
+    await run('two', '--user', 'bob');
+    const why = ['--by', 'carl', '--why', 'they asked'];
+    expect(await call('forget', ...why)).toMatchObject({ code: 65 });
+    expect(await call('forget', '--workflow', 'nobody', ...why)).toMatchObject({ code: 65 });
+    expect(await json('forget', '--user', 'ana', ...why)).toMatchObject({ of: 'user:ana', keys: [expect.any(String)] });
+    expect(await json('show', 'one')).toMatchObject({ status: 'completed', output: null, input: null });
+    expect(await json('show', 'two')).toMatchObject({ status: 'completed', output: { lines: expect.any(Number) } });
+    await archived();
+    expect(await json('verify')).toMatchObject({ problems: [] });
+  });
+});

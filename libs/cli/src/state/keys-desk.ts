@@ -1,0 +1,67 @@
+/** Owns what commands do with data keys, as flat calls with plain data, so that they cross a socket unchanged. */
+
+import { ConfigError, isoTime, type TenantId, type WorkflowId } from '@tidemark/core';
+import type { Host, Keys } from '@tidemark/host';
+import { type ForgetCertificate, forget } from '@tidemark/runtime';
+
+/** How many data keys each wrapping key has wrapped. */
+export interface KeyUse {
+  readonly provider: string;
+  readonly wrappedBy: string;
+  readonly isCurrent: boolean;
+  readonly count: number;
+}
+
+export interface RewrapAnswer {
+  readonly seenCount: number;
+  readonly rewrappedCount: number;
+  readonly wrongCount: number;
+  readonly wrongIds: readonly string[];
+}
+
+export interface ForgetCall {
+  readonly tenant: TenantId;
+  readonly workflow?: WorkflowId | undefined;
+  readonly user?: string | undefined;
+  readonly by: string;
+  readonly why: string;
+}
+
+export interface CommandKeys {
+  /** Throws `ConfigError` (`keys-missing`), as all of these do. */
+  uses(): Promise<readonly KeyUse[]>;
+  rewrap(): Promise<RewrapAnswer>;
+  forget(call: ForgetCall): Promise<ForgetCertificate>;
+}
+
+/** Names of the calls, as a socket passes them on. */
+export const KEY_CALLS = ['uses', 'rewrap', 'forget'] as const satisfies readonly (keyof CommandKeys)[];
+
+export function hostKeys(host: Host): CommandKeys {
+  const { store, clock } = host.ports;
+  return {
+    async uses() {
+      const { provider, store: keyStore } = keysOf(host);
+      const current = await provider.current();
+      const counts = new Map<string, KeyUse>();
+      for await (const key of keyStore.list({})) {
+        const name = JSON.stringify([key.provider, key.wrappedBy]);
+        const isCurrent = key.provider === provider.name && key.wrappedBy === current;
+        const count = (counts.get(name)?.count ?? 0) + 1;
+        counts.set(name, { provider: key.provider, wrappedBy: key.wrappedBy, isCurrent, count });
+      }
+      return [...counts.values()];
+    },
+    rewrap: () => keysOf(host).data.rewrapAll({}),
+    forget(call) {
+      const { data, store: keyStore } = keysOf(host);
+      const now = (): string => isoTime(clock.nowMs());
+      return forget({ store, keys: data, keyStore, memory: host.client.memory, now }, call);
+    },
+  };
+}
+
+function keysOf({ keys }: Host): Keys {
+  if (keys !== undefined) return keys;
+  throw new ConfigError('keys-missing', 'Nothing is encrypted here: TIDEMARK_KEYS_URL is not set.');
+}
