@@ -78,8 +78,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     workloads: MONEY,
   },
   'request-digest': {
-    file: 'libs/runtime/src/effect-journal.ts',
-    edits: [['if (known === undefined || known.requestDigest === this.#digest(request)) return;', 'return;']],
+    file: 'libs/runtime/src/effect-recovery.ts',
+    edits: [
+      [
+        'if (known === undefined || known.requestDigest === digestOf(digest, request)) return;',
+        'if (key !== null) return;',
+      ],
+    ],
     faults: ['crash'],
     workloads: ['fickle'],
   },
@@ -184,10 +189,19 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'archive-read': {
     file: 'libs/runtime/src/tiered-log.ts',
-    edits: [
-      ['for (let at = from - manifest.from; at < all.length; at++) {', 'for (let at = 0; at < all.length; at++) {'],
-    ],
+    edits: [['if (!isTrimmed || attempt > READS_BETWEEN_TRIMS_MAX) throw error;', 'throw error;']],
     faults: ['drop'],
+    archives: true,
+  },
+  'rows-of-open': {
+    file: 'libs/runtime/src/archived-rows.ts',
+    edits: [
+      [
+        'segment.workflows.flatMap(({ workflow, closes }) => (closes ? [workflow] : []))',
+        'segment.workflows.map(({ workflow }) => workflow)',
+      ],
+    ],
+    faults: ['slow'],
     archives: true,
   },
   'redis-marker': {

@@ -1,4 +1,12 @@
 export { canonicalJson } from '@tidemark/core';
+export {
+  BLOB_HEADER_MAX_BYTES,
+  recordBlob,
+  referringRecord,
+  type SplitRecord,
+  splitRecord,
+  withPayload,
+} from './blob-records.ts';
 export { JSON_DEPTH_MAX, toJson } from './canonical.ts';
 export { PACKING_BASE_MAX_BYTES, type Packed, type Packing, pack, UNPACKED_MAX_BYTES, unpack } from './packing.ts';
 export {
@@ -7,13 +15,14 @@ export {
   encodePayload,
   encodeRecord,
   HEADER_MAX_BYTES,
-  historySealed,
+  historyClosed,
   type NewEvent,
   payloadText,
 } from './record.ts';
 export {
   type BundleOrigin,
   type ErrorNote,
+  type ForkOrigin,
   type LogNote,
   type MemoryWrite,
   NAME_MAX_CHARS,

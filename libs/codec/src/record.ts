@@ -13,7 +13,9 @@ import {
   LimitError,
   type LogEntry,
 } from '@tidemark/core';
+import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf } from '@tidemark/ports';
 import {
+  blobEnvelope,
   controls,
   envelope as envelopeSchema,
   laterEnvelope,
@@ -43,11 +45,11 @@ export const encodePayload = <T extends EventType>(_type: T, payload: Payloads[T
 const EMPTY_PAYLOAD = utf8.encode('null');
 
 /**
- * The record's bytes. Throws `LimitError` (`value-too-large`) above `maxBytes`, naming the event and both sizes, and
- * `InvalidError` (`event-invalid`), naming the field, for names that no reader would take: what is written must be readable,
- * or its writer would wait for a verdict that is always `malformed`.
+ * The record's bytes. Throws `LimitError` (`value-too-large`) above `maxBytes`, or with a header above `headMaxBytes`, naming the event and
+ * all sizes, and `InvalidError` (`event-invalid`), naming the field, for names that no reader would take: what is written must be
+ * readable, or its writer would wait for a verdict that is always `malformed`.
  */
-export function encodeRecord(event: NewEvent, maxBytes: number): Uint8Array {
+export function encodeRecord(event: NewEvent, maxBytes: number, headMaxBytes = HEADER_MAX_BYTES): Uint8Array {
   const header = JSON.stringify({ ...event.envelope, payload: 'json' });
   // A header is escaped only for control characters and halves of surrogate pairs, so this is rarely looked into.
   if (header.includes('\\u') || isDoubtful(event.envelope)) checkReadable(header, event.envelope);
@@ -56,11 +58,12 @@ export function encodeRecord(event: NewEvent, maxBytes: number): Uint8Array {
   bytes.write(header, 0);
   bytes[headBytes] = LINE_FEED;
   bytes.set(event.payload, headBytes + 1);
-  if (bytes.length > maxBytes || headBytes > HEADER_MAX_BYTES) {
+  if (bytes.length > maxBytes || headBytes > headMaxBytes) {
+    const { type, workflow } = event.envelope;
     throw new LimitError(
       'value-too-large',
-      `${event.envelope.type} of workflow ${event.envelope.workflow}: ${bytes.length} bytes, of which ${headBytes} are control, at most ${maxBytes} fit in one event. Store large values elsewhere and keep a reference, or add fewer tasks at once.`,
-      { type: event.envelope.type, workflow: event.envelope.workflow, sizeBytes: bytes.length, maxBytes },
+      `${type} of workflow ${workflow}: ${bytes.length} bytes, of which ${headBytes} are control, at most ${maxBytes} fit in one event, and ${Math.min(headMaxBytes, maxBytes)} of control. Store large values elsewhere and keep a reference, or add fewer tasks at once.`,
+      { type, workflow, sizeBytes: bytes.length, maxBytes },
     );
   }
   return bytes;
@@ -103,11 +106,14 @@ export function decodeRecord(bytes: Uint8Array): LogEntry {
   const entry = decodeHeader(header);
   if (entry.kind !== 'event') return entry;
   const payload = bytes.subarray(end + 1);
-  if (entry.envelope.v === SEALED_VERSION) return { ...entry, payload };
+  if (entry.envelope.v === SEALED_VERSION && isSealed(payload)) return { ...entry, payload };
   // Text columns can't hold it, and JSON never has it unescaped.
   if (payload.includes(0)) return malformed('the payload holds a NUL byte');
   return { ...entry, payload };
 }
+
+/** Nothing that is written as text begins so. */
+const isSealed = (payload: Uint8Array): boolean => (payload[0] ?? LINE_FEED) < LINE_FEED;
 
 /** The entry without its payload. */
 function decodeHeader(line: string): LogEntry {
@@ -142,8 +148,7 @@ function parseHeader(line: string): LogEntry {
     const later = laterEnvelope.safeParse(header);
     if (later.success) return { kind: 'unknown', ...later.data };
   }
-  const isSealed = (header as { readonly v?: unknown } | null)?.v === SEALED_VERSION;
-  const parsed = isSealed ? sealedEnvelope.safeParse(header) : envelopeSchema.safeParse(header);
+  const parsed = schemaOf(header as { readonly v?: unknown; readonly payload?: unknown } | null).safeParse(header);
   if (!parsed.success) return malformed(problemOf(parsed.error.issues[0]));
   const { payload: _, ...fields } = parsed.data;
   const schema = Object.hasOwn(controls, fields.type) ? controls[fields.type as EventType] : undefined;
@@ -156,27 +161,44 @@ function parseHeader(line: string): LogEntry {
   return { kind: 'event', envelope: { ...fields, control: control.data } as Envelope, payload: NO_PAYLOAD };
 }
 
+function schemaOf(header: { readonly v?: unknown; readonly payload?: unknown } | null): typeof envelopeSchema {
+  if (header?.v !== SEALED_VERSION) return envelopeSchema;
+  return (header.payload === 'blob' ? blobEnvelope : sealedEnvelope) as unknown as typeof envelopeSchema;
+}
+
 const NO_PAYLOAD = new Uint8Array();
 
 const problemOf = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): string =>
   issue === undefined ? 'invalid' : `${issue.path.map(String).join('.') || 'envelope'}: ${issue.message}`;
 
-/** Whoever was given no keys must not go on: what it made of sealed payloads would be taken for what they say. */
-export const historySealed = (type: EventType): ConfigError =>
-  new ConfigError(
+/** Whoever was given no keys, or no blobs, must not go on: what it made of such payloads would be taken for what they say. */
+export function historyClosed(type: EventType, payload: Uint8Array | string): ConfigError {
+  if (isInBlob(payload)) {
+    return new ConfigError(
+      'history-in-blobs',
+      `The payload of a ${type} is large and lies in the blob store, which this process was not given: set TIDEMARK_ARCHIVE_URL as it was set for whoever wrote it.`,
+      { type },
+    );
+  }
+  return new ConfigError(
     'history-sealed',
     `The payload of a ${type} is encrypted, and this process was given no keys: set TIDEMARK_KEYS_URL as it was set for whoever wrote it.`,
     { type },
   );
+}
+
+function isInBlob(payload: Uint8Array | string): boolean {
+  if (payload.length > BLOB_REFERENCE_MAX_BYTES) return false;
+  return blobReferenceOf(typeof payload === 'string' ? payload : payloadText(payload)) !== undefined;
+}
 
 /**
- * The payload's value. Throws `InvalidError` (`payload-unreadable`) when its bytes aren't JSON, `ConfigError` (`history-sealed`) when it
- * is sealed: whoever reads has no keys.
+ * The payload's value. Throws `InvalidError` (`payload-unreadable`) when its bytes aren't JSON, `ConfigError` (`history-sealed`,
+ * `history-in-blobs`) when whoever reads lacks what opens it.
  */
 export function decodePayload<T extends EventType>(type: T, payload: Uint8Array | string): Payloads[T] {
-  if (typeof payload === 'string' ? textSealedWith(payload) !== undefined : (payload[0] ?? LINE_FEED) < LINE_FEED) {
-    throw historySealed(type);
-  }
+  const sealed = typeof payload === 'string' ? textSealedWith(payload) !== undefined : isSealed(payload);
+  if (sealed || isInBlob(payload)) throw historyClosed(type, payload);
   try {
     return JSON.parse(typeof payload === 'string' ? payload : text.decode(payload)) as Payloads[T];
   } catch (cause) {

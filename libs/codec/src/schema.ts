@@ -4,6 +4,7 @@
  */
 
 import {
+  type Cause,
   type CheckpointId,
   type Controls,
   type Delta,
@@ -18,6 +19,7 @@ import {
   type Lamport,
   type Ordinal,
   type Partition,
+  type Position,
   type Sequence,
   type Sha256,
   TASKS_PER_CHECKPOINT_MAX,
@@ -29,7 +31,7 @@ import {
 } from '@tidemark/core';
 import { z } from 'zod';
 
-/** Version of the envelope whose payload is sealed. */
+/** Version of the envelope whose payload is sealed, or in a blob. */
 export const SEALED_VERSION = 2;
 
 /** Longest id or name in an event, in characters. */
@@ -83,6 +85,9 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
       .default(null),
     session: text().optional(),
     user: text().optional(),
+    fork: z
+      .object({ workflow: text<WorkflowId>(), sequence: whole<Sequence>(0), effects: z.enum(['replay', 'live']) })
+      .optional(),
     hasContext,
   }),
   PartitionFenced: z.object({ partition: whole<Partition>(0) }),
@@ -184,7 +189,13 @@ export const envelope = z.object({
 });
 
 /** The same around a payload that is sealed; see sealing.ts. */
-export const sealedEnvelope = envelope.extend({ payload: z.literal('sealed'), key: z.string().length(36) });
+export const sealedEnvelope = envelope.extend({
+  payload: z.enum(['sealed', 'sealed-blob']),
+  key: z.string().length(36),
+});
+
+/** The same around the name of a blob that holds the payload; see blob-records.ts. */
+export const blobEnvelope = envelope.extend({ payload: z.literal('blob') });
 
 /** What every later version of the envelope keeps, so that an older reader knows which stream to stop. */
 export const laterEnvelope = z.object({
@@ -264,6 +275,33 @@ export interface BundleOrigin {
   readonly messages: Sha256;
 }
 
+/** What a fork goes on from, beside what its control says. What it shares is named, and stays where it is. */
+export interface ForkOrigin {
+  /** Who made it. */
+  readonly by: string;
+  /** Workflows whose history it shares up to a checkpoint, at which they had this position: its base, the base's base, … */
+  readonly shares: readonly { readonly workflow: WorkflowId; readonly upTo: Sequence; readonly position: Position }[];
+  /** Belief or version are not what they were there, so what closures gave there doesn't count. */
+  readonly isChanged: boolean;
+  /** Versions of the definition that stored the input and the belief. */
+  readonly inputVersion: number;
+  readonly beliefVersion: number;
+  /** Of each first task, by index. */
+  readonly tasks: readonly {
+    /** Its id in the base, and in the history as a whole, counted on from workflow to workflow. */
+    readonly task: TaskId;
+    readonly place: TaskId;
+    readonly version: number;
+    /** What had fulfilled its condition. */
+    readonly cause?: Cause & { readonly value: Json };
+  }[];
+  /** What the base saw of its session: earlier workflows, nearest first; and the workflow that holds the texts that were found for it. */
+  readonly session?: {
+    readonly runs: NonNullable<BundleOrigin['session']>;
+    readonly found?: { readonly of: WorkflowId; readonly continuation?: Sha256; readonly user?: Sha256 };
+  };
+}
+
 /** The opaque part of every event type. `tasks` holds the inputs of the tasks that the control declares, by index. */
 export interface Payloads {
   readonly WorkflowOpened: {
@@ -271,6 +309,7 @@ export interface Payloads {
     readonly belief: Json;
     readonly tasks: readonly Json[];
     readonly fragments?: readonly StoredFragment[];
+    readonly fork?: ForkOrigin;
   };
   readonly PartitionFenced: null;
   readonly SignalReceived: { readonly value: Json };
@@ -292,6 +331,8 @@ export interface Payloads {
     readonly bundle?: BundleOrigin;
     /** Names the messages that the step itself sends (see the runtime's prompt chain). */
     readonly prompt?: Sha256;
+    /** Of a fork: the effect of its base whose recorded outcome answers this one. */
+    readonly replays?: EffectKey;
     readonly texts?: Readonly<Record<Sha256, string>>;
   };
   /** What the receiver said when it accepted, for whoever confirms. */

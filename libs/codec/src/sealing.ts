@@ -9,7 +9,7 @@
 
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { CorruptError, ENVELOPE_VERSION } from '@tidemark/core';
+import { CorruptError, ENVELOPE_VERSION, InvalidError } from '@tidemark/core';
 import { UNSEALED_MAX_BYTES } from './limits.ts';
 import { SEALED_VERSION } from './schema.ts';
 
@@ -123,7 +123,7 @@ const wrong = (what: string, cause: unknown): CorruptError =>
   );
 
 const TEXT_HEAD = 'sealed:';
-const TEXT_FORM = /^sealed:([0-9a-f-]{36}):([A-Za-z0-9+/]*=*)$/;
+const TEXT_HEAD_BYTES = `${TEXT_HEAD}${'0'.repeat(36)}:`.length;
 
 /** The text sealed for its place, such as `checkpoints/w1/7`, as text. */
 export const sealText = (text: string, place: string, { id, key }: SealingKey): string =>
@@ -137,8 +137,11 @@ export const textSealedWith = (text: string): string | undefined =>
 export function openText(text: string, place: string, key: Uint8Array | null): string {
   if (key === null) return FORGOTTEN.toString();
   try {
-    const [, , sealed = ''] = TEXT_FORM.exec(text) ?? [];
-    return open(Buffer.from(sealed, 'base64'), key, Buffer.from(place)).toString();
+    const sealed = Buffer.from(text.slice(TEXT_HEAD_BYTES), 'base64');
+    // What is no base64 is left out without a word. A regular expression would take 80 ms for a megabyte.
+    if (text.slice(TEXT_HEAD_BYTES) !== sealed.toString('base64'))
+      throw new InvalidError('base64-invalid', 'No base64.');
+    return open(sealed, key, Buffer.from(place)).toString();
   } catch (cause) {
     throw wrong(`What is stored at ${place}`, cause);
   }

@@ -27,6 +27,8 @@ export const ENVELOPE_VERSION = 1;
  * are rejected.
  */
 export const RULES_VERSION = 2;
+/** The same rules, under a version of their own for forks: a release that knows none must not run one as if it were no fork. */
+export const FORK_RULES_VERSION = 3;
 
 export type EffectKind = 'pure' | 'idempotent' | 'irreversible';
 
@@ -69,6 +71,14 @@ export interface Compensates {
   readonly depth: number;
 }
 
+/** The checkpoint of another workflow from which a workflow goes on, sharing that one's history up to there. */
+export interface Fork {
+  readonly workflow: WorkflowId;
+  readonly sequence: Sequence;
+  /** `replay`: what was recorded there answers its effects, and nothing is called; `live`: they are called. */
+  readonly effects: 'replay' | 'live';
+}
+
 /** What something uses up of a budget. */
 export interface Spend {
   readonly tokens: number;
@@ -95,6 +105,7 @@ export interface Controls {
     /** The session that it is a part of, and whose it is. */
     readonly session?: string | undefined;
     readonly user?: string | undefined;
+    readonly fork?: Fork | undefined;
     /** The payload holds something of the workflow's context: fragments, texts, working memory, memories. */
     readonly hasContext?: true | undefined;
   };

@@ -301,9 +301,16 @@ describe('a record that this process can’t read', () => {
   });
 
   test('an opening under later rules is there, and unreadable from its first event', () => {
-    const { verdicts, stream } = fold(opened({}, { rules: 3 }), claimed());
+    const { verdicts, stream } = fold(opened({}, { rules: 4 }), claimed());
     expect(verdicts.map((verdict) => verdict.kind)).toEqual(['accepted', 'unreadable']);
-    expect(stream.unreadable).toEqual({ offset: 0, type: 'WorkflowOpened', v: 3 });
+    expect(stream.unreadable).toEqual({ offset: 0, type: 'WorkflowOpened', v: 4 });
+  });
+
+  test('a fork is known as one, and runs by the rules of all others', () => {
+    const fork = { workflow: 'base', sequence: 3, effects: 'replay' } as const;
+    const { stream } = fold(opened({}, { rules: 3, fork }), claimed(), committed(2));
+    expect(stream).toMatchObject({ fork, head: { sequence: 1 }, unreadable: null });
+    expect(fold(opened()).stream).not.toHaveProperty('fork');
   });
 });
 

@@ -4,7 +4,7 @@
  * and from any restart point (I5); per workflow, accepted checkpoints form one chain (I2); one holder an epoch (I3).
  */
 
-import { type Envelope, type LogEntry, RULES_VERSION } from './event.ts';
+import { type Envelope, FORK_RULES_VERSION, type LogEntry } from './event.ts';
 import { foldHolder } from './fold-holder.ts';
 import { foldInbox } from './fold-inbox.ts';
 import { addTasks } from './frontier.ts';
@@ -15,7 +15,7 @@ import { EMPTY_FRONTIER, isClosed, type PartitionState, type StreamState } from 
 import { type RejectReason, rejected, type Verdict } from './verdict.ts';
 
 /** Rules versions that this code can fold. */
-export const RULES_READABLE = { min: 1, max: RULES_VERSION } as const;
+export const RULES_READABLE = { min: 1, max: FORK_RULES_VERSION } as const;
 
 export interface FoldStep {
   readonly state: PartitionState;
@@ -147,6 +147,7 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     compensates: control.compensates,
     ...(control.session !== undefined && { session: control.session }),
     ...(control.user !== undefined && { user: control.user }),
+    ...(control.fork !== undefined && { fork: control.fork }),
     undo: null,
     position: 1 as Position,
     lamport: envelope.lamport,

@@ -3,7 +3,7 @@
  * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
  */
 
-import type { Compensates, Condition, EffectKind, Retry, Sha256, Spend } from './event.ts';
+import type { Compensates, Condition, EffectKind, Fork, Retry, Sha256, Spend } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -164,6 +164,8 @@ export interface StreamState {
   readonly compensates: Compensates | null;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
+  /** Absent: it began by itself. */
+  readonly fork?: Fork | undefined;
   /** What people added to its budget. */
   readonly raised?: Spend | undefined;
   /** The questions asked last, newest last, and how often each was; absent: none. */
@@ -221,6 +223,9 @@ export const emptyPartition = (partition: Partition, next: Offset): PartitionSta
 
 export const isClosed = ({ status }: StreamState): boolean =>
   status === 'completed' || status === 'failed' || status === 'compensated';
+
+/** Whether nothing of it ever leaves the process: its effects are answered by what another workflow recorded. */
+export const isReplay = ({ fork }: Pick<StreamState, 'fork'>): boolean => fork?.effects === 'replay';
 
 /** Whether the outcome of a call is yet to be known. */
 export const isOpen = ({ status }: EffectState): boolean => status === 'intended' || status === 'pending';

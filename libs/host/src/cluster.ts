@@ -1,16 +1,18 @@
 /** Owns a process's connection to the cluster's servers: what is opened, in which order, and what is closed when one fails. */
 
 import { openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
-import { type KeyIndex, noTelemetry, type Telemetry } from '@tidemark/ports';
+import { type KeyIndex, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } from '@tidemark/queue-bullmq';
 import { ProjectedKeyStore, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
-import { openPostgresStore } from '@tidemark/store-postgres';
+import { openPostgresRebuild, openPostgresStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import { openTelemetry } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
 import { type Keys, keysOver, openProvider } from './keys.ts';
 import { embedderIn } from './memory-index.ts';
-import { openObjects, viewsOver } from './tiers.ts';
+import { Opened } from './opened.ts';
+import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
+import { type Below, openBlobs, openObjects, viewsOver } from './tiers.ts';
 
 export interface OpenOptions {
   /** Told of what doesn't keep anything from working, and could lose something one day. */
@@ -18,42 +20,17 @@ export interface OpenOptions {
 }
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
-export async function openCluster(config: ClusterConfig, { onWarning }: OpenOptions = {}): Promise<Host> {
+export function openCluster(config: ClusterConfig, options: OpenOptions = {}): Promise<Host> {
   const embedder = embedderIn(config.embedderFolder);
   const telemetry: Telemetry = config.telemetry ? openTelemetry() : noTelemetry;
-  const opened: { close(): Promise<void> }[] = [];
-  const closeAll = async (): Promise<void> => {
-    for (const port of opened.toReversed()) await port.close();
-  };
-  const open = async <T extends { close(): Promise<void> }>(opening: T | Promise<T>): Promise<T> => {
-    const port = await opening;
-    opened.push(port);
-    return port;
-  };
-  try {
+  return Opened.all(async (opened) => {
     const redis = { url: config.redisUrl, prefix: config.topic };
-    const log = await open(
-      openKafkaLog({
-        brokers: config.brokers,
-        topic: config.topic,
-        partitions: config.partitions,
-        replicationFactor: config.replication,
-        clientId: 'tidemark',
-        appendClient: config.appendClient,
-        ...(onWarning !== undefined && { onWarning }),
-      }),
-    );
-    const store = await open(openPostgresStore({ url: config.postgresUrl }));
-    const { archiveUrl, coldUrl } = config.tiers;
-    const warm = archiveUrl === '' ? undefined : await open(openObjects(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
-    const cold = coldUrl === '' ? undefined : await open(openObjects(coldUrl, 'TIDEMARK_COLD_URL'));
-    const keys = config.keysUrl === '' ? undefined : await openClusterKeys(config, store.keyIndex, open);
-    const archive = warm && { warm, cold };
-    const views = viewsOver({ log, store, clock: systemClock, archive, keys });
-    const hints = await open(openRedisHints(redis));
-    const liveness = await open(openRedisLiveness({ ...redis, presence: config.presence }));
-    const watch = await open(openRedisWatch(redis));
-    const queue = await open(openBullmqQueue(redis));
+    const below = await openBelow(config, opened, options);
+    const views = viewsOver(below);
+    const hints = await opened.add(openRedisHints(redis));
+    const liveness = await opened.add(openRedisLiveness({ ...redis, presence: config.presence }));
+    const watch = await opened.add(openRedisWatch(redis));
+    const queue = await opened.add(openBullmqQueue(redis));
     const ports = {
       log: views.log,
       archive: views.tiers?.archive,
@@ -68,20 +45,60 @@ export async function openCluster(config: ClusterConfig, { onWarning }: OpenOpti
       watch,
       memory: sessionMemory({ store: views.store, embedder }),
     };
-    return new Host(ports, closeAll, { partitionsMax: config.partitionsMax, embedder, tiers: views.tiers, keys });
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
+    const { partitionsMax } = config;
+    return new Host(ports, () => opened.close(), { partitionsMax, embedder, tiers: views.tiers, keys: below.keys });
+  });
+}
+
+/** Rows made anew beside those of the cluster. Throws as `openCluster` does. */
+export function openClusterRebuild(
+  config: ClusterConfig,
+  purpose: RebuildPurpose,
+  role: RebuildRole,
+): Promise<Rebuild> {
+  return Opened.all(async (opened) => {
+    const below = await openBelow(config, opened);
+    const target = await opened.add(openPostgresRebuild(config.postgresUrl, purpose));
+    return rebuildOver(below, target, role, () => opened.close());
+  });
+}
+
+/** Log, rows, archive and keys. */
+async function openBelow(
+  config: ClusterConfig,
+  opened: Opened,
+  { onWarning }: OpenOptions = {},
+): Promise<Below & { readonly store: ProjectionStore }> {
+  const log = await opened.add(
+    openKafkaLog({
+      brokers: config.brokers,
+      topic: config.topic,
+      partitions: config.partitions,
+      replicationFactor: config.replication,
+      clientId: 'tidemark',
+      appendClient: config.appendClient,
+      ...(onWarning !== undefined && { onWarning }),
+    }),
+  );
+  const store = await opened.add(openPostgresStore({ url: config.postgresUrl }));
+  const { archiveUrl, coldUrl } = config.tiers;
+  const warm = archiveUrl === '' ? undefined : await opened.add(openObjects(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
+  const blobs = archiveUrl === '' ? undefined : await opened.add(openBlobs(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
+  const cold = coldUrl === '' ? undefined : await opened.add(openObjects(coldUrl, 'TIDEMARK_COLD_URL'));
+  const keys = config.keysUrl === '' ? undefined : await openClusterKeys(config, store.keyIndex, opened);
+  const { inlineMaxBytes } = config;
+  return { log, store, clock: systemClock, archive: warm && { warm, cold }, keys, blobs, inlineMaxBytes };
 }
 
 /** The topic is the truth, and Postgres an index of it. */
 async function openClusterKeys(
   { brokers, topic, replication, keysUrl }: ClusterConfig,
   index: KeyIndex,
-  open: <T extends { close(): Promise<void> }>(opening: Promise<T>) => Promise<T>,
+  opened: Opened,
 ): Promise<Keys> {
-  const provider = await open(openProvider(keysUrl, 'TIDEMARK_KEYS_URL'));
-  const keyTopic = await open(openKafkaKeyTopic({ brokers, topic: `${topic}.keys`, replicationFactor: replication }));
+  const provider = await opened.add(openProvider(keysUrl, 'TIDEMARK_KEYS_URL'));
+  const keyTopic = await opened.add(
+    openKafkaKeyTopic({ brokers, topic: `${topic}.keys`, replicationFactor: replication }),
+  );
   return keysOver(provider, new ProjectedKeyStore(keyTopic, index), systemClock, systemPrng);
 }

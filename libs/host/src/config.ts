@@ -62,6 +62,8 @@ const settings = {
   TIDEMARK_EMBEDDER_FOLDER: z.string().default(''),
   /** Where history goes that is no longer hot, `s3://BUCKET/PREFIX` or `file:///FOLDER`; empty: it stays in the log for ever. */
   TIDEMARK_ARCHIVE_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
+  /** Payloads that are larger, in KiB, are kept in blobs beside the archive; the log's own limit applies where it is lower. */
+  TIDEMARK_INLINE_MAX_KB: count(4, 4_096).default(1_024),
   /** Where it goes when it is no longer warm; empty: it stays. */
   TIDEMARK_COLD_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
   /** How long a workflow that has closed stays in log and rows. */
@@ -99,6 +101,8 @@ export interface ClusterConfig {
   /** Empty: none. */
   readonly embedderFolder: string;
   readonly tiers: TierConfig;
+  /** What is larger, in bytes, is in blobs, where there is an archive. */
+  readonly inlineMaxBytes: number;
   /** Empty: nothing is encrypted. */
   readonly keysUrl: string;
 }
@@ -152,6 +156,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
+    inlineMaxBytes: data.TIDEMARK_INLINE_MAX_KB * 1_024,
     tiers: {
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,
       coldUrl: data.TIDEMARK_COLD_URL,

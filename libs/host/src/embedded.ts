@@ -8,13 +8,15 @@ import { openFsObjects } from '@tidemark/blob-fs';
 import { CorruptError } from '@tidemark/core';
 import { openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
-import { type EventLog, noTelemetry, type ObjectStore, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import { type EventLog, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
 import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
-import { openPgliteStore } from '@tidemark/store-postgres';
+import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import { Host } from './host.ts';
 import { type Keys, keysOver, openProvider } from './keys.ts';
-import { viewsOver } from './tiers.ts';
+import { Opened } from './opened.ts';
+import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
+import { type Below, openBlobFolders, viewsOver } from './tiers.ts';
 
 /** Partitions that a new folder begins with; the pool grows by doubling. */
 const EMBEDDED_PARTITIONS = 16;
@@ -27,25 +29,22 @@ export interface EmbeddedOptions {
   readonly embedder?: Embedder | null | undefined;
   /** Address of the key that wraps data keys (see keys.ts); empty or absent: nothing is encrypted. */
   readonly keysUrl?: string | undefined;
+  /** Payloads that are larger, in bytes, are kept in blobs; 1 MiB by default. */
+  readonly inlineMaxBytes?: number | undefined;
 }
 
 /** Opens the folder. Throws `ConfigError` (in use, newer version, foreign) or `CorruptError` (damaged): left untouched. */
-export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
-  const log = await openSqliteLog({ folder: path.join(options.folder, 'log'), partitions: EMBEDDED_PARTITIONS });
-  let store: ProjectionStore | undefined;
-  let warm: ObjectStore | undefined;
-  let keyring: Keyring | undefined;
-  try {
-    store = openPgliteStore({ folder: path.join(options.folder, 'rows') });
+export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
+  return Opened.all(async (opened) => {
+    const log = await openLog(options, opened);
+    const store = await opened.add(openPgliteStore({ folder: rowsIn(options) }));
     await refuseLostLog(options.folder, log, store);
-    warm = await openFsObjects({ folder: path.join(options.folder, 'archive') });
-    keyring = await openKeyring(options);
-    const [rows, objects, ring] = [store, warm, keyring];
-    const views = viewsOver({ log, store: rows, clock: systemClock, archive: { warm }, keys: ring?.keys });
-    const queue = createMemoryQueue();
-    const hints = createMemoryHints();
-    const liveness = createMemoryLiveness();
-    const watch = createMemoryWatch();
+    const below = { ...(await openBelow(options, log, opened)), store };
+    const views = viewsOver(below);
+    const queue = await opened.add(createMemoryQueue());
+    const hints = await opened.add(createMemoryHints());
+    const liveness = await opened.add(createMemoryLiveness());
+    const watch = await opened.add(createMemoryWatch());
     const { embedder = null } = options;
     const ports = {
       log: views.log,
@@ -61,38 +60,43 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       watch,
       memory: sessionMemory({ store: views.store, embedder }),
     };
-    const close = async (): Promise<void> => {
-      await Promise.all([queue.close(), hints.close(), liveness.close(), watch.close()]);
-      await rows.close();
-      await objects.close();
-      await ring?.close();
-      await log.close();
-    };
-    return new Host(ports, close, { embedder, tiers: views.tiers, keys: ring?.keys });
-  } catch (error) {
-    await store?.close();
-    await warm?.close();
-    await keyring?.close();
-    await log.close();
-    throw error;
-  }
+    return new Host(ports, () => opened.close(), { embedder, tiers: views.tiers, keys: below.keys });
+  });
 }
 
-interface Keyring {
-  readonly keys: Keys;
-  close(): Promise<void>;
+/** Rows made anew beside those of the folder, which nobody else may have open. Throws as `openEmbedded` does. */
+export function openEmbeddedRebuild(
+  options: EmbeddedOptions,
+  purpose: RebuildPurpose,
+  role: RebuildRole,
+): Promise<Rebuild> {
+  return Opened.all(async (opened) => {
+    const log = await openLog(options, opened);
+    const target = await opened.add(openPgliteRebuild(rowsIn(options), purpose));
+    const below = await openBelow(options, log, opened);
+    return rebuildOver(below, target, role, () => opened.close());
+  });
+}
+
+const rowsIn = ({ folder }: EmbeddedOptions): string => path.join(folder, 'rows');
+
+const openLog = ({ folder }: EmbeddedOptions, opened: Opened): Promise<EventLog> =>
+  opened.add(openSqliteLog({ folder: path.join(folder, 'log'), partitions: EMBEDDED_PARTITIONS }));
+
+/** Archive and keys. */
+async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened): Promise<Omit<Below, 'store'>> {
+  const { folder, inlineMaxBytes } = options;
+  const warm = await opened.add(openFsObjects({ folder: path.join(folder, 'archive') }));
+  const blobs = await opened.add(openBlobFolders(folder));
+  return { log, clock: systemClock, archive: { warm }, keys: await openKeys(options, opened), blobs, inlineMaxBytes };
 }
 
 /** Wrapped data keys are beside the log, in a file of their own. */
-async function openKeyring({ keysUrl = '', folder }: EmbeddedOptions): Promise<Keyring | undefined> {
+async function openKeys({ keysUrl = '', folder }: EmbeddedOptions, opened: Opened): Promise<Keys | undefined> {
   if (keysUrl === '') return undefined;
-  const provider = await openProvider(keysUrl, 'TIDEMARK_KEYS_URL');
-  const store = await openSqliteKeys({ folder: path.join(folder, 'log') });
-  const close = async (): Promise<void> => {
-    await store.close();
-    await provider.close();
-  };
-  return { keys: keysOver(provider, store, systemClock, systemPrng), close };
+  const provider = await opened.add(openProvider(keysUrl, 'TIDEMARK_KEYS_URL'));
+  const store = await opened.add(openSqliteKeys({ folder: path.join(folder, 'log') }));
+  return keysOver(provider, store, systemClock, systemPrng);
 }
 
 /** Rows that know more than the log prove that the log lost something: only a copy of it can bring that back. */

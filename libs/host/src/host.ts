@@ -98,6 +98,7 @@ export class Host {
     this.#compactor = new Compactor({
       ports: { ...this.ports, log: this.tiers.hot },
       archive: this.tiers.archive,
+      blobs: this.tiers.blobs?.stores,
       policy,
       pace: new Pace(clock, paceBytesPerSecond),
       name: `compactor-${uuidv7(clock.nowMs(), prng.bytes(10))}`,

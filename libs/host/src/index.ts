@@ -1,12 +1,13 @@
-export { type OpenOptions, openCluster } from './cluster.ts';
+export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export { type ClusterConfig, configFromEnv, hasClusterConfig, type TierConfig } from './config.ts';
 export { parseDuration } from './duration.ts';
-export { type EmbeddedOptions, openEmbedded } from './embedded.ts';
+export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerRole } from './host.ts';
 export type { Keys } from './keys.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { embedderIn } from './memory-index.ts';
+export type { Rebuild, RebuildRole } from './rebuild.ts';
 export {
   failureReporter,
   type LogLevel,

@@ -1,14 +1,26 @@
 /**
- * Owns where archived history lies, by its address, and the views of log and rows over all tiers and keys. An address is `s3://BUCKET/PREFIX`
+ * Owns where archived history and large payloads lie, by its address, and the views of log and rows over all tiers, blobs and keys. An address is `s3://BUCKET/PREFIX`
  * (with `?endpoint=…&region=…` for another server than Amazon's; credentials as the AWS SDK finds them) or `file:///FOLDER`.
  */
 
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openFsObjects } from '@tidemark/blob-fs';
-import { openS3Objects, type S3ObjectsOptions } from '@tidemark/blob-s3';
+import { openFsBlobs, openFsObjects } from '@tidemark/blob-fs';
+import { openS3Blobs, openS3Objects, type S3ObjectsOptions } from '@tidemark/blob-s3';
 import { ConfigError } from '@tidemark/core';
-import type { Clock, EventLog, ObjectStore, ProjectionStore } from '@tidemark/ports';
-import { Archive, Restorer, SealedLog, sealedStore, TieredLog, tieredStore } from '@tidemark/runtime';
+import type { BlobStore, Clock, EventLog, ObjectStore, ProjectionStore } from '@tidemark/ports';
+import {
+  Archive,
+  BlobLog,
+  Blobs,
+  Restorer,
+  SealedLog,
+  sealedStore,
+  storeWithBlobs,
+  systemClock,
+  TieredLog,
+  tieredStore,
+} from '@tidemark/runtime';
 import type { Keys } from './keys.ts';
 
 /** What there is besides the views: the log itself, and the archive. */
@@ -16,6 +28,8 @@ export interface Tiers {
   readonly hot: EventLog;
   readonly archive: Archive;
   readonly restorer: Restorer;
+  /** Absent: there are no large payloads. */
+  readonly blobs: Blobs | undefined;
 }
 
 export interface Views {
@@ -27,19 +41,52 @@ export interface Views {
 
 /** Opens what the address names. Throws `ConfigError` (`archive-address-invalid`), or as the adapters do. */
 export async function openObjects(address: string, setting: string): Promise<ObjectStore> {
+  const place = placeIn(address, setting);
+  return 'folder' in place ? openFsObjects(place) : openS3Objects(place);
+}
+
+/** Opens the large payloads beside the archive that the address names. Throws as `openObjects` does. */
+export async function openBlobs(address: string, setting: string): Promise<Blobs> {
+  const place = placeIn(address, setting);
+  if ('folder' in place) return openBlobFolders(place.folder);
+  const below = (name: string) => openS3Blobs({ ...place, prefix: `${place.prefix}${name}/` });
+  return blobsIn(below);
+}
+
+/** The same in folders of that folder. */
+export const openBlobFolders = (folder: string): Promise<Blobs> =>
+  blobsIn((name) => openFsBlobs({ folder: path.join(folder, name) }));
+
+const LIVE_BLOBS = 'blobs';
+const BLOBS_ASIDE = 'blobs-aside';
+
+async function blobsIn(open: (name: string) => Promise<BlobStore>): Promise<Blobs> {
+  const live = await open(LIVE_BLOBS);
+  try {
+    return new Blobs({ live, aside: await open(BLOBS_ASIDE) }, systemClock);
+  } catch (error) {
+    await live.close();
+    throw error;
+  }
+}
+
+function placeIn(
+  address: string,
+  setting: string,
+): { readonly folder: string } | (S3ObjectsOptions & { prefix: string }) {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol === 'file:') return openFsObjects({ folder: fileURLToPath(url) });
+  if (url?.protocol === 'file:') return { folder: fileURLToPath(url) };
   if (url?.protocol === 's3:' && url.hostname !== '') {
     const prefix = decodeURIComponent(url.pathname.slice(1));
     const [endpoint, region] = [url.searchParams.get('endpoint'), url.searchParams.get('region')];
     const storageClass = url.searchParams.get('class') as Required<S3ObjectsOptions>['storageClass'] | null;
-    return openS3Objects({
+    return {
       bucket: url.hostname,
       prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`,
       ...(endpoint !== null && { endpoint }),
       ...(region !== null && { region }),
       ...(storageClass !== null && { storageClass }),
-    });
+    };
   }
   throw new ConfigError(
     'archive-address-invalid',
@@ -48,7 +95,8 @@ export async function openObjects(address: string, setting: string): Promise<Obj
   );
 }
 
-interface Below {
+/** What views are laid over. */
+export interface Below {
   readonly log: EventLog;
   readonly store: ProjectionStore;
   readonly clock: Clock;
@@ -56,17 +104,25 @@ interface Below {
   readonly archive?: { readonly warm: ObjectStore; readonly cold?: ObjectStore | undefined } | undefined;
   /** Absent: nothing is encrypted. */
   readonly keys?: Keys | undefined;
+  /** Absent: large payloads are refused. */
+  readonly blobs?: Blobs | undefined;
+  /** What is larger, in bytes, is in blobs. */
+  readonly inlineMaxBytes?: number | undefined;
 }
 
 /**
- * Views that read every tier, and open what is sealed. Below them, log, segments and whoever archives see sealed bytes alone.
+ * Views that read every tier, bring large payloads back, and open what is sealed. Below them, log, segments and whoever archives see names
+ * and sealed bytes alone; in blobs is what is sealed.
  */
-export function viewsOver({ log: hot, store, clock, archive: stores, keys }: Below): Views {
-  const rows = keys === undefined ? store : sealedStore(store, keys.workflows);
+export function viewsOver(below: Below): Views {
+  const { log: hot, clock, archive: stores, keys, blobs, inlineMaxBytes } = below;
   const archive = stores && new Archive(stores);
   const whole = archive === undefined ? hot : new TieredLog(hot, archive);
-  const log = keys === undefined ? whole : new SealedLog(whole, keys.workflows);
+  const named = blobs === undefined ? whole : new BlobLog(whole, { blobs, clock, inlineMaxBytes });
+  const log = keys === undefined ? named : new SealedLog(named, keys.workflows);
+  const store = blobs === undefined ? below.store : storeWithBlobs(below.store, { blobs, inlineMaxBytes });
+  const rows = keys === undefined ? store : sealedStore(store, keys.workflows);
   if (archive === undefined) return { log, store: rows };
   const restorer = new Restorer({ log, store: rows, clock }, archive);
-  return { log, store: tieredStore(rows, restorer), tiers: { hot, archive, restorer } };
+  return { log, store: tieredStore(rows, restorer), tiers: { hot, archive, restorer, blobs } };
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the contract of the content-addressed store of large payloads and segments, and what all its adapters share: how large a
- * blob may be, where it lies, and that it is written once.
+ * Owns the contract of the content-addressed store of large payloads, and what all its adapters share: how large a blob may be, where it
+ * lies, that it is written once, and how a text names one.
  */
 
 import { InvalidError, LimitError } from '@tidemark/core';
@@ -22,6 +22,30 @@ export interface BlobStore {
 export const BLOB_MAX_BYTES = 512 * 1024 * 1024;
 
 const DIGEST = /^[0-9a-f]{64}$/;
+
+/** Names a blob in place of its bytes. */
+export interface BlobReference {
+  /** SHA-256 of its bytes, as 64 hex digits. */
+  readonly digest: string;
+  readonly bytes: number;
+}
+
+/** How every text that names a blob begins. JSON never begins so. */
+export const BLOB_REFERENCE_HEAD = 'blob:';
+/** Longest text that names a blob, in bytes. */
+export const BLOB_REFERENCE_MAX_BYTES = BLOB_REFERENCE_HEAD.length + 64 + 1 + 9;
+
+const REFERENCE = /^blob:([0-9a-f]{64}):(0|[1-9]\d{0,8})$/;
+
+export const blobReferenceText = ({ digest, bytes }: BlobReference): string =>
+  `${BLOB_REFERENCE_HEAD}${digest}:${bytes}`;
+
+/** Undefined: the text names none. */
+export function blobReferenceOf(text: string): BlobReference | undefined {
+  if (text.length > BLOB_REFERENCE_MAX_BYTES || !text.startsWith(BLOB_REFERENCE_HEAD)) return undefined;
+  const [, digest, bytes] = REFERENCE.exec(text) ?? [];
+  return digest === undefined ? undefined : { digest, bytes: Number(bytes) };
+}
 
 /** Throws `LimitError` (`blob-too-large`). */
 export function refuseTooLarge({ length: bytes }: Uint8Array): void {

@@ -69,6 +69,11 @@ export interface EventLog {
   readonly durability: 'power' | 'process';
   /** Largest value of one record, in bytes. */
   readonly recordMaxBytes: number;
+  /**
+   * Of a log that keeps large payloads elsewhere: what the records of one append may come to without those, in bytes. Absent: it keeps
+   * none, and what may be in one record may be in one append.
+   */
+  readonly inlineMaxBytes?: number | undefined;
 
   /** Number of partitions. */
   partitionCount(): Promise<number>;

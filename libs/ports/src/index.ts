@@ -1,4 +1,15 @@
-export { type BlobStore, BlobWrites, blobPath, digestAt, refuseTooLarge } from './blob-store.ts';
+export {
+  BLOB_REFERENCE_HEAD,
+  BLOB_REFERENCE_MAX_BYTES,
+  type BlobReference,
+  type BlobStore,
+  BlobWrites,
+  blobPath,
+  blobReferenceOf,
+  blobReferenceText,
+  digestAt,
+  refuseTooLarge,
+} from './blob-store.ts';
 export type {
   ContextBatch,
   ContextStore,
@@ -85,6 +96,7 @@ export {
   type WorkflowQuery,
   type WorkflowSummary,
 } from './projection-store.ts';
+export type { CatchUp, RowComparison, RowDifference, StoreRebuild } from './store-rebuild.ts';
 export type { Clock, Digest, Prng } from './system.ts';
 export { type Attributes, type MetricName, noTelemetry, type Span, type Telemetry } from './telemetry.ts';
 export type {

@@ -14,6 +14,7 @@ import type {
   EffectState,
   Epoch,
   EventId,
+  Fork,
   Generation,
   HolderId,
   Lamport,
@@ -74,6 +75,8 @@ export interface StreamRow {
   readonly runnable: boolean;
   readonly pendingCount: number;
   readonly closedInGeneration: Generation | null;
+  /** Absent: it began by itself. */
+  readonly fork?: Fork | undefined;
   /** The stream's state without its tasks, as core serialises it. */
   readonly state: JsonText;
 }
@@ -179,6 +182,8 @@ export interface RejectedRow {
 
 /** All changes of some partitions' events; one transaction. Lists may be empty. */
 export interface ProjectionBatch {
+  /** The making of the tables that the batch is for; absent: whichever they are. */
+  readonly incarnation?: string | undefined;
   readonly partitions: readonly PartitionAdvance[];
   readonly opened: readonly OpenedRow[];
   /** Newest state of each stream that changed. */
@@ -329,7 +334,7 @@ export interface ProjectionStore extends ContextStore, MemoryStore, TierStore {
   /** Next offset of the given partitions, or of all. */
   positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>>;
   loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]>;
-  /** One transaction (P1). Throws `ConflictError` (`projection-moved`) and writes nothing when any partition's `from` is not its row's next. */
+  /** One transaction (P1). Throws `ConflictError` (`projection-moved`) and writes nothing when any partition's `from` is not its row's next, or the tables were made anew. */
   apply(batch: ProjectionBatch): Promise<void>;
 
   // Claims

@@ -28,9 +28,12 @@ export type MetricName =
   | 'projection_lag_events'
   | 'projection_batch_seconds'
   | 'log_size_bytes'
+  | 'blobs_collected_total'
   | 'segments_written_total'
   | 'segment_bytes_total'
   | 'archived_bytes_total'
+  | 'storage_bytes'
+  | 'storage_workflow_bytes'
   | 'memory_scope_violations_total'
   | 'session_summaries_missing_total';
 

@@ -71,12 +71,14 @@ export interface SegmentQuery {
 export interface StorageUse {
   readonly name: string;
   readonly workflowCount: number;
-  /** Bytes of its payloads in rows. */
+  /** Bytes of its payloads in rows, and of those in blobs that rows name. */
   readonly hotBytes: number;
   readonly archivedEventCount: number;
   /** Bytes of its archived records as the log held them, and its share of the segments that hold them. */
   readonly archivedRawBytes: number;
   readonly archivedBytes: number;
+  /** Of a workflow that is a fork: its base. */
+  readonly forkOf?: WorkflowId | undefined;
 }
 
 export interface TierStore {
@@ -94,7 +96,9 @@ export interface TierStore {
   recordedEvents(partition: Partition, to: Offset): Promise<number>;
   /** Whose workflows there are in segments, deleted ones left out. */
   segmentTenants(): Promise<readonly TenantId[]>;
-  /** Whether all of the segment's workflows have ended, before then. */
+  /** Forks of the workflow whose own history isn't deleted, by id: they share its history, so it must stay. */
+  forksOf(workflow: WorkflowId, limit: number): Promise<readonly WorkflowId[]>;
+  /** Whether all of the segment's workflows have ended, before then, and none of them has forks that need it. */
   isPast(segment: Pick<SegmentRow, 'partition' | 'from'>, beforeMs: number): Promise<boolean>;
   /** By partition and offset. */
   segments(query: SegmentQuery): Promise<readonly SegmentRow[]>;
@@ -109,6 +113,8 @@ export interface TierStore {
   restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void>;
   /** What takes most, most first. Reads all rows of history: for people, not for a loop. */
   storage(by: 'tenant' | 'workflow', limit: number): Promise<readonly StorageUse[]>;
+  /** Texts of rows that name blobs (see blob-store.ts), each once, in the order of their bytes, after the given one. */
+  blobReferences(after: string | null, limit: number): Promise<readonly string[]>;
   /** Workflows whose rows were put back before then; their rows go again. Returns how many there were, at most `limit`. */
   dropRestored(beforeMs: number, limit: number): Promise<number>;
 }

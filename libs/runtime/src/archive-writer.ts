@@ -84,6 +84,7 @@ export class ArchiveWriter {
       generation: builder.state.generation,
       streams: foldedStreams(builder.state),
       workflows: builder.workflows(),
+      blobs: builder.blobs(),
     };
     const { archive, pace } = this.#options;
     await archive.warm.create(object, bytes);
@@ -112,6 +113,7 @@ export class ArchiveWriter {
       generation: builder.state.generation,
       streams: foldedStreams(builder.state),
       workflows: builder.workflows(),
+      blobs: builder.blobs(),
     };
     if (builder.state.next !== to) throw this.#differs(manifest, 'to');
     this.#sameManifest(manifest, expected);
@@ -175,6 +177,8 @@ export class ArchiveWriter {
     const places = ({ workflows }: SegmentManifest) =>
       JSON.stringify(workflows.map(({ workflow, tenant, opens, closes }) => [workflow, tenant, opens, closes]));
     if (places(written) !== places(expected)) throw this.#differs(written, 'workflows');
+    const isOlder = written.blobs === undefined;
+    if (!isOlder && written.blobs.join() !== expected.blobs?.join()) throw this.#differs(written, 'blobs');
     return written;
   }
 

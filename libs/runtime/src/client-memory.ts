@@ -36,7 +36,6 @@ import type { LamportClock, Ports } from './ports.ts';
 import {
   certificatesOf,
   certificateWrite,
-  DEFAULT_RETENTION,
   holdWrite,
   type LegalHold,
   policyWrite,
@@ -197,9 +196,11 @@ export class ClientMemory {
     await this.#write([holdWrite(tenant, { id, released: true })], { tenant });
   }
 
-  /** What stands for the tenant. */
-  retention(tenant: TenantId): Promise<{ readonly policy: RetentionPolicy; readonly holds: readonly LegalHold[] }> {
-    return retentionOf(this.#options.ports.store, tenant, DEFAULT_RETENTION);
+  /** What stands for the tenant. `policy` null: none of its own, so that of the compactors. */
+  retention(
+    tenant: TenantId,
+  ): Promise<{ readonly policy: RetentionPolicy | null; readonly holds: readonly LegalHold[] }> {
+    return retentionOf(this.#options.ports.store, tenant);
   }
 
   /** What is paused for want of budget looks again; what still has too little pauses again. */

@@ -4,11 +4,12 @@ import type { Partition, WorkflowId } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WORKFLOW_ID_MAX_CHARS, WorkflowFailedError } from './client.ts';
+import { WorkflowFailedError } from './client.ts';
 import type { StepResult } from './definition.ts';
 import { definitionOf, typesOf } from './simulated-definition.ts';
 import { quiet } from './simulated-ports.ts';
 import { SimulatedWorld } from './simulated-world.ts';
+import { WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
 
 describe('a client', () => {
   let log: SimulatedLog;

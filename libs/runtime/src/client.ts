@@ -25,22 +25,20 @@ import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
+import { checkSameFork, drawUpFork, type Forked, type ForkOptions } from './fork.ts';
 import { SESSION_NAME_MAX_CHARS } from './limits.ts';
-import { MEMORY_PREFIX } from './memory-streams.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
 import type { ShadowRun } from './shadow-run.ts';
 import { type ShadowOptions, Shadows } from './shadows.ts';
 import { Starter } from './starter.ts';
 import type { ToldDelta } from './worker.ts';
+import { checkedWorkflowId } from './workflow-name.ts';
 
 /** Period, in milliseconds, of a look at a run that no hint told of. */
 const RESULT_LOOK_PERIOD_MS = 250;
 /** A reason that is at hand: by default each abort would make an error with a stack. */
 const WOKEN = 'woken';
-/** Longest id of a workflow, in characters. */
-export const WORKFLOW_ID_MAX_CHARS = 200;
-
 export interface StartOptions {
   /** The same id answers the same run; generated when absent. */
   readonly id?: string | undefined;
@@ -107,20 +105,14 @@ export class Client {
     const { session, user } = options;
     for (const [field, name] of Object.entries({ session, user }))
       if (name !== undefined) checkName(field, name, SESSION_NAME_MAX_CHARS);
-    if (id.startsWith(MEMORY_PREFIX)) throw reservedId(id);
-    if (id === '' || id.length > WORKFLOW_ID_MAX_CHARS || hasControlCharacters(id)) {
-      throw new InvalidError(
-        'workflow-id-invalid',
-        `id: 1 to ${WORKFLOW_ID_MAX_CHARS} characters without control characters are allowed, not ${id.length}.`,
-      );
-    }
+    const workflow = checkedWorkflowId(id);
     const tenant = options.tenant ?? DEFAULT_TENANT;
     if (session !== undefined) await this.#refuseOthers(tenant, session, user ?? null);
     const started = await whileUnavailable(clock, this.#closing.signal, () =>
       this.#starter.start({
         definition: definition as Definition,
         input,
-        workflow: workflowId(id),
+        workflow,
         tenant,
         pinned: options.pinned,
         session,
@@ -128,6 +120,20 @@ export class Client {
       }),
     );
     return this.run<Output>(started.workflow, started.created);
+  }
+
+  /**
+   * A new workflow that goes on from a checkpoint of this one, and shares its history up to there. Throws `InvalidError`
+   * (`workflow-unknown`, `sequence-unknown`, `fork-nothing-left`, `fork-of-shadow`, `fork-of-undo`, `fork-of-system`, `version-unknown`,
+   * or what belief and version don't fit), `ConflictError` (`workflow-differs`), `LimitError` (`fork-too-deep`, or the opening is too
+   * large), `CorruptError`, `UnavailableError` (`object-archived`: restore the base first).
+   */
+  async fork(workflow: string, options: ForkOptions): Promise<Forked> {
+    const { ports } = this.#options;
+    const { request, forked } = await drawUpFork(this.#options, workflowId(workflow), options);
+    const started = await whileUnavailable(ports.clock, this.#closing.signal, () => this.#starter.open(request));
+    if (!started.created) await checkSameFork(ports, request.workflow, forked.base);
+    return { ...forked, created: started.created };
   }
 
   /** A session is one user's. */
@@ -217,14 +223,6 @@ export class Client {
     void this.#decisions.close();
   }
 }
-
-const reservedId = (id: string): InvalidError =>
-  new InvalidError(
-    'workflow-id-reserved',
-    `id: '${id.slice(0, 100)}' begins with '${MEMORY_PREFIX}', as streams of memories do. Choose another.`,
-  );
-
-const hasControlCharacters = (text: string): boolean => /\p{Cc}/u.test(text);
 
 export class Run<Output = Json> {
   readonly id: WorkflowId;

@@ -14,8 +14,12 @@ import { ConfigError, type Offset, type Partition, TidemarkError, UnavailableErr
 import { type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from '@tidemark/ports';
 import type { Archive, KnownManifest } from './archive.ts';
 import { ArchiveWriter } from './archive-writer.ts';
+import { dropArchived, settleArchived } from './archived-rows.ts';
 import { type Loop, startLoop } from './backoff.ts';
+import { BlobSweep, NO_SWEEP, type SweepReport } from './blob-sweep.ts';
+import type { BlobStores } from './blobs.ts';
 import {
+  BLOB_SWEEP_LOOK_MS,
   CLOCKS_APART_MAX_MS,
   COMPACTOR_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
@@ -24,14 +28,15 @@ import {
   RESTORED_ROWS_PAGE_COUNT,
   SEGMENT_MIN_BYTES,
   SEGMENT_WAIT_MAX_MS,
-  SEGMENTS_PAGE_COUNT,
+  STORAGE_LOOK_MS,
 } from './limits.ts';
 import { MEMORY_DEFINITION } from './memory-streams.ts';
 import type { Pace } from './pace.ts';
 import type { Ports } from './ports.ts';
 import { Retention } from './retention.ts';
 import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
-import { recordManifests, segmentRow } from './segment-rows.ts';
+import { segmentRow } from './segment-rows.ts';
+import { StorageGauges } from './storage-gauges.ts';
 
 export interface CompactorPolicy {
   /** How long a workflow that has closed stays in log and rows, in milliseconds. */
@@ -46,12 +51,16 @@ export interface CompactorPolicy {
   readonly periodMs?: number;
   /** Of tenants without one of their own. */
   readonly retention?: RetentionPolicy;
+  /** Time between two sweeps of blobs, in milliseconds. */
+  readonly blobSweepMs?: number;
 }
 
 export interface CompactorOptions {
   /** `log`: the log itself, not a view that reads segments as well. */
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'> & { readonly log: EventLog };
   readonly archive: Archive;
+  /** Absent: there are no large payloads to collect. */
+  readonly blobs?: BlobStores | undefined;
   readonly policy: CompactorPolicy;
   readonly pace: Pace;
   /** This incarnation's name among compactors; never reused. */
@@ -83,7 +92,9 @@ export class Compactor {
   readonly #settled = new Set<Partition>();
   /** Of the store's tables, as the last pass saw them. */
   #incarnation: string | undefined;
-  #loop: Loop | undefined;
+  readonly #sweep: BlobSweep | undefined;
+  readonly #storage: StorageGauges;
+  #loops: readonly Loop[] = [];
 
   /** Throws `ConfigError` (`retention-invalid`). */
   constructor(options: CompactorOptions) {
@@ -92,21 +103,32 @@ export class Compactor {
     const { retention = DEFAULT_RETENTION } = options.policy;
     this.#retention = new Retention({ ...options, policy: checkRetention(retention) });
     this.#writer = new ArchiveWriter({ ...options, segmentMaxBytes: options.policy.segmentMaxBytes });
+    this.#storage = new StorageGauges(options.ports);
+    const { blobs, policy } = options;
+    const sweeping = { ...options, periodMs: policy.blobSweepMs, nowMs: () => this.#agreedNowMs() };
+    this.#sweep = blobs && new BlobSweep({ ...sweeping, blobs });
   }
 
+  /** Sweeps on its own: looking for names may take long. */
   start(): void {
     const { clock } = this.#options.ports;
-    this.#loop = startLoop(async () => void (await this.pass()), {
-      clock,
-      periodMs: this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS,
-      onError: (error) => this.#options.onError('compaction', error),
-    });
+    const loop = (body: () => Promise<unknown>, periodMs: number, where: string): Loop =>
+      startLoop(async () => void (await body()), {
+        clock,
+        periodMs,
+        onError: (error) => this.#options.onError(where, error),
+      });
+    this.#loops = [
+      loop(() => this.pass(), this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, 'compaction'),
+      loop(() => this.tellStorage(), STORAGE_LOOK_MS, 'looking at storage'),
+      ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_LOOK_MS, 'sweep of blobs')]),
+    ];
   }
 
   /** Resolves once the step that is under way has ended; nothing half done has to be undone. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await this.#loop?.stop();
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
     await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
   }
 
@@ -144,6 +166,17 @@ export class Compactor {
     return { ...report, ...(await this.#retention.pass(nowMs, isOwn)) };
   }
 
+  /** Deletes large payloads that nothing names, if it is time. Throws where names can't be read: nothing moved then. */
+  async sweepBlobs(): Promise<SweepReport> {
+    if (this.#sweep === undefined || !(await this.#share()).has(0)) return NO_SWEEP;
+    return this.#sweep.run(this.#stopped.signal);
+  }
+
+  /** Sets the gauges of what history takes; one of several compactors does. */
+  async tellStorage(): Promise<void> {
+    if ((await this.#share()).has(0)) await this.#storage.tell();
+  }
+
   /** Several may have a range at one moment, after a long step of one of them; that costs work alone. */
   async #share(): Promise<ReadonlySet<number>> {
     const { ports, name } = this.#options;
@@ -178,7 +211,8 @@ export class Compactor {
       const segment = segmentRow(manifest);
       await this.#options.ports.store.recordSegments([segment]);
       await log.trim(partition, manifest.to);
-      await this.#dropRows(segment);
+      // C2.
+      await dropArchived(this.#options.ports.store, segment);
       from = manifest.to;
       this.#count(segment, report);
     }
@@ -211,30 +245,8 @@ export class Compactor {
 
   /** What a pass that died, or rows that were lost, left undone about segments that are trimmed. */
   async #settle(partition: Partition, start: Offset, next: Offset): Promise<void> {
-    const { store } = this.#options.ports;
-    if (start > 0) {
-      // Rows that were made anew, or are those of an older copy, don't know all of what was trimmed.
-      const recorded = await store.recordedEvents(partition, start);
-      if (recorded < start) await recordManifests(this.#options.archive, store, partition, start);
-      // While rows are made anew, what was dropped comes back up to where they stand.
-      const isSettled = await this.#dropUpTo(partition, Math.min(start, next) as Offset);
-      if (!isSettled || next < start) return;
-    }
-    this.#settled.add(partition);
-  }
-
-  /** Returns whether that was all there is. */
-  async #dropUpTo(partition: Partition, end: Offset): Promise<boolean> {
-    const { store } = this.#options.ports;
-    const kept = await store.segments({ partition, rowsDropped: false, limit: SEGMENTS_PAGE_COUNT });
-    for (const segment of kept) if (segment.to <= end) await this.#dropRows(segment);
-    return kept.length < SEGMENTS_PAGE_COUNT;
-  }
-
-  /** C2. */
-  async #dropRows(segment: SegmentRow): Promise<void> {
-    const ended = segment.workflows.flatMap(({ workflow, closes }) => (closes ? [workflow] : []));
-    await this.#options.ports.store.dropRows(segment, ended);
+    const { archive, ports } = this.#options;
+    if (await settleArchived(archive, ports.store, partition, { start, next })) this.#settled.add(partition);
   }
 
   async #dropRestored(nowMs: number): Promise<void> {
@@ -251,9 +263,11 @@ export class Compactor {
     report.eventCount += segment.eventCount;
     report.rawBytes += segment.rawBytes;
     report.bytes += segment.bytes;
-    telemetry.count('segments_written_total', 1);
-    telemetry.count('segment_bytes_total', segment.bytes);
-    telemetry.count('archived_bytes_total', segment.rawBytes);
+    // A segment is one tenant's; one of fences alone is nobody's.
+    const of = segment.workflows[0] === undefined ? {} : { tenant: segment.workflows[0].tenant };
+    telemetry.count('segments_written_total', 1, of);
+    telemetry.count('segment_bytes_total', segment.bytes, of);
+    telemetry.count('archived_bytes_total', segment.rawBytes, of);
     this.#options.onSegment?.(segment);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { ErrorNote } from '@tidemark/codec';
-import { type EffectKey, type Json, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
+import { type EffectKey, isReplay, type Json, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
 import type { Draft } from './held-stream.ts';
 import { COMPENSATION_DEPTH_MAX } from './limits.ts';
 
@@ -32,9 +32,9 @@ export function queuedAs(definition: string): string {
 /** How deep the undo of this workflow lies: 1 for that of an ordinary one. */
 export const undoDepth = ({ compensates }: Pick<StreamState, 'compensates'>): number => (compensates?.depth ?? 0) + 1;
 
-/** Whether it may be undone: never before, and not too deep. Else a person is asked. */
-export const mayUndo = (state: Pick<StreamState, 'compensates' | 'undo'>): boolean =>
-  state.undo === null && undoDepth(state) <= COMPENSATION_DEPTH_MAX;
+/** Whether it may be undone: never before, and not too deep; else a person is asked. What a fork replays is not its own to undo. */
+export const mayUndo = (state: Pick<StreamState, 'compensates' | 'undo' | 'fork'>): boolean =>
+  state.undo === null && undoDepth(state) <= COMPENSATION_DEPTH_MAX && !isReplay(state);
 
 export interface CompensationCause {
   /** Why, as a code. */

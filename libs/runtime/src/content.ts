@@ -4,9 +4,10 @@
  * anything; the fold has decided before.
  */
 
-import { type BundleOrigin, decodePayload, type ErrorNote, type Payloads } from '@tidemark/codec';
+import { type BundleOrigin, decodePayload, type ErrorNote, type ForkOrigin, type Payloads } from '@tidemark/codec';
 import {
   applyDelta,
+  type Cause,
   CorruptError,
   type Delta,
   type EffectKey,
@@ -18,6 +19,7 @@ import {
   type StreamState,
   snapshotDue,
   type TaskId,
+  type TaskState,
   taskId,
   taskOrder,
   ZERO,
@@ -47,6 +49,8 @@ export class StreamContent {
   /** The workflow's own input. */
   input: Json = null;
   belief: Json = null;
+  /** Undefined: the workflow began by itself. */
+  fork: ForkOrigin | undefined;
   /** Fragments, trace and working memory. */
   readonly context: WorkflowContext;
   /** Bytes of the newest belief snapshot, and of the deltas after it. */
@@ -60,6 +64,8 @@ export class StreamContent {
   readonly #inputs = new Map<TaskId, { readonly input: Json; readonly version: number }>();
   readonly #journal = new Map<EffectKey, JournalEntry>();
   readonly #causes = new Map<EventId, Json>();
+  /** Of a fork: tasks that were committed since the claim, by their checkpoints. */
+  readonly #committed = new Map<Sequence, TaskId>();
   /** The effects whose confirmation is outstanding, by their receivers' tokens. */
   readonly #tokens = new Map<string, EffectKey>();
   /** The effect that the open question is about. */
@@ -108,6 +114,14 @@ export class StreamContent {
     return this.#inputs.get(task)?.version ?? 0;
   }
 
+  get inputVersion(): number {
+    return this.#inputVersion;
+  }
+
+  get beliefVersion(): number {
+    return this.#beliefVersion;
+  }
+
   /** Whether the next change of belief must be written as a whole, not as a delta. */
   get snapshotDue(): boolean {
     return this.#isUpcast || snapshotDue(this.deltaBytes, this.snapshotBytes);
@@ -137,6 +151,18 @@ export class StreamContent {
 
   causeOf(event: EventId): Json {
     return this.#causes.get(event) ?? null;
+  }
+
+  /** The task of a checkpoint of a fork, as far as it was committed since the claim. */
+  taskOf(sequence: Sequence): TaskId | undefined {
+    return this.#committed.get(sequence);
+  }
+
+  /** What fulfilled the task's condition, here or in the workflow that this one goes on from. */
+  givenTo({ id, cause }: Pick<TaskState, 'id' | 'cause'>): (Cause & { readonly value: Json }) | null {
+    if (cause !== null) return { ...cause, value: this.causeOf(cause.event) };
+    const [sequence, index] = taskOrder(id);
+    return (sequence === 0 ? this.fork?.tasks[index]?.cause : undefined) ?? null;
   }
 
   /** Follows an accepted event. */
@@ -191,6 +217,7 @@ export class StreamContent {
     payloadBytes: number,
   ): void {
     const { sequence, stepVersion } = control;
+    if (this.fork !== undefined) this.#committed.set(sequence, control.task);
     this.#believe({ sequence, stepVersion, bytes: payloadBytes }, payload);
     this.#addInputs(sequence, payload.tasks, stepVersion);
     this.#inputs.delete(control.task);
@@ -236,9 +263,15 @@ export class StreamContent {
     this.belief = payload.belief;
     this.snapshotBytes = JSON.stringify(payload.belief).length;
     this.deltaBytes = 0;
-    this.#inputVersion = version;
-    this.#beliefVersion = version;
+    this.#inputVersion = payload.fork?.inputVersion ?? version;
+    this.#beliefVersion = payload.fork?.beliefVersion ?? version;
     this.#addInputs(0 as Sequence, payload.tasks, version);
+    if (payload.fork === undefined) return;
+    this.fork = payload.fork;
+    this.context.goesOnFrom(payload.fork);
+    for (const [index, task] of payload.fork.tasks.entries()) {
+      this.#inputs.set(taskId(0, index), { input: payload.tasks[index] ?? null, version: task.version });
+    }
   }
 
   #restore(stored: Stored, payload: Payloads['CheckpointCommitted'], state: StreamState): void {
@@ -273,7 +306,8 @@ export class StreamContent {
   }
 }
 
-function journalEntry(status: string, payload: Uint8Array | string): JournalEntry {
+/** What a recorded event says of an effect. */
+export function journalEntry(status: string, payload: Uint8Array | string): JournalEntry {
   if (status === 'intended') {
     const { request, bundle } = decodePayload('EffectIntended', payload);
     return { status, request, ...(bundle && { bundle }) };

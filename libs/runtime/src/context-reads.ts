@@ -3,12 +3,14 @@
  * crashed, hold less than there was, and are waited for.
  */
 
+import type { ForkOrigin } from '@tidemark/codec';
 import type { Sequence } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
 import { whileUnavailable } from './backoff.ts';
 import type { MemoryEntry, MemoryQuery } from './definition.ts';
 import type { HeldStream } from './held-stream.ts';
 import { MEMORIES_READ_DEFAULT_COUNT } from './limits.ts';
+import { lineageReads } from './lineage.ts';
 import type { Ports } from './ports.ts';
 
 export type HolderReads = Pick<
@@ -22,20 +24,27 @@ interface Surroundings {
   readonly signal: AbortSignal;
 }
 
-export function contextReads({ ports, stream, signal }: Surroundings): HolderReads {
+/** `fork`: what the workflow goes on from, where it is one. */
+export function contextReads({ ports, stream, signal }: Surroundings, fork?: ForkOrigin): HolderReads {
   const { store, clock } = ports;
-  // Rows once held all that the claim was made on.
-  const { workflow, head, position: since } = stream.confirmed;
+  // Rows once held all that the claim was made on, and all that a fork shares.
+  const { workflow, head, position } = stream.confirmed;
+  const held = [{ workflow, upTo: head.sequence, position }, ...(fork?.shares ?? [])];
   const whole = <T>(read: () => Promise<T>): Promise<T> =>
     whileUnavailable(clock, signal, async () => {
-      await store.checkpoints(workflow, { from: head.sequence as Sequence, limit: 1, since });
+      for (const of of held) {
+        await store.checkpoints(of.workflow, { from: of.upTo as Sequence, limit: 1, since: of.position });
+      }
       return read();
     });
-  return {
+  const reads: Pick<HolderReads, 'fragments' | 'texts' | 'trace' | 'scopes'> = {
     fragments: (of, upTo) => whole(() => store.fragments(of, upTo)),
     texts: (of, digests) => whole(() => store.texts(of, digests)),
     trace: (of, upTo, count) => whole(() => store.trace(of, upTo, count)),
     scopes: (of, upTo) => whole(() => store.scopes(of, upTo)),
+  };
+  return {
+    ...(fork === undefined ? reads : lineageReads(reads, workflow, fork)),
     session: (...of) => whole(() => store.session(...of)),
     memories: (query) => whole(() => store.memories(query)),
     lamportOf: (...of) => whole(() => store.lamportOf(...of)),

@@ -10,6 +10,7 @@ import {
   type EffectState,
   type Envelope,
   isOpen,
+  isReplay,
   type LogEntry,
   type Sequence,
   type Sha256,
@@ -144,7 +145,9 @@ export class ContextRows {
     }
   }
 
+  /** A fork that replays pays nothing. */
   #putSpend(stream: StreamState, effect: EffectState, atMs: number, reserved: Spend, isSettled: boolean): void {
+    if (isReplay(stream)) return;
     const { workflow, tenant, user = null } = stream;
     const { key, wasted = NO_SPEND, spend = NO_SPEND } = effect;
     const own = isOpen(effect) ? reserved : spend;
@@ -164,7 +167,10 @@ export class ContextRows {
     this.#scopes.push({ workflow, sequence, isWhole: 'carried' in scope, change: JSON.stringify(scope) });
   }
 
-  #addMemories({ position }: StreamState, envelope: Envelope, payload: unknown): void {
+  /** What a fork that replays would remember stays its own. */
+  #addMemories(stream: StreamState, envelope: Envelope, payload: unknown): void {
+    if (isReplay(stream)) return;
+    const { position } = stream;
     const { tenant, workflow, lamport, atMs } = envelope;
     for (const [ordinal, write] of memoriesIn(payload).entries()) {
       if (write === undefined) continue;

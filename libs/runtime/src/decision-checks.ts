@@ -8,6 +8,7 @@ import {
   type EffectState,
   InvalidError,
   isOpen,
+  isReplay,
   type Json,
   type Question,
   type Resolution,
@@ -47,7 +48,8 @@ const mayBeDone = (effect: EffectState | undefined): boolean =>
 export const fittingResolutions = (state: StreamState, question: Question): readonly Resolution[] =>
   RESOLUTIONS.filter((resolution) => {
     const effect = effectInQuestion(state, question);
-    if (resolution === 'not-done') return effect !== undefined && isOpen(effect);
+    // Of what a fork replays, nothing was called that could have been done or not.
+    if (resolution === 'not-done') return effect !== undefined && isOpen(effect) && !isReplay(state);
     if (resolution === 'done') return mayBeDone(effect);
     // A person may not have an undo undone: what it undid has no undo of its own, so nothing would be.
     return resolution !== 'compensate' || (state.compensates === null && mayUndo(state));
@@ -58,7 +60,7 @@ export function checkFits(state: StreamState, question: Question, resolution: Re
   if (fitting.includes(resolution)) return;
   const why =
     resolution === 'compensate'
-      ? 'the workflow was undone before, or is itself an undo'
+      ? 'the workflow was undone before, is itself an undo, or replays what another one did'
       : `the question (${question.code}) is about no effect whose outcome is open`;
   throw new InvalidError(
     'resolution-unfit',

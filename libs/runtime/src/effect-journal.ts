@@ -28,14 +28,16 @@ import {
 import { answerInTime } from './effect-call.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
-import { excerpt, fitting, type Recovered, type RecoveryHost, recoverEffect } from './effect-recovery.ts';
+import { fitting, type Recovered, type RecoveryHost, recoverEffect, refuseOther } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
 import { digestOf } from './json-digest.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { ContendedError } from './model-budgets.ts';
 import type { Ports } from './ports.ts';
+import type { Replay } from './replay.ts';
+import { replayedEffect } from './replayed-effect.ts';
 import type { RunGate } from './run-gate.ts';
-import { EffectError, errorNote, NotDoneError, ParkError, SuspendedError } from './step-errors.ts';
+import { EffectError, errorNote, NotDoneError, SuspendedError } from './step-errors.ts';
 
 /** How an effect's call is made; tests put another in its place. */
 export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;
@@ -49,6 +51,8 @@ export interface JournalHost extends RecoveryHost {
   /** Effects that a dead holder left as done, and that nobody has asked the outside about since. */
   readonly unvalidated: Set<EffectKey>;
   readonly gate: RunGate;
+  /** Answers all effects, where the workflow is a fork that replays. */
+  readonly replay?: Replay | undefined;
   /** Tells whoever watches how a call is getting on. */
   onProgress(progress: Progress): void;
   /** Names timers that this attempt sets: no two are alike in the stream. */
@@ -107,7 +111,8 @@ export class EffectJournal {
     return this.#inTurn(key, async () => {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
-      const value = await body(this.#signal);
+      const replayed = await this.#host.replay?.closure(this.#task, key);
+      const value = replayed === undefined ? await body(this.#signal) : replayed.response;
       this.#signal.throwIfAborted();
       const response = toJson(value ?? null, `result of ctx.run('${name}')`);
       const call = { task: this.#task, key, operation, kind: 'pure', request: null } as const;
@@ -137,7 +142,10 @@ export class EffectJournal {
   }
 
   async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    this.#sameRequest(key, request);
+    refuseOther(this.#stateOf(key), key, request, this.#host.ports.digest);
+    const { replay } = this.#host;
+    const place = { task: this.#task, signal: this.#signal };
+    if (replay !== undefined) return replayedEffect(this.#host, replay, place, effect, key, request);
     let isClear = true;
     for (;;) {
       const left = this.#stateOf(key);
@@ -232,18 +240,6 @@ export class EffectJournal {
   #recorded(key: EffectKey): Json | undefined {
     const entry = this.#host.content.journalOf(key);
     return entry?.status === 'done' ? entry.response : undefined;
-  }
-
-  /** The same key with another request is never answered from the journal. */
-  #sameRequest(key: EffectKey, request: Json): void {
-    const known = this.#stateOf(key);
-    if (known === undefined || known.requestDigest === this.#digest(request)) return;
-    throw new ParkError(
-      'request-changed',
-      `Effect ${key} was recorded with another request. A step must ask the same of the same key; give the call a name if it means something else.`,
-      key,
-      { recordedDigest: known.requestDigest, request: excerpt(request) },
-    );
   }
 
   async #pure(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {

@@ -13,8 +13,10 @@ import {
   type RecoveryAction,
   recoveryAction,
 } from '@tidemark/core';
+import type { Digest } from '@tidemark/ports';
 import type { EffectDefinition, ProbeResult } from './definition.ts';
 import { answerInTime } from './effect-call.ts';
+import { digestOf } from './json-digest.ts';
 import { CALL_WINDOW_MS, EVIDENCE_MAX_CHARS } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { CompensateError, errorNote, ParkError, ProbeError } from './step-errors.ts';
@@ -158,4 +160,15 @@ export function fitting(effect: EffectDefinition, key: EffectKey, known: Json): 
     const message = `Effect ${key} is done, and what is recorded as its response doesn't fit: ${errorNote(error).message} A person may give the right one (done), or mend the schema and go on (retry).`;
     throw new ParkError('response-unfit', message, key, { operation: effect.operation, response: excerpt(known) });
   }
+}
+
+/** The same key with another request is never answered from the journal. */
+export function refuseOther(known: EffectState | undefined, key: EffectKey, request: Json, digest: Digest): void {
+  if (known === undefined || known.requestDigest === digestOf(digest, request)) return;
+  throw new ParkError(
+    'request-changed',
+    `Effect ${key} was recorded with another request. A step must ask the same of the same key; give the call a name if it means something else.`,
+    key,
+    { recordedDigest: known.requestDigest, request: excerpt(request) },
+  );
 }

@@ -3,7 +3,7 @@
  * write anything.
  */
 
-import type { Controls, StreamState, TaskId } from '@tidemark/core';
+import { type Controls, isReplay, type StreamState, type TaskId } from '@tidemark/core';
 import { openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { compensationDraft, mayUndo } from './compensation.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
@@ -30,12 +30,15 @@ export function mayCompensate(
 
 /**
  * The workflow is to be undone. What else is open must be decided first, since nobody could say what is to be undone of it;
- * what may not be undone (again, or that deep) goes to a person.
+ * what may not be undone (again, or that deep) goes to a person. A fork that replays has done nothing, and just fails.
  */
 export function undoDraft(state: StreamState, task: TaskId | null, error: CompensateError): Draft {
+  const { code, key, evidence } = error;
+  if (isReplay(state)) {
+    return { type: 'WorkflowFailed', control: { code, task }, payload: { error: errorNote(error) } };
+  }
   const other = openCalls(state.frontier).find(({ key }) => key !== error.key);
   if (other !== undefined) return parkDraft(openEffect(other, error), task);
-  const { code, key, evidence } = error;
   const draft = compensationDraft(state, { code, key, error: errorNote(error), evidence });
   if (draft !== undefined) return draft;
   const message = `${error.message} It can't be undone further (${state.undo ?? `depth ${state.compensates?.depth}`}), so a person must decide.`;

@@ -10,7 +10,7 @@ import type { KeyFilter, KeyStore, MemoryRow, ProjectionStore } from '@tidemark/
 import type { ClientMemory } from './client-memory.ts';
 import type { DataKeys } from './data-keys.ts';
 import { checkName } from './decision-checks.ts';
-import { FORGET_PAGE_COUNT } from './limits.ts';
+import { FORGET_PAGE_COUNT, FORKS_READ_MAX_COUNT } from './limits.ts';
 
 export interface ForgetRequest {
   readonly tenant: TenantId;
@@ -34,14 +34,17 @@ export interface ForgetCertificate {
 }
 
 export interface ForgettingOptions {
-  readonly store: Pick<ProjectionStore, 'workflow' | 'memories'>;
+  readonly store: Pick<ProjectionStore, 'workflow' | 'memories' | 'forksOf'>;
   readonly keys: DataKeys;
   readonly keyStore: Pick<KeyStore, 'list'>;
   readonly memory: Pick<ClientMemory, 'remember' | 'certify'>;
   readonly now: () => string;
 }
 
-/** Throws `InvalidError` (`forget-invalid`, `workflow-unknown`), `ConflictError` (`workflow-open`), and as keys and memory do. */
+/**
+ * Throws `InvalidError` (`forget-invalid`, `workflow-unknown`), `ConflictError` (`workflow-open`, `workflow-forked`: forks share its
+ * history, and are to be forgotten first), and as keys and memory do.
+ */
 export async function forget(options: ForgettingOptions, request: ForgetRequest): Promise<ForgetCertificate> {
   const { tenant, by, why } = request;
   const filter = await filterOf(options, request);
@@ -67,18 +70,39 @@ export async function forget(options: ForgettingOptions, request: ForgetRequest)
   return destroyed;
 }
 
-async function filterOf({ store }: ForgettingOptions, { tenant, workflow, user }: ForgetRequest): Promise<KeyFilter> {
+async function filterOf(options: ForgettingOptions, { tenant, workflow, user }: ForgetRequest): Promise<KeyFilter> {
+  const { store } = options;
   if ((workflow === undefined) === (user === undefined)) throw invalid('workflow, user', 'name one of the two');
   if (workflow === undefined) return { tenant, user: user! };
   const row = await store.workflow(workflow);
   if (row === undefined || row.tenant !== tenant) {
     throw new InvalidError('workflow-unknown', `Tenant ${tenant} has no workflow ${workflow}.`, { workflow });
   }
-  if (row.closedInGeneration !== null) return { tenant, workflow };
+  if (row.closedInGeneration === null) {
+    throw new ConflictError(
+      'workflow-open',
+      `Workflow ${workflow} goes on: what it would write next has a key again. End it first.`,
+      { workflow },
+    );
+  }
+  await refuseForked(options, tenant, workflow);
+  return { tenant, workflow };
+}
+
+/** A fork reads what it shares, and holds what it began with. One whose own key is gone needs nothing any more. */
+async function refuseForked({ store, keyStore }: ForgettingOptions, tenant: TenantId, workflow: WorkflowId) {
+  const left: WorkflowId[] = [];
+  for (const fork of await store.forksOf(workflow, FORKS_READ_MAX_COUNT)) {
+    for await (const _ of keyStore.list({ tenant, workflow: fork })) {
+      left.push(fork);
+      break;
+    }
+  }
+  if (left.length === 0) return;
   throw new ConflictError(
-    'workflow-open',
-    `Workflow ${workflow} goes on: what it would write next has a key again. End it first.`,
-    { workflow },
+    'workflow-forked',
+    `Workflow ${workflow} has forks that share its history: ${left.join(', ')}. Forget those first.`,
+    { workflow, forks: left },
   );
 }
 

@@ -20,7 +20,6 @@ import {
   type HolderEventType,
   type HolderId,
   invariant,
-  LimitError,
   type LogEntry,
   type Offset,
   type Ordinal,
@@ -32,13 +31,8 @@ import {
   type Verdict,
 } from '@tidemark/core';
 import type { LogRecord, StoredRecord } from '@tidemark/ports';
-import {
-  BACKOFF_FIRST_MS,
-  BACKOFF_MAX_MS,
-  EVENT_MAX_BYTES,
-  GAP_EMPTY_READS_MAX,
-  TAIL_READ_MAX_BYTES,
-} from './limits.ts';
+import { appendable, type EventLimits, eventLimits, groupTogether } from './event-limits.ts';
+import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { backoffMs } from './retry.ts';
 
@@ -75,7 +69,7 @@ export interface HeldStreamOptions {
 
 export class HeldStream {
   readonly #options: HeldStreamOptions;
-  readonly #maxBytes: number;
+  readonly #limits: EventLimits;
   #confirmed: StreamState;
   #speculative: StreamState;
   #next: Offset;
@@ -92,7 +86,7 @@ export class HeldStream {
     this.#confirmed = state;
     this.#speculative = state;
     this.#next = next;
-    this.#maxBytes = Math.min(EVENT_MAX_BYTES, options.ports.log.recordMaxBytes);
+    this.#limits = eventLimits(options.ports.log);
   }
 
   /** The fold of the log as far as it was read. */
@@ -147,7 +141,8 @@ export class HeldStream {
     };
     try {
       for (const draft of drafts) staged.push(this.#stamp(draft, isWordy, settle));
-      if (staged.length > 1) this.#mustFitTogether(staged);
+      // A crash between two appends would leave a checkpoint without the end that its step declared.
+      if (staged.length > 1) groupTogether(staged, this.#limits, before.workflow);
     } catch (error) {
       this.#speculative = before;
       return Promise.reject(error);
@@ -155,22 +150,6 @@ export class HeldStream {
     this.#unsettled.push(...staged);
     this.#unsentCount += staged.length;
     return promise;
-  }
-
-  /** A crash between two appends would leave a checkpoint without the end that its step declared. */
-  #mustFitTogether(staged: readonly Unsettled[]): void {
-    let bytes = 0;
-    for (const entry of staged) {
-      bytes += entry.record.value.length;
-      entry.beginsGroup = entry === staged[0];
-    }
-    if (bytes <= this.#maxBytes) return;
-    const types = staged.map((entry) => entry.envelope.type).join(' and ');
-    throw new LimitError(
-      'value-too-large',
-      `${types} of workflow ${staged[0]!.envelope.workflow}: together ${bytes} bytes, at most ${this.#maxBytes} fit in one append. Store large values elsewhere and keep a reference.`,
-      { sizeBytes: bytes, maxBytes: this.#maxBytes },
-    );
   }
 
   #stamp(draft: Draft, isWordy: boolean, settle: (error?: Error) => void): Unsettled {
@@ -193,7 +172,7 @@ export class HeldStream {
       control: draft.control,
     } as Envelope<HolderEventType>;
     const payload = encodePayload(draft.type, draft.payload as never);
-    const value = encodeRecord({ envelope, payload }, this.#maxBytes);
+    const value = encodeRecord({ envelope, payload }, this.#limits.maxBytes, this.#limits.headMaxBytes);
     const { stream, verdict } = foldStream(state, envelope);
     invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
     this.#speculative = stream;
@@ -208,27 +187,7 @@ export class HeldStream {
     if (this.#unsentCount === 0 || this.#fenced !== undefined) return;
     const unsent = this.#unsettled.slice(-this.#unsentCount);
     this.#unsentCount = 0;
-    for (const batch of this.#appendable(unsent)) this.#send(batch);
-  }
-
-  /** Parts that the log takes in one append: what may be in one record may be in one append. */
-  #appendable(entries: readonly Unsettled[]): readonly (readonly Unsettled[])[] {
-    const batches: Unsettled[][] = [];
-    let bytes = Number.POSITIVE_INFINITY;
-    for (let at = 0; at < entries.length; ) {
-      let end = at + 1;
-      while (entries[end]?.beginsGroup === false) end++;
-      const group = entries.slice(at, end);
-      const groupBytes = group.reduce((sum, entry) => sum + entry.record.value.length, 0);
-      if (bytes + groupBytes > this.#maxBytes) {
-        batches.push([]);
-        bytes = 0;
-      }
-      bytes += groupBytes;
-      batches.at(-1)!.push(...group);
-      at = end;
-    }
-    return batches;
+    for (const batch of appendable(unsent, this.#limits.appendMaxBytes)) this.#send(batch);
   }
 
   #send(batch: readonly Unsettled[]): void {

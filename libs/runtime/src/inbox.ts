@@ -17,8 +17,8 @@ import {
   type WorkflowId,
   ZERO,
 } from '@tidemark/core';
-import type { LogRecord } from '@tidemark/ports';
-import { EVENT_MAX_BYTES } from './limits.ts';
+import type { EventLog, LogRecord } from '@tidemark/ports';
+import { eventLimits } from './event-limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
 export interface InboxTarget {
@@ -35,15 +35,15 @@ type InboxEvent<T extends InboxEventType> = Pick<
 
 /** The record of an event that no holder writes. Throws `LimitError` when it is too large. */
 export function inboxRecord<T extends InboxEventType>(
-  recordMaxBytes: number,
+  log: Pick<EventLog, 'recordMaxBytes' | 'inlineMaxBytes'>,
   { id, tenant, workflow, generation, lamport, atMs, type, control }: InboxEvent<T>,
   payload: Payloads[T],
 ): LogRecord {
   const { epoch, ordinal } = ZERO;
   const placed = { v: 1, id, tenant, workflow, generation, lamport, epoch, holder: NO_HOLDER, ordinal, atMs };
   const envelope = { ...placed, type, control } as Envelope;
-  const maxBytes = Math.min(EVENT_MAX_BYTES, recordMaxBytes);
-  const value = encodeRecord({ envelope, payload: encodePayload(type, payload) }, maxBytes);
+  const { maxBytes, headMaxBytes } = eventLimits(log);
+  const value = encodeRecord({ envelope, payload: encodePayload(type, payload) }, maxBytes, headMaxBytes);
   const user = (control as { readonly user?: string }).user ?? null;
   return { value, type, owner: { tenant, workflow, user } };
 }
@@ -67,7 +67,7 @@ export class Inbox {
   ): Promise<Offset> {
     const { log, hints, clock } = this.#ports;
     const stamps = { id, lamport: this.#lamport.stamp(), atMs: clock.nowMs() };
-    const record = inboxRecord(log.recordMaxBytes, { ...target, ...stamps, type, control }, payload);
+    const record = inboxRecord(log, { ...target, ...stamps, type, control }, payload);
     const offset = await log.append(target.partition, [record]);
     hints.publish('appended', target.partition);
     return offset;

@@ -1,13 +1,23 @@
 export { Archive, type ArchiveOptions, type KnownManifest } from './archive.ts';
+export { BlobLog, type BlobLogOptions } from './blob-log.ts';
+export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
+export type { SweepReport } from './blob-sweep.ts';
+export { type BlobStores, Blobs } from './blobs.ts';
 export {
   Client,
   Run,
   type StartOptions,
-  WORKFLOW_ID_MAX_CHARS,
   WorkflowFailedError,
 } from './client.ts';
 export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
 export { Compactor, type CompactorOptions, type CompactorPolicy, type PassReport } from './compactor.ts';
+export {
+  type ComparedPoint,
+  type ComparedWorkflow,
+  type Comparison,
+  compareWorkflows,
+  type Totals,
+} from './compare.ts';
 export { UNDO_SUFFIX, undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
 export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
@@ -41,8 +51,10 @@ export { PendingResult } from './definition.ts';
 export { answerInTime } from './effect-call.ts';
 export type { CallEffect } from './effect-journal.ts';
 export { type ForgetCertificate, type ForgetRequest, forget } from './forgetting.ts';
+export type { Forked, ForkOptions } from './fork.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
+export { readsOf } from './lineage.ts';
 export type {
   Model,
   ModelAnswer,
@@ -76,9 +88,11 @@ export {
   type RecoveryPlan,
   recoveryPlan,
 } from './recovery-plan.ts';
+export { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
 export { Restorer, type RestoreState } from './restorer.ts';
 export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './retention-policy.ts';
 export { DEFAULT_RETRY } from './retry.ts';
+export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
 export { SealedLog } from './sealed-log.ts';
 export { sealedStore } from './sealed-store.ts';
 export {
@@ -118,5 +132,7 @@ export {
   preflight,
 } from './versions-preflight.ts';
 export { type ToldDelta, Worker, type WorkerOptions } from './worker.ts';
+export { type PastWorkflow, workflowAt } from './workflow-at.ts';
 export { WorkflowKeys } from './workflow-keys.ts';
+export { WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
 export type { HandOver } from './working-memory.ts';

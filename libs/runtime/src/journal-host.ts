@@ -11,6 +11,7 @@ import { mayCompensate } from './ending.ts';
 import type { Flushing } from './flushing.ts';
 import type { HeldStream } from './held-stream.ts';
 import type { Ports } from './ports.ts';
+import type { Replay } from './replay.ts';
 import type { RunGate } from './run-gate.ts';
 
 export interface JournalSurroundings {
@@ -22,11 +23,12 @@ export interface JournalSurroundings {
   readonly callEffect: CallEffect;
   readonly newCheckpoint: () => CheckpointId;
   readonly gate: RunGate;
+  readonly replay?: Replay | undefined;
   readonly onProgress: (progress: Progress) => void;
 }
 
 export function journalHost(around: JournalSurroundings): JournalHost {
-  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, gate, onProgress } = around;
+  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, gate, replay, onProgress } = around;
   let timerCount = 0;
   return {
     ports,
@@ -37,6 +39,7 @@ export function journalHost(around: JournalSurroundings): JournalHost {
     mayCompensate: (effect, outcome) => mayCompensate(stream.speculative, definition.effects, effect, outcome),
     onWait: (text) => onProgress({ done: 0, total: 1, text }),
     gate,
+    replay,
     onProgress,
     timerName: () => `${stream.confirmed.epoch}:${timerCount++}`,
     effectsOf: (task) => stream.speculative.frontier.tasks.get(task)?.effects ?? [],

@@ -184,6 +184,8 @@ export const SEGMENTS_PAGE_COUNT = 500;
 export const WORKFLOW_SEGMENTS_MAX_COUNT = 100_000;
 /** Times in a row that a read may find the log trimmed beyond what it saw before. */
 export const READS_BETWEEN_TRIMS_MAX = 10;
+/** Forks of forks that share one history: a read of it asks for each. */
+export const FORK_DEPTH_MAX = 32;
 /** Bytes of one read of a workflow's history from log and segments. */
 export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;
 
@@ -209,3 +211,34 @@ export const KEYS_DESTROYED_AT_ONCE = 500;
 export const WORKFLOW_KEYS_MAX_COUNT = 20_000;
 /** Memories that one page of forgetting a user reads and writes. */
 export const FORGET_PAGE_COUNT = 50;
+/** Forks of one workflow that are looked at before it is forgotten. */
+export const FORKS_READ_MAX_COUNT = 10_000;
+
+/** Largest event where payloads may be in blobs, in bytes, header and payload together; what is larger is refused. */
+export const BLOB_EVENT_MAX_BYTES = 64 * 1024 * 1024;
+/** Blobs that one process puts or gets at once. */
+export const BLOBS_AT_ONCE = 8;
+/** Bytes of blobs that one read of the log gets, unless its caller says otherwise; the first one it gets in any case. */
+export const BLOB_READ_MAX_BYTES = 64 * 1024 * 1024;
+/** What was put or read so lately, in milliseconds, is not put again; so many digests are remembered. */
+export const BLOB_KNOWN_MS = 600_000;
+export const BLOBS_KNOWN_MAX_COUNT = 10_000;
+/** What was put longer ago is put again before and after its name is stored, in milliseconds: far less than a sweep's period. */
+export const BLOB_FRESH_MS = 3_600_000;
+/** Pause between two sweeps of blobs, in milliseconds; one goes for good when three sweeps found nothing that refers to it. */
+export const BLOB_SWEEP_PERIOD_MS = 86_400_000;
+/** Pause between two looks whether a sweep is due, in milliseconds. */
+export const BLOB_SWEEP_LOOK_MS = 600_000;
+/** Texts of rows that name blobs, read at once. */
+export const BLOB_REFERENCES_PAGE_COUNT = 5_000;
+
+/** Partitions that a rebuild folds before it takes away rows of what segments have. */
+export const REBUILD_PARTITIONS_AT_ONCE = 256;
+/** Longest that a rebuild keeps writers waiting to catch up with them, in milliseconds, and how often it tries. */
+export const REBUILD_MEET_MAX_MS = 3_000;
+export const REBUILD_MEETINGS_MAX = 20;
+/** Pause between two looks at what history takes, in milliseconds: each reads the lengths of all rows. */
+export const STORAGE_LOOK_MS = 3_600_000;
+/** The largest tenants and workflows, of which metrics tell. */
+export const STORAGE_TENANTS_MAX_COUNT = 1_000;
+export const STORAGE_WORKFLOWS_MAX_COUNT = 20;

@@ -1,7 +1,8 @@
-/** Owns the check of what is recorded as a model's answer: it may come from a model, or from a person who decides. */
+/** Owns the check of what is recorded as a model's answer (it may come from a model, or from a person who decides), and what it cost. */
 
 import { toJson } from '@tidemark/codec';
-import { InvalidError, type Json } from '@tidemark/core';
+import { InvalidError, type Json, type Spend } from '@tidemark/core';
+import type { ModelAnswer } from './model.ts';
 
 /** Throws `InvalidError` (`answer-invalid`) that names the field. */
 export function parseAnswer(value: unknown): Json {
@@ -22,6 +23,11 @@ export function parseAnswer(value: unknown): Json {
   if (!isAmount(costMicros)) refuse('costMicros', 'a number from 0');
   return answer;
 }
+
+export const spentFor = ({ usage, costMicros }: ModelAnswer): Spend => ({
+  tokens: usage.inputTokens + usage.outputTokens,
+  costMicros,
+});
 
 const isAmount = (value: Json | undefined): boolean =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0;

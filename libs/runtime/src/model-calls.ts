@@ -11,6 +11,7 @@ import {
   FRAGMENT_TYPES,
   type Fragment,
   InvalidError,
+  isReplay,
   type Json,
   type Sha256,
   type StreamState,
@@ -22,7 +23,8 @@ import type { ContextDefinition, Definition, EffectContext, EffectDefinition, Pr
 import { digestOf } from './json-digest.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 import type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest } from './model.ts';
-import { parseAnswer } from './model-answer.ts';
+import { parseAnswer, spentFor } from './model-answer.ts';
+import { NO_SPEND } from './model-budgets.ts';
 import { ModelReservation } from './model-reservation.ts';
 import type { Ports } from './ports.ts';
 import { PromptChain } from './prompt-chain.ts';
@@ -112,7 +114,9 @@ export class ModelCalls {
       ...effect,
       prepare: async (key) => {
         const { repeatsMax } = definition.context ?? NO_CONTEXT;
-        if (!isIntended(state(), task, key)) refuseRepeats(state(), question, repeatsMax, effect.operation, key);
+        // Records come to an end by themselves.
+        const isCounted = !isReplay(state()) && !isIntended(state(), task, key);
+        if (isCounted) refuseRepeats(state(), question, repeatsMax, effect.operation, key);
         return { control: { question }, payload: {} };
       },
     };
@@ -208,12 +212,12 @@ class ModelCall {
     this.#addText(texts, canonicalJson(this.#tools()));
     await this.#around.context.learn(this.#around.ports.store, this.#around.state().workflow, [...texts.keys()]);
     const fresh = [...texts].filter(([digest]) => !this.#around.context.has(digest));
-    const spoken = this.#messages().reduce((sum: number, message) => sum + this.#count(message), 0);
-    const tools = this.#request.tools === undefined ? 0 : this.#count(this.#tools());
-    const reserved = this.#reservation.reserve((this.#bundle?.bundle.token_estimate ?? 0) + spoken + tools);
-    await this.#reservation.check(key);
+    const reserved = this.#isReplay ? NO_SPEND : this.#reservation.reserve(this.#estimate());
     const question = this.#question();
-    this.#checkRepeats(question, key);
+    if (!this.#isReplay) {
+      await this.#reservation.check(key);
+      this.#checkRepeats(question, key);
+    }
     return {
       control: { model: { bundle: this.#bundle?.hash ?? null, reserved }, question, hasContext: true },
       payload: {
@@ -224,9 +228,21 @@ class ModelCall {
       confirm: () => {
         for (const [digest, text] of fresh) this.#around.context.keepNamed(digest, text);
         stored();
-        return this.#confirm(key, question);
+        return this.#isReplay ? Promise.resolve() : this.#confirm(key, question);
       },
     };
+  }
+
+  /** Nothing is called and nothing paid: what was paid for the answer is told with it, and no budget is asked. */
+  get #isReplay(): boolean {
+    return isReplay(this.#around.state());
+  }
+
+  /** Tokens that the call sends. */
+  #estimate(): number {
+    const spoken = this.#messages().reduce((sum: number, message) => sum + this.#count(message), 0);
+    const tools = this.#request.tools === undefined ? 0 : this.#count(this.#tools());
+    return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + tools;
   }
 
   #bundleMessages(): Json {
@@ -373,11 +389,6 @@ const plainAttributes = ({ provider, modelId }: Model) => ({
 });
 
 const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
-
-const spentFor = ({ usage, costMicros }: ModelAnswer) => ({
-  tokens: usage.inputTokens + usage.outputTokens,
-  costMicros,
-});
 
 const inUndo = (definition: string): InvalidError =>
   new InvalidError(

@@ -18,7 +18,7 @@ import {
   uuidv7,
   workflowId,
 } from '@tidemark/core';
-import type { NewPartition, PartitionBounds } from '@tidemark/ports';
+import type { NewPartition, PartitionBounds, ReadRequest, ReadResult } from '@tidemark/ports';
 import { inboxRecord } from './inbox.ts';
 import { FENCES_AT_ONCE, FENCES_FOLDED_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -50,14 +50,27 @@ export async function addPartitions(options: RowsOptions, count: number): Promis
   for (const { partition, start, rebuildTo } of rows) if (start < rebuildTo) hints.publish('appended', partition);
 }
 
-async function boundsOf(log: Ports['log'], partitions: readonly Partition[]) {
+/** Rows that begin with all history of the partitions: for tables beside those in use, whose placements stay known. */
+export async function wholePartitions(
+  log: Pick<Ports['log'], 'bounds'>,
+  partitions: readonly Partition[],
+): Promise<readonly NewPartition[]> {
+  await refuseTrimmed(log, partitions);
+  return [...(await boundsOf(log, partitions))].map(([partition, { start, end }]) => ({
+    partition,
+    start,
+    rebuildTo: end,
+  }));
+}
+
+async function boundsOf(log: Pick<Ports['log'], 'bounds'>, partitions: readonly Partition[]) {
   const bounds = await log.bounds(partitions);
   if (bounds.size < partitions.length) throw new UnavailableError('log-growing', 'New partitions are not there yet.');
   return bounds;
 }
 
 /** What was trimmed may have been openings: rows without them would let their ids run again. */
-async function refuseTrimmed(log: Ports['log'], partitions: readonly Partition[]): Promise<void> {
+async function refuseTrimmed(log: Pick<Ports['log'], 'bounds'>, partitions: readonly Partition[]): Promise<void> {
   for (const [partition, { start }] of await boundsOf(log, partitions)) {
     if (start === 0) continue;
     throw new CorruptError(
@@ -73,9 +86,19 @@ async function rowsOf(log: Ports['log'], partitions: readonly Partition[]): Prom
   const bounds = await boundsOf(log, partitions);
   const short = partitions.filter((partition) => bounds.get(partition)!.end <= FENCES_FOLDED_MAX);
   const reads = short.map((partition) => ({ partition, from: bounds.get(partition)!.start }));
-  const found = reads.length === 0 ? [] : await log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES });
+  const found = reads.length === 0 ? [] : await readSound(log, reads);
   const values = new Map(found.map(({ partition, records }) => [partition, records.map(({ value }) => value)]));
   return partitions.map((partition) => rowOf(partition, bounds.get(partition)!, values.get(partition) ?? []));
+}
+
+/** Nothing where one of them can't be read: whoever folds them finds out which, and goes on with the others. */
+async function readSound(log: Ports['log'], reads: readonly ReadRequest[]): Promise<readonly ReadResult[]> {
+  try {
+    return await log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES });
+  } catch (error) {
+    if (error instanceof CorruptError) return [];
+    throw error;
+  }
 }
 
 function rowOf(partition: Partition, { start, end }: PartitionBounds, values: readonly Uint8Array[]): NewPartition {
@@ -101,5 +124,5 @@ async function fence({ ports, lamport }: RowsOptions, partition: Partition): Pro
     type: 'PartitionFenced',
     control: { partition },
   } as const;
-  await log.append(partition, [inboxRecord(log.recordMaxBytes, event, null)]);
+  await log.append(partition, [inboxRecord(log, event, null)]);
 }

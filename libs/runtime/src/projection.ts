@@ -3,7 +3,7 @@
  * in any batching (I5). Payloads are passed through unopened. Must not read or write anything.
  */
 
-import { historySealed, payloadText, SEALED_VERSION } from '@tidemark/codec';
+import { historyClosed, payloadText, SEALED_VERSION } from '@tidemark/codec';
 import {
   type EffectState,
   type Envelope,
@@ -209,7 +209,7 @@ export class ProjectionBuilder {
     if (verdict.kind === 'rejected') this.#reject(state, entry, verdict.reason, at);
     if (verdict.kind !== 'accepted' || entry.kind !== 'event') return;
     const { envelope } = entry;
-    if (envelope.v === SEALED_VERSION) throw historySealed(envelope.type);
+    if (envelope.v === SEALED_VERSION) throw historyClosed(envelope.type, entry.payload);
     const stream = state.streams.get(envelope.workflow);
     if (stream !== undefined) this.#context.add(stream, entry);
     switch (envelope.type) {

@@ -5,6 +5,8 @@
  *
  * R1 Folded state is kept only as long as every batch that it rests on was written.
  * R2 A hint is dropped only after a read that found nothing more.
+ * R3 A batch is written to the making of the tables that its fold began with, and to no other: rows that were made anew don't rest on
+ *    what was folded on the old ones.
  */
 
 import { decodeRecord } from '@tidemark/codec';
@@ -19,7 +21,7 @@ import {
   streamFromJson,
   UnavailableError,
 } from '@tidemark/core';
-import { type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
+import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
 import { stateAfter } from './archived-state.ts';
 import { type Loop, startLoop } from './backoff.ts';
 import {
@@ -32,7 +34,9 @@ import type { LamportClock, Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
 
 export interface ProjectorOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'telemetry' | 'clock' | 'archive'>;
+  readonly ports: Pick<Ports, 'store' | 'hints' | 'telemetry' | 'clock' | 'archive'> & {
+    readonly log: Pick<EventLog, 'read'>;
+  };
   readonly lamport: LamportClock;
   /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
   readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
@@ -58,6 +62,8 @@ export class Projector {
   #alone = false;
   /** Rows that stood behind the fold at the last sweep. */
   #behind = new Map<Partition, Offset>();
+  /** Of the tables that folded state was loaded from (R3). */
+  #incarnation = '';
   /** Counts how often folded state was thrown away, so that work which rests on it can be told. */
   #forgottenCount = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -193,7 +199,12 @@ export class Projector {
     if (missing.length === 0) return;
     // Rows must not be read while a batch that changes them is being written.
     await this.#writing;
-    for (const folded of await this.#options.ports.store.loadPartitions(missing)) {
+    const { store } = this.#options.ports;
+    const incarnation = await store.incarnation();
+    if (incarnation !== this.#incarnation) this.#forget();
+    this.#incarnation = incarnation;
+    const lacking = partitions.filter((partition) => !this.#states.has(partition));
+    for (const folded of await store.loadPartitions(lacking)) {
       const streams = folded.streams.map((stream) => streamFromJson(stream.state, stream.tasks));
       this.#states.set(folded.partition, partitionFrom(folded.partition, folded.next, folded.generation, streams));
     }
@@ -231,8 +242,10 @@ export class Projector {
     const after = await stateAfter(archive, manifest);
     const builder = new ProjectionBuilder();
     builder.skip(before, after, manifest.workflows);
-    await store.apply(builder.batch());
+    const batch = { ...builder.batch(), incarnation: this.#incarnation };
+    await store.apply(batch);
     this.#keep(after);
+    this.#options.onApplied(batch.streams, new Map([[partition, after.next]]));
     this.#hinted.add(partition);
   }
 
@@ -264,7 +277,8 @@ export class Projector {
       folded.push(partition);
     }
     if (folded.length === 0) return undefined;
-    return { batch: builder.batch(), partitions: folded, entryCount: builder.entryCount };
+    const batch = { ...builder.batch(), incarnation: this.#incarnation };
+    return { batch, partitions: folded, entryCount: builder.entryCount };
   }
 
   #keep(state: PartitionState): void {

@@ -3,7 +3,7 @@
  * were sent (I8). Reads only.
  */
 
-import { type BundleOrigin, decodePayload, type Payloads } from '@tidemark/codec';
+import { type BundleOrigin, decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
 import {
   type AssembledBundle,
   CorruptError,
@@ -20,6 +20,7 @@ import {
 import type { Digest, EffectRow, ProjectionStore } from '@tidemark/ports';
 import { bundleOf, readTexts, textsOf } from './bundle-origin.ts';
 import { digestOf } from './json-digest.ts';
+import { originOf, type PageOf, readsOf } from './lineage.ts';
 import type { ModelAnswer } from './model.ts';
 import { MODEL_OPERATION } from './model-calls.ts';
 import { promptMessages } from './prompt-chain.ts';
@@ -66,9 +67,11 @@ export async function rebuildCalls(
   const { store } = sources;
   const found = await tasksAt(sources, workflow, at);
   const calls: RebuiltCall[] = [];
+  const pageOf: PageOf = (of, options) => store.checkpoints(of, options);
+  const fork = found.isFork ? await originOf(pageOf, workflow) : undefined;
   for (const task of found.tasks) {
     const effects = (await store.effects(workflow, { task })).filter(({ operation }) => operation === MODEL_OPERATION);
-    for (const effect of effects.sort(byKey)) calls.push(await rebuilt(sources, effect, found.sequence));
+    for (const effect of effects.sort(byKey)) calls.push(await rebuilt(sources, effect, found.sequence, fork));
   }
   if (calls.length > 0) return calls;
   const step = found.sequence === null ? 'No step that is under way' : `The step of checkpoint ${at}`;
@@ -82,7 +85,8 @@ async function tasksAt({ store }: Sources, workflow: WorkflowId, at: Sequence) {
     throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
   const state = streamFromJson(snapshot.state, snapshot.tasks);
   const newest = state.head.sequence;
-  if (at === newest + 1) return { tasks: [...state.frontier.tasks].map(({ id }) => id), sequence: null };
+  const isFork = state.fork !== undefined;
+  if (at === newest + 1) return { tasks: [...state.frontier.tasks].map(({ id }) => id), sequence: null, isFork };
   const [row] = at < 1 || at > newest ? [] : await store.checkpoints(workflow, { from: at, limit: 1 });
   if (row?.task == null) {
     throw new InvalidError(
@@ -91,7 +95,7 @@ async function tasksAt({ store }: Sources, workflow: WorkflowId, at: Sequence) {
       { workflow, sequence: at, newest },
     );
   }
-  return { tasks: [row.task], sequence: at };
+  return { tasks: [row.task], sequence: at, isFork };
 }
 
 /** `…:model:2` before `…:model:10`, and named calls after counted ones. */
@@ -105,7 +109,12 @@ function byKey(a: EffectRow, b: EffectRow): number {
   return a.key < b.key ? -1 : 1;
 }
 
-async function rebuilt(sources: Sources, effect: EffectRow, sequence: Sequence | null): Promise<RebuiltCall> {
+async function rebuilt(
+  sources: Sources,
+  effect: EffectRow,
+  sequence: Sequence | null,
+  fork: ForkOrigin | undefined,
+): Promise<RebuiltCall> {
   const { store, digest } = sources;
   const { workflow, key, task, status } = effect;
   if (effect.request === null) {
@@ -117,7 +126,7 @@ async function rebuilt(sources: Sources, effect: EffectRow, sequence: Sequence |
   const { request, bundle: origin, prompt } = decodePayload('EffectIntended', effect.request);
   const { provider, model } = request as { readonly provider: string; readonly model: string };
   const messages = await promptMessages(prompt ?? null, (digests) => readTexts(store, workflow, digests));
-  const assembled = origin && (await bundleFor(sources, workflow, origin));
+  const assembled = origin && (await bundleFor(sources, workflow, origin, fork));
   return {
     key,
     task,
@@ -142,13 +151,16 @@ async function bundleFor(
   { store, digest, tokenizerById }: Sources,
   workflow: WorkflowId,
   origin: BundleOrigin,
+  fork: ForkOrigin | undefined,
 ): Promise<AssembledBundle> {
   const tokenizer = tokenizerById(origin.tokenizer);
   if (tokenizer === undefined) throw tokenizerUnknown(workflow, origin.tokenizer);
   // All of it from rows: nothing was folded here.
   const context = new WorkflowContext(Number.MAX_SAFE_INTEGER as Sequence, digest);
+  if (fork !== undefined) context.goesOnFrom(fork);
+  const reads = readsOf(store, workflow, fork);
   const text = await textsOf(origin, workflow, store);
-  return bundleOf(origin, { workflow, context, reads: store, tokenizer, digest, text });
+  return bundleOf(origin, { workflow, context, reads, tokenizer, digest, text });
 }
 
 const tokenizerUnknown = (workflow: WorkflowId, tokenizer: string): InvalidError =>

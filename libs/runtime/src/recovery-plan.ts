@@ -11,6 +11,7 @@ import {
   type EffectState,
   firstUnblocked,
   isClosed,
+  isReplay,
   type Lease,
   type ProbeAnswer,
   type Question,
@@ -105,6 +106,7 @@ export interface RecoveryPlan {
 
 /** Probes that a plan could ask, of the effects that it tells of. */
 export function askable(state: StreamState, headEffects: readonly EffectRow[], definition: Definition | undefined) {
+  if (isReplay(state)) return [];
   const probed = new Map((definition?.effects ?? []).map((effect) => [effect.operation, effect]));
   return foundEffects(state, headEffects).flatMap(({ key, operation }) => {
     const effect = probed.get(operation);
@@ -115,8 +117,9 @@ export function askable(state: StreamState, headEffects: readonly EffectRow[], d
 export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
   const { state, nowMs } = facts;
   const lastHourCount = state.crashTimesMs.filter((atMs) => nowMs - atMs <= RECOVERY_WINDOW_MS).length;
-  // Nobody looks at effects then.
-  const isOver = isClosed(state) || state.status === 'compensating' || state.shadow || state.ruling !== null;
+  // Nobody looks at effects then; those of a fork that replays are answered by what its base recorded.
+  const stands = isClosed(state) || state.status === 'compensating' || state.shadow || state.ruling !== null;
+  const isOver = stands || isReplay(state);
   return {
     workflow: state.workflow,
     status: state.status,

@@ -83,12 +83,11 @@ export function holdWrite(
   return anyWrite({ ...entry, value: { workflow, by, why } }, 'hold');
 }
 
-/** What stands for a tenant. Throws `LimitError` (`holds-too-many`). */
+/** What stands for a tenant; `policy` null: none of its own. Throws `LimitError` (`holds-too-many`). */
 export async function retentionOf(
   store: Pick<ProjectionStore, 'memories'>,
   tenant: TenantId,
-  otherwise: RetentionPolicy,
-): Promise<{ readonly policy: RetentionPolicy; readonly holds: readonly LegalHold[] }> {
+): Promise<{ readonly policy: RetentionPolicy | null; readonly holds: readonly LegalHold[] }> {
   const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const };
   const [policy] = await store.memories({ ...query, key: POLICY, limit: 1 });
   const holds = await store.memories({ ...query, prefix: HOLD, limit: HOLDS_MAX_COUNT + 1 });
@@ -98,7 +97,7 @@ export async function retentionOf(
     });
   }
   return {
-    policy: policy === undefined ? otherwise : (JSON.parse(policy.value) as RetentionPolicy),
+    policy: policy === undefined ? null : (JSON.parse(policy.value) as RetentionPolicy),
     holds: holds.map(holdOf),
   };
 }

@@ -9,7 +9,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from './ports.ts';
 import { Retention } from './retention.ts';
-import { checkRetention, DEFAULT_RETENTION, holdWrite, policyWrite, retentionOf } from './retention-policy.ts';
+import { checkRetention, holdWrite, policyWrite, retentionOf } from './retention-policy.ts';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
 import { TENANT } from './simulated-definition.ts';
 import { verifyArchive } from './verify-archive.ts';
@@ -151,9 +151,32 @@ describe('a segment that is no longer kept', () => {
     tell(TENANT, holdWrite(TENANT, { ...hold, workflow: workflowId('other') }));
     tell(TENANT, holdWrite(TENANT, { ...hold, id: 'all', workflow: null }));
     expect(await pass()).toMatchObject({ deletedCount: 0, heldCount: 1 });
-    expect((await retentionOf(at.ports.store, TENANT, DEFAULT_RETENTION)).holds).toHaveLength(2);
+    expect((await retentionOf(at.ports.store, TENANT)).holds).toHaveLength(2);
     tell(TENANT, holdWrite(TENANT, { id: 'all', released: true }));
     expect(await pass()).toMatchObject({ deletedCount: 1, heldCount: 0 });
+  });
+
+  it('waits while a fork shares it, and goes once that was deleted itself', async () => {
+    await at.fork('first', 1, 'branch');
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 0 });
+    await at.finish('branch');
+    expect(await at.ports.store.workflow(workflowId('branch'))).toMatchObject({ status: 'completed', sequence: 1 });
+    at.ports.clock.jump(HOT_MS + 1);
+    // The fork is archived, and not old enough; its base stays with it.
+    expect(await pass()).toMatchObject({ segmentCount: 1, deletedCount: 0 });
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 2 });
+    expect(await at.ports.store.forksOf(FIRST, 10)).toEqual([]);
+    await expect(at.store().checkpoints(FIRST, everything)).rejects.toMatchObject({ code: 'segment-deleted' });
+  });
+
+  it('that has a fork keeps it also after rows were made anew', async () => {
+    await at.fork('first', 1, 'branch');
+    await at.rebuild();
+    expect(await at.ports.store.forksOf(FIRST, 10)).toEqual([workflowId('branch')]);
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 0 });
   });
 
   it('waits while any of its workflows goes on, or ended later', async () => {

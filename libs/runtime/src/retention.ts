@@ -45,7 +45,8 @@ export class Retention {
     const { store } = this.#options.ports;
     const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0 };
     for (const tenant of await store.segmentTenants()) {
-      const { policy, holds } = await retentionOf(store, tenant, this.#options.policy);
+      const { policy: own, holds } = await retentionOf(store, tenant);
+      const policy = own ?? this.#options.policy;
       if (policy.keepMs !== null) {
         const beforeMs = nowMs - policy.keepMs;
         for (const tier of ['warm', 'cold'] as const) {

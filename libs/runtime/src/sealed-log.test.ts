@@ -22,7 +22,7 @@ const MAX_BYTES = 100_000;
 let signalCount = 0;
 const signal = (workflow: string, value: unknown): LogRecord =>
   inboxRecord(
-    MAX_BYTES,
+    { recordMaxBytes: MAX_BYTES },
     {
       id: `signal:${++signalCount}` as never,
       tenant: TENANT,

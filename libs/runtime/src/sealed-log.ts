@@ -1,12 +1,13 @@
 /**
  * Owns one view of a log whose payloads are encrypted: what is appended is sealed with its workflow's key, what is read is opened, so
- * that whoever reads and writes through it knows nothing of keys. Below it, log, segments and whoever archives see sealed bytes alone.
- * Appends of one partition keep their order while keys are looked up (L3). Must not know how keys are kept.
+ * that whoever reads and writes through it knows nothing of keys. Below it, log, blobs, segments and whoever archives see sealed bytes
+ * alone. Must not know how keys are kept.
  */
 
 import { openRecord, SEALING_MAX_BYTES, sealedWith, sealRecord } from '@tidemark/codec';
 import { CorruptError, type Offset, type Partition } from '@tidemark/core';
-import type { AppendOptions, EventLog, LogRecord, PartitionBounds, ReadRequest, ReadResult } from '@tidemark/ports';
+import type { EventLog, LogRecord, ReadRequest, ReadResult } from '@tidemark/ports';
+import { type Prepared, PreparedLog } from './prepared-log.ts';
 import type { WorkflowKeys } from './workflow-keys.ts';
 
 const EMPTY = Buffer.from('\nnull');
@@ -14,49 +15,20 @@ const EMPTY = Buffer.from('\nnull');
 /** Whether the record says anything beyond its header. */
 const hasPayload = ({ value }: LogRecord): boolean => Buffer.compare(value.subarray(-EMPTY.length), EMPTY) !== 0;
 
-export class SealedLog implements EventLog {
-  readonly durability: EventLog['durability'];
+export class SealedLog extends PreparedLog {
   readonly recordMaxBytes: number;
-  readonly #inner: EventLog;
+  readonly inlineMaxBytes: number | undefined;
   readonly #keys: WorkflowKeys;
-  /** The last append of each partition that waits for a key. */
-  readonly #waiting = new Map<Partition, Promise<unknown>>();
 
   constructor(inner: EventLog, keys: WorkflowKeys) {
-    this.#inner = inner;
+    super(inner);
     this.#keys = keys;
-    this.durability = inner.durability;
     this.recordMaxBytes = inner.recordMaxBytes - SEALING_MAX_BYTES;
-  }
-
-  partitionCount(): Promise<number> {
-    return this.#inner.partitionCount();
-  }
-
-  growTo(count: number): Promise<number> {
-    return this.#inner.growTo(count);
-  }
-
-  append(partition: Partition, records: readonly LogRecord[], options?: AppendOptions): Promise<Offset> {
-    const before = this.#waiting.get(partition);
-    const sealed = before === undefined ? this.#sealedAtOnce(records) : undefined;
-    if (sealed !== undefined) return this.#inner.append(partition, sealed, options);
-    const sealing = this.#sealed(records);
-    // Handed on in the order of the calls; whose key can't be had fails alone.
-    const handedOn = Promise.allSettled([before, sealing]).then(async () => {
-      options?.signal?.throwIfAborted();
-      return { appended: this.#inner.append(partition, await sealing, options) };
-    });
-    const turn = handedOn.catch(() => {});
-    this.#waiting.set(partition, turn);
-    void turn.then(() => {
-      if (this.#waiting.get(partition) === turn) this.#waiting.delete(partition);
-    });
-    return handedOn.then(({ appended }) => appended);
+    this.inlineMaxBytes = inner.inlineMaxBytes === undefined ? undefined : inner.inlineMaxBytes - SEALING_MAX_BYTES;
   }
 
   /** Undefined: a key is not at hand. */
-  #sealedAtOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
+  protected override atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
     const sealed: LogRecord[] = [];
     for (const record of records) {
       const { owner } = record;
@@ -71,21 +43,20 @@ export class SealedLog implements EventLog {
     return sealed;
   }
 
-  async #sealed(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
-    return Promise.all(
-      records.map(async (record) => {
-        const { owner } = record;
-        if (owner === undefined || !hasPayload(record)) return record;
-        return { ...record, value: sealRecord(record.value, await this.#keys.find(owner)) };
-      }),
-    );
+  protected override async prepare(records: readonly LogRecord[]): Promise<Prepared> {
+    const sealed = records.map(async (record) => {
+      const { owner } = record;
+      if (owner === undefined || !hasPayload(record)) return record;
+      return { ...record, value: sealRecord(record.value, await this.#keys.find(owner)) };
+    });
+    return { records: await Promise.all(sealed) };
   }
 
-  async read(
+  override async read(
     requests: readonly ReadRequest[],
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]> {
-    const results = await this.#inner.read(requests, options);
+    const results = await this.inner.read(requests, options);
     const missing = new Set<string>();
     let isSealed = false;
     for (const { records } of results) {
@@ -113,22 +84,6 @@ export class SealedLog implements EventLog {
       }
     });
     return { ...result, records: opened };
-  }
-
-  bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
-    return this.#inner.bounds(partitions);
-  }
-
-  trim(partition: Partition, before: Offset): Promise<void> {
-    return this.#inner.trim(partition, before);
-  }
-
-  sizeBytes(): Promise<number> {
-    return this.#inner.sizeBytes();
-  }
-
-  close(): Promise<void> {
-    return this.#inner.close();
   }
 }
 

@@ -4,12 +4,13 @@
  * segments; and it is folded here anew, so that what the manifest says of the state owes nothing to rows.
  */
 
-import { decodeRecord } from '@tidemark/codec';
+import { decodeRecord, recordBlob } from '@tidemark/codec';
 import {
   foldEntry,
   isClosed,
   type LogEntry,
   type PartitionState,
+  type Sha256,
   type StreamState,
   streamToJson,
   type TenantId,
@@ -31,6 +32,7 @@ interface Part {
 export class SegmentBuilder {
   readonly #parts = new Map<WorkflowId, Part>();
   readonly #records: SegmentRecord[] = [];
+  readonly #blobs = new Set<Sha256>();
   #state: PartitionState;
   #tenant: TenantId | undefined;
   #rawBytes = 0;
@@ -83,6 +85,9 @@ export class SegmentBuilder {
       position: verdict.kind === 'accepted' ? verdict.position : null,
       rejected: verdict.kind === 'rejected' ? verdict.reason : null,
     });
+    // Of rejected ones too: they stay as they were written.
+    const blob = recordBlob(value);
+    if (blob !== undefined) this.#blobs.add(blob.digest);
     this.#count(entry, verdict, value.length);
     return true;
   }
@@ -111,6 +116,11 @@ export class SegmentBuilder {
     part.eventCount++;
     part.rawBytes += bytes;
     part.stream = stream;
+  }
+
+  /** Blobs that its records name. */
+  blobs(): readonly Sha256[] {
+    return [...this.#blobs].sort();
   }
 
   /** Who is in it, by id. */

@@ -143,7 +143,8 @@ describe('a shadow run', () => {
       let takenCount = 0;
       const dying = new Proxy(log, {
         get: (target, name) => {
-          if (name !== 'append') return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name);
+          const value: unknown = Reflect.get(target, name);
+          if (name !== 'append') return typeof value === 'function' ? value.bind(target) : value;
           return (...given: Parameters<SimulatedLog['append']>) =>
             takenCount++ < count ? target.append(...given) : new Promise(() => {});
         },

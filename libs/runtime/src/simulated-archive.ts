@@ -1,12 +1,16 @@
 /**
- * Owns one partition with workflows that have ended, an archive in memory and compactors, for the runtime's own tests. Must not be used
- * outside tests.
+ * Owns one partition with workflows that have ended, an archive in memory and compactors, for the runtime's own tests; with a place for
+ * large payloads where the test gives one. Must not be used outside tests.
  */
 
 import { type Offset, type Partition, type TenantId, workflowId } from '@tidemark/core';
-import { type EventLog, type LogRecord, type ObjectStore, RANGE_COUNT } from '@tidemark/ports';
+import { type EventLog, type LogRecord, type ObjectStore, type ProjectionStore, RANGE_COUNT } from '@tidemark/ports';
 import { Archive } from './archive.ts';
+import { BlobLog } from './blob-log.ts';
+import { storeWithBlobs } from './blob-rows.ts';
+import { type BlobStores, Blobs } from './blobs.ts';
 import { Compactor, type CompactorPolicy, type PassReport } from './compactor.ts';
+import { drawUpFork } from './fork.ts';
 import { Pace } from './pace.ts';
 import { LamportClock } from './ports.ts';
 import { Projector } from './projector.ts';
@@ -17,6 +21,9 @@ import { claimedRun } from './simulated-run.ts';
 import { Starter } from './starter.ts';
 import { TieredLog } from './tiered-log.ts';
 import { tieredStore } from './tiered-store.ts';
+
+/** What is larger is in blobs, where there are any, in bytes: the openings of workflows that are told much. */
+export const INLINE_MAX_BYTES = 1_500;
 
 /** How long compactors leave what has closed, in milliseconds. */
 export const HOT_MS = 1_000;
@@ -42,16 +49,18 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   readonly projector: Projector;
   errors: unknown[] = [];
   readonly #compactors: Compactor[] = [];
+  readonly #stores: BlobStores | undefined;
 
-  /** `newLog`: an empty log with one partition; `newObjects`: an empty store of that name. */
-  constructor(newLog: () => MemoryLog, newObjects: (place: string) => Objects) {
+  /** `newLog`: an empty log with one partition; `newObjects`: an empty store of that name; `blobs`: where large payloads go. */
+  constructor(newLog: () => MemoryLog, newObjects: (place: string) => Objects, blobs?: BlobStores) {
     this.#newLog = newLog;
+    this.#stores = blobs;
     this.log = newLog();
     this.objects = newObjects('objects');
     this.cold = newObjects('cold');
     this.ports = this.#portsOf(this.log);
     this.projector = new Projector({
-      ports: { ...this.ports, log: this.tiered(), archive: this.archive() },
+      ports: { ...this.ports, store: this.rows(), log: this.tiered(), archive: this.archive() },
       lamport: new LamportClock(),
       onApplied: () => {},
       onError: (error) => this.errors.push(error),
@@ -64,6 +73,26 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     const ports = simulatedPorts(log, 1);
     ports.store.clock = () => ports.clock.nowMs();
     return ports;
+  }
+
+  /** As another process has them. */
+  blobs(): Blobs | undefined {
+    return this.#stores && new Blobs(this.#stores, this.ports.clock);
+  }
+
+  #viewOf(log: EventLog): EventLog {
+    const blobs = this.blobs();
+    return blobs === undefined
+      ? log
+      : new BlobLog(log, { blobs, clock: this.ports.clock, inlineMaxBytes: INLINE_MAX_BYTES });
+  }
+
+  /** Rows as whoever writes them sees them. */
+  rows(): ProjectionStore {
+    const blobs = this.blobs();
+    return blobs === undefined
+      ? this.ports.store
+      : storeWithBlobs(this.ports.store, { blobs, inlineMaxBytes: INLINE_MAX_BYTES });
   }
 
   /** The same archive, and a log of the same name that was made anew, with these records; its rows hold all of it. */
@@ -82,22 +111,23 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     return new Archive({ warm: this.objects, cold: this.cold });
   }
 
-  tiered(): TieredLog {
-    return new TieredLog(this.log, this.archive());
+  tiered(): EventLog {
+    return this.#viewOf(new TieredLog(this.log, this.archive()));
   }
 
   store(): ReturnType<typeof tieredStore> {
-    return tieredStore(this.ports.store, this.restorer());
+    return tieredStore(this.rows(), this.restorer());
   }
 
   restorer(): Restorer {
-    return new Restorer({ ...this.ports, log: this.tiered() }, this.archive());
+    return new Restorer({ ...this.ports, store: this.rows(), log: this.tiered() }, this.archive());
   }
 
   compactor(policy: Partial<CompactorPolicy> = {}, name = 'c'): Compactor {
     const compactor = new Compactor({
       ports: this.ports,
       archive: this.archive(),
+      blobs: this.#stores,
       policy: { hotMs: HOT_MS, segmentMinBytes: 1, ...policy },
       pace: new Pace(this.ports.clock, Number.POSITIVE_INFINITY),
       name,
@@ -128,15 +158,33 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   }
 
   /** Runs a workflow to its end, or leaves it open; its rows are there then. */
-  async run(id: string, options: { readonly tenant?: string; readonly ends?: boolean } = {}): Promise<void> {
-    const { tenant = TENANT, ends = true } = options;
-    const { ports } = this;
-    const starter = new Starter({ ports, lamport: new LamportClock() });
-    await starter.start({ definition, input: { id }, workflow: workflowId(id), tenant: tenant as TenantId });
-    if (ends) {
-      const claimed = await claimedRun(await this.#whole(), definition, { ports, holder: id });
-      await claimed.runner.run();
-    }
+  async run(
+    id: string,
+    options: { readonly tenant?: string; readonly ends?: boolean; readonly told?: string } = {},
+  ): Promise<void> {
+    const { tenant = TENANT, ends = true, told } = options;
+    const input = { id, ...(told !== undefined && { told }) };
+    const ports = { ...this.ports, log: this.#viewOf(this.log) };
+    const starter = new Starter({ ports: { ...ports, store: this.rows() }, lamport: new LamportClock() });
+    await starter.start({ definition, input, workflow: workflowId(id), tenant: tenant as TenantId });
+    if (ends) await this.finish(id);
+    else await this.projected();
+  }
+
+  /** Runs the open workflow to its end. */
+  async finish(holder: string): Promise<void> {
+    const claimed = await claimedRun(await this.#whole(), definition, { ports: this.ports, holder });
+    await claimed.runner.run();
+    await this.projected();
+  }
+
+  /** Opens a fork, as a client does that sees every tier. */
+  async fork(of: string, at: number, id: string): Promise<void> {
+    const lamport = new LamportClock();
+    const ports = { ...this.ports, log: this.tiered(), store: this.store() };
+    const options = { at, effects: 'replay', by: 'ann', id } as const;
+    const { request } = await drawUpFork({ ports, lamport }, workflowId(of), options);
+    await new Starter({ ports: this.ports, lamport }).open(request);
     await this.projected();
   }
 

@@ -73,6 +73,11 @@ export abstract class SimulatedContext implements ContextStore {
     for (const key of this.#texts.keys()) if (key.startsWith(`${workflow}\0`)) this.#texts.delete(key);
   }
 
+  /** All texts of what model calls saw. */
+  protected seenTexts(): readonly string[] {
+    return [...this.#texts.values(), ...this.#scopes.map(({ change }) => change)];
+  }
+
   protected loseContext(): void {
     this.#fragments.length = 0;
     this.#scopes.length = 0;
@@ -108,7 +113,7 @@ export abstract class SimulatedContext implements ContextStore {
     for (const { step } of entries.slice(0, Math.max(0, entries.length - count))) {
       earlier[step] = (earlier[step] ?? 0) + 1;
     }
-    return { recent: entries.slice(-count), earlier };
+    return { recent: count === 0 ? [] : entries.slice(-count), earlier };
   }
 
   async scopes(workflow: WorkflowId, upTo: Sequence): Promise<readonly ScopeRow[]> {

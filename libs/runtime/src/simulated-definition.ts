@@ -166,7 +166,11 @@ export function inboxRecord<T extends InboxEventType>(
 ): Uint8Array {
   const { tenant, workflow, generation } = stream;
   const stamps = { id: eventId(id), lamport: 1 as Lamport, atMs };
-  return recordOf(EVENT_MAX_BYTES, { tenant, workflow, generation, ...stamps, type, control }, payload).value;
+  return recordOf(
+    { recordMaxBytes: EVENT_MAX_BYTES },
+    { tenant, workflow, generation, ...stamps, type, control },
+    payload,
+  ).value;
 }
 
 /** The revocation of the stream's live lease. */

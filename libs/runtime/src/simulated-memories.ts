@@ -33,6 +33,10 @@ export class SimulatedMemories implements MemoryStore {
     this.#embeddings.clear();
   }
 
+  values(): readonly string[] {
+    return [...this.#entries.values()].map(({ row }) => row.value);
+  }
+
   put(rows: readonly MemoryRow[]): void {
     for (const row of rows) {
       const key = JSON.stringify([row.tenant, row.subject, row.kind, row.key]);

@@ -154,3 +154,11 @@ export function putHistory(
   }
   for (const row of events) all.get(row.workflow)?.events.push(row);
 }
+
+/** What it holds of what the workflow said. */
+export const textsOf = ({ result, checkpoints, effects, events }: Rows): readonly string[] => [
+  result ?? '',
+  ...checkpoints.map(({ payload }) => payload),
+  ...[...effects.values()].flatMap(({ payload, request }) => [payload, request ?? '']),
+  ...events.map(({ payload }) => payload),
+];

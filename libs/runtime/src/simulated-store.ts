@@ -38,7 +38,7 @@ import {
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
-import { type PlacedRow, putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
+import { putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
 import { SimulatedTiers } from './simulated-tiers.ts';
 
 type Operation = Exclude<keyof ProjectionStore, 'kind'>;
@@ -46,7 +46,6 @@ type Hook = () => unknown;
 
 export class SimulatedStore extends SimulatedTiers implements ProjectionStore {
   readonly kind = 'pglite';
-  readonly placements = new Map<WorkflowId, PlacedRow>();
   readonly batches: ProjectionBatch[] = [];
   /** Calls of each operation. */
   readonly calls = new Map<Operation, number>();
@@ -171,6 +170,9 @@ export class SimulatedStore extends SimulatedTiers implements ProjectionStore {
   async apply(batch: ProjectionBatch): Promise<void> {
     await this.#enter('apply');
     refuseTwoHomes(batch);
+    if (batch.incarnation !== undefined && batch.incarnation !== String(this.#lostCount)) {
+      throw new ConflictError('projection-moved', 'The rows were made anew.');
+    }
     for (const { partition, from } of batch.partitions) {
       if (this.partitions.get(partition)?.next !== from) {
         throw new ConflictError('projection-moved', `Partition ${partition} is not at ${from}.`);
@@ -192,8 +194,9 @@ export class SimulatedStore extends SimulatedTiers implements ProjectionStore {
   #open(batch: ProjectionBatch): void {
     for (const opened of batch.opened) {
       const known = this.placements.get(opened.workflow);
-      if (known !== undefined) Object.assign(known, { appended: true, session: known.session ?? opened.session });
-      else {
+      if (known !== undefined) {
+        Object.assign(known, { appended: true, opening: '', session: known.session ?? opened.session });
+      } else {
         const mode = 'exclusive' as const;
         const live = true;
         this.placements.set(opened.workflow, { ...opened, mode, opening: '', created: false, appended: true, live });

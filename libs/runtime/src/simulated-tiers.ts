@@ -1,22 +1,24 @@
 /** Owns the simulated store's part in tiers: segments that were recorded, rows that go and come back. Must not be used outside tests. */
 
 import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
-import type {
-  PartitionFloor,
-  ProjectionBatch,
-  RejectedRow,
-  SegmentQuery,
-  SegmentRow,
-  SegmentTier,
-  StorageUse,
-  TierStore,
+import {
+  blobReferenceOf,
+  type PartitionFloor,
+  type ProjectionBatch,
+  type RejectedRow,
+  type SegmentQuery,
+  type SegmentRow,
+  type SegmentTier,
+  type StorageUse,
+  type TierStore,
 } from '@tidemark/ports';
 import { SimulatedContext } from './simulated-context.ts';
-import { type PartitionRow, putHistory, type Rows } from './simulated-rows.ts';
+import { type PartitionRow, type PlacedRow, putHistory, type Rows, textsOf } from './simulated-rows.ts';
 
 export abstract class SimulatedTiers extends SimulatedContext implements TierStore {
   readonly partitions = new Map<Partition, PartitionRow>();
   readonly rows = new Map<WorkflowId, Rows>();
+  readonly placements = new Map<WorkflowId, PlacedRow>();
   rejectedRows: RejectedRow[] = [];
   readonly segmentRows = new Map<string, SegmentRow>();
   /** What the store's clock shows. */
@@ -68,12 +70,27 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
     return [...new Set(kept.flatMap(({ workflows }) => workflows.map(({ tenant }) => tenant)))].sort();
   }
 
+  async forksOf(workflow: WorkflowId, limit: number): Promise<readonly WorkflowId[]> {
+    await this.enter('forksOf');
+    return this.#forksOf(workflow).slice(0, limit);
+  }
+
+  #forksOf(base: WorkflowId): readonly WorkflowId[] {
+    const deleted = [...this.segmentRows.values()].filter(({ tier }) => tier === 'deleted');
+    const isGone = (fork: WorkflowId): boolean =>
+      deleted.some(({ workflows }) => workflows.some((part) => part.opens && part.workflow === fork));
+    const forks = [...this.rows.values()].filter(({ stream }) => stream.fork?.workflow === base);
+    return forks.flatMap(({ stream: { workflow } }) => (isGone(workflow) ? [] : [workflow])).sort();
+  }
+
   async isPast(segment: Pick<SegmentRow, 'partition' | 'from'>, beforeMs: number): Promise<boolean> {
     await this.enter('isPast');
     const { workflows = [] } = this.segmentRows.get(keyOf(segment)) ?? {};
     return workflows.every(({ workflow }) => {
       const stream = this.rows.get(workflow)?.stream;
-      return stream === undefined || (stream.closedInGeneration !== null && stream.updatedAtMs < beforeMs);
+      if (stream === undefined) return true;
+      const hasEnded = stream.closedInGeneration !== null && stream.updatedAtMs < beforeMs;
+      return hasEnded && this.#forksOf(workflow).length === 0;
     });
   }
 
@@ -162,6 +179,18 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
     const old = [...this.rows.values()].filter(({ restoredAtMs }) => restoredAtMs !== null && restoredAtMs < beforeMs);
     for (const rows of old.slice(0, limit)) this.#dropHistory(rows);
     return Math.min(old.length, limit);
+  }
+
+  async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
+    await this.enter('blobReferences');
+    const texts = [
+      ...[...this.rows.values()].flatMap(textsOf),
+      ...[...this.placements.values()].map(({ opening }) => opening),
+      ...this.seenTexts(),
+      ...this.memory.values(),
+    ];
+    const named = texts.filter((text) => blobReferenceOf(text) !== undefined && text > (after ?? ''));
+    return [...new Set(named)].sort().slice(0, limit);
   }
 
   /** For people; nothing here asks for it. */

@@ -68,11 +68,23 @@ export interface StarterOptions {
 }
 
 /** What the placement row holds: the opening without its place. */
-interface Opening {
+export interface Opening {
   readonly lamport: Lamport;
   readonly atMs: number;
   readonly control: Omit<Envelope<'WorkflowOpened'>['control'], 'partition' | 'placement'>;
   readonly payload: Payloads['WorkflowOpened'];
+}
+
+export interface OpenRequest {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly session?: string | undefined;
+  readonly mode: PlacementRequest['mode'];
+  /** The definition's. */
+  readonly name: string;
+  /** A worker runs it, and nothing else. */
+  readonly isPlain: boolean;
+  readonly opening: Opening;
 }
 
 export class Starter {
@@ -93,20 +105,34 @@ export class Starter {
    * in another workflow, which is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`.
    */
   async start(request: StartRequest): Promise<Started> {
-    if (request.workflow.endsWith(UNDO_SUFFIX) && request.compensates === undefined) throw reserved(request.workflow);
-    const opening = this.#opening(request);
-    const placement = await this.#place({
-      workflow: request.workflow,
-      tenant: request.tenant,
-      mode: request.definition.placement,
-      session: request.session ?? null,
-      opening: JSON.stringify(opening),
+    const { workflow, definition, shadow = false, compensates } = request;
+    if (workflow.endsWith(UNDO_SUFFIX) && compensates === undefined) throw reserved(workflow);
+    return this.open({
+      ...request,
+      name: definition.name,
+      mode: definition.placement,
+      opening: this.#opening(request),
+      // Who observes says itself what is none; an undo's id is nobody else's.
+      isPlain: !shadow && compensates === undefined,
     });
+  }
+
+  /** The same for an opening that was drawn up elsewhere. */
+  async open(request: OpenRequest): Promise<Started> {
+    const { workflow, tenant, mode, session = null, opening } = request;
+    this.#checkFits(request);
+    const placement = await this.#place({ workflow, tenant, mode, session, opening: JSON.stringify(opening) });
     if (placement instanceof LimitError) throw placement;
     if ('takenBy' in placement) throw await this.#sessionBusy(request.session!, placement.takenBy);
     if (!placement.created) await this.#checkSame(request, placement);
     if (!placement.appended) await this.#appendUntilAccepted(placement);
-    return { workflow: request.workflow, partition: placement.partition, created: placement.created };
+    return { workflow, partition: placement.partition, created: placement.created };
+  }
+
+  /** Too large is said before an id is taken, for the widest place that it may get. */
+  #checkFits({ workflow, tenant, opening }: OpenRequest): void {
+    const [partition, generation] = [Number.MAX_SAFE_INTEGER as Partition, Number.MAX_SAFE_INTEGER];
+    this.#encode(opening, { workflow, tenant, partition, generation, mode: 'exclusive' });
   }
 
   async #sessionBusy(session: string, workflow: WorkflowId): Promise<ConflictError> {
@@ -120,23 +146,20 @@ export class Starter {
   }
 
   /** An id answers the run that it began, and no other. */
-  async #checkSame(request: StartRequest, placement: Placement): Promise<void> {
-    const { workflow, tenant, definition } = request;
+  async #checkSame({ workflow, tenant, name, isPlain }: OpenRequest, placement: Placement): Promise<void> {
     if (placement.tenant !== tenant) {
       throw new ConflictError('workflow-differs', `Workflow id ${workflow} belongs to another tenant.`);
     }
     const known = placement.appended
       ? (await this.#options.ports.store.workflow(workflow))?.definition
       : (JSON.parse(placement.opening) as Opening).control.definition;
-    if (known !== undefined && known !== definition.name) {
+    if (known !== undefined && known !== name) {
       throw new ConflictError(
         'workflow-differs',
-        `Workflow id ${workflow} is a run of '${known}', not of '${definition.name}'. Choose another id.`,
+        `Workflow id ${workflow} is a run of '${known}', not of '${name}'. Choose another id.`,
         { workflow, definition: known },
       );
     }
-    // Who observes says itself what is none; an undo's id is nobody else's.
-    const isPlain = request.shadow !== true && request.compensates === undefined;
     if (isPlain && (await this.#isShadow(placement))) throw isShadow(workflow);
   }
 
@@ -167,14 +190,14 @@ export class Starter {
     );
   }
 
-  #opening({ definition, input, workflow, tenant, ...how }: StartRequest): Opening {
+  #opening({ definition, input, ...how }: StartRequest): Opening {
     const { clock, digest } = this.#options.ports;
     const parsed = definition.parseInput(input);
     const begun = definition.begin(parsed);
     const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
     const declared = declareTasks(definition, null, begun.next, 0 as Sequence);
     const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
-    const opening: Opening = {
+    return {
       lamport: this.#options.lamport.stamp(),
       atMs: clock.nowMs(),
       control: {
@@ -192,10 +215,6 @@ export class Starter {
       },
       payload: { input: parsed, belief, tasks: declared.inputs, ...(fragments.length > 0 && { fragments }) },
     };
-    // Too large is said before an id is taken, for the widest place that it may get.
-    const [partition, generation] = [Number.MAX_SAFE_INTEGER as Partition, Number.MAX_SAFE_INTEGER];
-    this.#encode(opening, { workflow, tenant, partition, generation, mode: 'exclusive' });
-    return opening;
   }
 
   #record(placement: Placement): LogRecord {
@@ -217,7 +236,7 @@ export class Starter {
       type: 'WorkflowOpened',
       control: { ...control, partition: place.partition, placement: place.mode },
     } as const;
-    return inboxRecord(this.#options.ports.log.recordMaxBytes, event, payload);
+    return inboxRecord(this.#options.ports.log, event, payload);
   }
 
   /**

@@ -14,6 +14,7 @@ import { hasOpen } from './journal-host.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
 import { RUN_AWAY_LOOP } from './repeats.ts';
+import { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
 import { stepContext } from './step-context.ts';
 import { ParkError } from './step-errors.ts';
 import { withSummaries } from './summaries.ts';
@@ -85,8 +86,8 @@ export async function attemptStep(
   }
 }
 
-/** Pauses for want of budget, and stops of run-away agents: a step that catches all errors must not pass over them. */
-const STOPS: readonly string[] = [BUDGET_EXCEEDED, RUN_AWAY_LOOP];
+/** Pauses for want of budget or of a record, and stops of run-away agents: a step that catches all errors must not pass over them. */
+const STOPS: readonly string[] = [BUDGET_EXCEEDED, RUN_AWAY_LOOP, EFFECT_NOT_RECORDED];
 
 function heedStops() {
   let stop: unknown;

@@ -44,7 +44,7 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     attempt: task.failureCount + 1,
     input: content.input,
     belief: content.belief,
-    cause: task.cause === null ? null : { ...task.cause, value: content.causeOf(task.cause.event) },
+    cause: content.givenTo(task),
     signal,
     session,
     user,

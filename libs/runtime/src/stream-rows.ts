@@ -40,6 +40,7 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
     runnable: isRunnable(stream),
     pendingCount: isClosed(stream) ? 0 : stream.frontier.tasks.size,
     closedInGeneration: stream.closedInGeneration,
+    ...(stream.fork !== undefined && { fork: stream.fork }),
     state: streamToJson(stream),
   };
 }

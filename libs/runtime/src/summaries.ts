@@ -41,6 +41,7 @@ import {
 } from './limits.ts';
 import type { Model, ModelAnswer } from './model.ts';
 import type { ModelCalls } from './model-calls.ts';
+import { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
 import { EffectError, ParkError } from './step-errors.ts';
 import { sha256Digest } from './system.ts';
 import type { ContextReads } from './workflow-context.ts';
@@ -87,7 +88,8 @@ async function ask(
     return (answer as unknown as ModelAnswer).text.trim();
   } catch (error) {
     // The provider failed, or the budget is at its end, and there is a rule: an agent's work is not lost for want of a summary.
-    if (error instanceof EffectError || error instanceof ParkError) return undefined;
+    const isStop = error instanceof ParkError && error.code === EFFECT_NOT_RECORDED;
+    if (error instanceof EffectError || (error instanceof ParkError && !isStop)) return undefined;
     throw error;
   }
 }

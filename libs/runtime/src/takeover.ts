@@ -10,6 +10,7 @@ import {
   type EffectKey,
   firstUnblocked,
   isoTime,
+  isReplay,
   type Json,
   RECOVERY_ATTEMPTS_MAX,
   type StreamState,
@@ -83,7 +84,8 @@ export function budgetDraft(state: StreamState, definition: Definition): Draft |
 
 /** After a crash: a committed checkpoint whose effect never arrived, found by the probes that there are (D1, D3). */
 async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
-  if (!state.isUnsettled || state.head.sequence === 0) return undefined;
+  // What a fork replays never left this process: nobody outside knows of it.
+  if (!state.isUnsettled || state.head.sequence === 0 || isReplay(state)) return undefined;
   const probed = new Map(
     given.definition.effects.flatMap((effect) => (effect.probe ? [[effect.operation, effect]] : [])),
   );

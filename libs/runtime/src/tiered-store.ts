@@ -6,23 +6,14 @@
 import type { WorkflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
 import type { Restorer } from './restorer.ts';
+import { overridden } from './turned-store.ts';
 
 /** Reads of a workflow's history by its id. An empty answer may mean that the rows are gone. */
 const READS = ['checkpoints', 'effects', 'events', 'fragments', 'texts', 'trace', 'scopes'] as const;
 
 export function tieredStore(store: ProjectionStore, restorer: Restorer): ProjectionStore {
-  const overridden = new Map<PropertyKey, unknown>([['loadStreams', loadingStreams(store, restorer)]]);
-  for (const name of READS) overridden.set(name, reading(store, restorer, name));
-  return new Proxy(store, {
-    get(target, name) {
-      if (overridden.has(name)) return overridden.get(name);
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== 'function') return member;
-      const bound: unknown = member.bind(target);
-      overridden.set(name, bound);
-      return bound;
-    },
-  });
+  const reads = READS.map((name) => [name, reading(store, restorer, name)] as const);
+  return overridden(store, { ...Object.fromEntries(reads), loadStreams: loadingStreams(store, restorer) });
 }
 
 function reading(store: ProjectionStore, restorer: Restorer, name: (typeof READS)[number]) {

@@ -1,11 +1,12 @@
 /**
  * Owns the audit of the archive: every manifest and every segment of a partition is read and held against its digest, its neighbours,
- * the chain over all events, and what its events fold to, up to where the log goes on. Whatever was changed, removed or put in another
- * order shows. Finds and tells; must not mend.
+ * the chain over all events, and what its events fold to, up to where the log goes on; so is every large payload that they name. Whatever
+ * was changed, removed or put in another order shows. Finds and tells; must not mend.
  */
 
-import { decodeRecord } from '@tidemark/codec';
+import { decodeRecord, recordBlob } from '@tidemark/codec';
 import {
+  CorruptError,
   emptyPartition,
   foldEntries,
   type Offset,
@@ -14,10 +15,11 @@ import {
   type Sha256,
   TidemarkError,
 } from '@tidemark/core';
-import type { EventLog } from '@tidemark/ports';
+import type { EventLog, StoredRecord } from '@tidemark/ports';
 import { CHAIN_START } from '@tidemark/segments';
 import type { Archive, KnownManifest } from './archive.ts';
 import { sameStreams, stateAfter } from './archived-state.ts';
+import type { Blobs } from './blobs.ts';
 import { foldedStreams } from './segment-builder.ts';
 
 export interface ArchiveProblem {
@@ -42,6 +44,8 @@ export interface ArchiveVerdict {
 }
 
 export interface VerifyOptions {
+  /** Reads large payloads that events name as well; absent: there are none. */
+  readonly blobs?: Blobs | undefined;
   /** Absent: all. */
   readonly partitions?: readonly Partition[] | undefined;
   readonly onSegment?: ((done: number) => void) | undefined;
@@ -56,7 +60,7 @@ type Growing = { -readonly [K in keyof ArchiveVerdict]: ArchiveVerdict[K] } & {
 export async function verifyArchive(
   log: EventLog,
   archive: Archive,
-  { partitions, onSegment }: VerifyOptions = {},
+  { partitions, ...options }: VerifyOptions = {},
 ): Promise<ArchiveVerdict> {
   const verdict: Growing = {
     partitionCount: 0,
@@ -71,18 +75,22 @@ export async function verifyArchive(
   archive.forget();
   for (const [partition, { start, end }] of await log.bounds(partitions)) {
     verdict.partitionCount++;
-    await verifyPartition(archive, partition, { start, end }, verdict, onSegment);
+    await verifyPartition({ archive, verdict, ...options }, partition, { start, end });
   }
   return verdict;
 }
 
+interface Audit extends Pick<VerifyOptions, 'blobs' | 'onSegment'> {
+  readonly archive: Archive;
+  readonly verdict: Growing;
+}
+
 async function verifyPartition(
-  archive: Archive,
+  audit: Audit,
   partition: Partition,
   { start, end }: { readonly start: Offset; readonly end: Offset },
-  verdict: Growing,
-  onSegment: VerifyOptions['onSegment'],
 ): Promise<void> {
+  const { archive, verdict } = audit;
   let before: KnownManifest | undefined;
   let state: PartitionState | undefined = emptyPartition(partition, 0 as Offset);
   const problem = (code: string, message: string): void => {
@@ -93,10 +101,10 @@ async function verifyPartition(
       const manifest = await archive.manifestFrom(partition, before?.to ?? (0 as Offset));
       if (manifest === undefined) break;
       checkNeighbours(before, manifest, problem);
-      state = await verifySegment(archive, manifest, state, verdict, problem);
+      state = await verifySegment(audit, manifest, state, problem);
       before = manifest;
       verdict.segmentCount++;
-      onSegment?.(verdict.segmentCount);
+      audit.onSegment?.(verdict.segmentCount);
     }
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
@@ -125,10 +133,9 @@ function checkNeighbours(before: KnownManifest | undefined, manifest: KnownManif
 
 /** Returns the state after it; undefined where that can't be told. */
 async function verifySegment(
-  archive: Archive,
+  { archive, blobs, verdict }: Audit,
   manifest: KnownManifest,
   state: PartitionState | undefined,
-  verdict: Growing,
   problem: Tell,
 ): Promise<PartitionState | undefined> {
   verdict.eventCount += manifest.to - manifest.from;
@@ -143,6 +150,7 @@ async function verifySegment(
     else problem(error.code, error.message);
     return stateAfter(archive, manifest).catch(() => undefined);
   }
+  if (blobs !== undefined) await verifyBlobs(blobs, records, problem);
   if (state === undefined) return undefined;
   const entries = records.map(({ value }) => decodeRecord(value));
   const after = foldEntries(state, entries).state;
@@ -154,4 +162,18 @@ async function verifySegment(
     );
   }
   return after;
+}
+
+/** Every large payload that they name is there, and has the digest that the chain holds. */
+async function verifyBlobs(blobs: Blobs, records: readonly StoredRecord[], problem: Tell): Promise<void> {
+  for (const { offset, value } of records) {
+    const blob = recordBlob(value);
+    if (blob === undefined) continue;
+    try {
+      await blobs.get(blob);
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      problem(error.code, `The payload of the record at ${offset}: ${error.message}. Restore it from a copy.`);
+    }
+  }
 }

@@ -3,15 +3,16 @@
  * A job that hints at nothing is dropped. Ephemeral: it may vanish at any moment, and keeps nothing that isn't in the log.
  */
 
-import { decodePayload } from '@tidemark/codec';
+import type { ForkOrigin } from '@tidemark/codec';
 import {
-  compareTasks,
   type Epoch,
   FencedError,
   type HolderId,
   holderId,
+  isReplay,
   type Json,
   type Partition,
+  type Position,
   type Sequence,
   type StreamState,
   streamFromJson,
@@ -19,7 +20,7 @@ import {
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
-import type { CheckpointRow, Consumer, EffectRow, Job, StreamSnapshot } from '@tidemark/ports';
+import type { Consumer, EffectRow, Job, StreamSnapshot } from '@tidemark/ports';
 import { Applied } from './applied.ts';
 import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
 import { batched } from './batcher.ts';
@@ -31,17 +32,12 @@ import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { releaseDraft } from './ending.ts';
 import { HeldStream } from './held-stream.ts';
-import {
-  BEAT_PERIOD_MS,
-  BEAT_STALL_MS,
-  BEAT_TTL_MS,
-  CLAIM_BATCH_MAX,
-  HAND_OVER_MAX_MS,
-  OUTPUTS_PAGE_COUNT,
-} from './limits.ts';
+import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
+import { outputsOf, type PageOf } from './lineage.ts';
 import type { ModelDelta } from './model.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { Replay } from './replay.ts';
 import { isRunnable } from './stream-rows.ts';
 import { withUndos } from './undo-definition.ts';
 import { definitionFor, routesOf } from './versions.ts';
@@ -250,7 +246,7 @@ export class Worker {
     const { head, epoch } = stream.confirmed;
     this.#options.onResume?.({ workflow: state.workflow, sequence: head.sequence, epoch });
     const surroundings = { ports, stream, signal: this.#abandon.signal };
-    const reads = contextReads(surroundings);
+    const reads = contextReads(surroundings, content.fork);
     const applied = (): Promise<void> => this.#settled(stream, partition);
     runner = new WorkflowRunner({
       ports,
@@ -260,7 +256,7 @@ export class Worker {
       stop: this.#stopping.signal,
       abandon: this.#abandon.signal,
       onProgress,
-      readOutputs: (step) => this.#outputs(stream, partition, step),
+      readOutputs: (step) => this.#outputs(stream, partition, content.fork, step),
       readMemories: async (query) => {
         await applied();
         return readMemories(surroundings, query);
@@ -281,6 +277,7 @@ export class Worker {
         },
       }),
       readHead: () => this.#head(stream, partition),
+      replay: this.#replay(stream, content, applied),
       trace,
       drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
@@ -319,6 +316,38 @@ export class Worker {
     }
   }
 
+  /** What answers the workflow's effects, where it is a fork that replays. */
+  #replay({ confirmed }: HeldStream, content: StreamContent, applied: () => Promise<void>) {
+    const { store, clock } = this.#options.ports;
+    const { fork: origin } = content;
+    const { workflow, fork, position } = confirmed;
+    if (fork === undefined || origin === undefined || !isReplay(confirmed)) return undefined;
+    const effects = (of: WorkflowId, options: { readonly since: Position; readonly task?: TaskId }) =>
+      whileUnavailable(clock, this.#abandon.signal, () => store.effects(of, options));
+    const since = origin.shares[0]!.position;
+    return new Replay(workflow, fork, origin, {
+      base: (task) => effects(fork.workflow, { since, ...(task !== undefined && { task }) }),
+      async own() {
+        await applied();
+        return effects(workflow, { since: position });
+      },
+      pageOf: this.#pageOf(confirmed, origin),
+      newTaskOf: (sequence) => content.taskOf(sequence),
+    });
+  }
+
+  /** Reads checkpoints of the workflow, and of those whose history it shares. */
+  #pageOf({ workflow, position }: StreamState, fork: ForkOrigin | undefined): PageOf {
+    const { store, clock } = this.#options.ports;
+    return (of, options) => {
+      // Rows that were there when they were waited for may have gone back since, with a database that crashed.
+      const since = of === workflow ? position : fork?.shares.find((share) => share.workflow === of)?.position;
+      return whileUnavailable(clock, this.#abandon.signal, () =>
+        store.checkpoints(of, { ...options, ...(since !== undefined && { since }) }),
+      );
+    };
+  }
+
   /** Reads the effects of the newest checkpoint from rows, once they hold it. */
   async #head(stream: HeldStream, partition: StreamSnapshot['partition']): Promise<readonly EffectRow[]> {
     const { store, clock } = this.#options.ports;
@@ -340,25 +369,13 @@ export class Worker {
   }
 
   /** Reads committed outputs from rows, once they hold all that this holder has folded. */
-  async #outputs(stream: HeldStream, partition: StreamSnapshot['partition'], step: string): Promise<readonly Json[]> {
-    const { store, clock } = this.#options.ports;
-    const { workflow } = stream.confirmed;
+  async #outputs(
+    stream: HeldStream,
+    partition: StreamSnapshot['partition'],
+    fork: ForkOrigin | undefined,
+    step: string,
+  ): Promise<readonly Json[]> {
     await this.#settled(stream, partition);
-    const { position } = stream.confirmed;
-    const found: { readonly task: TaskId; readonly output: Json }[] = [];
-    let from = 1 as Sequence;
-    for (;;) {
-      const page: readonly CheckpointRow[] = await whileUnavailable(clock, this.#abandon.signal, () =>
-        // Rows that were there when they were waited for may have gone back since, with a database that crashed.
-        store.checkpoints(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step, since: position }),
-      );
-      for (const row of page) {
-        if (row.task !== null)
-          found.push({ task: row.task, output: decodePayload('CheckpointCommitted', row.payload).output });
-      }
-      if (page.length < OUTPUTS_PAGE_COUNT) break;
-      from = (page.at(-1)!.sequence + 1) as Sequence;
-    }
-    return found.sort((a, b) => compareTasks(a.task, b.task)).map((entry) => entry.output);
+    return outputsOf(this.#pageOf(stream.confirmed, fork), stream.confirmed.workflow, fork, step);
   }
 }

@@ -5,110 +5,118 @@
 
 import { decodePayload, decodeRecord } from '@tidemark/codec';
 import {
-  applyDelta,
+  type Controls,
   CorruptError,
-  type Delta,
   emptyPartition,
   foldEntry,
   foldStream,
   type Generation,
   InvalidError,
-  type Json,
   type Offset,
   type Sequence,
   type StreamState,
   type WorkflowId,
 } from '@tidemark/core';
 import type { CheckpointRow, EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@tidemark/ports';
-import { HISTORY_READ_MAX_BYTES, OUTPUTS_PAGE_COUNT } from './limits.ts';
+import { StreamContent } from './content.ts';
+import { HISTORY_READ_MAX_BYTES } from './limits.ts';
 
 export interface PastWorkflow {
   /** Folded to the checkpoint, and no further. */
   readonly state: StreamState;
-  readonly belief: Json;
+  /** Input, belief, inputs of the pending tasks, what their effects had come to. */
+  readonly content: StreamContent;
+  readonly opening: Controls['WorkflowOpened'];
   /** The checkpoint itself; sequence 0 is the opening. */
   readonly checkpoint: CheckpointRow;
 }
 
 type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints'>;
 
-/** Throws `InvalidError` (`workflow-unknown`, `sequence-unknown`), `CorruptError`, `UnavailableError`. */
+/**
+ * Throws `InvalidError` (`workflow-unknown`, `sequence-unknown`), `CorruptError` (`history-differs`, `history-forgotten`),
+ * `UnavailableError`.
+ */
 export async function workflowAt(
   { log, store }: { readonly log: EventLog; readonly store: Reads },
   workflow: WorkflowId,
   sequence: Sequence,
 ): Promise<PastWorkflow> {
   const row = await store.workflow(workflow);
-  if (row === undefined) throw new InvalidError('workflow-unknown', `There is no workflow ${workflow}.`, { workflow });
+  if (row === undefined)
+    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
   const [opening] = await store.checkpoints(workflow, { from: 0 as Sequence, limit: 1 });
-  const [checkpoint] = await store.checkpoints(workflow, { from: sequence, limit: 1 });
-  if (opening === undefined || checkpoint?.sequence !== sequence) {
+  const [checkpoint] = sequence >= 0 ? await store.checkpoints(workflow, { from: sequence, limit: 1 }) : [];
+  if (opening?.sequence !== 0 || checkpoint?.sequence !== sequence) {
+    const newest = row.sequence === 0 ? 'no checkpoint yet' : `checkpoints 1 to ${row.sequence}`;
     throw new InvalidError(
       'sequence-unknown',
-      `Workflow ${workflow} has checkpoints 1 to ${row.sequence} (0 is its opening), none with sequence ${sequence}.`,
+      `at: workflow ${workflow} has ${newest} (0 is its opening), and none with sequence ${sequence}.`,
       { workflow, sequence, newest: row.sequence },
     );
   }
-  const state = await foldedTo(log, row, opening.offset, checkpoint);
-  return { state, belief: await beliefAt(store, workflow, sequence), checkpoint };
-}
-
-async function foldedTo(
-  log: EventLog,
-  { workflow, partition, generation }: WorkflowSummary,
-  from: Offset,
-  { offset: to, sequence }: CheckpointRow,
-): Promise<StreamState> {
-  let stream: StreamState | undefined;
-  for (let at = from; at <= to; ) {
-    const [result] = await log.read([{ partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
-    const records = result!.records.filter(({ offset }) => offset <= to);
+  const past = new Past(row);
+  for (let at = opening.offset; at <= checkpoint.offset; ) {
+    const [result] = await log.read([{ partition: row.partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
+    const records = result!.records.filter(({ offset }) => offset <= checkpoint.offset);
     if (records.length === 0) break;
-    for (const record of records) stream = folded(stream, record, workflow, partition, generation);
+    for (const record of records) past.add(record);
     at = (at + records.length) as Offset;
   }
-  if (stream?.head.sequence === sequence) return stream;
-  throw new CorruptError(
-    'history-differs',
-    `Workflow ${workflow}: what its events up to checkpoint ${sequence} fold to is not what its rows say. Run \`tidemark verify\`, and make the rows anew from the log.`,
-    { workflow, sequence },
-  );
+  return { ...past.at(sequence), checkpoint };
 }
 
 /** What else is in the partition is no part of it; what a stream accepts depends on nothing but itself. */
-function folded(
-  stream: StreamState | undefined,
-  { offset, value }: StoredRecord,
-  workflow: WorkflowId,
-  partition: WorkflowSummary['partition'],
-  generation: Generation,
-): StreamState | undefined {
-  const entry = decodeRecord(value);
-  if (entry.kind !== 'event' || entry.envelope.workflow !== workflow) return stream;
-  if (stream !== undefined) return foldStream(stream, entry.envelope).stream;
-  // The generation before its own: then its opening is the next.
-  const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
-  return foldEntry(before, entry).state.streams.get(workflow);
-}
+class Past {
+  readonly #row: WorkflowSummary;
+  readonly #content = new StreamContent();
+  #opening: Controls['WorkflowOpened'] | undefined;
+  #stream: StreamState | undefined;
 
-/** From the newest whole belief at or before the checkpoint. */
-async function beliefAt(store: Reads, workflow: WorkflowId, to: Sequence): Promise<Json> {
-  let belief: Json = null;
-  for (let next = 0; next <= to; ) {
-    const limit = Math.min(OUTPUTS_PAGE_COUNT, to - next + 1);
-    const page = await store.checkpoints(workflow, { from: next as Sequence, limit });
-    for (const row of page) belief = believed(belief, row);
-    const last = page.at(-1);
-    if (last === undefined) break;
-    next = last.sequence + 1;
+  constructor(row: WorkflowSummary) {
+    this.#row = row;
   }
-  return belief;
+
+  add({ offset, value }: StoredRecord): void {
+    const { workflow, partition, generation } = this.#row;
+    const entry = decodeRecord(value);
+    if (entry.kind !== 'event' || entry.envelope.workflow !== workflow) return;
+    const { envelope, payload } = entry;
+    if (this.#stream !== undefined) {
+      const { stream, verdict } = foldStream(this.#stream, envelope);
+      this.#stream = stream;
+      if (verdict.kind === 'accepted') this.#content.apply(envelope, payload);
+      return;
+    }
+    if (envelope.type !== 'WorkflowOpened') return;
+    // The generation before its own: then its opening is the next.
+    const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
+    this.#stream = foldEntry(before, entry).state.streams.get(workflow);
+    if (this.#stream === undefined) return;
+    if (!('input' in decodePayload('WorkflowOpened', payload))) throw forgotten(workflow);
+    this.#opening = envelope.control;
+    this.#content.apply(envelope, payload);
+  }
+
+  at(sequence: Sequence): Omit<PastWorkflow, 'checkpoint'> {
+    const { workflow } = this.#row;
+    if (this.#opening === undefined || this.#stream?.head.sequence !== sequence) {
+      throw new CorruptError(
+        'history-differs',
+        `Workflow ${workflow}: what its events up to checkpoint ${sequence} fold to is not what its rows say. Run \`tidemark verify\`, and make the rows anew from the log.`,
+        { workflow, sequence },
+      );
+    }
+    return { state: this.#stream, content: this.#content, opening: this.#opening };
+  }
 }
 
-function believed(before: Json, { sequence, belief, payload }: CheckpointRow): Json {
-  if (sequence === 0) return decodePayload('WorkflowOpened', payload).belief;
-  if (belief === 'none') return before;
-  const { snapshot, delta } = decodePayload('CheckpointCommitted', payload);
-  if (snapshot !== undefined) return snapshot;
-  return delta === undefined ? before : applyDelta(before, delta as Delta);
-}
+/** Its key was destroyed: that it was there is known, and nothing of what it held. */
+const forgotten = (workflow: WorkflowId): CorruptError =>
+  new CorruptError(
+    'history-forgotten',
+    `What workflow ${workflow} held was forgotten for good: its key was destroyed.`,
+    {
+      workflow,
+    },
+  );

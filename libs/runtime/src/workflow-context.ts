@@ -2,9 +2,12 @@
  * Owns what a holder knows of its workflow's context: fragments, texts, trace and working memory at any checkpoint. Up to the claim they
  * come from rows, read when a step first asks for them; after it from the checkpoints that this holder folds. A bundle is
  * collected the same way for a call that is made now and for one that was made long ago (I8). Must not assemble.
+ *
+ * Of a fork, reads answer the history that it shares as well, counted on from workflow to workflow (see lineage.ts): there a
+ * checkpoint's sequence is greater than the fork's own by `shift`. Whoever asks names own sequences.
  */
 
-import type { Payloads, ScopeChange, StoredFragment } from '@tidemark/codec';
+import type { ForkOrigin, Payloads, ScopeChange, StoredFragment } from '@tidemark/codec';
 import {
   CorruptError,
   type CoveredRange,
@@ -18,11 +21,12 @@ import {
 import type { ContextStore, Digest, FragmentWithText, ScopeRow, TraceEntry } from '@tidemark/ports';
 import type { FragmentDraft } from './definition.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
+import { shiftedRange, shiftOf } from './lineage.ts';
 import { changedScope, emptyScope, type Scope } from './working-memory.ts';
 
 export type ContextReads = Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'>;
 
-/** Checkpoints that were committed since the claim. */
+/** Checkpoints that were committed since the claim; counted on, as reads count. */
 interface TailEntry {
   readonly sequence: Sequence;
   readonly step: string;
@@ -43,12 +47,25 @@ export class WorkflowContext {
   readonly #tail: TailEntry[] = [];
   /** Texts that the workflow has, as far as this holder knows. */
   readonly #texts = new Map<Sha256, string>();
+  #fork: ForkOrigin | undefined;
+  #shift = 0;
   #loaded: Promise<readonly Fragment[]> | undefined;
   #scopes: Promise<readonly ScopeRow[]> | undefined;
 
   constructor(base: Sequence, digest: Digest) {
     this.#base = base;
     this.#digest = digest;
+  }
+
+  /** Undefined: the workflow began by itself. */
+  get fork(): ForkOrigin | undefined {
+    return this.#fork;
+  }
+
+  /** Follows the opening of a fork. */
+  goesOnFrom(fork: ForkOrigin): void {
+    this.#fork = fork;
+    this.#shift = shiftOf(fork);
   }
 
   /** Follows a checkpoint. */
@@ -59,15 +76,19 @@ export class WorkflowContext {
     if (control.sequence <= this.#base) return;
     const { fragments = [], scope } = payload;
     for (const { text } of fragments) if (text !== undefined) this.keep(text);
-    const { sequence, step, lastAction: action } = control;
-    this.#tail.push({ sequence, step, action, fragments, scope });
+    const { step, lastAction: action } = control;
+    this.#tail.push({ sequence: this.#countedOn(control.sequence), step, action, fragments, scope });
   }
 
   /** Follows the opening, where it is folded and not read from rows. */
   opened(fragments: readonly StoredFragment[] = []): void {
-    if (this.#base > 0 || this.#tail.some(({ sequence }) => sequence === 0)) return;
+    if (this.#base > 0 || this.#fork !== undefined || this.#tail.some(({ sequence }) => sequence === 0)) return;
     for (const { text } of fragments) if (text !== undefined) this.keep(text);
     this.#tail.push({ sequence: 0 as Sequence, step: '', action: '', fragments, scope: undefined });
+  }
+
+  #countedOn(own: Sequence): Sequence {
+    return (own + this.#shift) as Sequence;
   }
 
   /** The workflow has this text: an event holds it. */
@@ -101,7 +122,8 @@ export class WorkflowContext {
     const digests = new Map(long.map(({ text }) => [text, this.#digest.sha256(text)]));
     await this.learn(reads, workflow, [...new Set(digests.values())]);
     const inThis = new Set<Sha256>();
-    return drafts.map(({ text, ...rest }) => {
+    return drafts.map(({ text, ...given }) => {
+      const rest = { ...given, ...(given.covers && { covers: shiftedRange(given.covers, -this.#shift) }) };
       const digest = digests.get(text);
       if (digest === undefined) return { ...rest, text };
       if (this.#texts.has(digest) || inThis.has(digest)) return { ...rest, digest };
@@ -114,9 +136,8 @@ export class WorkflowContext {
   async fragments(reads: ContextReads, workflow: WorkflowId, upTo: Sequence): Promise<readonly Fragment[]> {
     const folded = new Set(this.#tail.map(({ sequence }) => sequence));
     const older = (await this.#older(reads, workflow, upTo)).filter(({ sequence }) => !folded.has(sequence));
-    const newer = await Promise.all(
-      this.#tail.filter((entry) => entry.sequence <= upTo).map((entry) => this.#inTail(reads, workflow, entry)),
-    );
+    const tail = this.#tail.filter((entry) => entry.sequence <= this.#countedOn(upTo));
+    const newer = await Promise.all(tail.map((entry) => this.#inTail(reads, workflow, entry)));
     return uncovered([...older, ...newer.flat()]);
   }
 
@@ -126,7 +147,10 @@ export class WorkflowContext {
     if (upTo < this.#base) return read(upTo);
     this.#loaded ??= read(this.#base).then(
       (fragments) => {
-        for (const { text } of fragments) this.keep(text);
+        // What a fork shares is another workflow's text.
+        for (const { text, sequence } of fragments) {
+          if (this.#fork === undefined || sequence > this.#shift) this.keep(text);
+        }
         return fragments;
       },
       (error: unknown) => {
@@ -152,7 +176,7 @@ export class WorkflowContext {
         digest: stored.digest ?? this.#digest.sha256(text),
         call: stored.call ?? null,
         tool: stored.tool ?? null,
-        covers: stored.covers ?? null,
+        covers: stored.covers === undefined ? null : shiftedRange(stored.covers, this.#shift),
         text,
       });
     });
@@ -160,9 +184,10 @@ export class WorkflowContext {
 
   /** The last `count` checkpoints up to this one, and how many each step had before. */
   async trace(reads: ContextReads, workflow: WorkflowId, upTo: Sequence, count: number): Promise<Trace> {
-    const newer = this.#tail.filter(({ sequence }) => sequence > 0 && sequence <= upTo);
+    const newer = this.#tail.filter(({ sequence }) => sequence > 0 && sequence <= this.#countedOn(upTo));
     const rowsTo = (upTo < this.#base ? upTo : this.#base) as Sequence;
-    const older: Trace = rowsTo === 0 ? { recent: [], earlier: {} } : await reads.trace(workflow, rowsTo, count);
+    const isFirst = rowsTo === 0 && this.#fork === undefined;
+    const older: Trace = isFirst ? { recent: [], earlier: {} } : await reads.trace(workflow, rowsTo, count);
     const all = [...older.recent, ...newer.map(({ sequence, step, action }) => ({ sequence, step, action }))];
     const earlier: Record<string, number> = { ...older.earlier };
     for (const { step } of all.slice(0, Math.max(0, all.length - count))) earlier[step] = (earlier[step] ?? 0) + 1;
@@ -181,9 +206,11 @@ export class WorkflowContext {
   /** Working memory after the checkpoint. */
   async scope(reads: ContextReads, workflow: WorkflowId, upTo: Sequence, firstPhase: string): Promise<Scope> {
     const rowsTo = (upTo < this.#base ? upTo : this.#base) as Sequence;
-    const rows = rowsTo === 0 ? [] : await this.#scopeRows(reads, workflow, rowsTo);
+    const isFirst = rowsTo === 0 && this.#fork === undefined;
+    const rows = isFirst ? [] : await this.#scopeRows(reads, workflow, rowsTo);
     const changes = rows.map(({ change }) => JSON.parse(change) as ScopeChange);
-    for (const { sequence, scope } of this.#tail) if (scope !== undefined && sequence <= upTo) changes.push(scope);
+    const to = this.#countedOn(upTo);
+    for (const { sequence, scope } of this.#tail) if (scope !== undefined && sequence <= to) changes.push(scope);
     return changes.reduce(changedScope, emptyScope(firstPhase));
   }
 }

@@ -68,6 +68,7 @@ export interface RunnerOptions {
   readonly readHead: () => Promise<readonly EffectRow[]>;
   readonly trace?: string | undefined;
   readonly callEffect: CallEffect;
+  readonly replay?: JournalHost['replay'];
   /** Told of every attempt, and may abandon it alone once `stop` has aborted. */
   readonly drain?: Pick<Drain, 'begin'> | undefined;
 }

@@ -47,6 +47,8 @@ export interface SegmentManifest {
   readonly generation: Generation;
   readonly streams: readonly FoldedStream[];
   readonly workflows: readonly ArchivedWorkflow[];
+  /** Digests of the blobs that its records name, each once, rising. Absent: its writer didn't look. */
+  readonly blobs?: readonly Sha256[] | undefined;
 }
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -89,6 +91,7 @@ const schema = z.object({
       ended: ended.nullable(),
     }),
   ),
+  blobs: z.array(digest).optional(),
 });
 
 export const encodeManifest = (manifest: SegmentManifest): Uint8Array =>

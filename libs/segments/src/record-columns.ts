@@ -5,7 +5,6 @@
 
 import { isUtf8 } from 'node:buffer';
 import { decodeRecord } from '@tidemark/codec';
-import { ENVELOPE_VERSION } from '@tidemark/core';
 import type { ColumnWriters } from './columns.ts';
 import type { HeaderFields, Layouts, TakenHeader } from './header.ts';
 
@@ -136,22 +135,29 @@ function told(bytes: Buffer, end: number): Told {
   const fields = { workflow: latin1Of(workflow), generation, type: latin1Of(type) };
   if (kind === 'unknown') return { fields };
   const { id, tenant, lamport, epoch, holder, ordinal, atMs } = entry.envelope;
-  const { text, value } = controlOf(bytes, end);
+  const { text, value, payload = 'json' } = controlOf(bytes, end);
   const envelope = {
     ...{ ...fields, id: latin1Of(id), tenant: latin1Of(tenant), lamport, epoch, holder: latin1Of(holder), ordinal },
     ...(atMs <= TIME_MAX_MS && { atMs: Math.trunc(atMs) }),
     ...(text !== undefined && { control: text }),
-    payload: entry.envelope.v === ENVELOPE_VERSION ? 'json' : 'sealed',
+    payload,
   };
   return { fields: envelope, control: value };
 }
 
-/** The control of a sound header; without its text when other readers would refuse it. */
-function controlOf(bytes: Buffer, end: number): { readonly text?: string; readonly value?: unknown } {
+/** The control of a sound header, and how it holds the payload; without its text when other readers would refuse it. */
+function controlOf(
+  bytes: Buffer,
+  end: number,
+): { readonly text?: string; readonly value?: unknown; readonly payload?: string } {
   try {
-    const { control } = JSON.parse(bytes.toString('utf8', 0, end)) as { readonly control: unknown };
+    const header = JSON.parse(bytes.toString('utf8', 0, end)) as {
+      readonly control: unknown;
+      readonly payload: string;
+    };
+    const { control, payload } = header;
     const text = JSON.stringify(control);
-    return UNSOUND.test(text) ? {} : { text: latin1Of(text), value: asLatin1(control) };
+    return UNSOUND.test(text) ? { payload } : { text: latin1Of(text), value: asLatin1(control), payload };
   } catch {
     return {};
   }

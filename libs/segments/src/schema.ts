@@ -12,7 +12,7 @@
  * | `control` | text | what the system goes by, as JSON |
  * | `payload` | text | what the event carries: the bytes behind the header, as they are. JSON where `payload_encoding` is `json`; that it is, its writer says, and nobody checks |
  * | `payload_bytes` | bytes | the same in place of `payload`, when they are no UTF-8 or hold a NUL |
- * | `payload_encoding` | text | how the payload is to be read: `json`, or `sealed` with a data key |
+ * | `payload_encoding` | text | how the payload is to be read: `json`, or `sealed` with a data key; `blob` and `sealed-blob`: it is the name of the blob that holds it |
  * | `data_key` | text | the id of that key |
  * | `sequence`, `step` | INT64, text | of a checkpoint: its number, and the step that it ends |
  * | `tokens`, `cost_micros` | DOUBLE | of a checkpoint: all that its step spent, its model calls included; millionths of a US dollar |

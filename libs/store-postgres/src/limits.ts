@@ -40,3 +40,7 @@ export const VECTOR_CACHE_MAX_BYTES = 64 * 1024 * 1024;
 export const VECTOR_PAGE_ROWS = 2_000;
 /** Data keys that one page of a listing reads. */
 export const KEYS_PAGE_ROWS = 1_000;
+/** Longest wait for a lock on tables that are to be switched or compared. */
+export const SWITCH_LOCK_TIMEOUT_MS = 5_000;
+/** Connections of a rebuild: one that folds are written by, one that holds writers, one that compares, one that looks. */
+export const REBUILD_POOL_MAX = 4;

@@ -12,6 +12,8 @@ import * as context from './migrations/0005-context.ts';
 import * as sessionPlaces from './migrations/0006-session-places.ts';
 import * as spendHours from './migrations/0007-spend-hours.ts';
 import * as tiers from './migrations/0008-tiers.ts';
+import * as forks from './migrations/0009-forks.ts';
+import * as blobs from './migrations/0010-blobs.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -30,6 +32,8 @@ export const MIGRATIONS: readonly Migration[] = [
   sessionPlaces,
   spendHours,
   tiers,
+  forks,
+  blobs,
 ];
 
 /** Any number; the key of the lock under which migrations run. */
@@ -60,7 +64,10 @@ export async function migrate(client: SqlClient, address: string, migrations = M
 }
 
 async function appliedIn(runner: SqlRunner): Promise<readonly string[]> {
-  const [[there] = []] = await runner.run([once(`select to_regclass('tidemark_migrations')`)]);
+  // Of the schema that tables are made in: another one that is looked through may have tables of its own.
+  const [[there] = []] = await runner.run([
+    once(`select to_regclass(quote_ident(current_schema()) || '.tidemark_migrations')`),
+  ]);
   if (there?.[0] === null) return [];
   const [names = []] = await runner.run([once('select name from tidemark_migrations order by name')]);
   return names.map((row) => textAt(row, 0));

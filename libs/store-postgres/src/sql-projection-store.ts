@@ -294,6 +294,10 @@ export class SqlProjectionStore implements ProjectionStore {
     return this.#named('segment-tenants', () => this.#tiers.segmentTenants());
   }
 
+  forksOf(...of: Parameters<ProjectionStore['forksOf']>): Promise<readonly WorkflowId[]> {
+    return this.#named('forks', () => this.#tiers.forksOf(...of));
+  }
+
   isPast(...of: Parameters<ProjectionStore['isPast']>): Promise<boolean> {
     return this.#named('is-past', () => this.#tiers.isPast(...of));
   }
@@ -316,6 +320,10 @@ export class SqlProjectionStore implements ProjectionStore {
 
   storage(...of: Parameters<ProjectionStore['storage']>): Promise<readonly StorageUse[]> {
     return this.#named('storage', () => this.#tiers.storage(...of));
+  }
+
+  blobReferences(...of: Parameters<ProjectionStore['blobReferences']>): Promise<readonly string[]> {
+    return this.#named('blob-references', () => this.#tiers.blobReferences(...of));
   }
 
   dropRestored(beforeMs: number, limit: number): Promise<number> {

@@ -6,6 +6,7 @@
 import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { PartitionFloor, ProjectionBatch, SegmentQuery, SegmentRow, StorageUse } from '@tidemark/ports';
 import { historyStatements } from './apply-batch.ts';
+import { readBlobReferences } from './sql/blob-references.ts';
 import * as history from './sql/history-rows.ts';
 import * as segments from './sql/segments.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
@@ -42,6 +43,10 @@ export class SqlTiers {
 
   async segmentTenants(): Promise<readonly TenantId[]> {
     return (await this.#read(segments.readTenants)).map((row) => textAt(row, 0) as TenantId);
+  }
+
+  async forksOf(...of: Parameters<typeof segments.findForks>): Promise<readonly WorkflowId[]> {
+    return namesIn(await this.#read(segments.findForks(...of)));
   }
 
   async isPast(...of: Parameters<typeof segments.findUnfinished>): Promise<boolean> {
@@ -87,6 +92,10 @@ export class SqlTiers {
       await runner.run([...(workflows.length === 0 ? [] : history.deleteHistory(workflows)), COMMIT]);
       return workflows.length;
     });
+  }
+
+  async blobReferences(...of: Parameters<typeof readBlobReferences>): Promise<readonly string[]> {
+    return (await this.#read(readBlobReferences(...of))).map((row) => textAt(row, 0));
   }
 
   async storage(by: 'tenant' | 'workflow', limit: number): Promise<readonly StorageUse[]> {

@@ -32,6 +32,12 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
+  blobs_collected_total: counter('Large payloads that nothing named any more, deleted.'),
+  storage_bytes: gauge(
+    'What history takes, by tenant and form: rows, segments, and segments as the log held them.',
+    'By',
+  ),
+  storage_workflow_bytes: gauge('The same of the workflows that take most.', 'By'),
   segments_written_total: counter('Segments that were archived.'),
   segment_bytes_total: counter('Bytes of the segments that were archived.'),
   archived_bytes_total: counter('Bytes of the records in them, as the log held them.'),

@@ -12,13 +12,13 @@ import type { Statement } from '../sql-client.ts';
 const text = `
 insert into workflows (workflow, tenant, partition, generation, definition, version, status, reason, position, sequence,
   checkpoint, belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action,
-  runnable, pending_count, closed_in_generation, state, result, pinned)
+  runnable, pending_count, closed_in_generation, state, result, pinned, fork_of, fork_at, fork_effects)
 select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::text[]),
   unnest($6::int8[]), unnest($7::text[]), unnest($8::text[]), unnest($9::int8[]), unnest($10::int8[]),
   unnest($11::text[]), unnest($12::int8[]), unnest($13::int8[]), unnest($14::text[]), unnest($15::int8[]),
   unnest($16::float8[]), unnest($17::float8[]), unnest($18::float8[]), unnest($19::float8[]), unnest($20::text[]),
   unnest($21::bool[]), unnest($22::int8[]), unnest($23::int8[]), unnest($24::text[]), unnest($25::text[]),
-  unnest($26::bool[])
+  unnest($26::bool[]), unnest($27::text[]), unnest($28::int8[]), unnest($29::text[])
 on conflict (workflow) do update set
   status = excluded.status, reason = excluded.reason, position = excluded.position, sequence = excluded.sequence,
   checkpoint = excluded.checkpoint, belief_sequence = excluded.belief_sequence, epoch = excluded.epoch,
@@ -61,6 +61,9 @@ export function putStreams(rows: readonly StreamRow[], results: ReadonlyMap<Work
       texts(rows, (row) => row.state),
       texts(rows, (row) => results.get(row.workflow) ?? null),
       bools(rows, (row) => row.pinned),
+      texts(rows, (row) => row.fork?.workflow ?? null),
+      int8s(rows, (row) => row.fork?.sequence ?? null),
+      texts(rows, (row) => row.fork?.effects ?? null),
     ],
   };
 }

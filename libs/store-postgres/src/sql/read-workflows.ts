@@ -6,6 +6,7 @@
 import type {
   CheckpointId,
   Epoch,
+  Fork,
   Generation,
   HolderId,
   Lamport,
@@ -22,7 +23,7 @@ import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type State
 
 const columns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
   belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
-  pending_count, closed_in_generation, result, pinned, case when status = 'parked' then state end`;
+  pending_count, closed_in_generation, result, pinned, case when status = 'parked' then state end, fork_of, fork_at, fork_effects`;
 
 export const readWorkflow = (workflow: WorkflowId): Statement => ({
   name: 'read-workflow',
@@ -96,4 +97,11 @@ export const workflowOf = (row: Row): WorkflowSummary => ({
   result: nullableText(row, 23),
   pinned: booleanAt(row, 24),
   question: questionIn(nullableText(row, 25)),
+  ...forkIn(row),
 });
+
+const forkIn = (row: Row): Pick<WorkflowSummary, 'fork'> => {
+  const workflow = nullableText(row, 26) as WorkflowId | null;
+  if (workflow === null) return {};
+  return { fork: { workflow, sequence: numberAt(row, 27) as Sequence, effects: textAt(row, 28) as Fork['effects'] } };
+};

@@ -1,7 +1,7 @@
 /**
  * What there is of segments, how far partitions may be archived, and the store's clock. Inputs: a segment with its workflows; filters.
  * Locks: none to speak of. Index: workflows_held and the checkpoints' primary key for floors; primary keys, segments_kept,
- * segment_workflows_place. Cost: floors of 4,096 partitions with one workflow each 25 ms.
+ * segment_workflows_place, workflows_forks. Cost: floors of 4,096 partitions with one workflow each 25 ms.
  */
 
 import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -14,7 +14,7 @@ import type {
   StorageUse,
 } from '@tidemark/ports';
 import { bools, float8s, int4s, int8s, textArray, texts } from '../binary-array.ts';
-import { booleanAt, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import { booleanAt, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 export const readNow: Statement = {
   name: 'read-now',
@@ -149,11 +149,26 @@ where s.tier <> 'deleted' order by p.tenant`,
   values: [],
 };
 
+/** Forks `f` of `${base}` that are still there: their openings lie in no segment that was deleted. */
+const forks = (base: string): string => `
+select f.workflow from workflows f
+where f.fork_of = ${base} and not exists (
+  select from segment_workflows o join segments s on s.partition = o.partition and s.starts = o.starts
+  where o.workflow = f.workflow and o.opens and s.tier = 'deleted'
+)`;
+
 const unfinished = `
 select exists (
   select from segment_workflows p join workflows w on w.workflow = p.workflow
-  where p.partition = $1 and p.starts = $2 and (w.closed_in_generation is null or w.updated_at_ms >= $3)
+  where p.partition = $1 and p.starts = $2
+    and (w.closed_in_generation is null or w.updated_at_ms >= $3 or exists (${forks('w.workflow')}))
 )`;
+
+export const findForks = (workflow: WorkflowId, limit: number): Statement => ({
+  name: 'find-forks',
+  text: `${forks('$1')} order by f.workflow limit $2`,
+  values: [workflow, String(limit)],
+});
 
 export const findUnfinished = (
   { partition, from }: Pick<SegmentRow, 'partition' | 'from'>,
@@ -189,8 +204,12 @@ export const segmentOf = (row: Row): SegmentRow => ({
   ),
 });
 
-const bytesOf = (table: string, column: string): string =>
-  `select workflow, sum(octet_length(${column})) as bytes from ${table} group by workflow`;
+/** A text that names a blob tells how large that is (see blob-store.ts of the ports). */
+const bytesOf = (table: string, column: string): string => `
+select workflow, sum(case
+    when octet_length(${column}) < 80 and ${column} ~ '^blob:[0-9a-f]{64}:[0-9]{1,9}$' then split_part(${column}, ':', 3)::int8
+    else octet_length(${column}) end) as bytes
+from ${table} group by workflow`;
 
 /** A segment's bytes are shared out by what its workflows' records took in the log. */
 const storage = (name: 'tenant' | 'workflow'): string => `
@@ -206,7 +225,7 @@ with hot as (
   where s.tier <> 'deleted' group by p.workflow
 )
 select w.${name}, count(*), coalesce(sum(hot.bytes), 0), coalesce(sum(archived.events), 0), coalesce(sum(archived.raw), 0),
-  round(coalesce(sum(archived.bytes), 0))
+  round(coalesce(sum(archived.bytes), 0)), ${name === 'workflow' ? 'max(w.fork_of)' : 'null'}
 from workflows w left join hot on hot.workflow = w.workflow left join archived on archived.workflow = w.workflow
 group by w.${name} order by coalesce(sum(hot.bytes), 0) + coalesce(sum(archived.bytes), 0) desc, w.${name} limit $1`;
 
@@ -216,11 +235,15 @@ export const readStorage = (by: 'tenant' | 'workflow', limit: number): Statement
   values: [String(limit)],
 });
 
-export const storageOf = (row: Row): StorageUse => ({
-  name: textAt(row, 0),
-  workflowCount: numberAt(row, 1),
-  hotBytes: numberAt(row, 2),
-  archivedEventCount: numberAt(row, 3),
-  archivedRawBytes: numberAt(row, 4),
-  archivedBytes: numberAt(row, 5),
-});
+export function storageOf(row: Row): StorageUse {
+  const forkOf = nullableText(row, 6) as WorkflowId | null;
+  return {
+    name: textAt(row, 0),
+    workflowCount: numberAt(row, 1),
+    hotBytes: numberAt(row, 2),
+    archivedEventCount: numberAt(row, 3),
+    archivedRawBytes: numberAt(row, 4),
+    archivedBytes: numberAt(row, 5),
+    ...(forkOf !== null && { forkOf }),
+  };
+}

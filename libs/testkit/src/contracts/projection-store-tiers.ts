@@ -168,6 +168,62 @@ export function testTiers(under: StoreUnderTest): void {
     });
   });
 
+  describe('forks', () => {
+    const forkOf = (workflow: string) => ({
+      fork: { workflow: rows.workflowNamed(workflow), sequence: 1 as Sequence, effects: 'replay' as const },
+    });
+
+    test('are told with their bases, and keep those from being past until they are deleted themselves', async () => {
+      await under.partitions(3);
+      await under.store.apply(wholeHistory('base', 0));
+      const [opening, closing] = [rows.openingBatch('fork', 1), rows.closingBatch('fork', 1, 1)];
+      const streams = opening.streams.map((stream) => ({ ...stream, ...forkOf('base') }));
+      await under.store.apply({ ...opening, streams });
+      const base = segment(0, 0, 4, { workflows: [part('base')] });
+      await under.store.recordSegments([base]);
+
+      const [fork, name] = [rows.workflowNamed('fork'), rows.workflowNamed('base')];
+      expect(await under.other.workflow(fork)).toMatchObject(forkOf('base'));
+      expect(await under.store.workflow(name)).not.toHaveProperty('fork');
+      expect(await under.store.forksOf(name, 10)).toEqual([fork]);
+      expect(await under.store.forksOf(fork, 10)).toEqual([]);
+      expect(await under.store.isPast(base, LATER_MS)).toBe(false);
+      const uses = await under.store.storage('workflow', 10);
+      expect(uses.map((use) => [use.name, use.forkOf])).toEqual([
+        ['base', undefined],
+        ['fork', 'base'],
+      ]);
+
+      // A later batch says the same of it.
+      await under.store.apply({
+        ...closing,
+        streams: closing.streams.map((stream) => ({ ...stream, ...forkOf('base') })),
+      });
+      expect(await under.store.workflow(fork)).toMatchObject({ status: 'completed', ...forkOf('base') });
+      const own = segment(1, 0, 2, { workflows: [part('fork')] });
+      await under.store.recordSegments([own]);
+      await under.store.setTier(own, 'cold');
+      expect(await under.store.isPast(base, LATER_MS)).toBe(false);
+      expect(await under.store.isPast(own, LATER_MS)).toBe(true);
+      await under.store.setTier(own, 'deleted');
+      expect(await under.store.forksOf(name, 10)).toEqual([]);
+      expect(await under.store.isPast(base, LATER_MS)).toBe(true);
+    });
+
+    test('are listed by id, as many as are asked for', async () => {
+      await under.partitions(4);
+      await under.store.apply(rows.openingBatch('base', 0));
+      for (const [at, name] of ['c', 'a', 'b'].entries()) {
+        const opening = rows.openingBatch(name, at + 1);
+        const streams = opening.streams.map((stream) => ({ ...stream, ...forkOf('base') }));
+        await under.store.apply({ ...opening, streams });
+      }
+      const base = rows.workflowNamed('base');
+      expect(await under.store.forksOf(base, 10)).toEqual(['a', 'b', 'c']);
+      expect(await under.store.forksOf(base, 2)).toEqual(['a', 'b']);
+    });
+  });
+
   describe('rows of history', () => {
     test('go, and come back as they were; who, when and how much stays', async () => {
       await under.partitions(1);

@@ -6,6 +6,7 @@
 import type { ProjectionStore } from '@tidemark/ports';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { testApplying } from './projection-store-apply.ts';
+import { testBlobs } from './projection-store-blobs.ts';
 import { testClaims } from './projection-store-claims.ts';
 import { testCoordination } from './projection-store-coordination.ts';
 import { testMemories } from './projection-store-memories.ts';
@@ -63,5 +64,6 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
     testSpends(under);
     testMemories(under);
     testTiers(under);
+    testBlobs(under);
   });
 }

@@ -15,7 +15,7 @@ import { closed, declare, type NaiveStream } from './stream.ts';
 
 export type { NaiveStream, NaiveTask } from './stream.ts';
 
-const KNOWN_RULES = 2;
+const KNOWN_RULES = 3;
 
 export class NaivePartition {
   readonly partition: number;
@@ -90,6 +90,7 @@ export class NaivePartition {
       compensates: event.control.compensates,
       session: event.control.session,
       user: event.control.user,
+      fork: event.control.fork,
       undo: null,
       position: 1,
       lamport: event.lamport,

@@ -156,7 +156,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
   return envelope(writer, { workflow: `w${generation}`, generation }, 'WorkflowOpened', {
     definition: 'audit',
     version: 1,
-    rules: decide(40) === 0 ? 3 : decide(8) === 0 ? 1 : 2,
+    rules: decide(40) === 0 ? 4 : decide(8) === 0 ? 1 : decide(8) === 0 ? 3 : 2,
     partition: HISTORY_PARTITION,
     placement: 'shared',
     inputDigest: digestOf('input'),
@@ -165,6 +165,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
     shadow: decide(10) === 0,
     compensates: decide(10) === 0 ? { workflow: 'w0', depth: 1 } : null,
     ...(decide(4) === 0 && { session: 's1', user: 'ana' }),
+    ...(decide(6) === 0 && { fork: { workflow: 'w0', sequence: 2, effects: 'replay' } }),
   });
 }
 

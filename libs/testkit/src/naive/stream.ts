@@ -53,6 +53,7 @@ export interface NaiveStream {
   compensates: { workflow: string; depth: number } | null;
   session?: string | undefined;
   user?: string | undefined;
+  fork?: { workflow: string; sequence: number; effects: string } | undefined;
   raised?: { tokens: number; costMicros: number } | undefined;
   repeats?: { question: string; count: number }[] | undefined;
   undo: string | null;

@@ -136,6 +136,7 @@ const OWN: ReadonlySet<string> = new Set([
   'applyContext',
   'applySeen',
   'dropSeen',
+  'seenTexts',
   'loseContext',
   'loseTiers',
 ]);

@@ -1,6 +1,7 @@
 /**
- * Owns which columns of rows are sealed, and the place that each is bound to, so that a text can't be moved to another row. Pure: it is
- * given what seals and what opens. What dispatch, queries and searches need stays clear (see docs/encryption.md).
+ * Owns which columns of rows hold what workflows say, and the place of each, to which a sealed text is bound, so that it can't be moved to
+ * another row. Pure: it is given what changes texts on their way in and out. What dispatch, queries and searches need is none of these
+ * (see docs/encryption.md).
  */
 
 import type { WorkflowId } from '@tidemark/core';
@@ -10,13 +11,17 @@ import type {
   EffectRow,
   EventRow,
   MemoryRow,
+  Placement,
+  PlacementRequest,
   ProjectionBatch,
   ScopeRow,
+  SessionTaken,
   StreamSnapshot,
   TextRow,
+  WorkflowSummary,
 } from '@tidemark/ports';
 
-/** Changes one text at its place: seals it with its workflow's key, or opens it. */
+/** Changes one text at its place: seals it with its workflow's key, puts it into a blob, or brings it back. */
 export type Turn = (text: string, place: string, workflow: WorkflowId) => string;
 
 const inCheckpoint = (row: Pick<CheckpointRow, 'sequence'>, workflow: WorkflowId) =>
@@ -26,9 +31,9 @@ const inRequest = (row: Pick<EffectRow, 'key'>, workflow: WorkflowId) => `reques
 const inEvent = (row: Pick<EventRow, 'event'>, workflow: WorkflowId) => `events/${workflow}/${row.event}`;
 const inMemory = ({ tenant, subject, kind, key }: MemoryRow) =>
   `memories/${JSON.stringify([tenant, subject, kind, key])}`;
-export const inText = (digest: string, workflow: WorkflowId) => `texts/${workflow}/${digest}`;
-export const inResult = (workflow: WorkflowId) => `results/${workflow}`;
-export const inOpening = (workflow: WorkflowId) => `openings/${workflow}`;
+const inText = (digest: string, workflow: WorkflowId) => `texts/${workflow}/${digest}`;
+const inResult = (workflow: WorkflowId) => `results/${workflow}`;
+const inOpening = (workflow: WorkflowId) => `openings/${workflow}`;
 
 export const turnCheckpoint = (row: CheckpointRow, turn: Turn): CheckpointRow => ({
   ...row,
@@ -44,11 +49,6 @@ export const turnEffect = (row: EffectRow, turn: Turn): EffectRow => ({
 export const turnEvent = (row: EventRow, turn: Turn): EventRow => ({
   ...row,
   payload: turn(row.payload, inEvent(row, row.workflow), row.workflow),
-});
-
-export const turnText = (row: TextRow, turn: Turn): TextRow => ({
-  ...row,
-  text: turn(row.text, inText(row.digest, row.workflow), row.workflow),
 });
 
 export const turnScope = (row: ScopeRow, turn: Turn): ScopeRow => ({
@@ -74,9 +74,27 @@ export const turnSnapshot = (snapshot: StreamSnapshot, turn: Turn): StreamSnapsh
   };
 };
 
+/** A text of the workflow that goes by its digest. */
+export const turnNamed =
+  (workflow: WorkflowId) =>
+  <R extends Pick<TextRow, 'digest' | 'text'>>(row: R, turn: Turn): R => ({
+    ...row,
+    text: turn(row.text, inText(row.digest, workflow), workflow),
+  });
+
+export const turnSummary = (row: WorkflowSummary, turn: Turn): WorkflowSummary => ({
+  ...row,
+  result: row.result === null ? null : turn(row.result, inResult(row.workflow), row.workflow),
+});
+
+export function turnOpening<P extends Placement | PlacementRequest | SessionTaken>(row: P, turn: Turn): P {
+  if (!('opening' in row)) return row;
+  return { ...row, opening: turn(row.opening, inOpening(row.workflow), row.workflow) };
+}
+
 const turnContext = (context: ContextBatch, turn: Turn): ContextBatch => ({
   ...context,
-  texts: context.texts.map((row) => turnText(row, turn)),
+  texts: context.texts.map((row) => turnNamed(row.workflow)(row, turn)),
   scopes: context.scopes.map((row) => turnScope(row, turn)),
 });
 

@@ -1,0 +1,166 @@
+/**
+ * Rows made anew on the embedded default: every damage to rows is named, folding log and archive mends it, and what can't be folded
+ * from either is kept (I5).
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Sequence, type WorkflowId, workflowId } from '@tidemark/core';
+import type { CheckpointRow, ProjectionBatch } from '@tidemark/ports';
+import { defineWorkflow, task } from '@tidemark/sdk';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { openEmbedded, openEmbeddedRebuild } from './embedded.ts';
+import type { Host } from './host.ts';
+
+/** Starting PGlite takes seconds, on a busy machine many. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const DONE = workflowId('done');
+const WAITING = workflowId('waiting');
+
+const named = <N extends string>(name: N) =>
+  defineWorkflow({
+    name,
+    version: 1,
+    input: z.object({}),
+    belief: z.object({}),
+    output: z.object({ ok: z.boolean() }),
+    tasks: { first: z.object({}), last: z.object({}) },
+    flow: { first: ['last'], last: [] },
+    begin: () => ({ belief: {}, next: [task('first', {})] }),
+    steps: { first: () => ({ next: [task('last', {})] }), last: () => ({ done: { ok: true } }) },
+  });
+const greeting = named('greeting');
+/** No worker knows it at first. */
+const later = named('later');
+
+let folder: string;
+let keysUrl: string;
+let hosts: Host[];
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'tidemark-rebuild-'));
+  keysUrl = '';
+  hosts = [];
+});
+afterEach(async () => {
+  for (const host of hosts) await host.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const place = () => ({ folder: path.join(folder, 'state'), keysUrl });
+
+async function open(): Promise<Host> {
+  const host = await openEmbedded(place());
+  hosts.push(host);
+  await host.startCoordinator();
+  return host;
+}
+
+async function close(host: Host): Promise<void> {
+  await host.close();
+  hosts = hosts.filter((other) => other !== host);
+}
+
+/** One that ended and is archived, one that ended, and one that waits. */
+async function fill(): Promise<Host> {
+  const host = await open();
+  await host.startWorker({ definitions: [greeting], concurrency: 4 });
+  await (await host.client.start(greeting, {}, { id: workflowId('archived') })).result();
+  const compactor = host.compactor({
+    policy: { hotMs: 1, segmentMinBytes: 1 },
+    paceBytesPerSecond: Number.POSITIVE_INFINITY,
+  });
+  await vi.waitFor(async () => {
+    await compactor.pass();
+    expect(await host.ports.store.segments({ limit: 1 })).toHaveLength(1);
+  });
+  await (await host.client.start(greeting, {}, { id: DONE })).result();
+  await host.client.start(later, {}, { id: WAITING });
+  await vi.waitFor(async () => expect(await checkpointsOf(host, WAITING)).toHaveLength(1));
+  return host;
+}
+
+const checkpointsOf = (host: Host, workflow: WorkflowId): Promise<readonly CheckpointRow[]> =>
+  host.ports.store.checkpoints(workflow, { from: 0 as Sequence, limit: 10 });
+
+const NOTHING: Omit<ProjectionBatch, 'partitions'> = {
+  opened: [],
+  streams: [],
+  closed: [],
+  tasksPut: [],
+  tasksGone: [],
+  checkpoints: [],
+  effects: [],
+  events: [],
+  timersPut: [],
+  timersGone: [],
+  rejected: [],
+};
+
+async function damage(host: Host): Promise<void> {
+  const { store } = host.ports;
+  const [, second] = await checkpointsOf(host, DONE);
+  const [row] = (await host.ports.store.workflows({ limit: 10 })).filter(({ workflow }) => workflow === WAITING);
+  const [pending] = await store.tasks(WAITING, 1);
+  const at = await store.positions();
+  await store.apply({
+    ...NOTHING,
+    partitions: [...at].map(([partition, next]) => ({ partition, from: next, to: next, generation: row!.generation })),
+    checkpoints: [{ ...second!, sequence: 900 as Sequence }],
+    tasksGone: [{ workflow: WAITING, task: pending!.task }],
+  });
+}
+
+const compare = async () => {
+  const rebuild = await openEmbeddedRebuild(place(), 'compare', {});
+  try {
+    return await rebuild.rows.compare(100);
+  } finally {
+    await rebuild.close();
+  }
+};
+
+it('damage to rows is named, and mended; work goes on', async () => {
+  const damaged = await fill();
+  await damage(damaged);
+  await close(damaged);
+  const { differences } = await compare();
+  expect(differences).toEqual(
+    expect.arrayContaining([
+      { table: 'checkpoints', key: { workflow: DONE, sequence: '900' }, what: 'extra', columns: [] },
+      expect.objectContaining({ table: 'tasks', what: 'missing' }),
+      expect.objectContaining({
+        table: 'partitions',
+        what: 'different',
+        columns: expect.arrayContaining(['generation']),
+      }),
+    ]),
+  );
+
+  const progress: number[] = [];
+  const rebuild = await openEmbeddedRebuild(place(), 'switch', {
+    onProgress: ({ doneCount, totalCount }) => progress.push(doneCount / totalCount),
+  });
+  await rebuild.rows.switchOver();
+  await rebuild.close();
+  expect(progress.at(-1)).toBe(1);
+  const sound = await compare();
+  expect(sound).toMatchObject({ differences: [], differenceCount: 0 });
+  expect(sound.rowCount).toBeGreaterThan(10);
+
+  const after = await open();
+  expect(await checkpointsOf(after, DONE)).toHaveLength(3);
+  await after.startWorker({ definitions: [later], concurrency: 4 });
+  await expect
+    .poll(async () => (await after.ports.store.workflow(WAITING))?.status, { timeout: 30_000 })
+    .toBe('completed');
+});
+
+it('rows that are sealed are as the log makes them', async () => {
+  keysUrl = pathToFileURL(path.join(folder, 'keys.json')).href;
+  await close(await fill());
+  expect(await compare()).toMatchObject({ differences: [] });
+});

@@ -1,0 +1,169 @@
+/**
+ * Owns knowing every blob that anything names: records in the log, records in segments that are not deleted, rows. What was read of log and
+ * manifests never changes, so each part of it is read once a process. Throws rather than overlook anything. Must not take blobs away.
+ */
+
+import { recordBlob } from '@tidemark/codec';
+import { CorruptError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
+import { blobReferenceOf, type EventLog, type PartitionBounds, type ProjectionStore } from '@tidemark/ports';
+import { parseManifestName } from '@tidemark/segments';
+import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
+import { BLOB_REFERENCES_PAGE_COUNT, COMPACTOR_READ_MAX_BYTES, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
+import type { Pace } from './pace.ts';
+
+export interface BlobReferencesOptions {
+  /** The log itself. */
+  readonly log: EventLog;
+  readonly store: Pick<ProjectionStore, 'blobReferences'>;
+  readonly archive: Archive;
+  readonly pace: Pace;
+}
+
+/** What the stretch `[from, to)` names. */
+interface Stretch {
+  readonly from: Offset;
+  readonly to: Offset;
+  readonly digests: readonly string[];
+}
+
+interface Known {
+  /** First offset that was not looked at. */
+  next: Offset;
+  /** Those that name any. */
+  stretches: Stretch[];
+}
+
+const TOMBSTONES = 'deleted/';
+
+export class BlobReferences {
+  readonly #options: BlobReferencesOptions;
+  readonly #known = new Map<Partition, Known>();
+  /** Tombstones that were heeded, by name. */
+  readonly #heeded = new Set<string>();
+
+  constructor(options: BlobReferencesOptions) {
+    this.#options = options;
+  }
+
+  /** Digests of all blobs that are named. Throws whatever reading throws, and `CorruptError` (`archive-gap`, `log-past-end`). */
+  async all(signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const digests = new Set<string>();
+    for (const [partition, bounds] of await this.#options.log.bounds()) {
+      signal.throwIfAborted();
+      await this.#catchUp(partition, bounds, signal);
+    }
+    await this.#heedDeleted();
+    for (const { stretches } of this.#known.values()) {
+      for (const stretch of stretches) for (const digest of stretch.digests) digests.add(digest);
+    }
+    await this.#addRows(digests);
+    return digests;
+  }
+
+  async #catchUp(partition: Partition, bounds: PartitionBounds, signal: AbortSignal): Promise<void> {
+    let { start } = bounds;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#readSegments(partition, start);
+        await this.#readLog(partition, bounds.end, signal);
+        return;
+      } catch (error) {
+        // Archived meanwhile: what is behind it now is told by manifests.
+        const isTrimmed = error instanceof CorruptError && error.code === 'log-trimmed';
+        if (!isTrimmed || attempt > READS_BETWEEN_TRIMS_MAX) throw error;
+        start = (await this.#options.log.bounds([partition])).get(partition)!.start;
+      }
+    }
+  }
+
+  #of(partition: Partition): Known {
+    const known = this.#known.get(partition) ?? { next: 0 as Offset, stretches: [] };
+    this.#known.set(partition, known);
+    return known;
+  }
+
+  #add(known: Known, stretch: Stretch): void {
+    if (stretch.digests.length > 0) known.stretches.push(stretch);
+    known.next = stretch.to;
+  }
+
+  /** What lies before the log's start. */
+  async #readSegments(partition: Partition, start: Offset): Promise<void> {
+    const { archive } = this.#options;
+    const known = this.#of(partition);
+    while (known.next < start) {
+      const manifest = await archive.manifestAt(partition, known.next);
+      if (manifest === undefined) throw archiveGap(partition, known.next, archive.warm.place);
+      const digests = manifest.blobs ?? (await this.#inSegment(manifest));
+      this.#add(known, { from: manifest.from, to: manifest.to, digests });
+    }
+  }
+
+  /** Of one whose manifest doesn't say. One that is deleted names nothing any more. */
+  async #inSegment(manifest: KnownManifest): Promise<readonly string[]> {
+    try {
+      return digestsIn(await this.#options.archive.records(manifest));
+    } catch (error) {
+      if (error instanceof CorruptError && error.code === 'segment-deleted') return [];
+      throw error;
+    }
+  }
+
+  async #readLog(partition: Partition, end: Offset, signal: AbortSignal): Promise<void> {
+    const { log, pace } = this.#options;
+    const known = this.#of(partition);
+    if (known.next > end) throw logReplaced(partition, known.next, end);
+    while (known.next < end) {
+      signal.throwIfAborted();
+      const from = known.next;
+      const [result] = await log.read([{ partition, from }], { maxBytes: COMPACTOR_READ_MAX_BYTES });
+      const { records } = result!;
+      if (records.length === 0) throw logGap(partition, from);
+      for (const record of records) {
+        const to = (record.offset + 1) as Offset;
+        this.#add(known, { from: record.offset, to, digests: digestsIn([record]) });
+      }
+      await pace.spent(records.reduce((sum, { value }) => sum + value.length, 0));
+    }
+  }
+
+  /** What was deleted for good names nothing any more. A listing that lacks one keeps blobs longer, and no more. */
+  async #heedDeleted(): Promise<void> {
+    const { warm } = this.#options.archive;
+    for await (const name of warm.list(TOMBSTONES)) {
+      if (this.#heeded.has(name)) continue;
+      const place = parseManifestName(`manifests/${name.slice(TOMBSTONES.length)}`);
+      const manifest = place && (await this.#options.archive.manifestFrom(place.partition, place.from));
+      if (manifest === undefined) continue;
+      const known = this.#of(manifest.partition);
+      known.stretches = known.stretches.filter(({ from, to }) => from < manifest.from || to > manifest.to);
+      this.#heeded.add(name);
+    }
+  }
+
+  async #addRows(digests: Set<string>): Promise<void> {
+    let after: string | null = null;
+    for (;;) {
+      const page: readonly string[] = await this.#options.store.blobReferences(after, BLOB_REFERENCES_PAGE_COUNT);
+      for (const text of page) {
+        const reference = blobReferenceOf(text);
+        if (reference !== undefined) digests.add(reference.digest);
+      }
+      if (page.length < BLOB_REFERENCES_PAGE_COUNT) return;
+      after = page.at(-1)!;
+    }
+  }
+}
+
+const digestsIn = (records: readonly { readonly value: Uint8Array }[]): readonly string[] =>
+  records.flatMap(({ value }) => recordBlob(value)?.digest ?? []);
+
+const logReplaced = (partition: Partition, next: Offset, end: Offset): CorruptError =>
+  new CorruptError(
+    'log-past-end',
+    `Partition ${partition} ends at ${end}, and was read up to ${next} before: the log was replaced. No blob is taken away.`,
+    { partition, from: next, end },
+  );
+
+const logGap = (partition: Partition, from: Offset): UnavailableError =>
+  new UnavailableError('log-gap', `Partition ${partition} doesn't show what it holds at ${from}.`, { partition, from });

@@ -1,0 +1,90 @@
+/**
+ * Owns one view of rows whose large texts are in blobs: the row has the name of the blob (see blob-store.ts of the ports), and whoever reads
+ * gets the text. Must not decide which columns (see row-texts.ts), nor take blobs away.
+ *
+ * B2 A row names a blob only after that is stored. A text that looks like such a name goes into a blob itself, however short it is, so
+ *    that nobody can name a blob by saying so.
+ */
+
+import { CorruptError } from '@tidemark/core';
+import {
+  BLOB_REFERENCE_HEAD,
+  type BlobReference,
+  blobReferenceOf,
+  blobReferenceText,
+  type ProjectionStore,
+} from '@tidemark/ports';
+import type { Blobs } from './blobs.ts';
+import { EVENT_MAX_BYTES } from './limits.ts';
+import type { Turn } from './row-texts.ts';
+import { type Turning, turnedStore } from './turned-store.ts';
+
+export interface BlobRowsOptions {
+  readonly blobs: Blobs;
+  /** Largest text that a row holds itself, in bytes. */
+  readonly inlineMaxBytes?: number | undefined;
+}
+
+export const storeWithBlobs = (store: ProjectionStore, options: BlobRowsOptions): ProjectionStore =>
+  turnedStore(store, new Blobbing(options));
+
+/** Bytes of UTF-8 for one unit of a string, at most. */
+const UNIT_MAX_BYTES = 3;
+
+class Blobbing implements Turning {
+  readonly #blobs: Blobs;
+  readonly #maxBytes: number;
+
+  constructor({ blobs, inlineMaxBytes = EVENT_MAX_BYTES }: BlobRowsOptions) {
+    this.#blobs = blobs;
+    this.#maxBytes = inlineMaxBytes;
+  }
+
+  #goesIntoBlob(text: string): boolean {
+    if (text.length * UNIT_MAX_BYTES > this.#maxBytes && Buffer.byteLength(text) > this.#maxBytes) return true;
+    return text.startsWith(BLOB_REFERENCE_HEAD);
+  }
+
+  async inward<T>(work: (turn: Turn) => T): Promise<T> {
+    const names = new Map<string, string>();
+    const done = work((text) => {
+      if (this.#goesIntoBlob(text)) names.set(text, '');
+      return text;
+    });
+    if (names.size === 0) return done;
+    const putting = [...names.keys()].map(async (text) => {
+      names.set(text, blobReferenceText(await this.#blobs.put(Buffer.from(text))));
+    });
+    await Promise.all(putting);
+    return work((text) => names.get(text) ?? text);
+  }
+
+  async outward<T>(work: (turn: Turn) => T): Promise<T> {
+    const named = new Map<string, { readonly blob: BlobReference; readonly place: string }>();
+    const done = work((text, place) => {
+      const blob = blobReferenceOf(text);
+      if (blob !== undefined) named.set(text, { blob, place });
+      return text;
+    });
+    if (named.size === 0) return done;
+    const texts = new Map<string, string>();
+    const getting = [...named].map(async ([name, { blob, place }]) => {
+      texts.set(name, await this.#get(blob, place));
+    });
+    await Promise.all(getting);
+    return work((text) => texts.get(text) ?? text);
+  }
+
+  async #get(blob: BlobReference, place: string): Promise<string> {
+    try {
+      return Buffer.from(await this.#blobs.get(blob)).toString();
+    } catch (cause) {
+      if (!(cause instanceof CorruptError)) throw cause;
+      throw new CorruptError(
+        cause.code,
+        `What belongs to the row ${place}: ${cause.message}. Restore the blob from a copy, or drop the rows: they are made anew from the log.`,
+        { place, digest: blob.digest, cause },
+      );
+    }
+  }
+}

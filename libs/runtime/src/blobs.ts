@@ -1,0 +1,90 @@
+/**
+ * Owns one process's way to the blobs: what was put or read a moment ago is not put again, and what a sweep has put aside is still found.
+ * Must not decide what goes into a blob, nor take any away (see blob-sweep.ts).
+ */
+
+import { hash } from 'node:crypto';
+import { CorruptError } from '@tidemark/core';
+import { type BlobReference, type BlobStore, type Clock, Turns } from '@tidemark/ports';
+import { BLOB_KNOWN_MS, BLOBS_AT_ONCE, BLOBS_KNOWN_MAX_COUNT } from './limits.ts';
+
+export interface BlobStores {
+  readonly live: BlobStore;
+  /** Where a sweep puts what nothing seems to refer to, until it is sure. */
+  readonly aside: BlobStore;
+}
+
+export class Blobs {
+  readonly stores: BlobStores;
+  readonly #clock: Clock;
+  readonly #turns = new Turns(BLOBS_AT_ONCE);
+  /** When each was last known to be there, by the monotonic clock, oldest first. */
+  readonly #known = new Map<string, number>();
+  readonly #closing = new AbortController();
+
+  constructor(stores: BlobStores, clock: Clock) {
+    this.stores = stores;
+    this.#clock = clock;
+  }
+
+  /** Whoever waits for the stores to come back gives up. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** What is being written is finished. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.stores.live.close();
+    await this.stores.aside.close();
+  }
+
+  /** Stores the bytes, unless they are known to be stored. Throws as `BlobStore.put` does. */
+  async put(bytes: Uint8Array): Promise<BlobReference> {
+    const digest = hash('sha256', bytes);
+    const knownMs = this.#known.get(digest);
+    if (knownMs === undefined || this.#clock.monotonicMs() - knownMs > BLOB_KNOWN_MS) {
+      const sinceMs = this.#clock.monotonicMs();
+      await this.#turns.run(() => this.stores.live.put(bytes));
+      this.#know(digest, sinceMs);
+    }
+    return { digest, bytes: bytes.length };
+  }
+
+  /** The bytes, verified. Throws as `BlobStore.get` does. */
+  get(reference: BlobReference): Promise<Uint8Array> {
+    return this.#turns.run(() => this.#get(reference));
+  }
+
+  async #get({ digest, bytes }: BlobReference): Promise<Uint8Array> {
+    const { live, aside } = this.stores;
+    let wrong: CorruptError | undefined;
+    // A sweep may bring it back between the first two looks.
+    for (const store of [live, aside, live]) {
+      try {
+        const sinceMs = this.#clock.monotonicMs();
+        const found = await store.get(digest);
+        if (found.length !== bytes) throw otherLength(digest, bytes, found.length);
+        if (store === live) this.#know(digest, sinceMs);
+        return found;
+      } catch (error) {
+        if (!(error instanceof CorruptError)) throw error;
+        wrong ??= error;
+      }
+    }
+    throw wrong!;
+  }
+
+  #know(digest: string, sinceMs: number): void {
+    this.#known.delete(digest);
+    this.#known.set(digest, sinceMs);
+    if (this.#known.size > BLOBS_KNOWN_MAX_COUNT) this.#known.delete(this.#known.keys().next().value!);
+  }
+}
+
+const otherLength = (digest: string, bytes: number, found: number): CorruptError =>
+  new CorruptError('blob-damaged', `The blob ${digest} has ${found} bytes, and is named with ${bytes}`, {
+    digest,
+    bytes,
+    found,
+  });

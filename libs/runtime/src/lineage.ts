@@ -1,0 +1,165 @@
+/**
+ * Owns one view of the history that a fork shares and of its own: checkpoints, fragments, working memory and outputs are counted on from
+ * workflow to workflow, so that what a fork's model calls and steps see is what they would see had the base gone on so. Nothing is
+ * copied: shared rows are read where they are. Must not write.
+ *
+ * L1 Own sequences are those of the workflow's chain; counted on, they are greater by its `shift`: the checkpoints that it shares.
+ */
+
+import { decodePayload, type ForkOrigin } from '@tidemark/codec';
+import {
+  type CoveredRange,
+  compareTasks,
+  type FragmentPlace,
+  type Json,
+  type Sequence,
+  type TaskId,
+  taskId,
+  taskOrder,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { CheckpointRow, ContextStore, FragmentWithText, TraceEntry } from '@tidemark/ports';
+import { OUTPUTS_PAGE_COUNT } from './limits.ts';
+
+type ContextReads = Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'>;
+
+/** A stretch of history that counts: all of a workflow's checkpoints up to one of them. */
+interface Stretch {
+  readonly workflow: WorkflowId;
+  readonly upTo: Sequence;
+  readonly shift: number;
+}
+
+export const shiftOf = ({ shares }: Pick<ForkOrigin, 'shares'>): number =>
+  shares.reduce((sum, { upTo }) => sum + upTo, 0);
+
+/** What a fork shares, oldest first. */
+function sharedBy({ shares }: Pick<ForkOrigin, 'shares'>): readonly Stretch[] {
+  let shift = 0;
+  return shares.toReversed().map(({ workflow, upTo }) => {
+    const stretch = { workflow, upTo, shift };
+    shift += upTo;
+    return stretch;
+  });
+}
+
+const shiftedPlace = (place: FragmentPlace, by: number): FragmentPlace =>
+  place.run === 0 ? { ...place, sequence: (place.sequence + by) as Sequence } : place;
+
+/** Places of the workflow itself, and of none before it in its session. */
+export const shiftedRange = ({ from, to }: CoveredRange, by: number): CoveredRange => ({
+  from: shiftedPlace(from, by),
+  to: shiftedPlace(to, by),
+});
+
+/** Where a task stands in the history as a whole. */
+export function placeOf(task: TaskId, fork: ForkOrigin | undefined): TaskId {
+  if (fork === undefined) return task;
+  const [sequence, index] = taskOrder(task);
+  if (sequence === 0) return fork.tasks[index]?.place ?? task;
+  return taskId(sequence + shiftOf(fork), index);
+}
+
+/** Reads of the fork that answer what it shares as well; of any other workflow they are what they were. */
+export function lineageReads(reads: ContextReads, fork: WorkflowId, origin: ForkOrigin): ContextReads {
+  const shared = sharedBy(origin);
+  const own = (upTo: Sequence): Stretch => ({ workflow: fork, upTo, shift: shiftOf(origin) });
+  return {
+    texts: (workflow, digests) => reads.texts(workflow, digests),
+    async fragments(workflow, upTo) {
+      if (workflow !== fork) return reads.fragments(workflow, upTo);
+      const found = await Promise.all([...shared, own(upTo)].map((stretch) => fragmentsOf(reads, stretch)));
+      return found.flat();
+    },
+    async scopes(workflow, upTo) {
+      if (workflow !== fork) return reads.scopes(workflow, upTo);
+      const found = await Promise.all([...shared, own(upTo)].map((stretch) => scopesOf(reads, stretch)));
+      const rows = found.flat();
+      return rows.slice(
+        Math.max(
+          0,
+          rows.findLastIndex(({ isWhole }) => isWhole),
+        ),
+      );
+    },
+    async trace(workflow, upTo, count) {
+      if (workflow !== fork) return reads.trace(workflow, upTo, count);
+      return traceOf(reads, [...shared, own(upTo)], count);
+    },
+  };
+}
+
+/** The same for a workflow that may be no fork. */
+export const readsOf = (reads: ContextReads, workflow: WorkflowId, origin: ForkOrigin | undefined): ContextReads =>
+  origin === undefined ? reads : lineageReads(reads, workflow, origin);
+
+async function fragmentsOf(reads: ContextReads, { workflow, upTo, shift }: Stretch) {
+  return (await reads.fragments(workflow, upTo)).map(
+    (row): FragmentWithText => ({
+      ...row,
+      sequence: (row.sequence + shift) as Sequence,
+      covers: row.covers && shiftedRange(row.covers, shift),
+    }),
+  );
+}
+
+async function scopesOf(reads: ContextReads, { workflow, upTo, shift }: Stretch) {
+  const rows = await reads.scopes(workflow, upTo);
+  return rows.map((row) => ({ ...row, sequence: (row.sequence + shift) as Sequence }));
+}
+
+/** From the newest stretch on, back to as many entries as are wanted; all before them are counted. */
+async function traceOf(reads: ContextReads, stretches: readonly Stretch[], count: number) {
+  let recent: readonly TraceEntry[] = [];
+  const earlier: Record<string, number> = {};
+  for (const { workflow, upTo, shift } of stretches.toReversed()) {
+    if (upTo === 0) continue;
+    const found = await reads.trace(workflow, upTo, Math.max(count - recent.length, 0));
+    recent = [
+      ...found.recent.map((entry) => ({ ...entry, sequence: (entry.sequence + shift) as Sequence })),
+      ...recent,
+    ];
+    for (const [step, times] of Object.entries(found.earlier)) earlier[step] = (earlier[step] ?? 0) + times;
+  }
+  return { recent, earlier };
+}
+
+/** Reads a page of a workflow's checkpoints. */
+export type PageOf = (
+  workflow: WorkflowId,
+  options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
+) => Promise<readonly CheckpointRow[]>;
+
+/** Outputs of all committed tasks of a step, in order of the tasks' creation; shared ones first. */
+export async function outputsOf(
+  pageOf: PageOf,
+  workflow: WorkflowId,
+  fork: ForkOrigin | undefined,
+  step: string,
+): Promise<readonly Json[]> {
+  const found: { readonly place: TaskId; readonly output: Json }[] = [];
+  const add = async (of: WorkflowId, upTo: number, origin: ForkOrigin | undefined): Promise<void> => {
+    for await (const { task, payload } of committed(pageOf, of, upTo, step)) {
+      if (task === null) continue;
+      found.push({ place: placeOf(task, origin), output: decodePayload('CheckpointCommitted', payload).output });
+    }
+  };
+  for (const { workflow: shared, upTo } of fork?.shares ?? []) await add(shared, upTo, await originOf(pageOf, shared));
+  await add(workflow, Number.POSITIVE_INFINITY, fork);
+  return found.sort((a, b) => compareTasks(a.place, b.place)).map(({ output }) => output);
+}
+
+/** What the workflow itself goes on from, by its opening. */
+export async function originOf(pageOf: PageOf, workflow: WorkflowId): Promise<ForkOrigin | undefined> {
+  const [opening] = await pageOf(workflow, { from: 0 as Sequence, limit: 1 });
+  return opening?.sequence === 0 ? decodePayload('WorkflowOpened', opening.payload).fork : undefined;
+}
+
+async function* committed(pageOf: PageOf, workflow: WorkflowId, upTo: number, step: string) {
+  for (let from = 1 as Sequence; from <= upTo; ) {
+    const page = await pageOf(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step });
+    for (const row of page) if (row.sequence <= upTo) yield row;
+    if (page.length < OUTPUTS_PAGE_COUNT) return;
+    from = (page.at(-1)!.sequence + 1) as Sequence;
+  }
+}

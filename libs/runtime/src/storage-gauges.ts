@@ -1,0 +1,39 @@
+/** Owns telling how much history takes, by tenant and of the largest workflows, and how small the archive has made it. */
+
+import type { ProjectionStore, StorageUse, Telemetry } from '@tidemark/ports';
+import { STORAGE_TENANTS_MAX_COUNT, STORAGE_WORKFLOWS_MAX_COUNT } from './limits.ts';
+
+const LIMITS = { tenant: STORAGE_TENANTS_MAX_COUNT, workflow: STORAGE_WORKFLOWS_MAX_COUNT } as const;
+
+export class StorageGauges {
+  readonly #ports: { readonly store: Pick<ProjectionStore, 'storage'>; readonly telemetry: Telemetry };
+  /** What was told last, by what it is of: a gauge stands until it is set again. */
+  readonly #told = { tenant: new Set<string>(), workflow: new Set<string>() };
+
+  constructor(ports: { readonly store: Pick<ProjectionStore, 'storage'>; readonly telemetry: Telemetry }) {
+    this.#ports = ports;
+  }
+
+  async tell(): Promise<void> {
+    for (const by of ['tenant', 'workflow'] as const) {
+      const uses = await this.#ports.store.storage(by, LIMITS[by]);
+      const names = new Set(uses.map(({ name }) => name));
+      for (const name of this.#told[by]) if (!names.has(name)) this.#set(by, { name, ...NOTHING });
+      for (const use of uses) this.#set(by, use);
+      this.#told[by] = names;
+    }
+  }
+
+  #set(by: 'tenant' | 'workflow', { name, hotBytes, archivedBytes, archivedRawBytes }: Sizes): void {
+    const { telemetry } = this.#ports;
+    const metric = by === 'tenant' ? 'storage_bytes' : 'storage_workflow_bytes';
+    telemetry.gauge(metric, hotBytes, { [by]: name, form: 'rows' });
+    telemetry.gauge(metric, archivedBytes, { [by]: name, form: 'segments' });
+    // What segments have, as the log held it: beside them it tells the compression.
+    telemetry.gauge(metric, archivedRawBytes, { [by]: name, form: 'segments-as-log' });
+  }
+}
+
+type Sizes = Pick<StorageUse, 'name' | 'hotBytes' | 'archivedBytes' | 'archivedRawBytes'>;
+
+const NOTHING = { hotBytes: 0, archivedBytes: 0, archivedRawBytes: 0 };

@@ -1,0 +1,24 @@
+/** Owns which ids a caller may give a workflow. */
+
+import { InvalidError, type WorkflowId, workflowId } from '@tidemark/core';
+import { MEMORY_PREFIX } from './memory-streams.ts';
+
+/** Longest id of a workflow, in characters. */
+export const WORKFLOW_ID_MAX_CHARS = 200;
+
+/** Throws `InvalidError` (`workflow-id-reserved`, `workflow-id-invalid`). */
+export function checkedWorkflowId(id: string): WorkflowId {
+  if (id.startsWith(MEMORY_PREFIX)) {
+    throw new InvalidError(
+      'workflow-id-reserved',
+      `id: '${id.slice(0, 100)}' begins with '${MEMORY_PREFIX}', as streams of memories do. Choose another.`,
+    );
+  }
+  if (id === '' || id.length > WORKFLOW_ID_MAX_CHARS || /\p{Cc}/u.test(id)) {
+    throw new InvalidError(
+      'workflow-id-invalid',
+      `id: 1 to ${WORKFLOW_ID_MAX_CHARS} characters without control characters are allowed, not ${id.length}.`,
+    );
+  }
+  return workflowId(id);
+}

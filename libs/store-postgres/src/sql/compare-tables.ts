@@ -1,0 +1,152 @@
+/**
+ * Finds rows in use that are not as the log makes them: each table against the one that was made anew, row by row. What compactors do at
+ * their own time is left out: rows of history that were dropped or put back, and what is said of that. Inputs: the schemas, a limit. Locks: none.
+ * Cost: 2 s for a million rows.
+ */
+
+import type { RowDifference } from '@tidemark/ports';
+import { numberAt, type Row, textAt } from '../sql-client.ts';
+import { inSchemas, type Schemas } from './switch-tables.ts';
+
+interface Compared {
+  readonly table: string;
+  readonly key: readonly string[];
+  /** Columns that may differ. */
+  readonly ignored?: readonly string[];
+  /** Columns whose text may be sealed, or in a blob. */
+  readonly texts?: readonly string[];
+  /** Which rows `r` of either schema (`HERE`) are compared; all by default. */
+  readonly where?: string;
+  /** Stands for the table, where rows of several make one. */
+  readonly from?: string;
+}
+
+/**
+ * The same text is sealed otherwise each time: that it is there is compared, and of one in a blob how large it is. `{}` is also what a text
+ * reads as whose key was destroyed.
+ */
+const masked = (column: string): string => `case
+    when r.${column} like 'sealed:%' or r.${column} = '{}' then 'sealed'
+    else regexp_replace(r.${column}, '^blob:[0-9a-f]{64}:', 'blob:') end`;
+
+/** History is compared where both have it. */
+const HAS_ROWS = `exists (
+  select from LIVE.workflows w join FRESH.workflows v on v.workflow = w.workflow
+  where w.workflow = r.workflow and w.has_rows and v.has_rows)`;
+
+/** Segments that both know of; a compactor may record another at any time. */
+const IN_BOTH = (starts: string): string => `exists (
+  select from LIVE.segments a join FRESH.segments b on b.partition = a.partition and b.starts = a.starts
+  where a.partition = r.partition and a.starts = r.${starts})`;
+
+const history = (table: string, key: readonly string[], texts: readonly string[] = []): Compared => ({
+  table,
+  key,
+  texts,
+  where: HAS_ROWS,
+});
+
+const COMPARED: readonly Compared[] = [
+  { table: 'partitions', key: ['partition'], ignored: ['rebuild_to', 'placed_generation'] },
+  {
+    table: 'placements',
+    key: ['workflow'],
+    ignored: ['placed_at', 'mode', 'opening'],
+    where: 'r.appended',
+  },
+  { table: 'workflows', key: ['workflow'], ignored: ['has_rows', 'restored_at_ms', 'state'], texts: ['result'] },
+  {
+    table: 'workflows',
+    key: ['workflow'],
+    from: `select workflow, state from HERE.workflows`,
+    where: `${HAS_ROWS} and r.state <> ''`,
+  },
+  { table: 'tasks', key: ['workflow', 'rank'] },
+  history('checkpoints', ['workflow', 'sequence'], ['payload']),
+  history('effects', ['workflow', 'task_rank', 'key'], ['payload', 'request']),
+  history('events', ['workflow', 'position'], ['payload']),
+  history('fragments', ['workflow', 'sequence', 'index']),
+  history('texts', ['workflow', 'digest'], ['text']),
+  history('scopes', ['workflow', 'sequence'], ['change']),
+  { table: 'timers', key: ['workflow', 'timer'] },
+  {
+    table: 'rejected',
+    key: ['partition', 'offset'],
+    where: `not exists (
+      select from LIVE.segments s where s.partition = r.partition and s.ends > r."offset")`,
+  },
+  {
+    table: 'memories',
+    key: ['tenant', 'subject', 'kind', 'key'],
+    ignored: ['id', 'mark', 'words_vector'],
+    texts: ['value'],
+  },
+  { table: 'spends', key: ['workflow', 'key'] },
+  {
+    table: 'spend_hours',
+    key: ['tenant', 'user_key', 'hour'],
+    from: `select tenant, user_key, hour, round(sum(tokens)::numeric, 3) as tokens, round(sum(cost_micros)::numeric, 3) as cost_micros
+      from HERE.spend_hours group by tenant, user_key, hour`,
+  },
+  { table: 'sessions', key: ['workflow'] },
+  { table: 'segments', key: ['partition', 'starts'], ignored: ['tier', 'rows_dropped'], where: IN_BOTH('starts') },
+  { table: 'segment_workflows', key: ['workflow', 'partition', 'starts'], where: IN_BOTH('starts') },
+];
+
+export interface Comparing {
+  readonly table: string;
+  readonly key: readonly string[];
+  /** The number of differences, and of rows in use. */
+  readonly count: string;
+  /** The first differences. */
+  readonly find: (limit: number) => string;
+}
+
+export function comparisons(schemas: Schemas): readonly Comparing[] {
+  return COMPARED.map((compared) => {
+    const { table, key } = compared;
+    const joined = `(${rowsOf(compared, 'LIVE')}) a full join (${rowsOf(compared, 'FRESH')}) b on ${key.map((_, at) => `a.k${at} = b.k${at}`).join(' and ')}`;
+    const keys = key.map((_, at) => `coalesce(a.k${at}, b.k${at})`);
+    const changed = `(select string_agg(name, ',' order by name) from jsonb_object_keys(a.whole) name where a.whole -> name is distinct from b.whole -> name)`;
+    return {
+      table,
+      key,
+      count: inSchemas(
+        `select count(*) filter (where a.whole is distinct from b.whole), count(a.whole) from ${joined}`,
+        schemas,
+      ),
+      find: (limit) =>
+        inSchemas(
+          `select case when b.whole is null then 'extra' when a.whole is null then 'missing' else 'different' end, ${changed}, ${keys.map((each) => `${each}::text`).join(', ')}
+from ${joined} where a.whole is distinct from b.whole order by ${keys.join(', ')} limit ${limit}`,
+          schemas,
+        ),
+    };
+  });
+}
+
+/** Rows of one side: key columns, and all that is compared. */
+function rowsOf(compared: Compared, schema: 'LIVE' | 'FRESH'): string {
+  const { table, key, ignored = [], texts = [], where = 'true', from } = compared;
+  const rows = from === undefined ? `${schema}.${table}` : `(${from.replaceAll('HERE', schema)})`;
+  const columns = key.map((column, at) => `r."${column}" as k${at}`).join(', ');
+  const without = ignored.map((column) => ` - '${column}'`).join('');
+  const masks = texts.map((column) => `'${column}', ${masked(column)}`).join(', ');
+  const whole = `to_jsonb(r)${without}${masks === '' ? '' : ` || jsonb_build_object(${masks})`}`;
+  return `select ${columns}, ${whole} as whole from ${rows} r where ${where}`;
+}
+
+export const countsOf = (row: Row): { readonly differenceCount: number; readonly rowCount: number } => ({
+  differenceCount: numberAt(row, 0),
+  rowCount: numberAt(row, 1),
+});
+
+export const differenceOf = ({ table, key }: Pick<Comparing, 'table' | 'key'>, row: Row): RowDifference => {
+  const what = textAt(row, 0) as RowDifference['what'];
+  return {
+    table,
+    key: Object.fromEntries(key.map((column, at) => [column, textAt(row, at + 2)])),
+    what,
+    columns: what === 'different' ? textAt(row, 1).split(',') : [],
+  };
+};
