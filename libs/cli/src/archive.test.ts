@@ -42,6 +42,10 @@ describe('history', () => {
     expect((await call('restore', 'one')).out).toContain('is at hand');
     expect(await json('restore', 'one')).toEqual({ workflow: 'one', state: 'here' });
 
+    const { checks } = await json('doctor', '--rows');
+    expect(checks).toContainEqual(expect.objectContaining({ check: 'Fold', level: 'ok' }));
+    expect(await json('rebuild')).toMatchObject({ events: expect.any(Number) });
+    expect({ ...before, ...(await json('show', 'one', '--checkpoints')) }).toEqual(before);
     await rm(path.join(cwd, 'state/rows'), { recursive: true });
     expect({ ...before, ...(await json('show', 'one', '--checkpoints')) }).toEqual(before);
     expect((await call('restore', 'nobody')).code).toBe(65);
@@ -64,6 +68,27 @@ describe('history', () => {
     expect(err).toContain('segment-damaged');
     expect((await readFile(file)).equals(bytes)).toBe(true);
   });
+});
+
+it('a tenant’s policy and holds are set, shown and taken away, and nothing is kept for no time', async () => {
+  await run('one');
+  const none = { warm_ms: null, keep_ms: null, is_own: false, holds: [] };
+  expect(await json('retention')).toEqual(none);
+  expect(await call('retention', 'set', '--warm', '0d', '--keep', 'forever')).toMatchObject({ code: 64 });
+  expect(await call('retention', 'set', '--warm', '30d')).toMatchObject({ code: 64 });
+  expect(await call('retention', 'set', '--warm', '30d', '--keep', '7d')).toMatchObject({ code: 65 });
+  await call('retention', 'set', '--warm', '7d', '--keep', '30d');
+  const why = ['--by', 'ana', '--why', 'a dispute'];
+  expect(await call('retention', 'hold', 'case', '--workflow', 'nobody', ...why)).toMatchObject({ code: 65 });
+  await call('retention', 'hold', 'case', '--workflow', 'one', ...why);
+  const hold = { id: 'case', workflow: 'one', by: 'ana', why: 'a dispute' };
+  const days = 86_400_000;
+  expect(await json('retention')).toEqual({ warm_ms: 7 * days, keep_ms: 30 * days, is_own: true, holds: [hold] });
+  expect((await call('retention')).out).toContain('a dispute');
+  expect(await call('retention', 'release', 'other')).toMatchObject({ code: 65 });
+  await call('retention', 'release', 'case');
+  await call('retention', 'set', '--default');
+  expect(await json('retention')).toEqual(none);
 });
 
 describe('keys', () => {

@@ -42,6 +42,11 @@ describe('bundle', () => {
       expect(diff.out).toMatch(/^\+ 3\.0 user_message/m);
       const same = await here('bundle', 'diff', 't1', '--at', '4', '--to', '4');
       expect(same.out).toBe('The two bundles are identical.\n');
+
+      // From the archive it is the same.
+      const archive = async () => JSON.parse((await here('compact', '--older-than', '1s', '--json')).out);
+      await expect.poll(archive, { timeout: 60_000 }).toMatchObject({ segments: 1, failed_partitions: 0 });
+      expect((await here('bundle', 't1', '--at', '2', '--messages')).out).toBe(early.out);
     },
     TIMEOUT_MS,
   );

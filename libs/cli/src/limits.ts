@@ -68,3 +68,8 @@ export const DISK_FAIL_BYTES = 134_217_728;
 /** Ids that a preflight reads at once, and workflows that it loads at once: what it holds doesn't follow their number. */
 export const PREFLIGHT_IDS_PAGE_COUNT = 1_000;
 export const PREFLIGHT_STREAMS_PAGE_COUNT = 25;
+
+/** Fragments of a past state that are shown, the newest; all of them are in the JSON. */
+export const FRAGMENTS_SHOWN_COUNT = 10;
+/** Rows that a check names, of those that are not as the log makes them. */
+export const DIFFERENCES_MAX_COUNT = 1_000;

@@ -9,14 +9,17 @@ import { addBundle } from './commands/bundle-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { addFiles } from './commands/files-program.ts';
+import { addFork } from './commands/fork-program.ts';
 import { addKeys } from './commands/keys-program.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
 import { addMcp } from './commands/mcp-program.ts';
 import { addMemory } from './commands/memory-program.ts';
 import { type PinOptions, pin, unpin } from './commands/pin.ts';
 import { type PreflightOptions, preflight } from './commands/preflight.ts';
+import { type RebuildOptions, rebuild } from './commands/rebuild.ts';
 import { addRecovery } from './commands/recovery-program.ts';
 import { addRepoState } from './commands/repo-state-program.ts';
+import { addRetention } from './commands/retention-program.ts';
 import { type RunOptions, run } from './commands/run.ts';
 import { addShadow } from './commands/shadow-program.ts';
 import { type ShowOptions, show } from './commands/show.ts';
@@ -141,6 +144,11 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--effects', 'list all effects')
     .option('--events', 'list all other events: failures, signals, take-overs')
     .option('--tasks', 'list all pending tasks')
+    .addOption(
+      new Option('--at <sequence>', 'as it was right after this checkpoint; 0: when it was opened')
+        .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
+        .conflicts(['checkpoints', 'effects', 'events', 'tasks']),
+    )
     .addOption(workflows())
     .addOption(state())
     .addOption(json())
@@ -206,11 +214,18 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addMemory(kit);
   addMcp(kit);
   addArchive(kit);
+  addFork({ ...kit, listed, modules: (sub) => sub.addOption(workflows()) });
   addKeys(kit);
+  addRetention(kit);
 
+  command('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')
+    .addOption(state())
+    .addOption(json())
+    .action(does<[RebuildOptions]>(rebuild));
   command('doctor', 'check settings, servers and state, and say what to do')
     .addOption(state())
     .addOption(json())
+    .option('--rows', 'fold log and archive anew, and name every row in use that is not as they make it')
     .action(does<[DoctorOptions]>(doctor));
   return program;
 }

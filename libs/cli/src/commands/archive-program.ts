@@ -1,8 +1,7 @@
 /** Owns the arguments and options of `compact`, `verify`, `restore` and `du`, and their help. Must hold no logic. */
 
-import { parseDuration } from '@tidemark/host';
-import { InvalidArgumentError, Option } from 'commander';
-import { wholeNumber } from '../arguments.ts';
+import { Option } from 'commander';
+import { duration, wholeNumber } from '../arguments.ts';
 import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
 import {
   type ArchiveOptions,
@@ -17,13 +16,6 @@ import {
 import type { MemoryKit } from './memory-program.ts';
 
 const HOT_DEFAULT_MS = 7 * 86_400_000;
-
-/** Never zero: what is archived after no time was hardly meant to be. */
-function duration(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined && ms > 0) return ms;
-  throw new InvalidArgumentError('Give a whole number above zero with a unit: 90s, 30m, 24h, 7d.');
-}
 
 export function addArchive({ command, does, common }: MemoryKit): void {
   common(command('compact', 'archive what is old enough now: write segments, verify them, trim the log'))

@@ -44,19 +44,31 @@ export async function compact(session: Session, options: CompactOptions): Promis
       ? 'Nothing is old enough to be archived.'
       : `Archived ${counted(answer.eventCount, 'event')} in ${counted(answer.segmentCount, 'segment')}: ${bytes(answer.rawBytes)} of log in ${bytes(answer.bytes)}, ${saved(answer)} smaller.`,
   );
+  if (answer.sweep.deletedCount > 0) {
+    terminal.line(`Deleted ${counted(answer.sweep.deletedCount, 'large payload')} that nothing named for days.`);
+  }
   return answer.failedCount > 0 ? EXIT.failed : EXIT.ok;
 }
 
 const saved = ({ bytes: kept, rawBytes }: { readonly bytes: number; readonly rawBytes: number }): string =>
   `${(100 * (1 - kept / Math.max(rawBytes, 1))).toFixed(1)} %`;
 
-const compactJson = ({ segmentCount, eventCount, rawBytes, bytes: kept, failedCount, failures }: CompactAnswer) => ({
+const compactJson = ({
+  segmentCount,
+  eventCount,
+  rawBytes,
+  bytes: kept,
+  failedCount,
+  failures,
+  sweep,
+}: CompactAnswer) => ({
   segments: segmentCount,
   events: eventCount,
   raw_bytes: rawBytes,
   bytes: kept,
   failed_partitions: failedCount,
   failures,
+  deleted_blobs: sweep.deletedCount,
 });
 
 export async function verify(session: Session, options: VerifyOptions): Promise<number> {
@@ -126,12 +138,14 @@ function restoreLine(id: string, state: RestoreState): string {
 export async function du(session: Session, options: DuOptions): Promise<number> {
   if (options.by !== 'tenant' && options.by !== 'workflow')
     throw new InvalidError('by-invalid', '--by: tenant or workflow.');
-  const { logBytes, storage } = await atDesk(session, options, 'look', (desk) =>
+  const { logBytes, blobCount, storage } = await atDesk(session, options, 'look', (desk) =>
     desk.archive.usage(options.by, options.limit),
   );
   const { terminal } = session;
-  terminal.document({ log_bytes: logBytes, by: options.by, storage: storage.map(usageJson) });
-  terminal.line(`Log: ${bytes(logBytes)}.`);
+  terminal.document({ log_bytes: logBytes, blobs: blobCount, by: options.by, storage: storage.map(usageJson) });
+  const large = blobCount === null || blobCount === 0 ? '' : ` Large payloads outside of it: ${count(blobCount)}.`;
+  terminal.line(`Log: ${bytes(logBytes)}.${large}`);
+  const hasForks = storage.some(({ forkOf }) => forkOf !== undefined);
   const columns = [
     { title: options.by.toUpperCase(), shrinksTo: 12 },
     { title: 'WORKFLOWS', align: 'right' },
@@ -140,6 +154,7 @@ export async function du(session: Session, options: DuOptions): Promise<number> 
     { title: 'AS LOG', align: 'right' },
     { title: 'ARCHIVED', align: 'right' },
     { title: 'SMALLER', align: 'right' },
+    ...(hasForks ? [{ title: 'FORK OF', shrinksTo: 12 }] : []),
   ] as const;
   const rows = storage.map((use) => [
     printable(use.name),
@@ -149,6 +164,7 @@ export async function du(session: Session, options: DuOptions): Promise<number> 
     bytes(use.archivedRawBytes),
     bytes(use.archivedBytes),
     use.archivedRawBytes === 0 ? '' : saved({ bytes: use.archivedBytes, rawBytes: use.archivedRawBytes }),
+    ...(hasForks ? [printable(use.forkOf ?? '')] : []),
   ]);
   terminal.lines(table(columns, rows, { width: terminal.width }));
   return EXIT.ok;
@@ -161,4 +177,5 @@ const usageJson = (use: StorageUse) => ({
   archived_events: use.archivedEventCount,
   archived_raw_bytes: use.archivedRawBytes,
   archived_bytes: use.archivedBytes,
+  ...(use.forkOf !== undefined && { fork_of: use.forkOf }),
 });

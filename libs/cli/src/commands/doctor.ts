@@ -1,19 +1,22 @@
 /** Owns `tidemark doctor`: one line for each check, and what to do where something is not well. */
 
-import { hasClusterConfig } from '@tidemark/host';
+import { EXIT, hasClusterConfig } from '@tidemark/host';
 import { checkCluster } from '../doctor/cluster.ts';
 import { checkEmbedded } from '../doctor/embedded.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { exitCodeOfFindings } from '../doctor/health.ts';
 import { checkNode } from '../doctor/machine.ts';
+import { checkRows } from '../doctor/rows.ts';
 import type { Session } from '../session.ts';
-import { targetOf } from '../state/open-desk.ts';
+import { exists, targetOf } from '../state/open-desk.ts';
 import type { Colour, Terminal } from '../terminal.ts';
 import { counted } from '../text/units.ts';
 import { padEnd, printable, widthOf } from '../text/width.ts';
 
 export interface DoctorOptions {
   readonly state?: string | undefined;
+  /** Rows are held against the log. */
+  readonly rows?: boolean | undefined;
 }
 
 const COLOURS: Readonly<Record<Finding['level'], Colour>> = { ok: 'green', warn: 'yellow', fail: 'red' };
@@ -26,6 +29,10 @@ export async function doctor({ terminal, env, cwd }: Session, options: DoctorOpt
     checkNode(),
     ...(target?.kind === 'embedded' ? await checkEmbedded(target) : await checkCluster(env)),
   ];
+  if (options.rows === true && exitCodeOfFindings(findings) === EXIT.ok) {
+    const whole = targetOf(options.state, env, cwd);
+    if (exists(whole)) findings.push(await checkRows(whole, terminal));
+  }
   const exitCode = exitCodeOfFindings(findings);
   const status = worst(findings);
   terminal.document({ status, exit_code: exitCode, checks: findings.map(findingJson) });
@@ -38,18 +45,21 @@ function worst(findings: readonly Finding[]): Finding['level'] {
   return findings.some(({ level }) => level === 'warn') ? 'warn' : 'ok';
 }
 
-const findingJson = ({ check, level, message, remedy }: Finding) => ({
+const findingJson = ({ check, level, message, found, remedy }: Finding) => ({
   check,
   level,
   message,
+  ...(found === undefined ? {} : { found: found.map(({ json }) => json) }),
   ...(remedy === undefined ? {} : { remedy }),
 });
 
 function findingLines(findings: readonly Finding[], { paint }: Terminal): readonly string[] {
   const columns = Math.max(...findings.map(({ check }) => widthOf(check)));
-  const lines = findings.flatMap(({ check, level, message, remedy }) => [
+  const indent = ' '.repeat(columns + 8);
+  const lines = findings.flatMap(({ check, level, message, found = [], remedy }) => [
     `${paint(COLOURS[level], padEnd(level, 4))}  ${padEnd(check, columns)}  ${printable(message)}`,
-    ...(remedy === undefined ? [] : [`${' '.repeat(columns + 8)}→ ${printable(remedy)}`]),
+    ...found.map(({ line }) => `${indent}${printable(line)}`),
+    ...(remedy === undefined ? [] : [`${indent}→ ${printable(remedy)}`]),
   ]);
   const many = (level: Finding['level']): number => findings.filter((each) => each.level === level).length;
   const verdict =

@@ -10,6 +10,7 @@ import { ago, clockTime, cost, count, counted, dateTime, duration } from '../tex
 import { printable } from '../text/width.ts';
 import { endingOf } from '../views/ending.ts';
 import { flowLines } from '../views/flow.ts';
+import { forkWords } from '../views/fork.ts';
 import { standsWords, taskWords } from '../views/frontier.ts';
 import { eventWords } from '../views/history.ts';
 import type { Asked } from '../views/question.ts';
@@ -66,6 +67,7 @@ function headLines({ row, idle }: Found, { paint }: Look, nowMs: number): readon
     `${paint('bold', printable(row.workflow))}  ${printable(row.definition)} v${row.version}  ${paint(ACTIVITY_COLOURS[activity], activity)}${reason}${holder}`,
     paint('dim', `opened ${dateTime(row.openedAtMs)}, changed ${ago(row.updatedAtMs, nowMs)}; ${spent.join(', ')}`),
     paint('dim', `tenant ${printable(row.tenant)}, partition ${row.partition}`),
+    ...(row.fork === undefined ? [] : [paint('dim', forkWords(row.fork))]),
   ];
 }
 

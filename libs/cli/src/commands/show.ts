@@ -17,6 +17,7 @@ import { checkpointJson, effectJson, eventJson } from '../views/history.ts';
 import { type Asked, askedIn, askedJson, askedOf } from '../views/question.ts';
 import { type Undoing, undoingOf } from '../views/undo.ts';
 import { workflowJson } from '../views/workflow.ts';
+import { showAt } from './show-at.ts';
 import { showLines } from './show-lines.ts';
 
 export interface ShowOptions {
@@ -26,6 +27,8 @@ export interface ShowOptions {
   readonly effects?: boolean | undefined;
   readonly events?: boolean | undefined;
   readonly tasks?: boolean | undefined;
+  /** As it stood after this checkpoint. */
+  readonly at?: number | undefined;
 }
 
 /** What one look at a workflow found. Lists that were not asked for are undefined. */
@@ -54,6 +57,10 @@ export async function show({ terminal, env, cwd }: Session, id: string, options:
   const given = named.length === 0 ? [] : (await readDefinitions(named, cwd)).map(cardOf);
   const desk = await openToRead(target);
   try {
+    if (options.at !== undefined) {
+      await showAt(desk, terminal, id, options.at);
+      return EXIT.ok;
+    }
     const found = await find(desk, id, options, given);
     terminal.document(showJson(found, options));
     if (!terminal.json) terminal.lines(showLines(found, options, terminal, Date.now()));

@@ -7,6 +7,8 @@ export interface Finding {
   readonly message: string;
   /** What to do about it; always there unless all is well. */
   readonly remedy?: string | undefined;
+  /** Each thing that was found, where there are several: for people as lines, for programs as they are. */
+  readonly found?: readonly { readonly line: string; readonly json: unknown }[] | undefined;
   /** Of a failed check: what the command exits with. */
   readonly exitCode?: number | undefined;
 }

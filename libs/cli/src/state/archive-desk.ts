@@ -3,7 +3,13 @@
 import { ConfigError, partition, type WorkflowId } from '@tidemark/core';
 import type { Host, Tiers } from '@tidemark/host';
 import type { SegmentRow, StorageUse } from '@tidemark/ports';
-import { type ArchiveVerdict, type PassReport, type RestoreState, verifyArchive } from '@tidemark/runtime';
+import {
+  type ArchiveVerdict,
+  type PassReport,
+  type RestoreState,
+  type SweepReport,
+  verifyArchive,
+} from '@tidemark/runtime';
 
 export interface CompactRequest {
   readonly hotMs: number;
@@ -11,12 +17,16 @@ export interface CompactRequest {
 }
 
 export interface CompactAnswer extends PassReport {
+  /** What became of large payloads that nothing names. */
+  readonly sweep: SweepReport;
   /** What went wrong in single partitions. */
   readonly failures: readonly { readonly where: string; readonly code: string; readonly message: string }[];
 }
 
 export interface Usage {
   readonly logBytes: number;
+  /** Large payloads, each counted once however many events name it; null: there is no archive. */
+  readonly blobCount: number | null;
   readonly storage: readonly StorageUse[];
 }
 
@@ -47,8 +57,8 @@ export function hostArchive(host: Host): CommandArchive {
   const { store, log } = host.ports;
   return {
     verify(partitions) {
-      const { hot, archive } = tiersOf(host);
-      return verifyArchive(hot, archive, { partitions: partitions?.map((number) => partition(number)) });
+      const { hot, archive, blobs } = tiersOf(host);
+      return verifyArchive(hot, archive, { blobs, partitions: partitions?.map((number) => partition(number)) });
     },
     async compact({ hotMs, paceBytesPerSecond }) {
       const failures: { where: string; code: string; message: string }[] = [];
@@ -61,7 +71,8 @@ export function hostArchive(host: Host): CommandArchive {
         },
       });
       try {
-        return { ...(await compactor.pass()), failures };
+        const passed = await compactor.pass();
+        return { ...passed, sweep: await compactor.sweepBlobs(), failures };
       } finally {
         await compactor.stop();
       }
@@ -69,7 +80,9 @@ export function hostArchive(host: Host): CommandArchive {
     restore: (workflow) => tiersOf(host).restorer.restore(workflow),
     segmentsOf: (workflow) => store.segments({ workflow, limit: SEGMENTS_MAX }),
     async usage(by, limit) {
-      return { logBytes: await log.sizeBytes(), storage: await store.storage(by, limit) };
+      const blobs = host.tiers?.blobs?.stores.live;
+      const blobCount = blobs === undefined ? null : await countOf(blobs.list());
+      return { logBytes: await log.sizeBytes(), blobCount, storage: await store.storage(by, limit) };
     },
   };
 }
@@ -77,4 +90,10 @@ export function hostArchive(host: Host): CommandArchive {
 function tiersOf({ tiers }: Host): Tiers {
   if (tiers !== undefined) return tiers;
   throw new ConfigError('archive-missing', 'There is no archive: set TIDEMARK_ARCHIVE_URL, as the services have it.');
+}
+
+async function countOf(digests: AsyncIterable<string>): Promise<number> {
+  let count = 0;
+  for await (const _ of digests) count++;
+  return count;
 }

@@ -9,6 +9,7 @@ import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
 import type { CommandArchive } from './archive-desk.ts';
 import type { CommandKeys } from './keys-desk.ts';
 import type { CommandMemory } from './memory-desk.ts';
+import type { CommandPast } from './past-desk.ts';
 
 /** The reads that commands make; a store has them, and a socket passes them on. */
 export const READS = [
@@ -135,6 +136,8 @@ export interface Desk {
   readonly archive: CommandArchive;
   /** What protects history. */
   readonly keys: CommandKeys;
+  /** How workflows stood, and new ones that go on from there. */
+  readonly past: CommandPast;
   /** Whether this process itself runs workflows there. */
   readonly runsWorker: boolean;
   /** Workflows that whoever holds the place can run; on a cluster those of this process. */

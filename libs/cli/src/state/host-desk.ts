@@ -29,6 +29,7 @@ import type {
 } from './desk.ts';
 import { type CommandKeys, hostKeys } from './keys-desk.ts';
 import { type CommandMemory, hostMemory } from './memory-desk.ts';
+import { type CommandPast, hostPast } from './past-desk.ts';
 
 export class HostDesk implements Desk {
   readonly place: Place;
@@ -36,6 +37,7 @@ export class HostDesk implements Desk {
   readonly memory: CommandMemory;
   readonly archive: CommandArchive;
   readonly keys: CommandKeys;
+  readonly past: CommandPast;
   runsWorker = false;
   readonly host: Host;
   readonly #definitions: readonly Definition[];
@@ -51,6 +53,7 @@ export class HostDesk implements Desk {
     this.memory = hostMemory(host);
     this.archive = hostArchive(host);
     this.keys = hostKeys(host);
+    this.past = hostPast(host, definitions);
     this.#definitions = definitions;
   }
 

@@ -1,5 +1,5 @@
 /**
- * Owns what commands and the MCP server do with sessions, memory and budgets, as flat calls with plain data, so that they
+ * Owns what commands and the MCP server do with sessions, memory, budgets and retention, as flat calls with plain data, so that they
  * cross a socket unchanged. Must not decide anything but what is out of bounds: a budget is no preference.
  */
 
@@ -19,8 +19,10 @@ import type { MemoryDesk, RecallAnswer, RecalledEntry, SeenCall, SeenCalls } fro
 import { buildContinuationContext, sessionSummarySchema, userSubject } from '@tidemark/memory';
 import {
   type BudgetRaise,
+  type LegalHold,
   type MemoryUpdate,
   type RebuiltCall,
+  type RetentionPolicy,
   rebuildCalls,
   type SharedBudget,
   type SharedSpend,
@@ -49,6 +51,20 @@ export interface CommandMemory extends MemoryDesk {
   workflowSpend(workflow: WorkflowId): Promise<WorkflowSpend | null>;
   /** Throws as `ClientMemory.raiseBudget` does. */
   raiseBudget(workflow: WorkflowId, raise: BudgetRaise): Promise<void>;
+  retention(tenant: TenantId): Promise<TenantRetention>;
+  /** Null: that of the compactors again. Throws `InvalidError` (`retention-invalid`). */
+  setRetention(tenant: TenantId, policy: RetentionPolicy | null): Promise<void>;
+  /** Throws `InvalidError` (a field). */
+  hold(tenant: TenantId, hold: LegalHold): Promise<void>;
+  /** Throws `InvalidError` (`hold-unknown`). */
+  release(tenant: TenantId, id: string): Promise<void>;
+}
+
+/** How long a tenant's archived history is kept. */
+export interface TenantRetention {
+  /** Null: that of the compactors. */
+  readonly policy: RetentionPolicy | null;
+  readonly holds: readonly LegalHold[];
 }
 
 /** Names of the calls, as a socket passes them on. */
@@ -69,6 +85,10 @@ export const MEMORY_CALLS = [
   'setBudget',
   'workflowSpend',
   'raiseBudget',
+  'retention',
+  'setRetention',
+  'hold',
+  'release',
 ] as const satisfies readonly (keyof CommandMemory)[];
 
 export function hostMemory({ client, ports }: Host): CommandMemory {
@@ -117,6 +137,10 @@ export function hostMemory({ client, ports }: Host): CommandMemory {
       return { workflow, user, spent: spentByWorkflow(state), raised };
     },
     raiseBudget: (workflow, raise) => memory.raiseBudget(workflow, raise),
+    retention: (tenant) => memory.retention(tenant),
+    setRetention: (tenant, policy) => memory.setRetention(tenant, policy),
+    hold: (tenant, hold) => memory.hold(tenant, hold),
+    release: (tenant, id) => memory.release(tenant, id),
   };
 }
 

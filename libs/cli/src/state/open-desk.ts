@@ -13,7 +13,11 @@ import {
   hasClusterConfig,
   type OpenOptions,
   openCluster,
+  openClusterRebuild,
   openEmbedded,
+  openEmbeddedRebuild,
+  type Rebuild,
+  type RebuildRole,
 } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { CATCH_UP_MAX_MS, FOLDER_WAIT_MS, RETRY_PAUSE_MS } from '../limits.ts';
@@ -158,4 +162,15 @@ function inUse(error: unknown, { shown }: Folder): unknown {
 export async function openToRead(target: Target, definitions: readonly Definition[] = []): Promise<Desk> {
   if (target.kind === 'cluster') return openClusterDesk(target.config, definitions);
   return shareFolder(target, () => holdFolder(target, { definitions }));
+}
+
+/** Rows made anew: of a folder that nobody else has open, or beside those of a cluster. */
+export async function openRebuild(target: Target, purpose: 'switch' | 'compare', role: RebuildRole): Promise<Rebuild> {
+  if (target.kind === 'cluster') return openClusterRebuild(target.config, purpose, role);
+  const { folder, keysUrl } = target;
+  try {
+    return await openEmbeddedRebuild({ folder, keysUrl }, purpose, role);
+  } catch (error) {
+    throw inUse(error, target);
+  }
 }

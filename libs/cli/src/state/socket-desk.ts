@@ -30,6 +30,7 @@ import {
 } from './desk.ts';
 import { type CommandKeys, KEY_CALLS } from './keys-desk.ts';
 import { type CommandMemory, MEMORY_CALLS } from './memory-desk.ts';
+import { type CommandPast, PAST_CALLS } from './past-desk.ts';
 import {
   type Answer,
   type ErrorNote,
@@ -80,6 +81,7 @@ export class SocketDesk implements Desk {
   readonly memory: CommandMemory;
   readonly archive: CommandArchive;
   readonly keys: CommandKeys;
+  readonly past: CommandPast;
   readonly runsWorker = false;
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -97,6 +99,7 @@ export class SocketDesk implements Desk {
     this.memory = this.#group<CommandMemory>('memory', MEMORY_CALLS);
     this.archive = this.#group<CommandArchive>('archive', ARCHIVE_CALLS);
     this.keys = this.#group<CommandKeys>('keys', KEY_CALLS);
+    this.past = this.#group<CommandPast>('past', PAST_CALLS);
     socket.once('close', () => this.#gone());
   }
 

@@ -15,6 +15,7 @@ import { ARCHIVE_CALLS } from './archive-desk.ts';
 import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
 import { KEY_CALLS } from './keys-desk.ts';
 import { MEMORY_CALLS } from './memory-desk.ts';
+import { PAST_CALLS } from './past-desk.ts';
 import {
   type Answer,
   type Call,
@@ -94,7 +95,7 @@ async function answer(desk: Desk, { id, call, with: given }: Call, subscribe: ()
 type Perform = (...args: readonly unknown[]) => Promise<unknown>;
 
 /** Calls that are passed on by kind and name. */
-const GROUPS = { memory: MEMORY_CALLS, archive: ARCHIVE_CALLS, keys: KEY_CALLS } as const;
+const GROUPS = { memory: MEMORY_CALLS, archive: ARCHIVE_CALLS, keys: KEY_CALLS, past: PAST_CALLS } as const;
 
 async function perform(
   desk: Desk,

@@ -11,7 +11,7 @@ import {
   streamFromJson,
 } from '@tidemark/core';
 import type { EventRow, StreamSnapshot } from '@tidemark/ports';
-import { fittingResolutions } from '@tidemark/runtime';
+import { EFFECT_NOT_RECORDED, fittingResolutions } from '@tidemark/runtime';
 import { EVENTS_READ_MAX } from '../limits.ts';
 import type { Reads } from '../state/desk.ts';
 import { commandLine, stateWords } from '../text/shell.ts';
@@ -104,12 +104,15 @@ function answerCommand(workflow: string, resolution: Resolution, state: string |
   return resolution === 'done' ? `${command} --response JSON` : command;
 }
 
-function meaning(resolution: Resolution, { key }: Question): string {
+function meaning(resolution: Resolution, { key, code }: Question): string {
+  const isReplay = code === EFFECT_NOT_RECORDED;
   switch (resolution) {
     case 'retry':
-      return 'it goes on, as if nothing had failed yet';
+      return isReplay
+        ? 'it looks again whether its base has recorded it by now'
+        : 'it goes on, as if nothing had failed yet';
     case 'done':
-      return `${key} happened, and answered this`;
+      return isReplay ? `${key} is answered with this, and nothing is called` : `${key} happened, and answered this`;
     case 'not-done':
       return `${key} certainly did not happen: it is called again, with the same key`;
     case 'compensate':

@@ -3,6 +3,7 @@
 import { isoTime, type StreamStatus } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Colour } from '../terminal.ts';
+import { forkJson } from './fork.ts';
 
 /**
  * What a workflow is up to. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no
@@ -34,6 +35,7 @@ export const workflowJson = (row: WorkflowSummary, idle: boolean) => ({
   tenant: row.tenant,
   definition: row.definition,
   definition_version: row.version,
+  ...forkJson(row.fork),
   status: row.status,
   activity: activityOf(row, idle),
   reason: row.reason,

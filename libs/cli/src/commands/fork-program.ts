@@ -1,0 +1,46 @@
+/** Owns the arguments and options of `fork` and `compare`, and their help. Must hold no logic. */
+
+import { type Command, Option } from 'commander';
+import { wholeNumber } from '../arguments.ts';
+import type { Session } from '../session.ts';
+import { type CompareOptions, compare, type ForkCommandOptions, fork } from './fork.ts';
+
+export interface ForkKit {
+  /** A command of the program. */
+  readonly command: (usage: string, description: string) => Command;
+  readonly does: <Given extends readonly unknown[]>(
+    command: (...given: [Session, ...Given]) => Promise<number>,
+  ) => (...given: [...Given, Command]) => Promise<void>;
+  /** Options with the modules of the environment, where none are named. */
+  readonly listed: <T extends { readonly workflows?: readonly string[] | undefined }>(options: T) => T;
+  /** Adds the options for modules, and those for state and JSON. */
+  readonly modules: (command: Command) => Command;
+  readonly common: (command: Command) => Command;
+}
+
+const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
+
+export function addFork({ command, does, listed, modules, common }: ForkKit): void {
+  const forking = command('fork', 'start a new run from a checkpoint of another, whose history up to there it shares')
+    .argument('<id>', 'id of the run')
+    .requiredOption('--at <sequence>', 'the checkpoint after which it goes on; 0: the opening', sequence)
+    .addOption(
+      new Option(
+        '--effects <how>',
+        'replay: what the run recorded answers, nothing is called; live: effects are called',
+      )
+        .choices(['replay', 'live'])
+        .default('replay'),
+    )
+    .option('--with <belief>', 'begin with this belief: a file of JSON, JSON itself, or - for standard input')
+    .option('--version <version>', 'run with exactly this version of the workflow', sequence)
+    .option('--id <id>', 'id of the fork; the same id is the same fork (default: a new one)')
+    .option('--by <name>', 'who makes it (default: user)');
+  common(modules(forking)).action((id: string, options: ForkCommandOptions, self: Command) =>
+    does<[string, ForkCommandOptions]>(fork)(id, listed(options), self),
+  );
+  common(command('compare', 'tell how two runs differ: outcome, first checkpoint that differs, tokens, cost'))
+    .argument('<id>', 'id of a run')
+    .argument('<other>', 'id of the other')
+    .action(does<[string, string, CompareOptions]>(compare));
+}

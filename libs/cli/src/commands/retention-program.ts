@@ -1,0 +1,46 @@
+/** Owns the arguments and options of `retention`, and their help. Must hold no logic. */
+
+import { Option } from 'commander';
+import { duration } from '../arguments.ts';
+import type { MemoryOptions } from './memory-place.ts';
+import type { MemoryKit } from './memory-program.ts';
+import {
+  type HoldOptions,
+  retentionHold,
+  retentionRelease,
+  retentionSet,
+  retentionShow,
+  type SetRetentionOptions,
+} from './retention.ts';
+
+const FOREVER = 'forever';
+
+export function addRetention({ command, does, common }: MemoryKit): void {
+  const parent = command('retention', 'how long a tenant’s archived history is kept, and what is held').helpCommand(
+    false,
+  );
+  const sub = (usage: string, what: string, isDefault = false) =>
+    common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent)).option(
+      '--tenant <name>',
+      'whose it is (default: default)',
+    );
+  sub('show', 'the tenant’s policy and its holds', true).action(does<[MemoryOptions]>(retentionShow));
+  sub('set', 'give the tenant a policy of its own')
+    .addOption(new Option('--warm <time>', 'then segments move to the cold store: 30d').argParser(duration))
+    .addOption(
+      new Option('--keep <time>', `then they are deleted for good: 365d, or ${FOREVER}`).argParser((text: string) =>
+        text === FOREVER ? null : duration(text),
+      ),
+    )
+    .option('--default', 'that of the compactors again')
+    .action(does<[SetRetentionOptions]>(retentionSet));
+  sub('hold', 'keep a run, or all of the tenant’s, whatever its policy says')
+    .argument('<id>', 'name of the hold')
+    .option('--workflow <id>', 'the run; without it all of the tenant’s')
+    .requiredOption('--by <name>', 'who decides it')
+    .requiredOption('--why <text>', 'the reason, kept with the hold')
+    .action(does<[string, HoldOptions]>(retentionHold));
+  sub('release', 'let the policy decide again')
+    .argument('<id>', 'name of the hold')
+    .action(does<[string, MemoryOptions]>(retentionRelease));
+}

@@ -1,0 +1,58 @@
+/**
+ * Owns what commands ask of a workflow's past, as flat calls with plain data, so that they cross a socket unchanged: how it stood after a
+ * checkpoint, and a new workflow that goes on from there.
+ */
+
+import type { Json, Sequence, TaskState, WorkflowId } from '@tidemark/core';
+import type { Host } from '@tidemark/host';
+import type { CheckpointRow, FragmentWithText } from '@tidemark/ports';
+import { type Definition, type Forked, type ForkOptions, readsOf, workflowAt } from '@tidemark/runtime';
+
+/** A workflow right after one of its checkpoints. */
+export interface PastView {
+  readonly version: number;
+  readonly input: Json;
+  readonly belief: Json;
+  readonly tasks: readonly TaskState[];
+  readonly openedAtMs: number;
+  readonly tokens: number;
+  readonly costMicros: number;
+  readonly lastAction: string;
+  /** Sequence 0 is the opening. */
+  readonly checkpoint: CheckpointRow;
+  /** What model calls saw; of a fork, counted on through what it shares. */
+  readonly fragments: readonly FragmentWithText[];
+}
+
+export type ForkCall = Omit<ForkOptions, 'definitions'>;
+
+export interface CommandPast {
+  /** Throws as `workflowAt` does. */
+  at(workflow: WorkflowId, sequence: Sequence): Promise<PastView>;
+  /** Throws as `Client.fork` does. */
+  fork(workflow: WorkflowId, call: ForkCall): Promise<Forked>;
+}
+
+/** Names of the calls, as a socket passes them on. */
+export const PAST_CALLS = ['at', 'fork'] as const satisfies readonly (keyof CommandPast)[];
+
+export function hostPast({ ports, client }: Host, definitions: readonly Definition[]): CommandPast {
+  return {
+    async at(workflow, sequence) {
+      const { state, content, checkpoint } = await workflowAt(ports, workflow, sequence);
+      return {
+        version: state.version,
+        input: content.input,
+        belief: content.belief,
+        tasks: [...state.frontier.tasks],
+        openedAtMs: state.openedAtMs,
+        tokens: state.tokens,
+        costMicros: state.costMicros,
+        lastAction: state.lastAction,
+        checkpoint,
+        fragments: await readsOf(ports.store, workflow, content.fork).fragments(workflow, sequence),
+      };
+    },
+    fork: (workflow, call) => client.fork(workflow, { ...call, definitions }),
+  };
+}
