@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { model } from '@tidemark/ai';
 import type { Offset, Partition } from '@tidemark/core';
-import { openEmbedded } from '@tidemark/host';
+import { type Host, openEmbedded } from '@tidemark/host';
 import type { EventLog } from '@tidemark/ports';
 import { defineWorkflow, said, task, taskGoal, userMessage } from '@tidemark/sdk';
 import { type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
@@ -103,8 +103,16 @@ function packedBytesOf(logFile: string): number {
   return Number(found?.bytes);
 }
 
-export async function measureSession(turns = 200): Promise<SessionFigures> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-session-'));
+export interface RanSession {
+  readonly host: Host;
+  readonly partition: Partition;
+  readonly rawBytes: number;
+  /** What the rows' folder had before the session. */
+  readonly emptyRowsBytes: number;
+}
+
+/** A session that has ended, on the state in the folder; the host is still open. */
+export async function runSession(turns: number, folder: string): Promise<RanSession> {
   const server = await startChatServer();
   try {
     const { workflow, rawBytes } = session(turns, server);
@@ -115,6 +123,16 @@ export async function measureSession(turns = 200): Promise<SessionFigures> {
     const run = await host.client.start(workflow, {}, { session: 's1', user: 'ana' });
     await run.result();
     const { partition } = (await run.summary())!;
+    return { host, partition, rawBytes, emptyRowsBytes };
+  } finally {
+    await server.close();
+  }
+}
+
+export async function measureSession(turns = 200): Promise<SessionFigures> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-session-'));
+  try {
+    const { host, partition, rawBytes, emptyRowsBytes } = await runSession(turns, folder);
     const recordBytes = await recordBytesOf(host.ports.log, partition);
     await host.close(1_000);
     const logBytes = await folderBytes(path.join(folder, 'log'));
@@ -122,7 +140,6 @@ export async function measureSession(turns = 200): Promise<SessionFigures> {
     const rowsBytes = (await folderBytes(path.join(folder, 'rows'))) - emptyRowsBytes;
     return { turns, rawBytes, logBytes, recordBytes, packedBytes, rowsBytes };
   } finally {
-    await server.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -25,7 +25,7 @@ export function conversation(count: number, userBytes: number, turnBytes: number
 }
 
 /** ASCII, so that a byte is a character wherever it is cut. */
-function prose(wantedBytes: number): Buffer {
+export function prose(wantedBytes: number): Buffer {
   const parts: string[] = [];
   let length = 0;
   for (const name of readdirSync(modules).sort()) {

@@ -9,11 +9,13 @@ import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
 import { measureResume } from './resume.ts';
 import { clusterSteps, embeddedSteps } from './steps.ts';
+import { measureTiers, type TierPart, tierParts } from './tiers.ts';
 
 const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]
-       npm run bench -- context [--json] [--only assemble|session|recall]`;
+       npm run bench -- context [--json] [--only assemble|session|recall]
+       npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits]`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -35,6 +37,9 @@ if (positionals[0] === 'steps') {
 } else if (positionals[0] === 'context' && isContextPart(values.only)) {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureContext(values.only);
+} else if (positionals[0] === 'tiers' && isTierPart(values.only)) {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
+  await measureTiers(report, values.only);
 } else {
   process.stderr.write(`${USAGE}\n`);
   process.exitCode = 64;
@@ -43,6 +48,10 @@ report.print();
 
 function isContextPart(only: string | undefined): boolean {
   return only === undefined || ['assemble', 'session', 'recall'].includes(only);
+}
+
+function isTierPart(only: string | undefined): only is TierPart | undefined {
+  return only === undefined || (tierParts as readonly string[]).includes(only);
 }
 
 async function measureContext(only: string | undefined): Promise<void> {

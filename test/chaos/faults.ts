@@ -211,7 +211,7 @@ function targetOf(kind: FaultKind, slot: Slot): string {
 }
 
 /** Rejects when the process is not back in time: a run must not wait for ever. */
-async function upAgain(slot: Slot): Promise<void> {
+export async function upAgain(slot: Slot): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`not up again in ${UP_AGAIN_MAX_MS} ms`)), UP_AGAIN_MAX_MS);
   try {
@@ -231,7 +231,7 @@ async function flush(url: URL): Promise<void> {
 }
 
 /** Drops the database under its users' hands, as a lost server would. */
-async function dropDatabase(server: string, name: string): Promise<void> {
+export async function dropDatabase(server: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: server });
   client.on('error', () => {});
   await client.connect();

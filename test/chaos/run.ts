@@ -95,7 +95,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 }
 
 /** The work's end, or the signal's reason as soon as it aborts: whoever interrupts a run must not wait for a fault's end. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
@@ -161,11 +161,17 @@ async function phases(faults: Faults, durationMs: number, signal: AbortSignal): 
 }
 
 /** Resolves when every workflow has ended, or when the time for that is over. */
-async function finish(fleet: Fleet, driver: Driver, recorder: Recorder, signal?: AbortSignal): Promise<void> {
+export async function finish(
+  fleet: Pick<Fleet, 'ledgerPort'>,
+  driver: Driver,
+  recorder: Recorder,
+  signal?: AbortSignal,
+  maxMs = FINISH_MAX_MS,
+): Promise<void> {
   const ledger = new LedgerClient(fleet.ledgerPort);
   await ledger.calm();
   ledger.close();
-  const endMs = performance.now() + FINISH_MAX_MS;
+  const endMs = performance.now() + maxMs;
   const isDone = (): boolean => driver.live.every((id) => recorder.ends.has(id));
   const stopped = driver.stop();
   let isStopped = false;
@@ -235,7 +241,7 @@ function rejectedIn(history: History): Record<string, number> {
 }
 
 /** What was applied, from the file that the ledger wrote before each answer. */
-async function entriesIn(file: string): Promise<readonly LedgerEntry[]> {
+export async function entriesIn(file: string): Promise<readonly LedgerEntry[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as LedgerEntry]));
 }

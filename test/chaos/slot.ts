@@ -25,6 +25,8 @@ export interface SlotProgram {
   readonly restartDelayMs: number;
   /** Told of each line on its standard error. */
   readonly onLine?: ((line: string) => void) | undefined;
+  /** Told when a process is gone and all its lines were told. */
+  readonly onGone?: (() => void) | undefined;
 }
 
 export class Slot {
@@ -62,6 +64,12 @@ export class Slot {
   /** True while a started process stands. */
   get isUp(): boolean {
     return this.#isUp;
+  }
+
+  /** True while there is a process that nobody has ended, whether it stands already or is starting. */
+  get isRunning(): boolean {
+    const child = this.#child;
+    return child !== undefined && child.exitCode === null && child.signalCode === null && !this.#isExpected;
   }
 
   /** The holder id that the process writes with; undefined until it was heard. */
@@ -163,6 +171,7 @@ export class Slot {
         if (line.includes(`"message":"${this.role} started"`)) this.#started(child);
       }),
     );
+    child.once('close', () => this.#program.onGone?.());
     child.once('exit', (code, signal) => this.#exited(child, code, signal));
   }
 

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { configFromEnv, type Host, openCluster } from '@tidemark/host';
+import { configFromEnv, type Host, openCluster, openClusterRebuild } from '@tidemark/host';
 import type { Run } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
 import { type ServiceProcess, startService } from '@tidemark/testkit/processes';
@@ -112,6 +112,29 @@ describeServers('faults of a running cluster', ['kafka', 'postgres'], (servers) 
     await expectAllWhole(runs);
   });
 
+  it('goes on while rows are compared with the log and made anew (I5)', { timeout: TIMEOUT_MS }, async () => {
+    await start('coordinator');
+    await start('worker');
+    const runs = await startAll();
+    await eventually(async () => (await doneSteps()) >= WORKFLOWS * STEPS * 0.1, { timeoutMs: TIMEOUT_MS });
+    await runSql(
+      env.TIDEMARK_POSTGRES_URL!,
+      `insert into events select workflow, 99999, 'no event', 'SignalReceived', 0, '', 0, 0, 0, '{}', '{}' from workflows where workflow = 'w3'`,
+    );
+    const compare = async () => {
+      const comparing = await openClusterRebuild(configFromEnv(env), 'compare', {});
+      return comparing.rows.compare(10).finally(() => comparing.close());
+    };
+    const invented = { table: 'events', key: { workflow: 'w3', position: '99999' }, what: 'extra', columns: [] };
+    expect((await compare()).differences).toEqual([invented]);
+    const before = await host.ports.store.incarnation();
+    const rebuild = await openClusterRebuild(configFromEnv(env), 'switch', {});
+    await rebuild.rows.switchOver().finally(() => rebuild.close());
+    expect(await host.ports.store.incarnation()).not.toBe(before);
+    await expectAllWhole(runs);
+    expect((await compare()).differences).toEqual([]);
+  });
+
   it('hands over on SIGTERM and exits with 0', { timeout: TIMEOUT_MS }, async () => {
     await start('coordinator');
     const worker = await start('worker');
@@ -129,13 +152,17 @@ async function flushRedis(url: string): Promise<void> {
   await redis.quit();
 }
 
+async function runSql(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}
+
 /** Drops the database under its users' hands, as a lost server would. */
 async function dropDatabase(url: string): Promise<void> {
   const admin = new URL(url);
   const name = admin.pathname.slice(1);
   admin.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: admin.href });
-  await client.connect();
-  await client.query(`drop database ${client.escapeIdentifier(name)} with (force)`);
-  await client.end();
+  await runSql(admin.href, `drop database ${pg.escapeIdentifier(name)} with (force)`);
 }
