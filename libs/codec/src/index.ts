@@ -41,3 +41,12 @@ export {
   sealText,
   textSealedWith,
 } from './sealing.ts';
+export {
+  mapSecrets,
+  maskSecrets,
+  maskSecretsIn,
+  openSecret,
+  SECRET_MASK,
+  sealSecret,
+  secretSealedWith,
+} from './secret-fields.ts';

@@ -1,14 +1,14 @@
 /** Owns a process's connection to the cluster's servers: what is opened, in which order, and what is closed when one fails. */
 
 import { openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
-import { type KeyIndex, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import { type KeyIndex, type KeyStore, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } from '@tidemark/queue-bullmq';
 import { ProjectedKeyStore, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPostgresRebuild, openPostgresStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import { openTelemetry } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
-import { type Keys, keysOver, openProvider } from './keys.ts';
+import { openKeys } from './keys.ts';
 import { embedderIn } from './memory-index.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
@@ -44,9 +44,12 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
       digest: sha256Digest,
       watch,
       memory: sessionMemory({ store: views.store, embedder }),
+      secrets: below.secrets?.workflows,
     };
     const { partitionsMax } = config;
-    return new Host(ports, () => opened.close(), { partitionsMax, embedder, tiers: views.tiers, keys: below.keys });
+    const { tiers } = views;
+    const { keys, secrets } = below;
+    return new Host(ports, () => opened.close(), { partitionsMax, embedder, tiers, keys, secrets });
   });
 }
 
@@ -85,20 +88,19 @@ async function openBelow(
   const warm = archiveUrl === '' ? undefined : await opened.add(openObjects(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
   const blobs = archiveUrl === '' ? undefined : await opened.add(openBlobs(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
   const cold = coldUrl === '' ? undefined : await opened.add(openObjects(coldUrl, 'TIDEMARK_COLD_URL'));
-  const keys = config.keysUrl === '' ? undefined : await openClusterKeys(config, store.keyIndex, opened);
+  const keys = await openKeys(config, opened, () => openKeyStore(config, store.keyIndex, opened));
   const { inlineMaxBytes } = config;
-  return { log, store, clock: systemClock, archive: warm && { warm, cold }, keys, blobs, inlineMaxBytes };
+  return { log, store, clock: systemClock, archive: warm && { warm, cold }, ...keys, blobs, inlineMaxBytes };
 }
 
 /** The topic is the truth, and Postgres an index of it. */
-async function openClusterKeys(
-  { brokers, topic, replication, keysUrl }: ClusterConfig,
+async function openKeyStore(
+  { brokers, topic, replication }: ClusterConfig,
   index: KeyIndex,
   opened: Opened,
-): Promise<Keys> {
-  const provider = await opened.add(openProvider(keysUrl, 'TIDEMARK_KEYS_URL'));
+): Promise<KeyStore> {
   const keyTopic = await opened.add(
     openKafkaKeyTopic({ brokers, topic: `${topic}.keys`, replicationFactor: replication }),
   );
-  return keysOver(provider, new ProjectedKeyStore(keyTopic, index), systemClock, systemPrng);
+  return new ProjectedKeyStore(keyTopic, index);
 }

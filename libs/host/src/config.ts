@@ -29,6 +29,10 @@ const duration = z
   .string()
   .refine((text) => (parseDuration(text) ?? 0) > 0, 'expected a duration above zero, such as 90s, 15m, 36h or 7d');
 
+const keysAddress = z
+  .union([z.literal(''), z.string().regex(/^(file|aws-kms|transit):/, 'expected file:, aws-kms: or transit:')])
+  .default('');
+
 const settings = {
   TIDEMARK_KAFKA_BROKERS: list,
   TIDEMARK_REDIS_URL: url('redis', 'rediss'),
@@ -71,9 +75,9 @@ const settings = {
   /** `on`: payloads are encrypted wherever they are stored, with a data key for each workflow. Needs TIDEMARK_KEYS_URL. */
   TIDEMARK_ENCRYPTION: z.enum(['on', 'off']).default('on'),
   /** The key that wraps data keys: `file:///PATH`, `aws-kms:KEY?region=…`, `transit:https://HOST/MOUNT/KEY?tokenFile=…`. */
-  TIDEMARK_KEYS_URL: z
-    .union([z.literal(''), z.string().regex(/^(file|aws-kms|transit):/, 'expected file:, aws-kms: or transit:')])
-    .default(''),
+  TIDEMARK_KEYS_URL: keysAddress,
+  /** The key of fields that schemas mark as secret, in the same forms: who may use it may read them. */
+  TIDEMARK_SECRETS_KEYS_URL: keysAddress,
   /** How long archived history stays warm, and how long it is kept at all (empty: for ever), unless a tenant's policy says otherwise. */
   TIDEMARK_WARM: duration.default('90d'),
   TIDEMARK_KEEP: z.union([z.literal(''), duration]).default(''),
@@ -105,6 +109,7 @@ export interface ClusterConfig {
   readonly inlineMaxBytes: number;
   /** Empty: nothing is encrypted. */
   readonly keysUrl: string;
+  readonly secretsUrl: string;
 }
 
 export interface TierConfig {
@@ -156,6 +161,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
+    secretsUrl: data.TIDEMARK_SECRETS_KEYS_URL,
     inlineMaxBytes: data.TIDEMARK_INLINE_MAX_KB * 1_024,
     tiers: {
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,

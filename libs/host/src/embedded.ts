@@ -13,7 +13,7 @@ import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemor
 import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import { Host } from './host.ts';
-import { type Keys, keysOver, openProvider } from './keys.ts';
+import { openKeys } from './keys.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
 import { type Below, openBlobFolders, viewsOver } from './tiers.ts';
@@ -29,6 +29,8 @@ export interface EmbeddedOptions {
   readonly embedder?: Embedder | null | undefined;
   /** Address of the key that wraps data keys (see keys.ts); empty or absent: nothing is encrypted. */
   readonly keysUrl?: string | undefined;
+  /** The same of the key of secret fields; empty or absent: definitions that have some are refused. */
+  readonly secretsUrl?: string | undefined;
   /** Payloads that are larger, in bytes, are kept in blobs; 1 MiB by default. */
   readonly inlineMaxBytes?: number | undefined;
 }
@@ -59,8 +61,14 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       digest: sha256Digest,
       watch,
       memory: sessionMemory({ store: views.store, embedder }),
+      secrets: below.secrets?.workflows,
     };
-    return new Host(ports, () => opened.close(), { embedder, tiers: views.tiers, keys: below.keys });
+    return new Host(ports, () => opened.close(), {
+      embedder,
+      tiers: views.tiers,
+      keys: below.keys,
+      secrets: below.secrets,
+    });
   });
 }
 
@@ -88,15 +96,9 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
   const { folder, inlineMaxBytes } = options;
   const warm = await opened.add(openFsObjects({ folder: path.join(folder, 'archive') }));
   const blobs = await opened.add(openBlobFolders(folder));
-  return { log, clock: systemClock, archive: { warm }, keys: await openKeys(options, opened), blobs, inlineMaxBytes };
-}
-
-/** Wrapped data keys are beside the log, in a file of their own. */
-async function openKeys({ keysUrl = '', folder }: EmbeddedOptions, opened: Opened): Promise<Keys | undefined> {
-  if (keysUrl === '') return undefined;
-  const provider = await opened.add(openProvider(keysUrl, 'TIDEMARK_KEYS_URL'));
-  const store = await opened.add(openSqliteKeys({ folder: path.join(folder, 'log') }));
-  return keysOver(provider, store, systemClock, systemPrng);
+  // Wrapped data keys are beside the log, in a file of their own.
+  const keys = await openKeys(options, opened, () => openSqliteKeys({ folder: path.join(folder, 'log') }));
+  return { log, clock: systemClock, archive: { warm }, ...keys, blobs, inlineMaxBytes };
 }
 
 /** Rows that know more than the log prove that the log lost something: only a copy of it can bring that back. */

@@ -38,6 +38,8 @@ export interface HostOptions {
   readonly tiers?: Tiers | undefined;
   /** Absent: nothing is encrypted. */
   readonly keys?: Keys | undefined;
+  /** Absent: fields that are marked as secret can neither be written nor read. */
+  readonly secrets?: Keys | undefined;
 }
 
 export interface CompactorRole extends HostRole {
@@ -52,6 +54,7 @@ export class Host {
   readonly client: Client;
   readonly tiers: Tiers | undefined;
   readonly keys: Keys | undefined;
+  readonly secrets: Keys | undefined;
   readonly #lamport = new LamportClock();
   readonly #closePorts: () => Promise<void>;
   readonly #embedder: Embedder | null;
@@ -64,13 +67,14 @@ export class Host {
   constructor(
     ports: Ports,
     closePorts: () => Promise<void>,
-    { partitionsMax, embedder = null, tiers, keys }: HostOptions = {},
+    { partitionsMax, embedder = null, tiers, keys, secrets }: HostOptions = {},
   ) {
     this.ports = ports;
     this.#closePorts = closePorts;
     this.#embedder = embedder;
     this.tiers = tiers;
     this.keys = keys;
+    this.secrets = secrets;
     this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, embedder });
   }
 
@@ -149,5 +153,6 @@ export class Host {
     this.client.close();
     await this.#closePorts();
     this.keys?.data.clear();
+    this.secrets?.data.clear();
   }
 }

@@ -9,10 +9,11 @@ import { ConfigError } from '@tidemark/core';
 import { openAwsKmsKeys } from '@tidemark/keys-aws-kms';
 import { openFileKeys } from '@tidemark/keys-file';
 import { openTransitKeys } from '@tidemark/keys-transit';
-import type { Clock, KeyProvider, KeyStore, Prng } from '@tidemark/ports';
-import { DataKeys, WorkflowKeys } from '@tidemark/runtime';
+import { forSecrets, type KeyProvider, type KeyStore } from '@tidemark/ports';
+import { DataKeys, systemClock, systemPrng, WorkflowKeys } from '@tidemark/runtime';
+import type { Opened } from './opened.ts';
 
-/** What encrypts in a process. */
+/** What encrypts in a process: histories, or fields that are marked as secret. */
 export interface Keys {
   readonly data: DataKeys;
   readonly workflows: WorkflowKeys;
@@ -50,7 +51,35 @@ export async function openProvider(address: string, setting: string): Promise<Ke
   );
 }
 
-export function keysOver(provider: KeyProvider, store: KeyStore, clock: Clock, prng: Prng): Keys {
-  const data = new DataKeys({ provider, store, clock, prng });
-  return { data, workflows: new WorkflowKeys(data, store), provider, store };
+/** What a process was given keys for. */
+export interface AllKeys {
+  /** Absent: histories are not encrypted. */
+  readonly keys?: Keys | undefined;
+  /** Absent: secret fields can neither be written nor read. */
+  readonly secrets?: Keys | undefined;
+}
+
+/** Addresses of both keys; empty: none. */
+export interface KeyAddresses {
+  readonly keysUrl?: string | undefined;
+  readonly secretsUrl?: string | undefined;
+}
+
+/** Both kinds of data keys are in one store, which is opened where there is a key. Throws as `openProvider` and `openStore` do. */
+export async function openKeys(
+  { keysUrl = '', secretsUrl = '' }: KeyAddresses,
+  opened: Opened,
+  openStore: () => Promise<KeyStore>,
+): Promise<AllKeys> {
+  if (keysUrl === '' && secretsUrl === '') return {};
+  const store = await opened.add(openStore());
+  const over = (provider: KeyProvider): Keys => {
+    const data = new DataKeys({ provider, store, clock: systemClock, prng: systemPrng });
+    return { data, workflows: new WorkflowKeys(data, store), provider, store };
+  };
+  const open = (address: string, setting: string) => opened.add(openProvider(address, setting));
+  return {
+    keys: keysUrl === '' ? undefined : over(await open(keysUrl, 'TIDEMARK_KEYS_URL')),
+    secrets: secretsUrl === '' ? undefined : over(forSecrets(await open(secretsUrl, 'TIDEMARK_SECRETS_KEYS_URL'))),
+  };
 }

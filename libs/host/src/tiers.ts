@@ -104,6 +104,8 @@ export interface Below {
   readonly archive?: { readonly warm: ObjectStore; readonly cold?: ObjectStore | undefined } | undefined;
   /** Absent: nothing is encrypted. */
   readonly keys?: Keys | undefined;
+  /** Absent: fields that are marked as secret can neither be written nor read. */
+  readonly secrets?: Keys | undefined;
   /** Absent: large payloads are refused. */
   readonly blobs?: Blobs | undefined;
   /** What is larger, in bytes, is in blobs. */

@@ -45,7 +45,15 @@ export type {
   KeyPage,
   KeyTopic,
 } from './key-index.ts';
-export { DATA_KEY_BYTES, type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from './key-provider.ts';
+export {
+  DATA_KEY_BYTES,
+  forSecrets,
+  isForSecrets,
+  type KeyContext,
+  type KeyProvider,
+  keyWrong,
+  type WrappedKey,
+} from './key-provider.ts';
 export type { KeyFilter, KeyStore, StoredKey } from './key-store.ts';
 export type { HeldLease, Liveness, LivenessView } from './liveness.ts';
 export { type Fused, fuseRankings, MEANING_WEIGHT, type Ranked } from './memory-ranking.ts';

@@ -12,7 +12,7 @@ export interface KeyContext {
 }
 
 export interface WrappedKey {
-  /** Which provider's key wrapped it: `local`, `aws-kms`, `transit`. */
+  /** Which provider's key wrapped it: `local`, `aws-kms`, `transit`; after `secrets:` where it seals fields that are marked secret. */
   readonly provider: string;
   /** Names the wrapping key, version included where the provider tells it; for people and for rotation. */
   readonly wrappedBy: string;
@@ -36,6 +36,23 @@ export interface KeyProvider {
   unwrap(key: WrappedKey, context: KeyContext): Promise<Uint8Array>;
   close(): Promise<void>;
 }
+
+const SECRETS = 'secrets:';
+
+/** Whether the key seals fields that are marked secret, and not a history as a whole. */
+export const isForSecrets = ({ provider }: Pick<WrappedKey, 'provider'>): boolean => provider.startsWith(SECRETS);
+
+/** The provider of the keys that seal secret fields: who may use its key may read them. Its keys are told from others by its name. */
+export const forSecrets = (provider: KeyProvider): KeyProvider => ({
+  name: `${SECRETS}${provider.name}`,
+  current: () => provider.current(),
+  async wrap(dataKey, context) {
+    const wrapped = await provider.wrap(dataKey, context);
+    return { ...wrapped, provider: `${SECRETS}${wrapped.provider}` };
+  },
+  unwrap: (key, context) => provider.unwrap({ ...key, provider: key.provider.slice(SECRETS.length) }, context),
+  close: () => provider.close(),
+});
 
 /** Bytes of a data key: AES-256. */
 export const DATA_KEY_BYTES = 32;

@@ -28,6 +28,7 @@ import type { Definition, EffectDefinition } from './definition.ts';
 import { checkSameFork, drawUpFork, type Forked, type ForkOptions } from './fork.ts';
 import { SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { shownSecrets } from './secrets.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
 import type { ShadowRun } from './shadow-run.ts';
 import { type ShadowOptions, Shadows } from './shadows.ts';
@@ -207,6 +208,15 @@ export class Client {
   }
 
   /**
+   * What the workflow's history says, such as a checkpoint's belief, with secret fields as this process may see them: with the use of
+   * their key as they are, else masked. Throws as the key's provider does.
+   */
+  reveal(workflow: string, value: Json): Promise<Json> {
+    const { ports } = this.#options;
+    return whileUnavailable(ports.clock, this.#closing.signal, () => shownSecrets(value, ports, workflowId(workflow)));
+  }
+
+  /**
    * Tells what models answer in the workflow's steps, as it comes and where a call is streamed; nothing that came before. Returns what ends it.
    * Throws `ConfigError` (`watch-unavailable`) where nobody can watch.
    */
@@ -268,7 +278,7 @@ export class Run<Output = Json> {
         const summary = await this.summary();
         partition = summary?.partition;
         const outcome = summary === undefined ? undefined : outcomeOf(summary);
-        if (outcome !== undefined) return outcome.output as Output;
+        if (outcome !== undefined) return (await this.#shown(outcome.output)) as Output;
         signal.throwIfAborted();
         await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, wake.signal);
         signal.throwIfAborted();
@@ -277,6 +287,12 @@ export class Run<Output = Json> {
       signal.removeEventListener('abort', giveUp);
       await unsubscribe();
     }
+  }
+
+  /** With its secret fields as this process may see them. */
+  #shown(output: Json): Promise<Json> {
+    const { clock } = this.#ports;
+    return whileUnavailable(clock, this.#closing, () => shownSecrets(output, this.#ports, this.id));
   }
 }
 

@@ -11,6 +11,7 @@ import { CorruptError, InvalidError, uuidv7 } from '@tidemark/core';
 import {
   type Clock,
   DATA_KEY_BYTES,
+  isForSecrets,
   type KeyContext,
   type KeyFilter,
   type KeyProvider,
@@ -73,6 +74,11 @@ export class DataKeys {
     this.#options = options;
   }
 
+  /** Whether they seal secret fields, and not histories. */
+  get isForSecrets(): boolean {
+    return isForSecrets({ provider: this.#options.provider.name });
+  }
+
   /** A new key, which is durable when this resolves. Throws as `KeyProvider.wrap` and `KeyStore.put` do; there is no key then. */
   async create({ tenant, workflow, user }: KeyContext & { readonly user: string | null }): Promise<DataKey> {
     const { provider, store, prng, clock } = this.#options;
@@ -117,6 +123,7 @@ export class DataKeys {
     const current = await provider.current();
     const rewrap = new Rewrap(provider, store);
     for await (const key of store.list(filter)) {
+      if (isForSecrets(key) !== this.isForSecrets) continue;
       rewrap.seenCount++;
       if (key.provider === provider.name && key.wrappedBy === current) continue;
       if (rewrap.add(key) < REWRAP_BATCH_COUNT) continue;

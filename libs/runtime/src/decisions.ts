@@ -46,6 +46,7 @@ import { digestOf } from './json-digest.ts';
 import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 import { memoryEvent } from './memory-streams.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { sealedEffects } from './secrets.ts';
 
 export interface Decided {
   readonly workflow: WorkflowId;
@@ -60,7 +61,7 @@ export interface Pin {
 }
 
 export interface DecisionsOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest' | 'secrets'>;
   readonly lamport: LamportClock;
   /** Ends all waiting. */
   readonly closing: AbortSignal;
@@ -89,7 +90,8 @@ export class Decisions {
       return this.#settled(row, decision, state);
     }
     checkFits(state, question, decision.resolution);
-    const response = decision.resolution === 'done' ? responseFor(state, question, decision, effects) : undefined;
+    const sealing = decision.resolution === 'done' ? await sealedEffects(effects, this.#options.ports, state) : [];
+    const response = decision.resolution === 'done' ? responseFor(state, question, decision, sealing) : undefined;
     const { digest } = this.#options.ports;
     const control = {
       question: question.id,
@@ -140,11 +142,12 @@ export class Decisions {
     id: string,
     token: string,
     confirmation: Confirmation,
-    effects: readonly EffectDefinition[],
+    known: readonly EffectDefinition[],
   ): Promise<void> {
     checkName('token', token);
     const outcome = 'error' in confirmation ? 'failed' : 'done';
     const { row, state } = await this.#findToken(id, token);
+    const effects = await sealedEffects(known, this.#options.ports, state);
     const effect = pendingEffect(state, token);
     if (effect === undefined) {
       if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;

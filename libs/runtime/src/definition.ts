@@ -21,6 +21,15 @@ import type {
 import type { Model, ModelAnswer, ModelRequest } from './model.ts';
 import type { HandOver } from './working-memory.ts';
 
+/** A secret field as it is stored (see secrets.ts). */
+export type Seal = (value: Json) => string;
+
+/**
+ * Validates at a border. With `seal`, fields that the schema marks as secret are sealed in what it gives. Throws `InvalidError` that names
+ * the path.
+ */
+export type Parse = (value: unknown, seal?: Seal) => Json;
+
 /** A task that a step (or the opening) adds. `after` may name sibling requests or ids of earlier tasks. */
 export interface TaskRequest {
   readonly step: string;
@@ -100,9 +109,10 @@ export interface EffectDefinition {
   readonly heartbeatTimeoutMs?: number | undefined;
   readonly confirm: ConfirmationPolicy;
   readonly retry: RetryPolicy;
-  /** Throws `InvalidError` that names the path. */
-  readonly parseRequest: (value: unknown) => Json;
-  readonly parseResponse: (value: unknown) => Json;
+  readonly parseRequest: Parse;
+  readonly parseResponse: Parse;
+  /** Request or response has fields that are marked as secret. */
+  readonly hasSecrets?: boolean | undefined;
   readonly call: (request: Json, context: EffectContext) => Promise<unknown>;
   readonly probe?: ((key: EffectKey, context: ProbeContext) => Promise<ProbeResult<unknown>>) | undefined;
   /** The probe's `not-done` also keeps the receiver from taking a late call with that key, so nobody needs to wait for one. */
@@ -267,8 +277,8 @@ export interface StepDefinition {
   /** `durable`: goes on when the log has the checkpoint. `staged`: at once, within the staging limits; a crash re-runs. */
   readonly durability: 'durable' | 'staged';
   readonly retry: RetryPolicy;
-  readonly parseInput: (value: unknown) => Json;
-  readonly parseOutput: (value: unknown) => Json;
+  readonly parseInput: Parse;
+  readonly parseOutput: Parse;
   readonly run: (context: StepContext, input: Json) => Promise<StepResult> | StepResult;
   /** Undoes the committed step, given its input and output; may be called more than once with the same key. */
   readonly compensate?:
@@ -304,9 +314,11 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly upcasters: ReadonlyMap<number, Upcaster>;
   /** Absent: its steps call no model with a bundle, and have no phases. */
   readonly context?: ContextDefinition | undefined;
-  readonly parseInput: (value: unknown) => Json;
-  readonly parseBelief: (value: unknown) => Json;
-  readonly parseOutput: (value: unknown) => Json;
+  readonly parseInput: Parse;
+  readonly parseBelief: Parse;
+  readonly parseOutput: Parse;
+  /** Some schema of it, or of an effect that it lists, has fields that are marked as secret. */
+  readonly hasSecrets?: boolean | undefined;
   readonly begin: (input: Json) => {
     readonly belief: unknown;
     readonly next: readonly TaskRequest[];

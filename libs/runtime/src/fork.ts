@@ -28,6 +28,7 @@ import { digestOf } from './json-digest.ts';
 import { FORK_DEPTH_MAX } from './limits.ts';
 import { placeOf } from './lineage.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { ownerOf, withSecrets } from './secrets.ts';
 import { sessionFor } from './session-context.ts';
 import type { OpenRequest } from './starter.ts';
 import { type PastWorkflow, workflowAt } from './workflow-at.ts';
@@ -62,7 +63,7 @@ export interface Forked {
 }
 
 interface Surroundings {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'prng' | 'digest'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'prng' | 'digest' | 'secrets'>;
   readonly lamport: LamportClock;
 }
 
@@ -79,7 +80,8 @@ export async function drawUpFork(
   const { state } = past;
   await checkBase(ports, past);
   const fork: Fork = { workflow, sequence: state.head.sequence, effects: options.effects };
-  const definition = chosenDefinition(state, options);
+  const chosen = chosenDefinition(state, options);
+  const definition = chosen && (await withSecrets(chosen, ports, await ownerOf(ports, state)));
   const content = contentOf(past, definition, options);
   lamport.witness(state.lamport);
   const payload: Payloads['WorkflowOpened'] = {

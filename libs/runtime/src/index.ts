@@ -34,6 +34,7 @@ export type {
   MemoryEntry,
   MemoryQuery,
   MemoryUpdate,
+  Parse,
   PhaseDefinition,
   PhaseMemory,
   ProbeContext,
@@ -41,6 +42,7 @@ export type {
   Progress,
   RetryPolicy,
   RunOptions,
+  Seal,
   StepContext,
   StepDefinition,
   StepResult,
@@ -95,6 +97,7 @@ export { DEFAULT_RETRY } from './retry.ts';
 export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
 export { SealedLog } from './sealed-log.ts';
 export { sealedStore } from './sealed-store.ts';
+export { maskedStore } from './secrets.ts';
 export {
   type BriefReads,
   type HandOverBrief,

@@ -14,6 +14,7 @@ import type {
   WatchBus,
 } from '@tidemark/ports';
 import type { Archive } from './archive.ts';
+import type { WorkflowKeys } from './workflow-keys.ts';
 
 /** What memory puts into the bundles of a workflow when it begins. */
 export interface SessionMemory {
@@ -40,6 +41,8 @@ export interface Ports {
   readonly digest: Digest;
   /** Where history is that `log` reads from segments; absent: all of it is in the log. */
   readonly archive?: Archive | undefined;
+  /** What seals and opens fields that schemas mark as secret; absent: this process can do neither. */
+  readonly secrets?: WorkflowKeys | undefined;
   /** Absent: nothing is injected. */
   readonly memory?: SessionMemory | undefined;
 }

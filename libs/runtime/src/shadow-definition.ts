@@ -22,6 +22,8 @@ export interface ShadowDefinition {
   readonly name: string;
   readonly version: number;
   readonly steps?: ReadonlyMap<string, ShadowStep> | undefined;
+  /** A workflow's definition with secret fields: it can't be used here, since what an agent reports is not sealed. */
+  readonly hasSecrets?: boolean | undefined;
   readonly parseInput?: ((value: unknown) => Json) | undefined;
   readonly parseBelief?: ((value: unknown) => Json) | undefined;
   readonly parseOutput?: ((value: unknown) => Json) | undefined;

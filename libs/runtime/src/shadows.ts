@@ -72,6 +72,7 @@ export class Shadows {
   shadow(definition: ShadowDefinition, options: ShadowOptions): ShadowRun {
     const { ports, lamport } = this.#options;
     const workflow = workflowId(options.id);
+    if (definition.hasSecrets === true) throw secretsUnseen(definition.name);
     if (options.id === '' || options.id.startsWith('~')) {
       throw new InvalidError('workflow-id-invalid', "id: a name is needed that doesn't begin with '~'.");
     }
@@ -143,3 +144,10 @@ export class Shadows {
     this.#stopping.abort(new InvalidError('client-closed', 'The client was closed.'));
   }
 }
+
+const secretsUnseen = (name: string): InvalidError =>
+  new InvalidError(
+    'secrets-in-shadow',
+    `${name} marks fields as secret, and what an agent reports is stored as it is reported. Give shadow() a definition of its own without those fields.`,
+    { definition: name },
+  );

@@ -36,6 +36,7 @@ import { PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { addPartitions } from './partition-rows.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { withSecrets } from './secrets.ts';
 
 export interface StartRequest {
   readonly definition: Definition;
@@ -61,7 +62,7 @@ export interface Started {
 }
 
 export interface StarterOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng' | 'secrets'>;
   readonly lamport: LamportClock;
   /** Largest size of the pool of partitions. */
   readonly partitionsMax?: number;
@@ -102,16 +103,19 @@ export class Starter {
    * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
    * (input or first belief; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id belongs to another
    * definition or tenant; `workflow-is-shadow`: to an observed run, which no worker would ever run; `session-busy`: its session goes on
-   * in another workflow, which is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`.
+   * in another workflow, which is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`, and where
+   * the definition has secret fields as `withSecrets` does.
    */
   async start(request: StartRequest): Promise<Started> {
     const { workflow, definition, shadow = false, compensates } = request;
     if (workflow.endsWith(UNDO_SUFFIX) && compensates === undefined) throw reserved(workflow);
+    const owner = { tenant: request.tenant, workflow, user: request.user ?? null };
+    const sealed = await withSecrets(definition, this.#options.ports, owner);
     return this.open({
       ...request,
       name: definition.name,
       mode: definition.placement,
-      opening: this.#opening(request),
+      opening: this.#opening({ ...request, definition: sealed }),
       // Who observes says itself what is none; an undo's id is nobody else's.
       isPlain: !shadow && compensates === undefined,
     });

@@ -31,7 +31,7 @@ import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOper
 import { effectToUndo, stepToUndo, type UndoneRows, type UndoneThing, undoneThings } from './undone-things.ts';
 
 /** What an undo needs to know of the definition whose workflows it undoes. */
-export type UndoneDefinition = Pick<Definition, 'name' | 'version' | 'effects' | 'steps' | 'upcasters'>;
+export type UndoneDefinition = Pick<Definition, 'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets'>;
 
 /** What an undo workflow is started with. */
 export interface UndoInput {
@@ -73,6 +73,7 @@ export function undoDefinition(of: UndoneDefinition, rows: UndoneRows): Definiti
   return {
     name: `${of.name}${UNDO_SUFFIX}`,
     version: of.version,
+    hasSecrets: of.hasSecrets,
     parallel: 1,
     placement: 'exclusive',
     effects: [...effects.values()],

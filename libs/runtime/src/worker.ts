@@ -38,6 +38,7 @@ import type { ModelDelta } from './model.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Replay } from './replay.ts';
+import { checkSecrets, ownerOf, withSecrets } from './secrets.ts';
 import { isRunnable } from './stream-rows.ts';
 import { withUndos } from './undo-definition.ts';
 import { definitionFor, routesOf } from './versions.ts';
@@ -105,8 +106,10 @@ export class Worker {
     });
   }
 
+  /** Throws `ConfigError` (`secrets-unconfigured`), and what the ports throw. */
   async start(): Promise<void> {
     const { ports, concurrency } = this.#options;
+    checkSecrets(this.#options.definitions, ports);
     await this.#beatOnce();
     this.#beat = startLoop(() => this.#beatOnce(), {
       clock: ports.clock,
@@ -217,12 +220,13 @@ export class Worker {
 
   /** Claims, runs, lets go. Throws `FencedError` when another was first, or the lease is lost. */
   async #hold(
-    definition: Definition,
+    known: Definition,
     snapshot: StreamSnapshot,
     state: StreamState,
     trace: string | undefined,
   ): Promise<void> {
     const { ports, lamport, onProgress } = this.#options;
+    const definition = await this.#withSecrets(known, state);
     const content = StreamContent.from(snapshot, state, ports.digest);
     const { partition } = snapshot;
     let runner: WorkflowRunner | undefined;
@@ -290,6 +294,15 @@ export class Worker {
         new FencedError('parked', `Workflow ${state.workflow} waits for a person: ${stream.confirmed.reason}.`),
       );
     }
+  }
+
+  /** Before the claim: who may not use the key leaves the workflow to others. */
+  async #withSecrets(definition: Definition, state: StreamState): Promise<Definition> {
+    if (definition.hasSecrets !== true) return definition;
+    const { ports } = this.#options;
+    return whileUnavailable(ports.clock, this.#stopping.signal, async () =>
+      withSecrets(definition, ports, await ownerOf(ports, state)),
+    );
   }
 
   /** A run that ends by an error of its own lets the lease go, and says so: it counts as a crash, so that it can't go on for ever. */

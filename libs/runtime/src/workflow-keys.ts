@@ -1,11 +1,11 @@
 /**
- * Owns which data key seals what a workflow writes: its own, made when it first writes. What two processes make at once both open, since
+ * Owns which data key seals what a workflow writes, or its secret fields: its own, made when it first writes. What two processes make at once both open, since
  * everything that is sealed names its key; the first by id is used from then on. Must not unwrap or keep keys (see data-keys.ts).
  */
 
 import type { SealingKey } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
-import type { KeyStore, RecordOwner } from '@tidemark/ports';
+import { isForSecrets, type KeyStore, type RecordOwner } from '@tidemark/ports';
 import type { DataKeys } from './data-keys.ts';
 import { WORKFLOW_KEYS_MAX_COUNT } from './limits.ts';
 
@@ -16,6 +16,7 @@ export class WorkflowKeys {
   readonly #ids = new Map<WorkflowId, string>();
   readonly #finding = new Map<WorkflowId, Promise<SealingKey>>();
 
+  /** `keys` and `store`: of one use, and of all; keys of another use are passed over. */
   constructor(keys: DataKeys, store: Pick<KeyStore, 'list'>) {
     this.#keys = keys;
     this.#store = store;
@@ -50,7 +51,20 @@ export class WorkflowKeys {
   }
 
   async *#idsOf(workflow: WorkflowId): AsyncIterable<string> {
-    for await (const { id } of this.#store.list({ workflow })) yield id;
+    for await (const key of this.#store.list({ workflow })) {
+      if (isForSecrets(key) === this.#keys.isForSecrets) yield key.id;
+    }
+  }
+
+  /** All that the workflow has: more than one where two processes made theirs at once. Makes one where there is none. */
+  async all(owner: RecordOwner): Promise<readonly [SealingKey, ...SealingKey[]]> {
+    const first = await this.find(owner);
+    const others: SealingKey[] = [];
+    for await (const id of this.#idsOf(owner.workflow)) {
+      const key = id === first.id ? undefined : await this.#keys.key(id);
+      if (key !== undefined) others.push({ id, key });
+    }
+    return [first, ...others];
   }
 
   #use(workflow: WorkflowId, key: SealingKey): SealingKey {

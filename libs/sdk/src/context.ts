@@ -133,16 +133,20 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
   };
 }
 
-/** Where effects are listed, only those; where they aren't, none that could have to be undone: nobody would find it. */
+/** Where effects are listed, only those; where they aren't, none that must be: nobody would find it. */
 function isCallable(effect: Effect, { operations }: ContextRules): boolean {
   if (operations !== undefined) return operations.has(effect.operation);
-  return effect.compensate === undefined && effect.compensateUnknown === undefined;
+  return !mustBeListed(effect);
 }
+
+/** Whoever recovers or undoes it looks there, and so does who gets the keys of secret fields. */
+const mustBeListed = ({ compensate, compensateUnknown, hasSecrets }: Effect): boolean =>
+  compensate !== undefined || compensateUnknown !== undefined || hasSecrets === true;
 
 function refuseEffect(effect: Effect, { step }: StepContext, { definition, operations }: ContextRules): never {
   const remedy =
     operations === undefined
-      ? `It has a compensate, which is found there alone: add effects: [${effect.operation}, …].`
+      ? `It has a ${effect.hasSecrets ? 'secret field' : 'compensate'}, which is found there alone: add effects: [${effect.operation}, …].`
       : 'Add it there, or leave that list out.';
   throw new InvalidError(
     'effect-unlisted',

@@ -18,6 +18,7 @@ import { kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
 import { type RetryOptions, retryPolicy } from './retry.ts';
 import type { Given, Parsed, Schema } from './schema.ts';
+import { hasSecrets } from './secret.ts';
 
 /** What a user says of an effect. */
 export interface EffectSpec<Request extends Schema, Response extends Schema> {
@@ -132,6 +133,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...(probeFences !== undefined && { probeFences }),
     request: spec.request,
     response: spec.response,
+    hasSecrets: [spec.request, spec.response].some(hasSecrets),
     parseRequest: parser(spec.request, {
       code: 'effect-request-invalid',
       what: `request of effect ${operation}`,

@@ -74,6 +74,7 @@ export type {
 export type { DefinitionProblem, DefinitionWarning } from './problem.ts';
 export type { RetryOptions } from './retry.ts';
 export type { Frozen, Given, Parsed, Schema, Schemas } from './schema.ts';
+export { secret } from './secret.ts';
 export type { Change, DoneStep, StepFunction, StepSettings } from './step.ts';
 export { type AnyTask, type Task, type TaskOf, type TaskOptions, task } from './task.ts';
 export { checkTogether } from './together.ts';

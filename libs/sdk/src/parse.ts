@@ -4,10 +4,12 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import { InvalidError, type Json } from '@tidemark/core';
+import { InvalidError } from '@tidemark/core';
+import type { Parse } from '@tidemark/runtime';
 import { $ZodAsyncError, type $ZodIssue, safeParse } from 'zod/v4/core';
 import { PROBLEM_MAX_CHARS, PROBLEMS_SHOWN_COUNT } from './limits.ts';
 import type { Schema } from './schema.ts';
+import { whileSealing } from './secret.ts';
 
 /** Where a value crosses. */
 export interface Border {
@@ -27,9 +29,9 @@ export interface Problem {
 }
 
 /** A function that validates against the schema; its result is JSON and safe to store. */
-export function parser(schema: Schema, border: Border): (value: unknown) => Json {
-  return (value) => {
-    const result = parseSync(schema, value, border);
+export function parser(schema: Schema, border: Border): Parse {
+  return (value, seal) => {
+    const result = whileSealing(seal, () => parseSync(schema, value, border));
     if (result.success) return toJson(result.data, border.what);
     throw invalid(border, problemsOf(result.error.issues, value));
   };

@@ -5,9 +5,10 @@
  */
 
 import type { $ZodTypes, SomeType } from 'zod/v4/core';
-import { SCHEMA_DEPTH_MAX } from './limits.ts';
 import type { Problem } from './parse.ts';
 import type { Schema } from './schema.ts';
+import { type Place, walkSchema } from './schema-walk.ts';
+import { isMarkedEarly, isSecret } from './secret.ts';
 
 /** Types that JSON doesn't have, and what to use instead. */
 const REFUSED: { readonly [type: string]: string } = {
@@ -27,109 +28,52 @@ const REFUSED: { readonly [type: string]: string } = {
 /** Why values of the schema can't be stored, each with its path; empty when they can. */
 export function unstorable(schema: Schema): readonly Problem[] {
   const problems: Problem[] = [];
-  walk(schema, { path: '', depth: 0, mayBeAbsent: false }, { problems, seen: new Set() });
+  walkSchema(schema, (each, place) => {
+    const { type } = (each as $ZodTypes)._zod.def;
+    const refused = Object.hasOwn(REFUSED, type) ? REFUSED[type] : undefined;
+    if (refused !== undefined) report(problems, place, refused);
+    else checkOpen(each, place, problems);
+    if (isMarkedEarly(each))
+      report(
+        problems,
+        place,
+        'a check after secret() would see what is stored; put it inside: secret(z.string().min(8))',
+      );
+  });
   return problems;
 }
 
-interface Place {
-  readonly path: string;
-  readonly depth: number;
-  /** Whether undefined is fine here: a member of an object is then left out. */
-  readonly mayBeAbsent: boolean;
-}
-
-interface Walk {
-  readonly problems: Problem[];
-  /** A schema is looked at once, so that a recursive one ends. */
-  readonly seen: Set<SomeType>;
-}
-
-function walk(schema: SomeType, place: Place, state: Walk): void {
-  if (state.seen.has(schema) || place.depth > SCHEMA_DEPTH_MAX) return;
-  state.seen.add(schema);
-  const def = (schema as $ZodTypes)._zod.def;
-  const refused = Object.hasOwn(REFUSED, def.type) ? REFUSED[def.type] : undefined;
-  if (refused !== undefined) report(state, place, refused);
-  else checkOpen(schema, place, state);
-  for (const [child, path, mayBeAbsent] of children(def, place)) {
-    walk(child, { path, depth: place.depth + 1, mayBeAbsent }, state);
-  }
-}
-
 /** What depends on more than the type's name. */
-function checkOpen(schema: SomeType, place: Place, state: Walk): void {
+function checkOpen(schema: SomeType, place: Place, problems: Problem[]): void {
   const def = (schema as $ZodTypes)._zod.def;
   const absent = "may be undefined, which JSON doesn't have; use nullable()";
   switch (def.type) {
     case 'undefined':
     case 'void':
     case 'optional':
-      if (!place.mayBeAbsent) report(state, place, absent);
+      if (!place.mayBeAbsent) report(problems, place, absent);
       return;
     case 'literal':
-      if (def.values.some((value) => value === undefined) && !place.mayBeAbsent) report(state, place, absent);
-      if (def.values.some((value) => typeof value === 'bigint')) report(state, place, REFUSED.bigint!);
+      if (def.values.some((value) => value === undefined) && !place.mayBeAbsent) report(problems, place, absent);
+      if (def.values.some((value) => typeof value === 'bigint')) report(problems, place, REFUSED.bigint!);
       return;
     case 'pipe':
       if (def.transform !== undefined)
-        report(state, place, 'a codec would decode its own result again; decode in a step');
+        report(problems, place, 'a codec would decode its own result again; decode in a step');
+      return;
+    case 'record':
+      if (isSecret(def.keyType))
+        report(problems, place, "a name can't be secret, only what it names; put secret() there");
       return;
     case 'custom': {
       const wanted: unknown = schema._zod.bag?.Class;
       if (typeof wanted === 'function')
-        report(state, place, `a ${wanted.name} can't be stored as JSON; use a plain object`);
+        report(problems, place, `a ${wanted.name} can't be stored as JSON; use a plain object`);
       return;
     }
   }
 }
 
-/** The schemas within one, with their paths. */
-function children(def: $ZodTypes['_zod']['def'], { path, mayBeAbsent }: Place): [SomeType, string, boolean][] {
-  switch (def.type) {
-    case 'object': {
-      const members = Object.entries(def.shape).map(([key, member]): [SomeType, string, boolean] => [
-        member,
-        path === '' ? key : `${path}.${key}`,
-        true,
-      ]);
-      return def.catchall === undefined ? members : [...members, [def.catchall, `${path}.*`, true]];
-    }
-    case 'record':
-      return [[def.valueType, path === '' ? '*' : `${path}.*`, true]];
-    case 'array':
-      return [[def.element, `${path}[]`, false]];
-    case 'tuple': {
-      const items = def.items.map((item, at): [SomeType, string, boolean] => [item, `${path}[${at}]`, false]);
-      return def.rest === null ? items : [...items, [def.rest, `${path}[]`, false]];
-    }
-    case 'union':
-      return def.options.map((option) => [option, path, mayBeAbsent]);
-    case 'intersection':
-      return [
-        [def.left, path, mayBeAbsent],
-        [def.right, path, mayBeAbsent],
-      ];
-    case 'pipe':
-      return [
-        [def.in, path, mayBeAbsent],
-        [def.out, path, mayBeAbsent],
-      ];
-    case 'optional':
-    case 'default':
-    case 'prefault':
-    case 'nonoptional':
-      return [[def.innerType, path, true]];
-    case 'nullable':
-    case 'readonly':
-    case 'catch':
-      return [[def.innerType, path, mayBeAbsent]];
-    case 'lazy':
-      return [[def.getter(), path, mayBeAbsent]];
-    default:
-      return [];
-  }
-}
-
-const report = (state: Walk, { path }: Place, problem: string): void => {
-  state.problems.push({ path, problem });
+const report = (problems: Problem[], { path }: Place, problem: string): void => {
+  problems.push({ path, problem });
 };

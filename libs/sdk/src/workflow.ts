@@ -5,7 +5,14 @@
 
 import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
-import type { Definition, EffectDefinition, FragmentDraft, RetryPolicy, StepDefinition } from '@tidemark/runtime';
+import type {
+  Definition,
+  EffectDefinition,
+  FragmentDraft,
+  Parse,
+  RetryPolicy,
+  StepDefinition,
+} from '@tidemark/runtime';
 import { type ContextSpec, contextDefinition } from './context-spec.ts';
 import { type AnySpec, checkSpec } from './definition-checks.ts';
 import { warningsOf } from './definition-warnings.ts';
@@ -16,6 +23,7 @@ import { refuseProblems } from './problem.ts';
 import type { Flow } from './reach.ts';
 import { retryPolicy, retryProblems } from './retry.ts';
 import type { Schema, Schemas } from './schema.ts';
+import { hasSecrets } from './secret.ts';
 import { type AnyStep, checkTasks, compensation, runStep, settingsOf } from './step.ts';
 import { upcasters } from './upcast.ts';
 import type { FlowOf, OutputsOf, StartsOf, VersionUpcast, Workflow, WorkflowSpec } from './workflow-spec.ts';
@@ -59,7 +67,7 @@ interface Parts {
   readonly title: string;
   readonly starts: readonly string[];
   /** A belief parser that tells where the belief came from. */
-  readonly beliefParser: (from: string, remedy: string) => (value: unknown) => Json;
+  readonly beliefParser: (from: string, remedy: string) => Parse;
 }
 
 function build(spec: CheckedSpec): Workflow {
@@ -101,6 +109,7 @@ function build(spec: CheckedSpec): Workflow {
     upcasters: upcasters(spec.upcast, title),
     context: contextDefinition(spec, title),
     warnings: warningsOf(spec),
+    hasSecrets: schemasOf(spec).some(hasSecrets) || effects.some((effect) => effect.hasSecrets === true),
   };
 }
 
@@ -154,7 +163,8 @@ function beliefParsers(schema: Schema, title: string): Parts['beliefParser'] {
   let last: Json | undefined;
   return (from, remedy) => {
     const parse = parser(schema, { code: 'belief-invalid', what: `${title}, ${from}`, remedy });
-    return (value) => {
+    return (value, seal) => {
+      if (seal !== undefined) return parse(value, seal);
       if (value === undefined || value !== last) last = freezeAll(parse(value));
       return last as Json;
     };
@@ -185,6 +195,11 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
     return { belief: parseBelief(opening.belief), next, ...(fragments !== undefined && { fragments }) };
   };
 }
+
+const schemasOf = ({ input, belief, output, tasks, outputs = {} }: CheckedSpec): readonly Schema[] => [
+  ...[input, belief, output],
+  ...[...Object.values(tasks), ...Object.values(outputs)],
+];
 
 /** Those of tools as well: whoever undoes a workflow finds them there. */
 function allEffects({ effects = [], tools = {} }: CheckedSpec): readonly EffectDefinition[] {

@@ -1,17 +1,18 @@
 /** Owns a desk over ports that this process opened: an embedded folder that it holds, or a cluster. */
 
-import { canonicalJson } from '@tidemark/codec';
+import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
 import { type Lease, tenantId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
-import type {
-  Confirmation,
-  Decided,
-  Decision,
-  Definition,
-  EffectDefinition,
-  Ports,
-  ToldDelta,
-  WorkerOptions,
+import {
+  type Confirmation,
+  type Decided,
+  type Decision,
+  type Definition,
+  type EffectDefinition,
+  maskedStore,
+  type Ports,
+  type ToldDelta,
+  type WorkerOptions,
 } from '@tidemark/runtime';
 import { inputOf } from '../views/belief.ts';
 import { type CommandArchive, hostArchive } from './archive-desk.ts';
@@ -49,7 +50,7 @@ export class HostDesk implements Desk {
   constructor(host: Host, place: Place, definitions: readonly Definition[]) {
     this.host = host;
     this.place = place;
-    this.reads = host.ports.store;
+    this.reads = maskedStore(host.ports.store);
     this.memory = hostMemory(host);
     this.archive = hostArchive(host);
     this.keys = hostKeys(host);
@@ -71,7 +72,8 @@ export class HostDesk implements Desk {
       user,
     });
     const before = run.created ? undefined : await inputOf(this.reads, run.id);
-    const sameInput = before === undefined || canonicalJson(before) === canonicalJson(found.parseInput(input));
+    const sameInput =
+      before === undefined || canonicalJson(before) === canonicalJson(found.parseInput(input, () => SECRET_MASK));
     return { workflow: run.id, created: run.created, sameInput };
   }
 

@@ -41,27 +41,41 @@ export function hostKeys(host: Host): CommandKeys {
   const { store, clock } = host.ports;
   return {
     async uses() {
-      const { provider, store: keyStore } = keysOf(host);
-      const current = await provider.current();
+      const all = keysOf(host);
+      const current = new Map<string, string>();
+      for (const { provider } of all) current.set(provider.name, await provider.current());
       const counts = new Map<string, KeyUse>();
-      for await (const key of keyStore.list({})) {
+      for await (const key of all[0].store.list({})) {
         const name = JSON.stringify([key.provider, key.wrappedBy]);
-        const isCurrent = key.provider === provider.name && key.wrappedBy === current;
+        const isCurrent = current.get(key.provider) === key.wrappedBy;
         const count = (counts.get(name)?.count ?? 0) + 1;
         counts.set(name, { provider: key.provider, wrappedBy: key.wrappedBy, isCurrent, count });
       }
       return [...counts.values()];
     },
-    rewrap: () => keysOf(host).data.rewrapAll({}),
+    async rewrap() {
+      const answer = { seenCount: 0, rewrappedCount: 0, wrongCount: 0, wrongIds: [] as string[] };
+      for (const { data } of keysOf(host)) {
+        const done = await data.rewrapAll({});
+        answer.seenCount += done.seenCount;
+        answer.rewrappedCount += done.rewrappedCount;
+        answer.wrongCount += done.wrongCount;
+        answer.wrongIds.push(...done.wrongIds);
+      }
+      return answer;
+    },
     forget(call) {
-      const { data, store: keyStore } = keysOf(host);
+      // Destroying goes by the store, which has the keys of both kinds.
+      const [{ data, store: keyStore }] = keysOf(host);
       const now = (): string => isoTime(clock.nowMs());
       return forget({ store, keys: data, keyStore, memory: host.client.memory, now }, call);
     },
   };
 }
 
-function keysOf({ keys }: Host): Keys {
-  if (keys !== undefined) return keys;
+/** Those of histories and of secret fields, as far as they are named. */
+function keysOf({ keys, secrets }: Host): readonly [Keys, ...Keys[]] {
+  if (keys !== undefined) return secrets === undefined ? [keys] : [keys, secrets];
+  if (secrets !== undefined) return [secrets];
   throw new ConfigError('keys-missing', 'Nothing is encrypted here: TIDEMARK_KEYS_URL is not set.');
 }

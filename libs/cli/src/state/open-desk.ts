@@ -34,6 +34,7 @@ export type Target =
       readonly shown: string;
       readonly embedderFolder?: string | undefined;
       readonly keysUrl?: string | undefined;
+      readonly secretsUrl?: string | undefined;
     };
 
 /** `--state` decides where it is given; else the environment; else the default folder. */
@@ -50,6 +51,7 @@ export function targetOf(
     shown,
     embedderFolder: env.TIDEMARK_EMBEDDER_FOLDER,
     keysUrl: env.TIDEMARK_KEYS_URL,
+    secretsUrl: env.TIDEMARK_SECRETS_KEYS_URL,
   };
 }
 
@@ -91,8 +93,8 @@ export type Folder = Extract<Target, { kind: 'embedded' }>;
 
 /** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. */
 export async function holdFolder(target: Folder, { definitions = [], onError }: HoldOptions = {}): Promise<HostDesk> {
-  const { folder, keysUrl } = target;
-  const host = await openEmbedded({ folder, embedder: embedderIn(target.embedderFolder), keysUrl });
+  const { folder, keysUrl, secretsUrl } = target;
+  const host = await openEmbedded({ folder, embedder: embedderIn(target.embedderFolder), keysUrl, secretsUrl });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;

@@ -3,6 +3,7 @@
  * checkpoint, and a new workflow that goes on from there.
  */
 
+import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
 import type { Json, Sequence, TaskState, WorkflowId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { CheckpointRow, FragmentWithText } from '@tidemark/ports';
@@ -42,14 +43,14 @@ export function hostPast({ ports, client }: Host, definitions: readonly Definiti
       const { state, content, checkpoint } = await workflowAt(ports, workflow, sequence);
       return {
         version: state.version,
-        input: content.input,
-        belief: content.belief,
+        input: maskSecrets(content.input),
+        belief: maskSecrets(content.belief),
         tasks: [...state.frontier.tasks],
         openedAtMs: state.openedAtMs,
         tokens: state.tokens,
         costMicros: state.costMicros,
         lastAction: state.lastAction,
-        checkpoint,
+        checkpoint: { ...checkpoint, payload: maskSecretsIn(checkpoint.payload) },
         fragments: await readsOf(ports.store, workflow, content.fork).fragments(workflow, sequence),
       };
     },

@@ -1,0 +1,67 @@
+/** Fields sealed one by one: only their workflow's key opens them, the same value is the same text, and nothing else is taken for one. */
+
+import { randomBytes } from 'node:crypto';
+import type { Json } from '@tidemark/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mapSecrets, maskSecrets, maskSecretsIn, openSecret, sealSecret, secretSealedWith } from './secret-fields.ts';
+
+const KEY = { id: '019abcde-0000-7000-8000-000000000001', key: randomBytes(32) };
+const OTHER = { id: '019abcde-0000-7000-8000-000000000002', key: randomBytes(32) };
+const BOUND = JSON.stringify(['acme', 'w']);
+const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
+
+describe('a sealed field', () => {
+  it('comes back as it was, and is the same text each time', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = sealSecret(value, BOUND, KEY);
+        expect(openSecret(text, BOUND, KEY.key)).toEqual(value);
+        expect(sealSecret(value, BOUND, KEY)).toBe(text);
+        expect(secretSealedWith(text)).toBe(KEY.id);
+      }),
+    );
+  });
+
+  it('has another nonce for another value, another workflow, another key', () => {
+    const nonceOf = (text: string): string =>
+      Buffer.from(text.split(':')[2]!, 'base64url').subarray(0, 12).toString('hex');
+    const texts = [
+      sealSecret('a', BOUND, KEY),
+      sealSecret('b', BOUND, KEY),
+      sealSecret('a', JSON.stringify(['acme', 'v']), KEY),
+      sealSecret('a', BOUND, OTHER),
+    ];
+    expect(new Set(texts.map(nonceOf)).size).toBe(4);
+    // Where the workflow ends and the value begins is part of it.
+    expect(nonceOf(sealSecret('b', `${BOUND}"a"`, KEY))).not.toBe(nonceOf(sealSecret('b', BOUND, KEY)));
+  });
+
+  it('opens under no other key, for no other workflow, and not once changed', () => {
+    const text = sealSecret({ card: '4111' }, BOUND, KEY);
+    expect(openSecret(text, BOUND, OTHER.key)).toBeUndefined();
+    expect(openSecret(text, JSON.stringify(['acme', 'v']), KEY.key)).toBeUndefined();
+    const at = text.length - 8;
+    const changed = `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
+    expect(openSecret(changed, BOUND, KEY.key)).toBeUndefined();
+    expect(openSecret(text.slice(0, 50), BOUND, KEY.key)).toBeUndefined();
+  });
+});
+
+describe('values that hold some', () => {
+  const text = sealSecret('4111', BOUND, KEY);
+  const value: Json = { card: text, items: [{ key: text }, 'secret: not one', null, 7], name: 'secret:me' };
+
+  it('are masked where they are, in values and in text', () => {
+    const masked = { card: '[secret]', items: [{ key: '[secret]' }, 'secret: not one', null, 7], name: 'secret:me' };
+    expect(maskSecrets(value)).toEqual(masked);
+    expect(JSON.parse(maskSecretsIn(JSON.stringify(value)))).toEqual(masked);
+  });
+
+  it('are left untouched where there is none', () => {
+    const plain: Json = { a: [1, { b: 'secret' }], ['__proto__']: { c: 1 } };
+    expect(maskSecrets(plain)).toBe(plain);
+    const odd = JSON.parse(`{"__proto__": "${text}", "a": 1}`) as Json;
+    expect(JSON.stringify(mapSecrets(odd, () => 'x'))).toBe('{"__proto__":"x","a":1}');
+  });
+});

@@ -1,0 +1,199 @@
+/**
+ * Secret fields on the embedded default: steps, effects, undos and forks are given the values; nobody reads them without the key that is
+ * theirs, not in files, not in rows, and not with the key of histories.
+ */
+
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { DEFAULT_TENANT, type Json } from '@tidemark/core';
+import { forget } from '@tidemark/runtime';
+import { defineEffect, defineWorkflow, FatalError, secret, task } from '@tidemark/sdk';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { openEmbedded } from './embedded.ts';
+import type { Host } from './host.ts';
+
+/** Starting PGlite takes seconds, on a busy machine many. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const CARD = 'card-4111-1111';
+const RECEIPT = 'receipt-of-ana';
+
+const calls: string[] = [];
+const charge = defineEffect({
+  operation: 'charge',
+  kind: 'idempotent',
+  request: z.object({ card: secret(z.string().max(20)), cents: z.number() }),
+  response: z.object({ receipt: secret(z.string()), ok: z.boolean() }),
+  call: ({ card, cents }) => {
+    calls.push(`charge ${card} ${cents}`);
+    return { receipt: RECEIPT, ok: true };
+  },
+  compensate: ({ receipt }) => {
+    calls.push(`refund ${receipt}`);
+  },
+});
+
+const paying = defineWorkflow({
+  name: 'paying',
+  version: 1,
+  onFailure: 'compensate',
+  input: z.object({ card: secret(z.string().max(20)), cents: z.number(), falls: z.boolean().default(false) }),
+  belief: z.object({ card: secret(z.string()), paid: z.number(), receipts: z.array(secret(z.string())) }),
+  output: z.object({ receipt: secret(z.string()), cents: z.number() }),
+  tasks: { pay: z.object({ card: secret(z.string()) }), end: z.object({}) },
+  flow: { pay: ['end'], end: [] },
+  effects: [charge],
+  begin: ({ card }) => ({ belief: { card, paid: 0, receipts: [] }, next: [task('pay', { card })] }),
+  steps: {
+    async pay(ctx, { card }) {
+      if (card !== ctx.belief.card || card !== ctx.input.card) throw new FatalError('another card');
+      const { receipt } = await ctx.effect(charge, { card, cents: ctx.input.cents });
+      return {
+        belief: (b) => ({ ...b, paid: b.paid + ctx.input.cents, receipts: [...b.receipts, receipt] }),
+        next: [task('end', {})],
+      };
+    },
+    end({ belief, input }) {
+      if (input.falls) throw new FatalError('the gangway is gone');
+      return { done: { receipt: belief.receipts[0]!, cents: belief.paid } };
+    },
+  },
+});
+
+let folder: string;
+let hosts: Host[];
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'tidemark-secrets-'));
+  hosts = [];
+  calls.length = 0;
+});
+afterEach(async () => {
+  for (const host of hosts) await host.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const urlOf = (name: string): string => pathToFileURL(path.join(folder, `${name}.json`)).href;
+const SECRETS = { secretsUrl: 'secrets' };
+
+/** `keysUrl`, `secretsUrl`: names of key files. */
+async function open(names: { readonly keysUrl?: string; readonly secretsUrl?: string } = SECRETS): Promise<Host> {
+  const urls = Object.fromEntries(Object.entries(names).map(([setting, name]) => [setting, urlOf(name)]));
+  const host = await openEmbedded({ folder: path.join(folder, 'state'), ...urls });
+  hosts.push(host);
+  await host.startCoordinator();
+  return host;
+}
+
+async function close(host: Host): Promise<void> {
+  await host.close();
+  hosts = hosts.filter((other) => other !== host);
+}
+
+const work = (host: Host) => host.startWorker({ definitions: [paying], concurrency: 4 });
+const INPUT = { card: CARD, cents: 700 };
+
+async function filesWith(text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(path.join(folder, 'state'), { recursive: true, withFileTypes: true })) {
+    const file = path.join(entry.parentPath, entry.name);
+    if (entry.isFile() && (await readFile(file)).includes(text)) found.push(path.relative(folder, file));
+  }
+  return found;
+}
+
+const beliefOf = async (host: Host, id: string): Promise<Json> => {
+  const [opening] = await host.client.run(id).checkpoints(0);
+  return (JSON.parse(opening!.payload) as { readonly belief: Json }).belief;
+};
+
+describe('secret fields', () => {
+  it('are given to steps and effects, and stored for nobody else', async () => {
+    const host = await open();
+    await work(host);
+    const run = await host.client.start(paying, INPUT, { id: 'w' });
+    expect(await run.result()).toEqual({ receipt: RECEIPT, cents: 700 });
+    expect(calls).toEqual([`charge ${CARD} 700`]);
+    const belief = await beliefOf(host, 'w');
+    expect(JSON.stringify(belief)).not.toContain(CARD);
+    expect(await host.client.reveal('w', belief)).toEqual({ card: CARD, paid: 0, receipts: [] });
+    await close(host);
+    expect(await filesWith(CARD)).toEqual([]);
+    expect(await filesWith(RECEIPT)).toEqual([]);
+    // The control: what is not marked is there.
+    expect(await filesWith('"cents":700')).not.toEqual([]);
+
+    const reader = await open({});
+    expect(await reader.client.run('w').result()).toEqual({ receipt: '[secret]', cents: 700 });
+    expect(await reader.client.reveal('w', belief)).toEqual({ card: '[secret]', paid: 0, receipts: [] });
+  });
+
+  it('are not read with the key of histories, nor with another', async () => {
+    const host = await open({ keysUrl: 'keys', ...SECRETS });
+    await work(host);
+    await (await host.client.start(paying, INPUT, { id: 'w' })).result();
+    await close(host);
+    const operator = await open({ keysUrl: 'keys' });
+    expect(await operator.client.run('w').result()).toEqual({ receipt: '[secret]', cents: 700 });
+    await close(operator);
+    const stranger = await open({ keysUrl: 'keys', secretsUrl: 'others' });
+    await expect(stranger.client.run('w').result()).rejects.toMatchObject({ code: 'key-wrong' });
+  });
+
+  it('need their key before anything is started, and are not mistaken for what is shown in their place', async () => {
+    const host = await open({});
+    await expect(host.client.start(paying, INPUT, { id: 'w' })).rejects.toMatchObject({
+      code: 'secrets-unconfigured',
+      message: expect.stringContaining('TIDEMARK_SECRETS_KEYS_URL'),
+    });
+    expect(await host.client.run('w').summary()).toBeUndefined();
+    await expect(work(host)).rejects.toMatchObject({ code: 'secrets-unconfigured' });
+    await close(host);
+    const able = await open();
+    await expect(able.client.start(paying, { ...INPUT, card: '[secret]' })).rejects.toMatchObject({
+      code: 'secret-masked',
+    });
+    expect(() => able.client.shadow(paying, { id: 's' })).toThrow(/marks fields as secret/);
+  });
+
+  it('are undone, and forked, by those who may read them', async () => {
+    const host = await open({ keysUrl: 'keys', ...SECRETS });
+    await work(host);
+    const base = await host.client.start(paying, INPUT, { id: 'base' });
+    await base.result();
+    const { workflow } = await host.client.fork('base', { at: 0, effects: 'replay', by: 'ana' });
+    expect(await host.client.run(workflow).result()).toEqual({ receipt: RECEIPT, cents: 700 });
+    expect(calls).toEqual([`charge ${CARD} 700`]);
+    const belief = { card: CARD, paid: 100, receipts: ['earlier'] };
+    const other = await host.client.fork('base', { at: 0, effects: 'live', by: 'ana', belief, definitions: [paying] });
+    expect(await host.client.run(other.workflow).result()).toEqual({ receipt: 'earlier', cents: 800 });
+
+    const falling = await host.client.start(paying, { ...INPUT, falls: true }, { id: 'falls' });
+    await expect(falling.result()).rejects.toMatchObject({ code: 'workflow-compensated' });
+    expect(calls.at(-1)).toBe(`refund ${RECEIPT}`);
+    await close(host);
+    expect(await filesWith(RECEIPT)).toEqual([]);
+  });
+
+  it('are forgotten with their workflow, and wrapped anew with their own key', async () => {
+    const host = await open({ keysUrl: 'keys', ...SECRETS });
+    await work(host);
+    const run = await host.client.start(paying, INPUT, { id: 'w', user: 'ana' });
+    await run.result();
+    const { keys, secrets } = host;
+    const kept: string[] = [];
+    for await (const key of keys!.store.list({ user: 'ana' })) kept.push(key.provider);
+    expect(kept.sort()).toEqual(['local', 'secrets:local']);
+    expect(await keys!.data.rewrapAll({})).toMatchObject({ seenCount: 1, wrongCount: 0 });
+    expect(await secrets!.data.rewrapAll({})).toMatchObject({ seenCount: 1, wrongCount: 0 });
+    const options = { store: host.ports.store, keys: keys!.data, keyStore: keys!.store, memory: host.client.memory };
+    const request = { tenant: DEFAULT_TENANT, user: 'ana', by: 'carl', why: 'she asked' };
+    const certificate = await forget({ ...options, now: () => 'now' }, request);
+    expect(certificate.keys).toHaveLength(2);
+    await close(host);
+    const later = await open({ keysUrl: 'keys', ...SECRETS });
+    expect(await later.client.run('w').result()).toBeUndefined();
+  });
+});

@@ -1,0 +1,261 @@
+/**
+ * Owns one view of a definition whose schemas mark fields as secret: steps and effects are given values, and everything that is stored of
+ * them (belief, inputs, outputs, requests, responses) has those fields sealed. The rest of the runtime knows sealed texts alone. A fork
+ * and an undo have the keys of the workflow whose history they go on from. Must not know which fields are secret: parsers do.
+ *
+ * S3 A definition with secret fields is neither started nor run where their key may not be used.
+ */
+
+import {
+  mapSecrets,
+  maskSecrets,
+  maskSecretsIn,
+  openSecret,
+  SECRET_MASK,
+  type SealingKey,
+  sealSecret,
+} from '@tidemark/codec';
+import {
+  ConfigError,
+  InvalidError,
+  type Json,
+  type StreamState,
+  streamFromJson,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
+import type {
+  ContextDefinition,
+  Definition,
+  EffectDefinition,
+  Parse,
+  Seal,
+  StepContext,
+  StepDefinition,
+  StepResult,
+  Upcaster,
+} from './definition.ts';
+import { originOf } from './lineage.ts';
+import type { Ports } from './ports.ts';
+import { type Turning, turnedStore } from './turned-store.ts';
+import type { WorkflowKeys } from './workflow-keys.ts';
+
+const secretMasked = (): InvalidError =>
+  new InvalidError(
+    'secret-masked',
+    `A secret field was given '${SECRET_MASK}', which is what is shown in its place. Give its value.`,
+  );
+
+/** The keys of one workflow's secret fields, at hand. */
+export class Vault {
+  readonly #bound: string;
+  readonly #own: SealingKey;
+  readonly #keys: ReadonlyMap<string, Uint8Array>;
+
+  constructor(
+    { tenant, workflow }: Pick<RecordOwner, 'tenant' | 'workflow'>,
+    keys: readonly [SealingKey, ...SealingKey[]],
+  ) {
+    this.#bound = JSON.stringify([tenant, workflow]);
+    this.#own = keys[0];
+    this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
+  }
+
+  /** Throws `InvalidError` (`secret-masked`): what is shown in place of a secret was given as one. */
+  readonly seal: Seal = (value) => {
+    if (value === SECRET_MASK) throw secretMasked();
+    return sealSecret(value, this.#bound, this.#own);
+  };
+
+  /** The value with its secret fields as they are. */
+  readonly open = (value: Json): Json =>
+    mapSecrets(value, (text, id) => {
+      const key = this.#keys.get(id);
+      const opened = key === undefined ? undefined : openSecret(text, this.#bound, key);
+      // What is secret as a whole may hold more.
+      return opened === undefined ? text : this.open(opened);
+    });
+}
+
+/** Throws as `WorkflowKeys.find` does: no right to the key, or its provider is away. */
+export const vaultOf = async (keys: WorkflowKeys, owner: RecordOwner): Promise<Vault> =>
+  new Vault(owner, await keys.all(owner));
+
+type Keeping = Pick<Ports, 'secrets'>;
+
+/** The definition as this workflow is started or run with it. Throws `ConfigError` (`secrets-unconfigured`), or as `vaultOf` does. */
+export async function withSecrets(
+  definition: Definition,
+  { secrets }: Keeping,
+  owner: RecordOwner,
+): Promise<Definition> {
+  if (definition.hasSecrets !== true) return definition;
+  if (secrets === undefined) throw unconfigured(definition);
+  return sealedDefinition(definition, await vaultOf(secrets, owner));
+}
+
+/** S3. Throws `ConfigError` (`secrets-unconfigured`). */
+export function checkSecrets(definitions: readonly Definition[], { secrets }: Keeping): void {
+  const found = secrets === undefined ? definitions.find(({ hasSecrets }) => hasSecrets === true) : undefined;
+  if (found !== undefined) throw unconfigured(found);
+}
+
+const unconfigured = ({ name, version }: Pick<Definition, 'name' | 'version'>): ConfigError =>
+  new ConfigError(
+    'secrets-unconfigured',
+    `${name} v${version} marks fields as secret, and no key for them is named. Set TIDEMARK_SECRETS_KEYS_URL to a key that only those may use who may read them (file:///PATH/secrets.json, aws-kms:KEY?region=REGION, transit:https://HOST/MOUNT/KEY?tokenFile=PATH).`,
+    { definition: name, version },
+  );
+
+/** Whose keys seal a workflow's secret fields: those of the first that it goes on from, of what it undoes, or its own. */
+export async function ownerOf(
+  { store }: Pick<Ports, 'store'>,
+  { tenant, workflow, user, compensates }: Pick<StreamState, 'tenant' | 'workflow' | 'user' | 'compensates'>,
+): Promise<RecordOwner> {
+  const done = compensates?.workflow ?? workflow;
+  const origin = await originOf((of, options) => store.checkpoints(of, options), done);
+  return { tenant, workflow: origin?.shares.at(-1)?.workflow ?? done, user: user ?? null };
+}
+
+/** Effects whose parsers seal what is said of them. Throws as `withSecrets` does. */
+export async function sealedEffects(
+  effects: readonly EffectDefinition[],
+  ports: Pick<Ports, 'store' | 'secrets'>,
+  state: StreamState,
+): Promise<readonly EffectDefinition[]> {
+  if (!effects.some(({ hasSecrets }) => hasSecrets === true)) return effects;
+  if (ports.secrets === undefined) throw unconfigured({ name: state.definition, version: state.version });
+  const vault = await vaultOf(ports.secrets, await ownerOf(ports, state));
+  return effects.map((effect) => sealedEffect(effect, vault));
+}
+
+/** Secret fields of what a workflow said, as this process may see them: with the use of their key as they are, else masked. */
+export async function shownSecrets(
+  value: Json,
+  { store, secrets }: Pick<Ports, 'store' | 'secrets'>,
+  workflow: WorkflowId,
+): Promise<Json> {
+  const masked = maskSecrets(value);
+  if (masked === value || secrets === undefined) return masked;
+  const [snapshot] = await store.loadStreams([workflow]);
+  if (snapshot === undefined) return masked;
+  const owner = await ownerOf({ store }, streamFromJson(snapshot.state, snapshot.tasks));
+  return maskSecrets((await vaultOf(secrets, owner)).open(value));
+}
+
+/** Takes what was stored as well, whose fields are sealed already. */
+const sealing =
+  (parse: Parse, { seal, open }: Vault): Parse =>
+  (value) =>
+    parse(open(value as Json), seal);
+
+/** Rows as people see them: secret fields are masked. */
+export const maskedStore = (store: ProjectionStore): ProjectionStore => turnedStore(store, MASKING);
+
+const MASKING: Turning = {
+  inward: async (work) => work((text) => text),
+  outward: async (work) => work(maskSecretsIn),
+};
+
+function sealedDefinition(definition: Definition, vault: Vault): Definition {
+  const { open } = vault;
+  const effects = new Map<EffectDefinition, EffectDefinition>();
+  /** One for each, so that they compare as those do. */
+  const effectOf = (effect: EffectDefinition): EffectDefinition => {
+    const known = effects.get(effect);
+    if (known !== undefined) return known;
+    const sealed = sealedEffect(effect, vault);
+    effects.set(effect, sealed);
+    return sealed;
+  };
+  return {
+    ...definition,
+    parseInput: sealing(definition.parseInput, vault),
+    parseBelief: sealing(definition.parseBelief, vault),
+    parseOutput: sealing(definition.parseOutput, vault),
+    begin: (input) => definition.begin(open(input)),
+    steps: new Map(Array.from(definition.steps, ([name, step]) => [name, sealedStep(step, vault, effectOf)])),
+    effects: definition.effects.map(effectOf),
+    upcasters: new Map(Array.from(definition.upcasters, ([from, upcaster]) => [from, openedUpcaster(upcaster, vault)])),
+    context: definition.context && maskedContext(definition.context),
+  };
+}
+
+function sealedStep(
+  step: StepDefinition,
+  vault: Vault,
+  effectOf: (effect: EffectDefinition) => EffectDefinition,
+): StepDefinition {
+  const { open } = vault;
+  const { compensate } = step;
+  return {
+    ...step,
+    parseInput: sealing(step.parseInput, vault),
+    parseOutput: sealing(step.parseOutput, vault),
+    async run(context, input) {
+      const result = await step.run(openedContext(context, vault, effectOf), open(input));
+      return openedResult(result, vault);
+    },
+    compensate:
+      compensate && (({ input, output }, context) => compensate({ input: open(input), output: open(output) }, context)),
+  };
+}
+
+/** The belief of the commit is given as it is; what becomes of it is sealed by the parser. */
+const openedResult = (result: StepResult, { open }: Vault): StepResult => {
+  const { belief } = result;
+  return belief === undefined ? result : { ...result, belief: (before) => belief(open(before)) };
+};
+
+/** The context's own members, some of which are methods of a class. */
+const openedContext = (
+  context: StepContext,
+  { open }: Vault,
+  effectOf: (effect: EffectDefinition) => EffectDefinition,
+): StepContext => ({
+  session: context.session,
+  user: context.user,
+  memory: context.memory,
+  workflow: context.workflow,
+  task: context.task,
+  step: context.step,
+  attempt: context.attempt,
+  input: open(context.input),
+  belief: open(context.belief),
+  cause: context.cause,
+  signal: context.signal,
+  run: (name, body, options) => context.run(name, body, options),
+  effect: async (effect, request, options) => open(await context.effect(effectOf(effect), request, options)),
+  modelCall: (request) => context.modelCall(request),
+  memories: (query) => context.memories(query),
+  log: (action, detail) => context.log(action, detail),
+  progress: (progress) => context.progress(progress),
+  outputs: async (step) => (await context.outputs(step)).map(open),
+});
+
+function sealedEffect(effect: EffectDefinition, vault: Vault): EffectDefinition {
+  const { open } = vault;
+  const { probe, compensate, compensateUnknown, spentOf } = effect;
+  return {
+    ...effect,
+    parseRequest: sealing(effect.parseRequest, vault),
+    parseResponse: sealing(effect.parseResponse, vault),
+    call: (request, context) => effect.call(open(request), context),
+    probe: probe && ((key, context) => probe(key, { ...context, request: open(context.request) })),
+    compensate: compensate && ((response, context) => compensate(open(response), context)),
+    compensateUnknown: compensateUnknown && ((request, context) => compensateUnknown(open(request), context)),
+    spentOf: spentOf && ((response) => spentOf(open(response))),
+  };
+}
+
+const openedUpcaster = ({ input, belief, task }: Upcaster, { open }: Vault): Upcaster => ({
+  input: input && ((value) => input(open(value))),
+  belief: (value) => belief(open(value)),
+  task: (step, value) => task(step, open(value)),
+});
+
+/** What models are told is stored as it is told. */
+const maskedContext = ({ system, ...context }: ContextDefinition): ContextDefinition => ({
+  ...context,
+  system: system && ((input) => system(maskSecrets(input))),
+});
