@@ -4,7 +4,15 @@
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
-import { InvalidError, type Json, LimitError, type TenantId, type WorkflowId, workflowId } from '@tidemark/core';
+import {
+  CorruptError,
+  InvalidError,
+  type Json,
+  LimitError,
+  type TenantId,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
 import type { MemoryRow, ProjectionStore } from '@tidemark/ports';
 import { RETENTION_SUBJECT } from './budget-entry.ts';
 import { anyWrite } from './commit-context.ts';
@@ -50,9 +58,11 @@ export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPo
     );
   }
   if (keepMs === null || keepMs >= warmMs) return { warmMs, keepMs };
-  throw new InvalidError('retention-invalid', 'keep: history can not be deleted before it grows cold (warm).', {
-    field: 'keep',
-  });
+  throw new InvalidError(
+    'retention-invalid',
+    `keep: ${keepMs} ms is less than warm, ${warmMs} ms: history can't be deleted before it grows cold. Shorten warm, or keep it longer.`,
+    { field: 'keep' },
+  );
 }
 
 /** The write that sets a tenant's policy; null: the default again. */
@@ -83,7 +93,10 @@ export function holdWrite(
   return anyWrite({ ...entry, value: { workflow, by, why } }, 'hold');
 }
 
-/** What stands for a tenant; `policy` null: none of its own. Throws `LimitError` (`holds-too-many`). */
+/**
+ * What stands for a tenant; `policy` null: none of its own. Throws `LimitError` (`holds-too-many`), `CorruptError`
+ * (`retention-unreadable`: what is stored is no policy or no hold, so nothing may be concluded from it).
+ */
 export async function retentionOf(
   store: Pick<ProjectionStore, 'memories'>,
   tenant: TenantId,
@@ -97,15 +110,40 @@ export async function retentionOf(
     });
   }
   return {
-    policy: policy === undefined ? null : (JSON.parse(policy.value) as RetentionPolicy),
+    policy: policy === undefined ? null : policyOf(policy),
     holds: holds.map(holdOf),
   };
 }
 
-function holdOf({ key, value }: MemoryRow): LegalHold {
-  const { workflow, by, why } = JSON.parse(value) as Omit<LegalHold, 'id'>;
-  return { id: key.slice(HOLD.length), workflow: workflow === null ? null : workflowId(workflow), by, why };
+function policyOf(row: MemoryRow): RetentionPolicy {
+  const { warmMs, keepMs } = fieldsOf(row);
+  if (typeof warmMs !== 'number' || (typeof keepMs !== 'number' && keepMs !== null)) throw unreadable(row);
+  try {
+    return checkRetention({ warmMs, keepMs });
+  } catch (cause) {
+    throw unreadable(row, cause);
+  }
 }
+
+function holdOf(row: MemoryRow): LegalHold {
+  const { workflow, by, why } = fieldsOf(row);
+  const isWhole = (typeof workflow === 'string' && workflow !== '') || workflow === null;
+  if (!isWhole || typeof by !== 'string' || typeof why !== 'string') throw unreadable(row);
+  return { id: row.key.slice(HOLD.length), workflow: workflow === null ? null : workflowId(workflow), by, why };
+}
+
+function fieldsOf(row: MemoryRow): { readonly [field: string]: Json | undefined } {
+  const value = JSON.parse(row.value) as Json;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable(row);
+  return value as { readonly [field: string]: Json };
+}
+
+const unreadable = ({ tenant, key }: MemoryRow, cause?: unknown): CorruptError =>
+  new CorruptError(
+    'retention-unreadable',
+    `${key} of tenant ${tenant} is not as it was set. None of the tenant's history is moved or deleted until it is set anew (tidemark retention set, hold).`,
+    { tenant, key, cause },
+  );
 
 /** The write that keeps a certificate; a later one of the same takes its place, and both stay in the log. */
 export const certificateWrite = (tenant: TenantId, of: string, certificate: Json): MemoryWrite =>

@@ -185,6 +185,50 @@ describe('a segment that is no longer kept', () => {
     expect(await pass()).toMatchObject({ deletedCount: 0 });
   });
 
+  it('waits for no hold of another tenant’s', async () => {
+    const other = 'other' as TenantId;
+    tell(other, holdWrite(other, { id: 'case-7', workflow: null, by: 'ana', why: 'a dispute' }));
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 1, heldCount: 0 });
+  });
+
+  it('stays when a hold is set while a pass is under way', async () => {
+    await at.run('later');
+    at.ports.clock.jump(HOT_MS + 1);
+    await at.pass();
+    at.ports.clock.jump(31 * DAY_MS);
+    const { remove } = at.objects;
+    at.objects.remove = async (name) => {
+      tell(TENANT, holdWrite(TENANT, { id: 'all', workflow: null, by: 'ana', why: 'a dispute' }));
+      return remove.call(at.objects, name);
+    };
+    expect(await pass()).toMatchObject({ deletedCount: 1, heldCount: 1 });
+  });
+
+  it.each([
+    ['policy', policyWrite(TENANT, retention)],
+    ['hold', holdWrite(TENANT, { id: 'case-7', workflow: workflowId('none'), by: 'ana', why: 'a dispute' })],
+  ])('stays while a %s of its tenant can’t be read, which is told', async (_, write) => {
+    // What is sealed with a key that is gone reads so.
+    tell(TENANT, { ...write, value: {} });
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 0, cooledCount: 0 });
+    expect(at.errors).toMatchObject([{ code: 'retention-unreadable' }]);
+    at.errors = [];
+    // The control: with what it said, it goes.
+    tell(TENANT, write);
+    expect(await pass()).toMatchObject({ deletedCount: 1 });
+  });
+
+  it('stays while rows are being made, of which policies and forks are some', async () => {
+    at.ports.clock.jump(31 * DAY_MS);
+    const { ready } = at.ports.store;
+    at.ports.store.ready = async () => false;
+    expect(await pass()).toMatchObject({ deletedCount: 0 });
+    at.ports.store.ready = ready;
+    expect(await pass()).toMatchObject({ deletedCount: 1 });
+  });
+
   it('is gone for good also when the pass dies between any two steps', async () => {
     at.ports.clock.jump(31 * DAY_MS);
     for (const fail of [

@@ -3,12 +3,14 @@
  * die between any two.
  *
  * T1 An object leaves the warm store only once the cold one has it whole.
- * T2 A segment is deleted only when all of its workflows have ended, and longer ago than the policy says by every clock that tells of it,
- *    and no hold covers any of them. That it is deleted is written down before its object goes; its manifest stays, and links the chain.
+ * T2 A segment is deleted only when all of its workflows have ended, and longer ago than their tenant's policy says by every clock
+ *    that tells of it, and no hold covers any of them. That it is deleted is written down before its object goes; its manifest stays,
+ *    and links the chain. (It holds workflows of one tenant.)
+ * T3 What isn't known for sure deletes nothing: a policy or a hold that can't be read, or rows that are still being made.
  */
 
 import { hash } from 'node:crypto';
-import { CorruptError, type TenantId, TidemarkError, UnavailableError } from '@tidemark/core';
+import { CorruptError, type TenantId, TidemarkError, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { SegmentRow } from '@tidemark/ports';
 import type { Archive } from './archive.ts';
 import { tombstoneName } from './archive.ts';
@@ -31,6 +33,11 @@ export interface RetentionReport {
   readonly heldCount: number;
 }
 
+interface Terms {
+  readonly policy: RetentionPolicy;
+  readonly holds: readonly LegalHold[];
+}
+
 type Growing = { -readonly [K in keyof RetentionReport]: RetentionReport[K] };
 
 export class Retention {
@@ -44,22 +51,43 @@ export class Retention {
   async pass(nowMs: number, isOwn: (segment: SegmentRow) => boolean): Promise<RetentionReport> {
     const { store } = this.#options.ports;
     const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0 };
+    // Policies, holds and forks that are still being folded would be missed.
+    if (!(await store.ready())) return report;
     for (const tenant of await store.segmentTenants()) {
-      const { policy: own, holds } = await retentionOf(store, tenant);
-      const policy = own ?? this.#options.policy;
-      if (policy.keepMs !== null) {
-        const beforeMs = nowMs - policy.keepMs;
-        for (const tier of ['warm', 'cold'] as const) {
-          await this.#each({ tenant, tier, beforeMs }, isOwn, (segment) =>
-            this.#delete(segment, beforeMs, holds, report),
-          );
-        }
+      try {
+        await this.#tenant(tenant, nowMs, isOwn, report);
+      } catch (error) {
+        if (!(error instanceof TidemarkError) || error instanceof UnavailableError) throw error;
+        this.#options.onError(`history of tenant ${tenant}`, error);
       }
-      if (this.#options.archive.cold === undefined) continue;
-      const beforeMs = nowMs - policy.warmMs;
-      await this.#each({ tenant, tier: 'warm', beforeMs }, isOwn, (segment) => this.#cool(segment, report));
     }
     return report;
+  }
+
+  async #tenant(
+    tenant: TenantId,
+    nowMs: number,
+    isOwn: (segment: SegmentRow) => boolean,
+    report: Growing,
+  ): Promise<void> {
+    const { keepMs, warmMs } = (await this.#termsOf(tenant)).policy;
+    if (keepMs !== null) {
+      for (const tier of ['warm', 'cold'] as const) {
+        await this.#each({ tenant, tier, beforeMs: nowMs - keepMs }, isOwn, (segment) =>
+          this.#delete(tenant, segment, nowMs, report),
+        );
+      }
+    }
+    if (this.#options.archive.cold === undefined) return;
+    await this.#each({ tenant, tier: 'warm', beforeMs: nowMs - warmMs }, isOwn, (segment) =>
+      this.#cool(segment, report),
+    );
+  }
+
+  /** What stands at this moment. */
+  async #termsOf(tenant: TenantId): Promise<Terms> {
+    const { policy, holds } = await retentionOf(this.#options.ports.store, tenant);
+    return { policy: policy ?? this.#options.policy, holds };
   }
 
   async #each(
@@ -119,17 +147,18 @@ export class Retention {
     if (stored === undefined || hash('sha256', stored) !== segment.digest) throw damaged(segment, cold.place);
   }
 
-  /** T2. */
-  async #delete(segment: SegmentRow, beforeMs: number, holds: readonly LegalHold[], report: Growing): Promise<void> {
+  /** T2: by what stands at this moment, since a pass may take long. */
+  async #delete(tenant: TenantId, segment: SegmentRow, nowMs: number, report: Growing): Promise<void> {
     const { archive, ports } = this.#options;
-    const isHeld = holds.some(
-      (hold) => hold.workflow === null || segment.workflows.some(({ workflow }) => workflow === hold.workflow),
-    );
-    if (isHeld) {
+    const { policy, holds } = await this.#termsOf(tenant);
+    if (policy.keepMs === null) return;
+    const beforeMs = nowMs - policy.keepMs;
+    if (!isBefore(segment, beforeMs) || !(await ports.store.isPast(segment, beforeMs))) return;
+    if (segment.workflows.some(({ workflow }) => holds.some((hold) => covers(hold, workflow)))) {
       report.heldCount++;
       return;
     }
-    if (!(await ports.store.isPast(segment, beforeMs))) return;
+    if (!(await ports.store.ready())) return;
     const { partition, from, to, object, digest } = segment;
     const note = { partition, from, to, object, digest, reason: 'retention' };
     await archive.warm.create(tombstoneName(partition, from), Buffer.from(`${JSON.stringify(note)}\n`));
@@ -139,6 +168,12 @@ export class Retention {
     report.deletedCount++;
   }
 }
+
+const covers = (hold: LegalHold, workflow: WorkflowId): boolean => hold.workflow === null || hold.workflow === workflow;
+
+/** By every time that tells of it. */
+const isBefore = ({ writtenAtMs, lastAtMs }: SegmentRow, beforeMs: number): boolean =>
+  writtenAtMs < beforeMs && lastAtMs < beforeMs;
 
 const damaged = ({ object }: SegmentRow, place: string): CorruptError =>
   new CorruptError(
