@@ -25,14 +25,14 @@ import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
-import { checkSameFork, drawUpFork, type Forked, type ForkOptions } from './fork.ts';
+import { drawUpFork, type Forked, type ForkOptions, isSameFork } from './fork.ts';
 import { SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { shownSecrets } from './secrets.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
 import type { ShadowRun } from './shadow-run.ts';
 import { type ShadowOptions, Shadows } from './shadows.ts';
-import { Starter } from './starter.ts';
+import { type OpenRequest, Starter } from './starter.ts';
 import type { ToldDelta } from './worker.ts';
 import { checkedWorkflowId } from './workflow-name.ts';
 
@@ -133,8 +133,18 @@ export class Client {
     const { ports } = this.#options;
     const { request, forked } = await drawUpFork(this.#options, workflowId(workflow), options);
     const started = await whileUnavailable(ports.clock, this.#closing.signal, () => this.#starter.open(request));
-    if (!started.created) await checkSameFork(ports, request.workflow, forked.base);
+    if (!started.created) await this.#mustBe(request);
     return { ...forked, created: started.created };
+  }
+
+  /** Once its opening can be seen: it is in the log. */
+  async #mustBe(request: OpenRequest): Promise<void> {
+    const { ports } = this.#options;
+    const { signal } = this.#closing;
+    while ((await whileUnavailable(ports.clock, signal, () => isSameFork(ports, request))) === undefined) {
+      await ports.clock.sleep(RESULT_LOOK_PERIOD_MS, signal);
+      signal.throwIfAborted();
+    }
   }
 
   /** A session is one user's. */

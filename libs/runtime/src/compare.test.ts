@@ -72,8 +72,8 @@ it('another belief is where they differ, also between forks of forks, which are 
   expect(firstDifference).toEqual({
     at: 1,
     points: [
-      { workflow: left.workflow, sequence: 0, step: 'up', belief: { to: 5, at: 1 } },
-      { workflow: right.workflow, sequence: 0, step: 'up', belief: { to: 3, at: 1 } },
+      { workflow: left.workflow, sequence: 0, step: 'up', belief: { to: 5, at: 1 }, output: null },
+      { workflow: right.workflow, sequence: 0, step: 'up', belief: { to: 3, at: 1 }, output: null },
     ],
   });
   // Its own base and it differ nowhere.
@@ -91,9 +91,34 @@ it('one that has stopped ends before the other', async () => {
   const { firstDifference, isSameOutcome } = await compare(base, workflow);
   expect([isSameOutcome, firstDifference]).toEqual([
     false,
-    { at: 3, points: [{ workflow: 'base', sequence: 3, step: 'up', belief: { to: 3, at: 3 } }, null] },
+    { at: 3, points: [{ workflow: 'base', sequence: 3, step: 'up', belief: { to: 3, at: 3 }, output: null }, null] },
   ]);
   await expect(compare(base, workflowId('nobody'))).rejects.toMatchObject({ code: 'workflow-unknown' });
+});
+
+it('another output is where they differ, and so is another end', async () => {
+  let said = 0;
+  const telling = definitionOf({
+    name: 'telling',
+    steps: {
+      first: () => ({ next: [{ step: 'tell', input: null }] }),
+      tell: () => ({ output: { said: ++said }, next: [{ step: 'last', input: null }] }),
+      last: () => ({ done: null }),
+    },
+  });
+  await world.worker([telling]);
+  const told = await world.ended(telling, null, 'told');
+  const { workflow } = await world.fork(told, { at: 1, effects: 'live' });
+  await world.until(workflow, 'completed');
+  const { isSameOutcome, firstDifference } = await compare(told, workflow);
+  expect(isSameOutcome).toBe(true);
+  expect(firstDifference).toMatchObject({
+    at: 2,
+    points: [
+      { sequence: 2, step: 'tell', output: { said: 1 } },
+      { sequence: 1, step: 'tell', output: { said: 2 } },
+    ],
+  });
 });
 
 const same: Definition['upcasters'] = new Map([

@@ -50,6 +50,8 @@ export interface ComparedPoint {
   readonly sequence: Sequence;
   readonly step: string | null;
   readonly belief: Json;
+  /** What the step left for later ones; null: nothing, or the opening. */
+  readonly output: Json;
 }
 
 export interface Comparison {
@@ -139,12 +141,16 @@ async function* pointsOf(reads: Reads, { row, origin }: Found): AsyncGenerator<C
     const isShared = at < stretches.length - 1;
     let belief: Json = null;
     for await (const point of rowsOf(reads, workflow, 0, upTo)) {
+      const { sequence } = point;
       belief = believed(belief, point);
-      if (point.sequence > 0) step = point.step;
-      if (!isShared || point.sequence < upTo) yield { workflow, sequence: point.sequence, step, belief };
+      if (sequence > 0) step = point.step;
+      if (!isShared || sequence < upTo) yield { workflow, sequence, step, belief, output: outputOf(point) };
     }
   }
 }
+
+const outputOf = ({ sequence, payload }: CheckpointRow): Json =>
+  sequence === 0 ? null : decodePayload('CheckpointCommitted', payload).output;
 
 function believed(before: Json, { sequence, belief, payload }: CheckpointRow): Json {
   if (sequence === 0) return decodePayload('WorkflowOpened', payload).belief;
@@ -166,4 +172,9 @@ async function firstDifference(reads: Reads, left: Found, right: Found): Promise
 }
 
 const isSamePoint = (a: ComparedPoint | null, b: ComparedPoint | null): boolean =>
-  a !== null && b !== null && a.step === b.step && sameJson(a.belief, b.belief);
+  a !== null &&
+  b !== null &&
+  a.step === b.step &&
+  sameJson(a.belief, b.belief) &&
+  // What is shared counts as the opening of what goes on from it, which has none.
+  (a.sequence === 0 || b.sequence === 0 || sameJson(a.output, b.output));

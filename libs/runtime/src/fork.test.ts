@@ -123,6 +123,13 @@ describe('a fork that replays', () => {
       message: "Workflow id mine is a fork of base at 1 with effects 'replay'. Choose another id.",
     });
     await expect(fork(base, { at: 1, id: 'base' })).rejects.toMatchObject({ code: 'workflow-differs' });
+    const other = { belief: { cents: 2_000 }, definitions: [order] };
+    await expect(fork(base, { at: 1, id: 'mine', ...other })).rejects.toMatchObject({
+      code: 'workflow-differs',
+      message: expect.stringContaining('another belief'),
+    });
+    const given = await fork(base, { at: 1, id: 'other', ...other });
+    expect(await fork(base, { at: 1, id: 'other', ...other })).toEqual({ ...given, created: false });
   });
 
   it('control: with live effects the outside is called, under the fork’s own keys', async () => {

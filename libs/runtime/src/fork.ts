@@ -4,13 +4,15 @@
  * and read where it is. Must not run anything, nor change the base.
  */
 
-import type { ForkOrigin, Payloads } from '@tidemark/codec';
+import { isDeepStrictEqual } from 'node:util';
+import { canonicalJson, decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
 import {
   ConflictError,
   type EffectState,
   FORK_RULES_VERSION,
   type Fork,
   InvalidError,
+  type Json,
   LimitError,
   type Sequence,
   type StreamState,
@@ -130,21 +132,38 @@ export async function drawUpFork(
   };
 }
 
-/** Whether the workflow of this id is this very fork. Throws `ConflictError` (`workflow-differs`) where it is another workflow. */
-export async function checkSameFork({ store }: Pick<Ports, 'store'>, id: WorkflowId, fork: Fork): Promise<void> {
+/**
+ * Whether the workflow of this id is this very fork, with what it was to begin with; undefined: its opening hasn't been projected yet.
+ * Throws `ConflictError` (`workflow-differs`) where it is another.
+ */
+export async function isSameFork(
+  { store }: Pick<Ports, 'store'>,
+  { workflow: id, opening: { control, payload } }: OpenRequest,
+): Promise<true | undefined> {
   const [snapshot] = await store.loadStreams([id]);
-  // Its opening is on its way, or hasn't been projected: the definition has been compared.
-  if (snapshot === undefined) return;
+  const [opening] = await store.checkpoints(id, { from: 0 as Sequence, limit: 1 });
+  if (snapshot === undefined || opening?.sequence !== 0) return undefined;
   const known = streamFromJson(snapshot.state, snapshot.tasks).fork;
-  const isSame =
-    known?.workflow === fork.workflow && known.sequence === fork.sequence && known.effects === fork.effects;
-  if (isSame) return;
+  if (isDeepStrictEqual(known, control.fork)) {
+    const begun = decodePayload('WorkflowOpened', opening.payload);
+    if (canonicalJson(beginningOf(begun)) === canonicalJson(beginningOf(payload))) return true;
+    throw new ConflictError(
+      'workflow-differs',
+      `Workflow id ${id} is this fork with another belief or for another version. Choose another id.`,
+      { workflow: id },
+    );
+  }
   const what =
     known === undefined
       ? 'a workflow that is no fork'
       : `a fork of ${known.workflow} at ${known.sequence} with effects '${known.effects}'`;
   throw new ConflictError('workflow-differs', `Workflow id ${id} is ${what}. Choose another id.`, { workflow: id });
 }
+
+const beginningOf = ({ input, belief, tasks, fork }: Payloads['WorkflowOpened']): Json => ({
+  ...{ input, belief, tasks },
+  versions: [fork?.inputVersion ?? null, fork?.beliefVersion ?? null],
+});
 
 function forkId(id: string): WorkflowId {
   if (!id.endsWith(UNDO_SUFFIX)) return checkedWorkflowId(id);

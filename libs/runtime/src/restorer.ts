@@ -15,7 +15,7 @@ import { recordManifests } from './segment-rows.ts';
 
 /** What became of asking for a workflow's history. */
 export type RestoreState =
-  /** It is in rows; they were never gone. */
+  /** It is in rows, and all of its events can be read. */
   | { readonly state: 'here' }
   | { readonly state: 'restored'; readonly segmentCount: number; readonly eventCount: number }
   /** Objects of an archive class were asked for. `expectedAtMs`: when the last is likely to be there; null: nobody says. */
@@ -39,17 +39,20 @@ export class Restorer {
     return gone.length > 0;
   }
 
-  /** Puts the rows of a workflow back, or asks for what that needs; harmless when repeated. Throws as `Archive.records` does. */
+  /**
+   * Puts the rows of a workflow back, or asks for what that needs; harmless when repeated. Where the rows are there, its segments are
+   * asked for all the same: going back to a checkpoint, and forking, read events. Throws as `Archive.records` does.
+   */
   async restore(workflow: WorkflowId): Promise<RestoreState> {
     const [gone] = await this.#ports.store.withoutRows([workflow]);
-    if (gone === undefined) return { state: 'here' };
-    const segments = await this.#segmentsOf(workflow);
+    const segments = gone === undefined ? await this.#archived(workflow) : await this.#segmentsOf(workflow);
     const recalls = await Promise.all(segments.map((segment) => this.#archive.recall(segment)));
     const awaited = recalls.flatMap((recall) => (recall.state === 'recalling' ? [recall.expectedAtMs] : []));
     if (awaited.length > 0) {
       const expectedAtMs = awaited.includes(null) ? null : Math.max(...awaited.map(Number));
       return { state: 'recalling', segmentCount: awaited.length, expectedAtMs };
     }
+    if (gone === undefined) return { state: 'here' };
     await this.#once(workflow);
     const parts = segments.flatMap(({ workflows }) => workflows.filter((part) => part.workflow === workflow));
     const eventCount = parts.reduce((sum, part) => sum + part.eventCount, 0);
@@ -97,9 +100,14 @@ export class Restorer {
     );
   }
 
+  /** As far as rows know. */
+  #archived(workflow: WorkflowId): Promise<readonly SegmentRow[]> {
+    return this.#ports.store.segments({ workflow, limit: WORKFLOW_SEGMENTS_MAX_COUNT });
+  }
+
   /** From its opening on; undefined: not all of them are known. */
   async #known(workflow: WorkflowId): Promise<readonly SegmentRow[] | undefined> {
-    const segments = await this.#ports.store.segments({ workflow, limit: WORKFLOW_SEGMENTS_MAX_COUNT });
+    const segments = await this.#archived(workflow);
     const parts = segments.flatMap(({ workflows }) => workflows.filter((part) => part.workflow === workflow));
     return parts.at(0)?.opens === true && parts.at(-1)?.closes === true ? segments : undefined;
   }

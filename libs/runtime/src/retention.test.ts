@@ -13,6 +13,7 @@ import { checkRetention, holdWrite, policyWrite, retentionOf } from './retention
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
 import { TENANT } from './simulated-definition.ts';
 import { verifyArchive } from './verify-archive.ts';
+import { workflowAt } from './workflow-at.ts';
 
 const FIRST = workflowId('first');
 const DAY_MS = 86_400_000;
@@ -95,6 +96,33 @@ describe('a segment that is no longer warm', () => {
       expect(await at.store().checkpoints(FIRST, everything)).toEqual(before);
     },
   );
+
+  it('stays warm until an object that was there before has been proved, from an archive class too', async () => {
+    at.ports.clock.jump(11 * DAY_MS);
+    const [object] = names('objects');
+    // Written by somebody, at some time.
+    await at.cold.create(object!, (await at.objects.read(object!))!);
+    at.cold.archive(object!);
+    expect(await at.pass({ retention })).toMatchObject({ cooledCount: 0 });
+    expect(names('objects')).toEqual([object]);
+    expect(await at.pass({ retention })).toMatchObject({ cooledCount: 1 });
+    expect(names('objects')).toEqual([]);
+  });
+
+  it('comes back also where rows are there: going back to a checkpoint reads its events', async () => {
+    at.ports.clock.jump(11 * DAY_MS);
+    await at.pass({ retention });
+    await at.restorer().restore(FIRST);
+    at.cold.archive(names('cold')[0]!, 2);
+    const past = () => workflowAt({ log: at.tiered(), store: at.store() }, FIRST, 1 as never);
+    await expect(past()).rejects.toMatchObject({
+      code: 'object-archived',
+      message: expect.stringContaining('tidemark restore first'),
+    });
+    expect(await at.restorer().restore(FIRST)).toMatchObject({ state: 'recalling', segmentCount: 1 });
+    expect(await at.restorer().restore(FIRST)).toEqual({ state: 'here' });
+    expect((await past()).state.head.sequence).toBe(1);
+  });
 
   it('stays warm where the cold store gives other bytes', async () => {
     at.ports.clock.jump(11 * DAY_MS);

@@ -126,25 +126,30 @@ export class Retention {
     const bytes = await warm.read(object);
     if (bytes !== undefined) {
       if (hash('sha256', bytes) !== digest) throw damaged(segment, warm.place);
-      await cold!.create(object, bytes);
-      await this.#proveCold(segment);
+      const isNew = await cold!.create(object, bytes);
+      if (!(await this.#isCold(segment, isNew))) return;
     } else if ((await cold!.recall(object)).state === 'absent') throw damaged(segment, warm.place);
     await ports.store.setTier(segment, 'cold');
     await warm.remove(object);
     report.cooledCount++;
   }
 
-  /** What an archive class doesn't give back at once was checked as it was written. */
-  async #proveCold(segment: SegmentRow): Promise<void> {
+  /**
+   * Whether the cold store has it, proved. What an archive class doesn't give back at once was checked as it was written, if it was
+   * written now; else it is asked for, and proved once it is there.
+   */
+  async #isCold({ object, digest, ...segment }: SegmentRow, isNew: boolean): Promise<boolean> {
     const cold = this.#options.archive.cold!;
     let stored: Uint8Array | undefined;
     try {
-      stored = await cold.read(segment.object);
+      stored = await cold.read(object);
     } catch (error) {
-      if (error instanceof UnavailableError && error.code === 'object-archived') return;
-      throw error;
+      if (!(error instanceof UnavailableError) || error.code !== 'object-archived') throw error;
+      if (!isNew) await cold.recall(object);
+      return isNew;
     }
-    if (stored === undefined || hash('sha256', stored) !== segment.digest) throw damaged(segment, cold.place);
+    if (stored !== undefined && hash('sha256', stored) === digest) return true;
+    throw damaged({ ...segment, object, digest }, cold.place);
   }
 
   /** T2: by what stands at this moment, since a pass may take long. */

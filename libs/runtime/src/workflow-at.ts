@@ -15,6 +15,7 @@ import {
   type Offset,
   type Sequence,
   type StreamState,
+  UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
 import type { CheckpointRow, EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@tidemark/ports';
@@ -35,7 +36,7 @@ type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints'>;
 
 /**
  * Throws `InvalidError` (`workflow-unknown`, `sequence-unknown`), `CorruptError` (`history-differs`, `history-forgotten`),
- * `UnavailableError`.
+ * `UnavailableError` (`object-archived`: restore it first).
  */
 export async function workflowAt(
   { log, store }: { readonly log: EventLog; readonly store: Reads },
@@ -57,7 +58,10 @@ export async function workflowAt(
   }
   const past = new Past(row);
   for (let at = opening.offset; at <= checkpoint.offset; ) {
-    const [result] = await log.read([{ partition: row.partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
+    const read = log.read([{ partition: row.partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
+    const [result] = await read.catch((error: unknown) => {
+      throw isArchived(error) ? archived(workflow, error) : error;
+    });
     const records = result!.records.filter(({ offset }) => offset <= checkpoint.offset);
     if (records.length === 0) break;
     for (const record of records) past.add(record);
@@ -110,6 +114,15 @@ class Past {
     return { state: this.#stream, content: this.#content, opening: this.#opening };
   }
 }
+
+const isArchived = (error: unknown): boolean => error instanceof UnavailableError && error.code === 'object-archived';
+
+const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
+  new UnavailableError(
+    'object-archived',
+    `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark restore ${workflow}\`, which tells when they are back.`,
+    { workflow, cause },
+  );
 
 /** Its key was destroyed: that it was there is known, and nothing of what it held. */
 const forgotten = (workflow: WorkflowId): CorruptError =>

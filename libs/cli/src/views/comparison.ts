@@ -1,5 +1,6 @@
 /** Owns how the comparison of two workflows reads, in JSON and on a terminal. Pure. */
 
+import { canonicalJson } from '@tidemark/codec';
 import type { ComparedPoint, ComparedWorkflow, Comparison, Totals } from '@tidemark/runtime';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
@@ -51,7 +52,13 @@ const sum = ({ own, shared }: ComparedWorkflow): Totals => ({
 const pointJson = (point: ComparedPoint | null) =>
   point === null
     ? null
-    : { workflow: point.workflow, sequence_number: point.sequence, step: point.step, belief: point.belief };
+    : {
+        workflow: point.workflow,
+        sequence_number: point.sequence,
+        step: point.step,
+        belief: point.belief,
+        output: point.output,
+      };
 
 type Look = Pick<Terminal, 'paint' | 'width'>;
 
@@ -98,20 +105,24 @@ function outputLines({ workflow, output }: ComparedWorkflow, { width, paint }: L
 }
 
 function differenceLines(difference: Comparison['firstDifference'], look: Look): readonly string[] {
-  if (difference === null) return ['Every checkpoint has the same step and the same belief.'];
+  if (difference === null) return ['Every checkpoint has the same step, the same belief and the same output.'];
   const { at, points } = difference;
+  const [one, other] = points;
+  const isSameBelief = one !== null && other !== null && canonicalJson(one.belief) === canonicalJson(other.belief);
+  const what = isSameBelief && one.step === other.step ? 'output' : 'belief';
   return [
     `They differ from checkpoint #${at} of the whole history on.`,
-    ...points.flatMap((one) => pointLines(one, look)),
+    ...points.flatMap((point) => pointLines(point, what, look)),
   ];
 }
 
-function pointLines(point: ComparedPoint | null, { width, paint }: Look): readonly string[] {
+/** Where the other has ended, there is no point. */
+function pointLines(point: ComparedPoint | null, what: 'belief' | 'output', { width, paint }: Look): readonly string[] {
   if (point === null) return [paint('dim', 'The other has no further checkpoint.')];
-  const { workflow, sequence, step, belief } = point;
+  const { workflow, sequence, step } = point;
   const where = sequence === 0 ? 'opened' : `#${sequence} ${printable(step ?? '')}`;
   return [
-    paint('dim', `${printable(workflow)}, ${where}: belief`),
-    ...jsonLines(belief, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width }),
+    paint('dim', `${printable(workflow)}, ${where}: ${what}`),
+    ...jsonLines(point[what], { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width }),
   ];
 }
