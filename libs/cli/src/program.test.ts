@@ -79,7 +79,7 @@ describe('what a run is given', () => {
     const { code, err } = await run('greeting');
     expect(code).toBe(65);
     expect(err).toContain("No workflow is named 'greeting'");
-    expect(err).toContain('known: broken, count-up, cruise, greet, ');
+    expect(err).toContain('known: broken, count-up, cruise, errand, greet, ');
   });
 
   it('names the path of what is wrong with the input', async () => {

@@ -29,9 +29,10 @@ const duration = z
   .string()
   .refine((text) => (parseDuration(text) ?? 0) > 0, 'expected a duration above zero, such as 90s, 15m, 36h or 7d');
 
-const keysAddress = z
-  .union([z.literal(''), z.string().regex(/^(file|aws-kms|transit):/, 'expected file:, aws-kms: or transit:')])
-  .default('');
+const keysAddress = z.union([
+  z.literal(''),
+  z.string().regex(/^(file|aws-kms|transit):/, 'expected file:, aws-kms: or transit:'),
+]);
 
 const settings = {
   TIDEMARK_KAFKA_BROKERS: list,
@@ -75,9 +76,9 @@ const settings = {
   /** `on`: payloads are encrypted wherever they are stored, with a data key for each workflow. Needs TIDEMARK_KEYS_URL. */
   TIDEMARK_ENCRYPTION: z.enum(['on', 'off']).default('on'),
   /** The key that wraps data keys: `file:///PATH`, `aws-kms:KEY?region=…`, `transit:https://HOST/MOUNT/KEY?tokenFile=…`. */
-  TIDEMARK_KEYS_URL: keysAddress,
+  TIDEMARK_KEYS_URL: keysAddress.default(''),
   /** The key of fields that schemas mark as secret, in the same forms: who may use it may read them. */
-  TIDEMARK_SECRETS_KEYS_URL: keysAddress,
+  TIDEMARK_SECRETS_KEYS_URL: keysAddress.default(''),
   /** How long archived history stays warm, and how long it is kept at all (empty: for ever), unless a tenant's policy says otherwise. */
   TIDEMARK_WARM: duration.default('90d'),
   TIDEMARK_KEEP: z.union([z.literal(''), duration]).default(''),
@@ -138,6 +139,13 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       'Wrong settings in the environment: TIDEMARK_KEYS_URL is not set, and history on a cluster is encrypted by default. Name a key (file:///PATH/keys.json, aws-kms:KEY?region=REGION, transit:https://HOST/MOUNT/KEY?tokenFile=PATH), or set TIDEMARK_ENCRYPTION=off.',
     );
   }
+  const [warmMs, keepMs] = [parseDuration(data.TIDEMARK_WARM)!, parseDuration(data.TIDEMARK_KEEP) ?? null];
+  if (keepMs !== null && keepMs < warmMs) {
+    throw new ConfigError(
+      'setting-invalid',
+      `Wrong settings in the environment: TIDEMARK_KEEP (${data.TIDEMARK_KEEP}) is less than TIDEMARK_WARM (${data.TIDEMARK_WARM}): history can't be deleted before it grows cold. Shorten TIDEMARK_WARM, or keep it longer.`,
+    );
+  }
   return {
     brokers: data.TIDEMARK_KAFKA_BROKERS,
     redisUrl: data.TIDEMARK_REDIS_URL,
@@ -167,7 +175,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,
       coldUrl: data.TIDEMARK_COLD_URL,
       hotMs: parseDuration(data.TIDEMARK_HOT)!,
-      retention: { warmMs: parseDuration(data.TIDEMARK_WARM)!, keepMs: parseDuration(data.TIDEMARK_KEEP) ?? null },
+      retention: { warmMs, keepMs },
       paceBytesPerSecond: data.TIDEMARK_COMPACTOR_MB_PER_S * 1_000_000,
     },
   };
