@@ -35,9 +35,11 @@ export class Archive {
   readonly cold: ObjectStore | undefined;
   /** Where manifests begin, rising, by partition. */
   readonly #begins = new Map<Partition, Offset[]>();
-  /** Records of segments that were read last, least recently used first. */
+  /** Records of segments that were read last, by what proved them, least recently used first. */
   readonly #records = new Map<string, { readonly records: readonly SegmentRecord[]; readonly rawBytes: number }>();
   #cachedBytes = 0;
+  /** Reads under way, by the same. */
+  readonly #loading = new Map<string, Promise<readonly SegmentRecord[]>>();
 
   constructor({ warm, cold }: ArchiveOptions) {
     this.warm = warm;
@@ -111,22 +113,38 @@ export class Archive {
    * (`object-archived`: recall it first).
    */
   async records(manifest: SegmentManifest): Promise<readonly SegmentRecord[]> {
-    const { object, rawBytes } = manifest;
-    const cached = this.#records.get(object);
+    const key = proofOf(manifest);
+    const cached = this.#records.get(key);
     if (cached !== undefined) {
-      this.#records.delete(object);
-      this.#records.set(object, cached);
+      this.#records.delete(key);
+      this.#records.set(key, cached);
       return cached.records;
     }
-    const records = decodeVerified(manifest, await this.#object(manifest), this.warm.place);
-    this.#records.set(object, { records, rawBytes });
+    const underWay = this.#loading.get(key);
+    if (underWay !== undefined) return underWay;
+    const loading = this.#load(manifest);
+    this.#loading.set(key, loading);
+    try {
+      const records = await loading;
+      if (this.#loading.get(key) === loading) this.#keep(key, records, manifest.rawBytes);
+      return records;
+    } finally {
+      if (this.#loading.get(key) === loading) this.#loading.delete(key);
+    }
+  }
+
+  async #load(manifest: SegmentManifest): Promise<readonly SegmentRecord[]> {
+    return decodeVerified(manifest, await this.#object(manifest), this.warm.place);
+  }
+
+  #keep(key: string, records: readonly SegmentRecord[], rawBytes: number): void {
+    this.#records.set(key, { records, rawBytes });
     this.#cachedBytes += rawBytes;
-    for (const [name, { rawBytes: old }] of this.#records) {
-      if (this.#cachedBytes <= ARCHIVE_CACHE_MAX_BYTES || name === object) break;
-      this.#records.delete(name);
+    for (const [each, { rawBytes: old }] of this.#records) {
+      if (this.#cachedBytes <= ARCHIVE_CACHE_MAX_BYTES || each === key) break;
+      this.#records.delete(each);
       this.#cachedBytes -= old;
     }
-    return records;
   }
 
   /** Asks for the segment's object to be made readable, wherever it is. */
@@ -135,10 +153,17 @@ export class Archive {
     return warm.state === 'absent' && this.cold !== undefined ? this.cold.recall(object) : warm;
   }
 
-  async #object({ object: name, partition, from, to }: SegmentManifest): Promise<Uint8Array> {
+  /** Whether the segment was deleted for good: a tombstone says so, and of this very object. */
+  async isDeleted({ partition, from, digest }: SegmentManifest): Promise<boolean> {
+    const tombstone = await this.warm.read(tombstoneName(partition, from));
+    return tombstone !== undefined && digestIn(tombstone) === digest;
+  }
+
+  async #object(manifest: SegmentManifest): Promise<Uint8Array> {
+    const { object: name, partition, from, to } = manifest;
     const bytes = (await this.warm.read(name)) ?? (await this.cold?.read(name));
     if (bytes !== undefined) return bytes;
-    if ((await this.warm.read(tombstoneName(partition, from))) !== undefined) {
+    if (await this.isDeleted(manifest)) {
       throw new CorruptError(
         'segment-deleted',
         `Events ${from} to ${to} of partition ${partition} were deleted for good, as the tenant's retention says.`,
@@ -155,6 +180,7 @@ export class Archive {
   /** Forgets what it has read: for whoever must see what is stored now. */
   forget(): void {
     this.#records.clear();
+    this.#loading.clear();
     this.#cachedBytes = 0;
   }
 }
@@ -163,11 +189,24 @@ export class Archive {
 export const tombstoneName = (partition: Partition, from: Offset): string =>
   manifestName(partition, from).replace(/^manifests/, 'deleted');
 
+/** Undefined: it was cut short or changed, and says nothing. */
+function digestIn(tombstone: Uint8Array): unknown {
+  try {
+    return (JSON.parse(Buffer.from(tombstone).toString()) as { readonly digest?: unknown } | null)?.digest;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All that records are held against: the same object under another manifest is proved anew. */
+const proofOf = ({ object, digest, bytes, partition, from, to, chainBefore, chainAfter }: SegmentManifest): string =>
+  [object, digest, bytes, partition, from, to, chainBefore, chainAfter].join(' ');
+
 /** The records, when bytes, chain and stretch are those of the manifest. */
 export function decodeVerified(manifest: SegmentManifest, bytes: Uint8Array, place: string): readonly SegmentRecord[] {
   const { object, digest, partition, from, to, chainBefore, chainAfter } = manifest;
   const details = { object, place };
-  if (hash('sha256', bytes) !== digest) {
+  if (bytes.length !== manifest.bytes || hash('sha256', bytes) !== digest) {
     throw new CorruptError(
       'segment-damaged',
       `${object} in ${place} has other bytes than its manifest says (${bytes.length} of ${manifest.bytes}): it was cut short or changed. Restore it from a copy; nothing is trimmed meanwhile.`,

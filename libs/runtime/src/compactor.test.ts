@@ -5,12 +5,13 @@
 
 import { decodeRecord } from '@tidemark/codec';
 import { CorruptError, emptyPartition, foldEntries, type Offset, UnavailableError, workflowId } from '@tidemark/core';
-import { decodeManifest, manifestName } from '@tidemark/segments';
+import { decodeManifest, decodeSegment, manifestName } from '@tidemark/segments';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
 import { P0, TENANT } from './simulated-definition.ts';
+import { quiet } from './simulated-ports.ts';
 import { verifyArchive } from './verify-archive.ts';
 
 const [FIRST, SECOND] = [workflowId('first'), workflowId('second')];
@@ -141,6 +142,18 @@ describe('a compactor that dies', () => {
     expect(at.objects.names().filter((name) => name.endsWith('.parquet'))).toHaveLength(1);
   });
 
+  it('between trimming and deleting rows: one that had nothing to do there before finishes for it', async () => {
+    const unfinished = () => at.ports.store.segments({ rowsDropped: false, limit: 10 });
+    const settled = at.compactor({ hotMs: HOT_MS * 100 }, 'settled');
+    await settled.pass();
+    dieAt('dropRows');
+    await expect(at.pass()).rejects.toThrow();
+    expect([await at.startOf(), (await unfinished()).length]).toEqual([stored.length, 1]);
+    await settled.pass();
+    expect(await unfinished()).toEqual([]);
+    expect(await at.ports.store.withoutRows([FIRST, SECOND])).toEqual([FIRST, SECOND]);
+  });
+
   it('two at once archive each event once', async () => {
     await Promise.all([
       at.compactor({}, 'one').pass(),
@@ -151,6 +164,89 @@ describe('a compactor that dies', () => {
     expect(await at.startOf()).toBe(stored.length);
     expect(await at.valuesFrom()).toEqual(stored);
     expect(at.objects.names()).toHaveLength(2);
+  });
+});
+
+describe('an object store', () => {
+  const later = async (id: string): Promise<void> => {
+    await at.run(id);
+    at.ports.clock.jump(HOT_MS + 1);
+    stored = await at.valuesFrom();
+  };
+  /** Each event lies in one object and comes back as it was, and all of them are trimmed. */
+  async function eachOnce(): Promise<void> {
+    const objects = at.objects.names().filter((name) => name.endsWith('.parquet'));
+    const held = objects.flatMap((name) => decodeSegment(at.objects.look(name)!).records);
+    expect(held.map(({ value }) => Buffer.from(value))).toEqual(stored);
+    expect(await at.startOf()).toBe(stored.length);
+    expect(await at.valuesFrom()).toEqual(stored);
+    expect((await verifyArchive(at.log, at.archive())).problems).toEqual([]);
+  }
+  async function lists(name: string): Promise<boolean> {
+    for await (const each of at.objects.list('')) if (each === name) return true;
+    return false;
+  }
+
+  it('that lists stale: what a listing lacks is found; control: what is really missing stops everything', async () => {
+    const first = manifestName(P0, 0 as Offset);
+    await at.pass();
+    at.objects.hide(...at.objects.names());
+    expect(await lists(first)).toBe(false);
+    await later('third');
+    expect(await at.pass()).toMatchObject({ segmentCount: 1, failedCount: 0 });
+    at.objects.hide(...at.objects.names());
+    await later('fourth');
+    await Promise.all([at.compactor({}, 'one').pass(), at.compactor({ segmentMaxBytes: 2_000 }, 'two').pass()]);
+    expect(at.errors).toEqual([]);
+    await eachOnce();
+
+    await later('fifth');
+    const start = await at.startOf();
+    at.objects.hide(...at.objects.names());
+    at.objects.lose(first);
+    await at.pass();
+    expect(at.errors).toMatchObject([{ code: 'archive-gap' }]);
+    expect(await at.startOf()).toBe(start);
+  });
+
+  it('that lists as it was once: what is gone is not missed, and what came since is not doubled', async () => {
+    at.ports.store.failOnce('recordSegments', new UnavailableError('gone', 'The process died.'));
+    await expect(at.compactor({ segmentMaxBytes: 2_000 }).pass()).rejects.toThrow();
+    const manifest = manifestName(P0, 0 as Offset);
+    at.objects.freezeList();
+    at.objects.lose(manifest);
+    expect(await lists(manifest)).toBe(true);
+    at.errors = [];
+    await later('third');
+    await at.pass();
+    await later('fourth');
+    await Promise.all([at.compactor({}, 'one').pass(), at.compactor({ segmentMaxBytes: 2_000 }, 'two').pass()]);
+    expect(at.errors).toEqual([]);
+    await eachOnce();
+  });
+
+  it.each([0, 7 * 60_000])('of which each answer takes %s ms: several archive each event once', async (answerMs) => {
+    const startedMs = at.ports.clock.nowMs();
+    for (const operation of ['create', 'read', 'remove'] as const) {
+      const call = at.objects[operation].bind(at.objects) as (...of: unknown[]) => Promise<unknown>;
+      Object.assign(at.objects, {
+        [operation]: async (...of: unknown[]) => {
+          const answer = await call(...of);
+          // As far apart as the answers are, others go on meanwhile.
+          at.ports.clock.jump(answerMs);
+          await quiet(answerMs === 0 ? 1 : 30);
+          return answer;
+        },
+      });
+    }
+    const compactors = [{}, { segmentMaxBytes: 2_000 }, { segmentMaxBytes: 3_000 }].map((policy, number) =>
+      at.compactor(policy, `c${number}`),
+    );
+    await Promise.all(compactors.map((compactor) => compactor.pass()));
+    await at.pass();
+    expect(at.errors).toEqual([]);
+    expect(at.ports.clock.nowMs() - startedMs).toBeGreaterThanOrEqual(answerMs * 3);
+    await eachOnce();
   });
 });
 

@@ -28,6 +28,7 @@ import {
   RESTORED_ROWS_PAGE_COUNT,
   SEGMENT_MIN_BYTES,
   SEGMENT_WAIT_MAX_MS,
+  SEGMENTS_PAGE_COUNT,
   STORAGE_LOOK_MS,
 } from './limits.ts';
 import { MEMORY_DEFINITION } from './memory-streams.ts';
@@ -35,6 +36,7 @@ import type { Pace } from './pace.ts';
 import type { Ports } from './ports.ts';
 import { Retention } from './retention.ts';
 import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
+import { SegmentOrphans } from './segment-orphans.ts';
 import { segmentRow } from './segment-rows.ts';
 import { StorageGauges } from './storage-gauges.ts';
 
@@ -87,6 +89,7 @@ export class Compactor {
   readonly #options: CompactorOptions;
   readonly #writer: ArchiveWriter;
   readonly #retention: Retention;
+  readonly #orphans: SegmentOrphans;
   readonly #stopped = new AbortController();
   /** Partitions of which nothing is left undone. */
   readonly #settled = new Set<Partition>();
@@ -103,6 +106,7 @@ export class Compactor {
     const { retention = DEFAULT_RETENTION } = options.policy;
     this.#retention = new Retention({ ...options, policy: checkRetention(retention) });
     this.#writer = new ArchiveWriter({ ...options, segmentMaxBytes: options.policy.segmentMaxBytes });
+    this.#orphans = new SegmentOrphans({ ...options, ...options.ports, archive: options.archive });
     this.#storage = new StorageGauges(options.ports);
     const { blobs, policy } = options;
     const sweeping = { ...options, periodMs: policy.blobSweepMs, nowMs: () => this.#agreedNowMs() };
@@ -138,11 +142,12 @@ export class Compactor {
     let ranges = await this.#share();
     let sharedMs = ports.clock.monotonicMs();
     const nowMs = await this.#agreedNowMs();
+    const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => ranges.has(partition % RANGE_COUNT);
     await this.#noticeLoss();
+    await this.#noticeOthers(isOwn);
     const floors = await ports.store.floors(nowMs - policy.hotMs, [MEMORY_DEFINITION]);
     const bounds = await ports.log.bounds();
     const report = { segmentCount: 0, eventCount: 0, rawBytes: 0, bytes: 0, failedCount: 0 };
-    const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => ranges.has(partition % RANGE_COUNT);
     for (const floor of floors) {
       if (this.#stopped.signal.aborted) break;
       if (ports.clock.monotonicMs() - sharedMs > RANGE_RENEW_PERIOD_MS) {
@@ -155,6 +160,7 @@ export class Compactor {
         await this.#partition(floor, start, nowMs, report);
       } catch (error) {
         this.#settled.delete(floor.partition);
+        this.#orphans.forget((partition) => partition === floor.partition);
         // Another compactor has come further meanwhile.
         if (error instanceof TidemarkError && error.code === 'log-trimmed') continue;
         report.failedCount++;
@@ -205,6 +211,7 @@ export class Compactor {
   ): Promise<void> {
     const { log } = this.#options.ports;
     if (!this.#settled.has(partition)) await this.#settle(partition, start, next);
+    await this.#orphans.look(partition);
     for (let from = start; from < floor && !this.#stopped.signal.aborted; ) {
       const manifest = await this.#archived(partition, from, floor, nowMs);
       if (manifest === undefined || manifest.to > floor) return;
@@ -213,6 +220,7 @@ export class Compactor {
       await log.trim(partition, manifest.to);
       // C2.
       await dropArchived(this.#options.ports.store, segment);
+      await this.#orphans.beside(manifest);
       from = manifest.to;
       this.#count(segment, report);
     }
@@ -241,6 +249,22 @@ export class Compactor {
     const incarnation = await this.#options.ports.store.incarnation();
     if (incarnation !== this.#incarnation) this.#settled.clear();
     this.#incarnation = incarnation;
+  }
+
+  /**
+   * What is settled here may not be any more: a partition was another's meanwhile, also between two passes of this one, and that one may
+   * have died between trimming it and deleting its rows. The index tells of such segments.
+   */
+  async #noticeOthers(isOwn: (of: Pick<SegmentRow, 'partition'>) => boolean): Promise<void> {
+    for (const partition of this.#settled) if (!isOwn({ partition })) this.#settled.delete(partition);
+    this.#orphans.forget((partition) => !isOwn({ partition }));
+    for (let after: SegmentRow | undefined; ; ) {
+      const query = { rowsDropped: false, limit: SEGMENTS_PAGE_COUNT, ...(after !== undefined && { after }) };
+      const page: readonly SegmentRow[] = await this.#options.ports.store.segments(query);
+      for (const { partition } of page) this.#settled.delete(partition);
+      if (page.length < SEGMENTS_PAGE_COUNT) return;
+      after = page.at(-1);
+    }
   }
 
   /** What a pass that died, or rows that were lost, left undone about segments that are trimmed. */

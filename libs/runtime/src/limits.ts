@@ -178,6 +178,8 @@ export const CLOCKS_APART_MAX_MS = 60_000;
 /** Rows that were put back from segments go again after this many milliseconds; so many workflows in one transaction. */
 export const RESTORED_ROWS_KEPT_MS = 86_400_000;
 export const RESTORED_ROWS_PAGE_COUNT = 100;
+/** Pause between two looks through a partition's segments for objects that no manifest names, in milliseconds. */
+export const ORPHANS_LOOK_MS = 86_400_000;
 /** Segments that are read from the store's index at once. */
 export const SEGMENTS_PAGE_COUNT = 500;
 /** Segments of one workflow whose rows are put back. */

@@ -1,8 +1,8 @@
-/** Owns what the store's index says of segments: it follows from their manifests, and is made anew from them. */
+/** Owns what the store's index says of segments: it follows from their manifests and from where their objects are, and is made anew from them. */
 
 import type { Offset, Partition } from '@tidemark/core';
-import type { SegmentRow, TierStore } from '@tidemark/ports';
-import type { SegmentManifest } from '@tidemark/segments';
+import type { ObjectStore, SegmentRow, SegmentTier, TierStore } from '@tidemark/ports';
+import { type SegmentManifest, segmentPrefix } from '@tidemark/segments';
 import type { Archive } from './archive.ts';
 import { SEGMENTS_PAGE_COUNT } from './limits.ts';
 
@@ -30,20 +30,43 @@ export const segmentRow = (manifest: SegmentManifest): SegmentRow => ({
   })),
 });
 
-/** Records every segment of the partition up to there; those that the store knows stay as they are. */
+/** Records every segment of the partition up to there, in the tier that it is in; those that the store knows stay as they are. */
 export async function recordManifests(
   archive: Archive,
   store: Pick<TierStore, 'recordSegments'>,
   partition: Partition,
   to = Number.POSITIVE_INFINITY as Offset,
 ): Promise<void> {
+  const tiers = await tiersOf(archive, partition);
   let rows: SegmentRow[] = [];
   for await (const manifest of archive.manifests(partition)) {
     if (manifest.to > to) break;
-    rows.push(segmentRow(manifest));
+    rows.push({ ...segmentRow(manifest), tier: await tiers(manifest) });
     if (rows.length < SEGMENTS_PAGE_COUNT) continue;
     await store.recordSegments(rows);
     rows = [];
   }
   await store.recordSegments(rows);
+}
+
+/**
+ * Listings are hints, and whoever would ask for each object would ask archive classes for their copies. Where neither store lists it and
+ * no tombstone stands for it, it counts as warm, as it was written: whoever moves it on finds out where it is, or that it is missing.
+ */
+async function tiersOf(
+  archive: Archive,
+  partition: Partition,
+): Promise<(manifest: SegmentManifest) => Promise<SegmentTier>> {
+  const [warm, cold] = [await listed(archive.warm, partition), await listed(archive.cold, partition)];
+  return async (manifest) => {
+    if (warm.has(manifest.object)) return 'warm';
+    if (await archive.isDeleted(manifest)) return 'deleted';
+    return cold.has(manifest.object) ? 'cold' : 'warm';
+  };
+}
+
+async function listed(objects: ObjectStore | undefined, partition: Partition): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  if (objects !== undefined) for await (const name of objects.list(segmentPrefix(partition))) names.add(name);
+  return names;
 }

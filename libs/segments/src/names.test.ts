@@ -33,6 +33,8 @@ it('come back, and are names of objects', () => {
       const object = checkObjectName(name(partition, from, to));
       expect(parseSegmentName(object)).toEqual({ partition, from, to, digestStart: DIGEST.slice(0, 16) });
       expect(object.startsWith(segmentPrefix(partition as Partition))).toBe(true);
+      expect(object.startsWith(segmentPrefix(partition as Partition, from as Offset))).toBe(true);
+      expect(object.startsWith(segmentPrefix(partition as Partition, to as Offset))).toBe(false);
       const beside = checkObjectName(manifest(partition, from));
       expect(parseManifestName(beside)).toEqual({ partition, from });
       expect(beside.startsWith(manifestPrefix(partition as Partition))).toBe(true);

@@ -39,9 +39,11 @@ export function segmentName(partition: Partition, from: Offset, to: Offset, dige
 export const manifestName = (partition: Partition, from: Offset): string =>
   `${manifestPrefix(partition)}${padded(from)}.json`;
 
-/** What the names of a partition's manifests begin with; those of its segments, `segmentPrefix`. */
+/** What the names of a partition's manifests begin with. */
 export const manifestPrefix = (partition: Partition): string => `manifests/${folder(partition)}/`;
-export const segmentPrefix = (partition: Partition): string => `segments/${folder(partition)}/`;
+/** What the names of a partition's segments begin with; with `from`, those of the ones that begin there. */
+export const segmentPrefix = (partition: Partition, from?: Offset): string =>
+  `segments/${folder(partition)}/${from === undefined ? '' : `${padded(from)}-`}`;
 
 /** Undefined when it is no segment's name. */
 export function parseSegmentName(name: string): SegmentPlace | undefined {
