@@ -84,6 +84,7 @@ interface Connections {
 }
 
 class KafkaKeyTopic implements KeyTopic {
+  readonly place: string;
   readonly #topology: Topology;
   readonly #reader: Reader;
   readonly #keyReader: KeyReader;
@@ -97,6 +98,7 @@ class KafkaKeyTopic implements KeyTopic {
     const { appendTimeoutMs, appendGraceMs } = limits;
     const requestTimeoutMs = appendTimeoutMs + appendGraceMs;
     const client = new KeyedAppendClient({ topic, channel: { ...channel, requestTimeoutMs }, appendTimeoutMs });
+    this.place = `the Kafka topic "${topic}"`;
     this.#topology = topology;
     this.#reader = reader;
     this.#keyReader = new KeyReader({ topic, limits, channel, topology, reader });

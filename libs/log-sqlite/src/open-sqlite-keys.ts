@@ -10,7 +10,7 @@ import { ConfigError, UnavailableError } from '@tidemark/core';
 import type { KeyStore } from '@tidemark/ports';
 import { defaultLimits, KEYS_BUSY_TIMEOUT_MS } from './limits.ts';
 import { createKeySchema } from './sql/create-key-schema.ts';
-import { asKeysError, keysDamaged, SqliteKeys } from './sqlite-keys.ts';
+import { asKeysError, KEYS_FILE, keysDamaged, SqliteKeys } from './sqlite-keys.ts';
 
 export interface SqliteKeysOptions {
   /** The log's folder; made when absent. Holds `keys.sqlite` and SQLite's files beside it. */
@@ -34,7 +34,7 @@ const APPLICATION_ID_AT = 68;
  */
 export async function openSqliteKeys(options: SqliteKeysOptions): Promise<KeyStore> {
   const folder = path.resolve(options.folder);
-  const file = path.join(folder, 'keys.sqlite');
+  const file = path.join(folder, KEYS_FILE);
   try {
     makeFile(folder, file);
     refuseForeign(file);

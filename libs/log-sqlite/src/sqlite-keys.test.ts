@@ -12,6 +12,7 @@ import { keyStoreContract, listed, storedKey } from '@tidemark/testkit/contracts
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteKeys } from './index.ts';
+import { listKeysOfWorkflow } from './sql/list-keys-of-workflow.ts';
 
 let folder: string;
 let file: string;
@@ -132,6 +133,14 @@ describe('destroyed bytes', () => {
 });
 
 describe('the file', () => {
+  test('of a workflow’s keys only those are read: its tenant and it are in an index', async () => {
+    await (await openSqliteKeys({ folder })).close();
+    const database = new DatabaseSync(file);
+    const plan = database.prepare(`explain query plan ${listKeysOfWorkflow}`).all('', 't', 'w', null, 10);
+    database.close();
+    expect(JSON.stringify(plan)).toContain('USING INDEX data_keys_by_workflow (tenant=? AND workflow=? AND id>?)');
+  });
+
   test('is readable by its owner alone', async () => {
     const store = await openSqliteKeys({ folder });
     await store.put([storedKey()]);

@@ -4,31 +4,39 @@
  * again. About the disk below the file system it says nothing. Must not open or check files.
  */
 
+import path from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ConfigError, CorruptError, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { KeyFilter, KeyStore, StoredKey } from '@tidemark/ports';
 import { KEY_PAGE_COUNT } from './limits.ts';
-import { noteScrub, rememberDestroyed, removeKey } from './sql/destroy-key.ts';
+import { noteScrub, readDestroyed, rememberDestroyed, removeKey } from './sql/destroy-key.ts';
 import { listKeys } from './sql/list-keys.ts';
 import { listKeysOfWorkflow } from './sql/list-keys-of-workflow.ts';
 import { putKey } from './sql/put-key.ts';
 import { readKey } from './sql/read-key.ts';
 import { resultCode } from './sqlite-errors.ts';
 
+/** The file in its folder. */
+export const KEYS_FILE = 'keys.sqlite';
+
 export class SqliteKeys implements KeyStore {
+  readonly place: string;
   readonly #folder: string;
   readonly #database: DatabaseSync;
   readonly #put: StatementSync;
   readonly #read: StatementSync;
+  readonly #readDestroyed: StatementSync;
   readonly #list: StatementSync;
   readonly #listOfWorkflow: StatementSync;
   #isClosed = false;
 
   constructor(folder: string, database: DatabaseSync) {
+    this.place = path.join(folder, KEYS_FILE);
     this.#folder = folder;
     this.#database = database;
     this.#put = database.prepare(putKey);
     this.#read = database.prepare(readKey);
+    this.#readDestroyed = database.prepare(readDestroyed);
     this.#list = database.prepare(listKeys);
     this.#listOfWorkflow = database.prepare(listKeysOfWorkflow);
   }
@@ -42,12 +50,14 @@ export class SqliteKeys implements KeyStore {
     });
   }
 
-  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey>> {
+  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey | null>> {
     return this.#guarded(() => {
-      const keys = new Map<string, StoredKey>();
+      const keys = new Map<string, StoredKey | null>();
       for (const id of ids) {
         const row = this.#read.get(id);
         if (row !== undefined) keys.set(id, asKey(row));
+        // Asked second: what another process destroys in between is found here.
+        else if (this.#readDestroyed.get(id) !== undefined) keys.set(id, null);
       }
       return keys;
     });

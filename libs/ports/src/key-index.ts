@@ -25,6 +25,8 @@ export interface KeyPage {
 
 /** Throws `UnavailableError` (`keys-unavailable`); then nobody knows what is stored, and the same call again is harmless. */
 export interface KeyTopic {
+  /** As `KeyStore.place`. */
+  readonly place: string;
   /** Resolves when they are durable. All of them or none where the topic has one partition. */
   append(keys: readonly StoredKey[]): Promise<void>;
   /** Resolves when it is durable. */
@@ -55,8 +57,8 @@ export interface KeyIndex {
   applied(): Promise<KeyOffsets>;
   /** In one transaction: the offsets are compared and set, ids are remembered as destroyed, the others' rows written. */
   apply(batch: KeyBatch): Promise<AppliedBatch>;
-  /** Those that exist. */
-  get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey>>;
+  /** Null: it was destroyed. One that is left out has not been applied, so the topic may have it. */
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey | null>>;
   /** By id, as text in code unit order. */
   list(filter: KeyFilter): AsyncIterable<StoredKey>;
 }

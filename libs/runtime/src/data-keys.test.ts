@@ -56,19 +56,22 @@ class HandProvider implements KeyProvider {
 
 let provider: HandProvider;
 let topic: MemoryKeyTopic;
+let index: MemoryKeyIndex;
 let store: ProjectedKeyStore;
 let nowMs: number;
 beforeEach(() => {
   provider = new HandProvider();
   topic = new MemoryKeyTopic();
-  store = new ProjectedKeyStore(topic, new MemoryKeyIndex());
+  index = new MemoryKeyIndex();
+  store = new ProjectedKeyStore(topic, index);
   nowMs = 1_000;
 });
 
 const clock = { nowMs: () => 1_700_000_000_000 + nowMs, monotonicMs: () => nowMs, sleep: async () => {} };
 const open = (more: Partial<DataKeysOptions> = {}): DataKeys =>
   new DataKeys({ provider, store, prng: systemPrng, clock, maxAgeMs: 100, absentMs: 10, ...more });
-const hex = (bytes: Uint8Array | undefined): string | undefined => bytes && Buffer.from(bytes).toString('hex');
+const hex = (bytes: Uint8Array | null | undefined): string | null | undefined =>
+  bytes && Buffer.from(bytes).toString('hex');
 const throttled = (details: ErrorDetails = {}): UnavailableError =>
   new UnavailableError('keys-unavailable', 'KMS throttles', { isThrottled: true, ...details });
 
@@ -131,17 +134,44 @@ describe('a key', () => {
     expect(provider.count('unwrap')).toBe(1);
   });
 
-  test('that there is not is undefined, and is not asked for again for a moment', async () => {
+  test('that the store does not know is missing, and is not asked for again for a moment', async () => {
     const keys = open();
     const { id } = storedKey();
-    expect(await keys.key(id)).toBeUndefined();
+    const missing = {
+      name: 'CorruptError',
+      code: 'key-missing',
+      message: expect.stringMatching(/the topic in memory.*Put a copy of it back/),
+      details: { key: id },
+    };
+    await expect(keys.key(id)).rejects.toMatchObject(missing);
     const asked = topic.readCount;
     nowMs += 9;
-    expect(await keys.key(id)).toBeUndefined();
+    await expect(keys.key(id, context.workflow)).rejects.toMatchObject({
+      ...missing,
+      details: { key: id, workflow: context.workflow },
+    });
     expect(topic.readCount).toBe(asked);
     nowMs += 1;
-    expect(await keys.key(id)).toBeUndefined();
+    await expect(keys.key(id)).rejects.toMatchObject(missing);
     expect(topic.readCount).toBeGreaterThan(asked);
+  });
+
+  test('that was lost with its store is missing until a copy is put back, and never destroyed (K3)', async () => {
+    const { id, key } = await open().create(context);
+    const copy = await listed(store);
+    topic.lose();
+    index.lose();
+    const keys = open();
+    await expect(keys.key(id)).rejects.toMatchObject({ code: 'key-missing' });
+    await store.put(copy);
+    nowMs += 10;
+    expect(hex(await keys.key(id))).toBe(hex(key));
+  });
+
+  test('that the index has not seen yet is in the topic, and not missing', async () => {
+    const { id, key } = await open().create(context);
+    index.lose();
+    expect(hex(await open().key(id))).toBe(hex(key));
   });
 
   test('of the wrong length is wrong', async () => {
@@ -198,7 +228,7 @@ describe('destroyed', () => {
       await keys.create({ ...context, workflow: workflowId('load') }),
     ];
     expect(await keys.destroy({ workflow: context.workflow })).toBe(1);
-    expect([keys.peek(first.id), await keys.key(first.id)]).toEqual([undefined, undefined]);
+    expect([keys.peek(first.id), await keys.key(first.id)]).toEqual([undefined, null]);
     expect(hex(keys.peek(second.id))).toBe(hex(second.key));
     expect((await listed(store)).map(({ id }) => id)).toEqual([second.id]);
     expect(await keys.destroy({ workflow: context.workflow })).toBe(0);
@@ -212,7 +242,7 @@ describe('destroyed', () => {
     expect(await keys.key(id)).toBeDefined();
     nowMs += 1;
     expect(keys.peek(id)).toBeUndefined();
-    expect(await keys.key(id)).toBeUndefined();
+    expect(await keys.key(id)).toBeNull();
   });
 
   test('while it is being unwrapped, it is not held afterwards', async () => {
@@ -226,7 +256,7 @@ describe('destroyed', () => {
     unwrapNow();
     await asked;
     expect(keys.peek(id)).toBeUndefined();
-    expect(await keys.key(id)).toBeUndefined();
+    expect(await keys.key(id)).toBeNull();
   });
 
   test('many, in several goes', async () => {
@@ -252,7 +282,7 @@ describe('destroyed', () => {
     topic.failing = undefined;
     await keys.destroy({ tenant: context.tenant });
     nowMs += 100;
-    expect(await keys.key(id)).toBeUndefined();
+    expect(await keys.key(id)).toBeNull();
   });
 });
 
@@ -300,6 +330,39 @@ describe('faults of the provider', () => {
     expect(provider.count('unwrap')).toBe(1);
     provider.onCall = undefined;
     expect(hex(await keys.key(id))).toBe(hex(key));
+  });
+
+  test('while the provider throttles, keys that are held go on until they are too old, and nothing is lost', async () => {
+    const keys = open();
+    const made = await keys.create(context);
+    const other = await open().create({ ...context, workflow: workflowId('load') });
+    provider.onCall = () => {
+      throw throttled();
+    };
+    const isThrottled = { name: 'UnavailableError', code: 'keys-unavailable', details: { isThrottled: true } };
+    for (nowMs += 50; nowMs < 1_100; nowMs += 10) {
+      expect(hex(await keys.key(made.id))).toBe(hex(made.key));
+      await expect(keys.key(other.id)).rejects.toMatchObject(isThrottled);
+      await expect(keys.create(context)).rejects.toMatchObject(isThrottled);
+    }
+    await expect(keys.key(made.id)).rejects.toMatchObject(isThrottled);
+    provider.onCall = undefined;
+    for (const { id, key } of [made, other]) expect(hex(await keys.key(id))).toBe(hex(key));
+    expect((await listed(store)).map(({ id }) => id)).toEqual([made.id, other.id].toSorted());
+  });
+
+  test('a key that goes missing while work goes on fails what needs it, and nothing else', async () => {
+    const keys = open();
+    const held = await keys.create(context);
+    const lost = await open().create(context);
+    topic.lose();
+    index.lose();
+    await expect(keys.key(lost.id)).rejects.toMatchObject({ code: 'key-missing' });
+    expect(hex(await keys.key(held.id))).toBe(hex(held.key));
+    nowMs += 100;
+    await expect(keys.key(held.id)).rejects.toMatchObject({ code: 'key-missing' });
+    const later = await keys.create(context);
+    expect(hex(await open().key(later.id))).toBe(hex(later.key));
   });
 
   test('a wrong key stays wrong, and others are not held up', async () => {

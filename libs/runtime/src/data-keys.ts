@@ -3,11 +3,11 @@
  * cleared here can become someone's key. Must not write a data key anywhere, nor tell one in an error.
  *
  * A key that another process destroyed is used here until the age limit at the latest (`DATA_KEY_AGE_MAX_MS`), and so is one whose
- * wrapping key was taken away: the limit counts from before the store was asked. That there is no key is remembered for a moment
- * alone (`DATA_KEY_ABSENT_MS`).
+ * wrapping key was taken away: the limit counts from before the store was asked. That a key was destroyed, or is missing, is
+ * remembered for a moment alone (`DATA_KEY_ABSENT_MS`); the two are never taken for one another (K3).
  */
 
-import { CorruptError, InvalidError, uuidv7 } from '@tidemark/core';
+import { CorruptError, InvalidError, uuidv7, type WorkflowId } from '@tidemark/core';
 import {
   type Clock,
   DATA_KEY_BYTES,
@@ -57,9 +57,13 @@ export interface RewrapProgress {
   readonly wrongIds: readonly string[];
 }
 
+/** Null: it was destroyed; undefined: the store has never had it, or has lost it. */
+type Answer = Uint8Array | null | undefined;
+
+const copyOf = (answer: Answer): Answer => (answer instanceof Uint8Array ? answer.slice() : answer);
+
 interface Held {
-  /** Undefined: there is none. */
-  readonly key: Uint8Array | undefined;
+  readonly key: Answer;
   /** On the monotonic clock. */
   readonly untilMs: number;
 }
@@ -68,7 +72,7 @@ export class DataKeys {
   readonly #options: DataKeysOptions;
   /** The least recently used first. */
   readonly #held = new Map<string, Held>();
-  readonly #loading = new Map<string, Promise<Uint8Array | undefined>>();
+  readonly #loading = new Map<string, Promise<Answer>>();
 
   constructor(options: DataKeysOptions) {
     this.#options = options;
@@ -96,16 +100,25 @@ export class DataKeys {
     }
   }
 
-  /** Undefined: there is none, or none any more. Those who ask at once share the work. Throws as `get` and `unwrap` do. */
-  async key(id: string): Promise<Uint8Array | undefined> {
+  /**
+   * Null: it was destroyed. Those who ask at once share the work. Throws as `get` and `unwrap` do, and `CorruptError` (`key-missing`)
+   * where the store doesn't know it; `workflow`: what it is wanted for, to be named then.
+   */
+  async key(id: string, workflow?: WorkflowId): Promise<Uint8Array | null> {
     const held = this.#fresh(id);
-    if (held !== undefined) return held.key?.slice();
+    // What is held may be overwritten during any wait: it is copied before.
+    const answer = held === undefined ? copyOf(await this.#loaded(id)) : copyOf(held.key);
+    if (answer === undefined) throw keyMissing(id, workflow, this.#options.store.place);
+    return answer;
+  }
+
+  #loaded(id: string): Promise<Answer> {
     let loading = this.#loading.get(id);
     if (loading === undefined) {
       loading = this.#load(id);
       this.#loading.set(id, loading);
     }
-    return (await loading)?.slice();
+    return loading;
   }
 
   /** What `key` would give at once; undefined: it would have to ask, or there is none. */
@@ -146,17 +159,23 @@ export class DataKeys {
     }
     let count = 0;
     let ids: string[] = [];
-    const flush = async (): Promise<void> => {
-      await this.#options.store.destroy(ids);
-      for (const id of ids) this.#forget(id);
-      count += ids.length;
-      ids = [];
-    };
     for await (const { id } of this.#options.store.list(filter)) {
-      if (ids.push(id) === KEYS_DESTROYED_AT_ONCE) await flush();
+      count++;
+      if (ids.push(id) < KEYS_DESTROYED_AT_ONCE) continue;
+      await this.destroyAll(ids);
+      ids = [];
     }
-    if (ids.length > 0) await flush();
+    await this.destroyAll(ids);
     return count;
+  }
+
+  /** Destroys these for good. Throws as `destroy` of the store does: then call it again. */
+  async destroyAll(ids: readonly string[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += KEYS_DESTROYED_AT_ONCE) {
+      const some = ids.slice(at, at + KEYS_DESTROYED_AT_ONCE);
+      await this.#options.store.destroy(some);
+      for (const id of some) this.#forget(id);
+    }
   }
 
   /** Overwrites what is held; who asks again, asks the provider. */
@@ -166,7 +185,7 @@ export class DataKeys {
     this.#loading.clear();
   }
 
-  #load(id: string): Promise<Uint8Array | undefined> {
+  #load(id: string): Promise<Answer> {
     const sinceMs = this.#options.clock.monotonicMs();
     const loading = this.#unwrapped(id);
     // Not of the one who asked first: whoever asks after a failure tries again.
@@ -174,17 +193,17 @@ export class DataKeys {
     loading.then(
       (key) => {
         // Destroyed or cleared meanwhile: it may go to those who wait, and to nobody else.
-        if (isWanted()) this.#hold(id, key?.slice(), sinceMs);
+        if (isWanted()) this.#hold(id, copyOf(key), sinceMs);
       },
       () => isWanted(),
     );
     return loading;
   }
 
-  async #unwrapped(id: string): Promise<Uint8Array | undefined> {
+  async #unwrapped(id: string): Promise<Answer> {
     const { provider, store } = this.#options;
     const stored = (await store.get([id])).get(id);
-    if (stored === undefined) return undefined;
+    if (stored === undefined || stored === null) return stored;
     const key = await provider.unwrap(stored, stored);
     if (key.length !== DATA_KEY_BYTES) throw keyWrong(stored, stored, `has ${key.length} bytes, not ${DATA_KEY_BYTES}`);
     return key;
@@ -203,12 +222,12 @@ export class DataKeys {
     return held;
   }
 
-  #hold(id: string, key: Uint8Array | undefined, sinceMs: number): void {
+  #hold(id: string, key: Answer, sinceMs: number): void {
     const { maxCount = DATA_KEYS_MAX_COUNT, maxAgeMs = DATA_KEY_AGE_MAX_MS } = this.#options;
     const { absentMs = DATA_KEY_ABSENT_MS } = this.#options;
     const before = this.#held.get(id);
     if (before !== undefined) this.#drop(id, before);
-    this.#held.set(id, { key, untilMs: sinceMs + (key === undefined ? absentMs : maxAgeMs) });
+    this.#held.set(id, { key, untilMs: sinceMs + (key instanceof Uint8Array ? maxAgeMs : absentMs) });
     for (const [oldest, held] of this.#held) {
       if (this.#held.size <= maxCount) return;
       this.#drop(oldest, held);
@@ -222,9 +241,16 @@ export class DataKeys {
 
   #forget(id: string): void {
     this.#loading.delete(id);
-    this.#hold(id, undefined, this.#options.clock.monotonicMs());
+    this.#hold(id, null, this.#options.clock.monotonicMs());
   }
 }
+
+const keyMissing = (id: string, workflow: WorkflowId | undefined, place: string): CorruptError =>
+  new CorruptError(
+    'key-missing',
+    `The data key ${id}${workflow === undefined ? '' : ` of workflow ${workflow}`} is not in ${place}, and was not destroyed: the store of keys was lost, emptied or replaced. Put a copy of it back and start again. What the key has sealed was left as it is.`,
+    { key: id, place, ...(workflow !== undefined && { workflow }) },
+  );
 
 /** One rotation under way. */
 class Rewrap {

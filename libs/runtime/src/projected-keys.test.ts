@@ -37,7 +37,7 @@ beforeEach(() => {
   store = new ProjectedKeyStore(topic, index);
 });
 const anotherStore = (): ProjectedKeyStore => new ProjectedKeyStore(topic.again(), index);
-const has = async (key: StoredKey): Promise<boolean> => (await store.get([key.id])).has(key.id);
+const has = async (key: StoredKey): Promise<boolean> => (await store.get([key.id])).get(key.id) != null;
 
 describe('between topic and index', () => {
   test('a put that died before the index is found all the same', async () => {
@@ -90,6 +90,18 @@ describe('between topic and index', () => {
     await topic.destroy([key.id]);
     await store.get([storedKey().id]);
     expect(await has(key)).toBe(false);
+  });
+
+  test('K3: what an index lacks is not called unknown before the topic was read, destroyed or not', async () => {
+    const [kept, gone, unknown] = [storedKey(), storedKey(), storedKey()];
+    await topic.append([kept, gone]);
+    await topic.destroy([gone.id]);
+    expect((await index.get([kept.id, gone.id])).size).toBe(0);
+    const found = await store.get([kept.id, gone.id, unknown.id]);
+    expect([found.get(kept.id), found.get(gone.id), found.get(unknown.id)]).toEqual([kept, null, undefined]);
+    const read = topic.readCount;
+    await store.get([gone.id]);
+    expect(topic.readCount).toBe(read);
   });
 
   test('an index that stored and did not say so goes on from there', async () => {

@@ -26,6 +26,10 @@ export class ProjectedKeyStore implements KeyStore {
   #following: Promise<void> | undefined;
   #isClosed = false;
 
+  get place(): string {
+    return this.#topic.place;
+  }
+
   constructor(topic: KeyTopic, index: KeyIndex) {
     this.#topic = topic;
     this.#index = index;
@@ -40,7 +44,8 @@ export class ProjectedKeyStore implements KeyStore {
     });
   }
 
-  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey>> {
+  /** What is left out is in the topic neither, as it was when this was called (K3). */
+  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey | null>> {
     return this.#guarded(async () => {
       const found = await this.#index.get(ids);
       const missing = ids.filter((id) => !found.has(id));

@@ -9,7 +9,7 @@ import type { KeyProvider, KeyStore, LogRecord, WrappedKey } from '@tidemark/por
 import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DataKeys } from './data-keys.ts';
+import { DataKeys, type DataKeysOptions } from './data-keys.ts';
 import { inboxRecord } from './inbox.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
 import { SealedLog } from './sealed-log.ts';
@@ -40,6 +40,8 @@ const signal = (workflow: string, value: unknown): LogRecord =>
 class FakeProvider implements KeyProvider {
   readonly name = 'fake';
   wraps = 0;
+  /** Called by every unwrapping. */
+  onUnwrap: (() => void) | undefined;
   #failing = 0;
 
   failNext(count: number): void {
@@ -58,6 +60,7 @@ class FakeProvider implements KeyProvider {
 
   async unwrap({ wrapped }: WrappedKey): Promise<Uint8Array> {
     this.#enter();
+    this.onUnwrap?.();
     return new Uint8Array(Buffer.from(wrapped, 'base64'));
   }
 
@@ -70,21 +73,25 @@ class FakeProvider implements KeyProvider {
 
 let inner: SimulatedLog;
 let provider: FakeProvider;
+let topic: MemoryKeyTopic;
+let index: MemoryKeyIndex;
 let store: KeyStore;
 let data: DataKeys;
 let log: SealedLog;
 const clock = new SimulatedClock();
 
 /** Another process on the same log and keys. */
-function other(): SealedLog {
-  data = new DataKeys({ provider, store, prng: systemPrng, clock });
+function other(more: Partial<DataKeysOptions> = {}): SealedLog {
+  data = new DataKeys({ provider, store, prng: systemPrng, clock, ...more });
   return new SealedLog(inner, new WorkflowKeys(data, store));
 }
 
 beforeEach(() => {
   inner = new SimulatedLog(2);
   provider = new FakeProvider();
-  store = new ProjectedKeyStore(new MemoryKeyTopic(), new MemoryKeyIndex());
+  topic = new MemoryKeyTopic();
+  index = new MemoryKeyIndex();
+  store = new ProjectedKeyStore(topic, index);
   log = other();
 });
 
@@ -138,6 +145,20 @@ describe('what is appended', () => {
     expect(await log.append(P0, [signal('w2', 4)])).toBe(2);
   });
 
+  it('and could not be sealed is refused, and nothing of its append is stored', async () => {
+    await log.append(P0, [signal('w1', 1)]);
+    const [first, owner] = [signal('w1', 2), signal('w1', 3).owner!];
+    for (const value of ['{"v":9,"payload":"json"}\n{"value":"secret"}', '{"v":1,"payload":"json" }\n{}', 'secret']) {
+      const odd: LogRecord = { value: Buffer.from(value), type: 'SignalReceived', owner };
+      await expect(log.append(P0, [first, odd])).rejects.toMatchObject({ code: 'invariant-broken' });
+    }
+    expect(stored()).toHaveLength(1);
+    // The controls: what is sealed already, and what is as it should be, go on.
+    await log.append(P0, [{ value: stored()[0]!, type: 'SignalReceived', owner }, first]);
+    expect(stored().every((value) => sealedWith(value) !== undefined)).toBe(true);
+    expect(stored()).toHaveLength(3);
+  });
+
   it('must leave room for the seal', () => {
     expect(log.recordMaxBytes).toBeLessThan(inner.recordMaxBytes);
     expect(inner.recordMaxBytes - log.recordMaxBytes).toBeLessThan(200);
@@ -152,6 +173,31 @@ describe('what is read', () => {
     expect(decodeRecord(forgotten!)).toMatchObject({ kind: 'event', envelope: { workflow: 'w1' } });
     expect(forgotten!.toString()).toMatch(/\n\{\}$/);
     expect(kept!.toString()).toContain('kept');
+  });
+
+  it('is whole although the cache gives up keys while others are fetched', async () => {
+    const records = ['w1', 'w2', 'w3'].map((workflow) => signal(workflow, `of ${workflow}`));
+    await log.append(P0, records);
+    // Room for one: each that is fetched drives out the one before, among them that which was at hand.
+    const view = other({ maxCount: 1 });
+    for (const _ of records) expect(await readBy(view)).toEqual(records.map(({ value }) => Buffer.from(value)));
+    const young = other({ maxAgeMs: 100 });
+    await young.append(P0, [signal('w1', 'again')]);
+    provider.onUnwrap = () => clock.jump(1_000);
+    expect((await readBy(young)).map(String).filter((text) => text.endsWith('\n{}'))).toEqual([]);
+  });
+
+  it('of keys that were lost with their store is missing, and not forgotten (K3)', async () => {
+    await log.append(P0, [signal('w1', 'one')]);
+    topic.lose();
+    index.lose();
+    const [id] = stored().map(sealedWith);
+    await expect(readBy(other())).rejects.toMatchObject({
+      name: 'CorruptError',
+      code: 'key-missing',
+      details: { key: id, workflow: 'w1', place: 'the topic in memory' },
+    });
+    expect(stored()).toHaveLength(1);
   });
 
   it('and was changed is told with its place, and the rest is not', async () => {

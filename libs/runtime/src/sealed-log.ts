@@ -1,14 +1,15 @@
 /**
  * Owns one view of a log whose payloads are encrypted: what is appended is sealed with its workflow's key, what is read is opened, so
  * that whoever reads and writes through it knows nothing of keys. Below it, log, blobs, segments and whoever archives see sealed bytes
- * alone. Must not know how keys are kept.
+ * alone. Must not know how keys are kept. Invariants: what has an owner and says something never reaches the log below unsealed; only
+ * what was sealed with a key that was destroyed is read as empty.
  */
 
-import { openRecord, SEALING_MAX_BYTES, sealedWith, sealRecord } from '@tidemark/codec';
-import { CorruptError, type Offset, type Partition } from '@tidemark/core';
+import { decodeRecord, openRecord, SEALING_MAX_BYTES, type SealingKey, sealedWith, sealRecord } from '@tidemark/codec';
+import { CorruptError, invariant, type Offset, type Partition, type WorkflowId } from '@tidemark/core';
 import type { EventLog, LogRecord, ReadRequest, ReadResult } from '@tidemark/ports';
 import { type Prepared, PreparedLog } from './prepared-log.ts';
-import type { WorkflowKeys } from './workflow-keys.ts';
+import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 const EMPTY = Buffer.from('\nnull');
 
@@ -27,7 +28,7 @@ export class SealedLog extends PreparedLog {
     this.inlineMaxBytes = inner.inlineMaxBytes === undefined ? undefined : inner.inlineMaxBytes - SEALING_MAX_BYTES;
   }
 
-  /** Undefined: a key is not at hand. */
+  /** Undefined: a key is not at hand, or something is wrong, which `prepare` tells. */
   protected override atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
     const sealed: LogRecord[] = [];
     for (const record of records) {
@@ -37,17 +38,23 @@ export class SealedLog extends PreparedLog {
         continue;
       }
       const key = this.#keys.peek(owner);
-      if (key === undefined) return undefined;
-      sealed.push({ ...record, value: sealRecord(record.value, key) });
+      const value = key && sealedValue(record, key);
+      if (value === undefined) return undefined;
+      sealed.push({ ...record, value });
     }
     return sealed;
   }
 
   protected override async prepare(records: readonly LogRecord[]): Promise<Prepared> {
     const sealed = records.map(async (record) => {
-      const { owner } = record;
+      const { owner, type } = record;
       if (owner === undefined || !hasPayload(record)) return record;
-      return { ...record, value: sealRecord(record.value, await this.#keys.find(owner)) };
+      const value = sealedValue(record, await this.#keys.find(owner));
+      invariant(value !== undefined, `a ${type} can't be sealed, and would be stored as plain text`, {
+        ...owner,
+        type,
+      });
+      return { ...record, value };
     });
     return { records: await Promise.all(sealed) };
   }
@@ -57,34 +64,40 @@ export class SealedLog extends PreparedLog {
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]> {
     const results = await this.inner.read(requests, options);
-    const missing = new Set<string>();
-    let isSealed = false;
-    for (const { records } of results) {
-      for (const { value } of records) {
-        const id = sealedWith(value);
-        isSealed ||= id !== undefined;
-        if (id !== undefined && this.#keys.peekOpening(id) === undefined) missing.add(id);
-      }
-    }
-    if (!isSealed) return results;
-    const found = await this.#keys.opening(missing);
-    return results.map((result) => this.#opened(result, found));
+    const sealed = results.flatMap(({ records }) => records.filter(({ value }) => sealedWith(value) !== undefined));
+    if (sealed.length === 0) return results;
+    const keys = new OpeningKeys(this.#keys);
+    do {
+      for (const { value } of sealed) keys.of(sealedWith(value)!, () => workflowIn(value));
+    } while (await keys.fetched());
+    return results.map((result) => openedResult(result, keys));
   }
+}
 
-  #opened({ records, ...result }: ReadResult, found: ReadonlyMap<string, Uint8Array | null>): ReadResult {
-    const opened = records.map(({ offset, value }) => {
-      const id = sealedWith(value);
-      if (id === undefined) return { offset, value };
-      // At hand before is at hand still, unless it grew too old meanwhile.
-      const key = found.get(id) ?? this.#keys.peekOpening(id) ?? null;
-      try {
-        return { offset, value: openRecord(value, key) };
-      } catch (cause) {
-        throw sealedWrong(result.partition, offset, cause);
-      }
-    });
-    return { ...result, records: opened };
-  }
+/** Undefined: it is no record as `encodeRecord` writes them. One that is sealed already stays as it is. */
+function sealedValue({ value }: LogRecord, key: SealingKey): Uint8Array | undefined {
+  const sealed = sealRecord(value, key);
+  return sealed !== value || sealedWith(value) !== undefined ? sealed : undefined;
+}
+
+function workflowIn(value: Uint8Array): WorkflowId | undefined {
+  const entry = decodeRecord(value);
+  return entry.kind === 'event' ? entry.envelope.workflow : undefined;
+}
+
+function openedResult({ records, ...result }: ReadResult, keys: OpeningKeys): ReadResult {
+  const opened = records.map(({ offset, value }) => {
+    const id = sealedWith(value);
+    if (id === undefined) return { offset, value };
+    const key = keys.of(id, () => undefined);
+    invariant(key !== undefined, 'the key of a record that was looked at is held until it is opened', { key: id });
+    try {
+      return { offset, value: openRecord(value, key) };
+    } catch (cause) {
+      throw sealedWrong(result.partition, offset, cause);
+    }
+  });
+  return { ...result, records: opened };
 }
 
 const sealedWrong = (partition: Partition, offset: Offset, cause: unknown): CorruptError =>

@@ -8,7 +8,7 @@ import type { WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
 import type { Turn } from './row-texts.ts';
 import { type Owners, type Turning, turnedStore } from './turned-store.ts';
-import type { WorkflowKeys } from './workflow-keys.ts';
+import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** What needs no key to be known. */
 const isEmpty = (text: string): boolean => text === 'null' || text === '{}' || text === '';
@@ -43,21 +43,18 @@ class Sealing implements Turning {
     });
   }
 
-  /** With the keys that are at hand, and again once those that were lacking are fetched. */
+  /** With the keys that are at hand, and again once those that were lacking are fetched. No sealed text leaves it. */
   async outward<T>(work: (open: Turn) => T): Promise<T> {
-    const missing = new Set<string>();
-    const found = new Map<string, Uint8Array | null>();
-    const open: Turn = (text, place) => {
+    const keys = new OpeningKeys(this.#keys);
+    const open: Turn = (text, place, workflow) => {
       const id = textSealedWith(text);
       if (id === undefined) return text;
-      const key = found.has(id) ? found.get(id)! : this.#keys.peekOpening(id);
-      if (key !== undefined) return openText(text, place, key);
-      missing.add(id);
-      return text;
+      const key = keys.of(id, () => workflow);
+      return key === undefined ? text : openText(text, place, key);
     };
-    const done = work(open);
-    if (missing.size === 0) return done;
-    for (const [id, key] of await this.#keys.opening(missing)) found.set(id, key);
-    return work(open);
+    for (;;) {
+      const done = work(open);
+      if (!(await keys.fetched())) return done;
+    }
   }
 }

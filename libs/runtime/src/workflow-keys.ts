@@ -1,6 +1,7 @@
 /**
  * Owns which data key seals what a workflow writes, or its secret fields: its own, made when it first writes. What two processes make at once both open, since
- * everything that is sealed names its key; the first by id is used from then on. Must not unwrap or keep keys (see data-keys.ts).
+ * everything that is sealed names its key; the first by id is used from then on. Owns too what one read opens with. Must not unwrap or
+ * keep keys (see data-keys.ts).
  */
 
 import type { SealingKey } from '@tidemark/codec';
@@ -29,7 +30,7 @@ export class WorkflowKeys {
     return id === undefined || key === undefined ? undefined : { id, key };
   }
 
-  /** Throws as `DataKeys.create` and `DataKeys.key` do. */
+  /** Throws as `DataKeys.create` and `DataKeys.key` do: no new key takes the place of one that is missing. */
   async find(owner: RecordOwner): Promise<SealingKey> {
     const { workflow } = owner;
     let finding = this.#finding.get(workflow);
@@ -43,15 +44,16 @@ export class WorkflowKeys {
   async #findOrMake(owner: RecordOwner): Promise<SealingKey> {
     const { workflow } = owner;
     const known = this.#ids.get(workflow);
-    for await (const id of known === undefined ? this.#idsOf(workflow) : [known]) {
-      const key = await this.#keys.key(id);
-      if (key !== undefined) return this.#use(workflow, { id, key });
+    for await (const id of known === undefined ? this.#idsOf(owner) : [known]) {
+      const key = await this.#keys.key(id, workflow);
+      if (key !== null) return this.#use(workflow, { id, key });
     }
     return this.#use(workflow, await this.#keys.create(owner));
   }
 
-  async *#idsOf(workflow: WorkflowId): AsyncIterable<string> {
-    for await (const key of this.#store.list({ workflow })) {
+  /** With the tenant the stores find them by an index. */
+  async *#idsOf({ tenant, workflow }: RecordOwner): AsyncIterable<string> {
+    for await (const key of this.#store.list({ tenant, workflow })) {
       if (isForSecrets(key) === this.#keys.isForSecrets) yield key.id;
     }
   }
@@ -60,9 +62,9 @@ export class WorkflowKeys {
   async all(owner: RecordOwner): Promise<readonly [SealingKey, ...SealingKey[]]> {
     const first = await this.find(owner);
     const others: SealingKey[] = [];
-    for await (const id of this.#idsOf(owner.workflow)) {
-      const key = id === first.id ? undefined : await this.#keys.key(id);
-      if (key !== undefined) others.push({ id, key });
+    for await (const id of this.#idsOf(owner)) {
+      const key = id === first.id ? null : await this.#keys.key(id, owner.workflow);
+      if (key !== null) others.push({ id, key });
     }
     return [first, ...others];
   }
@@ -79,9 +81,46 @@ export class WorkflowKeys {
     return this.#keys.peek(id);
   }
 
-  /** What opens each; null: it was destroyed. Throws as `DataKeys.key` does. */
-  async opening(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, Uint8Array | null>> {
-    const found = await Promise.all([...ids].map(async (id) => [id, (await this.#keys.key(id)) ?? null] as const));
-    return new Map(found);
+  /** What opens each, by the workflow that names it; null: it was destroyed. Throws as `DataKeys.key` does. */
+  async opening(wanted: ReadonlyMap<string, WorkflowId | undefined>): Promise<ReadonlyMap<string, Uint8Array | null>> {
+    return new Map(
+      await Promise.all(
+        Array.from(wanted, async ([id, workflow]) => [id, await this.#keys.key(id, workflow)] as const),
+      ),
+    );
+  }
+}
+
+/**
+ * The keys of one read, from its first look until it is over: one that the cache gives up meanwhile, being too old or too many, is not
+ * asked for twice. What could be had neither way is never taken for destroyed.
+ */
+export class OpeningKeys {
+  readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>;
+  readonly #found = new Map<string, Uint8Array | null>();
+  readonly #wanted = new Map<string, WorkflowId | undefined>();
+
+  constructor(keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>) {
+    this.#keys = keys;
+  }
+
+  /** Null: it was destroyed. Undefined: it must be fetched, and will be by `fetched`. */
+  of(id: string, workflow: () => WorkflowId | undefined): Uint8Array | null | undefined {
+    const known = this.#found.get(id);
+    if (known !== undefined) return known;
+    if (this.#wanted.has(id)) return undefined;
+    const key = this.#keys.peekOpening(id);
+    if (key === undefined) this.#wanted.set(id, workflow());
+    else this.#found.set(id, key);
+    return key;
+  }
+
+  /** Fetches what was lacking; false: nothing was. Throws as `DataKeys.key` does. */
+  async fetched(): Promise<boolean> {
+    if (this.#wanted.size === 0) return false;
+    const wanted = new Map(this.#wanted);
+    for (const [id, key] of await this.#keys.opening(wanted)) this.#found.set(id, key);
+    this.#wanted.clear();
+    return true;
   }
 }

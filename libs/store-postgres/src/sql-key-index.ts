@@ -39,9 +39,8 @@ export class SqlKeyIndex implements KeyIndex {
     }
   }
 
-  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey>> {
-    const found = (await this.#read(keys.findKeys(ids))).map(keys.keyOf);
-    return new Map(found.map((key) => [key.id, key]));
+  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey | null>> {
+    return new Map((await this.#read(keys.findKeys(ids))).map(keys.foundOf));
   }
 
   async *list(filter: KeyFilter): AsyncIterable<StoredKey> {

@@ -77,22 +77,43 @@ returning id`,
 
 const COLUMNS = 'id, tenant, workflow, user_id, provider, wrapped_by, wrapped';
 
+/** Destroyed ones too. */
 export const findKeys = (ids: readonly string[]): Statement => ({
   name: 'find-data-keys',
-  text: `select ${COLUMNS} from data_keys where id = any($1::text[]) and wrapped is not null`,
+  text: `select ${COLUMNS} from data_keys where id = any($1::text[])`,
   values: [textArray(ids)],
 });
 
-/** A page by id. */
-export const listKeys = ({ tenant, workflow, user }: KeyFilter, after: string, limit: number): Statement => ({
-  name: 'list-data-keys',
-  text: `
+const page = (where: string): string => `
 select ${COLUMNS} from data_keys
-where wrapped is not null and id > $4 collate "C" and ($1::text is null or tenant = $1)
-  and ($2::text is null or workflow = $2) and ($3::text is null or user_id = $3)
-order by id limit $5`,
-  values: [tenant ?? null, workflow ?? null, user ?? null, after, String(limit)],
-});
+where wrapped is not null and id > $4 collate "C" and ${where}
+order by id limit $5`;
+
+/** A statement for each index: one for all would be planned without them once its plan is kept. */
+const PAGES = {
+  workflow: page('workflow = $2 and ($1::text is null or tenant = $1) and ($3::text is null or user_id = $3)'),
+  user: page('tenant = $1 and user_id = $3 and $2::text is null'),
+  any: page(
+    '($1::text is null or tenant = $1) and ($2::text is null or workflow = $2) and ($3::text is null or user_id = $3)',
+  ),
+} as const;
+
+/** A page by id. */
+export function listKeys({ tenant, workflow, user }: KeyFilter, after: string, limit: number): Statement {
+  const isOfUser = tenant !== undefined && user !== undefined;
+  const by = workflow !== undefined ? 'workflow' : isOfUser ? 'user' : 'any';
+  return {
+    name: `list-data-keys-by-${by}`,
+    text: PAGES[by],
+    values: [tenant ?? null, workflow ?? null, user ?? null, after, String(limit)],
+  };
+}
+
+/** Null: it was destroyed. */
+export const foundOf = (row: Row): readonly [id: string, key: StoredKey | null] => [
+  textAt(row, 0),
+  nullableText(row, 6) === null ? null : keyOf(row),
+];
 
 export const keyOf = (row: Row): StoredKey => ({
   id: textAt(row, 0),

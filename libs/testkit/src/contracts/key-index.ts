@@ -94,7 +94,12 @@ export function keyIndexContract(name: string, open: () => Promise<OpenedKeyInde
       expect(outcome).toMatchObject({ isApplied: true });
       expect(outcome.isApplied && [...outcome.refused].sort()).toEqual([key.id, unknown.id].sort());
       expect(await listed()).toEqual([other]);
-      expect((await index.get([key.id, unknown.id])).size).toBe(0);
+      expect(await index.get([key.id, unknown.id, storedKey().id])).toEqual(
+        new Map([
+          [key.id, null],
+          [unknown.id, null],
+        ]),
+      );
       await apply({ destroyed: [key.id, key.id], from: at([P0, 3]), next: at([P0, 4]) });
     });
 

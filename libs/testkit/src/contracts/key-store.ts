@@ -60,6 +60,24 @@ export function keyStoreContract(name: string, open: () => Promise<OpenedKeyStor
       for (const key of keys) expect(got.get(key.id)).toEqual(key);
     });
 
+    test('K3: destroyed is told from never there, by every process and for ever', async () => {
+      const [key, unknown, unheard] = [storedKey(), storedKey(), storedKey()];
+      await store.put([key]);
+      await store.destroy([key.id, unheard.id]);
+      const [ids, told] = [idsOf([key, unknown, unheard]), { [key.id]: null, [unheard.id]: null }];
+      const other = await opened.again();
+      for (const reader of [store, other]) expect(Object.fromEntries(await reader.get(ids))).toEqual(told);
+      await Promise.all([store.close(), other.close()]);
+      const later = await opened.again();
+      await later.put([storedKey()]);
+      expect(Object.fromEntries(await later.get(ids))).toEqual(told);
+      await later.close();
+    });
+
+    test('says where it is', () => {
+      expect(store.place).toMatch(/\w/);
+    });
+
     test('nothing to put, to get, to destroy', async () => {
       await store.put([]);
       await store.destroy([]);
@@ -99,13 +117,14 @@ export function keyStoreContract(name: string, open: () => Promise<OpenedKeyStor
       const [gone, left] = [keys.slice(1, 3), [keys[0]!, ...keys.slice(3)]];
       await store.destroy(idsOf(gone));
       for (const reader of [store, other]) {
-        expect([...(await reader.get(idsOf(keys))).keys()].sort()).toEqual(idsOf(left).sort());
+        const got = await reader.get(idsOf(keys));
+        for (const key of keys) expect(got.get(key.id)).toEqual(gone.includes(key) ? null : key);
         expect(await listed(reader)).toEqual(left);
       }
       await Promise.all([store.close(), other.close()]);
       const later = await opened.again();
       expect(await listed(later)).toEqual(left);
-      expect((await later.get(idsOf(gone))).size).toBe(0);
+      expect([...(await later.get(idsOf(gone))).values()]).toEqual([null, null]);
       await later.close();
     });
 
@@ -121,7 +140,7 @@ export function keyStoreContract(name: string, open: () => Promise<OpenedKeyStor
       await store.put([key]);
       await Promise.all([store.close(), other.close()]);
       const later = await opened.again();
-      expect((await later.get([key.id])).size).toBe(0);
+      expect((await later.get([key.id])).get(key.id)).toBeNull();
       expect(await listed(later)).toEqual([bystander, fresh]);
       await later.close();
     });

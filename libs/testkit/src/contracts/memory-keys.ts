@@ -37,6 +37,7 @@ export type Failing = 'before' | 'after' | undefined;
 const gone = (what: string): UnavailableError => new UnavailableError('keys-unavailable', `The ${what} is away.`);
 
 export class MemoryKeyTopic implements KeyTopic {
+  readonly place = 'the topic in memory';
   failing: Failing;
   /** Awaited by every reading, after it has found the end. */
   onRead: (() => Promise<void>) | undefined;
@@ -87,6 +88,12 @@ export class MemoryKeyTopic implements KeyTopic {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+  }
+
+  /** As when the topic was deleted and made anew, empty. */
+  lose(): void {
+    this.#held.records = [];
+    this.#held.end = 0;
   }
 
   /** As a broker does: of each record key the last record stays; what is empty goes too. */
@@ -149,9 +156,10 @@ export class MemoryKeyIndex implements KeyIndex {
     return { isApplied: true, refused };
   }
 
-  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey>> {
+  async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey | null>> {
     this.#check();
-    return new Map(ids.flatMap((id) => (this.#keys.has(id) ? [[id, this.#keys.get(id)!] as const] : [])));
+    const known = ids.filter((id) => this.#keys.has(id) || this.#destroyed.has(id));
+    return new Map(known.map((id) => [id, this.#keys.get(id) ?? null]));
   }
 
   async *list(filter: KeyFilter): AsyncIterable<StoredKey> {

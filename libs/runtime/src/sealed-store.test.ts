@@ -1,0 +1,82 @@
+/** The sealed view of rows: no sealed text leaves it, whatever the cache of keys gives up meanwhile; what is missing is not forgotten. */
+
+import { sealText, textSealedWith } from '@tidemark/codec';
+import type { WorkflowId } from '@tidemark/core';
+import type { EventRow, KeyProvider, ProjectionStore } from '@tidemark/ports';
+import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DataKeys, type DataKeysOptions } from './data-keys.ts';
+import { ProjectedKeyStore } from './projected-keys.ts';
+import { turnEvent } from './row-texts.ts';
+import { sealedStore } from './sealed-store.ts';
+import { TENANT } from './simulated-definition.ts';
+import { SimulatedClock } from './simulated-ports.ts';
+import { systemPrng } from './system.ts';
+import { WorkflowKeys } from './workflow-keys.ts';
+
+const WORKFLOWS = ['w1', 'w2', 'w3'] as unknown as readonly WorkflowId[];
+const said = (workflow: WorkflowId): string => JSON.stringify({ value: `said by ${workflow}` });
+
+/** Hides nothing. */
+const provider: KeyProvider = {
+  name: 'fake',
+  current: async () => 'fake',
+  wrap: async (key) => ({ provider: 'fake', wrappedBy: 'fake', wrapped: Buffer.from(key).toString('base64') }),
+  unwrap: async ({ wrapped }) => new Uint8Array(Buffer.from(wrapped, 'base64')),
+  close: async () => {},
+};
+
+let topic: MemoryKeyTopic;
+let index: MemoryKeyIndex;
+let rows: readonly EventRow[];
+let maker: DataKeys;
+
+function keysOf(more: Partial<DataKeysOptions> = {}): WorkflowKeys {
+  const store = new ProjectedKeyStore(topic, index);
+  const data = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock(), ...more });
+  maker ??= data;
+  return new WorkflowKeys(data, store);
+}
+
+beforeEach(async () => {
+  topic = new MemoryKeyTopic();
+  index = new MemoryKeyIndex();
+  maker = undefined as never;
+  const keys = keysOf();
+  rows = await Promise.all(
+    WORKFLOWS.map(async (workflow) => {
+      const key = await keys.find({ workflow, tenant: TENANT, user: null });
+      const row = { workflow, event: 'e', payload: said(workflow) } as unknown as EventRow;
+      return turnEvent(row, (text, place) => sealText(text, place, key));
+    }),
+  );
+});
+
+/** Reads all rows through the sealed view. */
+async function read(keys: WorkflowKeys): Promise<readonly string[]> {
+  const inner = { events: async () => rows } as unknown as ProjectionStore;
+  return (await sealedStore(inner, keys).events(WORKFLOWS[0]!, 10)).map(({ payload }) => payload);
+}
+
+describe('rows', () => {
+  it('are opened, and sealed below: the control', async () => {
+    expect(rows.every(({ payload }) => textSealedWith(payload) !== undefined)).toBe(true);
+    expect(await read(keysOf())).toEqual(WORKFLOWS.map(said));
+  });
+
+  it('are opened all although the cache gives up keys while others are fetched', async () => {
+    const keys = keysOf({ maxCount: 1 });
+    for (const _ of rows) expect(await read(keys)).toEqual(WORKFLOWS.map(said));
+  });
+
+  it('of a workflow whose keys were destroyed are empty; those of lost keys are missing (K3)', async () => {
+    await maker.destroy({ workflow: WORKFLOWS[0]! });
+    expect(await read(keysOf())).toEqual(['{}', ...WORKFLOWS.slice(1).map(said)]);
+    topic.lose();
+    index.lose();
+    await expect(read(keysOf())).rejects.toMatchObject({
+      code: 'key-missing',
+      details: { key: expect.any(String), workflow: expect.stringMatching(/^w/) },
+    });
+  });
+});
