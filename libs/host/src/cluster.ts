@@ -70,8 +70,9 @@ export function openClusterRebuild(
 async function openBelow(
   config: ClusterConfig,
   opened: Opened,
-  { onWarning }: OpenOptions = {},
+  options: OpenOptions = {},
 ): Promise<Below & { readonly store: ProjectionStore }> {
+  const { onWarning } = options;
   const log = await opened.add(
     openKafkaLog({
       brokers: config.brokers,
@@ -88,7 +89,7 @@ async function openBelow(
   const warm = archiveUrl === '' ? undefined : await opened.add(openObjects(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
   const blobs = archiveUrl === '' ? undefined : await opened.add(openBlobs(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
   const cold = coldUrl === '' ? undefined : await opened.add(openObjects(coldUrl, 'TIDEMARK_COLD_URL'));
-  const keys = await openKeys(config, opened, () => openKeyStore(config, store.keyIndex, opened));
+  const keys = await openKeys(config, opened, () => openKeyStore(config, store.keyIndex, opened, options));
   const { inlineMaxBytes } = config;
   return { log, store, clock: systemClock, archive: warm && { warm, cold }, ...keys, blobs, inlineMaxBytes };
 }
@@ -98,9 +99,15 @@ async function openKeyStore(
   { brokers, topic, replication }: ClusterConfig,
   index: KeyIndex,
   opened: Opened,
+  { onWarning }: OpenOptions,
 ): Promise<KeyStore> {
   const keyTopic = await opened.add(
-    openKafkaKeyTopic({ brokers, topic: `${topic}.keys`, replicationFactor: replication }),
+    openKafkaKeyTopic({
+      brokers,
+      topic: `${topic}.keys`,
+      replicationFactor: replication,
+      ...(onWarning !== undefined && { onWarning }),
+    }),
   );
   return new ProjectedKeyStore(keyTopic, index);
 }

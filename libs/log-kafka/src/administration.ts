@@ -16,14 +16,11 @@ export interface TopicRules {
   readonly made?: Readonly<Record<string, string>>;
 }
 
+/** Of every topic: a replica that lacks what was acknowledged must never lead. */
+export const NO_UNCLEAN_LEADER = { 'unclean.leader.election.enable': 'false' } as const;
+
 const logRules: TopicRules = {
-  kept: {
-    'cleanup.policy': 'delete',
-    'retention.ms': '-1',
-    'retention.bytes': '-1',
-    // A replica that lacks what was acknowledged must never lead.
-    'unclean.leader.election.enable': 'false',
-  },
+  kept: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1', ...NO_UNCLEAN_LEADER },
 };
 
 /** From so many replicas on, two must have a record before it counts as stored. */

@@ -14,7 +14,7 @@ import {
   type StoredKey,
 } from '@tidemark/ports';
 import { parseAddresses, showAddress } from './address.ts';
-import { Administration, type TopicRules } from './administration.ts';
+import { Administration, NO_UNCLEAN_LEADER, type TopicRules } from './administration.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { PlatformaticAppendClient } from './append-platformatic.ts';
 import { Appender } from './appender.ts';
@@ -28,6 +28,7 @@ import {
   KEY_COMPACTION_LAG_MS,
   KEYS_DESTROYED_AT_ONCE,
 } from './limits.ts';
+import { warnOfLoss } from './loss-warnings.ts';
 import type { KafkaKeyTopicOptions } from './open-key-topic.ts';
 import { Reader } from './reader.ts';
 import { platformaticSecurity } from './security.ts';
@@ -37,9 +38,12 @@ import type { BrokerNode } from './wire-partitions.ts';
 
 /** Compacted and nothing else: with `delete` too, keys would go that nobody destroyed. */
 const RULES: TopicRules = {
-  kept: { 'cleanup.policy': 'compact' },
+  kept: { 'cleanup.policy': 'compact', ...NO_UNCLEAN_LEADER },
   made: { 'max.compaction.lag.ms': String(KEY_COMPACTION_LAG_MS) },
 };
+
+/** What is lost with the topic. */
+const HELD = 'the keys, and with them all that they have sealed';
 
 /** See `openKafkaKeyTopic`. */
 export async function openTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic> {
@@ -67,7 +71,11 @@ export async function openTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic
     await reach(parts);
     if (topology.partitionCount === 0) await createTopic(parts, partitions, replicationFactor);
     // A topic made by someone else may take less than we would have asked for.
-    const { batchMaxBytes } = await administration.settings();
+    const { batchMaxBytes, minInSyncReplicas } = await administration.settings();
+    const { replicationFactor: replicas } = topology;
+    if (options.onWarning) {
+      warnOfLoss({ topic, holds: HELD, replicationFactor: replicas, minInSyncReplicas }, options.onWarning);
+    }
     const fitting = { ...limits, batchMaxBytes: Math.min(limits.batchMaxBytes, batchMaxBytes) };
     return new KafkaKeyTopic(options, fitting, { topology, reader, channel });
   } catch (error) {

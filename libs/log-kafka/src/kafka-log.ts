@@ -21,6 +21,7 @@ import { PlatformaticAppendClient } from './append-platformatic.ts';
 import { Appender } from './appender.ts';
 import type { ChannelOptions } from './channel.ts';
 import { defaultLimits, type KafkaLogLimits } from './limits.ts';
+import { warnOfLoss } from './loss-warnings.ts';
 import type { KafkaLogOptions } from './open-kafka-log.ts';
 import { Reader } from './reader.ts';
 import { type KafkaSecurity, platformaticSecurity } from './security.ts';
@@ -57,24 +58,13 @@ export async function openLog(options: KafkaLogOptions): Promise<EventLog> {
       await createTopic(parts, options.partitions ?? DEFAULT_PARTITIONS, options.replicationFactor ?? -1);
     }
     const found = await parts.administration.settings();
-    warnOfLoss(settings, topology.replicationFactor, found);
+    const { replicationFactor } = topology;
+    if (options.onWarning) warnOfLoss({ topic, holds: 'the log', replicationFactor, ...found }, options.onWarning);
     return new KafkaLog(settings, parts, found);
   } catch (error) {
     reader.close();
     topology.close();
     throw error;
-  }
-}
-
-/** One broker that is lost with its disk must not take with it what was acknowledged. */
-function warnOfLoss({ options }: Settings, replicationFactor: number, { minInSyncReplicas }: TopicSettings): void {
-  const { topic, onWarning } = options;
-  if (replicationFactor < 2) {
-    const message = `The Kafka topic "${topic}" has one replica: who loses that broker's disk loses the log. Give it three, and min.insync.replicas=2.`;
-    onWarning?.('log-one-replica', message);
-  } else if (minInSyncReplicas < 2) {
-    const message = `The Kafka topic "${topic}" has min.insync.replicas=${minInSyncReplicas}: what one replica alone has stored is acknowledged, and lost with it. Set it to 2.`;
-    onWarning?.('log-one-in-sync', message);
   }
 }
 

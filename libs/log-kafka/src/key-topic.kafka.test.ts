@@ -75,8 +75,33 @@ describeServers('keys on Kafka', ['kafka'], (servers) => {
     test('is created compacted, and old bytes are cleared within a bounded time', async () => {
       const name = freshTopicName('keys');
       const topics = await Promise.all([open(name), open(name)]);
-      expect(await settingsOf(name)).toMatchObject({ 'cleanup.policy': 'compact', 'max.compaction.lag.ms': '3600000' });
+      expect(await settingsOf(name)).toMatchObject({
+        'cleanup.policy': 'compact',
+        'max.compaction.lag.ms': '3600000',
+        'unclean.leader.election.enable': 'false',
+      });
       await Promise.all(topics.map((topic) => topic.close()));
+    });
+
+    test('in which a replica may lead that lacks keys is refused', async () => {
+      const topic = freshTopicName('keys');
+      const configEntries = Object.entries({
+        'cleanup.policy': 'compact',
+        'unclean.leader.election.enable': 'true',
+      }).map(([name, value]) => ({ name, value }));
+      await administer((admin) => admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] }));
+      await expect(open(topic)).rejects.toMatchObject({
+        name: 'ConfigError',
+        code: 'log-topic-unsafe',
+        details: { setting: 'unclean.leader.election.enable', wanted: 'false' },
+      });
+    });
+
+    test('of one replica is warned of', async () => {
+      const warned: string[] = [];
+      const onWarning = (code: string, message: string): unknown => warned.push(`${code}: ${message}`);
+      await (await open(freshTopicName('keys'), { replicationFactor: 1, onWarning })).close();
+      expect(warned).toEqual([expect.stringMatching(/^log-one-replica: .*loses the keys.*min\.insync\.replicas=2/)]);
     });
 
     test.each(['delete', 'compact,delete'])('that has cleanup.policy=%s is refused', async (policy) => {

@@ -5,6 +5,7 @@
 
 import type { EventLog, Telemetry } from '@tidemark/ports';
 import type { KafkaLogLimits } from './limits.ts';
+import type { OnLossWarning } from './loss-warnings.ts';
 import type { KafkaSecurity } from './security.ts';
 
 export interface KafkaLogOptions extends KafkaSecurity {
@@ -22,7 +23,7 @@ export interface KafkaLogOptions extends KafkaSecurity {
   readonly telemetry?: Telemetry;
   readonly limits?: Partial<KafkaLogLimits>;
   /** Told at the opening of settings by which a broker's loss could lose what was acknowledged. */
-  readonly onWarning?: (code: 'log-one-replica' | 'log-one-in-sync', message: string) => void;
+  readonly onWarning?: OnLossWarning;
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { KeyTopic, Telemetry } from '@tidemark/ports';
 import type { KafkaLogLimits } from './limits.ts';
+import type { OnLossWarning } from './loss-warnings.ts';
 import type { KafkaSecurity } from './security.ts';
 
 export interface KafkaKeyTopicOptions extends KafkaSecurity {
@@ -18,12 +19,14 @@ export interface KafkaKeyTopicOptions extends KafkaSecurity {
   readonly limits?: Partial<KafkaLogLimits>;
   /** Longest wait for an acknowledgement, over all tries, in milliseconds. */
   readonly appendTimeoutMs?: number;
+  /** As of the log: told at the opening of settings by which a broker's loss could lose keys that were acknowledged. */
+  readonly onWarning?: OnLossWarning;
 }
 
 /**
  * Opens the topic, creating it when it is missing: compacted, so that of a key that was destroyed or wrapped anew the old bytes go
  * within about an hour. Throws as `openKafkaLog` does; `log-topic-unsafe`: the topic isn't compacted alone, and would lose keys or
- * keep what was destroyed.
+ * keep what was destroyed, or a replica that lacks some may lead it.
  */
 export async function openKafkaKeyTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic> {
   const { openTopic } = await import('./kafka-key-topic.ts');
