@@ -112,11 +112,11 @@ export interface RanSession {
 }
 
 /** A session that has ended, on the state in the folder; the host is still open. */
-export async function runSession(turns: number, folder: string): Promise<RanSession> {
+export async function runSession(turns: number, folder: string, keysUrl = ''): Promise<RanSession> {
   const server = await startChatServer();
   try {
     const { workflow, rawBytes } = session(turns, server);
-    const host = await openEmbedded({ folder });
+    const host = await openEmbedded({ folder, keysUrl });
     await host.startCoordinator();
     const emptyRowsBytes = await folderBytes(path.join(folder, 'rows'));
     await host.startWorker({ definitions: [workflow], concurrency: 10 });

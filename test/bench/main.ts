@@ -15,7 +15,7 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]
        npm run bench -- context [--json] [--only assemble|session|recall]
-       npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits]`;
+       npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

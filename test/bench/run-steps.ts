@@ -25,7 +25,7 @@ async function sequential(host: Host, workflow: Steps): Promise<readonly number[
 }
 
 /** Steps per second of `count` workflows at once, from the first start until all are closed in the rows. */
-async function concurrent(host: Host, workflow: Steps, count: number): Promise<number> {
+export async function concurrent(host: Host, workflow: Steps, count: number): Promise<number> {
   const given = { steps: STEPS_EACH, bytes: STEP_BYTES, timed: false };
   const start = performance.now();
   await Promise.all(Array.from({ length: count }, () => host.client.start(workflow, given, { id: nextId() })));

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { WorkflowId } from '@tidemark/core';
-import { configFromEnv, type Host, openCluster, openEmbedded } from '@tidemark/host';
+import { configFromEnv, type Host, openCluster, openClusterRebuild, openEmbedded } from '@tidemark/host';
 import { Archive, Restorer, TieredLog } from '@tidemark/runtime';
 import type { Env } from './archive-bucket.ts';
 import { median, type Report } from './report.ts';
@@ -77,21 +77,26 @@ export async function measureArchive(servers: TierServers, report: Report): Prom
   return env;
 }
 
-/** Some of the history is in segments, and about a third still in the log. `env`: as `measureArchive` left it. */
-export async function measureRebuild(servers: TierServers, env: Env, report: Report): Promise<void> {
-  await withHost(env, report, async (host) => void (await new BulkLog(host).fill(PARTITIONS, FILLING)));
+/**
+ * As `tidemark rebuild` does it, the switch included. Some of the history is in segments, and about a third still in the log. `env`: as
+ * `measureArchive` left it.
+ */
+export async function measureRebuild(env: Env, report: Report): Promise<void> {
+  let eventCount = 0;
+  await withHost(env, report, async (host) => {
+    await new BulkLog(host).fill(PARTITIONS, FILLING);
+    for (const { end } of (await host.ports.log.bounds()).values()) eventCount += end;
+  });
   const rates: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    const empty = await servers.withEmptyDatabase(env);
-    const host = await openCluster(configFromEnv(empty));
+    const onError = (error: unknown): void => report.note(`rebuild: ${error}`);
+    const rebuild = await openClusterRebuild(configFromEnv(env), 'switch', { onError });
     try {
-      const eventCount = [...(await host.ports.log.bounds())].reduce((sum, [, { end }]) => sum + end, 0);
       const startedMs = performance.now();
-      await host.startCoordinator({ onError: (where, error) => report.note(`${where}: ${error}`) });
-      await new BulkLog(host).inRows();
+      await rebuild.rows.switchOver();
       rates.push(eventCount / ((performance.now() - startedMs) / 1_000));
     } finally {
-      await host.close();
+      await rebuild.close();
     }
   }
   report.note(`rebuild: events/s by round: ${rates.map((rate) => rate.toFixed(0)).join(', ')}`);

@@ -6,6 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { constants, zstdCompressSync } from 'node:zlib';
 import type { Offset, Partition } from '@tidemark/core';
 import { type Host, openEmbedded } from '@tidemark/host';
@@ -27,32 +28,50 @@ export interface Sizes {
   readonly linesBytes: number;
 }
 
+/** Whatever is sealed is held against what it would be in the log if it were not. */
 export async function measureCompression(report: Report): Promise<void> {
+  const percents: number[] = [];
   for (const [name, made] of [
     ['audit', auditHistory],
     ['session', sessionHistory],
   ] as const) {
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-tiers-'));
-    try {
-      const { eventCount, rawBytes, segmentBytes, linesBytes } = await made(folder);
-      const saved = (bytes: number): number => (1 - bytes / rawBytes) * 100;
-      report.note(
-        `${name}: ${eventCount} events, ${rawBytes} bytes as the log holds them, ${segmentBytes} in segments`,
-      );
-      report.add(`tiers.compression_${name}_percent`, saved(segmentBytes), '%');
-      report.add(`tiers.compression_${name}_ndjson_zstd_percent`, saved(linesBytes), '%');
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    const { eventCount, rawBytes, segmentBytes, linesBytes } = await inFolder((folder) => made(folder, {}));
+    const sealed = await inFolder((folder) =>
+      made(folder, { keysUrl: pathToFileURL(path.join(folder, 'keys.json')).href }),
+    );
+    const saved = (bytes: number, of = rawBytes): number => (1 - bytes / of) * 100;
+    report.note(`${name}: ${eventCount} events, ${rawBytes} bytes as the log holds them, ${segmentBytes} in segments`);
+    report.note(`${name}, sealed: ${sealed.eventCount} events, ${sealed.segmentBytes} in segments`);
+    percents.push(saved(segmentBytes));
+    report.add(`tiers.compression_${name}_percent`, saved(segmentBytes), '%');
+    report.add(`tiers.compression_${name}_ndjson_zstd_percent`, saved(linesBytes), '%');
+    const sameCount = (rawBytes / eventCount) * sealed.eventCount;
+    report.add(`tiers.compression_${name}_sealed_percent`, saved(sealed.segmentBytes, sameCount), '%');
+  }
+  // Of the two, the one that wins less.
+  report.add('tiers.compression_percent', Math.min(...percents), '%');
+}
+
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-tiers-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
+interface Keys {
+  readonly keysUrl?: string;
+}
+
 /** Of the command as a person runs it, without a model. */
-async function auditHistory(folder: string): Promise<Sizes> {
+async function auditHistory(folder: string, { keysUrl = '' }: Keys): Promise<Sizes> {
   const state = path.join(folder, 'state');
-  const ended = await new AuditProcess([LIBRARIES, '--state', state, '--out', path.join(folder, 'out')]).ended;
+  const env = { TIDEMARK_KEYS_URL: keysUrl };
+  const ended = await new AuditProcess([LIBRARIES, '--state', state, '--out', path.join(folder, 'out')], env).ended;
   if (ended.code !== 0) throw new Error(`the audit ended with ${ended.code}: ${ended.stderr}`);
-  const host = await openEmbedded({ folder: state });
+  const host = await openEmbedded({ folder: state, keysUrl });
   try {
     await host.startCoordinator();
     return await sizesOf(host);
@@ -61,8 +80,8 @@ async function auditHistory(folder: string): Promise<Sizes> {
   }
 }
 
-export async function sessionHistory(folder: string, turns = SESSION_TURNS): Promise<Sizes> {
-  const { host } = await runSession(turns, folder);
+export async function sessionHistory(folder: string, { keysUrl }: Keys, turns = SESSION_TURNS): Promise<Sizes> {
+  const { host } = await runSession(turns, folder, keysUrl);
   try {
     return await sizesOf(host);
   } finally {

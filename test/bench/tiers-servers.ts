@@ -13,8 +13,6 @@ import type { Report } from './report.ts';
 export interface TierServers {
   /** Settings of a topic, a database and an archive that nobody else uses. */
   fresh(partitions: number): Promise<Env>;
-  /** The same topic and archive, and an empty database. */
-  withEmptyDatabase(env: Env): Promise<Env>;
   stop(): Promise<void>;
 }
 
@@ -54,7 +52,6 @@ export async function startTierServers(report: Report): Promise<TierServers | un
         ...archive,
       };
     },
-    withEmptyDatabase: async (env) => ({ ...env, TIDEMARK_POSTGRES_URL: await database() }),
     stop: async () => {
       for (const drop of drops) await drop();
       await Promise.all([cluster.stop(), s3.stop()]);

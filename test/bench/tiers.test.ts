@@ -57,7 +57,7 @@ it('a pass archives all that was filled in, and rows come back from segments', {
 });
 
 it('sizes are of the same records', { timeout: 60_000 }, async () => {
-  const { eventCount, rawBytes, segmentBytes, linesBytes } = await sessionHistory(folder, 5);
+  const { eventCount, rawBytes, segmentBytes, linesBytes } = await sessionHistory(folder, {}, 5);
   expect(eventCount).toBeGreaterThan(20);
   for (const bytes of [segmentBytes, linesBytes]) {
     expect(bytes).toBeGreaterThan(rawBytes / 50);

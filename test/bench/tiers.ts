@@ -8,9 +8,10 @@ import type { Report } from './report.ts';
 import { measureArchive, measureEmbeddedArchive, measureRebuild, measureRestore } from './tiers-archive.ts';
 import { measureCommits } from './tiers-commits.ts';
 import { measureCompression } from './tiers-compression.ts';
+import { measureEncryption } from './tiers-encryption.ts';
 import { startTierServers } from './tiers-servers.ts';
 
-export const tierParts = ['compression', 'archive', 'rebuild', 'restore', 'commits'] as const;
+export const tierParts = ['compression', 'archive', 'rebuild', 'restore', 'commits', 'encryption'] as const;
 export type TierPart = (typeof tierParts)[number];
 
 /** `only` names one part; `rebuild` archives first. */
@@ -24,7 +25,7 @@ export async function measureTiers(report: Report, only?: TierPart): Promise<voi
   report.note(`tiers: load ${load()}`);
   if (wants('compression')) await measureCompression(report);
   const embedded = wants('archive') ? await measureEmbeddedArchive(report) : undefined;
-  if (!wants('archive', 'rebuild', 'restore', 'commits')) return;
+  if (!wants('archive', 'rebuild', 'restore', 'commits', 'encryption')) return;
   const servers = await startTierServers(report);
   if (servers === undefined) {
     if (embedded !== undefined) report.add('tiers.archive.events_per_s', embedded, 'events/s');
@@ -33,10 +34,11 @@ export async function measureTiers(report: Report, only?: TierPart): Promise<voi
   try {
     if (wants('archive', 'rebuild')) {
       const env = await measureArchive(servers, report);
-      if (wants('rebuild')) await measureRebuild(servers, env, report);
+      if (wants('rebuild')) await measureRebuild(env, report);
     }
     if (wants('restore')) await measureRestore(servers, report);
     if (wants('commits')) await measureCommits(servers, report);
+    if (wants('encryption')) await measureEncryption(servers, report);
     report.note(`tiers: load at the end ${load()}`);
   } finally {
     await servers.stop();

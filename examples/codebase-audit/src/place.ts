@@ -37,7 +37,7 @@ export function placeName(state: string | undefined, env: Environment): PlaceNam
 /** Opens the place. Throws `ConfigError`, `CorruptError`, `UnavailableError` with what is wrong; a folder is untouched then. */
 export async function openPlace(name: PlaceName, env: Environment, onError: OnError): Promise<Place> {
   if (name.folder === null) return new ClusterPlace(await openCluster(configFromEnv(env)));
-  const host = await openEmbedded({ folder: name.folder });
+  const host = await openEmbedded({ folder: name.folder, keysUrl: env.TIDEMARK_KEYS_URL });
   try {
     await host.startCoordinator({ onError });
     return new FolderPlace(host, onError);
