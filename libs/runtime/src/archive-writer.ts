@@ -23,8 +23,9 @@ import {
   segmentName,
 } from '@tidemark/segments';
 import { type Archive, archiveGap, decodeVerified, type KnownManifest } from './archive.ts';
-import { sameStreams, stateAfter } from './archived-state.ts';
+import { stateAfter } from './archived-state.ts';
 import { COMPACTOR_READ_MAX_BYTES, SEGMENT_MAX_BYTES, SEGMENT_MAX_EVENTS } from './limits.ts';
+import { differingField } from './manifest-facts.ts';
 import type { Pace } from './pace.ts';
 import type { Ports } from './ports.ts';
 import { foldedStreams, SegmentBuilder } from './segment-builder.ts';
@@ -99,7 +100,7 @@ export class ArchiveWriter {
     await archive.warm.create(manifestName(partition, from), encodeManifest(manifest));
     const written = await archive.manifestFrom(partition, from);
     if (written === undefined) throw this.#vanished(manifest);
-    if (written.object === object) return this.#sameManifest(written, manifest);
+    if (written.object === object) return this.#sameManifest(written, manifest, builder);
     // Another compactor was faster, with another idea of where to end: nobody will ever read what was written here.
     await archive.warm.remove(object);
     return this.verified(written);
@@ -111,18 +112,9 @@ export class ArchiveWriter {
     const base = await this.#baseOf(partition, from);
     const builder = new SegmentBuilder(base.state);
     await this.#read(partition, from, to, builder, Number.POSITIVE_INFINITY);
-    const expected: SegmentManifest = {
-      ...manifest,
-      previous: base.previous,
-      chainBefore: base.chain,
-      chainAfter: chainOver(base.chain, builder.records),
-      generation: builder.state.generation,
-      streams: foldedStreams(builder.state),
-      workflows: builder.workflows(),
-      blobs: builder.blobs(),
-    };
-    if (builder.state.next !== to) throw this.#differs(manifest, 'to');
-    this.#sameManifest(manifest, expected);
+    const { previous, chain: chainBefore } = base;
+    const chainAfter = chainOver(chainBefore, builder.records);
+    this.#sameManifest(manifest, { previous, chainBefore, chainAfter }, builder);
     await this.#sameRecords(manifest, builder.records);
     return manifest;
   }
@@ -175,16 +167,16 @@ export class ArchiveWriter {
     if (!isSame) throw this.#differs(manifest, 'records');
   }
 
-  #sameManifest(written: KnownManifest, expected: SegmentManifest): KnownManifest {
-    for (const field of ['previous', 'chainBefore', 'chainAfter', 'generation'] as const) {
+  #sameManifest(
+    written: KnownManifest,
+    expected: Pick<SegmentManifest, 'previous' | 'chainBefore' | 'chainAfter'>,
+    builder: SegmentBuilder,
+  ): KnownManifest {
+    for (const field of ['previous', 'chainBefore', 'chainAfter'] as const) {
       if (written[field] !== expected[field]) throw this.#differs(written, field);
     }
-    if (!sameStreams(written.streams, expected.streams)) throw this.#differs(written, 'streams');
-    const places = ({ workflows }: SegmentManifest) =>
-      JSON.stringify(workflows.map(({ workflow, tenant, opens, closes }) => [workflow, tenant, opens, closes]));
-    if (places(written) !== places(expected)) throw this.#differs(written, 'workflows');
-    const isOlder = written.blobs === undefined;
-    if (!isOlder && written.blobs.join() !== expected.blobs?.join()) throw this.#differs(written, 'blobs');
+    const field = differingField(written, builder);
+    if (field !== undefined) throw this.#differs(written, field);
     return written;
   }
 

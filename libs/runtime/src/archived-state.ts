@@ -26,13 +26,15 @@ const parsed = (streams: readonly FoldedStream[]): Json =>
     tasks: tasks.map((task) => JSON.parse(task)),
   }));
 
-/** States of another version of this code are another text for the same: what they were folded from is held against the chain. */
-export function sameStreams(written: readonly FoldedStream[], folded: readonly FoldedStream[]): boolean {
-  const isOther = written.some(
+/** Another version of this code wrote them. */
+export const isOtherVersion = (written: readonly FoldedStream[]): boolean =>
+  written.some(
     ({ state }) => (JSON.parse(state) as { readonly stateVersion?: unknown }).stateVersion !== STATE_VERSION,
   );
-  return isOther || canonicalJson(parsed(written)) === canonicalJson(parsed(folded));
-}
+
+/** States of another version are another text for the same: what they were folded from is held against the chain. */
+export const sameStreams = (written: readonly FoldedStream[], folded: readonly FoldedStream[]): boolean =>
+  isOtherVersion(written) || canonicalJson(parsed(written)) === canonicalJson(parsed(folded));
 
 export async function stateAfter(archive: Archive, manifest: SegmentManifest): Promise<PartitionState> {
   const { partition, to, generation, streams } = manifest;

@@ -371,27 +371,3 @@ describe('nothing is trimmed', () => {
     await expect(at.valuesFrom()).rejects.toThrow(CorruptError);
   });
 });
-
-describe('an audit', () => {
-  const problems = async () => (await verifyArchive(at.log, at.archive())).problems;
-
-  it('finds nothing in a sound archive, and every kind of tampering', async () => {
-    await at.pass();
-    await at.run('third');
-    at.ports.clock.jump(HOT_MS + 1);
-    await at.pass();
-    expect(await problems()).toEqual([]);
-    const [segment] = at.objects.names().filter((name) => name.endsWith('.parquet'));
-    at.objects.lie(segment!);
-    expect(await problems()).toMatchObject([{ partition: 0, from: 0, code: 'segment-damaged' }]);
-    at.objects.heal();
-    at.objects.lose(segment!);
-    expect(await problems()).toMatchObject([{ code: 'segment-missing' }]);
-  });
-
-  it('sees a segment that was taken out of the chain', async () => {
-    await at.pass();
-    at.objects.lose(manifestName(P0, 0 as Offset));
-    expect(await problems()).toMatchObject([{ code: 'archive-gap' }]);
-  });
-});

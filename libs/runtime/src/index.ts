@@ -124,7 +124,13 @@ export { sha256Digest, systemClock, systemPrng } from './system.ts';
 export { TieredLog } from './tiered-log.ts';
 export { tieredStore } from './tiered-store.ts';
 export { type LeftThing, type UndoOutput, withUndos } from './undo-definition.ts';
-export { type ArchiveProblem, type ArchiveVerdict, type VerifyOptions, verifyArchive } from './verify-archive.ts';
+export {
+  type ArchiveProblem,
+  type ArchiveVerdict,
+  type ChainEnd,
+  type VerifyOptions,
+  verifyArchive,
+} from './verify-archive.ts';
 export { definitionFor } from './versions.ts';
 export {
   type Preflight,

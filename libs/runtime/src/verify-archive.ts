@@ -4,11 +4,10 @@
  * was changed, removed or put in another order shows. Finds and tells; must not mend.
  */
 
-import { decodeRecord, recordBlob } from '@tidemark/codec';
+import { recordBlob } from '@tidemark/codec';
 import {
   CorruptError,
   emptyPartition,
-  foldEntries,
   type Offset,
   type Partition,
   type PartitionState,
@@ -16,11 +15,12 @@ import {
   TidemarkError,
 } from '@tidemark/core';
 import type { EventLog, StoredRecord } from '@tidemark/ports';
-import { CHAIN_START } from '@tidemark/segments';
+import { CHAIN_START, type SegmentRecord } from '@tidemark/segments';
 import type { Archive, KnownManifest } from './archive.ts';
-import { sameStreams, stateAfter } from './archived-state.ts';
+import { stateAfter } from './archived-state.ts';
 import type { Blobs } from './blobs.ts';
-import { foldedStreams } from './segment-builder.ts';
+import { differingField } from './manifest-facts.ts';
+import { SegmentBuilder } from './segment-builder.ts';
 
 export interface ArchiveProblem {
   readonly partition: Partition;
@@ -30,16 +30,27 @@ export interface ArchiveProblem {
   readonly message: string;
 }
 
+export interface ChainEnd {
+  readonly partition: Partition;
+  readonly to: Offset;
+  /** Of the chain over all events before `to`. */
+  readonly chain: Sha256;
+  /** Of the chain over manifests: the digest of the last one, which the next will name as `previous`. It holds what no event tells. */
+  readonly manifest: Sha256;
+}
+
 export interface ArchiveVerdict {
   readonly partitionCount: number;
   readonly segmentCount: number;
   readonly eventCount: number;
   readonly bytes: number;
   readonly rawBytes: number;
-  /** Of each partition that has segments: the chain's last link, to be kept elsewhere and compared later. */
-  readonly chains: readonly { readonly partition: Partition; readonly to: Offset; readonly chain: Sha256 }[];
+  /** Of each partition that has segments: the last links of its chains, to be kept elsewhere and compared later. */
+  readonly chains: readonly ChainEnd[];
   /** Segments whose objects must be recalled first; they were not read. */
   readonly coldCount: number;
+  /** Segments that a policy deleted, as their tombstones say; their manifests alone were read. */
+  readonly deletedCount: number;
   readonly problems: readonly ArchiveProblem[];
 }
 
@@ -52,7 +63,7 @@ export interface VerifyOptions {
 }
 
 type Growing = { -readonly [K in keyof ArchiveVerdict]: ArchiveVerdict[K] } & {
-  chains: { partition: Partition; to: Offset; chain: Sha256 }[];
+  chains: ChainEnd[];
   problems: ArchiveProblem[];
 };
 
@@ -70,6 +81,7 @@ export async function verifyArchive(
     rawBytes: 0,
     chains: [],
     coldCount: 0,
+    deletedCount: 0,
     problems: [],
   };
   archive.forget();
@@ -116,7 +128,8 @@ async function verifyPartition(
   }
   if (to > end)
     problem('archive-ahead', `Segments end at ${to}, and the log at ${end}: it was replaced, or lost its end.`);
-  if (before !== undefined) verdict.chains.push({ partition, to: before.to, chain: before.chainAfter });
+  if (before === undefined) return;
+  verdict.chains.push({ partition, to: before.to, chain: before.chainAfter, manifest: before.ownDigest });
 }
 
 type Tell = (code: string, message: string) => void;
@@ -141,27 +154,52 @@ async function verifySegment(
   verdict.eventCount += manifest.to - manifest.from;
   verdict.bytes += manifest.bytes;
   verdict.rawBytes += manifest.rawBytes;
-  let records: Awaited<ReturnType<Archive['records']>>;
+  let records: readonly SegmentRecord[];
   try {
     records = await archive.records(manifest);
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     if (error.code === 'object-archived') verdict.coldCount++;
+    else if (error.code === 'segment-deleted') verdict.deletedCount++;
     else problem(error.code, error.message);
     return stateAfter(archive, manifest).catch(() => undefined);
   }
   if (blobs !== undefined) await verifyBlobs(blobs, records, problem);
   if (state === undefined) return undefined;
-  const entries = records.map(({ value }) => decodeRecord(value));
-  const after = foldEntries(state, entries).state;
-  const isSame = after.generation === manifest.generation && sameStreams(manifest.streams, foldedStreams(after));
-  if (!isSame) {
+  const builder = new SegmentBuilder(state);
+  for (const record of records) if (!builder.add(record)) break;
+  checkFacts(manifest, records, builder, problem);
+  return builder.state.next === manifest.to ? builder.state : undefined;
+}
+
+/** What the manifest says of its events, and what stands beside each of them in the segment, follows from them. */
+function checkFacts(
+  manifest: KnownManifest,
+  records: readonly SegmentRecord[],
+  builder: SegmentBuilder,
+  problem: Tell,
+): void {
+  const field = differingField(manifest, builder);
+  if (field === 'generation' || field === 'streams') {
     problem(
       'state-differs',
       `What the events up to ${manifest.to} fold to is not what the manifest at ${manifest.from} says.`,
     );
+  } else if (field !== undefined) {
+    problem(
+      'manifest-differs',
+      `What the manifest at ${manifest.from} says of its segment (${field}) is not what the events come to: it was changed. Restore it from a copy.`,
+    );
   }
-  return after;
+  const wrong = builder.records.find(({ position, rejected }, at) => {
+    const told = records[at];
+    return told?.position !== position || told.rejected !== rejected;
+  });
+  if (wrong === undefined) return;
+  problem(
+    'verdict-differs',
+    `The segment at ${manifest.from} says of the record at ${wrong.offset} another position or reason of refusal than the events come to: it was changed. Restore it from a copy.`,
+  );
 }
 
 /** Every large payload that they name is there, and has the digest that the chain holds. */

@@ -82,9 +82,11 @@ export async function verify(session: Session, options: VerifyOptions): Promise<
   for (const { partition, from, code, message } of verdict.problems) {
     terminal.warn(`partition ${partition}, segment at ${from}: ${printable(message)} (${code})`);
   }
-  const { segmentCount, eventCount, coldCount, problems } = verdict;
+  const { segmentCount, eventCount, coldCount, deletedCount, problems } = verdict;
   const read = `${counted(segmentCount, 'segment')} with ${counted(eventCount, 'event')}`;
-  const unread = coldCount === 0 ? '' : ` ${counted(coldCount, 'segment')} must be recalled to be read.`;
+  const cold = coldCount === 0 ? '' : ` ${counted(coldCount, 'segment')} must be recalled to be read.`;
+  const deleted = deletedCount === 0 ? '' : ` Of ${counted(deletedCount, 'segment')} a policy left the manifest alone.`;
+  const unread = `${cold}${deleted}`;
   terminal.line(
     problems.length > 0
       ? `${read}: ${counted(problems.length, 'problem')}.${unread}`
@@ -100,6 +102,7 @@ const verdictJson = (verdict: ArchiveVerdict) => ({
   bytes: verdict.bytes,
   raw_bytes: verdict.rawBytes,
   unread_segments: verdict.coldCount,
+  deleted_segments: verdict.deletedCount,
   chains: verdict.chains,
   problems: verdict.problems,
 });
