@@ -1,6 +1,10 @@
 /**
  * Owns knowing every blob that anything names: records in the log, records in segments that are not deleted, rows. What was read of log and
  * manifests never changes, so each part of it is read once a process. Throws rather than overlook anything. Must not take blobs away.
+ *
+ * What a manifest says of blobs is believed where the next one names it by its digest: who changed it would have had to change all that
+ * follow, and those are held against the log, which the newest was as it was written. The newest itself nothing vouches for, so that its
+ * segment is read. Only where that lies in an archive class is it believed without: a sweep asks for no recall.
  */
 
 import { recordBlob } from '@tidemark/codec';
@@ -91,18 +95,35 @@ export class BlobReferences {
   async #readSegments(partition: Partition, start: Offset): Promise<void> {
     const { archive } = this.#options;
     const known = this.#of(partition);
+    let manifest = known.next < start ? await archive.manifestAt(partition, known.next) : undefined;
     while (known.next < start) {
-      const manifest = await archive.manifestAt(partition, known.next);
       if (manifest === undefined) throw archiveGap(partition, known.next, archive.warm.place);
-      const digests = manifest.blobs ?? (await this.#inSegment(manifest));
-      this.#add(known, { from: manifest.from, to: manifest.to, digests });
+      const next = await archive.manifestFrom(partition, manifest.to);
+      if (next !== undefined && next.previous !== manifest.ownDigest) throw chainBroken(manifest);
+      this.#add(known, { from: manifest.from, to: manifest.to, digests: await this.#named(manifest, next) });
+      manifest = next;
     }
   }
 
-  /** Of one whose manifest doesn't say. One that is deleted names nothing any more. */
-  async #inSegment(manifest: KnownManifest): Promise<readonly string[]> {
+  async #named(manifest: KnownManifest, next: KnownManifest | undefined): Promise<readonly string[]> {
+    const { blobs } = manifest;
+    if (blobs !== undefined && next !== undefined) return blobs;
     try {
-      return digestsIn(await this.#options.archive.records(manifest));
+      return await this.#inSegment(manifest);
+    } catch (error) {
+      const isArchived = error instanceof UnavailableError && error.code === 'object-archived';
+      if (blobs === undefined || !isArchived) throw error;
+      return blobs;
+    }
+  }
+
+  /** As its records have them. One that is deleted names nothing any more. */
+  async #inSegment(manifest: KnownManifest): Promise<readonly string[]> {
+    const { archive, pace } = this.#options;
+    try {
+      const digests = digestsIn(await archive.records(manifest));
+      await pace.spent(manifest.bytes);
+      return digests;
     } catch (error) {
       if (error instanceof CorruptError && error.code === 'segment-deleted') return [];
       throw error;
@@ -163,6 +184,13 @@ const logReplaced = (partition: Partition, next: Offset, end: Offset): CorruptEr
     'log-past-end',
     `Partition ${partition} ends at ${end}, and was read up to ${next} before: the log was replaced. No blob is taken away.`,
     { partition, from: next, end },
+  );
+
+const chainBroken = ({ partition, from, to }: KnownManifest): CorruptError =>
+  new CorruptError(
+    'chain-broken',
+    `Partition ${partition}: the manifest at ${to} does not follow on the one at ${from}: one of the two was changed or replaced. No blob is taken away. Run \`tidemark verify\`, and restore what was changed from a copy.`,
+    { partition, from, to },
   );
 
 const logGap = (partition: Partition, from: Offset): UnavailableError =>

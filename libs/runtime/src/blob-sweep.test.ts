@@ -224,6 +224,57 @@ describe('a blob stays while it is named', () => {
     await expect(sweep(fresh())).rejects.toMatchObject({ code: 'segment-damaged' });
   });
 
+  /** Two segments, the newer of which names one; its manifest, and the older one's, which is believed. */
+  async function twoSegments() {
+    await run('w', `${TOLD}first`);
+    at.ports.clock.jump(HOT_MS + 1);
+    await at.pass();
+    const middle = (await at.startOf()) as Offset;
+    await run('v', `${TOLD}second`);
+    at.ports.clock.jump(HOT_MS + 1);
+    await at.pass();
+    return { older: manifestName(P0, 0 as Offset), newer: manifestName(P0, middle) };
+  }
+  async function forge(name: string): Promise<() => Promise<void>> {
+    const bytes = at.objects.look(name)!;
+    const manifest = JSON.parse(Buffer.from(bytes).toString()) as object;
+    at.objects.lose(name);
+    await at.objects.create(name, Buffer.from(JSON.stringify({ ...manifest, blobs: [] })));
+    return async () => {
+      at.objects.lose(name);
+      await at.objects.create(name, bytes);
+    };
+  }
+
+  it('by the newest segment whose manifest was made to say otherwise: it is read; by an older one: nothing moves', async () => {
+    const { older, newer } = await twoSegments();
+    const both = live.digests();
+    expect(both).toHaveLength(2);
+    await forge(newer);
+    await orphan();
+    await sweeps(4);
+    expect([live.digests(), aside.digests()]).toEqual([both, []]);
+
+    const undo = await forge(older);
+    compactor = fresh();
+    await expect(sweep()).rejects.toMatchObject({ code: 'chain-broken', message: expect.stringContaining('verify') });
+    await undo();
+    await orphan();
+    await sweeps(3);
+    expect([live.digests(), aside.digests()]).toEqual([both, []]);
+  });
+
+  it('by the newest segment, as its manifest says, while that is in an archive class', async () => {
+    await twoSegments();
+    const both = live.digests();
+    await orphan();
+    const objects = at.objects.names().filter((name) => name.endsWith('.parquet'));
+    for (const name of objects) at.objects.archive(name, 2);
+    await sweeps(3);
+    expect([live.digests(), aside.digests()]).toEqual([both, []]);
+    expect(at.objects.calls.recall).toBe(0);
+  });
+
   it('by what moves from the log into a segment meanwhile', async () => {
     await run('w');
     await orphan();
