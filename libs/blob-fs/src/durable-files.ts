@@ -1,6 +1,6 @@
 /** Owns what is written to files so that it outlives the machine's death, and the codes of file systems' errors. */
 
-import { open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 
 /** Writes a file that isn't there yet, and returns once the disk has its bytes. Throws `EEXIST` when it is there. */
 export async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
@@ -20,6 +20,17 @@ export async function syncFolder(folder: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/** Makes one folder, never those above it; returns whether it was not there. Throws `ENOENT` when the one above it is not. */
+export async function makeFolder(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder);
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    return false;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Runs the contract of BlobStore in a folder, and what only this adapter promises: faults of the disk, leftovers. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { blobStoreContract } from '@tidemark/testkit/contracts/blob-store';
@@ -20,6 +20,7 @@ afterEach(async () => {
 });
 
 const fileOf = (digest: string): string => path.join(folder, digest.slice(0, 2), digest.slice(2, 4), digest);
+const unavailable = { name: 'UnavailableError', code: 'blobs-unavailable' };
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 blobStoreContract('folder', async () => {
@@ -36,12 +37,15 @@ blobStoreContract('folder', async () => {
   };
 });
 
-/** Makes the next call of a file handle's method fail, as a disk does. */
-async function failNext(method: 'writeFile' | 'sync', code: string): Promise<void> {
+/** Makes the next call of a file handle's method, or the one after so many, fail as a disk does. */
+async function failNext(method: 'writeFile' | 'sync', code: string, after = 0): Promise<void> {
   const handle = await open(folder, 'r');
   const prototype = Object.getPrototypeOf(handle) as { [name in typeof method]: () => Promise<void> };
   await handle.close();
-  vi.spyOn(prototype, method).mockRejectedValueOnce(Object.assign(new Error(`${code}: simulated`), { code }));
+  const real = prototype[method];
+  const spy = vi.spyOn(prototype, method);
+  for (let done = 0; done < after; done++) spy.mockImplementationOnce(real);
+  spy.mockRejectedValueOnce(Object.assign(new Error(`${code}: simulated`), { code }));
 }
 
 test.each([
@@ -84,11 +88,54 @@ test('something else at the place of a folder of blobs is UnavailableError; a fi
   }
 });
 
-test('the folder is removed under us: the next put makes it again', async () => {
+test('the folder is gone, as of a disk that is not mounted: unavailable, not empty; it is not made again', async () => {
   const blobs = await openFsBlobs({ folder });
-  await blobs.put(bytes('x'));
-  await rm(folder, { recursive: true });
-  expect(await blobs.has(await blobs.put(bytes('x')))).toBe(true);
+  const digest = await blobs.put(bytes('x'));
+  await rename(folder, `${folder}-gone`);
+  const listed = async (): Promise<string[]> => {
+    const digests: string[] = [];
+    for await (const each of blobs.list()) digests.push(each);
+    return digests;
+  };
+  for (const call of [
+    () => blobs.get(digest),
+    () => blobs.has(digest),
+    () => blobs.delete(digest),
+    listed,
+    () => blobs.put(bytes('x')),
+    () => blobs.put(bytes('y')),
+  ]) {
+    await expect(call()).rejects.toMatchObject({ ...unavailable, message: expect.stringMatching(/it is gone/) });
+  }
+  await expect(readdir(folder)).rejects.toMatchObject({ code: 'ENOENT' });
+  await rename(`${folder}-gone`, folder);
+  expect([await listed(), Buffer.from(await blobs.get(digest)).toString()]).toEqual([[digest], 'x']);
+  // Control: what is really missing is told as missing.
+  await blobs.delete(digest);
+  await expect(blobs.get(digest)).rejects.toMatchObject({ code: 'blob-missing' });
+  await blobs.delete(digest);
+});
+
+test('folders that were removed under us are made again', async () => {
+  const blobs = await openFsBlobs({ folder });
+  const digest = await blobs.put(bytes('x'));
+  await rm(path.join(folder, digest.slice(0, 2)), { recursive: true });
+  await rm(path.join(folder, 'writing'), { recursive: true });
+  expect(await blobs.put(bytes('x'))).toBe(digest);
+  expect(await blobs.has(digest)).toBe(true);
+});
+
+test('what is there already is as durable as what is written: its name is made so, or nothing is said', async () => {
+  const blobs = await openFsBlobs({ folder });
+  await failNext('sync', 'EIO', 1);
+  // Its bytes are on the disk and it has its name, of which the disk knows nothing yet.
+  await expect(blobs.put(bytes('x'))).rejects.toMatchObject(unavailable);
+  for (const by of [blobs, await openFsBlobs({ folder })]) {
+    await failNext('sync', 'EIO');
+    await expect(by.put(bytes('x'))).rejects.toMatchObject(unavailable);
+  }
+  const digest = await blobs.put(bytes('x'));
+  expect(Buffer.from(await blobs.get(digest)).toString()).toBe('x');
 });
 
 test('foreign files in the folder are not listed', async () => {

@@ -1,15 +1,16 @@
 /**
  * Owns the BlobStore in a folder: `ab/cd/abcd…` by SHA-256, temporary files in `writing/`. Invariants: a file under its
- * digest is whole and durable before the name exists (write, fsync, rename, fsync of the folder); what `get` returns has
- * the digest it was asked for. Several processes may share the folder.
+ * digest is whole and durable before the name exists (write, fsync, rename, fsync of the folder); `put` returns once the folders
+ * that name it are durable, also when it was there already; what `get` returns has the digest it was asked for. Several processes
+ * may share the folder. Must not make the folder again when it is gone (a disk that is not mounted): what is in it would seem lost.
  */
 
 import { hash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { CorruptError } from '@tidemark/core';
 import { type BlobStore, BlobWrites, blobPath, digestAt, refuseTooLarge, Turns } from '@tidemark/ports';
-import { syncFolder, writeDurably } from './durable-files.ts';
+import { makeFolder, syncFolder, writeDurably } from './durable-files.ts';
 import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
 import { FILES_OPEN_MAX } from './limits.ts';
 import { removeLeftBehind, temporaryName } from './temporary-files.ts';
@@ -58,6 +59,7 @@ class FsBlobs implements BlobStore {
     const file = this.#file(digest);
     const bytes = await this.#guard.guarded(() => this.#turns.run(() => readFile(file)), 'ENOENT');
     if (bytes === undefined) {
+      await this.#guard.check();
       throw new CorruptError('blob-missing', `The blob ${digest} is not in ${this.#folder}`, { digest });
     }
     if (hash('sha256', bytes) !== digest) {
@@ -70,16 +72,19 @@ class FsBlobs implements BlobStore {
   async has(digest: string): Promise<boolean> {
     const file = this.#file(digest);
     const handle = await this.#guard.guarded(() => open(file, 'r'), 'ENOENT');
+    if (handle === undefined) await this.#guard.check();
     await handle?.close();
     return handle !== undefined;
   }
 
   async delete(digest: string): Promise<void> {
     const file = this.#file(digest);
-    await this.#guard.guarded(() => unlink(file), 'ENOENT');
+    const isGone = await this.#guard.guarded(() => unlink(file).then(() => true), 'ENOENT');
+    if (isGone === undefined) await this.#guard.check();
   }
 
   async *list(): AsyncIterable<string> {
+    await this.#guard.check();
     for (const first of await this.#shards(this.#folder)) {
       for (const second of await this.#shards(path.join(this.#folder, first))) {
         for (const name of await this.#names(path.join(this.#folder, first, second))) {
@@ -103,30 +108,30 @@ class FsBlobs implements BlobStore {
   async #store(digest: string, bytes: Uint8Array): Promise<void> {
     const file = this.#file(digest);
     const held = await this.#guard.guarded(() => readFile(file), 'ENOENT');
-    if (held && Buffer.compare(held, bytes) === 0) return;
-    await this.#guard.guarded(() => this.#write(file, bytes));
+    const isThere = held !== undefined && Buffer.compare(held, bytes) === 0;
+    await this.#guard.guarded(() => (isThere ? this.#nameDurably(path.dirname(file)) : this.#write(file, bytes)));
   }
 
   async #write(file: string, bytes: Uint8Array): Promise<void> {
     const writing = path.join(this.#folder, WRITING);
-    await mkdir(writing, { recursive: true });
+    await makeFolder(writing);
     const temporary = path.join(writing, temporaryName());
     const shard = path.dirname(file);
     try {
       await writeDurably(temporary, bytes);
-      const made = await mkdir(shard, { recursive: true });
-      if (made !== undefined) this.#durableShards.delete(shard);
+      await makeFolder(path.dirname(shard));
+      if (await makeFolder(shard)) this.#durableShards.delete(shard);
       await rename(temporary, file);
-      await syncFolder(shard);
-      await this.#makeDurable(shard);
+      await this.#nameDurably(shard);
     } catch (error) {
       await unlink(temporary).catch(() => {});
       throw error;
     }
   }
 
-  /** A new folder is durable once those that name it are; once a shard, whoever of several writers made it. */
-  async #makeDurable(shard: string): Promise<void> {
+  /** A name is durable once its folder is, and those that name that folder: once a shard, whoever of several writers made it. */
+  async #nameDurably(shard: string): Promise<void> {
+    await syncFolder(shard);
     if (this.#durableShards.has(shard)) return;
     await syncFolder(path.dirname(shard));
     await syncFolder(this.#folder);

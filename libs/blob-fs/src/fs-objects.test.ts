@@ -198,6 +198,7 @@ test('the folder is gone, as of a disk that is not mounted: unavailable, not emp
     () => objects.read('a/b'),
     () => objects.recall('a/b'),
     () => listed(objects),
+    () => objects.remove('a/b'),
     () => objects.create('a/c', text('x')),
   ]) {
     await expect(call()).rejects.toMatchObject({ ...unavailable, message: expect.stringMatching(/it is gone/) });

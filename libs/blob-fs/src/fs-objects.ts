@@ -9,7 +9,7 @@
 import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { checkObjectName, checkObjectSize, isObjectName, type ObjectStore, type Recall, Turns } from '@tidemark/ports';
-import { codeOf, syncFolder, writeDurably } from './durable-files.ts';
+import { codeOf, makeFolder, syncFolder, writeDurably } from './durable-files.ts';
 import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
 import { FILES_OPEN_MAX, FOLDERS_KNOWN_MAX } from './limits.ts';
 import { removeLeftBehind, temporaryName } from './temporary-files.ts';
@@ -65,26 +65,27 @@ class FsObjects implements ObjectStore {
   async read(name: string): Promise<Uint8Array | undefined> {
     const file = this.#file(name);
     const bytes = await this.#guard.guarded(() => this.#turns.run(() => readFile(file)), ...ABSENT);
-    if (bytes === undefined) await this.#checkFolder();
+    if (bytes === undefined) await this.#guard.check();
     return bytes;
   }
 
   async *list(prefix: string): AsyncIterable<string> {
     const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1);
     if (folder !== '' && !isObjectName(folder.slice(0, -1))) return;
-    await this.#checkFolder();
+    await this.#guard.check();
     yield* this.#below(folder, prefix);
   }
 
   async remove(name: string): Promise<void> {
     const file = this.#file(name);
-    await this.#guard.guarded(() => unlink(file), ...ABSENT);
+    const isGone = await this.#guard.guarded(() => unlink(file).then(() => true), ...ABSENT);
+    if (isGone === undefined) await this.#guard.check();
   }
 
   async recall(name: string): Promise<Recall> {
     const file = this.#file(name);
     if ((await this.#guard.guarded(() => isFile(file), ...ABSENT)) === true) return { state: 'ready' };
-    await this.#checkFolder();
+    await this.#guard.check();
     return { state: 'absent' };
   }
 
@@ -102,7 +103,7 @@ class FsObjects implements ObjectStore {
       return false;
     }
     const temporary = path.join(this.place, WRITING, temporaryName());
-    await mkdir(path.dirname(temporary)).catch(unlessThere);
+    await makeFolder(path.dirname(temporary));
     try {
       await writeDurably(temporary, bytes);
       const made = await mkdir(path.dirname(file), { recursive: true });
@@ -166,11 +167,6 @@ class FsObjects implements ObjectStore {
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
       .sort();
   }
-
-  /** Nothing is missing from a folder that isn't there. */
-  async #checkFolder(): Promise<void> {
-    await this.#guard.guarded(() => stat(this.place));
-  }
 }
 
 /** False: nothing, or something else. */
@@ -181,8 +177,4 @@ async function isFile(file: string): Promise<boolean> {
     if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
-}
-
-function unlessThere(error: unknown): void {
-  if (codeOf(error) !== 'EEXIST') throw error;
 }

@@ -3,7 +3,7 @@
  * person can do about it.
  */
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, UnavailableError } from '@tidemark/core';
 import { codeOf, syncFolder } from './durable-files.ts';
@@ -39,6 +39,11 @@ export class GuardedFolder {
       }
       throw this.unavailable(error);
     }
+  }
+
+  /** Nothing is missing from a folder that isn't there: throws `UnavailableError` then. */
+  async check(): Promise<void> {
+    await this.guarded(() => stat(this.path));
   }
 
   /** Undefined for an error of the expected codes; every other is `UnavailableError`. */
