@@ -6,7 +6,7 @@
 import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { PartitionFloor, ProjectionBatch, SegmentQuery, SegmentRow, StorageUse } from '@tidemark/ports';
 import { historyStatements } from './apply-batch.ts';
-import { readBlobReferences } from './sql/blob-references.ts';
+import { FIND_NAMING_BESIDE, namingColumnOf, readBlobReferences } from './sql/blob-references.ts';
 import * as history from './sql/history-rows.ts';
 import * as segments from './sql/segments.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
@@ -94,8 +94,10 @@ export class SqlTiers {
     });
   }
 
-  async blobReferences(...of: Parameters<typeof readBlobReferences>): Promise<readonly string[]> {
-    return (await this.#read(readBlobReferences(...of))).map((row) => textAt(row, 0));
+  /** Fails where rows that were made anew are switched or thrown away at this moment. */
+  async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
+    const beside = (await this.#read(FIND_NAMING_BESIDE)).map(namingColumnOf);
+    return (await this.#read(readBlobReferences(after, limit, beside))).map((row) => textAt(row, 0));
   }
 
   async storage(by: 'tenant' | 'workflow', limit: number): Promise<readonly StorageUse[]> {
