@@ -44,7 +44,7 @@ describe('history', () => {
 
     const { checks } = await json('doctor', '--rows');
     expect(checks).toContainEqual(expect.objectContaining({ check: 'Fold', level: 'ok' }));
-    expect(await json('rebuild')).toMatchObject({ events: expect.any(Number) });
+    expect(await json('rebuild')).toMatchObject({ log_entries: expect.any(Number) });
     expect({ ...before, ...(await json('show', 'one', '--checkpoints')) }).toEqual(before);
     await rm(path.join(cwd, 'state/rows'), { recursive: true });
     expect({ ...before, ...(await json('show', 'one', '--checkpoints')) }).toEqual(before);

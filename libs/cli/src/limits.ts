@@ -71,5 +71,5 @@ export const PREFLIGHT_STREAMS_PAGE_COUNT = 25;
 
 /** Fragments of a past state that are shown, the newest; all of them are in the JSON. */
 export const FRAGMENTS_SHOWN_COUNT = 10;
-/** Rows that a check names, of those that are not as the log makes them. */
+/** Rows that a check names to people, of those that are not as the log makes them; programs get all. */
 export const DIFFERENCES_MAX_COUNT = 1_000;

@@ -221,6 +221,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   command('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')
     .addOption(state())
     .addOption(json())
+    .option('--from-nothing', 'throw away what an interrupted rebuild has folded, instead of going on from it')
     .action(does<[RebuildOptions]>(rebuild));
   command('doctor', 'check settings, servers and state, and say what to do')
     .addOption(state())

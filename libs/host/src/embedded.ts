@@ -8,7 +8,7 @@ import { openFsObjects } from '@tidemark/blob-fs';
 import { CorruptError } from '@tidemark/core';
 import { openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
-import { type EventLog, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import { type EventLog, noTelemetry, type ProjectionStore, type StoreRebuild, type Telemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
 import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
@@ -40,6 +40,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
   return Opened.all(async (opened) => {
     const log = await openLog(options, opened);
     const store = await opened.add(openPgliteStore({ folder: rowsIn(options) }));
+    await store.ensure();
     await refuseLostLog(options.folder, log, store);
     const below = { ...(await openBelow(options, log, opened)), store };
     const views = viewsOver(below);
@@ -81,6 +82,7 @@ export function openEmbeddedRebuild(
   return Opened.all(async (opened) => {
     const log = await openLog(options, opened);
     const target = await opened.add(openPgliteRebuild(rowsIn(options), purpose));
+    await refuseLostLog(options.folder, log, target);
     const below = await openBelow(options, log, opened);
     return rebuildOver(below, target, role, () => opened.close());
   });
@@ -102,10 +104,13 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
 }
 
 /** Rows that know more than the log prove that the log lost something: only a copy of it can bring that back. */
-async function refuseLostLog(folder: string, log: EventLog, store: ProjectionStore): Promise<void> {
-  await store.ensure();
+async function refuseLostLog(
+  folder: string,
+  log: EventLog,
+  rows: Pick<ProjectionStore | StoreRebuild, 'positions'>,
+): Promise<void> {
   const bounds = await log.bounds();
-  for (const [partition, next] of await store.positions()) {
+  for (const [partition, next] of await rows.positions()) {
     const end = bounds.get(partition)?.end ?? 0;
     if (next <= end) continue;
     throw new CorruptError(

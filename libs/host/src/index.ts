@@ -7,7 +7,7 @@ export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerR
 export type { Keys } from './keys.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { embedderIn } from './memory-index.ts';
-export type { Rebuild, RebuildRole } from './rebuild.ts';
+export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
 export {
   failureReporter,
   type LogLevel,

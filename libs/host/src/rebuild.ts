@@ -1,7 +1,9 @@
 /** Owns making rows anew on what a process has opened; see RowsRebuild. */
 
-import type { StoreRebuild } from '@tidemark/ports';
+import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
 import { RowsRebuild, type RowsRebuildOptions } from '@tidemark/runtime';
+import { unfinishedPostgresRebuild } from '@tidemark/store-postgres';
+import type { ClusterConfig } from './config.ts';
 import { type Below, viewsOver } from './tiers.ts';
 
 export interface RebuildRole extends Pick<RowsRebuildOptions, 'onProgress'> {
@@ -14,6 +16,12 @@ export interface Rebuild {
   /** What was folded stays, to be gone on from. */
   close(): Promise<void>;
 }
+
+/** What a process left that made the cluster's rows anew, or is at it. Throws `UnavailableError`. */
+export const unfinishedClusterRebuild = ({
+  postgresUrl,
+}: Pick<ClusterConfig, 'postgresUrl'>): Promise<UnfinishedRebuild | undefined> =>
+  unfinishedPostgresRebuild(postgresUrl);
 
 export function rebuildOver(
   below: Omit<Below, 'store'>,

@@ -4,7 +4,8 @@
  * batch is being written the next is read and folded; they are written in order.
  *
  * R1 Folded state is kept only as long as every batch that it rests on was written.
- * R2 A hint is dropped only after a read that found nothing more.
+ * R2 A hint is dropped only after a read that found nothing more, or could not be made: of damaged history, and of archived history that
+ *    has to be recalled. Whoever compares rows with the log hints those again.
  * R3 A batch is written to the making of the tables that its fold began with, and to no other: rows that were made anew don't rest on
  *    what was folded on the old ones.
  */
@@ -32,6 +33,7 @@ import {
 } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
+import { isArchivedObject, Recalls } from './recalls.ts';
 
 export interface ProjectorOptions {
   readonly ports: Pick<Ports, 'store' | 'hints' | 'telemetry' | 'clock' | 'archive'> & {
@@ -56,8 +58,10 @@ export class Projector {
   readonly #hinted = new Set<Partition>();
   /** Folded partitions, least recently used first. */
   readonly #states = new Map<Partition, PartitionState>();
-  /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows change. */
+  /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows are made anew. */
   readonly #halted = new Set<Partition>();
+  /** Undefined: there is no archive. */
+  readonly #recalls: Recalls | undefined;
   /** One partition a batch, since one workflow was opened in two: the first that is written keeps it. */
   #alone = false;
   /** Rows that stood behind the fold at the last sweep. */
@@ -72,6 +76,8 @@ export class Projector {
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
+    const { archive, clock } = options.ports;
+    this.#recalls = archive && new Recalls({ archive, clock });
   }
 
   start(): void {
@@ -105,7 +111,7 @@ export class Projector {
 
   hint(partitions: Iterable<Partition>): void {
     for (const partition of partitions) {
-      if (this.owns(partition) && !this.#halted.has(partition)) this.#hinted.add(partition);
+      if (this.owns(partition) && this.#recalls?.isAway(partition) !== true) this.#hinted.add(partition);
     }
     if (this.#hinted.size > 0) this.#loop?.wake();
   }
@@ -201,10 +207,10 @@ export class Projector {
     await this.#writing;
     const { store } = this.#options.ports;
     const incarnation = await store.incarnation();
-    if (incarnation !== this.#incarnation) this.#forget();
+    if (incarnation !== this.#incarnation) this.forgetAll();
     this.#incarnation = incarnation;
-    const lacking = partitions.filter((partition) => !this.#states.has(partition));
-    for (const folded of await store.loadPartitions(lacking)) {
+    const lacking = partitions.filter((partition) => !this.#states.has(partition) && !this.#halted.has(partition));
+    for (const folded of lacking.length === 0 ? [] : await store.loadPartitions(lacking)) {
       const streams = folded.streams.map((stream) => streamFromJson(stream.state, stream.tasks));
       this.#states.set(folded.partition, partitionFrom(folded.partition, folded.next, folded.generation, streams));
     }
@@ -215,10 +221,16 @@ export class Projector {
     try {
       return await this.#options.ports.log.read(reads, { maxBytes: PROJECTION_READ_MAX_BYTES });
     } catch (error) {
+      if (isArchivedObject(error)) {
+        // Which partition lacks it shows when each is read alone.
+        if (reads.length > 1) return this.#readEach(reads);
+        await this.#recall(reads[0]!.partition, reads[0]!.from, error);
+        return [];
+      }
       if (!(error instanceof CorruptError)) throw error;
       if (error.code === 'segment-deleted') {
         const { partition } = error.details as { readonly partition: Partition };
-        await this.#skip(partition);
+        await this.#skipOrRecall(partition);
         return this.#read(reads.filter((read) => read.partition !== partition));
       }
       // One partition is wrong: it is left alone and told, the others go on.
@@ -229,6 +241,23 @@ export class Projector {
       this.#states.delete(halted);
       this.#options.onError(error);
       return this.#read(reads.filter((read) => read.partition !== halted));
+    }
+  }
+
+  /** What the fold lacks is asked for, and it goes on when a later hint finds it there. */
+  async #recall(partition: Partition, from: Offset, error: unknown): Promise<void> {
+    if (this.#recalls === undefined) throw error;
+    const told = await this.#recalls.ask(partition, from, error);
+    if (told !== undefined) this.#options.onError(told);
+  }
+
+  async #skipOrRecall(partition: Partition): Promise<void> {
+    try {
+      await this.#skip(partition);
+    } catch (error) {
+      if (!isArchivedObject(error)) throw error;
+      // States of an older version are folded again, from the partition's beginning.
+      await this.#recall(partition, 0 as Offset, error);
     }
   }
 

@@ -3,30 +3,53 @@
  * against each other. The fleet runs on meanwhile. What an earlier process has folded is gone on from. Must not write to the rows in use.
  */
 
-import { ConflictError, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
+import {
+  ConflictError,
+  CorruptError,
+  type Offset,
+  type Partition,
+  STATE_VERSION,
+  TidemarkError,
+  UnavailableError,
+} from '@tidemark/core';
 import {
   type Clock,
   type EventLog,
   noTelemetry,
-  type PartitionBounds,
   type ProjectionStore,
   RANGE_COUNT,
-  type ReadRequest,
-  type ReadResult,
   type RowComparison,
   type StoreRebuild,
+  type UnfinishedRebuild,
 } from '@tidemark/ports';
+import release from '../package.json' with { type: 'json' };
 import type { Archive } from './archive.ts';
 import { settleArchived } from './archived-rows.ts';
-import { REBUILD_MEET_MAX_MS, REBUILD_MEETINGS_MAX, REBUILD_PARTITIONS_AT_ONCE } from './limits.ts';
+import { BoundedLog } from './bounded-log.ts';
+import {
+  BACKOFF_FIRST_MS,
+  BACKOFF_MAX_MS,
+  REBUILD_LOOK_MS,
+  REBUILD_MEET_MAX_MS,
+  REBUILD_MEETINGS_MAX,
+  REBUILD_PARTITIONS_AT_ONCE,
+  REBUILD_PLACINGS_MAX,
+} from './limits.ts';
 import { wholePartitions } from './partition-rows.ts';
 import { LamportClock } from './ports.ts';
 import { Projector } from './projector.ts';
+import { expectedText, latestOf, type RecalledHistory, recalledIn } from './recalls.ts';
+import { backoffMs } from './retry.ts';
+
+/** Rows of another release, or of another form of folded state, are not gone on from. */
+const FOLD_VERSION = `${release.version}, state ${STATE_VERSION}`;
 
 export interface RebuildProgress {
-  /** Events that are folded, of those there are. */
+  /** Log entries that the new rows hold, of those there are. */
   readonly doneCount: number;
   readonly totalCount: number;
+  /** Those that this run has folded. */
+  readonly foldedCount: number;
 }
 
 export interface RowsRebuildOptions {
@@ -45,34 +68,43 @@ export interface RowsRebuildOptions {
 
 type Positions = ReadonlyMap<Partition, Offset>;
 
-interface Waiting {
+/** Of one fold: what wakes it, and what ends it. */
+interface Folding {
   readonly upTo: Positions;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+  wake: () => void;
+  failure: { readonly error: unknown } | undefined;
 }
 
 const ALL_RANGES = Array.from({ length: RANGE_COUNT }, (_, range) => range);
 
 export class RowsRebuild {
   readonly #options: RowsRebuildOptions;
-  readonly #projector: Projector;
   readonly #log: BoundedLog;
+  #projector: Projector;
   /** How far the new rows are. */
   #next = new Map<Partition, Offset>();
+  #foldedCount = 0;
   #totalCount = 0;
-  #waiting: Waiting | undefined;
+  #folding: Folding | undefined;
+  /** Partitions whose history was recalled, and isn't there yet. */
+  readonly #away = new Map<Partition, RecalledHistory>();
 
   constructor(options: RowsRebuildOptions) {
     this.#options = options;
     this.#log = new BoundedLog(options.log);
-    this.#projector = new Projector({
+    this.#projector = this.#newProjector();
+  }
+
+  #newProjector(): Projector {
+    const { rows, clock, archived } = this.#options;
+    return new Projector({
       ports: {
         log: this.#log,
-        store: options.rows,
+        store: rows,
         hints: { publish: () => {}, subscribe: async () => async () => {}, close: async () => {} },
         telemetry: noTelemetry,
-        clock: options.clock,
-        archive: options.archived?.archive,
+        clock,
+        archive: archived?.archive,
       },
       lamport: new LamportClock(),
       onApplied: (_, next) => this.#applied(next),
@@ -80,33 +112,37 @@ export class RowsRebuild {
     });
   }
 
+  /** What an earlier process left, which `switchOver` goes on from. */
+  unfinished(): Promise<UnfinishedRebuild | undefined> {
+    return this.#options.target.unfinished();
+  }
+
   /**
-   * Folds everything and puts the new rows in the place of those in use. Throws `UnavailableError` (`store-busy`, `rebuild-behind`: run it
-   * again, it goes on where it was), `CorruptError` as reading log and archive do, `ConfigError` (`store-older`).
+   * Folds everything and puts the new rows in the place of those in use. Throws `UnavailableError` (`store-busy`, `rebuild-behind`,
+   * `rebuild-misplaced`: run it again, it goes on where it was; `history-recalled`: run it again when that is there), `CorruptError`
+   * (`log-replaced`: the rows in use know more than the log; those of `StoreRebuild.switchOver`; as reading log and archive does),
+   * `ConfigError` (`store-older`; those of `StoreRebuild`). `isFromNothing`: what an earlier process folded is thrown away.
    */
-  async switchOver(): Promise<void> {
-    await this.#working(async () => {
-      for (let attempt = 1; ; attempt++) {
-        await this.#foldAll(await this.#ends());
-        try {
-          await this.#options.target.switchOver((positions) => this.#meet(positions));
-          return;
-        } catch (error) {
-          const isBehind = error instanceof TidemarkError && error.code === 'rebuild-behind';
-          if (!isBehind || attempt >= REBUILD_MEETINGS_MAX) throw error;
-          this.#options.onError?.(error);
-        }
-      }
+  async switchOver({ isFromNothing = false }: { readonly isFromNothing?: boolean } = {}): Promise<void> {
+    const { target } = this.#options;
+    await this.#refuseLostLog();
+    await target.begin(FOLD_VERSION, isFromNothing);
+    await this.#untilDone(async () => {
+      await this.#foldAll(await this.#ends());
+      await target.switchOver((positions) => this.#meet(positions));
     });
   }
 
-  /** Folds what the rows in use hold, compares, and throws the new rows away. `limit`: differences that are named. */
+  /**
+   * Folds what the rows in use hold, compares, and throws the new rows away. `limit`: differences that are named. Throws as `switchOver`,
+   * but for what would be lost by switching.
+   */
   async compare(limit: number): Promise<RowComparison> {
     const { target } = this.#options;
-    // Rows of an earlier comparison may be those of another version's fold.
-    await target.drop();
+    await this.#refuseLostLog();
+    await target.begin(FOLD_VERSION, true);
     try {
-      return await this.#working(async () => {
+      return await this.#untilDone(async () => {
         const positions = await target.positions();
         this.#log.limit(positions);
         await this.#foldAll(positions);
@@ -120,10 +156,51 @@ export class RowsRebuild {
     }
   }
 
+  /** Rows that know more than the log prove that the log lost something: new ones would never come that far, and would know less. */
+  async #refuseLostLog(): Promise<void> {
+    const { target, log } = this.#options;
+    // In this order: both go on meanwhile.
+    const positions = await target.positions();
+    const bounds = await log.bounds();
+    for (const [partition, next] of positions) {
+      const end = bounds.get(partition)?.end ?? 0;
+      if (next <= end) continue;
+      throw new CorruptError(
+        'log-replaced',
+        `The log ends before what its rows hold (partition ${partition}: ${end} of ${next} entries): it was deleted, cut, or restored from an older copy. Nothing was changed. Restore the log from a newer copy; new rows would forget what it has lost.`,
+        { partition, end, next },
+      );
+    }
+  }
+
+  /** Again where others were in the way, or workflows turned out to be elsewhere; not for ever. */
+  async #untilDone<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, target, onError } = this.#options;
+    let placingCount = 0;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#working(work);
+      } catch (error) {
+        const code = error instanceof TidemarkError ? error.code : '';
+        if (code === 'rebuild-misplaced' && placingCount++ < REBUILD_PLACINGS_MAX) {
+          onError?.(error);
+          await target.placeAnew();
+          continue;
+        }
+        const isBusy = code === 'rebuild-behind' || code === 'store-busy';
+        if (!isBusy || attempt >= REBUILD_MEETINGS_MAX) throw error;
+        onError?.(error);
+        await clock.sleep(backoffMs(attempt, BACKOFF_FIRST_MS, BACKOFF_MAX_MS));
+      }
+    }
+  }
+
   async #working<T>(work: () => Promise<T>): Promise<T> {
     const { rows } = this.#options;
     await rows.ensure();
     this.#next = new Map(await rows.positions());
+    this.#away.clear();
+    this.#projector = this.#newProjector();
     this.#projector.own(ALL_RANGES);
     this.#projector.start();
     try {
@@ -133,8 +210,16 @@ export class RowsRebuild {
     }
   }
 
+  /** Of the partitions that have rows. Others are a coordinator's to add, which fences them first. */
   async #ends(): Promise<Positions> {
-    return new Map([...(await this.#log.bounds())].map(([partition, { end }]) => [partition, end]));
+    const known = [...(await this.#options.target.positions()).keys()];
+    if (known.length === 0) {
+      throw new UnavailableError(
+        'rows-missing',
+        'The rows in use know of no partition: there is nothing to be made anew beside them. Start a coordinator (or open the folder), which makes them from log and archive.',
+      );
+    }
+    return new Map([...(await this.#log.bounds(known))].map(([partition, { end }]) => [partition, end]));
   }
 
   /** Some partitions at a time, so that rows of archived history never pile up. */
@@ -144,26 +229,69 @@ export class RowsRebuild {
     for (let at = 0; at < partitions.length; at += REBUILD_PARTITIONS_AT_ONCE) {
       const some = partitions.slice(at, at + REBUILD_PARTITIONS_AT_ONCE);
       await this.#fold(new Map(some.map((partition) => [partition, upTo.get(partition)!])));
-      await this.#settle(some);
+      await this.#settle(some.filter((partition) => !this.#away.has(partition)));
     }
+    this.#refuseAway();
     await this.#options.rows.markReady();
   }
 
-  async #fold(upTo: Positions): Promise<void> {
-    const missing = [...upTo.keys()].filter((partition) => !this.#next.has(partition));
-    if (missing.length > 0) {
-      const added = await wholePartitions(this.#log, missing);
-      await this.#options.rows.addPartitions(added);
-      for (const { partition, start } of added) this.#next.set(partition, start);
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting = { upTo, resolve, reject };
-    this.#projector.hint(upTo.keys());
-    this.#applied(new Map());
+  /** Once everything else is folded, and all that is lacking was asked for. */
+  #refuseAway(): void {
+    const away = [...this.#away.values()];
+    if (away.length === 0) return;
+    const expectedAtMs = latestOf(away.map((each) => each.expectedAtMs));
+    const objectCount = sum(away.map((each) => each.objectCount));
+    throw new UnavailableError(
+      'history-recalled',
+      `${objectCount} objects with history of ${away.length} partitions are in a storage class that is read only after a recall. They were asked for, and are expected ${expectedText(expectedAtMs)}: run it again then. Nothing was changed.`,
+      { objectCount, partitionCount: away.length, expectedAtMs },
+    );
+  }
+
+  /** Resolves once the new rows stand there, but for partitions that are away. */
+  async #fold(upTo: Positions, signal?: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const folding: Folding = { upTo, wake: () => {}, failure: undefined };
+    this.#folding = folding;
     try {
-      await promise;
+      await this.#addMissing([...upTo.keys()]);
+      for (;;) {
+        const behind = this.#behind(upTo);
+        if (behind.length === 0 || signal?.aborted === true) return;
+        const woken = new AbortController();
+        folding.wake = () => woken.abort();
+        this.#projector.hint(behind);
+        await clock.sleep(REBUILD_LOOK_MS, woken.signal);
+        if (folding.failure !== undefined) throw folding.failure.error;
+        await this.#look(this.#behind(upTo));
+      }
     } finally {
-      this.#waiting = undefined;
+      if (this.#folding === folding) this.#folding = undefined;
+    }
+  }
+
+  async #addMissing(partitions: readonly Partition[]): Promise<void> {
+    const missing = partitions.filter((partition) => !this.#next.has(partition));
+    if (missing.length === 0) return;
+    const added = await wholePartitions(this.#log, missing);
+    await this.#options.rows.addPartitions(added);
+    for (const { partition, start } of added) this.#next.set(partition, start);
+  }
+
+  #behind(upTo: Positions): readonly Partition[] {
+    const isBehind = ([partition, offset]: readonly [Partition, Offset]): boolean =>
+      this.#next.get(partition)! < offset && !this.#away.has(partition);
+    return [...upTo].filter(isBehind).map(([partition]) => partition);
+  }
+
+  /** A batch may have been written whose answer was lost, or by another process: nobody told of those. */
+  async #look(partitions: readonly Partition[]): Promise<void> {
+    if (partitions.length === 0) return;
+    try {
+      this.#advance(await this.#options.rows.positions(partitions));
+    } catch (error) {
+      if (!isOutlived(error)) throw error;
+      this.#options.onError?.(error);
     }
   }
 
@@ -190,72 +318,48 @@ export class RowsRebuild {
       );
     });
     try {
-      await Promise.race([this.#fold(positions), late]);
+      await Promise.race([this.#fold(positions, met.signal), late]);
     } finally {
       met.abort();
     }
+    this.#refuseAway();
     if (!(await rows.markReady())) throw new UnavailableError('rebuild-behind', 'The new rows are not complete yet.');
   }
 
   #applied(next: Positions): void {
-    for (const [partition, offset] of next) this.#next.set(partition, offset);
-    const { onProgress } = this.#options;
-    if (next.size > 0) onProgress?.({ doneCount: sum(this.#next.values()), totalCount: this.#totalCount });
-    const waiting = this.#waiting;
-    if (waiting === undefined) return;
-    for (const [partition, offset] of waiting.upTo) if (this.#next.get(partition)! < offset) return;
-    waiting.resolve();
+    this.#advance(next);
+    if (this.#folding !== undefined && this.#behind(this.#folding.upTo).length === 0) this.#folding.wake();
+  }
+
+  #advance(next: Positions): void {
+    for (const [partition, offset] of next) {
+      const before = this.#next.get(partition) ?? offset;
+      this.#foldedCount += Math.max(0, offset - before);
+      this.#next.set(partition, Math.max(before, offset) as Offset);
+    }
+    if (next.size === 0) return;
+    const [doneCount, totalCount, foldedCount] = [sum(this.#next.values()), this.#totalCount, this.#foldedCount];
+    this.#options.onProgress?.({ doneCount, totalCount, foldedCount });
   }
 
   #failed(error: unknown): void {
-    const code = error instanceof TidemarkError ? error.code : '';
-    const isOutlived =
-      // The tables are gone: another process switched them, or threw them away.
-      (error instanceof UnavailableError && code !== 'store-missing') ||
-      error instanceof ConflictError ||
-      // One workflow in two partitions: they are folded one by one then.
-      code === 'batch-two-homes';
-    if (isOutlived) this.#options.onError?.(error);
-    else this.#waiting?.reject(error);
+    const recalled = recalledIn(error);
+    if (recalled !== undefined) this.#away.set(recalled.partition, recalled);
+    if (isOutlived(error)) this.#options.onError?.(error);
+    else if (this.#folding !== undefined) this.#folding.failure = { error };
+    this.#folding?.wake();
   }
+}
+
+function isOutlived(error: unknown): boolean {
+  const code = error instanceof TidemarkError ? error.code : '';
+  return (
+    // The tables are gone: another process switched them, or threw them away.
+    (error instanceof UnavailableError && code !== 'store-missing') ||
+    error instanceof ConflictError ||
+    // One workflow in two partitions: they are folded one by one then.
+    code === 'batch-two-homes'
+  );
 }
 
 const sum = (values: Iterable<number>): number => [...values].reduce((total, value) => total + value, 0);
-
-type Readable = Pick<EventLog, 'read' | 'bounds'>;
-
-/** A log that ends no later than some offsets. */
-class BoundedLog implements Readable {
-  readonly #log: Readable;
-  #ends: Positions | undefined;
-
-  constructor(log: Readable) {
-    this.#log = log;
-  }
-
-  limit(ends: Positions): void {
-    this.#ends = ends;
-  }
-
-  async read(
-    requests: readonly ReadRequest[],
-    options?: { readonly maxBytes?: number },
-  ): Promise<readonly ReadResult[]> {
-    const results = await this.#log.read(requests, options);
-    return results.map(({ partition, records, end }) => {
-      const last = this.#endOf(partition, end);
-      return { partition, records: records.filter(({ offset }) => offset < last), end: last };
-    });
-  }
-
-  async bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
-    const bounds = await this.#log.bounds(partitions);
-    return new Map(
-      [...bounds].map(([partition, { start, end }]) => [partition, { start, end: this.#endOf(partition, end) }]),
-    );
-  }
-
-  #endOf(partition: Partition, end: Offset): Offset {
-    return this.#ends === undefined ? end : (Math.min(this.#ends.get(partition) ?? 0, end) as Offset);
-  }
-}

@@ -1,7 +1,7 @@
 /** The door of the library: projections on Postgres and on PGlite. */
 
-export { openPgliteRebuild, openPostgresRebuild } from './open-rebuild.ts';
+export { openPgliteRebuild, openPostgresRebuild, unfinishedPostgresRebuild } from './open-rebuild.ts';
 export { openPgliteStore, type PgliteStoreOptions } from './pglite-store.ts';
 export { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';
-export type { RebuildPurpose } from './schema-rebuild.ts';
+export type { RebuildPurpose } from './rebuild-schema.ts';
 export { openScratchStore } from './scratch-store.ts';

@@ -40,7 +40,15 @@ export const VECTOR_CACHE_MAX_BYTES = 64 * 1024 * 1024;
 export const VECTOR_PAGE_ROWS = 2_000;
 /** Data keys that one page of a listing reads. */
 export const KEYS_PAGE_ROWS = 1_000;
-/** Longest wait for a lock on tables that are to be switched or compared. */
+/** Longest wait for the locks on tables that are to be switched or compared: of writers, and then of everybody. */
 export const SWITCH_LOCK_TIMEOUT_MS = 5_000;
-/** Connections of a rebuild: one that folds are written by, one that holds writers, one that compares, one that looks. */
-export const REBUILD_POOL_MAX = 4;
+/** Longest that writers are held while tables are switched or compared, all of it taken together. */
+export const SWITCH_MAX_MS = 30_000;
+/** Longest that a process which holds writers may say nothing: longer than it may need to catch up with them, and then it counts as gone. */
+export const SWITCH_SILENCE_MAX_MS = 10_000;
+/** Connections of a rebuild: one that folds are written by, one that holds writers, one that compares, one that looks, one for its lock. */
+export const REBUILD_POOL_MAX = 5;
+/** Differences of rows that are read in one round trip. */
+export const DIFFERENCES_PAGE_ROWS = 1_000;
+/** Bytes of the longest name that Postgres doesn't cut. */
+export const NAME_MAX_BYTES = 63;

@@ -1,22 +1,28 @@
 /** Owns opening rows made anew, on a server and in a folder. What is opened on a folder has it to itself. */
 
-import type { StoreRebuild } from '@tidemark/ports';
+import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
 import { parseAddress } from './address.ts';
 import { faultOf } from './faults.ts';
 import { REBUILD_POOL_MAX, SCRIPT_TIMEOUT_MS } from './limits.ts';
 import { assemblePglite } from './pglite-store.ts';
 import { PoolClient } from './pool-client.ts';
-import { inSchema, type RebuildPurpose, SchemaRebuild, schemasOf } from './schema-rebuild.ts';
+import { RebuildLock } from './rebuild-lock.ts';
+import { type RebuildPurpose, schemasOf, unfinishedIn } from './rebuild-schema.ts';
+import { inSchema, SchemaRebuild } from './schema-rebuild.ts';
 import { quoted } from './sql/switch-tables.ts';
 import { once, type SqlClient, textAt } from './sql-client.ts';
 
-/** Beside the rows of the database at that address. Throws `ConfigError` (`store-address`), `UnavailableError`. */
+/**
+ * Beside the rows of the database at that address, which nobody else makes anew until it is closed. Throws `ConfigError` (`store-address`,
+ * `schema-name-long`), `UnavailableError` (`rebuild-under-way`).
+ */
 export async function openPostgresRebuild(url: string, purpose: RebuildPurpose): Promise<StoreRebuild> {
   const address = parseAddress(url);
   const options = { connectionString: address.url, max: REBUILD_POOL_MAX, answerTimeoutMs: SCRIPT_TIMEOUT_MS };
   const live = new PoolClient(options);
   try {
     const schemas = schemasOf(await schemaOf(live), purpose);
+    const lock = await RebuildLock.take(live, schemas.fresh, address.shown);
     const fresh = new PoolClient({
       ...options,
       onOpen: async (client) => void (await client.query(`set search_path to ${quoted(schemas.fresh)}`)),
@@ -27,12 +33,25 @@ export async function openPostgresRebuild(url: string, purpose: RebuildPurpose):
       fresh,
       schemas,
       address: address.shown,
-      isShared: true,
+      lock,
       closed: () => live.close(),
     });
   } catch (error) {
     await live.close();
     throw faultOf(error, address.shown);
+  }
+}
+
+/** What a process left there that made rows anew. Throws as `openPostgresRebuild` does. */
+export async function unfinishedPostgresRebuild(url: string): Promise<UnfinishedRebuild | undefined> {
+  const address = parseAddress(url);
+  const client = new PoolClient({ connectionString: address.url, max: 1 });
+  try {
+    return await unfinishedIn(client, await schemaOf(client));
+  } catch (error) {
+    throw faultOf(error, address.shown);
+  } finally {
+    await client.close();
   }
 }
 
@@ -48,7 +67,7 @@ export async function openPgliteRebuild(folder: string, purpose: RebuildPurpose)
       fresh: inSchema(client, schemas.fresh),
       schemas,
       address: folder,
-      isShared: false,
+      lock: undefined,
       closed: () => store.close(),
     });
   } catch (error) {

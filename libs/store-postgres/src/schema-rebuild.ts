@@ -4,47 +4,56 @@
  *
  * R1 Nobody who reads or writes the rows in use sees half a switch: tables change their schema in one transaction, which holds all writers.
  * R2 What was carried over is what stood in the tables in use when their writers were held.
+ * R3 A workflow is placed where its opening was found. The rows in use choose among several, and are refused where they name none (I1).
+ * R4 What no rebuild made is not dropped: neither a schema, nor what others have put on the tables in use.
+ * R5 Writers are held for a bounded time, also by a process that stands still.
  */
 
-import { ConfigError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
+import { CorruptError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
 import {
   type CatchUp,
   noTelemetry,
+  type ProjectionBatch,
   type ProjectionStore,
   type RowComparison,
   type RowDifference,
   type StoreRebuild,
+  type UnfinishedRebuild,
 } from '@tidemark/ports';
 import pg from 'pg';
+import { int4s, texts } from './binary-array.ts';
 import { faultOf } from './faults.ts';
-import { SWITCH_LOCK_TIMEOUT_MS } from './limits.ts';
-import { MIGRATIONS, migrate } from './migrate.ts';
+import { DIFFERENCES_PAGE_ROWS, SWITCH_LOCK_TIMEOUT_MS, SWITCH_MAX_MS, SWITCH_SILENCE_MAX_MS } from './limits.ts';
+import type { RebuildLock } from './rebuild-lock.ts';
+import { dependedOn, RebuildSchema, unfinishedIn } from './rebuild-schema.ts';
 import { comparisons, countsOf, differenceOf } from './sql/compare-tables.ts';
 import { positionOf, readPositions } from './sql/coordinate.ts';
 import { commitDurably, lockPlacing } from './sql/place.ts';
+import { FIND_MISPLACED, FIND_UNOPENED, KEEP_GRANTS, KEEP_STRAYS, PLACE_ANEW } from './sql/rebuild-schema.ts';
 import {
+  CARRY_EMBEDDINGS,
   CARRY_OVER,
-  DROP_UNFOUND,
   inSchemas,
+  LOCK_ALL,
   LOCK_WRITERS,
   quoted,
   type Schemas,
-  SEED_PLACEMENTS,
   SWITCH_TABLES,
-  TAKE_VECTOR_TYPE,
-  VECTOR_TYPE,
   WHOLE_TABLES,
 } from './sql/switch-tables.ts';
-import { BEGIN, COMMIT, once, ROLLBACK, type SqlClient, type SqlRunner, type Statement, textAt } from './sql-client.ts';
-import { SqlProjectionStore } from './sql-projection-store.ts';
-
-/** What the new rows are for: to take the place of those in use, or to be held against them. */
-export type RebuildPurpose = 'switch' | 'compare';
-
-export const schemasOf = (live: string, purpose: RebuildPurpose): Schemas => ({
-  live,
-  fresh: `${live}_${purpose === 'switch' ? 'rebuild' : 'compare'}`,
-});
+import {
+  BEGIN,
+  COMMIT,
+  nullableText,
+  numberAt,
+  once,
+  ROLLBACK,
+  type Row,
+  type SqlClient,
+  type SqlRunner,
+  type Statement,
+} from './sql-client.ts';
+import { SqlProjectionStore, type SqlProjectionStoreOptions } from './sql-projection-store.ts';
 
 export interface SchemaRebuildOptions {
   readonly kind: ProjectionStore['kind'];
@@ -54,100 +63,151 @@ export interface SchemaRebuildOptions {
   readonly fresh: SqlClient;
   readonly schemas: Schemas;
   readonly address: string;
-  /** False: nobody else uses the database, and one transaction has its only connection. */
-  readonly isShared: boolean;
+  /** Undefined: nobody else uses the database, and one transaction has its only connection. */
+  readonly lock: RebuildLock | undefined;
   readonly closed: () => Promise<void>;
 }
 
 const BEGIN_SNAPSHOT = once('begin isolation level repeatable read read only');
 
+/** The transaction that holds writers. */
+interface Held {
+  readonly runner: SqlRunner;
+  /** Gives what comes next the time that is left; at most that many milliseconds. */
+  bound(maxMs?: number): Promise<void>;
+}
+
 export class SchemaRebuild implements StoreRebuild {
   readonly store: ProjectionStore;
   readonly #options: SchemaRebuildOptions;
+  readonly #schema: RebuildSchema;
 
   constructor(options: SchemaRebuildOptions) {
     this.#options = options;
-    this.store = new SqlProjectionStore({
+    this.#schema = new RebuildSchema(options);
+    this.store = new FreshStore({
       kind: options.kind,
       client: options.fresh,
       address: options.address,
       telemetry: noTelemetry,
-      ensure: () => this.#ensure(),
-      closed: options.closed,
+      ensure: () => this.#schema.ensure(),
+      closed: async () => {
+        await options.lock?.release();
+        await options.closed();
+      },
     });
   }
 
-  async #ensure(): Promise<void> {
-    const { live, fresh, schemas, address } = this.#options;
-    await this.#refuseOlder();
-    await live.script(`create schema if not exists ${quoted(schemas.fresh)}`);
-    await migrate(fresh, address);
-    const [[row = []] = []] = await fresh.run([once(inSchemas(VECTOR_TYPE, schemas))]);
-    const type = textAt(row, 0);
-    if (type !== 'bytea') await fresh.script(inSchemas(TAKE_VECTOR_TYPE(type), schemas));
-    await live.script(inSchemas(SEED_PLACEMENTS, schemas));
-  }
-
-  /** Tables of another version would be switched in under processes that don't know them. */
-  async #refuseOlder(): Promise<void> {
-    const { live, address } = this.#options;
-    const [names = []] = await live.run([once('select name from tidemark_migrations order by name')]);
-    const applied = names.map((row) => textAt(row, 0));
-    const lacking = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
-    if (lacking.length === 0 && applied.length === MIGRATIONS.length) return;
-    throw new ConfigError(
-      'store-older',
-      `The store at ${address} is not of this version of Tidemark (${applied.at(-1) ?? 'empty'}; this one makes ${MIGRATIONS.at(-1)!.name}): start this version's coordinators first. Nothing was changed.`,
-      { address, applied, lacking },
-    );
+  begin(madeBy: string, isFromNothing: boolean): Promise<void> {
+    return this.#named(() => this.#schema.begin(madeBy, isFromNothing));
   }
 
   positions(): Promise<ReadonlyMap<Partition, Offset>> {
     return this.#named(() => positionsIn(this.#options.live));
   }
 
-  switchOver(catchUp: CatchUp): Promise<void> {
-    const { schemas } = this.#options;
-    return this.#held(catchUp, async (runner) => {
-      await runner.script(inSchemas(`${WHOLE_TABLES}; ${DROP_UNFOUND}; ${CARRY_OVER}`, schemas));
+  unfinished(): Promise<UnfinishedRebuild | undefined> {
+    const { live, schemas } = this.#options;
+    return this.#named(() => unfinishedIn(live, schemas.live));
+  }
+
+  async switchOver(catchUp: CatchUp): Promise<void> {
+    const { live, schemas } = this.#options;
+    await this.#named(async () => {
+      await this.#schema.refuseDependents();
+      // Most of what is carried over needs nobody to wait.
+      await live.script(inSchemas(`begin; ${WHOLE_TABLES}; ${CARRY_EMBEDDINGS}; commit`, schemas));
+    });
+    await this.#held(catchUp, async ({ runner, bound }) => {
+      await this.#refuseUnopened(runner);
+      for (const statement of CARRY_OVER) {
+        await bound();
+        await runner.script(inSchemas(statement, schemas));
+      }
+      await bound(SWITCH_LOCK_TIMEOUT_MS);
+      await runner.script(inSchemas(LOCK_ALL, schemas));
+      await bound();
+      await this.#schema.refuseDependents(runner);
+      await runner.script(inSchemas(KEEP_GRANTS, schemas));
       await runner.script(inSchemas(SWITCH_TABLES, schemas));
       await runner.run([COMMIT]);
     });
   }
 
   async compare(catchUp: CatchUp, limit: number): Promise<RowComparison> {
-    const { schemas, isShared } = this.#options;
-    const dropUnfound = inSchemas(`${WHOLE_TABLES}; ${DROP_UNFOUND}`, schemas);
     let comparing: Promise<RowComparison> | undefined;
-    await this.#held(catchUp, async (runner) => {
-      if (isShared) {
-        await this.#options.live.script(`begin; ${dropUnfound}; commit`);
+    await this.#held(catchUp, async ({ runner }) => {
+      if (this.#options.lock === undefined) comparing = Promise.resolve(await this.#comparison(runner, limit));
+      else {
         comparing = (await this.#inSnapshot((snapshot) => this.#comparison(snapshot, limit))).done;
         comparing.catch(() => {});
-      } else {
-        await runner.script(dropUnfound);
-        comparing = Promise.resolve(await this.#comparison(runner, limit));
       }
       await runner.run([ROLLBACK]);
     });
     return this.#named(() => comparing!);
   }
 
+  placeAnew(): Promise<void> {
+    const { live, schemas } = this.#options;
+    return this.#named(() => live.script(inSchemas(`begin; ${WHOLE_TABLES}; ${PLACE_ANEW}; commit`, schemas)));
+  }
+
   /** Runs the work in a transaction in which the rows in use stand still, and the new ones have caught up with them. */
-  #held(catchUp: CatchUp, work: (runner: SqlRunner) => Promise<void>): Promise<void> {
-    const { live, isShared, schemas } = this.#options;
+  #held(catchUp: CatchUp, work: (held: Held) => Promise<void>): Promise<void> {
+    const { live, lock, schemas } = this.#options;
     return this.#named(async () => {
-      if (!isShared) await catchUp(await positionsIn(live));
+      if (lock === undefined) await catchUp(await positionsIn(live));
       await live.session(async (runner) => {
         await runner.run([BEGIN, commitDurably]);
-        if (isShared) {
-          await runner.run([once(`set local lock_timeout = ${SWITCH_LOCK_TIMEOUT_MS}`), lockPlacing]);
+        const bound = boundsOf(lock === undefined ? undefined : runner);
+        if (lock !== undefined) {
+          await lock.check(runner);
+          await runner.run([once(`set local idle_in_transaction_session_timeout = ${SWITCH_SILENCE_MAX_MS}`)]);
+          await bound(SWITCH_LOCK_TIMEOUT_MS);
+          await runner.run([lockPlacing]);
           await runner.script(inSchemas(LOCK_WRITERS, schemas));
           await catchUp(await positionsIn(runner));
+          await bound();
         }
-        await work(runner);
+        await runner.script(WHOLE_TABLES);
+        await this.#refuseMisplaced(runner);
+        await work({ runner, bound });
       });
     });
+  }
+
+  async #refuseMisplaced(runner: SqlRunner): Promise<void> {
+    const row = await this.#judge(runner, FIND_MISPLACED);
+    const unclear = nullableText(row, 1);
+    if (numberAt(row, 0) > 0) {
+      throw new UnavailableError(
+        'rebuild-misplaced',
+        `${numberAt(row, 0)} workflows were opened elsewhere than the rows in use say: everything is folded again, with them where they are.`,
+      );
+    }
+    if (unclear === null) return;
+    throw new CorruptError(
+      'opening-unclear',
+      `The log has several openings of ${unclear}, and neither placements nor workflows in use name one of them: nothing tells which counts. Nothing was changed; correct the column partition of their rows in placements, and run it again.`,
+      { workflows: unclear },
+    );
+  }
+
+  /** Their ids would be free. */
+  async #refuseUnopened(runner: SqlRunner): Promise<void> {
+    const row = await this.#judge(runner, FIND_UNOPENED);
+    const names = nullableText(row, 0);
+    if (names === null) return;
+    throw new CorruptError(
+      'opening-missing',
+      `${numberAt(row, 1)} workflows are in use (${names}), and neither log nor archive has their opening: new rows would forget them, and their ids could be started again. Nothing was changed. Look for what log and archive have lost (\`tidemark verify\`); where such a workflow never was, delete its row in placements and run it again.`,
+      { workflows: names },
+    );
+  }
+
+  async #judge(runner: SqlRunner, text: string): Promise<Row> {
+    const [[row = []] = []] = await runner.run([once(inSchemas(text, this.#options.schemas))]);
+    return row;
   }
 
   /** Resolves once the snapshot is taken, with what the work in it comes to. */
@@ -167,25 +227,24 @@ export class SchemaRebuild implements StoreRebuild {
   async #comparison(runner: SqlRunner, limit: number): Promise<RowComparison> {
     await runner.script(WHOLE_TABLES);
     const differences: RowDifference[] = [];
-    let differenceCount = 0;
-    let rowCount = 0;
+    const sums = { differenceCount: 0, rowCount: 0, unopenedCount: 0 };
     for (const { table, key, count, find } of comparisons(this.#options.schemas)) {
       const [[counted = []] = []] = await runner.run([once(count)]);
       const counts = countsOf(counted);
-      differenceCount += counts.differenceCount;
-      rowCount += counts.rowCount;
-      const room = limit - differences.length;
-      if (counts.differenceCount === 0 || room <= 0) continue;
-      const [rows = []] = await runner.run([once(find(room))]);
-      differences.push(...rows.map((row) => differenceOf({ table, key }, row)));
+      sums.differenceCount += counts.differenceCount;
+      sums.rowCount += counts.rowCount;
+      sums.unopenedCount += counts.unopenedCount;
+      if (counts.differenceCount === 0 || differences.length >= limit) continue;
+      for await (const row of pagesOf(runner, find)) {
+        differences.push(differenceOf({ table, key }, row));
+        if (differences.length >= limit) break;
+      }
     }
-    return { differences, differenceCount, rowCount };
+    return { differences, ...sums };
   }
 
   async drop(): Promise<void> {
-    await this.#named(() =>
-      this.#options.live.script(`drop schema if exists ${quoted(this.#options.schemas.fresh)} cascade`),
-    );
+    await this.#named(() => this.#schema.drop());
   }
 
   /** The store, and the connections to the rows in use. */
@@ -197,16 +256,79 @@ export class SchemaRebuild implements StoreRebuild {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof pg.DatabaseError && error.code === '55P03') {
-        throw new UnavailableError(
-          'store-busy',
-          `Others kept tables of ${this.#options.address} locked for more than ${SWITCH_LOCK_TIMEOUT_MS / 1_000} s (a dump, or a long query). Nothing was changed; try again.`,
-          { cause: error },
-        );
-      }
-      throw faultOf(error, this.#options.address);
+      throw faultOfSwitch(error, this.#options.address);
     }
   }
+}
+
+/** Remembers openings that are left out, since their workflow is placed elsewhere (R3). */
+class FreshStore extends SqlProjectionStore {
+  readonly #client: SqlClient;
+
+  constructor(options: SqlProjectionStoreOptions) {
+    super(options);
+    this.#client = options.client;
+  }
+
+  /** Before the batch: that an opening is in the log is true whatever becomes of that. */
+  override async apply(batch: ProjectionBatch): Promise<void> {
+    if (batch.opened.length > 0) await this.#client.run([keepStrays(batch.opened)]);
+    await super.apply(batch);
+  }
+}
+
+const keepStrays = (rows: ProjectionBatch['opened']): Statement => ({
+  name: 'keep-strays',
+  text: KEEP_STRAYS,
+  values: [texts(rows, (row) => row.workflow), int4s(rows, (row) => row.partition)],
+});
+
+/** The time that is left to whoever holds writers, statement by statement; without a runner it isn't bounded. */
+function boundsOf(runner: SqlRunner | undefined): Held['bound'] {
+  const untilMs = performance.now() + SWITCH_MAX_MS;
+  return async (maxMs = SWITCH_MAX_MS) => {
+    if (runner === undefined) return;
+    // Zero would mean for ever.
+    const leftMs = Math.max(1, Math.min(maxMs, Math.round(untilMs - performance.now())));
+    await runner.run([once(`set local statement_timeout = ${leftMs}`), once(`set local lock_timeout = ${leftMs}`)]);
+  };
+}
+
+/** What a query finds, page by page, in the transaction that is under way. */
+async function* pagesOf(runner: SqlRunner, query: string): AsyncIterable<Row> {
+  await runner.script(`declare tidemark_found no scroll cursor for ${query}`);
+  for (;;) {
+    const [rows = []] = await runner.run([once(`fetch ${DIFFERENCES_PAGE_ROWS} from tidemark_found`)]);
+    yield* rows;
+    if (rows.length < DIFFERENCES_PAGE_ROWS) break;
+  }
+  await runner.script('close tidemark_found');
+}
+
+/** A lock or the whole took too long: `lock_not_available`, `query_canceled`. */
+const TOO_LONG = new Set(['55P03', '57014']);
+const STOOD_STILL = '25P03';
+const DEPENDED_ON = '2BP01';
+
+function faultOfSwitch(error: unknown, address: string): Error {
+  if (!(error instanceof pg.DatabaseError)) return faultOf(error, address);
+  const { code = '', detail = '' } = error;
+  if (TOO_LONG.has(code)) {
+    return new UnavailableError(
+      'store-busy',
+      `Others kept tables of ${address} locked for more than ${SWITCH_LOCK_TIMEOUT_MS / 1_000} s (a dump, or a long query), or all of it took more than ${SWITCH_MAX_MS / 1_000} s, in which nobody could write. Nothing was changed; try again at a quieter time.`,
+      { cause: error },
+    );
+  }
+  if (code === STOOD_STILL) {
+    return new UnavailableError(
+      'rebuild-behind',
+      `This process said nothing for ${SWITCH_SILENCE_MAX_MS / 1_000} s while nobody could write, so the store ended its transaction. Nothing was changed; it goes on, or run it again.`,
+      { cause: error },
+    );
+  }
+  if (code === DEPENDED_ON) return dependedOn(detail.split('\n'));
+  return faultOf(error, address);
 }
 
 async function positionsIn(runner: SqlRunner): Promise<ReadonlyMap<Partition, Offset>> {

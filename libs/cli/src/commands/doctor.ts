@@ -6,7 +6,7 @@ import { checkEmbedded } from '../doctor/embedded.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { exitCodeOfFindings } from '../doctor/health.ts';
 import { checkNode } from '../doctor/machine.ts';
-import { checkRows } from '../doctor/rows.ts';
+import { checkRows, checkUnfinished } from '../doctor/rows.ts';
 import type { Session } from '../session.ts';
 import { exists, targetOf } from '../state/open-desk.ts';
 import type { Colour, Terminal } from '../terminal.ts';
@@ -29,9 +29,10 @@ export async function doctor({ terminal, env, cwd }: Session, options: DoctorOpt
     checkNode(),
     ...(target?.kind === 'embedded' ? await checkEmbedded(target) : await checkCluster(env)),
   ];
-  if (options.rows === true && exitCodeOfFindings(findings) === EXIT.ok) {
+  if (exitCodeOfFindings(findings) === EXIT.ok) {
     const whole = targetOf(options.state, env, cwd);
-    if (exists(whole)) findings.push(await checkRows(whole, terminal));
+    findings.push(...(await checkUnfinished(whole)));
+    if (options.rows === true && exists(whole)) findings.push(...(await checkRows(whole, terminal)));
   }
   const exitCode = exitCodeOfFindings(findings);
   const status = worst(findings);

@@ -1,35 +1,69 @@
-/** Owns the check that rows in use are as log and archive make them. */
+/** Owns the check that rows in use are as log and archive make them, and what an interrupted rebuild has left. */
 
-import { EXIT, exitCodeOf } from '@tidemark/host';
-import type { RowDifference } from '@tidemark/ports';
+import { EXIT, exitCodeOf, unfinishedClusterRebuild } from '@tidemark/host';
+import type { RowComparison, RowDifference, UnfinishedRebuild } from '@tidemark/ports';
 import { showProgress } from '../commands/rebuild.ts';
+import { outlivedReporter } from '../failures.ts';
 import { DIFFERENCES_MAX_COUNT } from '../limits.ts';
 import { openRebuild, type Target } from '../state/open-desk.ts';
 import type { Terminal } from '../terminal.ts';
-import { count, counted } from '../text/units.ts';
-import { type Finding, fail, messageOf, ok } from './finding.ts';
+import { count, counted, dateTime } from '../text/units.ts';
+import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
 
 const CHECK = 'Fold';
 
-export async function checkRows(target: Target, terminal: Terminal): Promise<Finding> {
+export async function checkRows(target: Target, terminal: Terminal): Promise<readonly Finding[]> {
+  const tell = outlivedReporter(terminal);
+  // Programs get all of them.
+  const limit = terminal.json ? Number.POSITIVE_INFINITY : DIFFERENCES_MAX_COUNT;
   try {
     const opened = await openRebuild(target, 'compare', {
       onProgress: (progress) => showProgress(terminal, 'fold', progress),
+      onError: (error) => tell('fold', error),
     });
     try {
-      const { differences, differenceCount, rowCount } = await opened.rows.compare(DIFFERENCES_MAX_COUNT);
-      if (differenceCount === 0) return ok(CHECK, `${counted(rowCount, 'row')}, each as log and archive make it`);
-      const named = differences.length < differenceCount ? `, the first ${count(differences.length)} named here` : '';
-      const message = `${counted(differenceCount, 'row')} of ${count(rowCount)} not as log and archive make them${named}`;
-      const found = differences.map((each) => ({ line: lineOf(each), json: each }));
-      return { ...fail(CHECK, message, 'tidemark rebuild makes all rows anew.', EXIT.corrupt), found };
+      const left = target.kind === 'embedded' ? await opened.rows.unfinished() : undefined;
+      return [...leftFindings(left), findingOf(await opened.rows.compare(limit))];
     } finally {
       terminal.status('');
       await opened.close();
     }
   } catch (error) {
-    return fail(CHECK, messageOf(error), 'Nothing was changed; mend what it names and check again.', exitCodeOf(error));
+    const remedy = 'Nothing was changed; mend what it names and check again.';
+    return [fail(CHECK, messageOf(error), remedy, exitCodeOf(error))];
   }
+}
+
+function findingOf({ differences, differenceCount, rowCount, unopenedCount }: RowComparison): Finding {
+  const unopened =
+    unopenedCount === 0
+      ? ''
+      : `; what ${counted(unopenedCount, 'text')} that ${unopenedCount === 1 ? 'is' : 'are'} sealed or in blobs say${unopenedCount === 1 ? 's' : ''} was not compared`;
+  if (differenceCount === 0) {
+    return ok(CHECK, `${counted(rowCount, 'row')}, each as log and archive make it${unopened}`);
+  }
+  const named = differences.length < differenceCount ? `, the first ${count(differences.length)} named here` : '';
+  const message = `${counted(differenceCount, 'row')} of ${count(rowCount)} not as log and archive make them${named}${unopened}`;
+  const found = differences.map((each) => ({ line: lineOf(each), json: each }));
+  return { ...fail(CHECK, message, 'tidemark rebuild makes all rows anew.', EXIT.corrupt), found };
+}
+
+/** Of a cluster: a folder is looked at while it is open. */
+export async function checkUnfinished(target: Target): Promise<readonly Finding[]> {
+  if (target.kind !== 'cluster') return [];
+  try {
+    return leftFindings(await unfinishedClusterRebuild(target.config));
+  } catch (error) {
+    return [fail('Rebuild', messageOf(error), 'See the line of Postgres.', exitCodeOf(error))];
+  }
+}
+
+function leftFindings(left: UnfinishedRebuild | undefined): readonly Finding[] {
+  if (left === undefined) return [];
+  const since = left.begunAtMs === 0 ? '' : `, since ${dateTime(left.begunAtMs)}`;
+  if (left.isUnderWay) return [ok('Rebuild', `rows are being made anew${since}`)];
+  const remedy = 'tidemark rebuild goes on where it was, tidemark rebuild --from-nothing begins again.';
+  return [warn('Rebuild', `an interrupted rebuild left its rows beside those in use${since}`, remedy)];
 }
 
 function lineOf({ table, key, what, columns }: RowDifference): string {

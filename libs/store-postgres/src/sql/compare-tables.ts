@@ -1,10 +1,10 @@
 /**
  * Finds rows in use that are not as the log makes them: each table against the one that was made anew, row by row. What compactors do at
- * their own time is left out: rows of history that were dropped or put back, and what is said of that. Inputs: the schemas, a limit. Locks: none.
+ * their own time is left out: rows of history that were dropped or put back, and what is said of that. Inputs: the schemas. Locks: none.
  * Cost: 2 s for a million rows.
  */
 
-import type { RowDifference } from '@tidemark/ports';
+import type { RowComparison, RowDifference } from '@tidemark/ports';
 import { numberAt, type Row, textAt } from '../sql-client.ts';
 import { inSchemas, type Schemas } from './switch-tables.ts';
 
@@ -17,17 +17,38 @@ interface Compared {
   readonly texts?: readonly string[];
   /** Which rows `r` of either schema (`HERE`) are compared; all by default. */
   readonly where?: string;
-  /** Stands for the table, where rows of several make one. */
+  /** Stands for the table of either schema (`HERE`), where rows of several make one. */
   readonly from?: string;
+  /** The same of the new rows, where that is another one. */
+  readonly fresh?: string;
 }
 
 /**
+ * The workflows that live in a partition by what was folded: of those in use without the ones whose opening is on its way, of the new ones
+ * without those that were placed before their opening was found.
+ */
+const LIVING = (live: string, tenant: string, isFolded: string): string => `
+  select p.partition, p.next, p.generation, ${live} as live, ${tenant} as tenant
+  from HERE.partitions p left join (
+    select partition, count(*) filter (where ${isFolded}) as folded, count(*) filter (where not ${isFolded}) as others,
+      min(tenant) filter (where ${isFolded}) as tenant
+    from HERE.placements l where live group by partition
+  ) c on c.partition = p.partition`;
+
+/** Of the new rows: not only seeded. */
+const FOLDED = 'exists (select from HERE.workflows w where w.workflow = l.workflow)';
+
+const PLACEMENT = 'workflow, tenant, partition, generation, appended, live, session';
+
+/**
  * The same text is sealed otherwise each time: that it is there is compared, and of one in a blob how large it is. `{}` is also what a text
- * reads as whose key was destroyed.
+ * reads as whose key was destroyed. This library has no keys.
  */
 const masked = (column: string): string => `case
     when r.${column} like 'sealed:%' or r.${column} = '{}' then 'sealed'
     else regexp_replace(r.${column}, '^blob:[0-9a-f]{64}:', 'blob:') end`;
+
+const isUnopened = (column: string): string => `(r.${column} like 'sealed:%' or r.${column} like 'blob:%')`;
 
 /** History is compared where both have it. */
 const HAS_ROWS = `exists (
@@ -47,12 +68,18 @@ const history = (table: string, key: readonly string[], texts: readonly string[]
 });
 
 const COMPARED: readonly Compared[] = [
-  { table: 'partitions', key: ['partition'], ignored: ['rebuild_to', 'placed_generation'] },
+  {
+    table: 'partitions',
+    key: ['partition'],
+    // What the row itself says, which placing goes by.
+    from: LIVING('p.live - coalesce(c.others, 0)', 'case when c.folded > 0 then p.tenant end', 'l.appended'),
+    fresh: LIVING('coalesce(c.folded, 0)', 'c.tenant', FOLDED),
+  },
   {
     table: 'placements',
     key: ['workflow'],
-    ignored: ['placed_at', 'mode', 'opening'],
-    where: 'r.appended',
+    from: `select ${PLACEMENT} from HERE.placements l where appended`,
+    fresh: `select ${PLACEMENT} from HERE.placements l where ${FOLDED}`,
   },
   { table: 'workflows', key: ['workflow'], ignored: ['has_rows', 'restored_at_ms', 'state'], texts: ['result'] },
   {
@@ -96,10 +123,10 @@ const COMPARED: readonly Compared[] = [
 export interface Comparing {
   readonly table: string;
   readonly key: readonly string[];
-  /** The number of differences, and of rows in use. */
+  /** The number of differences, of rows in use, and of their texts that were not opened. */
   readonly count: string;
-  /** The first differences. */
-  readonly find: (limit: number) => string;
+  /** All differences, by key. */
+  readonly find: string;
 }
 
 export function comparisons(schemas: Schemas): readonly Comparing[] {
@@ -112,33 +139,35 @@ export function comparisons(schemas: Schemas): readonly Comparing[] {
       table,
       key,
       count: inSchemas(
-        `select count(*) filter (where a.whole is distinct from b.whole), count(a.whole) from ${joined}`,
+        `select count(*) filter (where a.whole is distinct from b.whole), count(a.whole), coalesce(sum(a.unopened), 0) from ${joined}`,
         schemas,
       ),
-      find: (limit) =>
-        inSchemas(
-          `select case when b.whole is null then 'extra' when a.whole is null then 'missing' else 'different' end, ${changed}, ${keys.map((each) => `${each}::text`).join(', ')}
-from ${joined} where a.whole is distinct from b.whole order by ${keys.join(', ')} limit ${limit}`,
-          schemas,
-        ),
+      find: inSchemas(
+        `select case when b.whole is null then 'extra' when a.whole is null then 'missing' else 'different' end, ${changed}, ${keys.map((each) => `${each}::text`).join(', ')}
+from ${joined} where a.whole is distinct from b.whole order by ${keys.join(', ')}`,
+        schemas,
+      ),
     };
   });
 }
 
 /** Rows of one side: key columns, and all that is compared. */
 function rowsOf(compared: Compared, schema: 'LIVE' | 'FRESH'): string {
-  const { table, key, ignored = [], texts = [], where = 'true', from } = compared;
-  const rows = from === undefined ? `${schema}.${table}` : `(${from.replaceAll('HERE', schema)})`;
+  const { table, key, ignored = [], texts = [], where = 'true', from, fresh = from } = compared;
+  const made = schema === 'LIVE' ? from : fresh;
+  const rows = made === undefined ? `${schema}.${table}` : `(${made.replaceAll('HERE', schema)})`;
   const columns = key.map((column, at) => `r."${column}" as k${at}`).join(', ');
   const without = ignored.map((column) => ` - '${column}'`).join('');
   const masks = texts.map((column) => `'${column}', ${masked(column)}`).join(', ');
   const whole = `to_jsonb(r)${without}${masks === '' ? '' : ` || jsonb_build_object(${masks})`}`;
-  return `select ${columns}, ${whole} as whole from ${rows} r where ${where}`;
+  const unopened = texts.map((column) => `(${isUnopened(column)} is true)::int`).join(' + ') || '0';
+  return `select ${columns}, ${whole} as whole, ${unopened} as unopened from ${rows} r where ${where}`;
 }
 
-export const countsOf = (row: Row): { readonly differenceCount: number; readonly rowCount: number } => ({
+export const countsOf = (row: Row): Omit<RowComparison, 'differences'> => ({
   differenceCount: numberAt(row, 0),
   rowCount: numberAt(row, 1),
+  unopenedCount: numberAt(row, 2),
 });
 
 export const differenceOf = ({ table, key }: Pick<Comparing, 'table' | 'key'>, row: Row): RowDifference => {

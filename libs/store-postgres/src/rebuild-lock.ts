@@ -1,0 +1,80 @@
+/**
+ * Owns that one process at a time makes rows anew in a schema: an advisory lock of the database, on a connection of its own that is held
+ * until the end. Whoever dies lets go of it. Must not be what rows rest on: batches keep to P1 without it.
+ */
+
+import { UnavailableError } from '@tidemark/core';
+import { once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
+
+/** Any number; with the schema's name the key of the lock. */
+const REBUILDING = 7_401_003;
+
+export class RebuildLock {
+  readonly #schema: string;
+  readonly #process: string;
+  readonly #letGo: () => void;
+  readonly #held: Promise<unknown>;
+
+  private constructor(schema: string, process: string, letGo: () => void, held: Promise<unknown>) {
+    this.#schema = schema;
+    this.#process = process;
+    this.#letGo = letGo;
+    this.#held = held;
+  }
+
+  /** Throws `UnavailableError` (`rebuild-under-way`: another process holds it). */
+  static async take(client: SqlClient, schema: string, address: string): Promise<RebuildLock> {
+    const [taken, released] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+    const held = client.session(async (runner) => {
+      const [[row = []] = []] = await runner.run([
+        once(`select pg_try_advisory_lock(${REBUILDING}, hashtext($1)), pg_backend_pid()`, [schema]),
+      ]);
+      if (row[0] !== 't') throw underWay(address);
+      taken.resolve(textAt(row, 1));
+      await released.promise;
+      await runner.run([once(`select pg_advisory_unlock(${REBUILDING}, hashtext($1))`, [schema])]);
+    });
+    held.catch(taken.reject);
+    return new RebuildLock(schema, await taken.promise, released.resolve, held);
+  }
+
+  /** Throws `UnavailableError` (`rebuild-lock-lost`) where the connection that held it is gone. */
+  async check(runner: SqlRunner): Promise<void> {
+    const [rows = []] = await runner.run([
+      once(
+        `select from pg_locks where locktype = 'advisory' and pid = $1::int4 and classid::int8 = ${REBUILDING} and granted`,
+        [this.#process],
+      ),
+    ]);
+    if (rows.length > 0) return;
+    throw new UnavailableError(
+      'rebuild-lock-lost',
+      `The connection that kept other rebuilds from ${this.#schema} broke. Nothing was changed; run it again, it goes on where it was.`,
+    );
+  }
+
+  async release(): Promise<void> {
+    this.#letGo();
+    // Where its connection broke, the server has let go of it.
+    await this.#held.catch(() => {});
+  }
+}
+
+/** Whether a process holds the lock of that schema. */
+export async function isRebuilding(client: SqlRunner, schema: string): Promise<boolean> {
+  const [rows = []] = await client.run([
+    once(
+      `select from pg_locks where locktype = 'advisory' and classid::int8 = ${REBUILDING} and granted
+  and objid::int8 = hashtext($1)::int8 & 4294967295 and database = (select oid from pg_database where datname = current_database())`,
+      [schema],
+    ),
+  ]);
+  return rows.length > 0;
+}
+
+const underWay = (address: string): UnavailableError =>
+  new UnavailableError(
+    'rebuild-under-way',
+    `Another process is making the rows of ${address} anew, or comparing them, at this moment. Nothing was changed; wait until it has ended, then run it again if need be.`,
+    { address },
+  );

@@ -1,0 +1,149 @@
+/**
+ * Owns the schema in which rows are made anew: whose it is, that it is made and thrown away, and what keeps tables in use from being
+ * replaced. Must not touch a schema that no rebuild made (R4 in schema-rebuild.ts).
+ */
+
+import { ConfigError } from '@tidemark/core';
+import type { UnfinishedRebuild } from '@tidemark/ports';
+import { NAME_MAX_BYTES } from './limits.ts';
+import { MIGRATIONS, migrate } from './migrate.ts';
+import { isRebuilding } from './rebuild-lock.ts';
+import {
+  DROP_SCHEMA,
+  FIND_DEPENDENTS,
+  MAKE_SCHEMA,
+  MARK_SCHEMA,
+  READ_MAKER,
+  READ_SCHEMA,
+  SEED_PLACEMENTS,
+} from './sql/rebuild-schema.ts';
+import { inSchemas, type Schemas, TAKE_VECTOR_TYPE, VECTOR_TYPE } from './sql/switch-tables.ts';
+import { booleanAt, numberAt, once, type Row, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
+
+/** What the new rows are for: to take the place of those in use, or to be held against them. */
+export type RebuildPurpose = 'switch' | 'compare';
+
+/** Throws `ConfigError` (`schema-name-long`, `schema-name-odd`) where the name of the one in use leads to none for the new rows. */
+export function schemasOf(live: string, purpose: RebuildPurpose): Schemas {
+  const fresh = `${live}_${purpose === 'switch' ? 'rebuild' : 'compare'}`;
+  if (Buffer.byteLength(fresh) > NAME_MAX_BYTES) {
+    throw new ConfigError(
+      'schema-name-long',
+      `New rows would be made in the schema ${fresh}, whose name Postgres cuts to ${NAME_MAX_BYTES} bytes. Rename the schema ${live} (alter schema … rename to …). Nothing was changed.`,
+      { schema: live },
+    );
+  }
+  if (/[%'$\\]/.test(live)) {
+    throw new ConfigError(
+      'schema-name-odd',
+      `The schema ${live} has one of the characters % ' $ \\ in its name: rename it (alter schema … rename to …). Nothing was changed.`,
+      { schema: live },
+    );
+  }
+  return { live, fresh };
+}
+
+export interface RebuildSchemaOptions {
+  /** Of the rows in use. */
+  readonly live: SqlClient;
+  /** Of the new ones: it looks for names in their schema alone, so that nothing of theirs can reach the rows in use. */
+  readonly fresh: SqlClient;
+  readonly schemas: Schemas;
+  readonly address: string;
+}
+
+export class RebuildSchema {
+  readonly #options: RebuildSchemaOptions;
+
+  constructor(options: RebuildSchemaOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the schema, or keeps what the same version has folded into it. */
+  async begin(madeBy: string, isFromNothing: boolean): Promise<void> {
+    const { live, schemas } = this.#options;
+    if (isFromNothing || (await this.#maker())?.madeBy !== madeBy) await this.drop();
+    if ((await this.#maker()) !== undefined) return;
+    await live.script(inSchemas(MAKE_SCHEMA, schemas));
+    await live.run([once(inSchemas(MARK_SCHEMA, schemas), [madeBy])]);
+  }
+
+  /** Makes the tables. What is known by then of where workflows were placed is known to those that are folded afterwards. */
+  async ensure(): Promise<void> {
+    const { live, fresh, schemas, address } = this.#options;
+    await this.#refuseOlder();
+    await migrate(fresh, address);
+    const [[row = []] = []] = await fresh.run([once(inSchemas(VECTOR_TYPE, schemas))]);
+    const type = textAt(row, 0);
+    if (type !== 'bytea') await fresh.script(inSchemas(TAKE_VECTOR_TYPE(type), schemas));
+    await live.script(inSchemas(SEED_PLACEMENTS, schemas));
+  }
+
+  /** Tables of another version would be switched in under processes that don't know them. */
+  async #refuseOlder(): Promise<void> {
+    const { live, address } = this.#options;
+    const [names = []] = await live.run([once('select name from tidemark_migrations order by name')]);
+    const applied = names.map((row) => textAt(row, 0));
+    const lacking = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
+    if (lacking.length === 0 && applied.length === MIGRATIONS.length) return;
+    throw new ConfigError(
+      'store-older',
+      `The store at ${address} is not of this version of Tidemark (${applied.at(-1) ?? 'empty'}; this one makes ${MIGRATIONS.at(-1)!.name}): start this version's coordinators first. Nothing was changed.`,
+      { address, applied, lacking },
+    );
+  }
+
+  /** What others have put on the tables in use would go with them. */
+  async refuseDependents(runner: SqlRunner = this.#options.live): Promise<void> {
+    const [rows = []] = await runner.run([once(inSchemas(FIND_DEPENDENTS, this.#options.schemas))]);
+    if (rows.length > 0) throw dependedOn(rows.map((row) => textAt(row, 0)));
+  }
+
+  async drop(): Promise<void> {
+    if ((await this.#maker()) !== undefined) {
+      await this.#options.live.script(inSchemas(DROP_SCHEMA, this.#options.schemas));
+    }
+  }
+
+  /** Undefined: there is no such schema, or an empty one. Throws `ConfigError` (`schema-foreign`). */
+  async #maker(): Promise<{ readonly madeBy: string; readonly begunAtMs: number } | undefined> {
+    const { live, schemas } = this.#options;
+    const [isThere, isEmpty, isOurs] = flagsOf(await only(live, inSchemas(READ_SCHEMA, schemas)));
+    if (!isThere || isEmpty) return undefined;
+    if (!isOurs) throw foreign(schemas.fresh);
+    // Marked with nothing: whoever made it ended in between.
+    const row = await only(live, inSchemas(READ_MAKER, schemas));
+    return row.length === 0 ? { madeBy: '', begunAtMs: 0 } : { madeBy: textAt(row, 0), begunAtMs: numberAt(row, 1) };
+  }
+}
+
+/** What a process left in the schema for new rows; it may be at it. */
+export async function unfinishedIn(client: SqlClient, liveSchema: string): Promise<UnfinishedRebuild | undefined> {
+  const schemas = schemasOf(liveSchema, 'switch');
+  const [, , isOurs] = flagsOf(await only(client, inSchemas(READ_SCHEMA, schemas)));
+  if (!isOurs) return undefined;
+  const row = await only(client, inSchemas(READ_MAKER, schemas));
+  const isUnderWay = await isRebuilding(client, schemas.fresh);
+  return { begunAtMs: row.length === 0 ? 0 : numberAt(row, 1), isUnderWay };
+}
+
+const flagsOf = (row: Row): readonly boolean[] => row.map((_, at) => booleanAt(row, at));
+
+async function only(runner: SqlRunner, text: string): Promise<Row> {
+  const [[row = []] = []] = await runner.run([once(text)]);
+  return row;
+}
+
+const foreign = (schema: string): ConfigError =>
+  new ConfigError(
+    'schema-foreign',
+    `The schema ${schema} is where new rows would be made, and it holds tables that no rebuild made. Nothing was changed; rename it, or drop it if nobody needs it.`,
+    { schema },
+  );
+
+export const dependedOn = (names: readonly string[]): ConfigError =>
+  new ConfigError(
+    'rows-depended-on',
+    `Others' things are on the tables of rows, and would be lost with them: ${names.join('; ')}. Nothing was changed; drop them, rebuild, and make them again.`,
+    { names },
+  );
