@@ -15,6 +15,7 @@ import { giveOn, headersWithout, type Relayed, startHttpRelay } from '@tidemark/
 import { describeServers } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { PART_BYTES, REQUESTS_AT_ONCE } from './limits.ts';
+import { PROBE_NAME } from './s3-conditions.ts';
 import { openS3Objects, type S3ObjectsOptions } from './s3-objects.ts';
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
@@ -56,10 +57,13 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
   beforeAll(() => client.send(new CreateBucketCommand({ Bucket: bucket })));
 
   const freshPrefix = () => ({ ...place, bucket, prefix: `tidemark/${randomBytes(6).toString('hex')}/` });
-  /** A way to the server on which a test stands, and a prefix there. */
+  /** A way to the server on which a test stands, and a prefix there. What is asked of it when it is opened passes. */
   async function prefixBehind(relayed: Relayed) {
     const direct = freshPrefix();
-    const relay = await startHttpRelay(s3, relayed);
+    const relay = await startHttpRelay(s3, async (request, response, pass) => {
+      if (request.url!.includes(PROBE_NAME)) giveOn(await pass(), response);
+      else await relayed(request, response, pass);
+    });
     onTestFinished(() => relay.close());
     return { direct, behind: { ...direct, endpoint: relay.endpoint } };
   }

@@ -1,7 +1,7 @@
 /**
  * Owns the ObjectStore in a bucket of an S3 server: objects under their names below a prefix. Several processes may share the bucket.
  * Invariant (O1): `create` writes only where nothing is (`If-None-Match: *`), in one request, which servers hold as one step. A server
- * that ignores the condition writes over what is there: it is none for this store.
+ * that ignores the condition writes over what is there: it is none for this store, which is found out before anything is created.
  *
  * Whose object it is: a request whose answer was lost is sent again (by the SDK, or by a proxy on the way), and then meets the object
  * that it made itself. So each `create` marks what it writes with a name of its own, in the object's metadata, and refused, it looks at
@@ -13,7 +13,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StorageClass } from '@aws-sdk/client-s3';
-import { LimitError } from '@tidemark/core';
+import { ConfigError, LimitError } from '@tidemark/core';
 import {
   checkObjectName,
   checkObjectSize,
@@ -39,6 +39,7 @@ import {
   RESTORED_DAYS,
 } from './limits.ts';
 import { openS3Bucket, type S3Bucket, type S3BucketOptions } from './s3-bucket.ts';
+import { requireConditions } from './s3-conditions.ts';
 import { type BucketUse, isDisturbed, nameOf, renamed, statusOf } from './s3-faults.ts';
 
 export interface S3ObjectsOptions extends S3BucketOptions {
@@ -68,16 +69,27 @@ const MARK = 'tidemark-created-by';
 
 /**
  * Asks for the bucket once. Throws `InvalidError` (`object-prefix-invalid`), `ConfigError` (`object-bucket-invalid`: there is none, or
- * the credentials don't fit), `UnavailableError` (`objects-unavailable`).
+ * the credentials don't fit; `objects-unconditional`: see s3-conditions.ts), `UnavailableError` (`objects-unavailable`).
  */
 export async function openS3Objects(options: S3ObjectsOptions): Promise<ObjectStore> {
-  return new S3Objects(await openS3Bucket(options, USE), options);
+  const bucket = await openS3Bucket(options, USE);
+  const objects = new S3Objects(bucket, options);
+  try {
+    await objects.prove();
+  } catch (error) {
+    // A store that is full serves reads; before it is written to, this is found out again.
+    if (!(error instanceof ConfigError)) return objects;
+    bucket.close();
+    throw error;
+  }
+  return objects;
 }
 
 class S3Objects implements ObjectStore {
   readonly place: string;
   readonly #bucket: S3Bucket;
   readonly #options: S3ObjectsOptions;
+  #proof: Promise<void> | undefined;
   readonly #creating = new Set<Promise<unknown>>();
   /** When this process asked for a recall, by name, in milliseconds since the Unix epoch; the oldest first. */
   readonly #askedAtMs = new Map<string, number>();
@@ -88,10 +100,21 @@ class S3Objects implements ObjectStore {
     this.#options = options;
   }
 
+  /** Once it is proved, that the server holds conditions is not asked again. */
+  async prove(): Promise<void> {
+    this.#proof ??= requireConditions(this.#bucket);
+    try {
+      await this.#proof;
+    } catch (error) {
+      this.#proof = undefined;
+      throw error;
+    }
+  }
+
   async create(name: string, bytes: Uint8Array): Promise<boolean> {
     checkObjectName(name);
     checkObjectSize(bytes);
-    const creating = this.#bucket.guarded(() => this.#create(name, bytes), name);
+    const creating = this.prove().then(() => this.#bucket.guarded(() => this.#create(name, bytes), name));
     this.#creating.add(creating);
     try {
       return await creating;

@@ -1,0 +1,48 @@
+/**
+ * Owns finding out whether a bucket's server holds the condition that objects are created with (`If-None-Match: *`). One that ignores it
+ * writes over what is there and says that it was created: two compactors would both believe that their segment counts.
+ *
+ * A name of its own is created twice, and the second must be refused. It stays, so that from then on one request tells; it is no object's
+ * name, so no listing shows it.
+ */
+
+import { ConfigError } from '@tidemark/core';
+import type { S3Bucket } from './s3-bucket.ts';
+import { isThere, nameOf, statusOf } from './s3-faults.ts';
+
+/** Below the prefix. */
+export const PROBE_NAME = '.tidemark-created-once';
+const PROBE = Buffer.from('Created to see whether the server refuses to create it again. It may be deleted.\n');
+
+/** `forbidden`: the credentials may not write it, which tells nothing. */
+type Outcome = 'created' | 'refused' | 'unknown-condition' | 'forbidden';
+
+/** Throws `ConfigError` (`objects-unconditional`), and what the bucket throws: nothing is known then. */
+export async function requireConditions(bucket: S3Bucket): Promise<void> {
+  const first = await create(bucket);
+  const outcome = first === 'created' ? await create(bucket) : first;
+  if (outcome === 'refused' || outcome === 'forbidden') return;
+  const what =
+    outcome === 'created'
+      ? 'its server writes over what is there, although it is asked not to (If-None-Match: *)'
+      : 'its server does not know the condition that objects are created with (If-None-Match: *)';
+  throw new ConfigError(
+    'objects-unconditional',
+    `The bucket of objects ${bucket.where}: ${what}. Of several that archive the same history one must decide, so nothing is archived there. Use a server that refuses to create what is there, or a newer release of this one; Amazon S3 does.`,
+    { bucket: bucket.where, name: PROBE_NAME },
+  );
+}
+
+function create(bucket: S3Bucket): Promise<Outcome> {
+  return bucket.guarded(async () => {
+    try {
+      await bucket.write(PROBE_NAME, PROBE, { IfNoneMatch: '*', partsAboveBytes: PROBE.length });
+      return 'created';
+    } catch (error) {
+      if (isThere(error)) return 'refused';
+      if (statusOf(error) === 501) return 'unknown-condition';
+      if (nameOf(error) === 'AccessDenied') return 'forbidden';
+      throw error;
+    }
+  }, PROBE_NAME);
+}
