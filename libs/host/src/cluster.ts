@@ -47,9 +47,11 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
       secrets: below.secrets?.workflows,
     };
     const { partitionsMax } = config;
+    const { retention } = config.tiers;
     const { tiers } = views;
     const { keys, secrets } = below;
-    return new Host(ports, () => opened.close(), { partitionsMax, embedder, tiers, keys, secrets });
+    const parts = { partitionsMax, embedder, tiers, keys, secrets, retention };
+    return new Host(ports, () => opened.close(), parts);
   });
 }
 

@@ -11,6 +11,7 @@ import {
   LamportClock,
   Pace,
   type Ports,
+  type RetentionPolicy,
   Worker,
   type WorkerOptions,
 } from '@tidemark/runtime';
@@ -40,6 +41,8 @@ export interface HostOptions {
   readonly keys?: Keys | undefined;
   /** Absent: fields that are marked as secret can neither be written nor read. */
   readonly secrets?: Keys | undefined;
+  /** What becomes of archived history of tenants without a policy of their own; absent: 90 days warm, and kept for ever. */
+  readonly retention?: RetentionPolicy | undefined;
 }
 
 export interface CompactorRole extends HostRole {
@@ -58,6 +61,7 @@ export class Host {
   readonly #lamport = new LamportClock();
   readonly #closePorts: () => Promise<void>;
   readonly #embedder: Embedder | null;
+  readonly #retention: RetentionPolicy | undefined;
   #index: { end(): Promise<void> } | undefined;
   #coordinator: Coordinator | undefined;
   #worker: Worker | undefined;
@@ -67,7 +71,7 @@ export class Host {
   constructor(
     ports: Ports,
     closePorts: () => Promise<void>,
-    { partitionsMax, embedder = null, tiers, keys, secrets }: HostOptions = {},
+    { partitionsMax, embedder = null, tiers, keys, secrets, retention }: HostOptions = {},
   ) {
     this.ports = ports;
     this.#closePorts = closePorts;
@@ -75,6 +79,7 @@ export class Host {
     this.tiers = tiers;
     this.keys = keys;
     this.secrets = secrets;
+    this.#retention = retention;
     this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, embedder });
   }
 
@@ -103,7 +108,7 @@ export class Host {
       ports: { ...this.ports, log: this.tiers.hot },
       archive: this.tiers.archive,
       blobs: this.tiers.blobs?.stores,
-      policy,
+      policy: this.#retention === undefined ? policy : { retention: this.#retention, ...policy },
       pace: new Pace(clock, paceBytesPerSecond),
       name: `compactor-${uuidv7(clock.nowMs(), prng.bytes(10))}`,
       onError: onError ?? (() => {}),

@@ -18,9 +18,9 @@ await runService('compactor', async () => {
   if (host.tiers === undefined) {
     logLine('warn', 'TIDEMARK_ARCHIVE_URL is not set: nothing is archived, and the log grows for ever');
   } else {
-    const { hotMs, retention, paceBytesPerSecond } = config.tiers;
+    const { hotMs, paceBytesPerSecond } = config.tiers;
     const compactor = host.compactor({
-      policy: { hotMs, retention },
+      policy: { hotMs },
       paceBytesPerSecond,
       onError,
       onSegment: ({ workflows: _, ...segment }) => logLine('info', 'segment archived', { ...segment }),
