@@ -24,6 +24,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
+import { undoneBy } from './compensation.ts';
 import type {
   ContextDefinition,
   Definition,
@@ -110,9 +111,11 @@ const unconfigured = ({ name, version }: Pick<Definition, 'name' | 'version'>): 
 /** Whose keys seal a workflow's secret fields: those of the first that it goes on from, of what it undoes, or its own. */
 export async function ownerOf(
   { store }: Pick<Ports, 'store'>,
-  { tenant, workflow, user, compensates }: Pick<StreamState, 'tenant' | 'workflow' | 'user' | 'compensates'>,
+  { tenant, workflow, user }: Pick<StreamState, 'tenant' | 'workflow' | 'user'>,
 ): Promise<RecordOwner> {
-  const done = compensates?.workflow ?? workflow;
+  let done = workflow;
+  // An undo can be undone as well.
+  for (let before = undoneBy(done); before !== undefined; before = undoneBy(done)) done = before;
   const origin = await originOf((of, options) => store.checkpoints(of, options), done);
   return { tenant, workflow: origin?.shares.at(-1)?.workflow ?? done, user: user ?? null };
 }
