@@ -58,6 +58,12 @@ describe('values that hold some', () => {
     expect(JSON.parse(maskSecretsIn(JSON.stringify(value)))).toEqual(masked);
   });
 
+  it('end where they go round in circles, for whoever checks them to say so', () => {
+    const round: Record<string, unknown> = { text };
+    round.again = round;
+    expect(mapSecrets(round as Json, () => 'x')).toMatchObject({ text: 'x' });
+  });
+
   it('are left untouched where there is none', () => {
     const plain: Json = { a: [1, { b: 'secret' }], ['__proto__']: { c: 1 } };
     expect(maskSecrets(plain)).toBe(plain);

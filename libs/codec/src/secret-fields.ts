@@ -10,6 +10,7 @@
 
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { canonicalJson, type Json } from '@tidemark/core';
+import { JSON_DEPTH_MAX } from './canonical.ts';
 import type { SealingKey } from './sealing.ts';
 
 const HEAD = 'secret:';
@@ -55,21 +56,25 @@ export function openSecret(text: string, bound: string, key: Uint8Array): Json |
   }
 }
 
-/** The value with each sealed field replaced; the value itself where there is none. */
-export function mapSecrets(value: Json, replace: (text: string, key: string) => Json): Json {
+/** The value with each sealed field replaced; the value itself where there is none. Deeper than what is stored nothing is looked for. */
+export const mapSecrets = (value: Json, replace: Replace): Json => mapFrom(value, replace, 0);
+
+type Replace = (text: string, key: string) => Json;
+
+function mapFrom(value: Json, replace: Replace, depth: number): Json {
   if (typeof value === 'string') {
     const key = secretSealedWith(value);
     return key === undefined ? value : replace(value, key);
   }
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || depth > JSON_DEPTH_MAX) return value;
   if (Array.isArray(value)) {
-    const mapped = value.map((member) => mapSecrets(member, replace));
+    const mapped = value.map((member) => mapFrom(member, replace, depth + 1));
     return mapped.some((member, at) => member !== value[at]) ? mapped : value;
   }
   let changed: Record<string, Json> | undefined;
   const object = value as { readonly [name: string]: Json };
   for (const [name, member] of Object.entries(object)) {
-    const mapped = mapSecrets(member, replace);
+    const mapped = mapFrom(member, replace, depth + 1);
     if (mapped === member) continue;
     changed ??= { ...object };
     // As an own member, whatever it is called.
