@@ -128,6 +128,26 @@ describe('with a key', () => {
     await expect(other.ports.store.workflow(ID)).rejects.toMatchObject({ code: expect.stringMatching(/^key/) });
   });
 
+  it('what it wrote is missing, and not forgotten, while its key store is away; put back, it is read again', async () => {
+    const host = await open();
+    await run(host);
+    await close(host);
+    const keys = path.join(state(), 'log', 'keys.sqlite');
+    await rename(keys, path.join(folder, 'copy.sqlite'));
+    const without = await open();
+    for (const look of [without.ports.store.workflow(ID), outputOf(without)]) {
+      await expect(look).rejects.toMatchObject({
+        name: 'CorruptError',
+        code: 'key-missing',
+        message: expect.stringContaining(keys),
+        details: { key: expect.any(String), workflow: ID },
+      });
+    }
+    await close(without);
+    await rename(path.join(folder, 'copy.sqlite'), keys);
+    expect(await outputOf(await open())).toEqual(WHOLE);
+  });
+
   it('what is destroyed is forgotten everywhere; who, when and how much stays', async () => {
     const host = await open();
     await run(host);

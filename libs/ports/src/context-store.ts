@@ -88,6 +88,13 @@ export interface SessionWorkflow {
   readonly lamport: Lamport;
 }
 
+/** One of a user's workflows. */
+export interface UserWorkflow {
+  readonly workflow: WorkflowId;
+  readonly session: string | null;
+  readonly isOpen: boolean;
+}
+
 /** A workflow's part in a session. */
 export interface SessionRow {
   readonly tenant: TenantId;
@@ -123,6 +130,16 @@ export interface ContextStore {
   scopes(workflow: WorkflowId, upTo: Sequence): Promise<readonly ScopeRow[]>;
   /** Workflows of the session, newest first. */
   session(tenant: TenantId, session: string, limit: number): Promise<readonly SessionWorkflow[]>;
+  /**
+   * Workflows of the user by id, after the given one. Of those whose history is in segments alone only the ones that are part of a
+   * session: rows don't know whose the others are.
+   */
+  userWorkflows(
+    tenant: TenantId,
+    user: string,
+    after: WorkflowId | null,
+    limit: number,
+  ): Promise<readonly UserWorkflow[]>;
   /** All that the tenant (or one of its users) has spent and reserved since then. */
   spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends>;
 }

@@ -23,6 +23,7 @@ export type {
   Spends,
   TextRow,
   TraceEntry,
+  UserWorkflow,
 } from './context-store.ts';
 export type {
   AppendOptions,

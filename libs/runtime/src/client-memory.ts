@@ -24,7 +24,7 @@ import {
   userState,
 } from '@tidemark/memory';
 import type { MemoryKind, SessionWorkflow, Spends } from '@tidemark/ports';
-import { BUDGET_ENTRY } from './budget-entry.ts';
+import { BUDGET_ENTRY, RETENTION_SUBJECT } from './budget-entry.ts';
 import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import type { Decisions } from './decisions.ts';
@@ -51,6 +51,9 @@ export interface RememberOptions {
   /** The same key is the same write, and counts once. */
   readonly key?: string | undefined;
 }
+
+/** An entry of anybody's; without a value it is forgotten. */
+export type OutlastingEntry = Pick<MemoryUpdate, 'subject' | 'kind' | 'key' | 'value'>;
 
 export interface BudgetRaise {
   /** To be added to the workflow's budgets. */
@@ -85,16 +88,23 @@ export class ClientMemory {
     await this.#write(checkedMemories(updates, 'memories'), { tenant, key });
   }
 
-  async #write(memories: readonly MemoryWrite[], { tenant, key }: RememberOptions): Promise<void> {
+  async #write(memories: readonly MemoryWrite[], options: RememberOptions): Promise<void> {
     const [first] = memories;
-    const { starter, decisions, ports, lamport } = this.#options;
     if (memories.some(({ subject }) => subject !== first!.subject)) {
       throw new InvalidError('memory-invalid', 'memories: one write is about one subject; write the others apart.');
     }
-    const workflow = memoryWorkflow(ports.digest, tenant, first!.subject);
-    await starter.start({ definition: memoryDefinition, input: { subject: first!.subject }, workflow, tenant });
+    await this.#writeInto(first!.subject, memories, options);
+  }
+
+  /** `stream`: the subject whose stream they are written into, whatever they are about. */
+  async #writeInto(stream: string, memories: readonly MemoryWrite[], { tenant, key }: RememberOptions): Promise<void> {
+    const { starter, decisions, ports, lamport } = this.#options;
+    const workflow = memoryWorkflow(ports.digest, tenant, stream);
+    await starter.start({ definition: memoryDefinition, input: { subject: stream }, workflow, tenant });
     // A step of some other process may have written later than this one knows.
-    lamport.witness(await ports.store.lamportOf(tenant, first!.subject));
+    for (const subject of new Set(memories.map((write) => write.subject))) {
+      lamport.witness(await ports.store.lamportOf(tenant, subject));
+    }
     await decisions.remember(workflow, memories, key);
   }
 
@@ -180,6 +190,15 @@ export class ClientMemory {
   /** Keeps a certificate of what was forgotten, under whose it was. */
   async certify(tenant: TenantId, of: string, certificate: Json): Promise<void> {
     await this.#write([certificateWrite(tenant, of, certificate)], { tenant });
+  }
+
+  /**
+   * Takes the entries away, or where a value is given writes it anew, in the stream of the tenant's certificates: no forgetting takes
+   * its key, so that it holds also in rows that are made anew when the subjects' own streams say nothing any more.
+   */
+  async outlast(tenant: TenantId, entries: readonly OutlastingEntry[]): Promise<void> {
+    const writes = entries.map((entry) => anyWrite({ ...entry, source: 'forgetting' }, 'entry'));
+    await this.#writeInto(`${RETENTION_SUBJECT}${tenant}`, writes, { tenant });
   }
 
   /** Certificates of what was forgotten of the tenant's, newest first. */

@@ -3,7 +3,7 @@
  * from the workflow, so any number of coordinators may do the same. Must not decide what is undone (see undo-definition.ts).
  */
 
-import { eventId, isClosed, type StreamState, TidemarkError, type WorkflowId } from '@tidemark/core';
+import { eventId, isClosed, type StreamState, streamFromJson, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { StreamRow, WorkflowSummary } from '@tidemark/ports';
 import { depthOf, undoId, undoneBy } from './compensation.ts';
 import type { Inbox } from './inbox.ts';
@@ -97,12 +97,16 @@ export class Compensations {
   /** Only the opening is made here: what the workflow did, and how it is undone, is known to whoever runs it. */
   async #start({ workflow, tenant, definition, version, pinned }: WorkflowSummary): Promise<void> {
     const { starter, ports } = this.#options;
+    const [frozen] = await ports.store.loadStreams([workflow]);
+    // Who is forgotten is forgotten with all that was undone for them.
+    const user = frozen && streamFromJson(frozen.state, frozen.tasks).user;
     const opening = { name: definition, version, effects: [], steps: new Map(), upcasters: new Map() };
     await starter.start({
       definition: undoDefinition(opening, ports.store),
       input: { workflow },
       workflow: undoId(workflow),
       tenant,
+      user,
       pinned,
       compensates: { workflow, depth: depthOf(workflow) + 1 },
     });

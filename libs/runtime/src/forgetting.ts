@@ -2,15 +2,38 @@
  * Owns forgetting a workflow or a user for good: their data keys are destroyed, what is found by words goes with them, and a certificate
  * stays. The certificate is written before, naming the keys, and again once they are gone, so that one that dies in between is seen and
  * can be asked for again. Must not delete records: what is sealed says nothing any more.
+ *
+ * F1 With a workflow go its undos; with a user their workflows and the undos of these, the stream of what is remembered of the user, and
+ *    those of their sessions. All are found by whose they are, not by whom their keys were made for alone: keys may name nobody.
+ * F2 Nothing goes while a workflow of it is open: what it writes next would have a key again.
+ * F3 The last certificate names every key that was destroyed, whoever began and however often it was asked for.
  */
 
-import { ConflictError, InvalidError, type Json, type TenantId, type WorkflowId } from '@tidemark/core';
+import {
+  ConflictError,
+  InvalidError,
+  type Json,
+  type TenantId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
 import { userSubject } from '@tidemark/memory';
-import type { KeyFilter, KeyStore, MemoryRow, ProjectionStore } from '@tidemark/ports';
-import type { ClientMemory } from './client-memory.ts';
+import type { KeyStore, MemoryRow, ProjectionStore } from '@tidemark/ports';
+import { BUDGET_ENTRY } from './budget-entry.ts';
+import type { ClientMemory, OutlastingEntry } from './client-memory.ts';
+import { depthOf, undoId } from './compensation.ts';
 import type { DataKeys } from './data-keys.ts';
 import { checkName } from './decision-checks.ts';
-import { FORGET_PAGE_COUNT, FORKS_READ_MAX_COUNT } from './limits.ts';
+import {
+  COMPENSATION_DEPTH_MAX,
+  FORGET_OPEN_TOLD_MAX,
+  FORGET_PAGE_COUNT,
+  FORGET_WORKFLOWS_PAGE_COUNT,
+  FORKS_READ_MAX_COUNT,
+} from './limits.ts';
+import { memoryWorkflow } from './memory-streams.ts';
+import { sessionSubject } from './summaries.ts';
+import { sha256Digest } from './system.ts';
 
 export interface ForgetRequest {
   readonly tenant: TenantId;
@@ -34,60 +57,148 @@ export interface ForgetCertificate {
 }
 
 export interface ForgettingOptions {
-  readonly store: Pick<ProjectionStore, 'workflow' | 'memories' | 'forksOf'>;
-  readonly keys: DataKeys;
+  readonly store: Pick<ProjectionStore, 'ready' | 'workflow' | 'userWorkflows' | 'memories' | 'forksOf'>;
+  readonly keys: Pick<DataKeys, 'destroyAll'>;
   readonly keyStore: Pick<KeyStore, 'list'>;
-  readonly memory: Pick<ClientMemory, 'remember' | 'certify'>;
+  readonly memory: Pick<ClientMemory, 'outlast' | 'certify' | 'certificates'>;
   readonly now: () => string;
+}
+
+/** What is to be forgotten. */
+interface Found {
+  readonly of: string;
+  readonly keys: ReadonlySet<string>;
+  /** Whose memory goes. */
+  readonly subjects: readonly string[];
 }
 
 /**
  * Throws `InvalidError` (`forget-invalid`, `workflow-unknown`), `ConflictError` (`workflow-open`, `workflow-forked`: forks share its
- * history, and are to be forgotten first), and as keys and memory do.
+ * history, and are to be forgotten first), `UnavailableError` (`store-rebuilding`), and as keys and memory do.
  */
 export async function forget(options: ForgettingOptions, request: ForgetRequest): Promise<ForgetCertificate> {
-  const { tenant, by, why } = request;
-  const filter = await filterOf(options, request);
+  const { tenant, by, why, workflow, user } = request;
+  const { memory, keys, store } = options;
+  if ((workflow === undefined) === (user === undefined)) throw invalid('workflow, user', 'name one of the two');
   checkName('by', by);
   if (why.trim() === '') throw invalid('why', 'say why, it is kept with the certificate');
-  const keys: string[] = [];
-  for await (const { id } of options.keyStore.list(filter)) keys.push(id);
-  const of = request.workflow === undefined ? `user:${request.user}` : `workflow:${request.workflow}`;
-  const memories = request.user === undefined ? [] : await memoriesOf(options, tenant, request.user);
-  const certificate = { of, keys, memoryCount: memories.length, by, why };
+  if (!(await store.ready())) throw rebuilding();
+  const found = user === undefined ? await ofWorkflow(options, tenant, workflow!) : await ofUser(options, tenant, user);
+  const memories: MemoryRow[] = [];
+  for (const subject of found.subjects) memories.push(...(await memoriesOf(options, tenant, subject)));
+  const gone = memories.filter((row) => !isBudget(row));
+  const before = await orderedBefore(options, tenant, found.of);
+  const certificate = {
+    of: found.of,
+    keys: [...new Set([...(before?.keys ?? []), ...found.keys])],
+    memoryCount: Math.max(before?.memoryCount ?? 0, gone.length),
+    by,
+    why,
+  };
   const ordered: ForgetCertificate = { ...certificate, state: 'ordered', at: options.now() };
-  await options.memory.certify(tenant, of, ordered as unknown as Json);
-  for (let at = 0; at < memories.length; at += FORGET_PAGE_COUNT) {
-    const page = memories.slice(at, at + FORGET_PAGE_COUNT);
-    await options.memory.remember(
-      page.map(({ subject, kind, key }) => ({ subject, kind, key, source: 'forgetting' })),
-      { tenant },
-    );
+  await memory.certify(tenant, found.of, ordered as unknown as Json);
+  const entries = memories.map(outlasting);
+  for (let at = 0; at < entries.length; at += FORGET_PAGE_COUNT) {
+    await memory.outlast(tenant, entries.slice(at, at + FORGET_PAGE_COUNT));
   }
-  await options.keys.destroy(filter);
+  await keys.destroyAll(certificate.keys);
   const destroyed: ForgetCertificate = { ...certificate, state: 'destroyed', at: options.now() };
-  await options.memory.certify(tenant, of, destroyed as unknown as Json);
+  await memory.certify(tenant, found.of, destroyed as unknown as Json);
   return destroyed;
 }
 
-async function filterOf(options: ForgettingOptions, { tenant, workflow, user }: ForgetRequest): Promise<KeyFilter> {
+/** What a process that died in between had begun with; some of its keys may be gone already. */
+async function orderedBefore({ memory }: ForgettingOptions, tenant: TenantId, of: string) {
+  const known = (await memory.certificates(tenant)) as unknown as readonly ForgetCertificate[];
+  return known.find((certificate) => certificate.of === of && certificate.state === 'ordered');
+}
+
+async function ofWorkflow(options: ForgettingOptions, tenant: TenantId, workflow: WorkflowId): Promise<Found> {
   const { store } = options;
-  if ((workflow === undefined) === (user === undefined)) throw invalid('workflow, user', 'name one of the two');
-  if (workflow === undefined) return { tenant, user: user! };
   const row = await store.workflow(workflow);
   if (row === undefined || row.tenant !== tenant) {
     throw new InvalidError('workflow-unknown', `Tenant ${tenant} has no workflow ${workflow}.`, { workflow });
   }
-  if (row.closedInGeneration === null) {
-    throw new ConflictError(
-      'workflow-open',
-      `Workflow ${workflow} goes on: what it would write next has a key again. End it first.`,
-      { workflow },
-    );
+  const workflows = withUndos(workflow);
+  for (const one of workflows) {
+    const isOpen = (await store.workflow(one))?.closedInGeneration === null;
+    if (isOpen) throw stillOpen(`Workflow ${one} goes on`, 'it', { workflow: one });
   }
   await refuseForked(options, tenant, workflow);
-  return { tenant, workflow };
+  return { of: `workflow:${workflow}`, keys: await keysOf(options, tenant, workflows), subjects: [] };
 }
+
+async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string): Promise<Found> {
+  const keys = new Set<string>();
+  const workflows = new Set<WorkflowId>();
+  const sessions = new Set<string>();
+  const open: WorkflowId[] = [];
+  for await (const { workflow, session, isOpen } of rowsOf(options, tenant, user)) {
+    if (isOpen) open.push(workflow);
+    if (session !== null) sessions.add(session);
+    workflows.add(workflow);
+  }
+  // Whose history is in segments alone is known by their keys.
+  for await (const { id, workflow } of options.keyStore.list({ tenant, user })) {
+    keys.add(id);
+    if (workflows.has(workflow)) continue;
+    workflows.add(workflow);
+    if ((await options.store.workflow(workflow))?.closedInGeneration === null) open.push(workflow);
+  }
+  if (open.length > 0) {
+    const told = open.slice(0, FORGET_OPEN_TOLD_MAX).join(', ');
+    const more = open.length > FORGET_OPEN_TOLD_MAX ? ` and ${open.length - FORGET_OPEN_TOLD_MAX} more` : '';
+    throw stillOpen(`User ${user} has open workflows, ${told}${more}`, 'them', { user, workflows: open });
+  }
+  const subjects = [userSubject(user), ...[...sessions].map(sessionSubject)];
+  const streams = subjects.map((subject) => memoryWorkflow(sha256Digest, tenant, subject));
+  const all = [...[...workflows].flatMap(withUndos), ...streams];
+  for (const id of await keysOf(options, tenant, all)) keys.add(id);
+  return { of: `user:${user}`, keys, subjects };
+}
+
+async function* rowsOf({ store }: ForgettingOptions, tenant: TenantId, user: string) {
+  for (let after: WorkflowId | null = null; ; ) {
+    const page: Awaited<ReturnType<ProjectionStore['userWorkflows']>> = await store.userWorkflows(
+      tenant,
+      user,
+      after,
+      FORGET_WORKFLOWS_PAGE_COUNT,
+    );
+    yield* page;
+    if (page.length < FORGET_WORKFLOWS_PAGE_COUNT) return;
+    after = page.at(-1)!.workflow;
+  }
+}
+
+/** The workflow, its undo, and that one's. */
+function withUndos(workflow: WorkflowId): readonly WorkflowId[] {
+  const found = [workflow];
+  for (let undo = undoId(workflow); depthOf(undo) <= COMPENSATION_DEPTH_MAX; undo = undoId(undo)) found.push(undo);
+  return found;
+}
+
+/** Those of histories and of secret fields. */
+async function keysOf({ keyStore }: ForgettingOptions, tenant: TenantId, workflows: readonly WorkflowId[]) {
+  const keys = new Set<string>();
+  for (const workflow of new Set(workflows)) {
+    for await (const { id } of keyStore.list({ tenant, workflow })) keys.add(id);
+  }
+  return keys;
+}
+
+const stillOpen = (what: string, them: string, details: object): ConflictError =>
+  new ConflictError(
+    'workflow-open',
+    `${what}: what is written next would have a key again. End ${them} first; nothing was forgotten.`,
+    { ...details },
+  );
+
+const rebuilding = (): UnavailableError =>
+  new UnavailableError(
+    'store-rebuilding',
+    'Rows are being made anew, and do not tell yet whose workflows there are. Ask again once they are.',
+  );
 
 /** A fork reads what it shares, and holds what it began with. One whose own key is gone needs nothing any more. */
 async function refuseForked({ store, keyStore }: ForgettingOptions, tenant: TenantId, workflow: WorkflowId) {
@@ -106,18 +217,26 @@ async function refuseForked({ store, keyStore }: ForgettingOptions, tenant: Tena
   );
 }
 
-/** All that is remembered of a user, page by page. */
-async function memoriesOf({ store }: ForgettingOptions, tenant: TenantId, user: string): Promise<readonly MemoryRow[]> {
+/** All that is remembered of a subject, page by page. */
+async function memoriesOf({ store }: ForgettingOptions, tenant: TenantId, subject: string) {
   const found: MemoryRow[] = [];
   for (let after: MemoryRow | undefined; ; ) {
-    const query = { tenant, subject: userSubject(user), limit: FORGET_PAGE_COUNT };
+    const query = { tenant, subject, limit: FORGET_PAGE_COUNT };
     const page = await store.memories({ ...query, ...(after !== undefined && { after }) });
-    // A budget is no memory of the user's.
-    found.push(...page.filter(({ kind, key }) => kind !== 'record' || key !== 'budget'));
+    found.push(...page);
     after = page.at(-1);
     if (page.length < FORGET_PAGE_COUNT) return found;
   }
 }
+
+/** What a user may spend is no memory of theirs. */
+const isBudget = ({ kind, key }: MemoryRow): boolean => kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key;
+
+/** It is forgotten; a budget stands, and is told where it can still be read. */
+const outlasting = (row: MemoryRow): OutlastingEntry => {
+  const { subject, kind, key } = row;
+  return { subject, kind, key, ...(isBudget(row) && { value: JSON.parse(row.value) as Json }) };
+};
 
 const invalid = (field: string, remedy: string): InvalidError =>
   new InvalidError('forget-invalid', `${field}: ${remedy}.`, { field });

@@ -211,6 +211,10 @@ export const REWRAP_WRONG_TOLD_MAX = 100;
 export const KEYS_DESTROYED_AT_ONCE = 500;
 /** Workflows of which a process remembers the id of their data key. */
 export const WORKFLOW_KEYS_MAX_COUNT = 20_000;
+/** Open workflows of a user that are named when they keep it from being forgotten; the others are counted. */
+export const FORGET_OPEN_TOLD_MAX = 20;
+/** Workflows of a user that are read at once. */
+export const FORGET_WORKFLOWS_PAGE_COUNT = 500;
 /** Memories that one page of forgetting a user reads and writes. */
 export const FORGET_PAGE_COUNT = 50;
 /** Forks of one workflow that are looked at before it is forgotten. */

@@ -28,6 +28,7 @@ import type {
   Spends,
   TraceEntry,
   UnembeddedMemory,
+  UserWorkflow,
   WorkflowSummary,
 } from '@tidemark/ports';
 
@@ -50,6 +51,16 @@ export abstract class SimulatedContext implements ContextStore {
   /** Runs before each operation: it may wait, or throw. */
   protected abstract enter(operation: keyof ProjectionStore): Promise<void>;
   abstract workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
+  abstract userWorkflows(
+    tenant: TenantId,
+    user: string,
+    after: WorkflowId | null,
+    limit: number,
+  ): Promise<readonly UserWorkflow[]>;
+
+  protected sessionOf(workflow: WorkflowId): SessionRow | undefined {
+    return this.#sessions.find((row) => row.workflow === workflow);
+  }
 
   protected applyContext({ spends, sessions, ...seen }: ContextBatch): void {
     this.applySeen(seen);

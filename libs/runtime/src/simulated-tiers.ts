@@ -11,6 +11,7 @@ import {
   type SegmentTier,
   type StorageUse,
   type TierStore,
+  type UserWorkflow,
 } from '@tidemark/ports';
 import { SimulatedContext } from './simulated-context.ts';
 import { type PartitionRow, type PlacedRow, putHistory, type Rows, textsOf } from './simulated-rows.ts';
@@ -23,6 +24,19 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
   readonly segmentRows = new Map<string, SegmentRow>();
   /** What the store's clock shows. */
   clock: () => number = Date.now;
+
+  async userWorkflows(tenant: TenantId, user: string, after: WorkflowId | null, limit: number) {
+    await this.enter('userWorkflows');
+    const found = [...this.rows.values()].flatMap(({ stream }): UserWorkflow[] => {
+      const { workflow, state, closedInGeneration } = stream;
+      const told = (state === '' ? {} : JSON.parse(state)) as { readonly user?: string; readonly session?: string };
+      const part = this.sessionOf(workflow);
+      const isTheirs = stream.tenant === tenant && (part?.user === user || told.user === user);
+      if (!isTheirs || workflow <= (after ?? '')) return [];
+      return [{ workflow, session: part?.session ?? told.session ?? null, isOpen: closedInGeneration === null }];
+    });
+    return found.sort((a, b) => (a.workflow < b.workflow ? -1 : 1)).slice(0, limit);
+  }
 
   async nowMs(): Promise<number> {
     await this.enter('nowMs');

@@ -4,7 +4,14 @@
  */
 
 import type { WorkflowId } from '@tidemark/core';
-import type { Placement, PlacementRequest, ProjectionBatch, ProjectionStore, RecordOwner } from '@tidemark/ports';
+import type {
+  Placement,
+  PlacementRequest,
+  ProjectionBatch,
+  ProjectionStore,
+  RecordOwner,
+  StreamRow,
+} from '@tidemark/ports';
 import * as rows from './row-texts.ts';
 
 export type Owners = ReadonlyMap<WorkflowId, RecordOwner>;
@@ -73,8 +80,26 @@ export function turnedStore(store: ProjectionStore, turning: Turning): Projectio
 
 function ownersOf({ streams, memories = [] }: ProjectionBatch): Owners {
   const owners = new Map<WorkflowId, RecordOwner>();
-  for (const { workflow, tenant } of [...streams, ...memories]) owners.set(workflow, { workflow, tenant, user: null });
+  for (const { workflow, tenant } of memories) owners.set(workflow, { workflow, tenant, user: null });
+  for (const row of streams) owners.set(row.workflow, new StreamOwner(row));
   return owners;
+}
+
+/** Mostly there is a key, and nobody asks whose it is to be: the state isn't parsed before. */
+class StreamOwner implements RecordOwner {
+  readonly tenant: RecordOwner['tenant'];
+  readonly workflow: WorkflowId;
+  readonly #state: string;
+
+  constructor({ tenant, workflow, state }: StreamRow) {
+    this.tenant = tenant;
+    this.workflow = workflow;
+    this.#state = state;
+  }
+
+  get user(): string | null {
+    return this.#state === '' ? null : ((JSON.parse(this.#state) as { readonly user?: string }).user ?? null);
+  }
 }
 
 /** The key is made with the opening, and is the user's from then on. */

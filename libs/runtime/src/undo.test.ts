@@ -1,6 +1,6 @@
 /** Undoing: everything that was done and can be undone is undone once, newest first; what can't go on waits for a person. */
 
-import { eventId, type Json, streamFromJson, UnavailableError, type WorkflowId } from '@tidemark/core';
+import { DEFAULT_TENANT, eventId, type Json, streamFromJson, UnavailableError, type WorkflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WorkflowFailedError } from './client.ts';
@@ -90,6 +90,17 @@ describe('an undo', () => {
     const result = inTime(world.client.run('w').result());
     await expect(result).rejects.toMatchObject({ code: 'workflow-compensated' } satisfies Partial<WorkflowFailedError>);
     expect(world.errors.filter(({ where }) => where === 'compensation')).toEqual([]);
+  });
+
+  it('is the user’s whose workflow it undoes, so that it is forgotten with them', async () => {
+    const definition = trip([booking('flight')]);
+    await world.worker([definition]);
+    await world.start(definition, null, { id: 'w', user: 'ana' });
+    await world.until(W, 'parked');
+    await inTime(world.client.decide('w', { resolution: 'compensate', by: 'Ada', why: 'the trip is off' }));
+    await world.until(W, 'compensated');
+    const found = await world.ports.store.userWorkflows(DEFAULT_TENANT, 'ana', null, 10);
+    expect(found).toEqual([W, UNDO].map((workflow) => ({ workflow, session: null, isOpen: false })));
   });
 
   it('leaves what is pure, and lists what has no compensation', async () => {

@@ -50,6 +50,7 @@ import type {
   TaskRow,
   Telemetry,
   UnembeddedMemory,
+  UserWorkflow,
   WorkflowQuery,
   WorkflowSummary,
 } from '@tidemark/ports';
@@ -239,6 +240,15 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async session(tenant: TenantId, session: string, limit: number): Promise<readonly SessionWorkflow[]> {
     return (await this.#read(context.readSession(tenant, session, limit))).map(context.sessionWorkflowOf);
+  }
+
+  async userWorkflows(
+    tenant: TenantId,
+    user: string,
+    after: WorkflowId | null,
+    limit: number,
+  ): Promise<readonly UserWorkflow[]> {
+    return (await this.#read(context.readUserWorkflows(tenant, user, after, limit))).map(context.userWorkflowOf);
   }
 
   async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends> {

@@ -14,7 +14,7 @@ import {
   type TenantId,
   type WorkflowId,
 } from '@tidemark/core';
-import type { FragmentWithText, ScopeRow, SessionWorkflow, TraceEntry } from '@tidemark/ports';
+import type { FragmentWithText, ScopeRow, SessionWorkflow, TraceEntry, UserWorkflow } from '@tidemark/ports';
 import { textArray } from '../binary-array.ts';
 import {
   booleanAt,
@@ -154,4 +154,30 @@ export const sessionWorkflowOf = (row: Row): SessionWorkflow => ({
   openedAtMs: numberAt(row, 4),
   lamport: numberAt(row, 5) as Lamport,
   user: nullableText(row, 6),
+});
+
+/** A state that is away is no JSON. Goes by the primary key over all rows of the tenant: it is asked for when somebody is forgotten. */
+const usersWorkflows = `
+select w.workflow, coalesce(s.session, case when w.state <> '' then w.state::json ->> 'session' end),
+  w.closed_in_generation is null
+from workflows w left join sessions s on s.workflow = w.workflow
+where w.tenant = $1 and w.workflow > $3 collate "C"
+  and (s.user_id = $2 or case when w.state <> '' then w.state::json ->> 'user' = $2 else false end)
+order by w.workflow limit $4`;
+
+export const readUserWorkflows = (
+  tenant: TenantId,
+  user: string,
+  after: WorkflowId | null,
+  limit: number,
+): Statement => ({
+  name: 'read-user-workflows',
+  text: usersWorkflows,
+  values: [tenant, user, after ?? '', String(limit)],
+});
+
+export const userWorkflowOf = (row: Row): UserWorkflow => ({
+  workflow: textAt(row, 0) as WorkflowId,
+  session: nullableText(row, 1),
+  isOpen: booleanAt(row, 2),
 });

@@ -1,7 +1,7 @@
 /** Owns the part of the contract about what coordinators and people read, and how projectors share the partitions. */
 
 import type { Epoch, Generation, HolderId, Lamport, Partition, Sequence, TenantId, WorkflowId } from '@tidemark/core';
-import { type ProjectionBatch, RANGE_COUNT } from '@tidemark/ports';
+import { type ProjectionBatch, RANGE_COUNT, type StreamRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
 import * as rows from './projection-store-rows.ts';
@@ -88,6 +88,40 @@ export function testCoordination(under: StoreUnderTest): void {
       expect(await under.store.openWorkflows(null, 2)).toEqual(['Z', 'b']);
       expect(await under.other.openWorkflows('b' as WorkflowId, 2)).toEqual(['ä']);
       expect(await under.store.openWorkflows('ä' as WorkflowId, 2)).toEqual([]);
+    });
+
+    test('workflows of a user, page by page: by their states, and by their sessions where the state is away', async () => {
+      await under.partitions(6);
+      const state = (about: object): string => JSON.stringify({ stateVersion: 1, ...about });
+      const open = async (name: string, partition: number, about: object, part: Partial<StreamRow> = {}) => {
+        const opening = rows.openingBatch(name, partition);
+        await under.store.apply({
+          ...opening,
+          streams: [rows.streamRow(name, partition, { state: state(about), ...part })],
+        });
+      };
+      await open('b', 0, { user: 'ana', session: 's' });
+      await open('a', 1, { user: 'ana' });
+      await open('c', 2, { user: 'bob' });
+      await open('d', 3, {});
+      await open('e', 4, { user: 'ana' }, { tenant: 'other' as TenantId });
+      const session = { tenant: rows.tenant, session: 'old', workflow: 'f' as WorkflowId, user: 'ana' };
+      const context = { fragments: [], texts: [], scopes: [], spends: [] };
+      await under.store.apply({
+        ...rows.openingBatch('f', 5),
+        streams: [rows.streamRow('f', 5, { state: '', status: 'completed', closedInGeneration: 1 as Generation })],
+        closed: [rows.closed('f', 5)],
+        context: { ...context, sessions: [{ ...session, lamport: 1 as Lamport }] },
+      });
+      const found = await under.store.userWorkflows(rows.tenant, 'ana', null, 2);
+      expect(found).toEqual([
+        { workflow: 'a', session: null, isOpen: true },
+        { workflow: 'b', session: 's', isOpen: true },
+      ]);
+      expect(await under.other.userWorkflows(rows.tenant, 'ana', found[1]!.workflow, 2)).toEqual([
+        { workflow: 'f', session: 'old', isOpen: false },
+      ]);
+      expect(await under.store.userWorkflows(rows.tenant, 'nobody', null, 2)).toEqual([]);
     });
 
     test('leases with their holders', async () => {
