@@ -1,17 +1,18 @@
 /**
  * Owns what sweeps of blobs write down for each other, in the archive: one note each, numbered from 1 without gaps and never changed, so
- * that the last is found by its number, whatever a listing lacks. They stay: they say what was deleted, and when.
+ * that the last is found by its number, whatever a listing lacks. Whose note is there may do what it says. They stay: they say what was
+ * deleted, and when.
  */
 
 import { CorruptError } from '@tidemark/core';
 import type { ObjectStore } from '@tidemark/ports';
 
-/** What a sweep found, and did. Lists of digests. */
+/** What a sweep found, and does from then on. Lists of digests. */
 export interface SweepNote {
   readonly atMs: number;
-  /** Nothing names them; they are where they were. */
+  /** Nothing names them; they stay where they are. */
   readonly unnamed: readonly string[];
-  /** They are put aside now. */
+  /** They are aside, or are put there. */
   readonly aside: readonly string[];
   readonly deleted: readonly string[];
 }
