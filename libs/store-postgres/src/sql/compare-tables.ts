@@ -72,7 +72,7 @@ const COMPARED: readonly Compared[] = [
     table: 'partitions',
     key: ['partition'],
     // What the row itself says, which placing goes by.
-    from: LIVING('p.live - coalesce(c.others, 0)', 'case when c.folded > 0 then p.tenant end', 'l.appended'),
+    from: LIVING('p.live - coalesce(c.others, 0)', 'case when p.live > coalesce(c.others, 0) then p.tenant end', 'l.appended'),
     fresh: LIVING('coalesce(c.folded, 0)', 'c.tenant', FOLDED),
   },
   {
