@@ -91,6 +91,20 @@ it('a tenant’s policy and holds are set, shown and taken away, and nothing is 
   expect(await json('retention')).toEqual(none);
 });
 
+it('what a policy deleted is told by verify, and is nothing wrong', async () => {
+  await run('one');
+  await archived();
+  await call('retention', 'set', '--warm', '1s', '--keep', '1s');
+  const verified = async () => {
+    await archive();
+    return json('verify');
+  };
+  const deleted = { deleted_segments: 1, unread_segments: 0, problems: [] };
+  await expect.poll(verified, { timeout: 60_000 }).toMatchObject(deleted);
+  const { code, out } = await call('verify');
+  expect([code, out]).toEqual([0, expect.stringContaining('Of 1 segment a policy left the manifest alone.')]);
+});
+
 describe('keys', () => {
   beforeEach(() => {
     env = { TIDEMARK_KEYS_URL: pathToFileURL(path.join(cwd, 'keys.json')).href };
