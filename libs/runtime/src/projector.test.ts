@@ -306,6 +306,23 @@ describe('a projector', () => {
     expect(next(P0)).toBe(2);
   });
 
+  it('folds what could not be folded once the tables are others, without being told of that', async () => {
+    await open('a');
+    await add(P0, signal('a', 's1'));
+    await log.trim(P0, 1 as Offset);
+    const projector = make();
+    projector.hint([P0]);
+    await quiet();
+    expect(errors).toMatchObject([{ code: 'log-trimmed' }]);
+    // Another process has made them anew.
+    ports.store.drop();
+    await ports.store.addPartitions([{ partition: P0, start: 1 as Offset, rebuildTo: 2 as Offset }]);
+    projector.hint([P0]);
+    await ports.clock.run(1_000);
+    expect(next(P0)).toBe(2);
+    expect(errors).toHaveLength(1);
+  });
+
   it('finds the one partition that the log does not name in its error', async () => {
     for (const id of ['a', 'b', 'c']) await open(id);
     const read = log.read.bind(log);
