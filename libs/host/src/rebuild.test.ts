@@ -3,7 +3,7 @@
  * from either is kept (I5).
  */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -164,3 +164,53 @@ it('rows that are sealed are as the log makes them', async () => {
   await close(await fill());
   expect(await compare()).toMatchObject({ differences: [] });
 });
+
+it('one that ended while it folded is told, and gone on from; from nothing, all of it is folded again', async () => {
+  await close(await fill());
+  const interrupted = await openEmbeddedRebuild(place(), 'switch', {
+    onProgress: () => {
+      throw new Error('this process ends here');
+    },
+  });
+  await expect(interrupted.rows.switchOver()).rejects.toThrow();
+  await interrupted.close();
+
+  const comparing = await openEmbeddedRebuild(place(), 'compare', {});
+  expect(await comparing.rows.unfinished()).toEqual({ begunAtMs: expect.any(Number), isUnderWay: false });
+  await comparing.close();
+
+  let last = { doneCount: 0, totalCount: 0, foldedCount: 0 };
+  const open = () =>
+    openEmbeddedRebuild(place(), 'switch', {
+      onProgress: (progress) => {
+        last = progress;
+      },
+    });
+  const again = await open();
+  await again.rows.switchOver();
+  await again.close();
+  expect(last.doneCount).toBe(last.totalCount);
+  expect(last.foldedCount).toBeLessThan(last.totalCount);
+  const whole = await open();
+  await whole.rows.switchOver({ isFromNothing: true });
+  expect(await whole.rows.unfinished()).toBeUndefined();
+  await whole.close();
+  expect(last.foldedCount).toBe(last.totalCount);
+  expect(await compare()).toMatchObject({ differences: [] });
+});
+
+it.each(['switch', 'compare'] as const)(
+  'rows that know more than the log are left as they are (%s)',
+  async (purpose) => {
+    const before = await open();
+    await before.client.start(later, {}, { id: workflowId('older') });
+    await close(before);
+    const [log, older] = [path.join(folder, 'state', 'log'), path.join(folder, 'older')];
+    await cp(log, older, { recursive: true });
+    await close(await fill());
+    await rm(log, { recursive: true });
+    await rename(older, log);
+    const refused = openEmbeddedRebuild(place(), purpose, {});
+    await expect(refused).rejects.toMatchObject({ name: 'CorruptError', code: 'log-replaced' });
+  },
+);
