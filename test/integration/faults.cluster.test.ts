@@ -125,12 +125,20 @@ describeServers('faults of a running cluster', ['kafka', 'postgres'], (servers) 
       const comparing = await openClusterRebuild(configFromEnv(env), 'compare', {});
       return comparing.rows.compare(10).finally(() => comparing.close());
     };
+    // Read by nobody while it runs, and by whoever starts it again.
+    await runSql(
+      env.TIDEMARK_POSTGRES_URL!,
+      `update placements set partition = (partition + 5) % 8 where workflow = 'w4'`,
+    );
     const invented = { table: 'events', key: { workflow: 'w3', position: '99999' }, what: 'extra', columns: [] };
-    expect((await compare()).differences).toEqual([invented]);
+    const elsewhere = expect.objectContaining({ table: 'placements', key: { workflow: 'w4' }, what: 'different' });
+    expect((await compare()).differences).toEqual(expect.arrayContaining([invented, elsewhere]));
     const before = await host.ports.store.incarnation();
     const rebuild = await openClusterRebuild(configFromEnv(env), 'switch', {});
     await rebuild.rows.switchOver().finally(() => rebuild.close());
     expect(await host.ports.store.incarnation()).not.toBe(before);
+    const again = await host.client.start(chain, { count: 1, file: fileOf('w4'), pauseMs: 0 }, { id: 'w4' });
+    expect(await again.result()).toEqual({ sum: (STEPS * (STEPS + 1)) / 2 });
     await expectAllWhole(runs);
     expect((await compare()).differences).toEqual([]);
   });
