@@ -3,7 +3,14 @@
 import { openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
 import { type KeyIndex, type KeyStore, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } from '@tidemark/queue-bullmq';
-import { ProjectedKeyStore, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
+import {
+  ProjectedKeyStore,
+  SealedWatch,
+  sessionMemory,
+  sha256Digest,
+  systemClock,
+  systemPrng,
+} from '@tidemark/runtime';
 import { openPostgresRebuild, openPostgresStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import { openTelemetry } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
@@ -29,7 +36,8 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const views = viewsOver(below);
     const hints = await opened.add(openRedisHints(redis));
     const liveness = await opened.add(openRedisLiveness({ ...redis, presence: config.presence }));
-    const watch = await opened.add(openRedisWatch(redis));
+    const plainWatch = await opened.add(openRedisWatch(redis));
+    const watch = below.keys === undefined ? plainWatch : new SealedWatch(plainWatch, below.keys.workflows);
     const queue = await opened.add(openBullmqQueue(redis));
     const ports = {
       log: views.log,

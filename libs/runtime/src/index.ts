@@ -97,6 +97,7 @@ export { DEFAULT_RETRY } from './retry.ts';
 export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
 export { SealedLog } from './sealed-log.ts';
 export { sealedStore } from './sealed-store.ts';
+export { SealedWatch } from './sealed-watch.ts';
 export { maskedStore } from './secrets.ts';
 export {
   type BriefReads,

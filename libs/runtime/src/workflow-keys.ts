@@ -30,6 +30,13 @@ export class WorkflowKeys {
     return id === undefined || key === undefined ? undefined : { id, key };
   }
 
+  /** The key that this process seals the workflow's events with; undefined: it has sealed none. Throws as `DataKeys.key` does. */
+  async inUse(workflow: WorkflowId): Promise<SealingKey | undefined> {
+    const id = this.#ids.get(workflow);
+    const key = id === undefined ? null : await this.#keys.key(id, workflow);
+    return id === undefined || key === null ? undefined : { id, key };
+  }
+
   /** Throws as `DataKeys.create` and `DataKeys.key` do: no new key takes the place of one that is missing. */
   async find(owner: RecordOwner): Promise<SealingKey> {
     const { workflow } = owner;

@@ -1,0 +1,70 @@
+/**
+ * Owns one view of watching whose messages are encrypted on their way: they are sealed with their workflow's key, and opened for whoever may
+ * use it. What can't be sealed is not sent, and what can't be opened is not told: nothing depends on a message. Must not store any.
+ */
+
+import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
+import type { WorkflowId } from '@tidemark/core';
+import type { WatchBus } from '@tidemark/ports';
+import type { WorkflowKeys } from './workflow-keys.ts';
+
+type Keys = Pick<WorkflowKeys, 'peek' | 'inUse' | 'opening'>;
+
+export class SealedWatch implements WatchBus {
+  readonly #inner: WatchBus;
+  readonly #keys: Keys;
+  /** The newest message of each workflow that waits for a key; those after it wait for it. */
+  readonly #waiting = new Map<WorkflowId, Promise<void>>();
+
+  constructor(inner: WatchBus, keys: Keys) {
+    this.#inner = inner;
+    this.#keys = keys;
+  }
+
+  publish(workflow: WorkflowId, message: string): void {
+    const before = this.#waiting.get(workflow);
+    const key = before === undefined ? this.#keys.peek({ workflow }) : undefined;
+    if (key === undefined) this.#sendLater(workflow, message, before ?? Promise.resolve());
+    else this.#send(workflow, message, key);
+  }
+
+  #sendLater(workflow: WorkflowId, message: string, before: Promise<void>): void {
+    const sent = before
+      .then(() => this.#keys.inUse(workflow))
+      .then((found) => found && this.#send(workflow, message, found))
+      .catch(() => {})
+      .then(() => {
+        if (this.#waiting.get(workflow) === sent) this.#waiting.delete(workflow);
+      });
+    this.#waiting.set(workflow, sent);
+  }
+
+  #send(workflow: WorkflowId, message: string, key: SealingKey): void {
+    this.#inner.publish(workflow, sealText(message, placeOf(workflow), key));
+  }
+
+  /** One after the other, as they came. */
+  subscribe(workflow: WorkflowId, listener: (message: string) => void): Promise<() => Promise<void>> {
+    let told = Promise.resolve();
+    return this.#inner.subscribe(workflow, (message) => {
+      told = told.then(async () => {
+        const opened = await this.#opened(workflow, message).catch(() => undefined);
+        if (opened !== undefined) listener(opened);
+      });
+    });
+  }
+
+  /** Undefined: it wasn't sealed, or its key is gone. */
+  async #opened(workflow: WorkflowId, message: string): Promise<string | undefined> {
+    const id = textSealedWith(message);
+    if (id === undefined) return undefined;
+    const key = (await this.#keys.opening(new Map([[id, workflow]]))).get(id);
+    return key ? openText(message, placeOf(workflow), key) : undefined;
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}
+
+const placeOf = (workflow: WorkflowId): string => `watch/${workflow}`;
