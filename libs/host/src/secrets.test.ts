@@ -63,6 +63,14 @@ const paying = defineWorkflow({
   },
 });
 
+const longCards = {
+  ...{ version: 1, input: z.object({ card: secret(z.string()) }), belief: z.object({}), output: z.null() },
+  tasks: { one: z.object({}) },
+  flow: { one: [] },
+  begin: () => ({ belief: {}, next: [task('one', {})] }),
+  steps: { one: () => ({ done: null }) },
+} as const;
+
 let folder: string;
 let hosts: Host[];
 beforeEach(async () => {
@@ -155,6 +163,9 @@ describe('secret fields', () => {
     await expect(able.client.start(paying, { ...INPUT, card: '[secret]' })).rejects.toMatchObject({
       code: 'secret-masked',
     });
+    const foreign = `secret:019abcde-0000-7000-8000-000000000001:${'A'.repeat(60)}`;
+    const long = defineWorkflow({ ...longCards, name: 'long-cards' });
+    await expect(able.client.start(long, { card: foreign })).rejects.toMatchObject({ code: 'key-missing' });
     expect(() => able.client.shadow(paying, { id: 's' })).toThrow(/marks fields as secret/);
   });
 

@@ -14,9 +14,11 @@ import {
   SECRET_MASK,
   type SealingKey,
   sealSecret,
+  secretSealedWith,
 } from '@tidemark/codec';
 import {
   ConfigError,
+  CorruptError,
   InvalidError,
   type Json,
   type StreamState,
@@ -47,6 +49,13 @@ const secretMasked = (): InvalidError =>
     `A secret field was given '${SECRET_MASK}', which is what is shown in its place. Give its value.`,
   );
 
+const keyMissing = (key: string): CorruptError =>
+  new CorruptError(
+    'key-missing',
+    `A secret field is sealed with key ${key}, which is none of its workflow's: the key is lost, or the text is another workflow's. Nothing was done with it. Restore the key store from a copy.`,
+    { key },
+  );
+
 /** The keys of one workflow's secret fields, at hand. */
 export class Vault {
   readonly #bound: string;
@@ -62,9 +71,14 @@ export class Vault {
     this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
   }
 
-  /** Throws `InvalidError` (`secret-masked`): what is shown in place of a secret was given as one. */
+  /**
+   * Throws `InvalidError` (`secret-masked`): what is shown in place of a secret was given as one; `CorruptError` (`key-missing`): it is a
+   * secret that could not be opened.
+   */
   readonly seal: Seal = (value) => {
     if (value === SECRET_MASK) throw secretMasked();
+    const key = typeof value === 'string' ? secretSealedWith(value) : undefined;
+    if (key !== undefined) throw keyMissing(key);
     return sealSecret(value, this.#bound, this.#own);
   };
 
