@@ -154,7 +154,11 @@ export class Archive {
   }
 
   /** Whether the segment was deleted for good: a tombstone says so, and of this very object. */
-  async isDeleted({ partition, from, digest }: SegmentManifest): Promise<boolean> {
+  async isDeleted({
+    partition,
+    from,
+    digest,
+  }: Pick<SegmentManifest, 'partition' | 'from' | 'digest'>): Promise<boolean> {
     const tombstone = await this.warm.read(tombstoneName(partition, from));
     return tombstone !== undefined && digestIn(tombstone) === digest;
   }
@@ -172,7 +176,9 @@ export class Archive {
     }
     throw new CorruptError(
       'segment-missing',
-      `${name} is in neither ${[this.warm, this.cold].flatMap((store) => store?.place ?? []).join(' nor ')}: restore it from a copy.`,
+      this.cold === undefined
+        ? `${name} is not in ${this.warm.place}, and this process was given no cold store: set TIDEMARK_COLD_URL if there is one, else restore it from a copy.`
+        : `${name} is in neither ${this.warm.place} nor ${this.cold.place}: restore it from a copy.`,
       { name },
     );
   }

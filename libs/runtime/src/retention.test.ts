@@ -97,6 +97,32 @@ describe('a segment that is no longer warm', () => {
     },
   );
 
+  it('is in one store alone, and known to be there, wherever the pass that moves it dies', async () => {
+    at.ports.clock.jump(11 * DAY_MS);
+    at.objects.fail(1, 'remove');
+    await expect(at.pass({ retention })).rejects.toMatchObject({ code: 'objects-unavailable' });
+    at.ports.store.failOnce('setTier', new Error('died'));
+    await expect(at.pass({ retention })).rejects.toThrow('died');
+    expect([names('objects').length, names('cold').length]).toEqual([0, 1]);
+    expect(await at.pass({ retention })).toMatchObject({ cooledCount: 1 });
+    expect(await at.ports.store.segments({ tier: 'cold', limit: 10 })).toHaveLength(1);
+    expect(await at.store().checkpoints(FIRST, everything)).toEqual(before);
+  });
+
+  it('does not come back where another deletes it while it is moved', async () => {
+    at.ports.clock.jump(31 * DAY_MS);
+    const { create } = at.cold;
+    at.cold.create = async (...given) => {
+      at.cold.create = create;
+      await at.pass({ retention });
+      return create.apply(at.cold, given);
+    };
+    // This one moves alone.
+    expect(await at.pass({ retention: { ...retention, keepMs: null } })).toMatchObject({ cooledCount: 0 });
+    expect([names('objects'), names('cold')]).toEqual([[], []]);
+    expect(await at.ports.store.segments({ tier: 'deleted', limit: 10 })).toHaveLength(1);
+  });
+
   it('stays warm until an object that was there before has been proved, from an archive class too', async () => {
     at.ports.clock.jump(11 * DAY_MS);
     const [object] = names('objects');

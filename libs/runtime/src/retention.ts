@@ -129,8 +129,10 @@ export class Retention {
       const isNew = await cold!.create(object, bytes);
       if (!(await this.#isCold(segment, isNew))) return;
     } else if ((await cold!.recall(object)).state === 'absent') throw damaged(segment, warm.place);
-    await ports.store.setTier(segment, 'cold');
+    // Deleted by another compactor meanwhile: what was written here must not bring it back.
+    if (await archive.isDeleted(segment)) return cold!.remove(object);
     await warm.remove(object);
+    await ports.store.setTier(segment, 'cold');
     report.cooledCount++;
   }
 
