@@ -159,10 +159,30 @@ it('damage to rows is named, and mended; work goes on', async () => {
     .toBe('completed');
 });
 
-it('rows that are sealed are as the log makes them', async () => {
+it('rows that are sealed are opened on both sides, and say what the log makes them say', async () => {
   keysUrl = pathToFileURL(path.join(folder, 'keys.json')).href;
-  await close(await fill());
-  expect(await compare()).toMatchObject({ differences: [] });
+  const host = await fill();
+  await close(host);
+  expect(await compare()).toMatchObject({ differences: [], unopenedCount: 0 });
+
+  const damaged = await open();
+  const { store } = damaged.ports;
+  const [row] = (await store.workflows({ limit: 10 })).filter(({ workflow }) => workflow === DONE);
+  const at = (await store.positions([row!.partition])).get(row!.partition)!;
+  await store.apply({
+    ...NOTHING,
+    partitions: [{ partition: row!.partition, from: at, to: at, generation: row!.generation }],
+    streams: [{ ...row!, state: '' }],
+    closed: [{ workflow: DONE, partition: row!.partition, result: '{"output":{"ok":false}}' }],
+  });
+  await close(damaged);
+  const { differences } = await compare();
+  expect(differences).toContainEqual({
+    table: 'workflows',
+    key: { workflow: DONE },
+    what: 'different',
+    columns: ['result'],
+  });
 });
 
 it('one that ended while it folded is told, and gone on from; from nothing, all of it is folded again', async () => {

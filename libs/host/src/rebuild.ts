@@ -1,7 +1,7 @@
 /** Owns making rows anew on what a process has opened; see RowsRebuild. */
 
 import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
-import { RowsRebuild, type RowsRebuildOptions } from '@tidemark/runtime';
+import { contentsThrough, RowsRebuild, type RowsRebuildOptions } from '@tidemark/runtime';
 import { unfinishedPostgresRebuild } from '@tidemark/store-postgres';
 import type { ClusterConfig } from './config.ts';
 import { type Below, viewsOver } from './tiers.ts';
@@ -36,8 +36,15 @@ export function rebuildOver(
     log,
     archived: tiers,
     clock: below.clock,
+    contents: contentsOf(below),
     ...(onProgress !== undefined && { onProgress }),
     ...(onError !== undefined && { onError }),
   });
   return { rows, close };
+}
+
+/** With the keys and blobs there are. */
+function contentsOf({ archive: _, ...below }: Omit<Below, 'store'>): RowsRebuildOptions['contents'] {
+  if (below.keys === undefined && below.blobs === undefined) return undefined;
+  return contentsThrough((store) => viewsOver({ ...below, store }).store);
 }

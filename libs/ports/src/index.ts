@@ -105,7 +105,16 @@ export {
   type WorkflowQuery,
   type WorkflowSummary,
 } from './projection-store.ts';
-export type { CatchUp, RowComparison, RowDifference, StoreRebuild, UnfinishedRebuild } from './store-rebuild.ts';
+export type {
+  CatchUp,
+  ClosedTexts,
+  CompareContents,
+  CompareOptions,
+  RowComparison,
+  RowDifference,
+  StoreRebuild,
+  UnfinishedRebuild,
+} from './store-rebuild.ts';
 export type { Clock, Digest, Prng } from './system.ts';
 export { type Attributes, type MetricName, noTelemetry, type Span, type Telemetry } from './telemetry.ts';
 export type {

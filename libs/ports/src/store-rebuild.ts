@@ -26,8 +26,28 @@ export interface RowComparison {
   readonly differenceCount: number;
   /** Rows that were compared, of those in use. */
   readonly rowCount: number;
-  /** Texts among them that are sealed, or in blobs: that they are there was compared, not what they say. */
+  /** Texts among them that are sealed, or in blobs, and could not be opened: that they are there was compared, not what they say. */
   readonly unopenedCount: number;
+}
+
+/** A row whose texts are sealed, or in blobs, on either side, and not by the same bytes. */
+export interface ClosedTexts {
+  readonly table: string;
+  /** The row's key, and what else its texts are bound to, by column. */
+  readonly key: Readonly<Record<string, string>>;
+  /** The texts, by column: as the row in use has them, and as the new one does. */
+  readonly inUse: Readonly<Record<string, string | null>>;
+  readonly made: Readonly<Record<string, string | null>>;
+}
+
+/** Which columns of each row say something else; undefined: they can't be opened. */
+export type CompareContents = (rows: readonly ClosedTexts[]) => Promise<readonly (readonly string[] | undefined)[]>;
+
+export interface CompareOptions {
+  /** Differences that are named. */
+  readonly limit: number;
+  /** Absent: of texts that are sealed or in blobs, it is compared that they are there. */
+  readonly contents?: CompareContents | undefined;
 }
 
 /** Resolves once the new rows stand exactly where, or at least where, the rows in use stand. Throws where that takes too long. */
@@ -60,10 +80,10 @@ export interface StoreRebuild {
    */
   switchOver(catchUp: CatchUp): Promise<void>;
   /**
-   * Compares every row in use with the new ones, both at the positions that `catchUp` is given. `limit`: differences that are named. Throws
-   * `UnavailableError` (`store-busy`, `rebuild-misplaced`).
+   * Compares every row in use with the new ones, both at the positions that `catchUp` is given. Throws `UnavailableError` (`store-busy`,
+   * `rebuild-misplaced`), and what `contents` throws.
    */
-  compare(catchUp: CatchUp, limit: number): Promise<RowComparison>;
+  compare(catchUp: CatchUp, options: CompareOptions): Promise<RowComparison>;
   /**
    * Empties the new rows, to be filled from the beginning: some workflows were opened elsewhere than the rows in use say. They are placed
    * where folding found them.

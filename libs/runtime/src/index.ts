@@ -94,6 +94,7 @@ export { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
 export { Restorer, type RestoreState } from './restorer.ts';
 export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './retention-policy.ts';
 export { DEFAULT_RETRY } from './retry.ts';
+export { contentsThrough, type ViewOf } from './row-contents.ts';
 export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
 export { SealedLog } from './sealed-log.ts';
 export { sealedStore } from './sealed-store.ts';

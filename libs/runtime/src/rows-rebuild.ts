@@ -13,7 +13,9 @@ import {
   UnavailableError,
 } from '@tidemark/core';
 import {
+  type CatchUp,
   type Clock,
+  type CompareContents,
   type EventLog,
   noTelemetry,
   type ProjectionStore,
@@ -61,6 +63,8 @@ export interface RowsRebuildOptions {
   /** Absent: all history is in the log. */
   readonly archived?: { readonly hot: EventLog; readonly archive: Archive } | undefined;
   readonly clock: Clock;
+  /** Opens and compares texts that are sealed or in blobs; absent: only that they are there is compared. */
+  readonly contents?: CompareContents | undefined;
   readonly onProgress?: (progress: RebuildProgress) => void;
   /** Told of every failure that was outlived. */
   readonly onError?: (error: unknown) => void;
@@ -138,7 +142,7 @@ export class RowsRebuild {
    * but for what would be lost by switching.
    */
   async compare(limit: number): Promise<RowComparison> {
-    const { target } = this.#options;
+    const { target, contents } = this.#options;
     await this.#refuseLostLog();
     await target.begin(FOLD_VERSION, true);
     try {
@@ -146,10 +150,11 @@ export class RowsRebuild {
         const positions = await target.positions();
         this.#log.limit(positions);
         await this.#foldAll(positions);
-        return target.compare((at) => {
+        const catchUp: CatchUp = (at) => {
           this.#log.limit(at);
           return this.#meet(at);
-        }, limit);
+        };
+        return target.compare(catchUp, { limit, contents });
       });
     } finally {
       await target.drop();

@@ -50,5 +50,7 @@ export const SWITCH_SILENCE_MAX_MS = 10_000;
 export const REBUILD_POOL_MAX = 5;
 /** Differences of rows that are read in one round trip. */
 export const DIFFERENCES_PAGE_ROWS = 1_000;
+/** The same of rows with their texts: each may be as long as an event. */
+export const CONTENTS_PAGE_ROWS = 50;
 /** Bytes of the longest name that Postgres doesn't cut. */
 export const NAME_MAX_BYTES = 63;

@@ -4,7 +4,7 @@
  */
 
 import type { WorkflowId } from '@tidemark/core';
-import type { ProjectionBatch, ProjectionStore, StoreRebuild } from '@tidemark/ports';
+import type { ClosedTexts, ProjectionBatch, ProjectionStore, StoreRebuild } from '@tidemark/ports';
 import { memoryRow } from '@tidemark/testkit/contracts/projection-store-memories';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { eventually } from '@tidemark/testkit/eventually';
@@ -69,7 +69,7 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
   const met = async (): Promise<void> => {};
   const compared = async (limit = 10) => {
     const rebuild = await folded('compare');
-    const comparison = await rebuild.compare(met, limit);
+    const comparison = await rebuild.compare(met, { limit });
     await rebuild.drop();
     await close(rebuild);
     return comparison;
@@ -106,10 +106,10 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
   it('finds a workflow whose placement names a partition in which it never was, and frees no id (I1)', async () => {
     await sql(`update placements set partition = 2 where workflow = 'first'`);
     const comparing = await folded('compare');
-    await expect(comparing.compare(met, 10)).rejects.toMatchObject({ code: 'rebuild-misplaced' });
+    await expect(comparing.compare(met, { limit: 10 })).rejects.toMatchObject({ code: 'rebuild-misplaced' });
     await comparing.placeAnew();
     await fold(comparing);
-    expect((await comparing.compare(met, 10)).differences).toEqual([
+    expect((await comparing.compare(met, { limit: 10 })).differences).toEqual([
       { table: 'placements', key: { workflow: 'first' }, what: 'different', columns: ['partition'] },
     ]);
     const rebuild = await folded();
@@ -344,5 +344,37 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
     expect(some).toMatchObject({ differenceCount: 2_500, unopenedCount: 2_500 });
     expect(some.differences.map(({ key }) => key.position)).toEqual(['101', '102', '103']);
     expect((await compared(Number.POSITIVE_INFINITY)).differences).toHaveLength(2_500);
+  });
+
+  it('has what closed texts say compared by whoever can open them', async () => {
+    await happens(
+      rows.batch({
+        partitions: [rows.advance(0, 1, 2)],
+        events: [101, 102, 103].map((position) => rows.eventRow('first', position, { payload: `sealed:${position}` })),
+      }),
+    );
+    await sql(`update events set payload = 'sealed:x' || position where position > 101`);
+    const rebuild = await folded('compare');
+    const asked: ClosedTexts[] = [];
+    const comparison = await rebuild.compare(met, {
+      limit: 10,
+      contents: async (closed) => {
+        asked.push(...closed);
+        return closed.map(({ key }) => (key.position === '102' ? ['payload'] : undefined));
+      },
+    });
+    const key = { workflow: 'first', position: '102' };
+    expect(asked[0]).toEqual({
+      table: 'events',
+      key: { ...key, event: 'first-102' },
+      inUse: { payload: 'sealed:x102' },
+      made: { payload: 'sealed:102' },
+    });
+    expect(asked).toHaveLength(2);
+    expect(comparison).toMatchObject({
+      differences: [{ table: 'events', key, what: 'different', columns: ['payload'] }],
+      differenceCount: 1,
+      unopenedCount: 1,
+    });
   });
 });

@@ -12,6 +12,8 @@
 import { CorruptError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
 import {
   type CatchUp,
+  type CompareContents,
+  type CompareOptions,
   noTelemetry,
   type ProjectionBatch,
   type ProjectionStore,
@@ -23,10 +25,16 @@ import {
 import pg from 'pg';
 import { int4s, texts } from './binary-array.ts';
 import { faultOf } from './faults.ts';
-import { DIFFERENCES_PAGE_ROWS, SWITCH_LOCK_TIMEOUT_MS, SWITCH_MAX_MS, SWITCH_SILENCE_MAX_MS } from './limits.ts';
+import {
+  CONTENTS_PAGE_ROWS,
+  DIFFERENCES_PAGE_ROWS,
+  SWITCH_LOCK_TIMEOUT_MS,
+  SWITCH_MAX_MS,
+  SWITCH_SILENCE_MAX_MS,
+} from './limits.ts';
 import type { RebuildLock } from './rebuild-lock.ts';
 import { dependedOn, RebuildSchema, unfinishedIn } from './rebuild-schema.ts';
-import { comparisons, countsOf, differenceOf } from './sql/compare-tables.ts';
+import { type Comparing, closedOf, comparisons, countsOf, differenceOf } from './sql/compare-tables.ts';
 import { positionOf, readPositions } from './sql/coordinate.ts';
 import { commitDurably, lockPlacing } from './sql/place.ts';
 import { FIND_MISPLACED, FIND_UNOPENED, KEEP_GRANTS, KEEP_STRAYS, PLACE_ANEW } from './sql/rebuild-schema.ts';
@@ -49,6 +57,7 @@ import {
   once,
   ROLLBACK,
   type Row,
+  type Rows,
   type SqlClient,
   type SqlRunner,
   type Statement,
@@ -134,12 +143,12 @@ export class SchemaRebuild implements StoreRebuild {
     });
   }
 
-  async compare(catchUp: CatchUp, limit: number): Promise<RowComparison> {
+  async compare(catchUp: CatchUp, options: CompareOptions): Promise<RowComparison> {
     let comparing: Promise<RowComparison> | undefined;
     await this.#held(catchUp, async ({ runner }) => {
-      if (this.#options.lock === undefined) comparing = Promise.resolve(await this.#comparison(runner, limit));
+      if (this.#options.lock === undefined) comparing = Promise.resolve(await this.#comparison(runner, options));
       else {
-        comparing = (await this.#inSnapshot((snapshot) => this.#comparison(snapshot, limit))).done;
+        comparing = (await this.#inSnapshot((snapshot) => this.#comparison(snapshot, options))).done;
         comparing.catch(() => {});
       }
       await runner.run([ROLLBACK]);
@@ -224,23 +233,30 @@ export class SchemaRebuild implements StoreRebuild {
     });
   }
 
-  async #comparison(runner: SqlRunner, limit: number): Promise<RowComparison> {
+  async #comparison(runner: SqlRunner, { limit, contents }: CompareOptions): Promise<RowComparison> {
     await runner.script(WHOLE_TABLES);
     const differences: RowDifference[] = [];
     const sums = { differenceCount: 0, rowCount: 0, unopenedCount: 0 };
-    for (const { table, key, count, find } of comparisons(this.#options.schemas)) {
-      const [[counted = []] = []] = await runner.run([once(count)]);
+    for (const comparing of comparisons(this.#options.schemas)) {
+      const [[counted = []] = []] = await runner.run([once(comparing.count)]);
       const counts = countsOf(counted);
       sums.differenceCount += counts.differenceCount;
       sums.rowCount += counts.rowCount;
-      sums.unopenedCount += counts.unopenedCount;
-      if (counts.differenceCount === 0 || differences.length >= limit) continue;
-      for await (const row of pagesOf(runner, find)) {
-        differences.push(differenceOf({ table, key }, row));
-        if (differences.length >= limit) break;
+      if (counts.differenceCount > 0 && differences.length < limit) {
+        for await (const page of pagesOf(runner, comparing.find, DIFFERENCES_PAGE_ROWS)) {
+          differences.push(...page.map((row) => differenceOf(comparing, row)));
+          if (differences.length >= limit) break;
+        }
+      }
+      if (contents === undefined) sums.unopenedCount += counts.unopenedCount;
+      else if (comparing.findClosed !== undefined && counts.unopenedCount > 0) {
+        const closed = await closedDifferences(runner, comparing, comparing.findClosed, contents);
+        sums.differenceCount += closed.differences.length;
+        sums.unopenedCount += closed.unopenedCount;
+        differences.push(...closed.differences);
       }
     }
-    return { differences, ...sums };
+    return { differences: differences.slice(0, limit), ...sums };
   }
 
   async drop(): Promise<void> {
@@ -295,14 +311,40 @@ function boundsOf(runner: SqlRunner | undefined): Held['bound'] {
 }
 
 /** What a query finds, page by page, in the transaction that is under way. */
-async function* pagesOf(runner: SqlRunner, query: string): AsyncIterable<Row> {
+async function* pagesOf(runner: SqlRunner, query: string, pageRows: number): AsyncIterable<Rows> {
   await runner.script(`declare tidemark_found no scroll cursor for ${query}`);
-  for (;;) {
-    const [rows = []] = await runner.run([once(`fetch ${DIFFERENCES_PAGE_ROWS} from tidemark_found`)]);
-    yield* rows;
-    if (rows.length < DIFFERENCES_PAGE_ROWS) break;
+  try {
+    for (;;) {
+      const [rows = []] = await runner.run([once(`fetch ${pageRows} from tidemark_found`)]);
+      yield rows;
+      if (rows.length < pageRows) break;
+    }
+  } finally {
+    await runner.script('close tidemark_found');
   }
-  await runner.script('close tidemark_found');
+}
+
+/** Rows that differ by what their closed texts say. Names of them are held, never the texts. */
+async function closedDifferences(
+  runner: SqlRunner,
+  comparing: Comparing,
+  query: string,
+  contents: CompareContents,
+): Promise<{ readonly differences: readonly RowDifference[]; readonly unopenedCount: number }> {
+  const { table, key } = comparing;
+  const differences: RowDifference[] = [];
+  let unopenedCount = 0;
+  for await (const page of pagesOf(runner, query, CONTENTS_PAGE_ROWS)) {
+    const closed = page.map((row) => closedOf(comparing, row));
+    for (const [at, columns] of (await contents(closed)).entries()) {
+      if (columns === undefined) unopenedCount++;
+      else if (columns.length > 0) {
+        const name = Object.fromEntries(key.map((column) => [column, closed[at]!.key[column]!]));
+        differences.push({ table, key: name, what: 'different', columns });
+      }
+    }
+  }
+  return { differences, unopenedCount };
 }
 
 /** A lock or the whole took too long: `lock_not_available`, `query_canceled`. */

@@ -36,9 +36,7 @@ export async function checkRows(target: Target, terminal: Terminal): Promise<rea
 
 function findingOf({ differences, differenceCount, rowCount, unopenedCount }: RowComparison): Finding {
   const unopened =
-    unopenedCount === 0
-      ? ''
-      : `; what ${counted(unopenedCount, 'text')} that ${unopenedCount === 1 ? 'is' : 'are'} sealed or in blobs say${unopenedCount === 1 ? 's' : ''} was not compared`;
+    unopenedCount === 0 ? '' : `; without what ${counted(unopenedCount, 'closed text')} say: no key here opens them`;
   if (differenceCount === 0) {
     return ok(CHECK, `${counted(rowCount, 'row')}, each as log and archive make it${unopened}`);
   }

@@ -4,8 +4,8 @@
  * Cost: 2 s for a million rows.
  */
 
-import type { RowComparison, RowDifference } from '@tidemark/ports';
-import { numberAt, type Row, textAt } from '../sql-client.ts';
+import type { ClosedTexts, RowComparison, RowDifference } from '@tidemark/ports';
+import { nullableText, numberAt, type Row, textAt } from '../sql-client.ts';
 import { inSchemas, type Schemas } from './switch-tables.ts';
 
 interface Compared {
@@ -15,6 +15,8 @@ interface Compared {
   readonly ignored?: readonly string[];
   /** Columns whose text may be sealed, or in a blob. */
   readonly texts?: readonly string[];
+  /** What such a text is bound to, besides the key. */
+  readonly bound?: readonly string[];
   /** Which rows `r` of either schema (`HERE`) are compared; all by default. */
   readonly where?: string;
   /** Stands for the table of either schema (`HERE`), where rows of several make one. */
@@ -42,7 +44,7 @@ const PLACEMENT = 'workflow, tenant, partition, generation, appended, live, sess
 
 /**
  * The same text is sealed otherwise each time: that it is there is compared, and of one in a blob how large it is. `{}` is also what a text
- * reads as whose key was destroyed. This library has no keys.
+ * reads as whose key was destroyed. Whoever has keys compares what such texts say.
  */
 const masked = (column: string): string => `case
     when r.${column} like 'sealed:%' or r.${column} = '{}' then 'sealed'
@@ -60,10 +62,16 @@ const IN_BOTH = (starts: string): string => `exists (
   select from LIVE.segments a join FRESH.segments b on b.partition = a.partition and b.starts = a.starts
   where a.partition = r.partition and a.starts = r.${starts})`;
 
-const history = (table: string, key: readonly string[], texts: readonly string[] = []): Compared => ({
+const history = (
+  table: string,
+  key: readonly string[],
+  texts: readonly string[] = [],
+  bound: readonly string[] = [],
+): Compared => ({
   table,
   key,
   texts,
+  bound,
   where: HAS_ROWS,
 });
 
@@ -72,7 +80,11 @@ const COMPARED: readonly Compared[] = [
     table: 'partitions',
     key: ['partition'],
     // What the row itself says, which placing goes by.
-    from: LIVING('p.live - coalesce(c.others, 0)', 'case when p.live > coalesce(c.others, 0) then p.tenant end', 'l.appended'),
+    from: LIVING(
+      'p.live - coalesce(c.others, 0)',
+      'case when p.live > coalesce(c.others, 0) then p.tenant end',
+      'l.appended',
+    ),
     fresh: LIVING('coalesce(c.folded, 0)', 'c.tenant', FOLDED),
   },
   {
@@ -91,7 +103,7 @@ const COMPARED: readonly Compared[] = [
   { table: 'tasks', key: ['workflow', 'rank'] },
   history('checkpoints', ['workflow', 'sequence'], ['payload']),
   history('effects', ['workflow', 'task_rank', 'key'], ['payload', 'request']),
-  history('events', ['workflow', 'position'], ['payload']),
+  history('events', ['workflow', 'position'], ['payload'], ['event']),
   history('fragments', ['workflow', 'sequence', 'index']),
   history('texts', ['workflow', 'digest'], ['text']),
   history('scopes', ['workflow', 'sequence'], ['change']),
@@ -127,17 +139,37 @@ export interface Comparing {
   readonly count: string;
   /** All differences, by key. */
   readonly find: string;
+  /** Rows that agree but for what closed texts say, by key: key and bound columns, then the texts of either side. */
+  readonly findClosed: string | undefined;
+  readonly texts: readonly string[];
+  readonly bound: readonly string[];
 }
 
 export function comparisons(schemas: Schemas): readonly Comparing[] {
   return COMPARED.map((compared) => {
-    const { table, key } = compared;
+    const { table, key, texts = [], bound = [] } = compared;
     const joined = `(${rowsOf(compared, 'LIVE')}) a full join (${rowsOf(compared, 'FRESH')}) b on ${key.map((_, at) => `a.k${at} = b.k${at}`).join(' and ')}`;
     const keys = key.map((_, at) => `coalesce(a.k${at}, b.k${at})`);
     const changed = `(select string_agg(name, ',' order by name) from jsonb_object_keys(a.whole) name where a.whole -> name is distinct from b.whole -> name)`;
+    const sides = ['a', 'b'].map((side) => texts.map((_, at) => `${side}.t${at}`));
+    const closed = [
+      ...keys.map((each) => `${each}::text`),
+      ...bound.map((_, at) => `a.b${at}::text`),
+      ...sides.flat(),
+    ].join(', ');
+    const isOther = texts.map((_, at) => `a.t${at} is distinct from b.t${at}`).join(' or ');
     return {
       table,
       key,
+      texts,
+      bound,
+      findClosed:
+        texts.length === 0
+          ? undefined
+          : inSchemas(
+              `select ${closed} from ${joined} where a.whole = b.whole and (${isOther}) order by ${keys.join(', ')}`,
+              schemas,
+            ),
       count: inSchemas(
         `select count(*) filter (where a.whole is distinct from b.whole), count(a.whole), coalesce(sum(a.unopened), 0) from ${joined}`,
         schemas,
@@ -153,7 +185,7 @@ from ${joined} where a.whole is distinct from b.whole order by ${keys.join(', ')
 
 /** Rows of one side: key columns, and all that is compared. */
 function rowsOf(compared: Compared, schema: 'LIVE' | 'FRESH'): string {
-  const { table, key, ignored = [], texts = [], where = 'true', from, fresh = from } = compared;
+  const { table, key, ignored = [], texts = [], bound = [], where = 'true', from, fresh = from } = compared;
   const made = schema === 'LIVE' ? from : fresh;
   const rows = made === undefined ? `${schema}.${table}` : `(${made.replaceAll('HERE', schema)})`;
   const columns = key.map((column, at) => `r."${column}" as k${at}`).join(', ');
@@ -161,7 +193,11 @@ function rowsOf(compared: Compared, schema: 'LIVE' | 'FRESH'): string {
   const masks = texts.map((column) => `'${column}', ${masked(column)}`).join(', ');
   const whole = `to_jsonb(r)${without}${masks === '' ? '' : ` || jsonb_build_object(${masks})`}`;
   const unopened = texts.map((column) => `(${isUnopened(column)} is true)::int`).join(' + ') || '0';
-  return `select ${columns}, ${whole} as whole, ${unopened} as unopened from ${rows} r where ${where}`;
+  const raw = [
+    ...texts.map((column, at) => `, r."${column}" as t${at}`),
+    ...bound.map((column, at) => `, r."${column}" as b${at}`),
+  ].join('');
+  return `select ${columns}, ${whole} as whole, ${unopened} as unopened${raw} from ${rows} r where ${where}`;
 }
 
 export const countsOf = (row: Row): Omit<RowComparison, 'differences'> => ({
@@ -177,5 +213,16 @@ export const differenceOf = ({ table, key }: Pick<Comparing, 'table' | 'key'>, r
     key: Object.fromEntries(key.map((column, at) => [column, textAt(row, at + 2)])),
     what,
     columns: what === 'different' ? textAt(row, 1).split(',') : [],
+  };
+};
+
+export const closedOf = ({ table, key, texts, bound }: Comparing, row: Row): ClosedTexts => {
+  const names = [...key, ...bound];
+  const side = (from: number) => Object.fromEntries(texts.map((column, at) => [column, nullableText(row, from + at)]));
+  return {
+    table,
+    key: Object.fromEntries(names.map((column, at) => [column, textAt(row, at)])),
+    inUse: side(names.length),
+    made: side(names.length + texts.length),
   };
 };

@@ -1,0 +1,93 @@
+/** What sealed rows say is compared table by table, each text at the place that it is bound to; what can't be opened is never called equal. */
+
+import { sealText } from '@tidemark/codec';
+import type { WorkflowId } from '@tidemark/core';
+import type { ClosedTexts, KeyProvider, ProjectionBatch } from '@tidemark/ports';
+import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import { beforeEach, expect, it } from 'vitest';
+import { DataKeys } from './data-keys.ts';
+import { ProjectedKeyStore } from './projected-keys.ts';
+import { contentsThrough } from './row-contents.ts';
+import { type Turn, turnBatch } from './row-texts.ts';
+import { sealedStore } from './sealed-store.ts';
+import { TENANT } from './simulated-definition.ts';
+import { SimulatedClock } from './simulated-ports.ts';
+import { systemPrng } from './system.ts';
+import { WorkflowKeys } from './workflow-keys.ts';
+
+const W = 'w' as WorkflowId;
+/** Hides nothing. */
+const provider: KeyProvider = {
+  name: 'fake',
+  current: async () => 'fake',
+  wrap: async (key) => ({ provider: 'fake', wrappedBy: 'fake', wrapped: Buffer.from(key).toString('base64') }),
+  unwrap: async ({ wrapped }) => new Uint8Array(Buffer.from(wrapped, 'base64')),
+  close: async () => {},
+};
+
+let seal: Turn;
+let compare: ReturnType<typeof contentsThrough>;
+beforeEach(async () => {
+  const store = new ProjectedKeyStore(new MemoryKeyTopic(), new MemoryKeyIndex());
+  const data = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock() });
+  const keys = new WorkflowKeys(data, store);
+  const key = await keys.find({ workflow: W, tenant: TENANT, user: null });
+  seal = (text, place) => sealText(text, place, key);
+  compare = contentsThrough((rows) => sealedStore(rows, keys));
+});
+
+/** A row of each table as the projection seals it, with this in every text. */
+function sealed(said: string): readonly Pick<ClosedTexts, 'table' | 'key' | 'made'>[] {
+  const batch = {
+    closed: [{ workflow: W, result: said }],
+    checkpoints: [{ workflow: W, sequence: 3, payload: said }],
+    effects: [{ workflow: W, key: 'pay', payload: said, request: said }],
+    events: [{ workflow: W, event: 'e1', payload: said }],
+    memories: [{ workflow: W, tenant: TENANT, subject: 'user:ana', kind: 'fact', key: 'k', value: said }],
+    context: {
+      texts: [{ workflow: W, digest: 'd', text: said }],
+      scopes: [{ workflow: W, sequence: 4, change: said }],
+    },
+  } as unknown as ProjectionBatch;
+  const { closed, checkpoints, effects, events, memories = [], context } = turnBatch(batch, seal);
+  const { payload, request } = effects[0]!;
+  return [
+    { table: 'workflows', key: { workflow: W }, made: { result: closed[0]!.result } },
+    { table: 'checkpoints', key: { workflow: W, sequence: '3' }, made: { payload: checkpoints[0]!.payload } },
+    { table: 'effects', key: { workflow: W, task_rank: '0', key: 'pay' }, made: { payload, request } },
+    { table: 'events', key: { workflow: W, position: '1', event: 'e1' }, made: { payload: events[0]!.payload } },
+    { table: 'scopes', key: { workflow: W, sequence: '4' }, made: { change: context!.scopes[0]!.change } },
+    { table: 'texts', key: { workflow: W, digest: 'd' }, made: { text: context!.texts[0]!.text } },
+    {
+      table: 'memories',
+      key: { tenant: TENANT, subject: 'user:ana', kind: 'fact', key: 'k' },
+      made: { value: memories[0]!.value },
+    },
+  ];
+}
+
+const sides = (inUse: string, made: string): readonly ClosedTexts[] => {
+  const used = sealed(inUse);
+  return sealed(made).map((row, at) => ({ ...row, inUse: used[at]!.made }));
+};
+it('the same that was sealed twice is the same, and something else is named by its columns', async () => {
+  const [same, other] = [sides('"a"', '"a"'), sides('"a"', '"b"')];
+  for (const [at, row] of same.entries()) {
+    expect(row.inUse).not.toEqual(row.made);
+    expect([row.table, await compare([row])]).toEqual([row.table, [[]]]);
+    const columns = Object.keys(row.made);
+    expect([row.table, await compare([other[at]!, row])]).toEqual([row.table, [columns, []]]);
+  }
+});
+
+it('what was moved from another place, or cut, differs, and the rows beside it are compared all the same', async () => {
+  const [row] = sides('"a"', '"a"').filter(({ table }) => table === 'events');
+  const moved = { ...row!, key: { ...row!.key, event: 'e2' } };
+  const cut = { ...row!, inUse: { payload: row!.inUse.payload!.slice(0, -8) } };
+  expect(await compare([row!, moved, cut, row!])).toEqual([[], ['payload'], ['payload'], []]);
+});
+
+it('what no key opens is neither the same nor another', async () => {
+  const without = contentsThrough((rows) => rows);
+  for (const row of sides('"a"', '"a"')) expect(await without([row])).toEqual([undefined]);
+});

@@ -1,0 +1,137 @@
+/**
+ * Owns comparing what two rows say whose texts are sealed, or in blobs: each side is read through a view that opens it, as whoever reads
+ * rows would. Must not know how texts are opened, nor tell what they say.
+ */
+
+import { textSealedWith } from '@tidemark/codec';
+import {
+  CorruptError,
+  type EffectKey,
+  type EventId,
+  type Sequence,
+  type TenantId,
+  type WorkflowId,
+} from '@tidemark/core';
+import {
+  blobReferenceOf,
+  type CheckpointRow,
+  type ClosedTexts,
+  type CompareContents,
+  type EffectRow,
+  type EventRow,
+  type MemoryKind,
+  type MemoryRow,
+  type ProjectionStore,
+  type ScopeRow,
+  type WorkflowSummary,
+} from '@tidemark/ports';
+
+/** A view of rows that opens what it is laid over. */
+export type ViewOf = (rows: ProjectionStore) => ProjectionStore;
+
+type Texts = Readonly<Record<string, string | null>>;
+type Named = Pick<ClosedTexts, 'key'> & { readonly texts: Texts };
+
+/** The texts of each row, opened. */
+type Opener = (viewOf: ViewOf, rows: readonly Named[]) => Promise<readonly Texts[]>;
+
+/** As many rows as are asked for. */
+const ALL = { limit: Number.MAX_SAFE_INTEGER };
+const NOBODY = '' as WorkflowId;
+
+/** A store that has these rows, and answers this one question. */
+const having = (reads: Partial<ProjectionStore>): ProjectionStore => reads as ProjectionStore;
+
+const workflowOf = ({ key }: Named): WorkflowId => key.workflow as WorkflowId;
+const sequenceOf = ({ key }: Named): Sequence => Number(key.sequence) as Sequence;
+
+const OPENERS: Readonly<Record<string, Opener>> = {
+  workflows: async (viewOf, rows) => {
+    const given = rows.map((row) => ({ workflow: workflowOf(row), result: row.texts.result }) as WorkflowSummary);
+    const opened = await viewOf(having({ workflows: async () => given })).workflows(ALL);
+    return opened.map(({ result }) => ({ result }));
+  },
+  checkpoints: async (viewOf, rows) => {
+    const given = rows.map(
+      (row) => ({ workflow: workflowOf(row), sequence: sequenceOf(row), payload: row.texts.payload }) as CheckpointRow,
+    );
+    const from = 0 as Sequence;
+    const opened = await viewOf(having({ checkpoints: async () => given })).checkpoints(NOBODY, { from, ...ALL });
+    return opened.map(({ payload }) => ({ payload }));
+  },
+  effects: async (viewOf, rows) => {
+    const given = rows.map((row) => {
+      const { payload, request } = row.texts;
+      return { workflow: workflowOf(row), key: row.key.key as EffectKey, payload, request } as EffectRow;
+    });
+    const opened = await viewOf(having({ effects: async () => given })).effects(NOBODY);
+    return opened.map(({ payload, request }) => ({ payload, request }));
+  },
+  events: async (viewOf, rows) => {
+    const given = rows.map(
+      (row) => ({ workflow: workflowOf(row), event: row.key.event as EventId, payload: row.texts.payload }) as EventRow,
+    );
+    const opened = await viewOf(having({ events: async () => given })).events(NOBODY, ALL.limit);
+    return opened.map(({ payload }) => ({ payload }));
+  },
+  scopes: async (viewOf, rows) => {
+    const given = rows.map(
+      (row) => ({ workflow: workflowOf(row), sequence: sequenceOf(row), change: row.texts.change }) as ScopeRow,
+    );
+    const opened = await viewOf(having({ scopes: async () => given })).scopes(NOBODY, 0 as Sequence);
+    return opened.map(({ change }) => ({ change }));
+  },
+  texts: async (viewOf, rows) => {
+    // Each is bound to the workflow that is asked for.
+    const opening = rows.map(async (row) => {
+      const given = [{ digest: row.key.digest!, text: row.texts.text! }];
+      const [opened] = await viewOf(having({ texts: async () => given })).texts(workflowOf(row), []);
+      return { text: opened!.text };
+    });
+    return Promise.all(opening);
+  },
+  memories: async (viewOf, rows) => {
+    const given = rows.map(({ key, texts }) => {
+      const { tenant, subject, kind } = key as { tenant: TenantId; subject: string; kind: MemoryKind };
+      return { tenant, subject, kind, key: key.key, value: texts.value } as MemoryRow;
+    });
+    const { tenant, subject } = given[0]!;
+    const opened = await viewOf(having({ memories: async () => given })).memories({ tenant, subject, ...ALL });
+    return opened.map(({ value }) => ({ value }));
+  },
+};
+
+/** Rows of one table. Throws `UnavailableError` where keys or blobs are out of reach. */
+export const contentsThrough =
+  (viewOf: ViewOf): CompareContents =>
+  async (rows) => {
+    const opener = OPENERS[rows[0]?.table ?? ''];
+    if (opener === undefined) return rows.map(() => undefined);
+    try {
+      const inUse = await opener(
+        viewOf,
+        rows.map(({ key, inUse: texts }) => ({ key, texts })),
+      );
+      const made = await opener(
+        viewOf,
+        rows.map(({ key, made: texts }) => ({ key, texts })),
+      );
+      return rows.map((_, at) => differing(inUse[at]!, made[at]!));
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      // Sealed for another place, cut, or a blob that is gone: which one shows when each is opened alone.
+      if (rows.length === 1) return [Object.keys(rows[0]!.inUse)];
+      const each: (readonly string[] | undefined)[] = [];
+      for (const row of rows) each.push(...(await contentsThrough(viewOf)([row])));
+      return each;
+    }
+  };
+
+function differing(inUse: Texts, made: Texts): readonly string[] | undefined {
+  const columns = Object.keys(made).filter((column) => inUse[column] !== made[column]);
+  const isOpen = columns.every((column) => !isClosedText(inUse[column]) && !isClosedText(made[column]));
+  return isOpen ? columns : undefined;
+}
+
+const isClosedText = (text: string | null | undefined): boolean =>
+  typeof text === 'string' && (textSealedWith(text) ?? blobReferenceOf(text)) !== undefined;
