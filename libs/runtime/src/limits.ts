@@ -243,10 +243,6 @@ export const REBUILD_PARTITIONS_AT_ONCE = 256;
 /** Longest that a rebuild keeps writers waiting to catch up with them, in milliseconds, and how often it tries. */
 export const REBUILD_MEET_MAX_MS = 3_000;
 export const REBUILD_MEETINGS_MAX = 20;
-/** Pause between two looks at what history takes, in milliseconds: each reads the lengths of all rows. */
-export const STORAGE_LOOK_MS = 3_600_000;
-/** The largest tenants and workflows, of which metrics tell. */
-export const STORAGE_TENANTS_MAX_COUNT = 1_000;
 /** Pause between two looks at where new rows stand, in milliseconds: whoever wrote them may not have heard of it. */
 export const REBUILD_LOOK_MS = 500;
 /** How often a rebuild begins anew since it found openings elsewhere than rows said. */
@@ -254,4 +250,8 @@ export const REBUILD_PLACINGS_MAX = 5;
 /** Pause between two looks for history that was recalled, in milliseconds, and objects that are asked for at once. */
 export const RECALL_LOOK_MS = 60_000;
 export const RECALLS_AT_ONCE = 16;
+/** Pause between two looks at what history takes, in milliseconds: each reads the lengths of all rows. */
+export const STORAGE_LOOK_MS = 3_600_000;
+/** The largest tenants and workflows, of which metrics tell. */
+export const STORAGE_TENANTS_MAX_COUNT = 1_000;
 export const STORAGE_WORKFLOWS_MAX_COUNT = 20;
