@@ -85,8 +85,9 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
 
     const well = await call('doctor');
     // One broker is all that a test has.
-    expect(well.out).toContain('0 failures, 1 warning.');
-    expect(well.out).toContain('has one replica');
+    expect(well.out).toContain('0 failures, 2 warnings.');
+    for (const topic of [env.TIDEMARK_TOPIC, `${env.TIDEMARK_TOPIC}.keys`])
+      expect(well.out).toContain(`topic "${topic}" has one replica`);
     for (const server of ['Kafka', 'Redis', 'Postgres'])
       expect(well.out).toMatch(new RegExp(`ok +${server} .*version \\d`));
     expect(well.out).not.toContain(new URL(env.TIDEMARK_POSTGRES_URL ?? '').password || '\u0000');
