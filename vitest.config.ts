@@ -18,6 +18,8 @@ export default defineConfig({
     // Commands are started hundreds of times.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/node-compile-cache', import.meta.url)) },
     testTimeout: 30_000,
+    // What comes in a moment takes seconds where others are at work as well.
+    expect: { poll: { timeout: 30_000 } },
     hookTimeout: 120_000,
     teardownTimeout: 20_000,
   },

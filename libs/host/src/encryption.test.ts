@@ -3,15 +3,13 @@
  * lost, needs the key that it was written with, and is gone once its data keys are (I6).
  */
 
-import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { workflowId } from '@tidemark/core';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { openEmbedded } from './embedded.ts';
+import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
@@ -32,47 +30,18 @@ const telling = defineWorkflow({
   steps: { say: ({ belief }) => ({ done: { said: `${belief.told}!` } }) },
 });
 
-let folder: string;
-let keysUrl: string;
-let hosts: Host[];
+let at: FolderFixture;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidemark-encryption-'));
-  keysUrl = pathToFileURL(path.join(folder, 'keys.json')).href;
-  hosts = [];
+  at = await FolderFixture.make();
 });
-afterEach(async () => {
-  for (const host of hosts) await host.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => at.end());
 
-const state = (): string => path.join(folder, 'state');
-
-async function open(url: string | undefined = keysUrl): Promise<Host> {
-  const host = await openEmbedded({ folder: state(), keysUrl: url });
-  hosts.push(host);
-  await host.startCoordinator();
-  return host;
-}
-
-async function close(host: Host): Promise<void> {
-  await host.close();
-  hosts = hosts.filter((other) => other !== host);
-}
+const open = (keysUrl = at.keysUrl()): Promise<Host> => at.open({ keysUrl });
 
 async function run(host: Host): Promise<unknown> {
   await host.startWorker({ definitions: [telling], concurrency: 4 });
   const started = await host.client.start(telling, { about: SECRET }, { id: ID });
   return started.result();
-}
-
-/** Files below the state's folder that hold the text as it is. */
-async function filesWith(text: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(state(), { recursive: true, withFileTypes: true })) {
-    const file = path.join(entry.parentPath, entry.name);
-    if (entry.isFile() && (await readFile(file)).includes(text)) found.push(path.relative(state(), file));
-  }
-  return found;
 }
 
 const compact = (host: Host) =>
@@ -90,40 +59,39 @@ describe('with a key', () => {
     const host = await open();
     expect(await run(host)).toEqual({ said: `${SECRET}!` });
     expect(await outputOf(host)).toEqual(WHOLE);
-    await vi.waitFor(async () => expect(await compact(host)).toMatchObject({ failedCount: 0 }));
+    await vi.waitFor(async () => expect(await compact(host)).toMatchObject({ failedCount: 0 }), { timeout: 60_000 });
     await expect.poll(async () => (await host.ports.store.segments({ limit: 10 })).length).toBeGreaterThan(0);
     expect(await outputOf(host)).toEqual(WHOLE);
-    await close(host);
-    expect(await filesWith(SECRET)).toEqual([]);
+    await at.close(host);
+    expect(await at.filesWith(SECRET)).toEqual([]);
 
-    await rm(path.join(state(), 'rows'), { recursive: true });
+    await rm(path.join(at.state, 'rows'), { recursive: true });
     const again = await open();
     await expect.poll(() => again.ports.store.ready()).toBe(true);
     await expect.poll(() => outputOf(again)).toEqual(WHOLE);
-    await close(again);
-    expect(await filesWith(SECRET)).toEqual([]);
+    await at.close(again);
+    expect(await at.filesWith(SECRET)).toEqual([]);
   });
 
   it('what it wrote can’t be read without it, nor with another, and the error says so', async () => {
     const host = await open();
     await run(host);
-    await close(host);
+    await at.close(host);
     const without = await open('');
     const row = await without.ports.store.workflow(ID);
     expect(row?.result).not.toContain(SECRET);
-    await close(without);
+    await at.close(without);
     // Rows that are made without keys would be taken for what was said: none are.
-    await rename(path.join(state(), 'rows'), path.join(folder, 'rows'));
+    await rename(path.join(at.state, 'rows'), path.join(at.root, 'rows'));
     const told: unknown[] = [];
-    const blind = await openEmbedded({ folder: state() });
-    hosts.push(blind);
+    const blind = await at.openIdle();
     await blind.startCoordinator({ onError: (_, error) => told.push(error) });
     await expect.poll(() => told).toContainEqual(expect.objectContaining({ code: 'history-sealed' }));
     expect(await blind.ports.store.workflow(ID)).toBeUndefined();
-    await close(blind);
-    await rm(path.join(state(), 'rows'), { recursive: true });
-    await rename(path.join(folder, 'rows'), path.join(state(), 'rows'));
-    await rename(path.join(folder, 'keys.json'), path.join(folder, 'lost.json'));
+    await at.close(blind);
+    await rm(path.join(at.state, 'rows'), { recursive: true });
+    await rename(path.join(at.root, 'rows'), path.join(at.state, 'rows'));
+    await rename(path.join(at.root, 'keys.json'), path.join(at.root, 'lost.json'));
     const other = await open();
     await expect(other.ports.store.workflow(ID)).rejects.toMatchObject({ code: expect.stringMatching(/^key/) });
   });
@@ -131,9 +99,9 @@ describe('with a key', () => {
   it('what it wrote is missing, and not forgotten, while its key store is away; put back, it is read again', async () => {
     const host = await open();
     await run(host);
-    await close(host);
-    const keys = path.join(state(), 'log', 'keys.sqlite');
-    await rename(keys, path.join(folder, 'copy.sqlite'));
+    await at.close(host);
+    const keys = path.join(at.state, 'log', 'keys.sqlite');
+    await rename(keys, path.join(at.root, 'copy.sqlite'));
     const without = await open();
     for (const look of [without.ports.store.workflow(ID), outputOf(without)]) {
       await expect(look).rejects.toMatchObject({
@@ -143,8 +111,8 @@ describe('with a key', () => {
         details: { key: expect.any(String), workflow: ID },
       });
     }
-    await close(without);
-    await rename(path.join(folder, 'copy.sqlite'), keys);
+    await at.close(without);
+    await rename(path.join(at.root, 'copy.sqlite'), keys);
     expect(await outputOf(await open())).toEqual(WHOLE);
   });
 
@@ -152,7 +120,7 @@ describe('with a key', () => {
     const host = await open();
     await run(host);
     expect(await host.keys!.data.destroy({ workflow: ID })).toBeGreaterThan(0);
-    await close(host);
+    await at.close(host);
     const after = await open();
     expect(await after.ports.store.workflow(ID)).toMatchObject({ status: 'completed', result: '{}' });
     const [opening] = await after.ports.store.checkpoints(ID, { from: 0 as never, limit: 1 });
@@ -163,6 +131,6 @@ describe('with a key', () => {
 it('without a key what was said is there for everybody: the control', async () => {
   const host = await open('');
   await run(host);
-  await close(host);
-  expect(await filesWith(SECRET)).not.toEqual([]);
+  await at.close(host);
+  expect(await at.filesWith(SECRET)).not.toEqual([]);
 });

@@ -4,17 +4,15 @@
  * once rows were made anew; the control is that it is found before.
  */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { DEFAULT_TENANT, type Offset, partition, type Sequence, UnavailableError, workflowId } from '@tidemark/core';
 import type { KeyFilter, StoredKey } from '@tidemark/ports';
 import { type ForgetRequest, forget } from '@tidemark/runtime';
 import { defineEffect, defineWorkflow, FatalError, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { openEmbedded } from './embedded.ts';
+import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
@@ -68,31 +66,16 @@ const telling = defineWorkflow({
   },
 });
 
-let folder: string;
-let hosts: Host[];
+let at: FolderFixture;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidemark-forgetting-'));
-  hosts = [];
+  at = await FolderFixture.make();
 });
-afterEach(async () => {
-  for (const host of hosts) await host.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-const state = (): string => path.join(folder, 'state');
+afterEach(() => at.end());
 
 async function open(): Promise<Host> {
-  const keysUrl = pathToFileURL(path.join(folder, 'keys.json')).href;
-  const host = await openEmbedded({ folder: state(), keysUrl });
-  hosts.push(host);
-  await host.startCoordinator();
-  await expect.poll(() => host.ports.store.ready()).toBe(true);
+  const host = await at.open({ keysUrl: at.keysUrl() });
+  await expect.poll(() => host.ports.store.ready(), PATIENCE).toBe(true);
   return host;
-}
-
-async function close(host: Host): Promise<void> {
-  await host.close();
-  hosts = hosts.filter((other) => other !== host);
 }
 
 const work = (host: Host) => host.startWorker({ definitions: [telling], concurrency: 4 });
@@ -204,7 +187,7 @@ describe('a user', () => {
     expect(certificate).toMatchObject({ of: 'user:ana', state: 'destroyed', memoryCount: expect.any(Number) });
     expect(sorted(certificate.keys)).toEqual(idsOf(gone));
     expect(await host.client.memory.certificates(TENANT)).toEqual([certificate]);
-    await close(host);
+    await at.close(host);
 
     const again = await open();
     const check = async (of: Host): Promise<void> => {
@@ -218,8 +201,8 @@ describe('a user', () => {
     await check(again);
     await vi.waitFor(async () => expect(await compact(again)).toMatchObject({ failedCount: 0 }), PATIENCE);
     await check(again);
-    await close(again);
-    await rm(path.join(state(), 'rows'), { recursive: true });
+    await at.close(again);
+    await rm(path.join(at.state, 'rows'), { recursive: true });
     const anew = await open();
     await vi.waitFor(() => check(anew), PATIENCE);
 
@@ -287,7 +270,7 @@ describe('a workflow', () => {
     const gone = before.filter(({ id }) => !left.has(id));
     expect(gone.map(({ workflow }) => workflow).sort()).toEqual(['undone', 'undone~undo']);
     expect(sorted(certificate.keys)).toEqual(idsOf(gone));
-    await close(host);
+    await at.close(host);
     const again = await open();
     expect(await readable(again, HERS, ['undone', 'undone~undo'], [])).toEqual(['log']);
     expect(await readable(again, HERS, ['done'], HER_SUBJECTS)).toEqual(['done', 'log', 'memory']);

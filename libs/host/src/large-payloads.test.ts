@@ -3,15 +3,14 @@
  * in every tier and after rows were lost (I6), and with a key nothing of it is in any file.
  */
 
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { workflowId } from '@tidemark/core';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { openEmbedded } from './embedded.ts';
+import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
@@ -50,30 +49,13 @@ const hungry = defineWorkflow({
   },
 });
 
-let folder: string;
-let hosts: Host[];
+let at: FolderFixture;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidemark-large-'));
-  hosts = [];
+  at = await FolderFixture.make();
 });
-afterEach(async () => {
-  for (const host of hosts) await host.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => at.end());
 
-const state = (): string => path.join(folder, 'state');
-
-async function open(keysUrl = ''): Promise<Host> {
-  const host = await openEmbedded({ folder: state(), keysUrl });
-  hosts.push(host);
-  await host.startCoordinator();
-  return host;
-}
-
-async function close(host: Host): Promise<void> {
-  await host.close();
-  hosts = hosts.filter((other) => other !== host);
-}
+const open = (keysUrl = ''): Promise<Host> => at.open({ keysUrl });
 
 async function run(host: Host): Promise<void> {
   await host.startWorker({ definitions: [hungry], concurrency: 4 });
@@ -108,7 +90,7 @@ async function told(host: Host): Promise<unknown> {
 const WHOLE = { beliefs: [false, true, false], isOutput: true, seenBytes: BELIEF.length };
 
 async function sizeOf(...names: readonly string[]): Promise<number> {
-  const top = path.join(state(), ...names);
+  const top = path.join(at.state, ...names);
   let bytes = 0;
   for (const entry of await readdir(top, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) bytes += (await stat(path.join(entry.parentPath, entry.name))).size;
@@ -120,16 +102,6 @@ async function blobCount(host: Host): Promise<number> {
   const digests: string[] = [];
   for await (const digest of host.tiers!.blobs!.stores.live.list()) digests.push(digest);
   return digests.length;
-}
-
-/** Files below the state's folder that hold the text as it is. */
-async function filesWith(text: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(state(), { recursive: true, withFileTypes: true })) {
-    const file = path.join(entry.parentPath, entry.name);
-    if (entry.isFile() && (await readFile(file)).includes(text)) found.push(path.relative(state(), file));
-  }
-  return found;
 }
 
 describe('a step that leaves 5 MB and says 3 MB', () => {
@@ -149,35 +121,35 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
     expect(await sizeOf('archive', 'segments')).toBeLessThan(MB);
     expect(await told(host)).toEqual(WHOLE);
     expect(await host.ports.store.withoutRows([ID])).toEqual([]);
-    await close(host);
+    await at.close(host);
 
-    await rm(path.join(state(), 'rows'), { recursive: true });
+    await rm(path.join(at.state, 'rows'), { recursive: true });
     const again = await open();
     await expect.poll(() => again.ports.store.ready(), PATIENCE).toBe(true);
     await expect.poll(() => told(again), PATIENCE).toEqual(WHOLE);
     expect(await blobCount(again)).toBe(2);
-    await close(again);
-    expect((await filesWith(SECRET)).every((file) => file.startsWith('blobs/'))).toBe(true);
-    expect(await filesWith(SECRET)).toHaveLength(2);
+    await at.close(again);
+    expect((await at.filesWith(SECRET)).every((file) => file.startsWith('blobs/'))).toBe(true);
+    expect(await at.filesWith(SECRET)).toHaveLength(2);
   });
 
   it('with a key is in no file as it is, and read as it was', async () => {
-    const keysUrl = pathToFileURL(path.join(folder, 'keys.json')).href;
+    const keysUrl = pathToFileURL(path.join(at.root, 'keys.json')).href;
     const host = await open(keysUrl);
     await run(host);
     expect(await told(host)).toEqual(WHOLE);
     await archive(host);
     expect(await told(host)).toEqual(WHOLE);
-    await close(host);
-    expect(await filesWith(SECRET)).toEqual([]);
+    await at.close(host);
+    expect(await at.filesWith(SECRET)).toEqual([]);
     expect(await sizeOf('blobs')).toBeGreaterThan(4 * MB);
 
-    await rm(path.join(state(), 'rows'), { recursive: true });
+    await rm(path.join(at.state, 'rows'), { recursive: true });
     const again = await open(keysUrl);
     await expect.poll(() => again.ports.store.ready(), PATIENCE).toBe(true);
     await expect.poll(() => told(again), PATIENCE).toEqual(WHOLE);
-    await close(again);
-    expect(await filesWith(SECRET)).toEqual([]);
+    await at.close(again);
+    expect(await at.filesWith(SECRET)).toEqual([]);
   });
 
   it('is told as damaged where its blob is, and nothing is made of it', async () => {
@@ -188,11 +160,10 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
     const digest = name!.split(':')[1]!;
     await live.delete(digest);
     await expect(told(host)).rejects.toMatchObject({ code: 'blob-missing', details: { digest } });
-    await close(host);
-    await rm(path.join(state(), 'rows'), { recursive: true });
+    await at.close(host);
+    await rm(path.join(at.state, 'rows'), { recursive: true });
     const errors: unknown[] = [];
-    const again = await openEmbedded({ folder: state() });
-    hosts.push(again);
+    const again = await at.openIdle();
     await again.startCoordinator({ onError: (_, error) => errors.push(error) });
     await expect.poll(() => errors, PATIENCE).toContainEqual(expect.objectContaining({ code: 'blob-missing' }));
     expect(await again.ports.store.ready()).toBe(false);

@@ -3,16 +3,15 @@
  * from either is kept (I5).
  */
 
-import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { type Sequence, type WorkflowId, workflowId } from '@tidemark/core';
 import type { CheckpointRow, ProjectionBatch } from '@tidemark/ports';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { openEmbedded, openEmbeddedRebuild } from './embedded.ts';
+import { openEmbeddedRebuild } from './embedded.ts';
+import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
@@ -37,32 +36,19 @@ const greeting = named('greeting');
 /** No worker knows it at first. */
 const later = named('later');
 
-let folder: string;
+/** A busy machine takes its time. */
+const PATIENCE = { timeout: 60_000 };
+
+let at: FolderFixture;
 let keysUrl: string;
-let hosts: Host[];
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidemark-rebuild-'));
+  at = await FolderFixture.make();
   keysUrl = '';
-  hosts = [];
 });
-afterEach(async () => {
-  for (const host of hosts) await host.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => at.end());
 
-const place = () => ({ folder: path.join(folder, 'state'), keysUrl });
-
-async function open(): Promise<Host> {
-  const host = await openEmbedded(place());
-  hosts.push(host);
-  await host.startCoordinator();
-  return host;
-}
-
-async function close(host: Host): Promise<void> {
-  await host.close();
-  hosts = hosts.filter((other) => other !== host);
-}
+const place = () => ({ folder: at.state, keysUrl });
+const open = (): Promise<Host> => at.open({ keysUrl });
 
 /** One that ended and is archived, one that ended, and one that waits. */
 async function fill(): Promise<Host> {
@@ -76,10 +62,10 @@ async function fill(): Promise<Host> {
   await vi.waitFor(async () => {
     await compactor.pass();
     expect(await host.ports.store.segments({ limit: 1 })).toHaveLength(1);
-  });
+  }, PATIENCE);
   await (await host.client.start(greeting, {}, { id: DONE })).result();
   await host.client.start(later, {}, { id: WAITING });
-  await vi.waitFor(async () => expect(await checkpointsOf(host, WAITING)).toHaveLength(1));
+  await vi.waitFor(async () => expect(await checkpointsOf(host, WAITING)).toHaveLength(1), PATIENCE);
   return host;
 }
 
@@ -126,7 +112,7 @@ const compare = async () => {
 it('damage to rows is named, and mended; work goes on', async () => {
   const damaged = await fill();
   await damage(damaged);
-  await close(damaged);
+  await at.close(damaged);
   const { differences } = await compare();
   expect(differences).toEqual(
     expect.arrayContaining([
@@ -160,22 +146,22 @@ it('damage to rows is named, and mended; work goes on', async () => {
 });
 
 it('rows that are sealed are opened on both sides, and say what the log makes them say', async () => {
-  keysUrl = pathToFileURL(path.join(folder, 'keys.json')).href;
+  keysUrl = at.keysUrl();
   const host = await fill();
-  await close(host);
+  await at.close(host);
   expect(await compare()).toMatchObject({ differences: [], unopenedCount: 0 });
 
   const damaged = await open();
   const { store } = damaged.ports;
   const [row] = (await store.workflows({ limit: 10 })).filter(({ workflow }) => workflow === DONE);
-  const at = (await store.positions([row!.partition])).get(row!.partition)!;
+  const offset = (await store.positions([row!.partition])).get(row!.partition)!;
   await store.apply({
     ...NOTHING,
-    partitions: [{ partition: row!.partition, from: at, to: at, generation: row!.generation }],
+    partitions: [{ partition: row!.partition, from: offset, to: offset, generation: row!.generation }],
     streams: [{ ...row!, state: '' }],
     closed: [{ workflow: DONE, partition: row!.partition, result: '{"output":{"ok":false}}' }],
   });
-  await close(damaged);
+  await at.close(damaged);
   const { differences } = await compare();
   expect(differences).toContainEqual({
     table: 'workflows',
@@ -186,7 +172,7 @@ it('rows that are sealed are opened on both sides, and say what the log makes th
 });
 
 it('one that ended while it folded is told, and gone on from; from nothing, all of it is folded again', async () => {
-  await close(await fill());
+  await at.close(await fill());
   const interrupted = await openEmbeddedRebuild(place(), 'switch', {
     onProgress: () => {
       throw new Error('this process ends here');
@@ -224,10 +210,10 @@ it.each(['switch', 'compare'] as const)(
   async (purpose) => {
     const before = await open();
     await before.client.start(later, {}, { id: workflowId('older') });
-    await close(before);
-    const [log, older] = [path.join(folder, 'state', 'log'), path.join(folder, 'older')];
+    await at.close(before);
+    const [log, older] = [path.join(at.root, 'state', 'log'), path.join(at.root, 'older')];
     await cp(log, older, { recursive: true });
-    await close(await fill());
+    await at.close(await fill());
     await rm(log, { recursive: true });
     await rename(older, log);
     const refused = openEmbeddedRebuild(place(), purpose, {});

@@ -3,16 +3,12 @@
  * theirs, not in files, not in rows, and not with the key of histories.
  */
 
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';
 import { forget } from '@tidemark/runtime';
 import { defineEffect, defineWorkflow, FatalError, secret, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { openEmbedded } from './embedded.ts';
+import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
@@ -71,46 +67,21 @@ const longCards = {
   steps: { one: () => ({ done: null }) },
 } as const;
 
-let folder: string;
-let hosts: Host[];
+let at: FolderFixture;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidemark-secrets-'));
-  hosts = [];
+  at = await FolderFixture.make();
   calls.length = 0;
 });
-afterEach(async () => {
-  for (const host of hosts) await host.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => at.end());
 
-const urlOf = (name: string): string => pathToFileURL(path.join(folder, `${name}.json`)).href;
 const SECRETS = { secretsUrl: 'secrets' };
 
 /** `keysUrl`, `secretsUrl`: names of key files. */
-async function open(names: { readonly keysUrl?: string; readonly secretsUrl?: string } = SECRETS): Promise<Host> {
-  const urls = Object.fromEntries(Object.entries(names).map(([setting, name]) => [setting, urlOf(name)]));
-  const host = await openEmbedded({ folder: path.join(folder, 'state'), ...urls });
-  hosts.push(host);
-  await host.startCoordinator();
-  return host;
-}
-
-async function close(host: Host): Promise<void> {
-  await host.close();
-  hosts = hosts.filter((other) => other !== host);
-}
+const open = (names: { readonly keysUrl?: string; readonly secretsUrl?: string } = SECRETS): Promise<Host> =>
+  at.open(Object.fromEntries(Object.entries(names).map(([setting, name]) => [setting, at.keysUrl(name)])));
 
 const work = (host: Host) => host.startWorker({ definitions: [paying], concurrency: 4 });
 const INPUT = { card: CARD, cents: 700 };
-
-async function filesWith(text: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(path.join(folder, 'state'), { recursive: true, withFileTypes: true })) {
-    const file = path.join(entry.parentPath, entry.name);
-    if (entry.isFile() && (await readFile(file)).includes(text)) found.push(path.relative(folder, file));
-  }
-  return found;
-}
 
 const beliefOf = async (host: Host, id: string): Promise<Json> => {
   const [opening] = await host.client.run(id).checkpoints(0);
@@ -127,11 +98,11 @@ describe('secret fields', () => {
     const belief = await beliefOf(host, 'w');
     expect(JSON.stringify(belief)).not.toContain(CARD);
     expect(await host.client.reveal('w', belief)).toEqual({ card: CARD, paid: 0, receipts: [] });
-    await close(host);
-    expect(await filesWith(CARD)).toEqual([]);
-    expect(await filesWith(RECEIPT)).toEqual([]);
+    await at.close(host);
+    expect(await at.filesWith(CARD)).toEqual([]);
+    expect(await at.filesWith(RECEIPT)).toEqual([]);
     // The control: what is not marked is there.
-    expect(await filesWith('"cents":700')).not.toEqual([]);
+    expect(await at.filesWith('"cents":700')).not.toEqual([]);
 
     const reader = await open({});
     expect(await reader.client.run('w').result()).toEqual({ receipt: '[secret]', cents: 700 });
@@ -142,10 +113,10 @@ describe('secret fields', () => {
     const host = await open({ keysUrl: 'keys', ...SECRETS });
     await work(host);
     await (await host.client.start(paying, INPUT, { id: 'w' })).result();
-    await close(host);
+    await at.close(host);
     const operator = await open({ keysUrl: 'keys' });
     expect(await operator.client.run('w').result()).toEqual({ receipt: '[secret]', cents: 700 });
-    await close(operator);
+    await at.close(operator);
     const stranger = await open({ keysUrl: 'keys', secretsUrl: 'others' });
     await expect(stranger.client.run('w').result()).rejects.toMatchObject({ code: 'key-wrong' });
   });
@@ -158,7 +129,7 @@ describe('secret fields', () => {
     });
     expect(await host.client.run('w').summary()).toBeUndefined();
     await expect(work(host)).rejects.toMatchObject({ code: 'secrets-unconfigured' });
-    await close(host);
+    await at.close(host);
     const able = await open();
     await expect(able.client.start(paying, { ...INPUT, card: '[secret]' })).rejects.toMatchObject({
       code: 'secret-masked',
@@ -184,8 +155,8 @@ describe('secret fields', () => {
     const falling = await host.client.start(paying, { ...INPUT, falls: true }, { id: 'falls' });
     await expect(falling.result()).rejects.toMatchObject({ code: 'workflow-compensated' });
     expect(calls.at(-1)).toBe(`refund ${RECEIPT}`);
-    await close(host);
-    expect(await filesWith(RECEIPT)).toEqual([]);
+    await at.close(host);
+    expect(await at.filesWith(RECEIPT)).toEqual([]);
   });
 
   it('are forgotten with their workflow, and wrapped anew with their own key', async () => {
@@ -203,7 +174,7 @@ describe('secret fields', () => {
     const request = { tenant: DEFAULT_TENANT, user: 'ana', by: 'carl', why: 'she asked' };
     const certificate = await forget({ ...options, now: () => 'now' }, request);
     expect(certificate.keys).toHaveLength(2);
-    await close(host);
+    await at.close(host);
     const later = await open({ keysUrl: 'keys', ...SECRETS });
     expect(await later.client.run('w').result()).toBeUndefined();
   });

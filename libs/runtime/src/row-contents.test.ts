@@ -2,8 +2,8 @@
 
 import { sealText } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
-import type { ClosedTexts, KeyProvider, ProjectionBatch } from '@tidemark/ports';
-import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import type { ClosedTexts, ProjectionBatch } from '@tidemark/ports';
+import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
 import { beforeEach, expect, it } from 'vitest';
 import { DataKeys } from './data-keys.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
@@ -16,20 +16,11 @@ import { systemPrng } from './system.ts';
 import { WorkflowKeys } from './workflow-keys.ts';
 
 const W = 'w' as WorkflowId;
-/** Hides nothing. */
-const provider: KeyProvider = {
-  name: 'fake',
-  current: async () => 'fake',
-  wrap: async (key) => ({ provider: 'fake', wrappedBy: 'fake', wrapped: Buffer.from(key).toString('base64') }),
-  unwrap: async ({ wrapped }) => new Uint8Array(Buffer.from(wrapped, 'base64')),
-  close: async () => {},
-};
-
 let seal: Turn;
 let compare: ReturnType<typeof contentsThrough>;
 beforeEach(async () => {
   const store = new ProjectedKeyStore(new MemoryKeyTopic(), new MemoryKeyIndex());
-  const data = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock() });
+  const data = new DataKeys({ provider: plainKeyProvider, store, prng: systemPrng, clock: new SimulatedClock() });
   const keys = new WorkflowKeys(data, store);
   const key = await keys.find({ workflow: W, tenant: TENANT, user: null });
   seal = (text, place) => sealText(text, place, key);

@@ -2,8 +2,8 @@
 
 import { sealText, textSealedWith } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
-import type { EventRow, KeyProvider, ProjectionStore } from '@tidemark/ports';
-import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import type { EventRow, ProjectionStore } from '@tidemark/ports';
+import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys, type DataKeysOptions } from './data-keys.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
@@ -17,15 +17,6 @@ import { WorkflowKeys } from './workflow-keys.ts';
 const WORKFLOWS = ['w1', 'w2', 'w3'] as unknown as readonly WorkflowId[];
 const said = (workflow: WorkflowId): string => JSON.stringify({ value: `said by ${workflow}` });
 
-/** Hides nothing. */
-const provider: KeyProvider = {
-  name: 'fake',
-  current: async () => 'fake',
-  wrap: async (key) => ({ provider: 'fake', wrappedBy: 'fake', wrapped: Buffer.from(key).toString('base64') }),
-  unwrap: async ({ wrapped }) => new Uint8Array(Buffer.from(wrapped, 'base64')),
-  close: async () => {},
-};
-
 let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
 let rows: readonly EventRow[];
@@ -33,7 +24,13 @@ let maker: DataKeys;
 
 function keysOf(more: Partial<DataKeysOptions> = {}): WorkflowKeys {
   const store = new ProjectedKeyStore(topic, index);
-  const data = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock(), ...more });
+  const data = new DataKeys({
+    provider: plainKeyProvider,
+    store,
+    prng: systemPrng,
+    clock: new SimulatedClock(),
+    ...more,
+  });
   maker ??= data;
   return new WorkflowKeys(data, store);
 }

@@ -1,9 +1,9 @@
 /** Which key seals what a workflow writes: found by tenant and workflow, made once, never made anew in place of one that is missing. */
 
 import type { WorkflowId } from '@tidemark/core';
-import type { KeyFilter, KeyProvider } from '@tidemark/ports';
+import type { KeyFilter } from '@tidemark/ports';
 import { listed, storedKey } from '@tidemark/testkit/contracts/key-store';
-import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
 import { beforeEach, expect, it } from 'vitest';
 import { DataKeys } from './data-keys.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
@@ -14,15 +14,6 @@ import { WorkflowKeys } from './workflow-keys.ts';
 
 const OWNER = { tenant: TENANT, workflow: 'w' as WorkflowId, user: null };
 
-/** Hides nothing. */
-const provider: KeyProvider = {
-  name: 'fake',
-  current: async () => 'fake',
-  wrap: async (key) => ({ provider: 'fake', wrappedBy: 'fake', wrapped: Buffer.from(key).toString('base64') }),
-  unwrap: async ({ wrapped }) => new Uint8Array(Buffer.from(wrapped, 'base64')),
-  close: async () => {},
-};
-
 let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
 let store: ProjectedKeyStore;
@@ -32,7 +23,7 @@ beforeEach(() => {
   topic = new MemoryKeyTopic();
   index = new MemoryKeyIndex();
   store = new ProjectedKeyStore(topic, index);
-  data = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock() });
+  data = new DataKeys({ provider: plainKeyProvider, store, prng: systemPrng, clock: new SimulatedClock() });
   asked = [];
 });
 

@@ -12,6 +12,7 @@ import type {
   KeyIndex,
   KeyOffsets,
   KeyPage,
+  KeyProvider,
   KeyTopic,
   StoredKey,
 } from '@tidemark/ports';
@@ -179,3 +180,12 @@ export class MemoryKeyIndex implements KeyIndex {
     if (this.failing === 'before') throw gone('index');
   }
 }
+
+/** Hides nothing. */
+export const plainKeyProvider: KeyProvider = {
+  name: 'plain',
+  current: async () => 'plain',
+  wrap: async (key) => ({ provider: 'plain', wrappedBy: 'plain', wrapped: Buffer.from(key).toString('base64') }),
+  unwrap: async ({ wrapped }) => new Uint8Array(Buffer.from(wrapped, 'base64')),
+  close: async () => {},
+};
