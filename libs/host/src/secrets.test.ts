@@ -92,9 +92,14 @@ describe('secret fields', () => {
   it('are given to steps and effects, and stored for nobody else', async () => {
     const host = await open();
     await work(host);
-    const run = await host.client.start(paying, INPUT, { id: 'w' });
+    const run = await host.client.start(paying, INPUT, { id: 'w', session: 's', user: 'ana' });
     expect(await run.result()).toEqual({ receipt: RECEIPT, cents: 700 });
     expect(calls).toEqual([`charge ${CARD} 700`]);
+    // What the session leaves is told to others, and to models.
+    const left = { tenant: DEFAULT_TENANT, subject: 'user:ana', kind: 'summary', limit: 10 } as const;
+    const [summary] = await host.ports.store.memories(left);
+    expect(summary?.value).toContain('[secret]');
+    expect(summary?.value).not.toContain('secret:');
     const belief = await beliefOf(host, 'w');
     expect(JSON.stringify(belief)).not.toContain(CARD);
     expect(await host.client.reveal('w', belief)).toEqual({ card: CARD, paid: 0, receipts: [] });

@@ -176,6 +176,7 @@ const MASKING: Turning = {
 
 function sealedDefinition(definition: Definition, vault: Vault): Definition {
   const { open } = vault;
+  const parseOutput = sealing(definition.parseOutput, vault);
   const effects = new Map<EffectDefinition, EffectDefinition>();
   /** One for each, so that they compare as those do. */
   const effectOf = (effect: EffectDefinition): EffectDefinition => {
@@ -189,9 +190,11 @@ function sealedDefinition(definition: Definition, vault: Vault): Definition {
     ...definition,
     parseInput: sealing(definition.parseInput, vault),
     parseBelief: sealing(definition.parseBelief, vault),
-    parseOutput: sealing(definition.parseOutput, vault),
+    parseOutput,
     begin: (input) => definition.begin(open(input)),
-    steps: new Map(Array.from(definition.steps, ([name, step]) => [name, sealedStep(step, vault, effectOf)])),
+    steps: new Map(
+      Array.from(definition.steps, ([name, step]) => [name, sealedStep(step, vault, effectOf, parseOutput)]),
+    ),
     effects: definition.effects.map(effectOf),
     upcasters: new Map(Array.from(definition.upcasters, ([from, upcaster]) => [from, openedUpcaster(upcaster, vault)])),
     context: definition.context && maskedContext(definition.context),
@@ -202,27 +205,40 @@ function sealedStep(
   step: StepDefinition,
   vault: Vault,
   effectOf: (effect: EffectDefinition) => EffectDefinition,
+  parseDone: Parse,
 ): StepDefinition {
   const { open } = vault;
   const { compensate } = step;
+  const own: Parsers = { parseOutput: sealing(step.parseOutput, vault), parseDone };
   return {
     ...step,
     parseInput: sealing(step.parseInput, vault),
-    parseOutput: sealing(step.parseOutput, vault),
+    parseOutput: own.parseOutput,
     async run(context, input) {
       const result = await step.run(openedContext(context, vault, effectOf), open(input));
-      return openedResult(result, vault);
+      return sealedResult(result ?? {}, own, vault);
     },
     compensate:
       compensate && (({ input, output }, context) => compensate({ input: open(input), output: open(output) }, context)),
   };
 }
 
-/** The belief of the commit is given as it is; what becomes of it is sealed by the parser. */
-const openedResult = (result: StepResult, { open }: Vault): StepResult => {
-  const { belief } = result;
-  return belief === undefined ? result : { ...result, belief: (before) => belief(open(before)) };
-};
+/** Sealed before anything is made of it, such as the session's summary. The belief of the commit is given as it is, and sealed after. */
+function sealedResult(result: StepResult, { parseOutput, parseDone }: Parsers, { open }: Vault): StepResult {
+  const { belief, output, done } = result;
+  return {
+    ...result,
+    ...(belief !== undefined && { belief: (before: Json) => belief(open(before)) }),
+    ...(output !== undefined && { output: parseOutput(output) }),
+    ...(done !== undefined && { done: parseDone(done) }),
+  };
+}
+
+/** Of what a step leaves, and of what it ends the workflow with. */
+interface Parsers {
+  readonly parseOutput: Parse;
+  readonly parseDone: Parse;
+}
 
 /** The context's own members, some of which are methods of a class. */
 const openedContext = (

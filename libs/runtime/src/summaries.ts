@@ -4,7 +4,7 @@
  * workflow does. Must not write: they are a part of the step's own checkpoint, or of the event by which the workflow fails.
  */
 
-import type { MemoryWrite } from '@tidemark/codec';
+import { type MemoryWrite, maskSecrets } from '@tidemark/codec';
 import {
   type BundleMessage,
   type Fragment,
@@ -154,7 +154,11 @@ async function sessionSummary(
   const { session } = stream.speculative;
   if (session === undefined) return undefined;
   const { byRule, goal, fragments } = await summaryByRule(session, around, {
-    last: { step: task.step, action: result.lastAction ?? task.step, output: result.done },
+    last: {
+      step: task.step,
+      action: result.lastAction ?? task.step,
+      output: maskSecrets((result.done ?? null) as Json),
+    },
     fragments: result.fragments ?? [],
     openTasks: tasksBut(stream, task.id),
   });
@@ -225,7 +229,7 @@ async function summaryByRule(
   const { workflow, head } = stream.speculative;
   const fragments = await content.context.fragments(reads, workflow, head.sequence);
   const { recent } = await content.context.trace(reads, workflow, head.sequence, SESSION_TRACE_MAX_COUNT);
-  const goal = fragments.find(({ type }) => type === 'task_goal')?.text ?? goalOf(content.input);
+  const goal = fragments.find(({ type }) => type === 'task_goal')?.text ?? goalOf(maskSecrets(content.input));
   const byRule = summariseTraceByRule({
     sessionId: session,
     goal,
