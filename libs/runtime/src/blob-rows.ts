@@ -82,7 +82,7 @@ class Blobbing implements Turning {
       if (!(cause instanceof CorruptError)) throw cause;
       throw new CorruptError(
         cause.code,
-        `What belongs to the row ${place}: ${cause.message}. Restore the blob from a copy, or drop the rows: they are made anew from the log.`,
+        `What belongs to the row ${place}: ${cause.message}. Restore the blob from a copy of the folder blobs of the archive; do not drop the rows, as what they are made from names the same blob.`,
         { place, digest: blob.digest, cause },
       );
     }
