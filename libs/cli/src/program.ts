@@ -3,7 +3,7 @@
 import type { StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { Command, CommanderError, Option } from 'commander';
-import { wholeNumber } from './arguments.ts';
+import { tenantName, wholeNumber } from './arguments.ts';
 import { addArchive } from './commands/archive-program.ts';
 import { addBundle } from './commands/bundle-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
@@ -118,7 +118,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .argument('<workflow>', 'name of the workflow')
     .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
     .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
-    .option('--tenant <name>', 'whose run it is (default: default)')
+    .option('--tenant <name>', 'whose run it is (default: default)', tenantName)
     .option('--session <id>', 'the session it is a part of: it sees what was said before')
     .option('--user <name>', 'the user it is for: what is known of them is told to its model calls')
     .addOption(workflows())
@@ -132,7 +132,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   command('ls', 'list workflows, newest first')
     .addOption(new Option('--status <status>', 'open covers running, ready and waiting').choices([...STATUSES]))
     .option('--definition <name>', 'runs of this workflow only')
-    .option('--tenant <name>', 'runs of this tenant only')
+    .option('--tenant <name>', 'runs of this tenant only', tenantName)
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
     .addOption(state())
     .addOption(json())

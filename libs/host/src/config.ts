@@ -5,7 +5,7 @@ import { ConfigError } from '@tidemark/core';
 import type { PresenceOptions } from '@tidemark/queue-bullmq';
 import type { RetentionPolicy } from '@tidemark/runtime';
 import { z } from 'zod';
-import { parseDuration } from './duration.ts';
+import { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 
 const list = z
   .string()
@@ -27,7 +27,10 @@ const url = (...schemes: readonly string[]) =>
 /** Never zero: what is deleted after no time was hardly meant to be. */
 const duration = z
   .string()
-  .refine((text) => (parseDuration(text) ?? 0) > 0, 'expected a duration above zero, such as 90s, 15m, 36h or 7d');
+  .refine(
+    (text) => (parseDuration(text) ?? 0) > 0,
+    `expected a duration from 1 to ${DURATION_MAX_COUNT} of a unit, such as 90s, 15m, 36h or 7d`,
+  );
 
 const keysAddress = z.union([
   z.literal(''),

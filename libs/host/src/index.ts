@@ -1,6 +1,6 @@
 export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export { type ClusterConfig, configFromEnv, hasClusterConfig, type TierConfig } from './config.ts';
-export { parseDuration } from './duration.ts';
+export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerRole } from './host.ts';

@@ -29,6 +29,7 @@ import { batched } from './batcher.ts';
 import { declareTasks } from './commit.ts';
 import { checkedFragments } from './commit-context.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
+import { checkName } from './decision-checks.ts';
 import type { Definition } from './definition.ts';
 import { inboxRecord } from './inbox.ts';
 import { digestOf } from './json-digest.ts';
@@ -101,7 +102,7 @@ export class Starter {
 
   /**
    * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
-   * (input or first belief; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id belongs to another
+   * (input or first belief; `tenant-invalid`; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id belongs to another
    * definition or tenant; `workflow-is-shadow`: to an observed run, which no worker would ever run; `session-busy`: its session goes on
    * in another workflow, which is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`, and where
    * the definition has secret fields as `withSecrets` does.
@@ -109,6 +110,7 @@ export class Starter {
   async start(request: StartRequest): Promise<Started> {
     const { workflow, definition, shadow = false, compensates } = request;
     if (workflow.endsWith(UNDO_SUFFIX) && compensates === undefined) throw reserved(workflow);
+    checkName('tenant', request.tenant);
     const owner = { tenant: request.tenant, workflow, user: request.user ?? null };
     const sealed = await withSecrets(definition, this.#options.ports, owner);
     return this.open({

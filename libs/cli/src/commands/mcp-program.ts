@@ -1,6 +1,7 @@
 /** Owns the options of `tidemark mcp`, and their help. Must hold no logic. */
 
 import { InvalidArgumentError } from 'commander';
+import { tenantName } from '../arguments.ts';
 import { type McpCommandOptions, mcp } from './mcp.ts';
 import type { MemoryKit } from './memory-program.ts';
 
@@ -16,7 +17,7 @@ export function addMcp({ command, does, common }: MemoryKit): void {
     .option('--allow-host <names...>', 'with --http: further names by which the server is reached')
     .option('--allow-origin <origins...>', 'with --http: web pages that may use it, such as https://example.com')
     .option('--dir <folder>', 'the place of states (default: the git repository that this folder is in)')
-    .option('--tenant <name>', 'whose sessions and memory (default: default)')
+    .option('--tenant <name>', 'whose sessions and memory (default: default)', tenantName)
     .option('--user <name>', 'serve the memory of this user alone (default: calls name users)')
     .option('--checks', 'let stages have checks, which are commands (default: only without --http)')
     .option('--no-checks', 'run no checks')

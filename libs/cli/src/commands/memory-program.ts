@@ -1,7 +1,7 @@
 /** Owns the arguments and options of `session`, `memory`, `user` and `budget`, and their help. Must hold no logic. */
 
 import { type Command, Option } from 'commander';
-import { wholeNumber } from '../arguments.ts';
+import { tenantName, wholeNumber } from '../arguments.ts';
 import type { Session } from '../session.ts';
 import {
   type BudgetOptions,
@@ -45,6 +45,7 @@ export function addMemory({ command, does, common }: MemoryKit): void {
       common(parent.command(usage).description(what).copyInheritedSettings(parent)).option(
         '--tenant <name>',
         'whose it is (default: default)',
+        tenantName,
       );
   };
 

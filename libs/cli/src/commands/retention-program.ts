@@ -1,7 +1,7 @@
 /** Owns the arguments and options of `retention`, and their help. Must hold no logic. */
 
 import { Option } from 'commander';
-import { duration } from '../arguments.ts';
+import { duration, tenantName } from '../arguments.ts';
 import type { MemoryOptions } from './memory-place.ts';
 import type { MemoryKit } from './memory-program.ts';
 import {
@@ -23,6 +23,7 @@ export function addRetention({ command, does, common }: MemoryKit): void {
     common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent)).option(
       '--tenant <name>',
       'whose it is (default: default)',
+      tenantName,
     );
   sub('show', 'the tenant’s policy and its holds', true).action(does<[MemoryOptions]>(retentionShow));
   sub('set', 'give the tenant a policy of its own')

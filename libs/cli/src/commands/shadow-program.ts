@@ -1,6 +1,6 @@
 /** Owns the arguments and options of `tidemark shadow`, and their help. Must hold no logic of a command. */
 
-import { parseDuration } from '@tidemark/host';
+import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/host';
 import { asShare, SHADOW_SHARES } from '@tidemark/runtime';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../arguments.ts';
@@ -52,7 +52,10 @@ export function addShadow(shadow: Command, does: DoesOf, common: (command: Comma
 
 function milliseconds(text: string): number {
   const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError('Give a whole number with a unit: 90s, 30m, 24h, 7d.');
+  if (ms === undefined)
+    throw new InvalidArgumentError(
+      `Give a whole number from 0 to ${DURATION_MAX_COUNT} with a unit: 90s, 30m, 24h, 7d.`,
+    );
   return ms;
 }
 
