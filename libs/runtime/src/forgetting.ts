@@ -70,10 +70,12 @@ interface Found {
   readonly keys: ReadonlySet<string>;
   /** Whose memory goes. */
   readonly subjects: readonly string[];
+  /** Whether there is, or was, a workflow, a stream or a key of it. */
+  readonly isKnown: boolean;
 }
 
 /**
- * Throws `InvalidError` (`forget-invalid`, `workflow-unknown`), `ConflictError` (`workflow-open`, `workflow-forked`: forks share its
+ * Throws `InvalidError` (`forget-invalid`, `workflow-unknown`, `user-unknown`: nothing at all is known of the user), `ConflictError` (`workflow-open`, `workflow-forked`: forks share its
  * history, and are to be forgotten first), `UnavailableError` (`store-rebuilding`), and as keys and memory do.
  */
 export async function forget(options: ForgettingOptions, request: ForgetRequest): Promise<ForgetCertificate> {
@@ -86,6 +88,7 @@ export async function forget(options: ForgettingOptions, request: ForgetRequest)
   const found = user === undefined ? await ofWorkflow(options, tenant, workflow!) : await ofUser(options, tenant, user);
   const memories: MemoryRow[] = [];
   for (const subject of found.subjects) memories.push(...(await memoriesOf(options, tenant, subject)));
+  if (user !== undefined) await refuseUnknown(options, tenant, user, found.isKnown || memories.length > 0);
   const gone = memories.filter((row) => !isBudget(row));
   const before = await orderedBefore(options, tenant, found.of);
   const certificate = {
@@ -125,7 +128,7 @@ async function ofWorkflow(options: ForgettingOptions, tenant: TenantId, workflow
     if (isOpen) throw stillOpen(`Workflow ${one} goes on`, 'it', { workflow: one });
   }
   await refuseForked(options, tenant, workflow);
-  return { of: `workflow:${workflow}`, keys: await keysOf(options, tenant, workflows), subjects: [] };
+  return { of: `workflow:${workflow}`, keys: await keysOf(options, tenant, workflows), subjects: [], isKnown: true };
 }
 
 async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string): Promise<Found> {
@@ -154,7 +157,20 @@ async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string
   const streams = subjects.map((subject) => memoryWorkflow(sha256Digest, tenant, subject));
   const all = [...[...workflows].flatMap(withUndos), ...streams];
   for (const id of await keysOf(options, tenant, all)) keys.add(id);
-  return { of: `user:${user}`, keys, subjects };
+  const isRemembered = (await options.store.workflow(streams[0]!)) !== undefined;
+  return { of: `user:${user}`, keys, subjects, isKnown: workflows.size > 0 || keys.size > 0 || isRemembered };
+}
+
+/** A certificate would say that somebody was forgotten who is still there, by another name. */
+async function refuseUnknown({ memory }: ForgettingOptions, tenant: TenantId, user: string, isKnown: boolean) {
+  if (isKnown) return;
+  const certificates = (await memory.certificates(tenant)) as unknown as readonly ForgetCertificate[];
+  if (certificates.some(({ of }) => of === `user:${user}`)) return;
+  throw new InvalidError(
+    'user-unknown',
+    `user: tenant ${tenant} knows no ${user}: there is no workflow, memory or key of theirs, and nothing was forgotten. Check the name and the tenant.`,
+    { field: 'user', tenant, user },
+  );
 }
 
 async function* rowsOf({ store }: ForgettingOptions, tenant: TenantId, user: string) {
