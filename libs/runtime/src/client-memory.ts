@@ -40,6 +40,8 @@ import {
   type LegalHold,
   policyWrite,
   type RetentionPolicy,
+  refuseElsewhere,
+  refuseTaken,
   retentionOf,
 } from './retention-policy.ts';
 import { HAND_OVER_PREFIX, type SessionHandOver } from './session-memory.ts';
@@ -182,9 +184,18 @@ export class ClientMemory {
     await this.#write([policyWrite(tenant, policy)], { tenant });
   }
 
-  /** Nothing that it covers is deleted from now on; the same id again replaces it. Throws `InvalidError` (a field). */
+  /**
+   * Nothing that it covers is deleted from now on; the same hold again changes nothing. Throws `InvalidError` (a field;
+   * `hold-elsewhere`: the workflow is another tenant's), `ConflictError` (`hold-taken`: another hold has that id).
+   */
   async hold(tenant: TenantId, hold: LegalHold): Promise<void> {
-    await this.#write([holdWrite(tenant, hold)], { tenant });
+    const write = holdWrite(tenant, hold);
+    const { store } = this.#options.ports;
+    const held = hold.workflow === null ? undefined : await store.workflow(hold.workflow);
+    if (held !== undefined) refuseElsewhere(tenant, held);
+    if (refuseTaken(tenant, hold, (await this.retention(tenant)).holds) === 'new') {
+      await this.#write([write], { tenant });
+    }
   }
 
   /** Keeps a certificate of what was forgotten, under whose it was. */

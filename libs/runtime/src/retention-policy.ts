@@ -5,6 +5,7 @@
 
 import type { MemoryWrite } from '@tidemark/codec';
 import {
+  ConflictError,
   CorruptError,
   InvalidError,
   type Json,
@@ -91,6 +92,33 @@ export function holdWrite(
   if (why.trim() === '')
     throw new InvalidError('hold-invalid', 'why: say why, it is kept with the hold.', { field: 'why' });
   return anyWrite({ ...entry, value: { workflow, by, why } }, 'hold');
+}
+
+/** A hold of one tenant's would protect nothing of another's. Throws `InvalidError` (`hold-elsewhere`). */
+export function refuseElsewhere(
+  tenant: TenantId,
+  { workflow, tenant: whose }: { readonly workflow: WorkflowId; readonly tenant: TenantId },
+): void {
+  if (whose === tenant) return;
+  throw new InvalidError(
+    'hold-elsewhere',
+    `workflow: ${workflow} is tenant ${whose}'s, and a hold of tenant ${tenant}'s would not keep it. Set the hold for tenant ${whose} (--tenant ${whose}).`,
+    { field: 'workflow', workflow, tenant: whose },
+  );
+}
+
+/** Whether it stands already, just so. Throws `ConflictError` (`hold-taken`): moving it would let go of what it holds. */
+export function refuseTaken(tenant: TenantId, hold: LegalHold, holds: readonly LegalHold[]): 'new' | 'same' {
+  const standing = holds.find(({ id }) => id === hold.id);
+  if (standing === undefined) return 'new';
+  const { id, workflow, by, why } = standing;
+  if (workflow === hold.workflow && by === hold.by && why === hold.why) return 'same';
+  const what = workflow === null ? `all of tenant ${tenant}'s` : workflow;
+  throw new ConflictError(
+    'hold-taken',
+    `hold: ${id} holds ${what} already, set by ${by}: ${why}. It stays as it is; give this one another name, or release ${id} first.`,
+    { tenant, id, workflow, by },
+  );
 }
 
 /**

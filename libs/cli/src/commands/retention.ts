@@ -69,7 +69,8 @@ export async function retentionHold(session: Session, id: string, options: HoldO
   });
   session.terminal.document({ hold: id, workflow, by, why });
   const what = workflow === null ? 'Nothing of the tenant' : `Nothing of ${printable(workflow)}`;
-  session.terminal.line(`${what} is deleted until tidemark retention release ${printable(id)}.`);
+  const of = options.tenant === undefined ? '' : ` --tenant ${printable(options.tenant)}`;
+  session.terminal.line(`${what} is deleted until tidemark retention release ${printable(id)}${of}.`);
   return EXIT.ok;
 }
 

@@ -54,7 +54,7 @@ export interface CommandMemory extends MemoryDesk {
   retention(tenant: TenantId): Promise<TenantRetention>;
   /** Null: that of the compactors again. Throws `InvalidError` (`retention-invalid`). */
   setRetention(tenant: TenantId, policy: RetentionPolicy | null): Promise<void>;
-  /** Throws `InvalidError` (a field). */
+  /** Throws as `ClientMemory.hold` does. */
   hold(tenant: TenantId, hold: LegalHold): Promise<void>;
   /** Throws `InvalidError` (`hold-unknown`). */
   release(tenant: TenantId, id: string): Promise<void>;
