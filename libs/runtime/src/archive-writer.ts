@@ -11,6 +11,7 @@ import {
   type Partition,
   type PartitionState,
   type Sha256,
+  type TenantId,
 } from '@tidemark/core';
 import type { EventLog, StoredRecord } from '@tidemark/ports';
 import {
@@ -35,6 +36,8 @@ export interface ArchiveWriterOptions {
   readonly archive: Archive;
   readonly pace: Pace;
   readonly segmentMaxBytes?: number | undefined;
+  /** Whether what is remembered outside of workflows gets segments of its own, so that those of workflows can be deleted. */
+  readonly parts: (tenant: TenantId) => Promise<boolean>;
 }
 
 /** Where a segment begins. */
@@ -61,6 +64,7 @@ export class ArchiveWriter {
   ): Promise<KnownManifest | undefined> {
     const base = await this.#baseOf(partition, from);
     const builder = new SegmentBuilder(base.state);
+    builder.mixes = false;
     const isWhole = await this.#read(partition, from, floor, builder, this.#options.segmentMaxBytes);
     if (builder.records.length === 0 || !(isWhole || isEnough(builder))) return undefined;
     const { bytes, chainAfter } = encodeSegment({ partition, records: builder.records, chainBefore: base.chain });
@@ -142,7 +146,7 @@ export class ArchiveWriter {
       if (records.length === 0) return false;
       let readBytes = 0;
       for (const record of records) {
-        if (!builder.add(record)) return true;
+        if (!builder.add(record) && !(await this.#mixed(builder, record))) return true;
         readBytes += record.value.length;
         if (bytesMax === Number.POSITIVE_INFINITY) continue;
         if (builder.rawBytes >= bytesMax || builder.records.length >= SEGMENT_MAX_EVENTS) return true;
@@ -151,6 +155,13 @@ export class ArchiveWriter {
       await this.#options.pace.spent(readBytes);
     }
     return false;
+  }
+
+  /** Adds a record that the segment ends before unless its tenant's history is kept for ever; false: it does. */
+  async #mixed(builder: SegmentBuilder, record: StoredRecord): Promise<boolean> {
+    if (builder.tenant !== undefined && (await this.#options.parts(builder.tenant))) return false;
+    builder.mixes = true;
+    return builder.add(record);
   }
 
   /** C1: read from the store, not from memory. */

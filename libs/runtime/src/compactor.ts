@@ -34,7 +34,7 @@ import {
 import { MEMORY_DEFINITION } from './memory-streams.ts';
 import type { Pace } from './pace.ts';
 import type { Ports } from './ports.ts';
-import { Retention } from './retention.ts';
+import { Retention, type RetentionReport } from './retention.ts';
 import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
 import { SegmentOrphans } from './segment-orphans.ts';
 import { segmentRow } from './segment-rows.ts';
@@ -72,17 +72,13 @@ export interface CompactorOptions {
 }
 
 /** What one pass did. */
-export interface PassReport {
+export interface PassReport extends RetentionReport {
   readonly segmentCount: number;
   readonly eventCount: number;
   readonly rawBytes: number;
   readonly bytes: number;
   /** Partitions of which something went wrong; each was told. */
   readonly failedCount: number;
-  /** Segments that moved to the cold store, that were deleted for good, and that would have been, were they not held. */
-  readonly cooledCount: number;
-  readonly deletedCount: number;
-  readonly heldCount: number;
 }
 
 export class Compactor {
@@ -105,7 +101,11 @@ export class Compactor {
     this.#options = options;
     const { retention = DEFAULT_RETENTION } = options.policy;
     this.#retention = new Retention({ ...options, policy: checkRetention(retention) });
-    this.#writer = new ArchiveWriter({ ...options, segmentMaxBytes: options.policy.segmentMaxBytes });
+    this.#writer = new ArchiveWriter({
+      ...options,
+      segmentMaxBytes: options.policy.segmentMaxBytes,
+      parts: (tenant) => this.#retention.deletes(tenant),
+    });
     this.#orphans = new SegmentOrphans({ ...options, ...options.ports, archive: options.archive });
     this.#storage = new StorageGauges(options.ports);
     const { blobs, policy } = options;

@@ -17,6 +17,9 @@ export const MEMORY_DEFINITION = 'tidemark.memory';
 /** Ids that begin so belong to such streams. */
 export const MEMORY_PREFIX = '~memory:';
 
+/** Such a stream is never closed. */
+export const isMemoryStream = (workflow: WorkflowId): boolean => workflow.startsWith(MEMORY_PREFIX);
+
 const nothing = (): never => {
   throw new InvalidError('memory-stream', 'A stream of memories has no steps and ends with no output.');
 };

@@ -318,6 +318,6 @@ describe('a policy', () => {
     at.ports.clock.jump(1_000 * DAY_MS);
     const idle = new Retention({ ports: at.ports, archive: at.archive(), policy: retention, onError: () => {} });
     const report = await idle.pass(at.ports.clock.nowMs(), () => false);
-    expect(report).toEqual({ cooledCount: 0, deletedCount: 0, heldCount: 0 });
+    expect(report).toEqual({ cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0 });
   });
 });

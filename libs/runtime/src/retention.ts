@@ -15,6 +15,7 @@ import type { SegmentRow } from '@tidemark/ports';
 import type { Archive } from './archive.ts';
 import { tombstoneName } from './archive.ts';
 import { SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { isMemoryStream } from './memory-streams.ts';
 import type { Ports } from './ports.ts';
 import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
 
@@ -27,10 +28,14 @@ export interface RetentionOptions {
 }
 
 export interface RetentionReport {
+  /** Segments that moved to the cold store. */
   readonly cooledCount: number;
+  /** Segments that were deleted for good. */
   readonly deletedCount: number;
   /** Segments that would be deleted, were they not held. */
   readonly heldCount: number;
+  /** Segments with workflows that would be deleted, had all in them ended, and longer ago, and none forks that share it. */
+  readonly unendedCount: number;
 }
 
 interface Terms {
@@ -50,7 +55,7 @@ export class Retention {
   /** Goes once over all tenants' segments that are the caller's. `nowMs`: a time that all clocks agree to. */
   async pass(nowMs: number, isOwn: (segment: SegmentRow) => boolean): Promise<RetentionReport> {
     const { store } = this.#options.ports;
-    const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0 };
+    const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0 };
     // Policies, holds and forks that are still being folded would be missed.
     if (!(await store.ready())) return report;
     for (const tenant of await store.segmentTenants()) {
@@ -82,6 +87,16 @@ export class Retention {
     await this.#each({ tenant, tier: 'warm', beforeMs: nowMs - warmMs }, isOwn, (segment) =>
       this.#cool(segment, report),
     );
+  }
+
+  /** Whether the tenant's policy deletes anything. Where what it says can't be read, it may. */
+  async deletes(tenant: TenantId): Promise<boolean> {
+    try {
+      return (await this.#termsOf(tenant)).policy.keepMs !== null;
+    } catch (error) {
+      if (!(error instanceof TidemarkError) || error instanceof UnavailableError) throw error;
+      return true;
+    }
   }
 
   /** What stands at this moment. */
@@ -160,7 +175,13 @@ export class Retention {
     const { policy, holds } = await this.#termsOf(tenant);
     if (policy.keepMs === null) return;
     const beforeMs = nowMs - policy.keepMs;
-    if (!isBefore(segment, beforeMs) || !(await ports.store.isPast(segment, beforeMs))) return;
+    if (!isBefore(segment, beforeMs)) return;
+    // It holds policies, holds and certificates too: what is remembered outside of workflows stays as long as it isn't forgotten.
+    if (segment.workflows.every(({ workflow }) => isMemoryStream(workflow))) return;
+    if (!(await ports.store.isPast(segment, beforeMs))) {
+      report.unendedCount++;
+      return;
+    }
     if (segment.workflows.some(({ workflow }) => holds.some((hold) => covers(hold, workflow)))) {
       report.heldCount++;
       return;

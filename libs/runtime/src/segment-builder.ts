@@ -1,7 +1,8 @@
 /**
  * Owns what a stretch of a partition comes to as a segment: the fold of its records, where it ends, and who is in it. Pure: it is given
  * records and gives back what to write. A segment holds workflows of one tenant, so that each tenant's policy decides about whole
- * segments; and it is folded here anew, so that what the manifest says of the state owes nothing to rows.
+ * segments; and it is folded here anew, so that what the manifest says of the state owes nothing to rows. Where it is told to, it ends
+ * also between workflows and what is remembered outside of them: the latter never ends, and would keep the former for ever.
  */
 
 import { decodeRecord, recordBlob } from '@tidemark/codec';
@@ -20,6 +21,7 @@ import {
 } from '@tidemark/core';
 import type { FoldedStream, StoredRecord } from '@tidemark/ports';
 import type { ArchivedWorkflow, SegmentRecord } from '@tidemark/segments';
+import { isMemoryStream } from './memory-streams.ts';
 import { streamRow } from './stream-rows.ts';
 
 interface Part {
@@ -39,11 +41,24 @@ export class SegmentBuilder {
   #firstAtMs = Number.POSITIVE_INFINITY;
   #lastAtMs = 0;
   #isEnded = false;
+  /** Whether what it holds was remembered outside of workflows; undefined: nothing of either yet. */
+  #isMemory: boolean | undefined;
+  #mixes = true;
 
   /** `state`: the partition's, folded to where the segment begins. */
   constructor(state: PartitionState) {
     this.#state = state;
     for (const stream of state.streams.values()) if (!isClosed(stream)) this.#tenant = stream.tenant;
+  }
+
+  /** Whose workflows it holds, as far as that is known yet. */
+  get tenant(): TenantId | undefined {
+    return this.#tenant;
+  }
+
+  /** Whether workflows may stand beside what is remembered outside of them; they may, unless this is set to false. */
+  set mixes(mixes: boolean) {
+    this.#mixes = mixes;
   }
 
   get state(): PartitionState {
@@ -73,6 +88,7 @@ export class SegmentBuilder {
     if (this.#isEnded) return false;
     const entry = decodeRecord(value);
     const { state, verdict } = foldEntry(this.#state, entry);
+    if (!this.#mixes && this.#isOtherKind(entry, verdict, state)) return false;
     if (this.#isOtherTenants(entry, verdict)) {
       this.#isEnded = true;
       return false;
@@ -100,6 +116,12 @@ export class SegmentBuilder {
     return isOther;
   }
 
+  #isOtherKind(entry: LogEntry, verdict: Verdict, { streams }: PartitionState): boolean {
+    if (entry.kind !== 'event' || verdict.kind !== 'accepted' || this.#isMemory === undefined) return false;
+    const { workflow } = entry.envelope;
+    return streams.has(workflow) && isMemoryStream(workflow) !== this.#isMemory;
+  }
+
   #count(entry: LogEntry, verdict: Verdict, bytes: number): void {
     if (entry.kind !== 'event' || verdict.kind !== 'accepted') return;
     const { workflow, atMs, type } = entry.envelope;
@@ -108,6 +130,7 @@ export class SegmentBuilder {
     const stream = this.#state.streams.get(workflow);
     // A partition's fence is no workflow's.
     if (stream === undefined) return;
+    this.#isMemory = isMemoryStream(workflow);
     const part = this.#parts.get(workflow);
     if (part === undefined) {
       this.#parts.set(workflow, { eventCount: 1, rawBytes: bytes, opens: type === 'WorkflowOpened', stream });

@@ -42,8 +42,10 @@ export async function compact(session: Session, options: CompactOptions): Promis
   terminal.line(
     answer.segmentCount === 0
       ? 'Nothing is old enough to be archived.'
-      : `Archived ${counted(answer.eventCount, 'event')} in ${counted(answer.segmentCount, 'segment')}: ${bytes(answer.rawBytes)} of log in ${bytes(answer.bytes)}, ${saved(answer)} smaller.`,
+      : `Archived ${counted(answer.eventCount, 'event')} in ${counted(answer.segmentCount, 'segment')}: ${bytes(answer.rawBytes)} of log in ${bytes(answer.bytes)}, ${change(answer)}.`,
   );
+  const kept = retained(answer);
+  if (kept !== '') terminal.line(`Retention: ${kept}.`);
   if (answer.sweep.deletedCount > 0) {
     terminal.line(`Deleted ${counted(answer.sweep.deletedCount, 'large payload')} that nothing named for days.`);
   }
@@ -53,6 +55,22 @@ export async function compact(session: Session, options: CompactOptions): Promis
 const saved = ({ bytes: kept, rawBytes }: { readonly bytes: number; readonly rawBytes: number }): string =>
   `${(100 * (1 - kept / Math.max(rawBytes, 1))).toFixed(1)} %`;
 
+/** A tiny segment is mostly its own columns. */
+const change = (of: { readonly bytes: number; readonly rawBytes: number }): string =>
+  of.bytes > of.rawBytes ? 'larger, as small segments are' : `${saved(of)} smaller`;
+
+/** What became of segments by age; empty: nothing. */
+function retained({ deletedCount, cooledCount, heldCount, unendedCount }: CompactAnswer): string {
+  const parts = [
+    deletedCount > 0 && `deleted ${counted(deletedCount, 'segment')} for good`,
+    cooledCount > 0 && `moved ${counted(cooledCount, 'segment')} to the cold store`,
+    heldCount > 0 && `${counted(heldCount, 'segment')} held (tidemark retention)`,
+    unendedCount > 0 &&
+      `${counted(unendedCount, 'segment')} kept until all in it has ended, or with what is remembered outside of runs`,
+  ];
+  return parts.filter((part) => part !== false).join(', ');
+}
+
 const compactJson = ({
   segmentCount,
   eventCount,
@@ -61,6 +79,7 @@ const compactJson = ({
   failedCount,
   failures,
   sweep,
+  ...retention
 }: CompactAnswer) => ({
   segments: segmentCount,
   events: eventCount,
@@ -69,6 +88,10 @@ const compactJson = ({
   failed_partitions: failedCount,
   failures,
   deleted_blobs: sweep.deletedCount,
+  cooled_segments: retention.cooledCount,
+  deleted_segments: retention.deletedCount,
+  held_segments: retention.heldCount,
+  unended_segments: retention.unendedCount,
 });
 
 export async function verify(session: Session, options: VerifyOptions): Promise<number> {
@@ -166,7 +189,9 @@ export async function du(session: Session, options: DuOptions): Promise<number> 
     count(use.archivedEventCount),
     bytes(use.archivedRawBytes),
     bytes(use.archivedBytes),
-    use.archivedRawBytes === 0 ? '' : saved({ bytes: use.archivedBytes, rawBytes: use.archivedRawBytes }),
+    use.archivedRawBytes === 0 || use.archivedBytes > use.archivedRawBytes
+      ? ''
+      : saved({ bytes: use.archivedBytes, rawBytes: use.archivedRawBytes }),
     ...(hasForks ? [printable(use.forkOf ?? '')] : []),
   ]);
   terminal.lines(table(columns, rows, { width: terminal.width }));
