@@ -27,7 +27,7 @@ WHERE type = 'CheckpointCommitted' AND position IS NOT NULL
 GROUP BY step ORDER BY usd DESC;`,
   outputs: `SELECT sequence, step, payload->>'$.output.source' AS source, (payload->>'$.output.found')::INTEGER AS found
 FROM 'archive/segments/*/*.parquet'
-WHERE workflow = 'report-1' AND type = 'CheckpointCommitted' AND position IS NOT NULL
+WHERE workflow = 'report-1' AND type = 'CheckpointCommitted' AND position IS NOT NULL AND payload_encoding = 'json'
 ORDER BY sequence;`,
   calls: `SELECT operation, count(*) AS calls, sum((control->>'$.spent.tokens')::BIGINT) AS tokens
 FROM 'archive/segments/*/*.parquet'
