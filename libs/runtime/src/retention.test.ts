@@ -9,7 +9,14 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from './ports.ts';
 import { Retention } from './retention.ts';
-import { checkRetention, holdWrite, policyWrite, retentionOf } from './retention-policy.ts';
+import {
+  checkRetention,
+  holdWrite,
+  policyWrite,
+  refuseElsewhere,
+  refuseTaken,
+  retentionOf,
+} from './retention-policy.ts';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
 import { TENANT } from './simulated-definition.ts';
 import { verifyArchive } from './verify-archive.ts';
@@ -239,6 +246,29 @@ describe('a segment that is no longer kept', () => {
     expect(await pass()).toMatchObject({ deletedCount: 0 });
   });
 
+  it('holds nothing that is remembered outside of workflows, which stays', async () => {
+    await at.run('second');
+    await at.remember('user:ana');
+    at.ports.clock.jump(HOT_MS + 1);
+    expect(await pass()).toMatchObject({ segmentCount: 2 });
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 2, unendedCount: 0 });
+    const left = (await at.ports.store.segments({ limit: 10 })).filter(({ tier }) => tier !== 'deleted');
+    expect(left.map(({ workflows }) => workflows)).toEqual([
+      [expect.objectContaining({ workflow: expect.stringContaining('~memory:') })],
+    ]);
+    expect((await verifyArchive(at.log, at.archive())).problems).toEqual([]);
+  });
+
+  it('that was archived together with such, while all was kept for ever, stays, which is told', async () => {
+    await at.run('second');
+    await at.remember('user:ana');
+    at.ports.clock.jump(HOT_MS + 1);
+    expect(await at.pass()).toMatchObject({ segmentCount: 1 });
+    at.ports.clock.jump(31 * DAY_MS);
+    expect(await pass()).toMatchObject({ deletedCount: 1, unendedCount: 1 });
+  });
+
   it('waits for no hold of another tenant’s', async () => {
     const other = 'other' as TenantId;
     tell(other, holdWrite(other, { id: 'case-7', workflow: null, by: 'ana', why: 'a dispute' }));
@@ -297,6 +327,32 @@ describe('a segment that is no longer kept', () => {
     await expect(pass()).rejects.toThrow('died');
     expect(await pass()).toMatchObject({ deletedCount: 1 });
     expect(names('objects')).toEqual([]);
+  });
+});
+
+describe('a hold', () => {
+  const hold = { id: 'case-7', workflow: FIRST, by: 'ana', why: 'a dispute' };
+
+  it.each([{ workflow: workflowId('other') }, { workflow: null }, { by: 'bob' }, { why: 'another' }])(
+    'that stands is not set to %o',
+    (change) => {
+      expect(refuseTaken(TENANT, hold, [])).toBe('new');
+      expect(refuseTaken(TENANT, hold, [{ ...hold, id: 'case-8' }, hold])).toBe('same');
+      expect(() => refuseTaken(TENANT, { ...hold, ...change }, [hold])).toThrow(
+        expect.objectContaining({
+          code: 'hold-taken',
+          message: expect.stringContaining('case-7 holds first already, set by ana'),
+        }),
+      );
+    },
+  );
+
+  it('is of its own tenant’s', () => {
+    const other = 'other' as TenantId;
+    expect(() => refuseElsewhere(other, { workflow: FIRST, tenant: TENANT })).toThrow(
+      expect.objectContaining({ code: 'hold-elsewhere', message: expect.stringContaining(`--tenant ${TENANT}`) }),
+    );
+    refuseElsewhere(TENANT, { workflow: FIRST, tenant: TENANT });
   });
 });
 

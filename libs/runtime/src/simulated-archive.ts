@@ -11,6 +11,7 @@ import { storeWithBlobs } from './blob-rows.ts';
 import { type BlobStores, Blobs } from './blobs.ts';
 import { Compactor, type CompactorPolicy, type PassReport } from './compactor.ts';
 import { drawUpFork } from './fork.ts';
+import { memoryDefinition, memoryWorkflow } from './memory-streams.ts';
 import { Pace } from './pace.ts';
 import { LamportClock } from './ports.ts';
 import { Projector } from './projector.ts';
@@ -169,6 +170,14 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     await starter.start({ definition, input, workflow: workflowId(id), tenant: tenant as TenantId });
     if (ends) await this.finish(id);
     else await this.projected();
+  }
+
+  /** Opens the stream of what is remembered of a subject, outside of workflows. */
+  async remember(subject: string): Promise<void> {
+    const starter = new Starter({ ports: this.ports, lamport: new LamportClock() });
+    const workflow = memoryWorkflow(this.ports.digest, TENANT, subject);
+    await starter.start({ definition: memoryDefinition, input: { subject }, workflow, tenant: TENANT });
+    await this.projected();
   }
 
   /** Runs the open workflow to its end. */
