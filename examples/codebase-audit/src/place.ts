@@ -1,7 +1,14 @@
 // Owns where an audit's state is kept and who runs its steps: a folder and this process, or a cluster and its workers.
 
 import { resolve } from 'node:path';
-import { configFromEnv, type Host, hasClusterConfig, openCluster, openEmbedded } from '@tidemark/host';
+import {
+  configFromEnv,
+  folderKeysFromEnv,
+  type Host,
+  hasClusterConfig,
+  openCluster,
+  openEmbedded,
+} from '@tidemark/host';
 import { FatalError } from '@tidemark/sdk';
 import { DEFAULT_STATE } from './command-line.ts';
 import { pause } from './follow.ts';
@@ -37,7 +44,7 @@ export function placeName(state: string | undefined, env: Environment): PlaceNam
 /** Opens the place. Throws `ConfigError`, `CorruptError`, `UnavailableError` with what is wrong; a folder is untouched then. */
 export async function openPlace(name: PlaceName, env: Environment, onError: OnError): Promise<Place> {
   if (name.folder === null) return new ClusterPlace(await openCluster(configFromEnv(env)));
-  const host = await openEmbedded({ folder: name.folder, keysUrl: env.TIDEMARK_KEYS_URL });
+  const host = await openEmbedded({ folder: name.folder, ...folderKeysFromEnv(env) });
   try {
     await host.startCoordinator({ onError });
     return new FolderPlace(host, onError);

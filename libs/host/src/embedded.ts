@@ -3,17 +3,25 @@
  * before anything else is opened. Rows in the folder are derived: the log rebuilds them.
  */
 
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { openFsObjects } from '@tidemark/blob-fs';
 import { CorruptError } from '@tidemark/core';
-import { openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
+import { KEYS_FILE, openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
-import { type EventLog, noTelemetry, type ProjectionStore, type StoreRebuild, type Telemetry } from '@tidemark/ports';
+import {
+  type EventLog,
+  type KeyStore,
+  noTelemetry,
+  type ProjectionStore,
+  type StoreRebuild,
+  type Telemetry,
+} from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
 import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import { Host } from './host.ts';
-import { openKeys } from './keys.ts';
+import { type FolderKeys, openKeys, refuseWithoutKey } from './keys.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
 import { type Below, openBlobFolders, viewsOver } from './tiers.ts';
@@ -21,13 +29,16 @@ import { type Below, openBlobFolders, viewsOver } from './tiers.ts';
 /** Partitions that a new folder begins with; the pool grows by doubling. */
 const EMBEDDED_PARTITIONS = 16;
 
-export interface EmbeddedOptions {
+export interface EmbeddedOptions extends FolderKeys {
   /** Where state is kept; made when absent. */
   readonly folder: string;
   readonly telemetry?: Telemetry;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
-  /** Address of the key that wraps data keys (see keys.ts); empty or absent: nothing is encrypted. */
+  /**
+   * Address of the key that wraps data keys (see keys.ts); empty or absent: nothing is encrypted, and a folder with encrypted history is
+   * refused unless `encryption` is `off`.
+   */
   readonly keysUrl?: string | undefined;
   /** The same of the key of secret fields; empty or absent: definitions that have some are refused. */
   readonly secretsUrl?: string | undefined;
@@ -35,7 +46,7 @@ export interface EmbeddedOptions {
   readonly inlineMaxBytes?: number | undefined;
 }
 
-/** Opens the folder. Throws `ConfigError` (in use, newer version, foreign) or `CorruptError` (damaged): left untouched. */
+/** Opens the folder. Throws `ConfigError` (in use, newer version, foreign, `keys-missing`, as the key's provider does) or `CorruptError` (damaged): left untouched. */
 export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
   return Opened.all(async (opened) => {
     const log = await openLog(options, opened);
@@ -90,17 +101,37 @@ export function openEmbeddedRebuild(
 
 const rowsIn = ({ folder }: EmbeddedOptions): string => path.join(folder, 'rows');
 
-const openLog = ({ folder }: EmbeddedOptions, opened: Opened): Promise<EventLog> =>
-  opened.add(openSqliteLog({ folder: path.join(folder, 'log'), partitions: EMBEDDED_PARTITIONS }));
+async function openLog(options: EmbeddedOptions, opened: Opened): Promise<EventLog> {
+  const folder = path.join(options.folder, 'log');
+  const log = await opened.add(openSqliteLog({ folder, partitions: EMBEDDED_PARTITIONS }));
+  if (keyOf(options) === '' && options.encryption !== 'off') await refuseSealed(options);
+  return log;
+}
+
+const keyOf = ({ keysUrl = '', encryption }: EmbeddedOptions): string => (encryption === 'off' ? '' : keysUrl);
+
+const openKeyStore = ({ folder }: EmbeddedOptions): Promise<KeyStore> =>
+  openSqliteKeys({ folder: path.join(folder, 'log') });
 
 /** Archive and keys. */
 async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened): Promise<Omit<Below, 'store'>> {
-  const { folder, inlineMaxBytes } = options;
+  const { folder, inlineMaxBytes, secretsUrl } = options;
   const warm = await opened.add(openFsObjects({ folder: path.join(folder, 'archive') }));
   const blobs = await opened.add(openBlobFolders(folder));
   // Wrapped data keys are beside the log, in a file of their own.
-  const keys = await openKeys(options, opened, () => openSqliteKeys({ folder: path.join(folder, 'log') }));
+  const keys = await openKeys({ keysUrl: keyOf(options), secretsUrl }, opened, () => openKeyStore(options));
   return { log, clock: systemClock, archive: { warm }, ...keys, blobs, inlineMaxBytes };
+}
+
+/** A store of keys that isn't there is not made for this. */
+async function refuseSealed(options: EmbeddedOptions): Promise<void> {
+  if (!existsSync(path.join(options.folder, 'log', KEYS_FILE))) return;
+  const store = await openKeyStore(options);
+  try {
+    await refuseWithoutKey(store);
+  } finally {
+    await store.close();
+  }
 }
 
 /** Rows that know more than the log prove that the log lost something: only a copy of it can bring that back. */

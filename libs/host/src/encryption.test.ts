@@ -3,12 +3,15 @@
  * lost, needs the key that it was written with, and is gone once its data keys are (I6).
  */
 
+import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { workflowId } from '@tidemark/core';
+import { DEFAULT_TENANT, workflowId } from '@tidemark/core';
+import { openFileKeys } from '@tidemark/keys-file';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { openEmbeddedRebuild } from './embedded.ts';
 import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
@@ -77,14 +80,14 @@ describe('with a key', () => {
     const host = await open();
     await run(host);
     await at.close(host);
-    const without = await open('');
+    const without = await at.open({ encryption: 'off' });
     const row = await without.ports.store.workflow(ID);
     expect(row?.result).not.toContain(SECRET);
     await at.close(without);
     // Rows that are made without keys would be taken for what was said: none are.
     await rename(path.join(at.state, 'rows'), path.join(at.root, 'rows'));
     const told: unknown[] = [];
-    const blind = await at.openIdle();
+    const blind = await at.openIdle({ encryption: 'off' });
     await blind.startCoordinator({ onError: (_, error) => told.push(error) });
     await expect.poll(() => told).toContainEqual(expect.objectContaining({ code: 'history-sealed' }));
     expect(await blind.ports.store.workflow(ID)).toBeUndefined();
@@ -92,8 +95,55 @@ describe('with a key', () => {
     await rm(path.join(at.state, 'rows'), { recursive: true });
     await rename(path.join(at.root, 'rows'), path.join(at.state, 'rows'));
     await rename(path.join(at.root, 'keys.json'), path.join(at.root, 'lost.json'));
+    await (await openFileKeys({ file: path.join(at.root, 'keys.json') })).close();
     const other = await open();
-    await expect(other.ports.store.workflow(ID)).rejects.toMatchObject({ code: expect.stringMatching(/^key/) });
+    await expect(other.ports.store.workflow(ID)).rejects.toMatchObject({ code: 'key-wrong' });
+  });
+
+  it('a key file that is lost is missed, and none is made in its place; where nothing needs one, one is', async () => {
+    const [file, secretsFile] = [path.join(at.root, 'keys.json'), path.join(at.root, 'secrets.json')];
+    const host = await open();
+    await run(host);
+    await at.close(host);
+    await rename(file, path.join(at.root, 'lost.json'));
+    const missing = { name: 'ConfigError', code: 'key-file-missing', details: { file, count: 1 } };
+    await expect(open()).rejects.toMatchObject(missing);
+    await expect(openEmbeddedRebuild({ folder: at.state, keysUrl: at.keysUrl() }, 'compare', {})).rejects.toMatchObject(
+      missing,
+    );
+    expect(existsSync(file)).toBe(false);
+    await rename(path.join(at.root, 'lost.json'), file);
+    // Nothing was wrapped for secret fields yet.
+    const both = await at.open({ keysUrl: at.keysUrl(), secretsUrl: at.keysUrl('secrets') });
+    expect(await outputOf(both)).toEqual(WHOLE);
+    expect(existsSync(secretsFile)).toBe(true);
+    const { secrets } = both;
+    await secrets!.data.create({ tenant: DEFAULT_TENANT, workflow: ID, user: null });
+    await at.close(both);
+    await rm(secretsFile);
+    await expect(at.open({ keysUrl: at.keysUrl(), secretsUrl: at.keysUrl('secrets') })).rejects.toMatchObject({
+      code: 'key-file-missing',
+      details: { file: secretsFile },
+    });
+  });
+
+  it('no plain text is written beside what it sealed, unless that is meant', async () => {
+    const host = await at.open({ keysUrl: at.keysUrl(), secretsUrl: at.keysUrl('secrets') });
+    await run(host);
+    await at.close(host);
+    const refused = {
+      name: 'ConfigError',
+      code: 'keys-missing',
+      message: expect.stringMatching(/TIDEMARK_KEYS_URL is not set.*TIDEMARK_ENCRYPTION=off/),
+    };
+    await expect(open('')).rejects.toMatchObject(refused);
+    await expect(at.open({ secretsUrl: at.keysUrl('secrets') })).rejects.toMatchObject(refused);
+    await expect(openEmbeddedRebuild({ folder: at.state }, 'compare', {})).rejects.toMatchObject(refused);
+    const meant = await at.open({ encryption: 'off', keysUrl: at.keysUrl() });
+    await meant.startWorker({ definitions: [telling], concurrency: 4 });
+    await (await meant.client.start(telling, { about: SECRET }, { id: 'plain' })).result();
+    await at.close(meant);
+    expect(await at.filesWith(SECRET)).not.toEqual([]);
   });
 
   it('what it wrote is missing, and not forgotten, while its key store is away; put back, it is read again', async () => {

@@ -4,7 +4,7 @@ export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerRole } from './host.ts';
-export type { Keys } from './keys.ts';
+export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { embedderIn } from './memory-index.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';

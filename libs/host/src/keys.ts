@@ -7,9 +7,16 @@
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@tidemark/core';
 import { openAwsKmsKeys } from '@tidemark/keys-aws-kms';
-import { openFileKeys } from '@tidemark/keys-file';
+import { FILE_KEYS, openFileKeys } from '@tidemark/keys-file';
 import { openTransitKeys } from '@tidemark/keys-transit';
-import { forSecrets, type KeyProvider, type KeyStore } from '@tidemark/ports';
+import {
+  forSecrets,
+  isForSecrets,
+  type KeyProvider,
+  type KeyStore,
+  nameForSecrets,
+  type StoredKey,
+} from '@tidemark/ports';
 import { DataKeys, systemClock, systemPrng, WorkflowKeys } from '@tidemark/runtime';
 import type { Opened } from './opened.ts';
 
@@ -21,10 +28,17 @@ export interface Keys {
   readonly store: KeyStore;
 }
 
-/** Throws `ConfigError` (`keys-address-invalid`), or as the providers do. */
-export async function openProvider(address: string, setting: string): Promise<KeyProvider> {
+/**
+ * `fileKeysCount`: how many data keys need a key file already; one is made only where none does. Throws `ConfigError`
+ * (`keys-address-invalid`), or as the providers do.
+ */
+async function openProvider(
+  address: string,
+  setting: string,
+  fileKeysCount: () => Promise<number>,
+): Promise<KeyProvider> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol === 'file:') return openFileKeys({ file: fileURLToPath(url) });
+  if (url?.protocol === 'file:') return openFileKeys({ file: fileURLToPath(url), neededBy: fileKeysCount });
   if (url?.protocol === 'aws-kms:' && url.pathname !== '') {
     const [region, endpoint] = [url.searchParams.get('region'), url.searchParams.get('endpoint')];
     if (region !== null) {
@@ -65,6 +79,36 @@ export interface KeyAddresses {
   readonly secretsUrl?: string | undefined;
 }
 
+/** Which keys a folder is opened with. */
+export interface FolderKeys extends KeyAddresses {
+  /** `off`: without a key for histories, even where there are some that only a key can open. */
+  readonly encryption?: 'on' | 'off' | undefined;
+}
+
+/** The settings of a folder's keys. Throws `ConfigError` (`setting-invalid`). */
+export function folderKeysFromEnv(env: Readonly<Record<string, string | undefined>>): FolderKeys {
+  const { TIDEMARK_ENCRYPTION: encryption, TIDEMARK_KEYS_URL: keysUrl, TIDEMARK_SECRETS_KEYS_URL: secretsUrl } = env;
+  if (encryption !== undefined && encryption !== 'on' && encryption !== 'off') {
+    throw new ConfigError('setting-invalid', 'TIDEMARK_ENCRYPTION must be on or off.');
+  }
+  return { encryption, keysUrl, secretsUrl };
+}
+
+/**
+ * Throws `ConfigError` (`keys-missing`) where the store holds keys of histories: what is written without one would be plain text beside
+ * what is sealed.
+ */
+export async function refuseWithoutKey(store: KeyStore): Promise<void> {
+  const count = await countKeys(store, (key) => !isForSecrets(key));
+  if (count === 0) return;
+  const keys = count === 1 ? '1 data key' : `${count} data keys`;
+  throw new ConfigError(
+    'keys-missing',
+    `History here is encrypted (${keys} in ${store.place}), and TIDEMARK_KEYS_URL is not set: what was said could not be read, and what is written would be plain text. Set it to the address of the key; or set TIDEMARK_ENCRYPTION=off if that is meant.`,
+    { place: store.place, count },
+  );
+}
+
 /** Both kinds of data keys are in one store, which is opened where there is a key. Throws as `openProvider` and `openStore` do. */
 export async function openKeys(
   { keysUrl = '', secretsUrl = '' }: KeyAddresses,
@@ -77,9 +121,19 @@ export async function openKeys(
     const data = new DataKeys({ provider, store, clock: systemClock, prng: systemPrng });
     return { data, workflows: new WorkflowKeys(data, store), provider, store };
   };
-  const open = (address: string, setting: string) => opened.add(openProvider(address, setting));
+  const open = (address: string, setting: string, fileKeys: string) =>
+    opened.add(openProvider(address, setting, () => countKeys(store, ({ provider }) => provider === fileKeys)));
   return {
-    keys: keysUrl === '' ? undefined : over(await open(keysUrl, 'TIDEMARK_KEYS_URL')),
-    secrets: secretsUrl === '' ? undefined : over(forSecrets(await open(secretsUrl, 'TIDEMARK_SECRETS_KEYS_URL'))),
+    keys: keysUrl === '' ? undefined : over(await open(keysUrl, 'TIDEMARK_KEYS_URL', FILE_KEYS)),
+    secrets:
+      secretsUrl === ''
+        ? undefined
+        : over(forSecrets(await open(secretsUrl, 'TIDEMARK_SECRETS_KEYS_URL', nameForSecrets(FILE_KEYS)))),
   };
+}
+
+async function countKeys(store: KeyStore, isMeant: (key: StoredKey) => boolean): Promise<number> {
+  let count = 0;
+  for await (const key of store.list({})) if (isMeant(key)) count++;
+  return count;
 }

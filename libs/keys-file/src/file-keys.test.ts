@@ -131,6 +131,31 @@ describe('the file', () => {
     expect(Buffer.from(await keys.unwrap(wrapped, context))).toEqual(Buffer.from(dataKey));
   });
 
+  test('that is absent is made where nothing needs it, and missed where something does', async () => {
+    const count = (many: number) => ({ file, neededBy: async () => many });
+    await expect(openFileKeys(count(3))).rejects.toMatchObject({
+      name: 'ConfigError',
+      code: 'key-file-missing',
+      message: expect.stringMatching(/keys\.json is not there, and 3 data keys .* Put it, or a copy of it, back/),
+      details: { file, count: 3 },
+    });
+    expect(await readdir(folder)).toEqual([]);
+    await openFileKeys(count(0));
+    expect(await readdir(folder)).toEqual(['keys.json']);
+    // What is there is used, whatever needs it.
+    await openFileKeys(count(3));
+  });
+
+  test('that another process makes while it is asked who needs it is used', async () => {
+    const neededBy = async () => {
+      await makeKeyFile(file);
+      return 1;
+    };
+    const keys = await openFileKeys({ file, neededBy });
+    expect(await keysIn(file)).toHaveLength(1);
+    expect(await keys.current()).toBe(await (await openFileKeys({ file })).current());
+  });
+
   test('a folder, or a place that nobody can write, is refused', async () => {
     await expect(openFileKeys({ file: folder })).rejects.toMatchObject({ name: 'ConfigError' });
     await writeFile(file, '');

@@ -1,32 +1,40 @@
 /**
  * Owns the KeyProvider with keys in a file of this machine: AES-256-GCM, bound to provider, key, tenant and workflow. Must not
- * make or lose keys by itself once it is open: a file that is gone is an error, never a new file.
+ * make or lose keys by itself once it is open, or once something is wrapped: a file that is gone is an error, never a new file.
  */
 
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { canonicalJson, UnavailableError } from '@tidemark/core';
+import { ConfigError, canonicalJson, UnavailableError } from '@tidemark/core';
 import { type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@tidemark/ports';
 import { addKey, type KeyFile, makeKeyFile, readKeyFile, stampOf, unusable } from './key-file.ts';
 
 export interface FileKeysOptions {
   /** Made when absent, readable by its owner alone. */
   readonly file: string;
+  /** How many data keys are wrapped by keys of such a file already: where there are some, one that is absent is lost, and none is made. */
+  readonly neededBy?: () => Promise<number>;
 }
 
-const PROVIDER = 'local';
+/** The provider's name. */
+export const FILE_KEYS = 'local';
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
  * Throws `ConfigError`: `key-file-exposed` (others may read it), `key-file-damaged`, `key-file-foreign`, `key-file-newer`,
- * `key-file-unusable` (it can't be read or made); the file is then as it was.
+ * `key-file-unusable` (it can't be read or made), `key-file-missing` (it is absent, and needed); the file is then as it was.
  */
-export async function openFileKeys(options: FileKeysOptions): Promise<KeyProvider> {
-  const file = path.resolve(options.file);
-  if (await isAbsent(file)) await makeKeyFile(file);
+export async function openFileKeys({ file: named, neededBy }: FileKeysOptions): Promise<KeyProvider> {
+  const file = path.resolve(named);
+  if (await isAbsent(file)) {
+    const count = (await neededBy?.()) ?? 0;
+    if (count === 0) await makeKeyFile(file);
+    // Another process may have made it meanwhile, and wrapped with it what was counted.
+    else if (await isAbsent(file)) throw missing(file, count);
+  }
   return new FileKeys(file, await readKeyFile(file));
 }
 
@@ -34,14 +42,14 @@ export async function openFileKeys(options: FileKeysOptions): Promise<KeyProvide
  * Adds a key that wraps from now on, and keeps the others for unwrapping; processes that have the file open notice by themselves.
  * Gives the new key's name. Throws as `openFileKeys` does, and `ConflictError` (`key-file-busy`); the file is then as it was.
  */
-export async function rotateFileKeys(options: FileKeysOptions): Promise<string> {
+export async function rotateFileKeys(options: Pick<FileKeysOptions, 'file'>): Promise<string> {
   const file = path.resolve(options.file);
   // Of a link what it names is replaced, not the link.
   return addKey(await realpath(file).catch(() => file));
 }
 
 class FileKeys implements KeyProvider {
-  readonly name = PROVIDER;
+  readonly name = FILE_KEYS;
   readonly #file: string;
   #held: KeyFile | undefined;
 
@@ -60,11 +68,11 @@ class FileKeys implements KeyProvider {
     const cipher = createCipheriv(CIPHER, keys.get(current)!, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(boundTo(current, context));
     const wrapped = Buffer.concat([nonce, cipher.update(dataKey), cipher.final(), cipher.getAuthTag()]);
-    return { provider: PROVIDER, wrappedBy: current, wrapped: wrapped.toString('base64') };
+    return { provider: FILE_KEYS, wrappedBy: current, wrapped: wrapped.toString('base64') };
   }
 
   async unwrap(key: WrappedKey, context: KeyContext): Promise<Uint8Array> {
-    if (key.provider !== PROVIDER) throw keyWrong(key, context, 'is not for a key file');
+    if (key.provider !== FILE_KEYS) throw keyWrong(key, context, 'is not for a key file');
     // One that is not known may have come with a rotation.
     const found = this.#open().keys.get(key.wrappedBy) ?? (await this.#fresh()).keys.get(key.wrappedBy);
     if (found === undefined) throw keyWrong(key, context, `needs a key that is not in ${this.#file}`);
@@ -116,7 +124,7 @@ function opened(key: KeyObject, { wrappedBy, wrapped }: WrappedKey, context: Key
 }
 
 const boundTo = (key: string, { tenant, workflow }: KeyContext): Buffer =>
-  Buffer.from(canonicalJson({ key, provider: PROVIDER, tenant, workflow }));
+  Buffer.from(canonicalJson({ key, provider: FILE_KEYS, tenant, workflow }));
 
 async function isAbsent(file: string): Promise<boolean> {
   try {
@@ -125,4 +133,10 @@ async function isAbsent(file: string): Promise<boolean> {
   } catch (error) {
     return (error as { readonly code?: unknown }).code === 'ENOENT';
   }
+}
+
+function missing(file: string, count: number): ConfigError {
+  const keys = count === 1 ? '1 data key was' : `${count} data keys were`;
+  const message = `The key file ${file} is not there, and ${keys} wrapped by a key of such a file. Put it, or a copy of it, back, or correct its address. No new one was made: it could not open what is stored.`;
+  return new ConfigError('key-file-missing', message, { file, count });
 }

@@ -1,3 +1,3 @@
 /** The door of @tidemark/keys-file. */
 
-export { type FileKeysOptions, openFileKeys, rotateFileKeys } from './file-keys.ts';
+export { FILE_KEYS, type FileKeysOptions, openFileKeys, rotateFileKeys } from './file-keys.ts';

@@ -3,3 +3,4 @@
 export { defaultLimits, type SqliteLogLimits } from './limits.ts';
 export { openSqliteKeys, type SqliteKeysOptions } from './open-sqlite-keys.ts';
 export { openSqliteLog, type SqliteLogOptions } from './open-sqlite-log.ts';
+export { KEYS_FILE } from './sqlite-keys.ts';

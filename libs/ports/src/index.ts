@@ -53,6 +53,7 @@ export {
   type KeyContext,
   type KeyProvider,
   keyWrong,
+  nameForSecrets,
   type WrappedKey,
 } from './key-provider.ts';
 export type { KeyFilter, KeyStore, StoredKey } from './key-store.ts';

@@ -42,13 +42,16 @@ const SECRETS = 'secrets:';
 /** Whether the key seals fields that are marked secret, and not a history as a whole. */
 export const isForSecrets = ({ provider }: Pick<WrappedKey, 'provider'>): boolean => provider.startsWith(SECRETS);
 
+/** What the provider of that name is called for fields that are marked secret. */
+export const nameForSecrets = (provider: string): string => `${SECRETS}${provider}`;
+
 /** The provider of the keys that seal secret fields: who may use its key may read them. Its keys are told from others by its name. */
 export const forSecrets = (provider: KeyProvider): KeyProvider => ({
-  name: `${SECRETS}${provider.name}`,
+  name: nameForSecrets(provider.name),
   current: () => provider.current(),
   async wrap(dataKey, context) {
     const wrapped = await provider.wrap(dataKey, context);
-    return { ...wrapped, provider: `${SECRETS}${wrapped.provider}` };
+    return { ...wrapped, provider: nameForSecrets(wrapped.provider) };
   },
   unwrap: (key, context) => provider.unwrap({ ...key, provider: key.provider.slice(SECRETS.length) }, context),
   close: () => provider.close(),

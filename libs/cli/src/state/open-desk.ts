@@ -10,6 +10,8 @@ import {
   type ClusterConfig,
   configFromEnv,
   embedderIn,
+  type FolderKeys,
+  folderKeysFromEnv,
   hasClusterConfig,
   type OpenOptions,
   openCluster,
@@ -33,11 +35,10 @@ export type Target =
       readonly folder: string;
       readonly shown: string;
       readonly embedderFolder?: string | undefined;
-      readonly keysUrl?: string | undefined;
-      readonly secretsUrl?: string | undefined;
+      readonly keys?: FolderKeys | undefined;
     };
 
-/** `--state` decides where it is given; else the environment; else the default folder. */
+/** `--state` decides where it is given; else the environment; else the default folder. Throws `ConfigError` (`setting-invalid`). */
 export function targetOf(
   state: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -50,8 +51,7 @@ export function targetOf(
     folder: path.resolve(cwd, shown),
     shown,
     embedderFolder: env.TIDEMARK_EMBEDDER_FOLDER,
-    keysUrl: env.TIDEMARK_KEYS_URL,
-    secretsUrl: env.TIDEMARK_SECRETS_KEYS_URL,
+    keys: folderKeysFromEnv(env),
   };
 }
 
@@ -93,8 +93,8 @@ export type Folder = Extract<Target, { kind: 'embedded' }>;
 
 /** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. */
 export async function holdFolder(target: Folder, { definitions = [], onError }: HoldOptions = {}): Promise<HostDesk> {
-  const { folder, keysUrl, secretsUrl } = target;
-  const host = await openEmbedded({ folder, embedder: embedderIn(target.embedderFolder), keysUrl, secretsUrl });
+  const { folder, keys } = target;
+  const host = await openEmbedded({ ...keys, folder, embedder: embedderIn(target.embedderFolder) });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;
@@ -169,9 +169,9 @@ export async function openToRead(target: Target, definitions: readonly Definitio
 /** Rows made anew: of a folder that nobody else has open, or beside those of a cluster. */
 export async function openRebuild(target: Target, purpose: 'switch' | 'compare', role: RebuildRole): Promise<Rebuild> {
   if (target.kind === 'cluster') return openClusterRebuild(target.config, purpose, role);
-  const { folder, keysUrl } = target;
+  const { folder, keys } = target;
   try {
-    return await openEmbeddedRebuild({ folder, keysUrl }, purpose, role);
+    return await openEmbeddedRebuild({ ...keys, folder }, purpose, role);
   } catch (error) {
     throw inUse(error, target);
   }
