@@ -127,7 +127,14 @@ describe('keys', () => {
     expect(await json('keys')).toMatchObject([{ is_current: true }]);
     expect((await call('show', 'one')).out).toContain('"lines"');
     env = {};
-    expect((await call('show', 'one')).err).toContain('TIDEMARK_KEYS_URL');
+    const refused = { code: 78, err: expect.stringContaining('TIDEMARK_KEYS_URL is not set') };
+    expect(await call('show', 'one')).toMatchObject(refused);
+    env = { TIDEMARK_ENCRYPTION: 'off' };
+    expect((await call('show', 'one')).err).toMatch(
+      /is encrypted, and this process was given no keys: set TIDEMARK_KEYS_URL/,
+    );
+    env = { TIDEMARK_ENCRYPTION: 'no' };
+    expect(await call('show', 'one')).toMatchObject({ code: 78, err: expect.stringContaining('on or off') });
   });
 
   it('of a run or a user are destroyed for good; who, when and how much stays, and so does the proof', async () => {
@@ -139,7 +146,22 @@ describe('keys', () => {
     const nobody = await call('forget', '--user', 'anna', ...why);
     expect([nobody.code, nobody.err]).toEqual([65, expect.stringContaining('knows no anna')]);
     expect(await json('forget', '--user', 'ana', ...why)).toMatchObject({ of: 'user:ana', keys: [expect.any(String)] });
-    expect(await json('show', 'one')).toMatchObject({ status: 'completed', output: null, input: null });
+    const shown = await json('show', 'one');
+    expect(shown).toMatchObject({ status: 'completed', forgotten: true, input: null });
+    expect(shown).not.toHaveProperty('output');
+    const { out } = await call('show', 'one', '--events', '--checkpoints', '--effects');
+    expect(out).toContain('was forgotten for good');
+    expect(out).not.toMatch(/null|Output|Belief/);
+    const gone = { code: 65, out: '', err: expect.stringMatching(/one held was forgotten for good/) };
+    expect(await call('compare', 'one', 'two')).toMatchObject(gone);
+    expect(await call('compare', 'two', 'one')).toMatchObject(gone);
+    expect(await call('show', 'one', '--at', '1')).toMatchObject(gone);
+    expect(await call('fork', 'one', '--at', '0', '--by', 'carl')).toMatchObject(gone);
+    expect(await call('watch', 'one')).toMatchObject({ code: 65, err: gone.err });
+    expect(await run('one')).toMatchObject({ code: 65, err: gone.err });
+    // The control: nothing of the other is said to be forgotten.
+    expect(await json('show', 'two')).not.toHaveProperty('forgotten');
+    expect(await call('show', 'two', '--at', '1')).toMatchObject({ code: 0 });
     expect(await json('show', 'two')).toMatchObject({ status: 'completed', output: { lines: expect.any(Number) } });
     await archived();
     expect(await json('verify')).toMatchObject({ problems: [] });

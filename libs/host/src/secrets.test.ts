@@ -181,6 +181,10 @@ describe('secret fields', () => {
     expect(certificate.keys).toHaveLength(2);
     await at.close(host);
     const later = await open({ keysUrl: 'keys', ...SECRETS });
-    expect(await later.client.run('w').result()).toBeUndefined();
+    await expect(later.client.run('w').result()).rejects.toMatchObject({
+      name: 'InvalidError',
+      code: 'history-forgotten',
+      message: expect.stringContaining('forgotten for good'),
+    });
   });
 });

@@ -25,6 +25,7 @@ import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
+import { historyForgotten, isEndForgotten } from './forgotten.ts';
 import { drawUpFork, type Forked, type ForkOptions, isSameFork } from './fork.ts';
 import { SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -269,8 +270,8 @@ export class Run<Output = Json> {
 
   /**
    * The output, once the workflow has ended. Throws `WorkflowFailedError` (`workflow-failed` with the stored error,
-   * `workflow-compensated` when it was undone, `workflow-parked` when it waits for a person), and the signal's reason when that
-   * aborts first.
+   * `workflow-compensated` when it was undone, `workflow-parked` when it waits for a person), `InvalidError` (`history-forgotten`:
+   * its key was destroyed), and the signal's reason when that aborts first.
    */
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<Output> {
     const signal = options.signal === undefined ? this.#closing : AbortSignal.any([this.#closing, options.signal]);
@@ -308,6 +309,7 @@ export class Run<Output = Json> {
 
 function outcomeOf(summary: WorkflowSummary): { readonly output: Json } | undefined {
   const { workflow, status, reason, result } = summary;
+  if (isEndForgotten(summary)) throw historyForgotten(workflow);
   switch (status) {
     case 'completed':
       return result === null ? undefined : decodePayload('WorkflowCompleted', result);

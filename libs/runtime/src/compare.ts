@@ -16,6 +16,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
+import { historyForgotten, isForgotten } from './forgotten.ts';
 import { OUTPUTS_PAGE_COUNT } from './limits.ts';
 import { originOf } from './lineage.ts';
 
@@ -67,7 +68,7 @@ export interface Comparison {
 
 type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints' | 'effects'>;
 
-/** Throws `InvalidError` (`workflow-unknown`), and as the store does. */
+/** Throws `InvalidError` (`workflow-unknown`, `history-forgotten`: of one or of what it shares), and as the store does. */
 export async function compareWorkflows(reads: Reads, a: WorkflowId, b: WorkflowId): Promise<Comparison> {
   const [left, right] = [await found(reads, a), await found(reads, b)];
   const workflows = [await compared(reads, left), await compared(reads, right)] as const;
@@ -86,6 +87,8 @@ async function found(reads: Reads, workflow: WorkflowId): Promise<Found> {
   const row = await reads.workflow(workflow);
   if (row === undefined)
     throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  const [opening] = await reads.checkpoints(workflow, { from: 0 as Sequence, limit: 1 });
+  if (opening?.sequence === 0 && isForgotten(opening)) throw historyForgotten(workflow);
   const origin = row.fork && (await originOf((of, options) => reads.checkpoints(of, options), workflow));
   return { row, origin };
 }
@@ -142,6 +145,7 @@ async function* pointsOf(reads: Reads, { row, origin }: Found): AsyncGenerator<C
     let belief: Json = null;
     for await (const point of rowsOf(reads, workflow, 0, upTo)) {
       const { sequence } = point;
+      if (sequence === 0 && isForgotten(point)) throw historyForgotten(workflow);
       belief = believed(belief, point);
       if (sequence > 0) step = point.step;
       if (!isShared || sequence < upTo) yield { workflow, sequence, step, belief, output: outputOf(point) };

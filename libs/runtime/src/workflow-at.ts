@@ -20,6 +20,7 @@ import {
 } from '@tidemark/core';
 import type { CheckpointRow, EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@tidemark/ports';
 import { StreamContent } from './content.ts';
+import { historyForgotten } from './forgotten.ts';
 import { HISTORY_READ_MAX_BYTES } from './limits.ts';
 
 export interface PastWorkflow {
@@ -35,7 +36,7 @@ export interface PastWorkflow {
 type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints'>;
 
 /**
- * Throws `InvalidError` (`workflow-unknown`, `sequence-unknown`), `CorruptError` (`history-differs`, `history-forgotten`),
+ * Throws `InvalidError` (`workflow-unknown`, `sequence-unknown`, `history-forgotten`), `CorruptError` (`history-differs`),
  * `UnavailableError` (`object-archived`: restore it first).
  */
 export async function workflowAt(
@@ -97,7 +98,7 @@ class Past {
     const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
     this.#stream = foldEntry(before, entry).state.streams.get(workflow);
     if (this.#stream === undefined) return;
-    if (!('input' in decodePayload('WorkflowOpened', payload))) throw forgotten(workflow);
+    if (!('input' in decodePayload('WorkflowOpened', payload))) throw historyForgotten(workflow);
     this.#opening = envelope.control;
     this.#content.apply(envelope, payload);
   }
@@ -122,14 +123,4 @@ const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
     'object-archived',
     `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark restore ${workflow}\`, which tells when they are back.`,
     { workflow, cause },
-  );
-
-/** Its key was destroyed: that it was there is known, and nothing of what it held. */
-const forgotten = (workflow: WorkflowId): CorruptError =>
-  new CorruptError(
-    'history-forgotten',
-    `What workflow ${workflow} held was forgotten for good: its key was destroyed.`,
-    {
-      workflow,
-    },
   );

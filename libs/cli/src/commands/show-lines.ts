@@ -21,6 +21,7 @@ import type { Found, ShowOptions } from './show.ts';
 const INDENT = '  ';
 /** Lines of a value that are shown; all of it is in the JSON. */
 const VALUE_LINES_MAX = 24;
+const FORGOTTEN_WORDS = 'What it held (input, belief, output) was forgotten for good: its key was destroyed.';
 
 type Look = Pick<Terminal, 'paint' | 'width'>;
 
@@ -28,8 +29,12 @@ export function showLines(found: Found, options: ShowOptions, look: Look, nowMs:
   const sections: (readonly string[])[] = [
     headLines(found, look, nowMs),
     endingLines(found, options, look),
-    section('Input', valueLines(found.input, look), look),
-    section('Belief', valueLines(found.belief, look), look),
+    ...(found.isForgotten
+      ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], look)]
+      : [
+          section('Input', valueLines(found.input, look), look),
+          section('Belief', valueLines(found.belief, look), look),
+        ]),
     frontierLines(found, options, look, nowMs),
     lastLines(found, look, nowMs),
     found.definition === undefined ? [] : section('Flow', flowSection(found, look), look),

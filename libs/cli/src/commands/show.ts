@@ -10,7 +10,7 @@ import { cardOf, readDefinitions } from '../state/definitions.ts';
 import { type DefinitionCard, type Desk, isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
-import { beliefOf, checkpointsOf, inputOf } from '../views/belief.ts';
+import { beliefOf, checkpointsOf, inputOf, isHistoryForgotten } from '../views/belief.ts';
 import { endingOf } from '../views/ending.ts';
 import { type PendingTask, pendingTask, standsWords, taskJson } from '../views/frontier.ts';
 import { checkpointJson, effectJson, eventJson } from '../views/history.ts';
@@ -40,6 +40,8 @@ export interface Found {
   readonly undoing: Undoing | undefined;
   /** What its undo asks a person, while the workflow is being undone. */
   readonly undoAsked: Asked | undefined;
+  /** What it held is gone for good: its key was destroyed. */
+  readonly isForgotten: boolean;
   readonly input: Json;
   readonly belief: Json;
   readonly tasks: readonly PendingTask[];
@@ -87,6 +89,7 @@ async function find(desk: Desk, id: string, options: ShowOptions, given: readonl
     asked: askedOf(snapshot, events, options.state),
     undoing,
     undoAsked: waits && (await askedIn(reads, waits.workflow, options.state)),
+    isForgotten: await isHistoryForgotten(reads, workflow),
     input: (await inputOf(reads, workflow)) ?? null,
     belief: await beliefOf(reads, row),
     tasks: (await reads.tasks(workflow, TASKS_READ_MAX)).map(pendingTask),
@@ -111,6 +114,7 @@ function showJson(found: Found, options: ShowOptions): unknown {
   const ending = endingOf(row);
   return {
     ...workflowJson(row, found.idle),
+    ...(found.isForgotten ? { forgotten: true } : {}),
     input,
     belief,
     ...(ending?.kind === 'completed' ? { output: ending.output } : {}),

@@ -3,6 +3,7 @@
 import { decodePayload } from '@tidemark/codec';
 import { applyDelta, type Delta, type Json, type Sequence, sequence } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import { isForgotten } from '@tidemark/runtime';
 import { CHECKPOINTS_PAGE_COUNT } from '../limits.ts';
 import type { Reads } from '../state/desk.ts';
 
@@ -38,6 +39,12 @@ function believe(before: Json, at: Sequence, payload: string): Json {
   const { snapshot, delta } = decodePayload('CheckpointCommitted', payload);
   if (snapshot !== undefined) return snapshot;
   return delta === undefined ? before : applyDelta(before, delta as Delta);
+}
+
+/** Whether what the workflow held is gone for good: its key was destroyed. */
+export async function isHistoryForgotten(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<boolean> {
+  const [opening] = await reads.checkpoints(workflow, { from: sequence(0), limit: 1 });
+  return opening?.sequence === 0 && isForgotten(opening);
 }
 
 /** What the workflow was started with; undefined while the rows don't know it. */

@@ -3,16 +3,21 @@
 import { decodePayload } from '@tidemark/codec';
 import type { Json } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
+import { isEndForgotten } from '@tidemark/runtime';
 
 export type Ending =
   | { readonly kind: 'completed'; readonly output: Json }
   | { readonly kind: 'failed'; readonly reason: string; readonly message: string }
+  /** It has completed or failed; with what, was forgotten for good. */
+  | { readonly kind: 'forgotten' }
   /** Undone; `reason` is why. */
   | { readonly kind: 'compensated'; readonly reason: string }
   | { readonly kind: 'parked'; readonly reason: string };
 
 /** Undefined while it goes on. */
-export function endingOf({ status, reason, result }: WorkflowSummary): Ending | undefined {
+export function endingOf(row: WorkflowSummary): Ending | undefined {
+  const { status, reason, result } = row;
+  if (isEndForgotten(row)) return { kind: 'forgotten' };
   switch (status) {
     case 'open':
     case 'compensating':
@@ -22,11 +27,7 @@ export function endingOf({ status, reason, result }: WorkflowSummary): Ending | 
     case 'parked':
       return { kind: 'parked', reason: reason ?? '' };
     case 'completed':
-      // What was forgotten has none.
-      return {
-        kind: 'completed',
-        output: result === null ? null : (decodePayload('WorkflowCompleted', result).output ?? null),
-      };
+      return { kind: 'completed', output: result === null ? null : decodePayload('WorkflowCompleted', result).output };
     case 'failed':
       return {
         kind: 'failed',

@@ -70,20 +70,24 @@ export const eventJson = (row: EventRow) => ({
   payload: JSON.parse(row.payload) as Json,
 });
 
+const FORGOTTEN = '(forgotten)';
+/** An event whose key was destroyed has none. */
+const messageOf = (error: { readonly message: string } | undefined): string => error?.message ?? FORGOTTEN;
+
 /** What an event says, in a few words; without its payload's values, except an error's message. */
 export function eventWords(row: EventRow): string {
   const control = JSON.parse(row.control) as Record<string, unknown>;
   switch (row.type) {
     case 'StepFailed': {
       const { error } = decodePayload('StepFailed', row.payload);
-      return `task ${control.task}, attempt ${control.attempt}: ${error.message}`;
+      return `task ${control.task}, attempt ${control.attempt}: ${messageOf(error)}`;
     }
     case 'WorkflowFailed':
-      return decodePayload('WorkflowFailed', row.payload).error.message;
+      return messageOf(decodePayload('WorkflowFailed', row.payload).error);
     case 'WorkflowParked':
-      return `${control.code}: ${decodePayload('WorkflowParked', row.payload).error.message}`;
+      return `${control.code}: ${messageOf(decodePayload('WorkflowParked', row.payload).error)}`;
     case 'ApprovalDecided':
-      return `${control.by} decided ${control.resolution}: ${decodePayload('ApprovalDecided', row.payload).why}`;
+      return `${control.by} decided ${control.resolution}: ${decodePayload('ApprovalDecided', row.payload).why ?? FORGOTTEN}`;
     case 'EffectConfirmed':
       return `token ${control.token}: ${control.outcome}`;
     case 'CompensationStarted':

@@ -32,7 +32,8 @@ export async function undoingOf(reads: Reads, row: WorkflowSummary): Promise<Und
   );
   return {
     undo: undoId(row.workflow),
-    why: started === undefined ? '' : decodePayload('CompensationStarted', started.payload).error.message,
+    // What was forgotten has none.
+    why: started === undefined ? '' : (decodePayload('CompensationStarted', started.payload).error?.message ?? ''),
     counts: await countsOf(reads, row),
     waits: await waitingUndo(reads, row),
   };

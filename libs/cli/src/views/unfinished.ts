@@ -2,6 +2,7 @@
 
 import { TidemarkError } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
+import { historyForgotten } from '@tidemark/runtime';
 import type { Reads } from '../state/desk.ts';
 import { showCommand } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
@@ -19,6 +20,7 @@ export interface Unfinished {
 export async function unfinished(reads: Reads, row: WorkflowSummary, state: string | undefined): Promise<Unfinished> {
   const { workflow } = row;
   const ending = endingOf(row);
+  if (ending?.kind === 'forgotten') return { error: historyForgotten(workflow), answers: [] };
   if (ending?.kind === 'failed') {
     return told('workflow-failed', `${workflow} failed (${ending.reason}): ${ending.message}`, workflow);
   }
