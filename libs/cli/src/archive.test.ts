@@ -4,7 +4,6 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { rotateFileKeys } from '@tidemark/keys-file';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { callCli } from './called-cli.ts';
 
@@ -121,7 +120,13 @@ describe('keys', () => {
 
   it('are told, wrapped anew after a rotation, and needed to read', async () => {
     await run('one');
-    await rotateFileKeys({ file: path.join(cwd, 'keys.json') });
+    const secrets = path.join(cwd, 'secrets.json');
+    env = { ...env, TIDEMARK_SECRETS_KEYS_URL: pathToFileURL(secrets).href };
+    const rotated = await json('keys', 'rotate');
+    expect(rotated).toMatchObject([{ file: path.join(cwd, 'keys.json') }, { file: secrets }]);
+    for (const { file, wrapped_by } of rotated as unknown as { readonly file: string; readonly wrapped_by: string }[]) {
+      expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ current: wrapped_by, keys: { length: 2 } });
+    }
     expect(await json('keys')).toMatchObject([{ provider: 'local', is_current: false, data_keys: 1 }]);
     expect(await json('keys', 'rewrap')).toMatchObject({ rewrapped: 1, wrong: 0 });
     expect(await json('keys')).toMatchObject([{ is_current: true }]);

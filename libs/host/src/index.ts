@@ -1,3 +1,4 @@
+export { rotateFileKeys } from '@tidemark/keys-file';
 export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export { type ClusterConfig, configFromEnv, hasClusterConfig, type TierConfig } from './config.ts';
 export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';

@@ -26,6 +26,8 @@ export interface Keys {
   readonly workflows: WorkflowKeys;
   readonly provider: KeyProvider;
   readonly store: KeyStore;
+  /** The key file, absolute; undefined: its keys are kept and rotated elsewhere. */
+  readonly file: string | undefined;
 }
 
 /**
@@ -37,8 +39,9 @@ async function openProvider(
   setting: string,
   fileKeysCount: () => Promise<number>,
 ): Promise<KeyProvider> {
+  const file = fileIn(address);
+  if (file !== undefined) return openFileKeys({ file, neededBy: fileKeysCount });
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol === 'file:') return openFileKeys({ file: fileURLToPath(url), neededBy: fileKeysCount });
   if (url?.protocol === 'aws-kms:' && url.pathname !== '') {
     const [region, endpoint] = [url.searchParams.get('region'), url.searchParams.get('endpoint')];
     if (region !== null) {
@@ -64,6 +67,10 @@ async function openProvider(
     { setting },
   );
 }
+
+/** Undefined: the address is not one of a file. */
+const fileIn = (address: string): string | undefined =>
+  URL.canParse(address) && new URL(address).protocol === 'file:' ? fileURLToPath(address) : undefined;
 
 /** What a process was given keys for. */
 export interface AllKeys {
@@ -117,18 +124,17 @@ export async function openKeys(
 ): Promise<AllKeys> {
   if (keysUrl === '' && secretsUrl === '') return {};
   const store = await opened.add(openStore());
-  const over = (provider: KeyProvider): Keys => {
+  const over = (provider: KeyProvider, address: string): Keys => {
     const data = new DataKeys({ provider, store, clock: systemClock, prng: systemPrng });
-    return { data, workflows: new WorkflowKeys(data, store), provider, store };
+    return { data, workflows: new WorkflowKeys(data, store), provider, store, file: fileIn(address) };
   };
   const open = (address: string, setting: string, fileKeys: string) =>
     opened.add(openProvider(address, setting, () => countKeys(store, ({ provider }) => provider === fileKeys)));
+  const openHistory = () => open(keysUrl, 'TIDEMARK_KEYS_URL', FILE_KEYS);
+  const openSecrets = () => open(secretsUrl, 'TIDEMARK_SECRETS_KEYS_URL', nameForSecrets(FILE_KEYS));
   return {
-    keys: keysUrl === '' ? undefined : over(await open(keysUrl, 'TIDEMARK_KEYS_URL', FILE_KEYS)),
-    secrets:
-      secretsUrl === ''
-        ? undefined
-        : over(forSecrets(await open(secretsUrl, 'TIDEMARK_SECRETS_KEYS_URL', nameForSecrets(FILE_KEYS)))),
+    keys: keysUrl === '' ? undefined : over(await openHistory(), keysUrl),
+    secrets: secretsUrl === '' ? undefined : over(forSecrets(await openSecrets()), secretsUrl),
   };
 }
 

@@ -42,6 +42,17 @@ export async function keysShow(session: Session, options: MemoryOptions): Promis
   return EXIT.ok;
 }
 
+export async function keysRotate(session: Session, options: MemoryOptions): Promise<number> {
+  const rotated = await atDesk(session, options, 'look', (desk) => desk.keys.rotate());
+  const { terminal } = session;
+  terminal.document(rotated.map(({ file, wrappedBy }) => ({ file, wrapped_by: wrappedBy })));
+  terminal.lines([
+    ...rotated.map(({ file, wrappedBy }) => `${printable(file)}: ${wrappedBy} wraps from now on.`),
+    'Copy the file to where its copies are, then: tidemark keys rewrap',
+  ]);
+  return EXIT.ok;
+}
+
 export async function keysRewrap(session: Session, options: MemoryOptions): Promise<number> {
   const answer = await atDesk(session, options, 'look', (desk) => desk.keys.rewrap());
   const { terminal } = session;

@@ -1,7 +1,7 @@
 /** Owns what commands do with data keys, as flat calls with plain data, so that they cross a socket unchanged. */
 
 import { ConfigError, isoTime, type TenantId, type WorkflowId } from '@tidemark/core';
-import type { Host, Keys } from '@tidemark/host';
+import { type Host, type Keys, rotateFileKeys } from '@tidemark/host';
 import { type ForgetCertificate, forget } from '@tidemark/runtime';
 
 /** How many data keys each wrapping key has wrapped. */
@@ -19,6 +19,12 @@ export interface RewrapAnswer {
   readonly wrongIds: readonly string[];
 }
 
+/** A key file that has a new key, which wraps from now on. */
+export interface Rotated {
+  readonly file: string;
+  readonly wrappedBy: string;
+}
+
 export interface ForgetCall {
   readonly tenant: TenantId;
   readonly workflow?: WorkflowId | undefined;
@@ -30,12 +36,14 @@ export interface ForgetCall {
 export interface CommandKeys {
   /** Throws `ConfigError` (`keys-missing`), as all of these do. */
   uses(): Promise<readonly KeyUse[]>;
+  /** Adds a key to each key file. Throws `ConfigError` (`keys-rotate-elsewhere`) where there is none, and as `rotateFileKeys` does. */
+  rotate(): Promise<readonly Rotated[]>;
   rewrap(): Promise<RewrapAnswer>;
   forget(call: ForgetCall): Promise<ForgetCertificate>;
 }
 
 /** Names of the calls, as a socket passes them on. */
-export const KEY_CALLS = ['uses', 'rewrap', 'forget'] as const satisfies readonly (keyof CommandKeys)[];
+export const KEY_CALLS = ['uses', 'rotate', 'rewrap', 'forget'] as const satisfies readonly (keyof CommandKeys)[];
 
 export function hostKeys(host: Host): CommandKeys {
   const { store, clock } = host.ports;
@@ -52,6 +60,15 @@ export function hostKeys(host: Host): CommandKeys {
         counts.set(name, { provider: key.provider, wrappedBy: key.wrappedBy, isCurrent, count });
       }
       return [...counts.values()];
+    },
+    async rotate() {
+      const all = keysOf(host);
+      // Both kinds may have one file.
+      const files = new Set(all.flatMap(({ file }) => file ?? []));
+      if (files.size === 0) throw rotatesElsewhere(all.map(({ provider }) => provider.name));
+      const rotated: Rotated[] = [];
+      for (const file of files) rotated.push({ file, wrappedBy: await rotateFileKeys({ file }) });
+      return rotated;
     },
     async rewrap() {
       const answer = { seenCount: 0, rewrappedCount: 0, wrongCount: 0, wrongIds: [] as string[] };
@@ -79,3 +96,10 @@ function keysOf({ keys, secrets }: Host): readonly [Keys, ...Keys[]] {
   if (secrets !== undefined) return [secrets];
   throw new ConfigError('keys-missing', 'Nothing is encrypted here: TIDEMARK_KEYS_URL is not set.');
 }
+
+const rotatesElsewhere = (providers: readonly string[]): ConfigError =>
+  new ConfigError(
+    'keys-rotate-elsewhere',
+    `Only key files are rotated here, and none is named: ${providers.join(' and ')} rotates its keys by itself, or where they are kept. What older ones wrapped is wrapped anew with tidemark keys rewrap.`,
+    { providers },
+  );
