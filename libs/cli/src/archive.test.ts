@@ -1,6 +1,6 @@
 /** History beyond log and rows, by command: archived, verified, read from every tier, brought back, told in sizes, and forgotten. */
 
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -140,6 +140,26 @@ describe('keys', () => {
     );
     env = { TIDEMARK_ENCRYPTION: 'no' };
     expect(await call('show', 'one')).toMatchObject({ code: 78, err: expect.stringContaining('on or off') });
+  });
+
+  it('that are lost, with their store or their file, are told by doctor', async () => {
+    await run('one');
+    expect(await json('doctor')).toMatchObject({ exit_code: 0 });
+    const [store, file, away] = ['state/log/keys.sqlite', 'keys.json', 'away'].map((name) => path.join(cwd, name));
+    await rename(store!, away!);
+    await call('show', 'one');
+    const { exit_code, checks } = await json('doctor');
+    expect(exit_code).toBe(74);
+    expect(checks).toContainEqual(
+      expect.objectContaining({ check: 'History', level: 'fail', message: expect.stringContaining(store!) }),
+    );
+    await rename(away!, store!);
+    expect(await json('doctor')).toMatchObject({ exit_code: 0 });
+    await rename(file!, away!);
+    expect(await call('doctor')).toMatchObject({ code: 78, out: expect.stringContaining(`${file} is not there`) });
+    expect(await readdir(cwd)).not.toContain('keys.json');
+    await rename(away!, file!);
+    expect(await json('doctor')).toMatchObject({ exit_code: 0 });
   });
 
   it('of a run or a user are destroyed for good; who, when and how much stays, and so does the proof', async () => {

@@ -3,7 +3,9 @@
  * theirs, not in files, not in rows, and not with the key of histories.
  */
 
+import { fileURLToPath } from 'node:url';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';
+import { openFileKeys } from '@tidemark/keys-file';
 import { forget } from '@tidemark/runtime';
 import { defineEffect, defineWorkflow, FatalError, secret, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -122,6 +124,7 @@ describe('secret fields', () => {
     const operator = await open({ keysUrl: 'keys' });
     expect(await operator.client.run('w').result()).toEqual({ receipt: '[secret]', cents: 700 });
     await at.close(operator);
+    await (await openFileKeys({ file: fileURLToPath(at.keysUrl('others')) })).close();
     const stranger = await open({ keysUrl: 'keys', secretsUrl: 'others' });
     await expect(stranger.client.run('w').result()).rejects.toMatchObject({ code: 'key-wrong' });
   });

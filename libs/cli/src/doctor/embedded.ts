@@ -87,6 +87,8 @@ function cantOpen(error: unknown): Finding {
 }
 
 const remedies: Readonly<Record<string, string>> = {
+  'key-file-missing': 'Put a copy of the key file back, or correct TIDEMARK_KEYS_URL and TIDEMARK_SECRETS_KEYS_URL.',
+  'keys-missing': 'Set TIDEMARK_KEYS_URL to the address of the key that the folder was written with.',
   'log-missing': 'Restore the folder log from a copy; rows follow from it.',
   'state-no-folder': 'Name a folder with --state.',
   'log-newer': 'Use the version of Tidemark that wrote it, or a newer one.',

@@ -1,11 +1,12 @@
 /** Owns the checks of what is in the log and the rows, alike for a folder and a cluster. */
 
-import { EXIT } from '@tidemark/host';
+import { sequence, TidemarkError } from '@tidemark/core';
+import { EXIT, exitCodeOf } from '@tidemark/host';
 import type { RejectedRow } from '@tidemark/ports';
 import { LAG_WARN_COUNT, LIST_MAX_COUNT, REJECTED_READ_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
 import { type Desk, type Health, isIdle } from '../state/desk.ts';
 import { bytes, count, counted } from '../text/units.ts';
-import { type Finding, ok, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** Time, in milliseconds, in which rows that lag must come nearer to the log. */
 const LAG_WATCH_MS = 2_000;
@@ -25,6 +26,7 @@ export async function checkHealth(desk: Desk, staff: Staff): Promise<readonly Fi
       `${counted(health.log.partitionCount, 'partition')}, ${bytes(health.log.sizeBytes)}; survives ${health.log.durability === 'power' ? 'loss of power' : 'the death of every process'}`,
     ),
     checkReady(health, staff),
+    ...(await checkReadable(desk, health)),
     lag,
     checkOpenings(health, staff),
     checkRejected(health, await desk.reads.rejected(REJECTED_READ_COUNT)),
@@ -39,6 +41,24 @@ function checkReady({ store }: Health, { coordinator }: Staff): Finding {
   const remedy = `They are rebuilt from the log by ${coordinator}; until then nothing starts and nothing is claimed.`;
   return warn('Rows', `${what}, not complete`, remedy);
 }
+
+/** Whether the keys that are named, and those in the key store, open what the newest workflow was started with. */
+async function checkReadable({ reads }: Desk, { store }: Health): Promise<readonly Finding[]> {
+  if (!store.ready) return [];
+  try {
+    const [newest] = await reads.workflows({ limit: 1 });
+    if (newest === undefined) return [];
+    await reads.checkpoints(newest.workflow, { from: sequence(0), limit: 1 });
+    return [ok('History', `what ${newest.workflow} was started with, the newest, can be read`)];
+  } catch (error) {
+    // What else may be away has checks of its own.
+    if (!(error instanceof TidemarkError) || !/^(keys?-|history-sealed$|sealed-wrong$)/.test(error.code)) return [];
+    return [fail('History', error.message, READABLE_REMEDY, exitCodeOf(error))];
+  }
+}
+
+const READABLE_REMEDY =
+  'docs/encryption.md, "When something is wrong", tells which copy to put back or which setting to correct.';
 
 /** Lag is normal while it shrinks. */
 async function checkLag(desk: Desk, first: Health, { coordinator }: Staff): Promise<Finding> {
