@@ -127,6 +127,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ],
     ],
     faults: ['signal', 'slow', 'crash'],
+    from: 240,
   },
   'start-accepted': {
     file: 'libs/runtime/src/starter.ts',

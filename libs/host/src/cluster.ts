@@ -1,7 +1,14 @@
 /** Owns a process's connection to the cluster's servers: what is opened, in which order, and what is closed when one fails. */
 
 import { openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
-import { type KeyIndex, type KeyStore, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import {
+  type KeyIndex,
+  type KeyTopic,
+  noTelemetry,
+  type ProjectionStore,
+  type StoredKey,
+  type Telemetry,
+} from '@tidemark/ports';
 import { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } from '@tidemark/queue-bullmq';
 import {
   ProjectedKeyStore,
@@ -15,7 +22,7 @@ import { openPostgresRebuild, openPostgresStore, type RebuildPurpose } from '@ti
 import { openTelemetry } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
-import { openKeys } from './keys.ts';
+import { type OpenedKeyStore, openKeys } from './keys.ts';
 import { embedderIn } from './memory-index.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
@@ -110,7 +117,7 @@ async function openKeyStore(
   index: KeyIndex,
   opened: Opened,
   { onWarning }: OpenOptions,
-): Promise<KeyStore> {
+): Promise<OpenedKeyStore> {
   const keyTopic = await opened.add(
     openKafkaKeyTopic({
       brokers,
@@ -119,5 +126,17 @@ async function openKeyStore(
       ...(onWarning !== undefined && { onWarning }),
     }),
   );
-  return new ProjectedKeyStore(keyTopic, index);
+  return { store: new ProjectedKeyStore(keyTopic, index), all: () => keysOf(keyTopic) };
+}
+
+/** By the topic alone: it is there before the index has tables. */
+async function* keysOf(topic: KeyTopic): AsyncGenerator<StoredKey> {
+  const keys = new Map<string, StoredKey>();
+  for await (const { changes } of topic.readAll()) {
+    for (const change of changes) {
+      if (change.kind === 'put') keys.set(change.key.id, change.key);
+      else keys.delete(change.id);
+    }
+  }
+  yield* keys.values();
 }

@@ -119,7 +119,10 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
   const warm = await opened.add(openFsObjects({ folder: path.join(folder, 'archive') }));
   const blobs = await opened.add(openBlobFolders(folder));
   // Wrapped data keys are beside the log, in a file of their own.
-  const keys = await openKeys({ keysUrl: keyOf(options), secretsUrl }, opened, () => openKeyStore(options));
+  const keys = await openKeys({ keysUrl: keyOf(options), secretsUrl }, opened, async () => {
+    const store = await openKeyStore(options);
+    return { store, all: () => store.list({}) };
+  });
   return { log, clock: systemClock, archive: { warm }, ...keys, blobs, inlineMaxBytes };
 }
 

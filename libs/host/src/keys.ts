@@ -106,30 +106,37 @@ export function folderKeysFromEnv(env: Readonly<Record<string, string | undefine
  * what is sealed.
  */
 export async function refuseWithoutKey(store: KeyStore): Promise<void> {
-  const count = await countKeys(store, (key) => !isForSecrets(key));
-  if (count === 0) return;
-  const keys = count === 1 ? '1 data key' : `${count} data keys`;
+  const found = await count(store.list({}), (key) => !isForSecrets(key));
+  if (found === 0) return;
+  const keys = found === 1 ? '1 data key' : `${found} data keys`;
   throw new ConfigError(
     'keys-missing',
     `History here is encrypted (${keys} in ${store.place}), and TIDEMARK_KEYS_URL is not set: what was said could not be read, and what is written would be plain text. Set it to the address of the key; or set TIDEMARK_ENCRYPTION=off if that is meant.`,
-    { place: store.place, count },
+    { place: store.place, count: found },
   );
+}
+
+/** A key store, and what reads all of it before anything else is there, such as tables. */
+export interface OpenedKeyStore {
+  readonly store: KeyStore;
+  readonly all: () => AsyncIterable<StoredKey>;
 }
 
 /** Both kinds of data keys are in one store, which is opened where there is a key. Throws as `openProvider` and `openStore` do. */
 export async function openKeys(
   { keysUrl = '', secretsUrl = '' }: KeyAddresses,
   opened: Opened,
-  openStore: () => Promise<KeyStore>,
+  openStore: () => Promise<OpenedKeyStore>,
 ): Promise<AllKeys> {
   if (keysUrl === '' && secretsUrl === '') return {};
-  const store = await opened.add(openStore());
+  const { store, all } = await openStore();
+  await opened.add(store);
   const over = (provider: KeyProvider, address: string): Keys => {
     const data = new DataKeys({ provider, store, clock: systemClock, prng: systemPrng });
     return { data, workflows: new WorkflowKeys(data, store), provider, store, file: fileIn(address) };
   };
   const open = (address: string, setting: string, fileKeys: string) =>
-    opened.add(openProvider(address, setting, () => countKeys(store, ({ provider }) => provider === fileKeys)));
+    opened.add(openProvider(address, setting, () => count(all(), ({ provider }) => provider === fileKeys)));
   const openHistory = () => open(keysUrl, 'TIDEMARK_KEYS_URL', FILE_KEYS);
   const openSecrets = () => open(secretsUrl, 'TIDEMARK_SECRETS_KEYS_URL', nameForSecrets(FILE_KEYS));
   return {
@@ -138,8 +145,8 @@ export async function openKeys(
   };
 }
 
-async function countKeys(store: KeyStore, isMeant: (key: StoredKey) => boolean): Promise<number> {
-  let count = 0;
-  for await (const key of store.list({})) if (isMeant(key)) count++;
-  return count;
+async function count(keys: AsyncIterable<StoredKey>, isMeant: (key: StoredKey) => boolean): Promise<number> {
+  let found = 0;
+  for await (const key of keys) if (isMeant(key)) found++;
+  return found;
 }

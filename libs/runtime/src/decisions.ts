@@ -46,7 +46,7 @@ import { digestOf } from './json-digest.ts';
 import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 import { memoryEvent } from './memory-streams.ts';
 import type { LamportClock, Ports } from './ports.ts';
-import { sealedEffects } from './secrets.ts';
+import { haveSecrets, sealedEffects } from './secrets.ts';
 
 export interface Decided {
   readonly workflow: WorkflowId;
@@ -90,8 +90,10 @@ export class Decisions {
       return this.#settled(row, decision, state);
     }
     checkFits(state, question, decision.resolution);
-    const sealing = decision.resolution === 'done' ? await sealedEffects(effects, this.#options.ports, state) : [];
-    const response = decision.resolution === 'done' ? responseFor(state, question, decision, sealing) : undefined;
+    const isDone = decision.resolution === 'done';
+    // Who answers first is not to wait for nothing.
+    const known = isDone && haveSecrets(effects) ? await sealedEffects(effects, this.#options.ports, state) : effects;
+    const response = isDone ? responseFor(state, question, decision, known) : undefined;
     const { digest } = this.#options.ports;
     const control = {
       question: question.id,
@@ -147,7 +149,7 @@ export class Decisions {
     checkName('token', token);
     const outcome = 'error' in confirmation ? 'failed' : 'done';
     const { row, state } = await this.#findToken(id, token);
-    const effects = await sealedEffects(known, this.#options.ports, state);
+    const effects = haveSecrets(known) ? await sealedEffects(known, this.#options.ports, state) : known;
     const effect = pendingEffect(state, token);
     if (effect === undefined) {
       if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;

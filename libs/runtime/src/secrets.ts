@@ -134,13 +134,15 @@ export async function ownerOf(
   return { tenant, workflow: origin?.shares.at(-1)?.workflow ?? done, user: user ?? null };
 }
 
+export const haveSecrets = (effects: readonly EffectDefinition[]): boolean =>
+  effects.some(({ hasSecrets }) => hasSecrets === true);
+
 /** Effects whose parsers seal what is said of them. Throws as `withSecrets` does. */
 export async function sealedEffects(
   effects: readonly EffectDefinition[],
   ports: Pick<Ports, 'store' | 'secrets'>,
   state: StreamState,
 ): Promise<readonly EffectDefinition[]> {
-  if (!effects.some(({ hasSecrets }) => hasSecrets === true)) return effects;
   if (ports.secrets === undefined) throw unconfigured({ name: state.definition, version: state.version });
   const vault = await vaultOf(ports.secrets, await ownerOf(ports, state));
   return effects.map((effect) => sealedEffect(effect, vault));
