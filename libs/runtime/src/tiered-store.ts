@@ -33,7 +33,9 @@ function loadingStreams(store: ProjectionStore, restorer: Restorer): ProjectionS
   return async (workflows) => {
     const snapshots = await store.loadStreams(workflows);
     const gone = snapshots.flatMap(({ workflow, checkpoints }) => (checkpoints.length === 0 ? [workflow] : []));
-    if (gone.length === 0 || !(await restorer.restoreMissing(gone))) return snapshots;
+    if (gone.length === 0) return snapshots;
+    // Also where another process has put them back meanwhile: what was loaded holds no state.
+    await restorer.restoreMissing(gone);
     return store.loadStreams(workflows);
   };
 }
