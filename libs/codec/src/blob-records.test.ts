@@ -1,7 +1,6 @@
 /** A record whose payload is in a blob folds without it (E3), and is the record that it was, byte for byte, once it has its payload again. */
 
 import { hash, randomBytes } from 'node:crypto';
-import type { Envelope } from '@tidemark/core';
 import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf, blobReferenceText } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -13,26 +12,12 @@ import {
   splitRecord,
   withPayload,
 } from './blob-records.ts';
-import { decodePayload, decodeRecord, encodeRecord } from './record.ts';
+import { decodePayload, decodeRecord } from './record.ts';
+import { envelope, recordOf } from './record-fixture.ts';
 import { openRecord, SEALING_MAX_BYTES, sealedWith, sealRecord } from './sealing.ts';
 
 const key = { id: '01890000-0000-7000-8000-000000000001', key: randomBytes(32) };
 
-const envelope = {
-  v: 1,
-  id: 'e1',
-  tenant: 'acme',
-  workflow: 'w1',
-  generation: 1,
-  lamport: 3,
-  epoch: 2,
-  holder: 'worker',
-  ordinal: 4,
-  atMs: 1_700_000_000_000,
-  type: 'StepFailed',
-  control: { task: '0.0', attempt: 1, code: 'é "x",\\"payload\\":\\"json\\"}', retry: null },
-} as unknown as Envelope;
-const recordOf = (payload: Uint8Array): Uint8Array => encodeRecord({ envelope, payload }, 10_000_000);
 const referenceTo = ({ payload }: SplitRecord) => ({ digest: hash('sha256', payload), bytes: payload.length });
 
 function referring(record: Uint8Array): Uint8Array {

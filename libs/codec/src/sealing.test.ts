@@ -1,10 +1,10 @@
 /** What is sealed opens with its key and in its place alone (E2), byte for byte; and a process without keys still folds it (E1). */
 
 import { randomBytes } from 'node:crypto';
-import type { Envelope } from '@tidemark/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeRecord, encodeRecord } from './record.ts';
+import { decodeRecord } from './record.ts';
+import { envelope, recordOf } from './record-fixture.ts';
 import {
   openRecord,
   openText,
@@ -19,21 +19,6 @@ const ID = '01890000-0000-7000-8000-000000000001';
 const key = { id: ID, key: randomBytes(32) };
 const other = { id: ID, key: randomBytes(32) };
 
-const envelope = {
-  v: 1,
-  id: 'e1',
-  tenant: 'acme',
-  workflow: 'w1',
-  generation: 1,
-  lamport: 3,
-  epoch: 2,
-  holder: 'worker',
-  ordinal: 4,
-  atMs: 1_700_000_000_000,
-  type: 'StepFailed',
-  control: { task: '0.0', attempt: 1, code: 'é "x"', retry: null },
-} as unknown as Envelope;
-const recordOf = (payload: Uint8Array): Uint8Array => encodeRecord({ envelope, payload }, 10_000_000);
 const wrong = expect.objectContaining({ code: 'sealed-wrong' });
 
 describe('a record', () => {

@@ -9,16 +9,9 @@ import { openFsObjects } from '@tidemark/blob-fs';
 import { CorruptError } from '@tidemark/core';
 import { KEYS_FILE, openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
-import {
-  type EventLog,
-  type KeyStore,
-  noTelemetry,
-  type ProjectionStore,
-  type StoreRebuild,
-  type Telemetry,
-} from '@tidemark/ports';
+import { type EventLog, type KeyStore, noTelemetry, type Telemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
-import { sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
+import { lostTail, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import { Host } from './host.ts';
 import { type FolderKeys, openKeys, refuseWithoutKey } from './keys.ts';
@@ -35,13 +28,6 @@ export interface EmbeddedOptions extends FolderKeys {
   readonly telemetry?: Telemetry;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
-  /**
-   * Address of the key that wraps data keys (see keys.ts); empty or absent: nothing is encrypted, and a folder with encrypted history is
-   * refused unless `encryption` is `off`.
-   */
-  readonly keysUrl?: string | undefined;
-  /** The same of the key of secret fields; empty or absent: definitions that have some are refused. */
-  readonly secretsUrl?: string | undefined;
   /** Payloads that are larger, in bytes, are kept in blobs; 1 MiB by default. */
   readonly inlineMaxBytes?: number | undefined;
 }
@@ -138,19 +124,12 @@ async function refuseSealed(options: EmbeddedOptions): Promise<void> {
 }
 
 /** Rows that know more than the log prove that the log lost something: only a copy of it can bring that back. */
-async function refuseLostLog(
-  folder: string,
-  log: EventLog,
-  rows: Pick<ProjectionStore | StoreRebuild, 'positions'>,
-): Promise<void> {
-  const bounds = await log.bounds();
-  for (const [partition, next] of await rows.positions()) {
-    const end = bounds.get(partition)?.end ?? 0;
-    if (next <= end) continue;
-    throw new CorruptError(
-      'log-replaced',
-      `The log in ${path.join(folder, 'log')} ends before what its rows hold (partition ${partition}: ${end} of ${next} events): it was deleted, cut or replaced. Nothing was changed. Restore that folder from a copy; or delete ${path.join(folder, 'rows')} to go on with what the log still has.`,
-      { folder, partition, end, next },
-    );
-  }
+async function refuseLostLog(folder: string, log: EventLog, rows: Parameters<typeof lostTail>[1]): Promise<void> {
+  const lost = await lostTail(log, rows);
+  if (lost === undefined) return;
+  throw new CorruptError(
+    'log-replaced',
+    `The log in ${path.join(folder, 'log')} ends before what its rows hold (partition ${lost.partition}: ${lost.end} of ${lost.next} events): it was deleted, cut or replaced. Nothing was changed. Restore that folder from a copy; or delete ${path.join(folder, 'rows')} to go on with what the log still has.`,
+    { folder, ...lost },
+  );
 }

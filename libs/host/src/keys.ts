@@ -80,13 +80,14 @@ export interface AllKeys {
   readonly secrets?: Keys | undefined;
 }
 
-/** Addresses of both keys; empty: none. */
 export interface KeyAddresses {
+  /** Of the key that wraps data keys; empty or absent: nothing is encrypted. */
   readonly keysUrl?: string | undefined;
+  /** Of the key of secret fields; empty or absent: definitions that have some are refused. */
   readonly secretsUrl?: string | undefined;
 }
 
-/** Which keys a folder is opened with. */
+/** Which keys a folder is opened with. One with encrypted history is refused without its key, unless `encryption` is `off`. */
 export interface FolderKeys extends KeyAddresses {
   /** `off`: without a key for histories, even where there are some that only a key can open. */
   readonly encryption?: 'on' | 'off' | undefined;

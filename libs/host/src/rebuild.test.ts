@@ -6,8 +6,9 @@
 import { cp, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type Sequence, type WorkflowId, workflowId } from '@tidemark/core';
-import type { CheckpointRow, ProjectionBatch } from '@tidemark/ports';
+import type { CheckpointRow } from '@tidemark/ports';
 import { defineWorkflow, task } from '@tidemark/sdk';
+import { batch } from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { openEmbeddedRebuild } from './embedded.ts';
@@ -72,32 +73,24 @@ async function fill(): Promise<Host> {
 const checkpointsOf = (host: Host, workflow: WorkflowId): Promise<readonly CheckpointRow[]> =>
   host.ports.store.checkpoints(workflow, { from: 0 as Sequence, limit: 10 });
 
-const NOTHING: Omit<ProjectionBatch, 'partitions'> = {
-  opened: [],
-  streams: [],
-  closed: [],
-  tasksPut: [],
-  tasksGone: [],
-  checkpoints: [],
-  effects: [],
-  events: [],
-  timersPut: [],
-  timersGone: [],
-  rejected: [],
-};
-
 async function damage(host: Host): Promise<void> {
   const { store } = host.ports;
   const [, second] = await checkpointsOf(host, DONE);
   const [row] = (await host.ports.store.workflows({ limit: 10 })).filter(({ workflow }) => workflow === WAITING);
   const [pending] = await store.tasks(WAITING, 1);
   const at = await store.positions();
-  await store.apply({
-    ...NOTHING,
-    partitions: [...at].map(([partition, next]) => ({ partition, from: next, to: next, generation: row!.generation })),
-    checkpoints: [{ ...second!, sequence: 900 as Sequence }],
-    tasksGone: [{ workflow: WAITING, task: pending!.task }],
-  });
+  await store.apply(
+    batch({
+      partitions: [...at].map(([partition, next]) => ({
+        partition,
+        from: next,
+        to: next,
+        generation: row!.generation,
+      })),
+      checkpoints: [{ ...second!, sequence: 900 as Sequence }],
+      tasksGone: [{ workflow: WAITING, task: pending!.task }],
+    }),
+  );
 }
 
 const compare = async () => {
@@ -155,12 +148,13 @@ it('rows that are sealed are opened on both sides, and say what the log makes th
   const { store } = damaged.ports;
   const [row] = (await store.workflows({ limit: 10 })).filter(({ workflow }) => workflow === DONE);
   const offset = (await store.positions([row!.partition])).get(row!.partition)!;
-  await store.apply({
-    ...NOTHING,
-    partitions: [{ partition: row!.partition, from: offset, to: offset, generation: row!.generation }],
-    streams: [{ ...row!, state: '' }],
-    closed: [{ workflow: DONE, partition: row!.partition, result: '{"output":{"ok":false}}' }],
-  });
+  await store.apply(
+    batch({
+      partitions: [{ partition: row!.partition, from: offset, to: offset, generation: row!.generation }],
+      streams: [{ ...row!, state: '' }],
+      closed: [{ workflow: DONE, partition: row!.partition, result: '{"output":{"ok":false}}' }],
+    }),
+  );
   await at.close(damaged);
   const { differences } = await compare();
   expect(differences).toContainEqual({

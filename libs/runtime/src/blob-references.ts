@@ -14,6 +14,7 @@ import { parseManifestName } from '@tidemark/segments';
 import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
 import { BLOB_REFERENCES_PAGE_COUNT, COMPACTOR_READ_MAX_BYTES, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
 import type { Pace } from './pace.ts';
+import { isArchivedObject } from './recalls.ts';
 
 export interface BlobReferencesOptions {
   /** The log itself. */
@@ -111,8 +112,7 @@ export class BlobReferences {
     try {
       return await this.#inSegment(manifest);
     } catch (error) {
-      const isArchived = error instanceof UnavailableError && error.code === 'object-archived';
-      if (blobs === undefined || !isArchived) throw error;
+      if (blobs === undefined || !isArchivedObject(error)) throw error;
       return blobs;
     }
   }

@@ -83,7 +83,7 @@ export async function drawUpFork(
   await checkBase(ports, past);
   const fork: Fork = { workflow, sequence: state.head.sequence, effects: options.effects };
   const chosen = chosenDefinition(state, options);
-  const definition = chosen && (await withSecrets(chosen, ports, await ownerOf(ports, state)));
+  const definition = chosen && (await withSecrets(chosen, ports, () => ownerOf(ports, state)));
   const content = contentOf(past, definition, options);
   lamport.witness(state.lamport);
   const payload: Payloads['WorkflowOpened'] = {

@@ -58,6 +58,7 @@ export type { Forked, ForkOptions } from './fork.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export { readsOf } from './lineage.ts';
+export { type LostTail, lostTail } from './lost-tail.ts';
 export type {
   Model,
   ModelAnswer,

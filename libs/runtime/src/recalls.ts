@@ -3,7 +3,7 @@
  * object, and not looking for it again before some time has passed. Must not wait: whoever folds does other things meanwhile.
  */
 
-import { type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
+import { isoTime, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { Clock, Recall } from '@tidemark/ports';
 import type { Archive, KnownManifest } from './archive.ts';
 import { RECALL_LOOK_MS, RECALLS_AT_ONCE } from './limits.ts';
@@ -67,8 +67,7 @@ export class Recalls {
       this.#looksAtMs.delete(partition);
       return undefined;
     }
-    const times = recalls.map(({ expectedAtMs }) => expectedAtMs);
-    const expectedAtMs = latestOf(times);
+    const expectedAtMs = latestOf(recalls.map((recall) => recall.expectedAtMs));
     return told({ partition, objectCount: recalls.length, expectedAtMs }, first);
   }
 
@@ -109,6 +108,4 @@ function told(history: RecalledHistory, { from }: KnownManifest): UnavailableErr
 }
 
 export const expectedText = (expectedAtMs: number | null): string =>
-  expectedAtMs === null ? 'at a time that nobody says (hours, for most classes)' : `by ${isoOf(expectedAtMs)}`;
-
-const isoOf = (atMs: number): string => new Date(atMs).toISOString();
+  expectedAtMs === null ? 'at a time that nobody says (hours, for most classes)' : `by ${isoTime(expectedAtMs)}`;

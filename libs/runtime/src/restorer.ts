@@ -11,6 +11,7 @@ import { stateAfter } from './archived-state.ts';
 import { HISTORY_READ_MAX_BYTES, WORKFLOW_SEGMENTS_MAX_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
+import { latestOf } from './recalls.ts';
 import { recordManifests } from './segment-rows.ts';
 
 /** What became of asking for a workflow's history. */
@@ -49,8 +50,7 @@ export class Restorer {
     const recalls = await Promise.all(segments.map((segment) => this.#archive.recall(segment)));
     const awaited = recalls.flatMap((recall) => (recall.state === 'recalling' ? [recall.expectedAtMs] : []));
     if (awaited.length > 0) {
-      const expectedAtMs = awaited.includes(null) ? null : Math.max(...awaited.map(Number));
-      return { state: 'recalling', segmentCount: awaited.length, expectedAtMs };
+      return { state: 'recalling', segmentCount: awaited.length, expectedAtMs: latestOf(awaited) };
     }
     if (gone === undefined) return { state: 'here' };
     await this.#once(workflow);

@@ -17,6 +17,7 @@ import { tombstoneName } from './archive.ts';
 import { SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { isMemoryStream } from './memory-streams.ts';
 import type { Ports } from './ports.ts';
+import { isArchivedObject } from './recalls.ts';
 import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
 
 export interface RetentionOptions {
@@ -161,7 +162,7 @@ export class Retention {
     try {
       stored = await cold.read(object);
     } catch (error) {
-      if (!(error instanceof UnavailableError) || error.code !== 'object-archived') throw error;
+      if (!isArchivedObject(error)) throw error;
       if (!isNew) await cold.recall(object);
       return isNew;
     }

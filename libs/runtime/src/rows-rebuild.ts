@@ -37,6 +37,7 @@ import {
   REBUILD_PARTITIONS_AT_ONCE,
   REBUILD_PLACINGS_MAX,
 } from './limits.ts';
+import { lostTail } from './lost-tail.ts';
 import { wholePartitions } from './partition-rows.ts';
 import { LamportClock } from './ports.ts';
 import { Projector } from './projector.ts';
@@ -164,18 +165,13 @@ export class RowsRebuild {
   /** Rows that know more than the log prove that the log lost something: new ones would never come that far, and would know less. */
   async #refuseLostLog(): Promise<void> {
     const { target, log } = this.#options;
-    // In this order: both go on meanwhile.
-    const positions = await target.positions();
-    const bounds = await log.bounds();
-    for (const [partition, next] of positions) {
-      const end = bounds.get(partition)?.end ?? 0;
-      if (next <= end) continue;
-      throw new CorruptError(
-        'log-replaced',
-        `The log ends before what its rows hold (partition ${partition}: ${end} of ${next} entries): it was deleted, cut, or restored from an older copy. Nothing was changed. Restore the log from a newer copy; new rows would forget what it has lost.`,
-        { partition, end, next },
-      );
-    }
+    const lost = await lostTail(log, target);
+    if (lost === undefined) return;
+    throw new CorruptError(
+      'log-replaced',
+      `The log ends before what its rows hold (partition ${lost.partition}: ${lost.end} of ${lost.next} entries): it was deleted, cut, or restored from an older copy. Nothing was changed. Restore the log from a newer copy; new rows would forget what it has lost.`,
+      { ...lost },
+    );
   }
 
   /** Again where others were in the way, or workflows turned out to be elsewhere; not for ever. */

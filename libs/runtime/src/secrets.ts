@@ -98,15 +98,18 @@ export const vaultOf = async (keys: WorkflowKeys, owner: RecordOwner): Promise<V
 
 type Keeping = Pick<Ports, 'secrets'>;
 
-/** The definition as this workflow is started or run with it. Throws `ConfigError` (`secrets-unconfigured`), or as `vaultOf` does. */
+/**
+ * The definition as this workflow is started or run with it; where it has no secret fields, nobody is asked for the owner. Throws
+ * `ConfigError` (`secrets-unconfigured`), or as `vaultOf` does.
+ */
 export async function withSecrets(
   definition: Definition,
   { secrets }: Keeping,
-  owner: RecordOwner,
+  owner: () => RecordOwner | Promise<RecordOwner>,
 ): Promise<Definition> {
   if (definition.hasSecrets !== true) return definition;
   if (secrets === undefined) throw unconfigured(definition);
-  return sealedDefinition(definition, await vaultOf(secrets, owner));
+  return sealedDefinition(definition, await vaultOf(secrets, await owner()));
 }
 
 /** S3. Throws `ConfigError` (`secrets-unconfigured`). */

@@ -13,6 +13,7 @@ import type { Clock, SegmentRow, TierStore } from '@tidemark/ports';
 import { parseSegmentName, type SegmentPlace, segmentPrefix } from '@tidemark/segments';
 import type { Archive, KnownManifest } from './archive.ts';
 import { ORPHANS_LOOK_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { isArchivedObject } from './recalls.ts';
 
 export interface SegmentOrphansOptions {
   readonly archive: Archive;
@@ -94,8 +95,7 @@ export class SegmentOrphans {
       await archive.records(manifest);
     } catch (error) {
       const isDeleted = error instanceof CorruptError && error.code === 'segment-deleted';
-      const isArchived = error instanceof UnavailableError && error.code === 'object-archived';
-      if (!isDeleted && !isArchived) throw error;
+      if (!isDeleted && !isArchivedObject(error)) throw error;
     }
     return true;
   }

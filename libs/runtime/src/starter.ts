@@ -111,8 +111,8 @@ export class Starter {
     const { workflow, definition, shadow = false, compensates } = request;
     if (workflow.endsWith(UNDO_SUFFIX) && compensates === undefined) throw reserved(workflow);
     checkName('tenant', request.tenant);
-    const owner = { tenant: request.tenant, workflow, user: request.user ?? null };
-    const sealed = await withSecrets(definition, this.#options.ports, owner);
+    const { tenant, user = null } = request;
+    const sealed = await withSecrets(definition, this.#options.ports, () => ({ tenant, workflow, user }));
     return this.open({
       ...request,
       name: definition.name,

@@ -300,8 +300,8 @@ export class Worker {
   async #withSecrets(definition: Definition, state: StreamState): Promise<Definition> {
     if (definition.hasSecrets !== true) return definition;
     const { ports } = this.#options;
-    return whileUnavailable(ports.clock, this.#stopping.signal, async () =>
-      withSecrets(definition, ports, await ownerOf(ports, state)),
+    return whileUnavailable(ports.clock, this.#stopping.signal, () =>
+      withSecrets(definition, ports, () => ownerOf(ports, state)),
     );
   }
 

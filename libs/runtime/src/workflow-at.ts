@@ -22,6 +22,7 @@ import type { CheckpointRow, EventLog, ProjectionStore, StoredRecord, WorkflowSu
 import { StreamContent } from './content.ts';
 import { historyForgotten } from './forgotten.ts';
 import { HISTORY_READ_MAX_BYTES } from './limits.ts';
+import { isArchivedObject } from './recalls.ts';
 
 export interface PastWorkflow {
   /** Folded to the checkpoint, and no further. */
@@ -61,7 +62,7 @@ export async function workflowAt(
   for (let at = opening.offset; at <= checkpoint.offset; ) {
     const read = log.read([{ partition: row.partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
     const [result] = await read.catch((error: unknown) => {
-      throw isArchived(error) ? archived(workflow, error) : error;
+      throw isArchivedObject(error) ? archived(workflow, error) : error;
     });
     const records = result!.records.filter(({ offset }) => offset <= checkpoint.offset);
     if (records.length === 0) break;
@@ -115,8 +116,6 @@ class Past {
     return { state: this.#stream, content: this.#content, opening: this.#opening };
   }
 }
-
-const isArchived = (error: unknown): boolean => error instanceof UnavailableError && error.code === 'object-archived';
 
 const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
   new UnavailableError(
