@@ -130,7 +130,7 @@ export async function measureRestore(servers: TierServers, report: Report): Prom
     const log = new BulkLog(host);
     await log.fill(1, { workflows: 1, steps: RESTORED_EVENTS - EVENTS_BESIDE_STEPS, outputBytes: 700 });
     const { segmentCount, bytes } = await log.archive();
-    const times = await restoreTimes(host, 'bulk-0' as WorkflowId);
+    const times = await restoreTimes(host, log.first!);
     report.note(
       `restore: ${segmentCount} segments of ${bytes} bytes; ${times.map((ms) => ms.toFixed(0)).join(' ')} ms`,
     );

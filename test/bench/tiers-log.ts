@@ -1,6 +1,6 @@
 /** Owns a log with history in bulk: filling its partitions, waiting until rows have it, and archiving what there is. */
 
-import { type Offset, type Partition, workflowId } from '@tidemark/core';
+import { type Offset, type Partition, type WorkflowId, workflowId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { LogRecord } from '@tidemark/ports';
 import type { CompactorPolicy, PassReport } from '@tidemark/runtime';
@@ -24,7 +24,8 @@ export interface Filling {
 export class BulkLog {
   readonly host: Host;
   readonly #bulk = new BulkHistory();
-  #count = 0;
+  /** The first of the first partition. */
+  first: WorkflowId | undefined;
 
   /** The host's coordinator is started. */
   constructor(host: Host) {
@@ -43,7 +44,8 @@ export class BulkLog {
         let eventCount = 0;
         let records: LogRecord[] = [];
         for (let n = 1; n <= own; n++) {
-          const workflow = workflowId(`bulk-${this.#count++}`);
+          const workflow = workflowId(`bulk-${partition}-${generation + n}`);
+          if (partition === 0) this.first ??= workflow;
           const at = { partition, generation: generation + n, atMs: Date.now() - AGE_MS };
           const made = this.#bulk.workflow({ workflow, steps, outputBytes, ...at });
           eventCount += made.length;

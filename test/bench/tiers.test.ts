@@ -50,7 +50,7 @@ it('a pass archives all that was filled in, and rows come back from segments', {
     expect(await log.fill(EMBEDDED_PARTITIONS, filling)).toBe(EMBEDDED_PARTITIONS * (4 + EVENTS_BESIDE_STEPS));
     expect(await log.archiveUntil(Date.now() + 60_000, 1e9)).toBe(EMBEDDED_PARTITIONS * (4 + EVENTS_BESIDE_STEPS));
     for (const { start, end } of (await host.tiers!.hot.bounds()).values()) expect(start).toBe(end);
-    expect(await restoreTimes(host, workflowId('bulk-0'), 2)).toHaveLength(2);
+    expect(await restoreTimes(host, log.first!, 2)).toHaveLength(2);
   } finally {
     await host.close();
   }

@@ -17,9 +17,11 @@ import type { EventLog, StoredRecord } from '@tidemark/ports';
 import {
   CHAIN_START,
   chainOver,
+  type EncodedSegment,
   encodeManifest,
-  encodeSegment,
+  encodeSegmentAside,
   manifestName,
+  type SegmentInput,
   type SegmentManifest,
   segmentName,
 } from '@tidemark/segments';
@@ -36,9 +38,13 @@ export interface ArchiveWriterOptions {
   readonly archive: Archive;
   readonly pace: Pace;
   readonly segmentMaxBytes?: number | undefined;
+  /** Makes files; on other threads, unless the caller has one that holds its own. */
+  readonly encode?: SegmentEncoder | undefined;
   /** Whether what is remembered outside of workflows gets segments of its own, so that those of workflows can be deleted. */
   readonly parts: (tenant: TenantId) => Promise<boolean>;
 }
+
+export type SegmentEncoder = (input: SegmentInput) => EncodedSegment | Promise<EncodedSegment>;
 
 /** Where a segment begins. */
 interface Base {
@@ -67,7 +73,8 @@ export class ArchiveWriter {
     builder.mixes = false;
     const isWhole = await this.#read(partition, from, floor, builder, this.#options.segmentMaxBytes);
     if (builder.records.length === 0 || !(isWhole || isEnough(builder))) return undefined;
-    const { bytes, chainAfter } = encodeSegment({ partition, records: builder.records, chainBefore: base.chain });
+    const { encode = encodeSegmentAside } = this.#options;
+    const { bytes, chainAfter } = await encode({ partition, records: builder.records, chainBefore: base.chain });
     const digest = hash('sha256', bytes);
     const to = builder.state.next;
     const object = segmentName(partition, from, to, digest);

@@ -13,7 +13,7 @@
 import { ConfigError, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
 import { type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from '@tidemark/ports';
 import type { Archive, KnownManifest } from './archive.ts';
-import { ArchiveWriter } from './archive-writer.ts';
+import { ArchiveWriter, type SegmentEncoder } from './archive-writer.ts';
 import { dropArchived, settleArchived } from './archived-rows.ts';
 import { type Loop, startLoop } from './backoff.ts';
 import { BlobSweep, NO_SWEEP, type SweepReport } from './blob-sweep.ts';
@@ -21,6 +21,7 @@ import type { BlobStores } from './blobs.ts';
 import {
   BLOB_SWEEP_LOOK_MS,
   CLOCKS_APART_MAX_MS,
+  COMPACTOR_PARTITIONS_AT_ONCE,
   COMPACTOR_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
@@ -65,6 +66,8 @@ export interface CompactorOptions {
   readonly blobs?: BlobStores | undefined;
   readonly policy: CompactorPolicy;
   readonly pace: Pace;
+  /** As `ArchiveWriterOptions` has it. */
+  readonly encode?: SegmentEncoder;
   /** This incarnation's name among compactors; never reused. */
   readonly name: string;
   readonly onError: (where: string, error: unknown) => void;
@@ -139,37 +142,53 @@ export class Compactor {
   /** Goes once over the caller's share of the partitions. Throws what concerns all of them; what concerns one is told and passed. */
   async pass(): Promise<PassReport> {
     const { ports, policy } = this.#options;
-    let ranges = await this.#share();
-    let sharedMs = ports.clock.monotonicMs();
+    const ranges = await this.#share();
+    const sharedMs = ports.clock.monotonicMs();
     const nowMs = await this.#agreedNowMs();
-    const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => ranges.has(partition % RANGE_COUNT);
+    const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => pass.ranges.has(partition % RANGE_COUNT);
+    const report = { segmentCount: 0, eventCount: 0, rawBytes: 0, bytes: 0, failedCount: 0 };
+    const pass: Pass = { nowMs, ranges, sharedMs, isOver: false, isOwn, report };
     await this.#noticeLoss();
     await this.#noticeOthers(isOwn);
     const floors = await ports.store.floors(nowMs - policy.hotMs, [MEMORY_DEFINITION]);
     const bounds = await ports.log.bounds();
-    const report = { segmentCount: 0, eventCount: 0, rawBytes: 0, bytes: 0, failedCount: 0 };
-    for (const floor of floors) {
-      if (this.#stopped.signal.aborted) break;
-      if (ports.clock.monotonicMs() - sharedMs > RANGE_RENEW_PERIOD_MS) {
-        sharedMs = ports.clock.monotonicMs();
-        ranges = await this.#share();
-      }
-      const start = bounds.get(floor.partition)?.start;
-      if (start === undefined || !isOwn(floor)) continue;
+    const left = floors.values();
+    // While one waits for a server or for other threads, the next is folded.
+    const lanes = Array.from({ length: COMPACTOR_PARTITIONS_AT_ONCE }, () => this.#lane(left, bounds, pass));
+    for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
+    await this.#dropRestored(nowMs);
+    return { ...report, ...(await this.#retention.pass(nowMs, isOwn)) };
+  }
+
+  /** One partition after the other, of those that no other lane has taken. */
+  async #lane(
+    left: Iterable<PartitionFloor>,
+    bounds: Awaited<ReturnType<EventLog['bounds']>>,
+    pass: Pass,
+  ): Promise<void> {
+    const { clock } = this.#options.ports;
+    for (const floor of left) {
+      if (this.#stopped.signal.aborted || pass.isOver) return;
       try {
-        await this.#partition(floor, start, nowMs, report);
+        if (clock.monotonicMs() - pass.sharedMs > RANGE_RENEW_PERIOD_MS) {
+          pass.sharedMs = clock.monotonicMs();
+          pass.ranges = await this.#share();
+        }
+        const start = bounds.get(floor.partition)?.start;
+        if (start === undefined || !pass.isOwn(floor)) continue;
+        await this.#partition(floor, start, pass);
       } catch (error) {
         this.#settled.delete(floor.partition);
         this.#orphans.forget((partition) => partition === floor.partition);
         // Another compactor has come further meanwhile.
         if (error instanceof TidemarkError && error.code === 'log-trimmed') continue;
-        report.failedCount++;
+        pass.report.failedCount++;
         this.#options.onError(`partition ${floor.partition}`, error);
-        if (isOfAll(error)) throw error;
+        if (!isOfAll(error)) continue;
+        pass.isOver = true;
+        throw error;
       }
     }
-    await this.#dropRestored(nowMs);
-    return { ...report, ...(await this.#retention.pass(nowMs, isOwn)) };
   }
 
   /** Deletes large payloads that nothing names, if it is time. Throws where names can't be read: nothing moved then. */
@@ -203,16 +222,12 @@ export class Compactor {
     );
   }
 
-  async #partition(
-    { partition, floor, next }: PartitionFloor,
-    start: Offset,
-    nowMs: number,
-    report: MutableReport,
-  ): Promise<void> {
+  async #partition({ partition, floor, next }: PartitionFloor, start: Offset, pass: Pass): Promise<void> {
     const { log } = this.#options.ports;
+    const { nowMs, report } = pass;
     if (!this.#settled.has(partition)) await this.#settle(partition, start, next);
     await this.#orphans.look(partition);
-    for (let from = start; from < floor && !this.#stopped.signal.aborted; ) {
+    for (let from = start; from < floor && !this.#stopped.signal.aborted && !pass.isOver; ) {
       const manifest = await this.#archived(partition, from, floor, nowMs);
       if (manifest === undefined || manifest.to > floor) return;
       const segment = segmentRow(manifest);
@@ -294,6 +309,18 @@ export class Compactor {
     telemetry.count('archived_bytes_total', segment.rawBytes, of);
     this.#options.onSegment?.(segment);
   }
+}
+
+/** One going over of the partitions, shared by its lanes. */
+interface Pass {
+  readonly nowMs: number;
+  ranges: ReadonlySet<number>;
+  /** When the ranges were shared, by the monotonic clock. */
+  sharedMs: number;
+  /** Something failed that concerns every partition. */
+  isOver: boolean;
+  readonly isOwn: (of: Pick<SegmentRow, 'partition'>) => boolean;
+  readonly report: MutableReport;
 }
 
 type MutableReport = Record<'segmentCount' | 'eventCount' | 'rawBytes' | 'bytes' | 'failedCount', number>;

@@ -171,6 +171,8 @@ export const SEGMENT_MIN_BYTES = 1024 * 1024;
 export const SEGMENT_WAIT_MAX_MS = 86_400_000;
 /** Bytes of one read of the log by the compactor. */
 export const COMPACTOR_READ_MAX_BYTES = 4 * 1024 * 1024;
+/** Partitions that a compactor has under way at once: each holds a segment's records, and the file of them. */
+export const COMPACTOR_PARTITIONS_AT_ONCE = 2;
 /** Pause between two passes of the compactor, in milliseconds. */
 export const COMPACTOR_PERIOD_MS = 60_000;
 /** Clocks of compactor and store that differ by more, in milliseconds, archive and delete nothing. */

@@ -2,7 +2,13 @@
 
 export { CHAIN_START, chainOver } from './chain.ts';
 export { type DecodedSegment, decodeSegment } from './decode-segment.ts';
-export { type EncodedSegment, encodeSegment, type SegmentInput, type SegmentRecord } from './encode-segment.ts';
+export {
+  type EncodedSegment,
+  encodeSegment,
+  encodeSegmentAside,
+  type SegmentInput,
+  type SegmentRecord,
+} from './encode-segment.ts';
 export { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
 export {
   type ArchivedWorkflow,

@@ -8,7 +8,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { CHAIN_START, chainOver } from './chain.ts';
 import { decodeSegment } from './decode-segment.ts';
-import { encodeSegment, type SegmentRecord } from './encode-segment.ts';
+import { encodeSegment, encodeSegmentAside, type SegmentRecord } from './encode-segment.ts';
 import { SEGMENT_RAW_MAX_BYTES } from './limits.ts';
 import { recordsOf, sampleRecords } from './sample-records.ts';
 import { segmentColumns } from './schema.ts';
@@ -69,6 +69,12 @@ describe('a segment', () => {
     const [first, ...rest] = sampleRecords();
     const changed = { ...first!, value: Buffer.concat([first!.value, Buffer.from(' ')]) };
     expect(encoded([changed, ...rest])).not.toEqual(encoded(sampleRecords()));
+  });
+
+  it('is the same file when other threads compress it (S1)', async () => {
+    const input = { partition: PARTITION, records: sampleRecords(), chainBefore: CHAIN_START };
+    expect(await encodeSegmentAside(input)).toEqual(encodeSegment(input));
+    await expect(encodeSegmentAside({ ...input, records: [] })).rejects.toThrow('there are none');
   });
 
   it('has columns that another reader reads', async () => {

@@ -3,7 +3,8 @@
  * the same bytes.
  */
 
-import { constants, zstdCompressSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { constants, type ZstdOptions, zstdCompress, zstdCompressSync } from 'node:zlib';
 import { COMPRESS_MIN_BYTES, ZSTD_WINDOW_LOG } from '../limits.ts';
 import type { ColumnBody, PageBody } from './column-writer.ts';
 import { type Column, codecs, encodings, pageTypes, physicalTypes } from './format.ts';
@@ -24,19 +25,27 @@ export interface Effort {
   readonly matchMinBytes?: number;
 }
 
-export function writeChunk(column: Column, body: ColumnBody, effort: Effort): Chunk {
-  const all = body.dictionary === undefined ? body.pages : [body.dictionary, ...body.pages];
-  const isTiny = all.reduce((sum, page) => sum + page.body.length, 0) < COMPRESS_MIN_BYTES;
-  const codec = isTiny ? codecs.UNCOMPRESSED : codecs.ZSTD;
+/** The pages of a column as they stand in the file, in their order; compressed unless that isn't worth it. Holds the thread. */
+export const packPages = (body: ColumnBody, effort: Effort): readonly Buffer[] =>
+  pagesOf(body).map((page) => (isTiny(body) ? page.body : zstdCompressSync(page.body, optionsOf(page.body, effort))));
+
+/** The same bytes, made on threads of libuv. */
+export const packPagesAside = (body: ColumnBody, effort: Effort): Promise<readonly Buffer[]> =>
+  Promise.all(
+    pagesOf(body).map((page) => (isTiny(body) ? page.body : compressAside(page.body, optionsOf(page.body, effort)))),
+  );
+
+/** `packed`: the body's pages, as `packPages` gives them. */
+export function writeChunk(column: Column, body: ColumnBody, packed: readonly Buffer[]): Chunk {
+  const codec = isTiny(body) ? codecs.UNCOMPRESSED : codecs.ZSTD;
   const bytes: Uint8Array[] = [];
   let sizeBytes = 0;
   let unpackedBytes = 0;
   let dictionaryBytes = 0;
-  for (const page of all) {
-    const packed = isTiny ? page.body : compressed(page.body, effort);
-    const head = pageHead(page, packed.length, page === body.dictionary ? undefined : body.encoding);
-    bytes.push(head, packed);
-    sizeBytes += head.length + packed.length;
+  for (const [index, page] of pagesOf(body).entries()) {
+    const head = pageHead(page, packed[index]!.length, page === body.dictionary ? undefined : body.encoding);
+    bytes.push(head, packed[index]!);
+    sizeBytes += head.length + packed[index]!.length;
     unpackedBytes += head.length + page.body.length;
     if (page === body.dictionary) dictionaryBytes = sizeBytes;
   }
@@ -77,16 +86,23 @@ function pageHead({ count, body }: PageBody, packedBytes: number, encoding: numb
   return bytes;
 }
 
-const compressed = (bytes: Buffer, { level, matchMinBytes }: Effort): Buffer =>
-  zstdCompressSync(bytes, {
-    chunkSize: Math.max(MIN_CHUNK_BYTES, bytes.length >> 1),
-    pledgedSrcSize: bytes.length,
-    params: {
-      [constants.ZSTD_c_compressionLevel]: level,
-      ...(matchMinBytes !== undefined && { [constants.ZSTD_c_minMatch]: matchMinBytes }),
-      [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG,
-    },
-  });
+const pagesOf = ({ dictionary, pages }: ColumnBody): readonly PageBody[] =>
+  dictionary === undefined ? pages : [dictionary, ...pages];
+
+const isTiny = (body: ColumnBody): boolean =>
+  pagesOf(body).reduce((sum, page) => sum + page.body.length, 0) < COMPRESS_MIN_BYTES;
+
+const compressAside = promisify<Buffer, ZstdOptions, Buffer>(zstdCompress);
+
+const optionsOf = (bytes: Buffer, { level, matchMinBytes }: Effort): ZstdOptions => ({
+  chunkSize: Math.max(MIN_CHUNK_BYTES, bytes.length >> 1),
+  pledgedSrcSize: bytes.length,
+  params: {
+    [constants.ZSTD_c_compressionLevel]: level,
+    ...(matchMinBytes !== undefined && { [constants.ZSTD_c_minMatch]: matchMinBytes }),
+    [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG,
+  },
+});
 
 /** What zlib takes memory for at a time, at least. */
 const MIN_CHUNK_BYTES = 1024;

@@ -3,7 +3,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { writeChunk } from './chunk-writer.ts';
+import { packPages, writeChunk } from './chunk-writer.ts';
 import { type ChunkSource, readNames, readNumbers, readTexts } from './column-reader.ts';
 import { type ColumnWriter, NameWriter, NumberWriter, TextWriter } from './column-writer.ts';
 import { type Column, codecs, encodings, pageTypes } from './format.ts';
@@ -17,7 +17,8 @@ const at = 7;
 
 function sourceOf<Value>(column: Column, writer: ColumnWriter<Value>, values: readonly (Value | null)[]): ChunkSource {
   for (const value of values) writer.add(value);
-  const chunk = writeChunk(column, writer.finish(), { level: 1 });
+  const body = writer.finish();
+  const chunk = writeChunk(column, body, packPages(body, { level: 1 }));
   const file = Buffer.concat([Buffer.alloc(at), ...chunk.bytes, Buffer.from('more')]);
   // As the footer says it: small chunks are not compressed.
   const codec = file.includes(ZSTD_MAGIC) ? codecs.ZSTD : codecs.UNCOMPRESSED;

@@ -19,6 +19,7 @@ import {
   tieredStore,
   Worker,
 } from '@tidemark/runtime';
+import { encodeSegment } from '@tidemark/segments';
 import { MemoryObjects } from '../memory-objects.ts';
 import { SimulatedLog } from '../simulated-log.ts';
 import type { Begun } from './effects.ts';
@@ -255,6 +256,8 @@ export class Fleet {
       archive: log.archive,
       policy: { ...this.options.archive!, segmentWaitMs: 0 },
       pace: new Pace(process, Number.POSITIVE_INFINITY),
+      // Threads answer when they like.
+      encode: encodeSegment,
       name: process.name,
       onError: (where, error) => this.#report(process, where, error),
     });
