@@ -33,6 +33,42 @@ const readCount = async (work: () => Promise<unknown>): Promise<number> => {
   return at.objects.calls.read - before;
 };
 
+describe('the manifest that covers an offset', () => {
+  const SEGMENTS = 5;
+  let last: Offset;
+
+  beforeEach(async () => {
+    for (let n = 1; n < SEGMENTS; n++) {
+      await at.run(`more-${n}`);
+      at.ports.clock.jump(HOT_MS + 1);
+      await at.pass();
+    }
+    last = ((await at.log.bounds()).get(P0)!.start - 1) as Offset;
+    archive = at.archive();
+  });
+
+  const found = async (): Promise<number | undefined> => (await archive.manifestAt(P0, last))?.to;
+
+  it('is found by a process that knows nothing yet without reading all before it', async () => {
+    expect(await readCount(async () => expect(await found()).toBe(last + 1))).toBe(1);
+    expect(at.objects.calls.list).toBeGreaterThan(0);
+  });
+
+  it('is found where the listing is old, and where it names what is gone', async () => {
+    const names: string[] = [];
+    for await (const name of at.objects.list('')) if (name.startsWith('manifests/')) names.push(name);
+    expect(names).toHaveLength(SEGMENTS);
+    at.objects.hide(...names.slice(1));
+    expect(await found()).toBe(last + 1);
+    at.objects.heal();
+    archive = at.archive();
+    at.objects.freezeList();
+    await at.objects.remove(names.at(-1)!);
+    expect(await found()).toBeUndefined();
+    expect((await archive.manifestAt(P0, 0 as Offset))?.to).toBe(manifest.to);
+  });
+});
+
 describe('records', () => {
   it('that several ask for at one moment are read once, and once more after they were forgotten', async () => {
     const twice = () => Promise.all([archive.records(manifest), archive.records(manifest)]);

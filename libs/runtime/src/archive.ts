@@ -35,6 +35,8 @@ export class Archive {
   readonly cold: ObjectStore | undefined;
   /** Where manifests begin, rising, by partition. */
   readonly #begins = new Map<Partition, Offset[]>();
+  /** Partitions whose manifests were listed once: from the beginning on, a walk would read each of them. */
+  readonly #listed = new Set<Partition>();
   /** Records of segments that were read last, by what proved them, least recently used first. */
   readonly #records = new Map<string, { readonly records: readonly SegmentRecord[]; readonly rawBytes: number }>();
   #cachedBytes = 0;
@@ -69,26 +71,41 @@ export class Archive {
 
   /** The manifest that covers the offset; undefined when none does. */
   async manifestAt(partition: Partition, at: Offset): Promise<KnownManifest | undefined> {
-    const known = await this.#walk(partition, at, this.#begins.get(partition) ?? []);
-    if (known !== undefined) return known;
-    const listed: Offset[] = [];
+    if (this.#listed.has(partition)) {
+      const known = await this.#walk(partition, at);
+      if (known !== undefined) return known;
+    }
+    await this.#list(partition);
+    return this.#walk(partition, at);
+  }
+
+  /** What was found by its place stays known: a listing may be old. */
+  async #list(partition: Partition): Promise<void> {
     for await (const name of this.warm.list(manifestPrefix(partition))) {
       const place = parseManifestName(name);
-      if (place?.partition === partition) listed.push(place.from);
+      if (place?.partition === partition) this.#learn(partition, place.from);
     }
-    this.#begins.set(partition, listed);
-    return this.#walk(partition, at, listed);
+    this.#listed.add(partition);
   }
 
   /** From the last beginning at or before the offset, manifest by manifest: what a stale listing lacks is found by its place. */
-  async #walk(partition: Partition, at: Offset, begins: readonly Offset[]): Promise<KnownManifest | undefined> {
-    let from = begins[lastAtOrBefore(begins, at)] ?? (0 as Offset);
+  async #walk(partition: Partition, at: Offset): Promise<KnownManifest | undefined> {
+    const begins = this.#begins.get(partition) ?? [];
+    const begin = begins[lastAtOrBefore(begins, at)];
+    let from = begin ?? (0 as Offset);
     while (from <= at) {
       const manifest = await this.manifestFrom(partition, from);
-      if (manifest === undefined || manifest.to > at) return manifest;
+      if (manifest === undefined) break;
+      if (manifest.to > at) return manifest;
       from = manifest.to;
     }
-    return undefined;
+    if (begin === undefined || from !== begin) return undefined;
+    // A listing named what isn't there.
+    this.#begins.set(
+      partition,
+      begins.filter((known) => known !== begin),
+    );
+    return this.#walk(partition, at);
   }
 
   #learn(partition: Partition, from: Offset): void {

@@ -152,7 +152,9 @@ export class Compactor {
     await this.#noticeOthers(isOwn);
     const floors = await ports.store.floors(nowMs - policy.hotMs, [MEMORY_DEFINITION]);
     const bounds = await ports.log.bounds();
-    const left = floors.values();
+    // From another one each time: who dies early, again and again, would else never get to the last.
+    const first = Math.floor(sharedMs) % Math.max(1, floors.length);
+    const left = [...floors.slice(first), ...floors.slice(0, first)].values();
     // While one waits for a server or for other threads, the next is folded.
     const lanes = Array.from({ length: COMPACTOR_PARTITIONS_AT_ONCE }, () => this.#lane(left, bounds, pass));
     for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;

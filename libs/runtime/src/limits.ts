@@ -188,6 +188,8 @@ export const SEGMENTS_PAGE_COUNT = 500;
 export const WORKFLOW_SEGMENTS_MAX_COUNT = 100_000;
 /** Times in a row that a read may find the log trimmed beyond what it saw before. */
 export const READS_BETWEEN_TRIMS_MAX = 10;
+/** Times that one read puts back rows which a compactor takes away again. */
+export const RESTORES_PER_READ_MAX = 5;
 /** Forks of forks that share one history: a read of it asks for each. */
 export const FORK_DEPTH_MAX = 32;
 /** Bytes of one read of a workflow's history from log and segments. */
