@@ -4,7 +4,7 @@
  */
 
 import os from 'node:os';
-import { configFromEnv, openCluster } from '@tidemark/host';
+import { configFromEnv, giveWay, openCluster, stopGivingWay } from '@tidemark/host';
 import { startService } from '@tidemark/testkit/processes';
 import { quantile, type Report } from './report.ts';
 import { BulkLog, type Filling } from './tiers-log.ts';
@@ -66,7 +66,9 @@ export async function measureCommits(servers: TierServers, report: Report): Prom
     const given = { pauseMs: PAUSE_MS, untilMs, bytes: STEP_BYTES };
     const ids = Array.from({ length: PULSES }, (_, n) => `pulse-${n}`);
     const runs = await Promise.all(ids.map((id) => host.client.start(pulse, given, { id })));
-    const { phases, archivedCount } = await runPhases(log, config.tiers.paceBytesPerSecond);
+    // As the compactor's own process does.
+    giveWay();
+    const { phases, archivedCount } = await runPhases(log, config.tiers.paceBytesPerSecond).finally(stopGivingWay);
     report.note(`commits: ${archivedCount} of ${filledCount} events were archived meanwhile; load ${os.loadavg()[0]}`);
     if (archivedCount >= filledCount) report.note('commits: there was too little to archive: the figure is too small');
     const beats = (await Promise.all(runs.map((run) => run.result()))) as readonly Beats[];

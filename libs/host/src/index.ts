@@ -4,6 +4,7 @@ export { type ClusterConfig, configFromEnv, hasClusterConfig, type TierConfig } 
 export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
+export { giveWay, stopGivingWay } from './give-way.ts';
 export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerRole } from './host.ts';
 export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
 export { loadDefinitions } from './load-definitions.ts';

@@ -3,10 +3,12 @@
  * the log grows for ever.
  */
 
-import { configFromEnv, failureReporter, logLine, openCluster, runService, warningLine } from '@tidemark/host';
+import { configFromEnv, failureReporter, giveWay, logLine, openCluster, runService, warningLine } from '@tidemark/host';
 import { startGrowthReport } from '@tidemark/runtime';
 
 await runService('compactor', async () => {
+  // History can wait; whoever commits on the same machine does not.
+  giveWay();
   const config = configFromEnv(process.env);
   const host = await openCluster(config, { onWarning: warningLine });
   const onError = failureReporter();
