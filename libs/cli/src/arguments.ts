@@ -1,6 +1,6 @@
 /** Owns how an argument's text becomes a value, and what is said of one that can't be read. */
 
-import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/host';
+import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import { InvalidArgumentError } from 'commander';
 
 /** Parses a whole number from `min` to `max`, both included. */

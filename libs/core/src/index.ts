@@ -40,6 +40,7 @@ export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { TraceInput, WorkingMemoryInput } from './context/surroundings.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
+export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 export {
   ConfigError,
   ConflictError,

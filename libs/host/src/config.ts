@@ -1,11 +1,10 @@
 /** Owns the settings of cluster processes: their names in the environment, their defaults and their checks. Holds secrets; must not print them. */
 
 import { networkInterfaces } from 'node:os';
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import type { PresenceOptions } from '@tidemark/queue-bullmq';
 import type { RetentionPolicy } from '@tidemark/runtime';
 import { z } from 'zod';
-import { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 
 const list = z
   .string()

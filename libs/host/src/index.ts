@@ -1,7 +1,6 @@
 export { rotateFileKeys } from '@tidemark/keys-file';
 export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export { type ClusterConfig, configFromEnv, hasClusterConfig, type TierConfig } from './config.ts';
-export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { giveWay, stopGivingWay } from './give-way.ts';

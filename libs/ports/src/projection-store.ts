@@ -237,7 +237,7 @@ export interface StreamSnapshot extends FoldedStream {
   }[];
   /** Journals of pending tasks, by position. */
   readonly effects: readonly { readonly key: EffectKey; readonly status: string; readonly payload: JsonText }[];
-  /** Payloads of inbox events that fulfilled a condition of a pending task. */
+  /** Payloads of inbox events that fulfilled a condition of a pending task, and of signals that nobody has waited for yet. */
   readonly causes: readonly { readonly event: EventId; readonly payload: JsonText }[];
 }
 

@@ -68,6 +68,7 @@ function commit(
     sequence: S5,
     parent: 'c4' as CheckpointId,
     digest: sha256Digest,
+    nowMs: NOW_MS,
   });
   const [committed, completed] = drafts;
   return {
@@ -77,11 +78,12 @@ function commit(
   };
 }
 
+const NOW_MS = 1_000;
 const task = (step: string, after?: TaskRequest['after'], input: unknown = 1): TaskRequest => ({ step, input, after });
 
 describe('declared tasks', () => {
   const declare = (by: string | null, ...requests: TaskRequest[]) =>
-    declareTasks(definition, by === null ? null : definition.steps.get(by)!, requests, S5);
+    declareTasks(definition, by === null ? null : definition.steps.get(by)!, requests, S5, NOW_MS);
 
   it('are those that the flow lets the step add', () => {
     expect(declare('scan', task('read', undefined, { path: 'a' }))).toEqual({
@@ -144,8 +146,31 @@ describe('declared tasks', () => {
     },
   );
 
+  it('wait for signals and timers, whose names no other task gives', () => {
+    const waits = [
+      { kind: 'signal', name: 'go' },
+      { kind: 'timer', delayMs: 5.2 },
+      { kind: 'at', atMs: 400 },
+    ] as const;
+    const asked = { ...task('read', undefined, { path: 'a' }), when: { anyOf: waits } };
+    const timer = (name: string, delayMs: number) => ({ kind: 'timer', timer: name, anchorMs: NOW_MS, delayMs });
+    expect(declare('scan', asked, asked).tasks.map(({ when }) => when)).toEqual([
+      [{ kind: 'signal', name: 'go' }, timer('wait:5.0:1', 6), timer('wait:5.0:2', 0)],
+      [{ kind: 'signal', name: 'go' }, timer('wait:5.1:1', 6), timer('wait:5.1:2', 0)],
+    ]);
+  });
+
+  it.each([
+    ['no time', [{ kind: 'timer', delayMs: Number.NaN }]],
+    ['a time beyond ten years', [{ kind: 'timer', delayMs: 1e15 }]],
+    ['too many', Array.from({ length: 17 }, () => ({ kind: 'timer', delayMs: 1 }))],
+  ] as const)('that wait for %s are refused', (_, anyOf) => {
+    const asked = { ...task('read', undefined, { path: 'a' }), when: { anyOf } } as TaskRequest;
+    expect(() => declare('scan', asked)).toThrow(expect.objectContaining({ code: 'task-when-invalid' }));
+  });
+
   it('of the opening may follow no id at all', () => {
-    expect(() => declareTasks(definition, null, [task('read', ['0.0' as TaskId])], 0 as Sequence)).toThrow(
+    expect(() => declareTasks(definition, null, [task('read', ['0.0' as TaskId])], 0 as Sequence, NOW_MS)).toThrow(
       expect.objectContaining({ code: 'task-after-invalid' }),
     );
   });

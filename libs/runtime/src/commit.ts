@@ -6,6 +6,7 @@
 import { type LogNote, type Payloads, toJson } from '@tidemark/codec';
 import {
   type CheckpointId,
+  type Condition,
   diff,
   InvalidError,
   isOpen,
@@ -20,9 +21,11 @@ import {
 import type { Digest } from '@tidemark/ports';
 import { type CommitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
-import type { Definition, StepDefinition, StepResult, TaskRequest } from './definition.ts';
+import { checkName } from './decision-checks.ts';
+import type { Definition, StepDefinition, StepResult, TaskRequest, WaitRequest } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { digestOf } from './json-digest.ts';
+import { TIMER_MAX_MS, WAITS_PER_TASK_MAX } from './limits.ts';
 
 export interface DeclaredTasks {
   readonly tasks: readonly TaskDeclaration[];
@@ -31,13 +34,15 @@ export interface DeclaredTasks {
 
 /**
  * Task requests as the checkpoint of this sequence declares them. Throws `InvalidError` (`task-unknown`,
- * `task-not-declared`, `task-after-invalid`) that names the step, the task's place in the list and what to do.
+ * `task-not-declared`, `task-after-invalid`, `task-when-invalid`) that names the step, the task's place in the list and what to do. `nowMs`:
+ * what timers count from.
  */
 export function declareTasks(
   definition: Definition,
   by: StepDefinition | null,
   requests: readonly TaskRequest[],
   sequence: Sequence,
+  nowMs: number,
 ): DeclaredTasks {
   const tasks: TaskDeclaration[] = [];
   const inputs: Json[] = [];
@@ -58,11 +63,35 @@ export function declareTasks(
         { step: by.name, task: request.step, index },
       );
     }
-    tasks.push({ step: request.step, after: after(request, index, indexes, sequence, where), when: [] });
+    tasks.push({
+      step: request.step,
+      after: after(request, index, indexes, sequence, where),
+      when: conditions(request, taskId(sequence, index), nowMs, where),
+    });
     inputs.push(step.parseInput(request.input));
   }
   return { tasks, inputs };
 }
+
+/** Timers are named after the task and their place in its list, so that no two of a workflow share a name. */
+function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: string): readonly Condition[] {
+  const waits = when?.anyOf ?? [];
+  const refuse = (problem: string): never => {
+    throw new InvalidError('task-when-invalid', `${where}: ${problem}.`, { task });
+  };
+  if (waits.length > WAITS_PER_TASK_MAX) refuse(`'when' has ${waits.length} waits; at most ${WAITS_PER_TASK_MAX}`);
+  return waits.map((wait, at) => {
+    if (wait.kind === 'signal') return { kind: 'signal', name: checkName('signal', wait.name) };
+    const delayMs = delayOf(wait, nowMs);
+    if (!Number.isSafeInteger(delayMs) || delayMs > TIMER_MAX_MS) {
+      refuse(`'when' has a timer that is no time within ${TIMER_MAX_MS} ms (ten years)`);
+    }
+    return { kind: 'timer', timer: `wait:${task}:${at}`, anchorMs: nowMs, delayMs };
+  });
+}
+
+const delayOf = (wait: Exclude<WaitRequest, { kind: 'signal' }>, nowMs: number): number =>
+  Math.max(0, Math.ceil(wait.kind === 'timer' ? wait.delayMs : wait.atMs - nowMs));
 
 const TASK_ID = /^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,6})$/;
 
@@ -110,6 +139,8 @@ export interface CommitInput {
   readonly sequence: Sequence;
   readonly parent: CheckpointId | null;
   readonly digest: Digest;
+  /** What timers count from, by the holder's clock. */
+  readonly nowMs: number;
   /** Absent: it brings none. */
   readonly context?: CommitContext | undefined;
 }
@@ -126,7 +157,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       { key: open.key },
     );
   }
-  const declared = declareTasks(definition, step, result.next ?? [], sequence);
+  const declared = declareTasks(definition, step, result.next ?? [], sequence, given.nowMs);
   const output = result.output === undefined ? null : step.parseOutput(result.output);
   const done = result.done === undefined ? undefined : definition.parseOutput(result.done);
   if (done === undefined && declared.tasks.length === 0 && given.isLast) {

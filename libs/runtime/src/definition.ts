@@ -30,11 +30,21 @@ export type Seal = (value: Json) => string;
  */
 export type Parse = (value: unknown, seal?: Seal) => Json;
 
+/** What a task may wait for besides other tasks. */
+export type WaitRequest<Signal extends string = string> =
+  | { readonly kind: 'signal'; readonly name: Signal }
+  /** From when the task is added, in milliseconds. */
+  | { readonly kind: 'timer'; readonly delayMs: number }
+  /** A moment, in milliseconds since the Unix epoch by the coordinators' clocks; one that has passed is now. */
+  | { readonly kind: 'at'; readonly atMs: number };
+
 /** A task that a step (or the opening) adds. `after` may name sibling requests or ids of earlier tasks. */
 export interface TaskRequest {
   readonly step: string;
   readonly input: unknown;
   readonly after?: readonly (TaskRequest | TaskId)[] | 'all' | undefined;
+  /** Any one of them is enough; absent: it waits for nothing. */
+  readonly when?: { readonly anyOf: readonly WaitRequest[] } | undefined;
 }
 
 /** Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. */

@@ -215,13 +215,16 @@ async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: Pa
   }
 }
 
-/** Tasks begin as they stood: with what they waited for, and without what was tried. */
+/**
+ * Tasks begin as they stood: with what they waited for, and without what was tried. Their timers go by names that no task of the fork's
+ * own gives.
+ */
 function declarationsOf({ frontier }: StreamState, contents: ForkContent['tasks']): readonly TaskDeclaration[] {
   const ids = new Map(Array.from(frontier.tasks, ({ id }, index) => [id, taskId(0, index)]));
   return Array.from(frontier.tasks, ({ after, barrierCount, when }, index) => ({
     step: contents[index]!.step,
     after: barrierCount > 0 ? 'all' : after.map((other) => ids.get(other)!),
-    when,
+    when: when.map((wait) => (wait.kind === 'timer' ? { ...wait, timer: `base:${wait.timer}` } : wait)),
   }));
 }
 

@@ -48,6 +48,7 @@ export type {
   StepResult,
   TaskRequest,
   Upcaster,
+  WaitRequest,
 } from './definition.ts';
 export { PendingResult } from './definition.ts';
 export { answerInTime } from './effect-call.ts';

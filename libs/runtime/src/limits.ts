@@ -44,6 +44,9 @@ export const EVENT_MAX_BYTES = 1_048_576;
 export const STAGED_UNFLUSHED_MAX = 10;
 /** Longest time, in milliseconds, that a staged checkpoint stays unflushed. */
 export const STAGED_DELAY_MAX_MS = 50;
+/** Things that one task may wait for, any one of them; and how long a timer may take, in milliseconds: ten years. */
+export const WAITS_PER_TASK_MAX = 16;
+export const TIMER_MAX_MS = 10 * 366 * 86_400_000;
 /** An effect's call may start within this many milliseconds of its intention's acceptance (monotonic clock). */
 export const CALL_WINDOW_MS = 5_000;
 /** While a task waits for a timer or a signal and others run: period of the holder's look at the log, in milliseconds. */

@@ -108,6 +108,7 @@ function draftsBy(given: ReportInput, isStrict: boolean, misfit: Observation['mi
     sequence: (state.head.sequence + 1) as Sequence,
     parent: state.head.checkpoint,
     digest,
+    nowMs: given.atMs,
   });
   return report.ends === 'failed' ? [...drafts, failed(report.error)] : drafts;
 }

@@ -163,6 +163,7 @@ export class Rollouts {
       sequence: (state.head.sequence + 1) as Sequence,
       parent: state.head.checkpoint as CheckpointId | null,
       digest,
+      nowMs: clock.nowMs(),
     });
   }
 }

@@ -48,7 +48,11 @@ export function summaryOf({ stream: { state, ...row }, result }: Rows): Workflow
 export function snapshotOf({ stream, tasks, checkpoints, effects, events }: Rows, next: Offset): StreamSnapshot {
   const pending = [...tasks.values()];
   const creators = new Set(pending.map(({ task }) => taskOrder(task)[0]));
-  const causes = new Set(pending.flatMap(({ cause }) => cause ?? []));
+  const { signals = [] } = JSON.parse(stream.state) as { readonly signals?: readonly { readonly event: string }[] };
+  const causes = new Set<string>([
+    ...pending.flatMap(({ cause }) => cause ?? []),
+    ...signals.map(({ event }) => event),
+  ]);
   return {
     workflow: stream.workflow,
     partition: stream.partition,

@@ -198,14 +198,15 @@ export class Starter {
 
   #opening({ definition, input, ...how }: StartRequest): Opening {
     const { clock, digest } = this.#options.ports;
+    const atMs = clock.nowMs();
     const parsed = definition.parseInput(input);
     const begun = definition.begin(parsed);
     const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
-    const declared = declareTasks(definition, null, begun.next, 0 as Sequence);
+    const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
     const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
     return {
       lamport: this.#options.lamport.stamp(),
-      atMs: clock.nowMs(),
+      atMs,
       control: {
         definition: definition.name,
         version: definition.version,

@@ -300,6 +300,7 @@ export class WorkflowRunner {
       sequence: (state.head.sequence + 1) as Sequence,
       parent: state.head.checkpoint,
       digest: ports.digest,
+      nowMs: ports.clock.nowMs(),
       context,
     });
     const startedMs = ports.clock.monotonicMs();

@@ -3,7 +3,7 @@
  * decide: the runtime does.
  */
 
-import { InvalidError, type TaskId, type WorkflowId } from '@tidemark/core';
+import { InvalidError, type Json, type TaskId, type WorkflowId } from '@tidemark/core';
 import type {
   MemoryEntry,
   MemoryQuery,
@@ -11,15 +11,17 @@ import type {
   ModelAnswer,
   ModelRequest,
   ModelToolCall,
+  Parse,
   PhaseMemory,
   Progress,
   RunOptions,
   StepContext,
 } from '@tidemark/runtime';
+import { ParkError } from '@tidemark/runtime';
 import type { Effect } from './effect.ts';
 import { freeze } from './freeze.ts';
 import { callModel, type ModelCallOptions, type ModelReply } from './model-call.ts';
-import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema } from './schema.ts';
+import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import { callTool, type ToolOutcome, type Tools } from './tool.ts';
 
 /** What comes back of a journaled closure: undefined is stored as null. */
@@ -74,17 +76,31 @@ export interface StepActions {
 }
 
 /** What a step of a definition sees. All of it is readonly: what a step returns is all that it changes. */
-export interface Context<Input, Belief, Outputs, Names extends string> extends StepActions {
+export interface Context<Input, Belief, Outputs, Names extends string, Signals extends Schemas = Record<never, never>>
+  extends StepActions {
   /** The workflow's own input. */
   readonly input: Frozen<Input>;
   /** Belief as it was when the step began. */
   readonly belief: Frozen<Belief>;
+  /** What came that the task waited for; null: it waited for nothing. */
+  readonly cause: CauseOf<Signals> | null;
   /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation. */
   outputs<Name extends Names>(step: Name): Promise<readonly ParsedOr<MemberOf<Outputs, Name>>[]>;
 }
 
+/** A signal with the value that came with it, or a timer. */
+export type CauseOf<Signals extends Schemas> =
+  | { readonly kind: 'timer' }
+  | {
+      [Name in keyof Signals & string]: {
+        readonly kind: 'signal';
+        readonly name: Name;
+        readonly value: Frozen<Parsed<Signals[Name]>>;
+      };
+    }[keyof Signals & string];
+
 /** A context of some definition, once its types are checked. */
-export type AnyContext = Context<unknown, unknown, unknown, string>;
+export type AnyContext = Context<unknown, unknown, unknown, string, Schemas>;
 
 /** What the context refuses by the definition: names of all steps, and operations where they are declared. */
 export interface ContextRules {
@@ -95,6 +111,8 @@ export interface ContextRules {
   readonly operations: ReadonlySet<string> | undefined;
   readonly models: Readonly<Record<string, Model>>;
   readonly tools: Tools;
+  /** Of the values that come with signals, by name. */
+  readonly parseSignal: ReadonlyMap<string, Parse>;
 }
 
 export function typedContext(context: StepContext, rules: ContextRules): AnyContext {
@@ -106,6 +124,7 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     signal: context.signal,
     input: freeze(context.input),
     belief: freeze(context.belief),
+    cause: causeOf(context, rules),
     run: async <T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions) =>
       (await context.run(name, async (signal) => (await body(signal)) ?? null, options)) as Recorded<T>,
     effect: async (effect, request, options) => {
@@ -131,6 +150,19 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
       return (await context.outputs(step)) as never;
     },
   };
+}
+
+/** One that doesn't fit is nothing that the step could mend, nor a reason to end the workflow: a person is asked. */
+function causeOf({ cause, step }: StepContext, { definition, parseSignal }: ContextRules): CauseOf<Schemas> | null {
+  if (cause === null) return null;
+  if (cause.kind === 'timer') return { kind: 'timer' };
+  const { name, value, event } = cause;
+  try {
+    return { kind: 'signal', name, value: freeze((parseSignal.get(name)?.(value) ?? value) as Json) as never };
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    throw new ParkError('signal-unfit', `${definition}, step ${step}: ${error.message}`, null, { signal: name, event });
+  }
 }
 
 /** Where effects are listed, only those; where they aren't, none that must be: nobody would find it. */

@@ -20,6 +20,7 @@ export interface AnySpec extends ContextSpec {
   readonly output: unknown;
   readonly tasks: { readonly [step: string]: unknown };
   readonly outputs?: { readonly [step: string]: unknown } | undefined;
+  readonly signals?: { readonly [name: string]: unknown } | undefined;
   readonly flow: Flow;
   readonly starts?: readonly string[] | undefined;
   readonly effects?: readonly EffectDefinition[] | undefined;
@@ -43,6 +44,7 @@ const KNOWN = [
     'output',
     'tasks',
     'outputs',
+    'signals',
     'flow',
     'starts',
     'effects',
@@ -121,6 +123,10 @@ function allSchemaProblems(spec: AnySpec): DefinitionProblem[] {
     ...schemaProblems('output', spec.output),
     ...Object.entries(spec.tasks).flatMap(([step, schema]) => schemaProblems(`tasks.${step}`, schema)),
     ...Object.entries(spec.outputs ?? {}).flatMap(([step, schema]) => schemaProblems(`outputs.${step}`, schema)),
+    ...Object.entries(spec.signals ?? {}).flatMap(([name, schema]) => [
+      ...nameProblems('signal', name),
+      ...schemaProblems(`signals.${name}`, schema),
+    ]),
   ];
 }
 

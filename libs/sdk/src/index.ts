@@ -30,7 +30,7 @@ export {
   type RetryPolicy,
   type RunOptions,
 } from '@tidemark/runtime';
-export type { Context, Recorded, StepActions } from './context.ts';
+export type { CauseOf, Context, Recorded, StepActions } from './context.ts';
 export type { BudgetOptions, ContextSpec, PhaseOptions } from './context-spec.ts';
 export { type Answer, defineEffect, done, type Effect, type EffectSpec, notDone, pending, unknown } from './effect.ts';
 export {
@@ -79,6 +79,7 @@ export type { Change, DoneStep, StepFunction, StepSettings } from './step.ts';
 export { type AnyTask, type Task, type TaskOf, type TaskOptions, task } from './task.ts';
 export { checkTogether } from './together.ts';
 export { type Tool, type ToolOptions, type ToolOutcome, type Tools, tool, toolCallSchema } from './tool.ts';
+export { anyOf, at, signal, timer, type Wait } from './wait.ts';
 export { defineWorkflow } from './workflow.ts';
 export type {
   BeliefOf,

@@ -1,7 +1,7 @@
 /** Owns the proof that mistakes don't compile, one under each `@ts-expect-error`: checked by `tsc`, run by no one. */
 
 import { z } from 'zod';
-import { defineEffect, defineWorkflow, done, pending, task } from './index.ts';
+import { defineEffect, defineWorkflow, done, pending, signal, task } from './index.ts';
 
 const base = {
   name: 'x',
@@ -289,4 +289,18 @@ export const wrongUpcast = defineWorkflow({
   // @ts-expect-error a task upcaster returns a task
   upcast: { 1: { tasks: { pay: () => 'price' } } },
   steps: { ...rest, async price() {} },
+});
+
+export const unknownSignal = defineWorkflow({
+  ...base,
+  flow,
+  signals: { approved: z.object({ by: z.string() }) },
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error there is no signal of that name
+    async price() {
+      return { next: [task('credit', { orderId: 'o', cents: 5 }, { when: signal('aproved') })] };
+    },
+  },
 });

@@ -13,6 +13,7 @@ import type {
   StepResult as RuntimeResult,
   StepContext,
   StepDefinition,
+  WaitRequest,
 } from '@tidemark/runtime';
 import { type AnyContext, type Context, type ContextRules, typedContext } from './context.ts';
 import { freeze } from './freeze.ts';
@@ -62,10 +63,11 @@ export type StepFunction<
   Outputs,
   Name extends keyof Tasks,
   Next extends string,
+  Signals extends Schemas = Record<never, never>,
 > = (
-  ctx: Context<Parsed<Input>, Parsed<Belief>, Outputs, keyof Tasks & string>,
+  ctx: Context<Parsed<Input>, Parsed<Belief>, Outputs, keyof Tasks & string, Signals>,
   input: Frozen<Parsed<Tasks[Name]>>,
-) => Returning<Returned<Change<Belief, Output, TaskOf<Tasks, Next>>, MemberOf<Outputs, Name>>>;
+) => Returning<Returned<Change<Belief, Output, TaskOf<Tasks, Next, Signals>>, MemberOf<Outputs, Name>>>;
 
 type Returning<T> = T | Promise<T>;
 
@@ -145,7 +147,7 @@ function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
   const stray = Object.keys(value).find((key) => !MEMBERS.includes(key));
   if (stray !== undefined) refuse(`it returned ${stray}, which means nothing`, `Known: ${MEMBERS.join(', ')}.`);
   const result: RuntimeResult = value;
-  if (result.next !== undefined) checkTasks(result.next, refuse);
+  if (result.next !== undefined) checkTasks(result.next, rules.parseSignal, refuse);
   if ('done' in result) checkDone(result, refuse);
   if (rules.needsOutput && result.output === undefined) {
     refuse('it returned no output', `outputs.${rules.step} has a schema: return { output }.`);
@@ -171,14 +173,31 @@ function checkDone(result: RuntimeResult, refuse: Refuse): void {
 }
 
 /** Checks the shape of what was returned as tasks; names and inputs are for the runtime, which adds them. */
-export function checkTasks(next: unknown, refuse: Refuse): readonly AnyTask[] {
+export function checkTasks(next: unknown, signals: StepRules['parseSignal'], refuse: Refuse): readonly AnyTask[] {
   if (!Array.isArray(next)) return refuse(`next is ${kindOf(next)}`, "Return an array: next: [task('name', input)].");
   for (const [at, item] of next.entries()) {
     if (typeof item !== 'object' || item === null || typeof item.step !== 'string' || !('input' in item)) {
       refuse(`next[${at}] is ${kindOf(item)}, not a task`, "Make it with task('name', input).");
     }
+    checkWait(item.when, signals, `next[${at}]`, refuse);
   }
   return next;
+}
+
+/** For those who write without types. */
+function checkWait(when: unknown, signals: StepRules['parseSignal'], where: string, refuse: Refuse): void {
+  if (when === undefined) return;
+  const { anyOf } = (when ?? {}) as { readonly anyOf?: unknown };
+  const isWait = (wait: unknown): wait is WaitRequest => typeof wait === 'object' && wait !== null && 'kind' in wait;
+  if (!Array.isArray(anyOf) || anyOf.length === 0 || !anyOf.every(isWait)) {
+    const remedy = "Make it with signal('name'), timer('2h'), at(date) or anyOf(…).";
+    refuse(`${where}.when is ${kindOf(when)}, not what a task can wait for`, remedy);
+  }
+  for (const wait of anyOf) {
+    if (wait.kind !== 'signal' || signals.has(wait.name)) continue;
+    const known = [...signals.keys()].join(', ') || 'none';
+    refuse(`${where}.when names the signal ${wait.name}, which the definition doesn't have`, `Its signals: ${known}.`);
+  }
 }
 
 function checkCount(name: string, value: unknown, refuse: Refuse): void {

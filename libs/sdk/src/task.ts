@@ -5,18 +5,21 @@
 
 import type { TaskId } from '@tidemark/core';
 import type { Given, Schemas } from './schema.ts';
+import type { SignalOf, Wait } from './wait.ts';
 
 /** Any task, of whatever name and input. */
 export interface AnyTask {
   readonly step: string;
   readonly input: unknown;
   readonly after?: readonly (AnyTask | TaskId)[] | 'all' | undefined;
+  readonly when?: Wait | undefined;
 }
 
 /** A task of one step, not yet added: it is added by returning it in `next`. */
-export interface Task<Name extends string, Input> extends AnyTask {
+export interface Task<Name extends string, Input, Signal extends string = string> extends AnyTask {
   readonly step: Name;
   readonly input: Input;
+  readonly when?: Wait<Signal> | undefined;
 }
 
 export interface TaskOptions {
@@ -25,18 +28,28 @@ export interface TaskOptions {
    * when this one is added and was added before it, those earlier in the same `next` included. By default nothing.
    */
   readonly after?: readonly (AnyTask | TaskId)[] | 'all' | undefined;
+  /**
+   * What must come besides: `signal('approved')`, `timer('2h')`, `at(date)`, or `anyOf` several. The step finds what came in `ctx.cause`.
+   * By default nothing.
+   */
+  readonly when?: Wait | undefined;
 }
 
-/** The tasks of some steps of a definition. */
-export type TaskOf<Tasks extends Schemas, Name extends keyof Tasks> = {
-  [N in Name & string]: Task<N, Given<Tasks[N]>>;
+/** The tasks of some steps of a definition, which may wait for its signals. */
+export type TaskOf<Tasks extends Schemas, Name extends keyof Tasks, Signals extends Schemas = Schemas> = {
+  [N in Name & string]: Task<N, Given<Tasks[N]>, keyof Signals & string>;
 }[Name & string];
 
 /** A task for a step: `task('credit', { orderId, cents })`, `task('merge', {}, { after: 'all' })`. */
-export function task<const Name extends string, const Input>(
+export function task<const Name extends string, const Input, const Options extends TaskOptions = Record<never, never>>(
   step: Name,
   input: Input,
-  options: TaskOptions = {},
-): Task<Name, Input> {
-  return options.after === undefined ? { step, input } : { step, input, after: options.after };
+  options?: Options,
+): Task<Name, Input, SignalIn<Options>> {
+  const { after, when }: TaskOptions = options ?? {};
+  const waits = when as Wait<SignalIn<Options>> | undefined;
+  return { step, input, ...(after !== undefined && { after }), ...(waits !== undefined && { when: waits }) };
 }
+
+/** Signals that the options wait for. */
+type SignalIn<Options> = Options extends { readonly when: infer When } ? SignalOf<When> : never;

@@ -4,6 +4,7 @@ import type { EffectKey, Json, TaskId, WorkflowId } from '@tidemark/core';
 import { z } from 'zod';
 import * as mini from 'zod/mini';
 import {
+  anyOf,
   type BeliefOf,
   checkTogether,
   defineEffect,
@@ -15,8 +16,10 @@ import {
   pending,
   type StepActions,
   said,
+  signal,
   task,
   taskGoal,
+  timer,
   tool,
   toolCallSchema,
   toolResult,
@@ -279,5 +282,28 @@ export const agent = defineWorkflow({
   },
 });
 
-export const definitions: readonly Workflow[] = [refund, fan, quiet, open, agent];
+const approval = defineWorkflow({
+  name: 'approval',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({ by: z.string() }),
+  tasks: { ask: z.object({}), decide: z.object({}) },
+  flow: { ask: ['decide'], decide: [] },
+  signals: { approved: z.object({ by: z.string() }), denied: z.string().default('no') },
+  begin: () => ({ belief: {}, next: [task('ask', {})] }),
+  steps: {
+    ask: (ctx) => {
+      same<NonNullable<typeof ctx.cause>['kind'], 'signal' | 'timer'>(true);
+      return { next: [task('decide', {}, { when: anyOf(signal('approved'), signal('denied'), timer('2h')) })] };
+    },
+    decide: ({ cause }) => {
+      if (cause?.kind !== 'signal') return { done: { by: 'nobody' } };
+      if (cause.name === 'denied') same<typeof cause.value, string>(true);
+      return { done: { by: cause.name === 'approved' ? cause.value.by : cause.value } };
+    },
+  },
+});
+
+export const definitions: readonly Workflow[] = [refund, fan, quiet, open, agent, approval];
 export const warnings = checkTogether([refund, fan, quiet, open]);

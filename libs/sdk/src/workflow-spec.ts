@@ -31,6 +31,7 @@ export interface WorkflowSpec<
   F extends FlowOf<Tasks> & Flow,
   Starts extends readonly (keyof Tasks & string)[],
   Outputs extends OutputsOf<Tasks>,
+  Signals extends Schemas = Record<never, never>,
 > extends ContextSpec {
   readonly name: string;
   /** 1, 2, 3 …; raise it when running workflows could not go on with the new code, and say in `upcast` how they can. */
@@ -45,6 +46,8 @@ export interface WorkflowSpec<
   readonly tasks: Tasks;
   /** What steps leave for others to read with `ctx.outputs`; a step named here must return one. */
   readonly outputs?: (Outputs & Refused<Outputs, NoInfer<Tasks>>) | undefined;
+  /** What others may send it, by name: tasks wait for it with `when: signal(name)`, and find what came in `ctx.cause`. */
+  readonly signals?: Signals | undefined;
   /** What each step may add. */
   readonly flow: F & Refused<F, NoInfer<Tasks>>;
   /** What `begin` may add; by default the one step that no other step names. */
@@ -59,7 +62,7 @@ export interface WorkflowSpec<
   /** The first belief and the first tasks. Runs with whoever starts the workflow, so work belongs in a step. */
   readonly begin: (input: Parsed<NoInfer<Input>>) => {
     readonly belief: Given<NoInfer<Belief>>;
-    readonly next: readonly TaskOf<NoInfer<Tasks>, NoInfer<Starts>[number]>[];
+    readonly next: readonly TaskOf<NoInfer<Tasks>, NoInfer<Starts>[number], NoInfer<Signals>>[];
     /** What the agent is told before its first step: goal, constraints, the user's words. */
     readonly fragments?: readonly FragmentDraft[] | undefined;
   };
@@ -72,7 +75,8 @@ export interface WorkflowSpec<
         NoInfer<Tasks>,
         NoInfer<Outputs>,
         S,
-        NoInfer<F>[S][number]
+        NoInfer<F>[S][number],
+        NoInfer<Signals>
       >,
       Parsed<NoInfer<Tasks>[S]>,
       ParsedOr<MemberOf<NoInfer<Outputs>, S>>
@@ -122,6 +126,7 @@ export interface Workflow<
   Output extends Schema = Schema,
   Tasks extends Schemas = Schemas,
   Outputs = unknown,
+  Signals extends Schemas = Schemas,
 > extends Definition<Given<Input>, Parsed<Output>> {
   readonly schemas: {
     readonly input: Input;
@@ -129,6 +134,7 @@ export interface Workflow<
     readonly output: Output;
     readonly tasks: Tasks;
     readonly outputs: Outputs;
+    readonly signals: Signals;
   };
   /** What each step may add. */
   readonly flow: Flow;

@@ -40,10 +40,11 @@ export function defineWorkflow<
   const F extends FlowOf<Tasks> & Flow,
   const Starts extends readonly (keyof Tasks & string)[] = StartsOf<F>,
   const Outputs extends OutputsOf<Tasks> = Record<never, never>,
+  const Signals extends Schemas = Record<never, never>,
 >(
-  spec: WorkflowSpec<Input, Belief, Output, Tasks, F, Starts, Outputs>,
-): Workflow<Input, Belief, Output, Tasks, Outputs> {
-  return build(spec as unknown as CheckedSpec) as Workflow<Input, Belief, Output, Tasks, Outputs>;
+  spec: WorkflowSpec<Input, Belief, Output, Tasks, F, Starts, Outputs, Signals>,
+): Workflow<Input, Belief, Output, Tasks, Outputs, Signals> {
+  return build(spec as unknown as CheckedSpec) as Workflow<Input, Belief, Output, Tasks, Outputs, Signals>;
 }
 
 /** A spec after the checks, its type parameters forgotten. */
@@ -53,6 +54,7 @@ interface CheckedSpec extends AnySpec, ContextSpec {
   readonly output: Schema;
   readonly tasks: Schemas;
   readonly outputs?: Schemas | undefined;
+  readonly signals?: Schemas | undefined;
   readonly begin: (input: Json) => unknown;
   readonly durability?: 'durable' | 'staged' | undefined;
   readonly placement?: 'exclusive' | 'shared' | undefined;
@@ -100,6 +102,7 @@ function build(spec: CheckedSpec): Workflow {
       output: spec.output,
       tasks: spec.tasks,
       outputs: spec.outputs ?? {},
+      signals: spec.signals ?? {},
     },
     flow: spec.flow,
     starts,
@@ -145,6 +148,7 @@ function stepDefinition(name: string, parts: Parts): StepDefinition {
       operations: spec.effects && new Set(allEffects(spec).map((effect) => effect.operation)),
       models: spec.models ?? {},
       tools: spec.tools ?? {},
+      parseSignal: signalParsers(spec, title),
       needsOutput: outputs !== undefined,
       gate: settings.gate,
       parseBelief: parts.beliefParser(
@@ -173,6 +177,7 @@ function beliefParsers(schema: Schema, title: string): Parts['beliefParser'] {
 
 /** The opening: held to `starts` as steps are held to `flow`. */
 function beginning({ spec, title, starts, beliefParser }: Parts): Definition['begin'] {
+  const signals = signalParsers(spec, title);
   const parseBelief = beliefParser('belief returned by begin', 'Fix what begin returns, or the belief schema.');
   const refuse = (problem: string, remedy: string): never => {
     throw new InvalidError('begin-invalid', `${title}, begin: ${problem}. ${remedy}`, { definition: title });
@@ -185,7 +190,7 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
     if (typeof opening !== 'object' || opening === null || !('belief' in opening) || !('next' in opening)) {
       return refuse(`it returned ${kindOf(opening)}`, "Return { belief, next: [task('name', input)] }.");
     }
-    const next = checkTasks(opening.next, refuse);
+    const next = checkTasks(opening.next, signals, refuse);
     if (next.length === 0) refuse('it adds no task', 'A workflow without tasks would never end; add at least one.');
     const stray = next.find((added) => !starts.includes(added.step));
     if (stray !== undefined) {
@@ -196,9 +201,21 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
   };
 }
 
-const schemasOf = ({ input, belief, output, tasks, outputs = {} }: CheckedSpec): readonly Schema[] => [
+const signalParsers = ({ signals = {} }: CheckedSpec, title: string): ReadonlyMap<string, Parse> =>
+  new Map(
+    Object.entries(signals).map(([name, schema]) => [
+      name,
+      parser(schema, {
+        code: 'signal-unfit',
+        what: `${title}, signal ${name}`,
+        remedy: 'Fix what is sent, or signals.',
+      }),
+    ]),
+  );
+
+const schemasOf = ({ input, belief, output, tasks, outputs = {}, signals = {} }: CheckedSpec): readonly Schema[] => [
   ...[input, belief, output],
-  ...[...Object.values(tasks), ...Object.values(outputs)],
+  ...[...Object.values(tasks), ...Object.values(outputs), ...Object.values(signals)],
 ];
 
 /** Those of tools as well: whoever undoes a workflow finds them there. */

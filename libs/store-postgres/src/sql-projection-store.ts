@@ -59,6 +59,7 @@ import { faultOf } from './faults.ts';
 import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
 import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
+import { loadSignals, signalsOf, withSignals } from './sql/load-signals.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
 import * as context from './sql/read-context.ts';
 import * as history from './sql/read-history.ts';
@@ -157,7 +158,9 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
     const distinct = [...new Set(workflows)];
-    return readyOr(snapshotsOf(distinct, await this.#read(loadStreams(distinct))));
+    const snapshots = readyOr(snapshotsOf(distinct, await this.#read(loadStreams(distinct))));
+    const signals = signalsOf(snapshots);
+    return signals.length === 0 ? snapshots : withSignals(snapshots, await this.#read(loadSignals(signals)));
   }
 
   place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]> {

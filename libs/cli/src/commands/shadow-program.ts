@@ -1,6 +1,6 @@
 /** Owns the arguments and options of `tidemark shadow`, and their help. Must hold no logic of a command. */
 
-import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/host';
+import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import { asShare, SHADOW_SHARES } from '@tidemark/runtime';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../arguments.ts';

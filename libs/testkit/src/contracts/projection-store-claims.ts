@@ -117,6 +117,23 @@ export function testClaims(under: StoreUnderTest): void {
       });
     });
 
+    test('gives the values of signals that nobody has waited for yet, whatever else the state says', async () => {
+      await under.partitions(1);
+      const [early, given] = ['w-20', 'w-21'] as [EventId, EventId];
+      const state = `{"stateVersion":1,"lastAction":"\\u0000","signals":[{"name":"go","event":"${early}"}]}`;
+      await under.store.apply(
+        rows.batch({
+          ...rows.openingBatch('w', 0),
+          streams: [rows.streamRow('w', 0, { state })],
+          tasksPut: [rows.taskRow('w', taskId(0, 0), { cause: given })],
+          events: [early, given].map((_, n) => rows.eventRow('w', 20 + n, { payload: `{"value":${n}}` })),
+        }),
+      );
+      const [snapshot] = await under.other.loadStreams([rows.workflowNamed('w')]);
+      const causes = new Map(snapshot!.causes.map(({ event, payload }) => [event, payload]));
+      expect(causes).toEqual(new Map([early, given].map((event, n) => [event, `{"value":${n}}`])));
+    });
+
     test('gives many at once, in the order asked for, and none for unknown ones', async () => {
       const count = 300;
       await under.partitions(count);

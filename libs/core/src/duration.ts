@@ -1,4 +1,4 @@
-/** Owns durations as people write them: a whole number and a unit. */
+/** Owns durations as people write them: a whole number and a unit. Pure. */
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

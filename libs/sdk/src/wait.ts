@@ -1,0 +1,47 @@
+/**
+ * Owns how a task says what it waits for besides other tasks: plain values, typed by the names of the definition's signals. Nothing is held
+ * while a task waits: no worker, no lease, no memory. Must not decide what has come: the fold does.
+ */
+
+import { InvalidError, parseDuration } from '@tidemark/core';
+import type { WaitRequest } from '@tidemark/runtime';
+
+/** What a task waits for; any one of it is enough. */
+export interface Wait<Signal extends string = string> {
+  readonly anyOf: readonly WaitRequest<Signal>[];
+}
+
+/** A signal of this name. One that came before anybody waited for it counts: each is given to one task, the oldest first. */
+export const signal = <const Signal extends string>(name: Signal): Wait<Signal> => ({
+  anyOf: [{ kind: 'signal', name }],
+});
+
+/**
+ * So long after the task was added: `90s`, `15m`, `36h`, `7d`, or milliseconds; at most ten years. Throws `InvalidError`
+ * (`duration-invalid`).
+ */
+export function timer(duration: string | number): Wait<never> {
+  const delayMs = typeof duration === 'string' ? parseDuration(duration) : duration;
+  if (typeof delayMs === 'number' && Number.isFinite(delayMs) && delayMs >= 0) {
+    return { anyOf: [{ kind: 'timer', delayMs }] };
+  }
+  throw new InvalidError(
+    'duration-invalid',
+    `timer(${JSON.stringify(duration)}): give a whole number and a unit, such as '90s', '15m', '36h' or '7d', or milliseconds.`,
+  );
+}
+
+/** At that moment, or at once where it has passed. Throws `InvalidError` (`date-invalid`). */
+export function at(date: Date | string): Wait<never> {
+  const atMs = new Date(date).getTime();
+  if (Number.isFinite(atMs)) return { anyOf: [{ kind: 'at', atMs }] };
+  throw new InvalidError('date-invalid', "at(…): give a Date, or a text such as '2026-03-01T09:00:00Z'.");
+}
+
+/** Whichever comes first: `anyOf(signal('approved'), timer('2h'))`. */
+export const anyOf = <const Waits extends readonly Wait[]>(...waits: Waits): Wait<SignalOf<Waits[number]>> => ({
+  anyOf: waits.flatMap((wait) => wait.anyOf) as readonly WaitRequest<SignalOf<Waits[number]>>[],
+});
+
+/** Names of the signals of a wait. */
+export type SignalOf<W> = W extends Wait<infer Signal> ? Signal : never;

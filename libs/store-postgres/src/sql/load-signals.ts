@@ -1,0 +1,54 @@
+/**
+ * Payloads of signals that nobody has waited for yet: the next checkpoint may give them to a task. Beside the snapshot of the streams, since
+ * few have any, and an event's payload never changes. Inputs: workflows and their events, in step. Locks: none. Index: events_inbox;
+ * `offset 0` keeps the planner from turning the loop round. Cost: 0.4 ms for 100.
+ */
+
+import type { EventId, WorkflowId } from '@tidemark/core';
+import type { StreamSnapshot } from '@tidemark/ports';
+import { texts } from '../binary-array.ts';
+import { type Rows, type Statement, textAt } from '../sql-client.ts';
+
+const text = `
+select wanted.workflow, wanted.event, e.payload
+from unnest($1::text[], $2::text[]) as wanted (workflow, event)
+cross join lateral (
+  select payload from events
+  where workflow = wanted.workflow and epoch = 0
+    and hashtextextended(event, 0) = hashtextextended(wanted.event, 0) and event = wanted.event
+  offset 0
+) e`;
+
+interface Waiting {
+  readonly workflow: WorkflowId;
+  readonly event: EventId;
+}
+
+/** Signals that the snapshots' states say are waiting. */
+export const signalsOf = (snapshots: readonly StreamSnapshot[]): readonly Waiting[] =>
+  snapshots.flatMap(({ workflow, state }) => {
+    if (!state.includes('"signals":[{')) return [];
+    const { signals } = JSON.parse(state) as { readonly signals: readonly Pick<Waiting, 'event'>[] };
+    return signals.map(({ event }) => ({ workflow, event }));
+  });
+
+export const loadSignals = (signals: readonly Waiting[]): Statement => ({
+  name: 'load-signals',
+  text,
+  values: [texts(signals, ({ workflow }) => workflow), texts(signals, ({ event }) => event)],
+});
+
+/** The snapshots with those payloads among their causes. */
+export function withSignals(snapshots: readonly StreamSnapshot[], rows: Rows): readonly StreamSnapshot[] {
+  const found = new Map<string, StreamSnapshot['causes'][number][]>();
+  for (const row of rows) {
+    const workflow = textAt(row, 0);
+    const causes = found.get(workflow) ?? [];
+    causes.push({ event: textAt(row, 1) as EventId, payload: textAt(row, 2) });
+    found.set(workflow, causes);
+  }
+  return snapshots.map((one) => {
+    const causes = found.get(one.workflow);
+    return causes === undefined ? one : { ...one, causes: [...one.causes, ...causes] };
+  });
+}
