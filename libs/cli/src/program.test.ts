@@ -27,6 +27,7 @@ describe('usage', () => {
     [['approve', 'x', '--by', 'Ada'], /required option '--why <text>'/],
     [['approve', 'x', '--by', 'Ada', '--why', 'y', '--as', 'fail'], /choices are retry, done, not-done, compensate;/],
     [['confirm', 'x'], /missing required argument 'token'/],
+    [['signal', 'x'], /missing required argument 'name'/],
     [['run', '--workflows', 'a.ts', 'greet'], /name it before --workflows/],
     [['ls', 'stray'], /too many arguments/],
   ])('%j is refused with 64', async (args, message) => {

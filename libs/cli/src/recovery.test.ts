@@ -116,6 +116,16 @@ describe('beside a process that holds the folder', () => {
       const both = await here('confirm', 'p1', 'shop-1');
       expect([both.code, both.err]).toEqual([65, expect.stringContaining('Give either --response')]);
 
+      await here('run', 'permit', '--id', 'w1', '--detach');
+      await expect.poll(async () => (await here('show', 'w1')).out).toMatch(/waits for signal approved/);
+      const value = ['--value', '{"by":"Ada"}', '--key', 'once'];
+      const signalled = await here('signal', 'w1', 'approved', ...value, '--json');
+      expect(JSON.parse(signalled.out)).toEqual({ workflow: 'w1', signal: 'approved', key: 'once' });
+      await dev.says(/w1 +completed/);
+      expect(JSON.parse((await here('show', 'w1', '--json')).out)).toMatchObject({ output: { by: 'Ada' } });
+      const late = await here('signal', 'w1', 'approved', ...value);
+      expect([late.code, late.err]).toEqual([65, expect.stringContaining('w1 has ended')]);
+
       await here('run', 'trip', '--id', 't1', '--input', JSON.stringify({ journal }), '--detach');
       await dev.says(/t1 +waits for a person/);
       const answered = await here('approve', 't1', '--response', '{"receipt":"R1"}', ...WHO, '--json');

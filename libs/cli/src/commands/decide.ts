@@ -1,8 +1,9 @@
 /**
- * Owns `tidemark approve`, `reject` and `confirm`: what a person says to a workflow that waits for one, with who and why, and
+ * Owns `tidemark approve`, `reject`, `confirm` and `signal`: what a person says to a workflow that waits for one, with who and why, and
  * whether it counts. Must not decide whether an answer fits: the client and the fold do.
  */
 
+import { randomUUID } from 'node:crypto';
 import { InvalidError, type Json, type Resolution } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { Confirmation, Definition } from '@tidemark/runtime';
@@ -36,6 +37,11 @@ export interface ApproveOptions extends RejectOptions {
 export interface ConfirmOptions extends PlaceOptions {
   readonly response?: string | undefined;
   readonly failed?: string | undefined;
+}
+
+export interface SignalOptions extends PlaceOptions {
+  readonly value?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 export async function approve(session: Session, id: string, options: ApproveOptions): Promise<number> {
@@ -91,6 +97,19 @@ export async function confirm(session: Session, id: string, token: string, optio
     session.terminal.document({ workflow, token, outcome, ...uncheckedJson(unchecked) });
     session.terminal.line(`${printable(workflow)}: '${printable(token)}' is ${outcome}. ${whoGoesOn(desk)}`);
     warnUnchecked(session, unchecked);
+  });
+  return EXIT.ok;
+}
+
+/** Without a key each call is another signal. */
+export async function signal(session: Session, id: string, name: string, options: SignalOptions): Promise<number> {
+  const value = options.value === undefined ? null : await readJson('--value', options.value, session);
+  const { key = randomUUID() } = options;
+  await withDesk(session, options, async (desk) => {
+    const { workflow } = await requireWorkflow(desk, id);
+    await noticeStall(session.terminal, desk.place, desk.signal(workflow, name, value, { key }));
+    session.terminal.document({ workflow, signal: name, key });
+    session.terminal.line(`${printable(workflow)}: it has the signal '${printable(name)}'. ${whoGoesOn(desk)}`);
   });
   return EXIT.ok;
 }

@@ -1,8 +1,17 @@
-/** Owns the arguments and options of `recover`, `approve`, `reject` and `confirm`, and their help. Must hold no logic. */
+/** Owns the arguments and options of `recover`, `approve`, `reject`, `confirm` and `signal`, and their help. Must hold no logic. */
 
 import { type Command, Option } from 'commander';
 import type { Session } from '../session.ts';
-import { type ApproveOptions, approve, type ConfirmOptions, confirm, type RejectOptions, reject } from './decide.ts';
+import {
+  type ApproveOptions,
+  approve,
+  type ConfirmOptions,
+  confirm,
+  type RejectOptions,
+  reject,
+  type SignalOptions,
+  signal,
+} from './decide.ts';
 import { type RecoverOptions, recover } from './recover.ts';
 
 /** What the program gives to those who add commands to it. */
@@ -60,5 +69,14 @@ export function addRecovery({ command, does, listed, common }: CommandKit): void
     .option('--failed <text>', 'it certainly was not done, and why')
     .action((id: string, token: string, options: ConfirmOptions, self: Command) =>
       does<[string, string, ConfirmOptions]>(confirm)(id, token, listed(options), self),
+    );
+
+  common(command('signal', 'send a workflow a signal, which a task of its waits for or will wait for'))
+    .argument('<id>', 'id of the run')
+    .argument('<name>', 'name of the signal')
+    .option('--value <json>', 'what comes with it: JSON, @file, or - for standard input (default: null)')
+    .option('--key <name>', 'with the same key it counts once, however often it is sent')
+    .action((id: string, name: string, options: SignalOptions, self: Command) =>
+      does<[string, string, SignalOptions]>(signal)(id, name, listed(options), self),
     );
 }
