@@ -48,7 +48,9 @@ export function summaryOf({ stream: { state, ...row }, result }: Rows): Workflow
 export function snapshotOf({ stream, tasks, checkpoints, effects, events }: Rows, next: Offset): StreamSnapshot {
   const pending = [...tasks.values()];
   const creators = new Set(pending.map(({ task }) => taskOrder(task)[0]));
-  const { signals = [] } = JSON.parse(stream.state) as { readonly signals?: readonly { readonly event: string }[] };
+  const { signals = [] } = JSON.parse(stream.state || '{}') as {
+    readonly signals?: readonly { readonly event: string }[];
+  };
   const causes = new Set<string>([
     ...pending.flatMap(({ cause }) => cause ?? []),
     ...signals.map(({ event }) => event),

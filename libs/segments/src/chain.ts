@@ -23,8 +23,8 @@ export function chainOver(before: Sha256, records: readonly { readonly value: Ui
   link.write(checkChain(before), 0, 'hex');
   for (const { value } of records) {
     // Digests as Latin-1 texts: a third quicker than as hex, and half of what buffers take.
-    link.write(hash('sha256', value, 'latin1'), DIGEST_BYTES, 'latin1');
-    link.write(hash('sha256', link, 'latin1'), 0, 'latin1');
+    link.write(hash('sha256', value, 'binary'), DIGEST_BYTES, 'latin1');
+    link.write(hash('sha256', link, 'binary'), 0, 'latin1');
   }
   return link.toString('hex', 0, DIGEST_BYTES);
 }
