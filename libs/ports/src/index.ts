@@ -125,6 +125,7 @@ export type {
   SegmentTier,
   SegmentWorkflow,
   StorageUse,
+  StreamPlace,
   TierStore,
 } from './tier-store.ts';
 export { Turns } from './turns.ts';

@@ -206,6 +206,11 @@ export interface ProjectionBatch {
   readonly memories?: readonly MemoryRow[] | undefined;
   /** Absent where nothing of the batch brings any. */
   readonly context?: ContextBatch | undefined;
+  /**
+   * Workflows whose history is in segments alone: the batch has no rows of it, and those that it opens are stored as without rows (see
+   * `TierStore.withoutRows`). Absent: none.
+   */
+  readonly archived?: ReadonlySet<WorkflowId> | undefined;
 }
 
 // --- What folds go on from -----------------------------------------------------------------------------------------

@@ -34,6 +34,12 @@ export interface SegmentWorkflow {
   readonly closes: boolean;
 }
 
+/** A workflow, and the partition whose log it is in. */
+export interface StreamPlace {
+  readonly workflow: WorkflowId;
+  readonly partition: Partition;
+}
+
 /** The stretch `[from, to)` of a partition's log, archived. */
 export interface SegmentRow {
   readonly partition: Partition;
@@ -109,6 +115,8 @@ export interface TierStore {
   dropRows(segment: Pick<SegmentRow, 'partition' | 'from' | 'to'>, workflows: readonly WorkflowId[]): Promise<void>;
   /** Those whose rows of history are in segments only. */
   withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]>;
+  /** Those whose end is in a recorded segment of that partition. */
+  endedInSegments(streams: readonly StreamPlace[]): Promise<readonly StreamPlace[]>;
   /** Puts the history of workflows back from a batch that holds all of it. Rows that are there stay. */
   restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void>;
   /** What takes most, most first. Reads all rows of history: for people, not for a loop. */

@@ -247,6 +247,8 @@ export const BLOB_REFERENCES_PAGE_COUNT = 5_000;
 
 /** Partitions that a rebuild folds before it takes away rows of what segments have. */
 export const REBUILD_PARTITIONS_AT_ONCE = 256;
+/** Partitions whose manifests it reads at one moment, before it folds them. */
+export const REBUILD_INDEXED_AT_ONCE = 8;
 /** Longest that a rebuild keeps writers waiting to catch up with them, in milliseconds, and how often it tries. */
 export const REBUILD_MEET_MAX_MS = 3_000;
 export const REBUILD_MEETINGS_MAX = 20;

@@ -13,6 +13,7 @@ import {
   type LogEntry,
   type Offset,
   type PartitionState,
+  type Position,
   type Sequence,
   type StreamState,
   TaskList,
@@ -36,6 +37,7 @@ import type {
 } from '@tidemark/ports';
 import type { ArchivedWorkflow } from '@tidemark/segments';
 import { ContextRows } from './context-rows.ts';
+import { type LeftOut, NOTHING_LEFT_OUT } from './left-out.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
 import { sha256Digest } from './system.ts';
 
@@ -93,6 +95,17 @@ function changedStream(entry: LogEntry, verdict: Verdict): WorkflowId | undefine
   return undefined;
 }
 
+type Event = LogEntry & { readonly kind: 'event' };
+
+interface Folded {
+  readonly entry: LogEntry;
+  readonly verdict: Verdict;
+  readonly leftOut: LeftOut;
+}
+
+const isEnd = ({ type }: Envelope): boolean =>
+  type === 'WorkflowCompleted' || type === 'WorkflowFailed' || type === 'CompensationFinished';
+
 /** Collects the rows of one projection transaction. */
 export class ProjectionBuilder {
   readonly #partitions: PartitionAdvance[] = [];
@@ -107,6 +120,7 @@ export class ProjectionBuilder {
   readonly #timersPut = new Map<string, TimerRow>();
   readonly #timersGone: { workflow: WorkflowId; timer: string }[] = [];
   readonly #rejected: RejectedRow[] = [];
+  readonly #archived = new Set<WorkflowId>();
   readonly #context: ContextRows;
   entryCount = 0;
 
@@ -114,8 +128,8 @@ export class ProjectionBuilder {
     this.#context = new ContextRows(digest);
   }
 
-  /** Folds entries that stand from `state.next` on; returns the state after them. */
-  fold(before: PartitionState, entries: readonly LogEntry[]): PartitionState {
+  /** Folds entries that stand from `state.next` on; returns the state after them. Rows of history that are left out are not made. */
+  fold(before: PartitionState, entries: readonly LogEntry[], leftOut: LeftOut = NOTHING_LEFT_OUT): PartitionState {
     let state = before;
     // The newest state of each stream that changed, also of one that closed and was followed by another here.
     const touched = new Map<WorkflowId, StreamState>();
@@ -123,13 +137,16 @@ export class ProjectionBuilder {
       const earlier = state;
       const step = foldEntry(state, entry);
       state = step.state;
-      this.#row(earlier, state, entry, step.verdict);
+      this.#row(earlier, state, { entry, verdict: step.verdict, leftOut });
       const workflow = changedStream(entry, step.verdict);
       const stream = workflow === undefined ? undefined : state.streams.get(workflow);
       if (stream !== undefined) touched.set(stream.workflow, stream);
     }
     this.entryCount += entries.length;
-    for (const stream of touched.values()) this.#stream(before.streams.get(stream.workflow), stream, state.partition);
+    for (const stream of touched.values()) {
+      this.#stream(before.streams.get(stream.workflow), stream, state.partition);
+      if (leftOut.has(stream.workflow)) this.#archived.add(stream.workflow);
+    }
     this.#partitions.push({
       partition: state.partition,
       from: before.next,
@@ -173,6 +190,7 @@ export class ProjectionBuilder {
       rejected: this.#rejected,
       ...(context !== undefined && { context }),
       ...(this.#context.memories.length > 0 && { memories: this.#context.memories }),
+      ...(this.#archived.size > 0 && { archived: this.#archived }),
     };
   }
 
@@ -204,38 +222,40 @@ export class ProjectionBuilder {
     for (const timer of left) this.#timersGone.push({ workflow: stream.workflow, timer });
   }
 
-  #row(before: PartitionState, state: PartitionState, entry: LogEntry, verdict: Verdict): void {
+  #row(before: PartitionState, state: PartitionState, { entry, verdict, leftOut }: Folded): void {
     const at = before.next;
-    if (verdict.kind === 'rejected') this.#reject(state, entry, verdict.reason, at);
+    if (verdict.kind === 'rejected' && !leftOut.hasRejected(at)) this.#reject(state, entry, verdict.reason, at);
     if (verdict.kind !== 'accepted' || entry.kind !== 'event') return;
     const { envelope } = entry;
     if (envelope.v === SEALED_VERSION) throw historyClosed(envelope.type, entry.payload);
     const stream = state.streams.get(envelope.workflow);
-    if (stream !== undefined) this.#context.add(stream, entry);
+    if (envelope.type === 'WorkflowOpened') {
+      this.#open(state, envelope);
+      leftOut.opened(envelope.workflow);
+    }
+    const isLeftOut = leftOut.has(envelope.workflow);
+    if (stream !== undefined) this.#context.add(stream, entry, isLeftOut);
+    if (isEnd(envelope)) this.#close(state, envelope, entry.payload);
+    if (!isLeftOut) this.#history(before, state, entry, verdict.position);
+  }
+
+  #history(before: PartitionState, state: PartitionState, { envelope, payload }: Event, position: Position): void {
+    const at = before.next;
     switch (envelope.type) {
       case 'WorkflowOpened':
-        this.#open(state, envelope, entry.payload, at);
+        this.#first(envelope, payload, at);
         return;
       case 'CheckpointCommitted':
-        this.#checkpoint(envelope, verdict.position, at, payloadText(entry.payload));
+        this.#checkpoint(envelope, position, at, payloadText(payload));
         return;
       case 'EffectIntended':
       case 'EffectPending':
       case 'EffectResolved':
-        this.#effect(state, envelope, verdict.position, payloadText(entry.payload));
+        this.#effect(state, envelope, position, payloadText(payload));
         return;
       case 'EffectConfirmed':
       case 'ApprovalDecided':
-        this.#effect(before, envelope, verdict.position, payloadText(entry.payload));
-        break;
-      case 'WorkflowCompleted':
-      case 'WorkflowFailed':
-      case 'CompensationFinished':
-        this.#closed.push({
-          workflow: envelope.workflow,
-          partition: state.partition,
-          result: payloadText(entry.payload),
-        });
+        this.#effect(before, envelope, position, payloadText(payload));
         break;
       case 'PartitionFenced':
       case 'LeaseClaimed':
@@ -243,13 +263,22 @@ export class ProjectionBuilder {
       case 'CheckpointReserved':
         return;
     }
-    this.#event(envelope, verdict.position, at, payloadText(entry.payload));
+    this.#event(envelope, position, at, payloadText(payload));
   }
 
-  #open(state: PartitionState, envelope: Envelope<'WorkflowOpened'>, payload: Uint8Array, offset: Offset): void {
-    const { workflow, tenant, generation } = envelope;
-    const { session = null } = envelope.control;
-    this.#opened.push({ workflow, tenant, partition: state.partition, generation, session, event: envelope.id });
+  #open(
+    { partition }: PartitionState,
+    { id, workflow, tenant, generation, control }: Envelope<'WorkflowOpened'>,
+  ): void {
+    this.#opened.push({ workflow, tenant, partition, generation, session: control.session ?? null, event: id });
+  }
+
+  #close({ partition }: PartitionState, { workflow }: Envelope, payload: Uint8Array): void {
+    this.#closed.push({ workflow, partition, result: payloadText(payload) });
+  }
+
+  #first(envelope: Envelope<'WorkflowOpened'>, payload: Uint8Array, offset: Offset): void {
+    const { workflow } = envelope;
     this.#checkpoints.push({
       workflow,
       sequence: 0 as Sequence,

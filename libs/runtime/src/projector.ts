@@ -25,6 +25,7 @@ import {
 import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
 import { stateAfter } from './archived-state.ts';
 import { type Loop, startLoop } from './backoff.ts';
+import { type LeftOut, type LeftOutHistory, NOTHING_LEFT_OUT, type Stretch } from './left-out.ts';
 import {
   FOLD_CACHE_PARTITIONS_MAX,
   PROJECTION_ENTRIES_MAX,
@@ -40,6 +41,8 @@ export interface ProjectorOptions {
     readonly log: Pick<EventLog, 'read'>;
   };
   readonly lamport: LamportClock;
+  /** Absent: all history gets rows. */
+  readonly leftOut?: LeftOutHistory | undefined;
   /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
   readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
   readonly onError: (error: unknown) => void;
@@ -191,7 +194,9 @@ export class Projector {
       const known = partitions.filter((partition) => this.#states.has(partition));
       const reads = known.map((partition) => ({ partition, from: this.#states.get(partition)!.next }));
       const results = await this.#read(reads);
-      if (forgottenCount === this.#forgottenCount) return this.#fold(results);
+      const stretches = this.#decoded(results);
+      const leftOut = this.#options.leftOut && (await this.#options.leftOut.of(stretches));
+      if (forgottenCount === this.#forgottenCount) return this.#fold(stretches, leftOut);
       this.#rehint(partitions);
       return undefined;
     } catch (error) {
@@ -214,6 +219,7 @@ export class Projector {
       const streams = folded.streams.map((stream) => streamFromJson(stream.state, stream.tasks));
       this.#states.set(folded.partition, partitionFrom(folded.partition, folded.next, folded.generation, streams));
     }
+    await this.#options.leftOut?.loaded(lacking.flatMap((partition) => this.#states.get(partition) ?? []));
   }
 
   async #read(reads: readonly { partition: Partition; from: Offset }[]): Promise<readonly ReadResult[]> {
@@ -273,6 +279,7 @@ export class Projector {
     builder.skip(before, after, manifest.workflows);
     const batch = { ...builder.batch(), incarnation: this.#incarnation };
     await store.apply(batch);
+    this.#options.leftOut?.skipped(before, after);
     this.#keep(after);
     this.#options.onApplied(batch.streams, new Map([[partition, after.next]]));
     this.#hinted.add(partition);
@@ -285,25 +292,40 @@ export class Projector {
     return results;
   }
 
-  #fold(results: readonly ReadResult[]): Prepared | undefined {
-    const { telemetry } = this.#options.ports;
-    const builder = new ProjectionBuilder();
-    const folded: Partition[] = [];
+  #decoded(results: readonly ReadResult[]): readonly Stretch[] {
+    const stretches: Stretch[] = [];
+    let room = PROJECTION_ENTRIES_MAX;
     for (const { partition, records, end } of results) {
       const before = this.#states.get(partition);
       // Given to another coordinator meanwhile.
       if (before === undefined) continue;
-      const room = PROJECTION_ENTRIES_MAX - builder.entryCount;
       const taken = records.length <= room ? records : records.slice(0, room);
+      room -= taken.length;
       if (before.next + taken.length < end) this.#hinted.add(partition);
-      if (taken.length === 0) continue;
-      const entries = taken.map((record) => decodeRecord(record.value));
+      if (taken.length > 0) stretches.push({ before, entries: taken.map((record) => decodeRecord(record.value)) });
+    }
+    return stretches;
+  }
+
+  #fold(stretches: readonly Stretch[], leftOut: readonly LeftOut[] = []): Prepared | undefined {
+    const {
+      lamport,
+      ports: { telemetry },
+    } = this.#options;
+    const builder = new ProjectionBuilder();
+    const folded: Partition[] = [];
+    for (const [at, { before, entries }] of stretches.entries()) {
+      // Given away while it was asked what is left out.
+      if (this.#states.get(before.partition) !== before) continue;
       for (const entry of entries) {
-        if (entry.kind === 'event') this.#options.lamport.witness(entry.envelope.lamport);
+        if (entry.kind === 'event') lamport.witness(entry.envelope.lamport);
         if (entry.kind === 'malformed') telemetry.count('records_malformed_total', 1);
       }
-      this.#keep(builder.fold(before, entries));
-      folded.push(partition);
+      const left = leftOut[at] ?? NOTHING_LEFT_OUT;
+      const after = builder.fold(before, entries, left);
+      this.#options.leftOut?.folded(after, left);
+      this.#keep(after);
+      folded.push(before.partition);
     }
     if (folded.length === 0) return undefined;
     const batch = { ...builder.batch(), incarnation: this.#incarnation };

@@ -26,11 +26,13 @@ import {
 } from '@tidemark/ports';
 import release from '../package.json' with { type: 'json' };
 import type { Archive } from './archive.ts';
-import { settleArchived } from './archived-rows.ts';
+import { recordArchived, settleArchived } from './archived-rows.ts';
 import { BoundedLog } from './bounded-log.ts';
+import { LeftOutHistory } from './left-out.ts';
 import {
   BACKOFF_FIRST_MS,
   BACKOFF_MAX_MS,
+  REBUILD_INDEXED_AT_ONCE,
   REBUILD_LOOK_MS,
   REBUILD_MEET_MAX_MS,
   REBUILD_MEETINGS_MAX,
@@ -93,6 +95,10 @@ export class RowsRebuild {
   #folding: Folding | undefined;
   /** Partitions whose history was recalled, and isn't there yet. */
   readonly #away = new Map<Partition, RecalledHistory>();
+  /** Up to where the new rows know of segments, before what those hold is folded. */
+  readonly #archivedTo = new Map<Partition, Offset>();
+  /** Rows of archived history are left out, rather than written and taken away again. */
+  #leavesOut = true;
 
   constructor(options: RowsRebuildOptions) {
     this.#options = options;
@@ -111,6 +117,9 @@ export class RowsRebuild {
         clock,
         archive: archived?.archive,
       },
+      leftOut: this.#leavesOut
+        ? new LeftOutHistory(rows, (partition) => this.#archivedTo.get(partition) ?? (0 as Offset))
+        : undefined,
       lamport: new LamportClock(),
       onApplied: (_, next) => this.#applied(next),
       onError: (error) => this.#failed(error),
@@ -188,6 +197,12 @@ export class RowsRebuild {
           await target.placeAnew();
           continue;
         }
+        if (code === 'archive-disagrees' && this.#leavesOut) {
+          onError?.(error);
+          this.#leavesOut = false;
+          await target.begin(FOLD_VERSION, true);
+          continue;
+        }
         const isBusy = code === 'rebuild-behind' || code === 'store-busy';
         if (!isBusy || attempt >= REBUILD_MEETINGS_MAX) throw error;
         onError?.(error);
@@ -201,6 +216,7 @@ export class RowsRebuild {
     await rows.ensure();
     this.#next = new Map(await rows.positions());
     this.#away.clear();
+    this.#archivedTo.clear();
     this.#projector = this.#newProjector();
     this.#projector.own(ALL_RANGES);
     this.#projector.start();
@@ -229,7 +245,9 @@ export class RowsRebuild {
     const partitions = [...upTo.keys()];
     for (let at = 0; at < partitions.length; at += REBUILD_PARTITIONS_AT_ONCE) {
       const some = partitions.slice(at, at + REBUILD_PARTITIONS_AT_ONCE);
-      await this.#fold(new Map(some.map((partition) => [partition, upTo.get(partition)!])));
+      const ends = new Map(some.map((partition) => [partition, upTo.get(partition)!]));
+      await this.#indexSegments(ends);
+      await this.#fold(ends);
       await this.#settle(some.filter((partition) => !this.#away.has(partition)));
     }
     this.#refuseAway();
@@ -293,6 +311,23 @@ export class RowsRebuild {
     } catch (error) {
       if (!isOutlived(error)) throw error;
       this.#options.onError?.(error);
+    }
+  }
+
+  /** Which workflows end in segments is known before they are folded. */
+  async #indexSegments(upTo: Positions): Promise<void> {
+    const { archived, rows } = this.#options;
+    if (archived === undefined || !this.#leavesOut) return;
+    // The log may have been trimmed further than what is compared.
+    const bounds = [...(await archived.hot.bounds([...upTo.keys()]))].filter(
+      ([partition, { start }]) => start > 0 && start <= upTo.get(partition)!,
+    );
+    for (let at = 0; at < bounds.length; at += REBUILD_INDEXED_AT_ONCE) {
+      const indexing = bounds.slice(at, at + REBUILD_INDEXED_AT_ONCE).map(async ([partition, { start }]) => {
+        await recordArchived(archived.archive, rows, partition, start);
+        this.#archivedTo.set(partition, start);
+      });
+      await Promise.all(indexing);
     }
   }
 

@@ -117,6 +117,7 @@ export function withoutStrays(
     timersPut: kept(batch.timersPut),
     timersGone: kept(batch.timersGone),
     rejected: batch.rejected,
+    archived: batch.archived,
   };
 }
 
@@ -138,7 +139,9 @@ export function putRows(all: Map<WorkflowId, Rows>, batch: ProjectionBatch): voi
   for (const stream of batch.streams) {
     const known = all.get(stream.workflow);
     if (known?.stream.partition === stream.partition) known.stream = stream;
-    else if (known === undefined) all.set(stream.workflow, newRows(stream));
+    else if (known === undefined) {
+      all.set(stream.workflow, { ...newRows(stream), hasRows: batch.archived?.has(stream.workflow) !== true });
+    }
   }
   for (const row of batch.tasksPut) all.get(row.workflow)?.tasks.set(row.task, row);
   for (const row of batch.tasksGone) all.get(row.workflow)?.tasks.delete(row.task);

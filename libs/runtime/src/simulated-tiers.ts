@@ -10,6 +10,7 @@ import {
   type SegmentRow,
   type SegmentTier,
   type StorageUse,
+  type StreamPlace,
   type TierStore,
   type UserWorkflow,
 } from '@tidemark/ports';
@@ -162,6 +163,17 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
   async withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
     await this.enter('withoutRows');
     return workflows.filter((workflow) => this.rows.get(workflow)?.hasRows === false);
+  }
+
+  async endedInSegments(streams: readonly StreamPlace[]): Promise<readonly StreamPlace[]> {
+    await this.enter('endedInSegments');
+    const rows = [...this.segmentRows.values()];
+    return streams.filter((stream) =>
+      rows.some(
+        ({ partition, workflows }) =>
+          partition === stream.partition && workflows.some((part) => part.closes && part.workflow === stream.workflow),
+      ),
+    );
   }
 
   async restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void> {

@@ -22,6 +22,8 @@ export class TieredLog implements EventLog {
   /** The log itself, whose start is where it was trimmed to. */
   readonly hot: EventLog;
   readonly archive: Archive;
+  /** As far as it is known where the log begins: what was trimmed stays trimmed. */
+  readonly #starts = new Map<Partition, Offset>();
 
   constructor(hot: EventLog, archive: Archive) {
     this.hot = hot;
@@ -42,12 +44,15 @@ export class TieredLog implements EventLog {
     return this.hot.append(partition, records, options);
   }
 
-  /** In one go where the log has all of it, as it nearly always has. */
+  /**
+   * In one go where the log has all of it, as it nearly always has. Of several partitions that are read from segments, those get nothing
+   * for which no bytes are left, but for the first: a segment is read as a whole, also for one record.
+   */
   async read(
     requests: readonly ReadRequest[],
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]> {
-    let starts: ReadonlyMap<Partition, PartitionBounds> | undefined;
+    let starts = requests.some((request) => this.#isTrimmed(request)) ? await this.#bounds(requests) : undefined;
     for (let attempt = 1; ; attempt++) {
       try {
         if (starts === undefined) return await this.hot.read(requests, options);
@@ -56,9 +61,19 @@ export class TieredLog implements EventLog {
         // What was just trimmed is in a segment; it is trimmed at most once.
         const isTrimmed = error instanceof CorruptError && error.code === 'log-trimmed';
         if (!isTrimmed || attempt > READS_BETWEEN_TRIMS_MAX) throw error;
-        starts = await this.hot.bounds(requests.map(({ partition }) => partition));
+        starts = await this.#bounds(requests);
       }
     }
+  }
+
+  #isTrimmed({ partition, from }: ReadRequest): boolean {
+    return from < (this.#starts.get(partition) ?? 0);
+  }
+
+  async #bounds(requests: readonly ReadRequest[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
+    const bounds = await this.hot.bounds(requests.map(({ partition }) => partition));
+    for (const [partition, { start }] of bounds) this.#starts.set(partition, start);
+    return bounds;
   }
 
   async #readTiers(
@@ -72,7 +87,7 @@ export class TieredLog implements EventLog {
     if (held.length > 0) for (const result of await this.hot.read(held, options)) found.set(result.partition, result);
     let leftBytes = options?.maxBytes ?? ARCHIVE_READ_MAX_BYTES;
     for (const request of trimmed) {
-      const records = await this.#archived(request, leftBytes);
+      const records = request !== trimmed[0] && leftBytes <= 0 ? [] : await this.#archived(request, leftBytes);
       for (const { value } of records) leftBytes -= value.length;
       const { end } = bounds.get(request.partition)!;
       found.set(request.partition, { partition: request.partition, records, end });

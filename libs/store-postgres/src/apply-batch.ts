@@ -18,7 +18,7 @@ import { putFragments, putScopes, putSessions, putTexts } from './sql/put-contex
 import { putEffects } from './sql/put-effects.ts';
 import { dropStaleEmbeddings, putMemories } from './sql/put-memories.ts';
 import { putOpenings } from './sql/put-openings.ts';
-import { putStreams } from './sql/put-streams.ts';
+import { factsOf, putStreams } from './sql/put-streams.ts';
 import { deleteTasks, putTasks } from './sql/put-tasks.ts';
 import { deleteTimers, putTimers } from './sql/put-timers.ts';
 import { putSpends } from './sql/spends.ts';
@@ -77,16 +77,17 @@ function without(batch: ProjectionBatch, strays: ReadonlySet<WorkflowId>): Proje
       spends: batch.context.spends.filter(placedHere),
       sessions: batch.context.sessions.filter(placedHere),
     },
+    archived: batch.archived,
   };
 }
 
 function rowStatements(batch: ProjectionBatch, shard?: number): readonly Statement[] {
   const live = new Set([...batch.opened, ...batch.closed].map((row) => row.partition));
-  const results = new Map(batch.closed.map((row) => [row.workflow, row.result]));
+  const facts = factsOf(batch);
   return [
     ...split(
       batch.streams,
-      (rows) => putStreams(rows, results),
+      (rows) => putStreams(rows, facts),
       (row) => row.state.length,
     ),
     ...split(batch.tasksPut, putTasks, (row) => row.state.length),

@@ -46,6 +46,7 @@ import type {
   Spends,
   StorageUse,
   StoreCounts,
+  StreamPlace,
   StreamSnapshot,
   TaskRow,
   Telemetry,
@@ -325,6 +326,10 @@ export class SqlProjectionStore implements ProjectionStore {
 
   withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
     return this.#named('without-rows', () => this.#tiers.withoutRows(workflows));
+  }
+
+  endedInSegments(...of: Parameters<ProjectionStore['endedInSegments']>): Promise<readonly StreamPlace[]> {
+    return this.#named('ended-in-segments', () => this.#tiers.endedInSegments(...of));
   }
 
   restoreRows(...of: Parameters<ProjectionStore['restoreRows']>): Promise<void> {

@@ -4,7 +4,14 @@
  */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
-import type { PartitionFloor, ProjectionBatch, SegmentQuery, SegmentRow, StorageUse } from '@tidemark/ports';
+import type {
+  PartitionFloor,
+  ProjectionBatch,
+  SegmentQuery,
+  SegmentRow,
+  StorageUse,
+  StreamPlace,
+} from '@tidemark/ports';
 import { historyStatements } from './apply-batch.ts';
 import { FIND_NAMING_BESIDE, namingColumnOf, readBlobReferences } from './sql/blob-references.ts';
 import * as history from './sql/history-rows.ts';
@@ -59,13 +66,23 @@ export class SqlTiers {
 
   dropRows(segment: Pick<SegmentRow, 'partition' | 'from' | 'to'>, workflows: readonly WorkflowId[]): Promise<void> {
     return this.#client.session(async (runner) => {
-      const [, closed] = await runner.run([BEGIN, history.lockClosed(workflows)]);
-      await runner.run([...history.deleteHistory(namesIn(closed)), ...history.settleSegment(segment), COMMIT]);
+      const [, rows] = await runner.run([BEGIN, history.lockClosed(workflows)]);
+      const closed = namesIn(rows);
+      await runner.run([
+        ...(closed.length === 0 ? [] : history.deleteHistory(closed)),
+        ...(closed.length === workflows.length ? [] : [history.forgetStates(workflows)]),
+        ...history.settleSegment(segment),
+        COMMIT,
+      ]);
     });
   }
 
   async withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
     return namesIn(await this.#read(history.findWithoutRows(workflows)));
+  }
+
+  async endedInSegments(streams: readonly StreamPlace[]): Promise<readonly StreamPlace[]> {
+    return (await this.#read(segments.findEnded(streams))).map(segments.placeOf);
   }
 
   restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void> {

@@ -58,6 +58,16 @@ export function deleteHistory(workflows: readonly string[]): readonly Statement[
   ];
 }
 
+/** States of those without rows that were kept while they were the newest of their partitions. */
+export const forgetStates = (workflows: readonly WorkflowId[]): Statement => ({
+  name: 'forget-states-without-rows',
+  text: `
+update workflows w set state = '' from partitions p
+where w.workflow = any($1::text[]) and not w.has_rows and w.state <> ''
+  and p.partition = w.partition and w.closed_in_generation < p.generation`,
+  values: [textArray(workflows)],
+});
+
 export const markWithRows = (workflows: readonly string[], states: readonly string[], atMs: number): Statement => ({
   name: 'mark-with-rows',
   text: `

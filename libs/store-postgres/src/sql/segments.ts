@@ -12,6 +12,7 @@ import type {
   SegmentTier,
   SegmentWorkflow,
   StorageUse,
+  StreamPlace,
 } from '@tidemark/ports';
 import { bools, float8s, int4s, int8s, textArray, texts } from '../binary-array.ts';
 import { booleanAt, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
@@ -183,6 +184,23 @@ export const countRecorded = (partition: Partition, to: Offset): Statement => ({
   name: 'count-recorded-events',
   text: 'select coalesce(sum(ends - starts), 0) from segments where partition = $1 and ends <= $2',
   values: [String(partition), String(to)],
+});
+
+const ended = `
+select given.workflow, given.partition
+from (select unnest($1::text[]) collate "C" as workflow, unnest($2::int4[]) as partition) given
+where exists (
+  select from segment_workflows p where p.workflow = given.workflow and p.partition = given.partition and p.closes)`;
+
+export const findEnded = (streams: readonly StreamPlace[]): Statement => ({
+  name: 'find-ended-in-segments',
+  text: ended,
+  values: [texts(streams, ({ workflow }) => workflow), int4s(streams, ({ partition }) => partition)],
+});
+
+export const placeOf = (row: Row): StreamPlace => ({
+  workflow: textAt(row, 0) as WorkflowId,
+  partition: numberAt(row, 1) as Partition,
 });
 
 export const segmentOf = (row: Row): SegmentRow => ({
