@@ -14,6 +14,7 @@ import {
   type LogEntry,
 } from '@tidemark/core';
 import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf } from '@tidemark/ports';
+import { plainEnvelope } from './plain-header.ts';
 import {
   blobEnvelope,
   controls,
@@ -142,6 +143,13 @@ function parseHeader(line: string): LogEntry {
   } catch {
     return malformed('the header line is not JSON');
   }
+  const plain = plainEnvelope(header);
+  if (plain !== undefined) return { kind: 'event', envelope: plain, payload: NO_PAYLOAD };
+  return checkedHeader(header);
+}
+
+/** As the schemas have it. */
+export function checkedHeader(header: unknown): LogEntry {
   // The rest of a later version's envelope may have changed: it is unknown, not malformed, or an old process would
   // reject what a new one accepts.
   if ((header as { readonly v?: unknown } | null)?.v !== ENVELOPE_VERSION) {

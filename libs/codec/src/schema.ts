@@ -39,11 +39,14 @@ export const NAME_MAX_CHARS = 512;
 
 const text = <T extends string>(): z.ZodType<T> => z.string().min(1).max(NAME_MAX_CHARS) as unknown as z.ZodType<T>;
 const whole = <T extends number>(min: number): z.ZodType<T> => z.int().min(min) as unknown as z.ZodType<T>;
-const digest = z.string().regex(/^[0-9a-f]{64}$/);
+export const DIGEST = /^[0-9a-f]{64}$/;
 /** One text for each task: without leading zeros, and with an index that no other sequence's rank can meet. */
+export const TASK = /^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,6})$/;
+
+const digest = z.string().regex(DIGEST);
 const task = z
   .string()
-  .regex(/^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,6})$/)
+  .regex(TASK)
   .refine((id) => taskOrder(id as TaskId)[1] < TASKS_PER_CHECKPOINT_MAX) as unknown as z.ZodType<TaskId>;
 const timeMs = z.number().min(0);
 const kind = z.enum(['pure', 'idempotent', 'irreversible']);
@@ -65,7 +68,7 @@ const declaration: z.ZodType<TaskDeclaration> = z.object({
 });
 
 /** Time-out of effects that were intended before it was recorded, in milliseconds: the default of that time. */
-const UNSTATED_TIMEOUT_MS = 30_000;
+export const UNSTATED_TIMEOUT_MS = 30_000;
 
 /** The control of each event type, by type. What later writers added has a default, so that older records stay readable. */
 export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {

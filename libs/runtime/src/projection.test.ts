@@ -1,12 +1,13 @@
 /**
  * The projection: the same log gives the same rows in any batching, from empty or resumed from rows (I5); what is rejected is
- * kept aside; timers stand exactly as long as a task waits for them.
+ * kept aside; timers stand exactly as long as a task waits for them. What is left out, since segments have it, is what would be taken away.
  */
 
 import { payloadText } from '@tidemark/codec';
 import {
   emptyPartition,
   foldEntry,
+  isClosed,
   type LogEntry,
   type Offset,
   type Partition,
@@ -15,11 +16,13 @@ import {
   type TaskState,
   type WorkflowId,
 } from '@tidemark/core';
+import type { SegmentRow } from '@tidemark/ports';
 import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } from '@tidemark/testkit/naive/events';
 import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { LeftOutHistory } from './left-out.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
@@ -28,25 +31,38 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const HERE = HISTORY_PARTITION as Partition;
 
-/** Projects the entries, cut into batches before these places; each batch goes on from the rows where `resumes` says so. */
+/**
+ * Projects the entries, cut into batches before these places; each batch goes on from the rows where `resumes` says so. `segment`: what it
+ * has as a whole is left out, by the batches that `leavesOut` names.
+ */
 async function project(
   entries: readonly LogEntry[],
   cuts: readonly number[] = [],
   resumes: (batch: number) => boolean = () => false,
+  segment?: SegmentRow,
+  leavesOut: (batch: number) => boolean = () => true,
 ): Promise<SimulatedStore> {
   const store = new SimulatedStore(HERE + 1);
+  if (segment !== undefined) await store.recordSegments([segment]);
+  let leftOut: LeftOutHistory | undefined;
   const places = [...new Set([0, ...cuts.map((cut) => cut % (entries.length + 1)), entries.length])].sort(
     (a, b) => a - b,
   );
   let state = emptyPartition(HERE, 0 as Offset);
   for (let at = 1; at < places.length; at++) {
-    if (resumes(at)) {
+    // A process goes on as it began.
+    if (resumes(at) || at === 1) {
+      leftOut = segment && leavesOut(at) ? new LeftOutHistory(store, () => segment.to) : undefined;
       const [folded] = await store.loadPartitions([HERE]);
       const streams = folded!.streams.map((stream) => streamFromJson(stream.state, stream.tasks));
       state = partitionFrom(HERE, folded!.next, folded!.generation, streams);
     }
+    if (at === 1 || resumes(at)) await leftOut?.loaded([state]);
     const builder = new ProjectionBuilder();
-    state = builder.fold(state, entries.slice(places[at - 1], places[at]));
+    const stretch = { before: state, entries: entries.slice(places[at - 1], places[at]) };
+    const [left] = (await leftOut?.of([stretch])) ?? [];
+    state = builder.fold(state, stretch.entries, left);
+    if (left !== undefined) leftOut?.folded(state, left);
     await store.apply(builder.batch());
   }
   return store;
@@ -70,6 +86,21 @@ function dump(store: SimulatedStore) {
       timers: sorted(rows.timers.values()),
     })),
   };
+}
+
+/** A segment of the first of the entries, and those that it leaves no rows of. */
+function segmentOf(entries: readonly LogEntry[], count: number): { segment: SegmentRow; ended: readonly WorkflowId[] } {
+  const ended = new Set<WorkflowId>();
+  let state = emptyPartition(HERE, 0 as Offset);
+  for (const entry of entries.slice(0, count)) {
+    state = foldEntry(state, entry).state;
+    for (const [workflow, stream] of state.streams) if (isClosed(stream)) ended.add(workflow);
+  }
+  const of = { partition: HERE, from: 0 as Offset, to: count as Offset, object: 'o', digest: 'd'.repeat(64) };
+  const sizes = { bytes: 1, rawBytes: 1, eventCount: count, firstAtMs: 0, lastAtMs: 0, writtenAtMs: 0 };
+  const part = { tenant: 't' as SegmentRow['workflows'][number]['tenant'], eventCount: 1, rawBytes: 1, opens: true };
+  const workflows = [...ended].map((workflow) => ({ ...part, workflow, closes: true }));
+  return { segment: { ...of, ...sizes, tier: 'warm', rowsDropped: false, workflows }, ended: [...ended] };
 }
 
 /** An id is opened once: placement sees to it, and after a loss of the rows the fence. Rows are made for that alone. */
@@ -119,6 +150,46 @@ describe('any history', () => {
       ),
       { numRuns: 150 },
     );
+  });
+
+  it('leaves the same rows of segments, whether history is left out or taken away, and whoever goes on with it', async () => {
+    let leftOutCount = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        choices,
+        fc.nat(1_000),
+        fc.array(fc.nat(1_000), { maxLength: 20, size: 'max' }),
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
+        fc.nat(20),
+        async (made, share, cuts, resumed, begun) => {
+          const entries = historyOf(made);
+          fc.pre(!opensAgain(entries));
+          const { segment, ended } = segmentOf(entries, share % (entries.length + 1));
+          const resumes = (batch: number): boolean => resumed[batch % resumed.length]!;
+          const taken = await project(entries);
+          const left = await project(entries, cuts, resumes, segment);
+          // Those before were folded while the log still had all of it.
+          const mixed = await project(entries, cuts, resumes, segment, (batch) => batch > begun);
+          for (const store of [left, mixed]) {
+            // None of what is left out is there before it would be taken away.
+            const rows = [...store.rows.values()].filter(({ hasRows }) => !hasRows);
+            expect(rows.flatMap(({ checkpoints, events, effects }) => [...checkpoints, ...events, ...effects])).toEqual(
+              [],
+            );
+            leftOutCount += rows.length;
+          }
+          expect(
+            [...left.rows.values()].flatMap(({ stream, hasRows }) => (hasRows ? [] : [stream.workflow])).sort(),
+          ).toEqual([...ended].filter((workflow) => left.rows.has(workflow)).sort());
+          for (const store of [taken, left, mixed]) await store.dropRows(segment, ended);
+          const whole = [dump(taken), await taken.withoutRows(ended)];
+          expect([dump(left), await left.withoutRows(ended)]).toEqual(whole);
+          expect([dump(mixed), await mixed.withoutRows(ended)]).toEqual(whole);
+        },
+      ),
+      { numRuns: 150 },
+    );
+    expect(leftOutCount).toBeGreaterThan(0);
   });
 
   it('leaves a timer for each task that waits for one, and no other', async () => {

@@ -1,6 +1,6 @@
 /**
  * Making rows anew over simulated servers: it ends whatever answer is lost and whoever else writes, goes on where others were in the way,
- * refuses a log that lost something, and asks once for history that must be recalled. The switch itself is the store's.
+ * refuses a log that lost something, asks once for history that must be recalled, and writes no rows of history that segments have. The switch itself is the store's.
  */
 
 import {
@@ -15,6 +15,7 @@ import type { CatchUp, EventLog, RowComparison, StoreRebuild } from '@tidemark/p
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { memoryWorkflow } from './memory-streams.ts';
 import { LamportClock } from './ports.ts';
 import { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
 import { SimulatedArchive } from './simulated-archive.ts';
@@ -41,6 +42,7 @@ class SimulatedTarget implements StoreRebuild {
 
   async begin(madeBy: string, isFromNothing: boolean): Promise<void> {
     this.begun.push([madeBy, isFromNothing]);
+    if (isFromNothing) this.store.drop();
   }
 
   positions(): Promise<ReadonlyMap<Partition, Offset>> {
@@ -204,7 +206,7 @@ describe('rows made anew', () => {
   });
 });
 
-describe('rows made anew from cold history', () => {
+describe('rows made anew from archived history', () => {
   let at: SimulatedArchive<MemoryObjects>;
   let objects: MemoryObjects;
 
@@ -228,6 +230,68 @@ describe('rows made anew from cold history', () => {
     for await (const name of objects.list('segments/')) names.push(name);
     return names;
   };
+
+  const made = async (target: SimulatedTarget): Promise<readonly { readonly code?: string }[]> => {
+    let isOver = false;
+    const told: { readonly code?: string }[] = [];
+    const rebuild = new RowsRebuild({
+      target,
+      rows: target.store,
+      log: at.tiered(),
+      archived: { hot: at.log as EventLog, archive: at.archive() },
+      clock: at.ports.clock,
+      onError: (error) => told.push(error as { readonly code?: string }),
+    });
+    const work = rebuild.switchOver().finally(() => {
+      isOver = true;
+    });
+    work.catch(() => {});
+    await at.ports.clock.runUntil(() => isOver, 600_000);
+    await work;
+    return told;
+  };
+  const written = ({ store }: SimulatedTarget): readonly WorkflowId[] =>
+    store.batches.flatMap(({ checkpoints }) => checkpoints.map(({ workflow }) => workflow));
+  const ENDED = [workflowId('one'), workflowId('two')];
+
+  it('writes no rows of what segments have as a whole, in whatever pieces, and all rows of what is in the log', async () => {
+    await at.run('three');
+    await at.run('log');
+    const three = workflowId('three');
+    const target = new SimulatedTarget(at.ports.store);
+    expect(await made(target)).toEqual([]);
+    expect(new Set(written(target))).toEqual(new Set([three, workflowId('log')]));
+    expect(await target.store.withoutRows([...ENDED, three])).toEqual(ENDED);
+    expect((await target.store.segments({ limit: 10 })).map(({ rowsDropped }) => rowsDropped)).toEqual([true, true]);
+    // Control: one that knows of no segments writes all of it, and it is taken away afterwards.
+    const control = new SimulatedTarget(at.ports.store);
+    control.store.endedInSegments = async () => [];
+    expect(await made(control)).toEqual([]);
+    expect(written(control)).toEqual(expect.arrayContaining(ENDED));
+    expect(target.store.rows).toEqual(control.store.rows);
+    expect(target.store.placements).toEqual(control.store.placements);
+    expect(target.store.segmentRows).toEqual(control.store.segmentRows);
+  });
+
+  it('writes all rows after all where a segment says of a workflow that it ended, and the fold does not', async () => {
+    await at.remember('ana');
+    at.ports.clock.jump(10_000);
+    await at.pass();
+    const target = new SimulatedTarget(at.ports.store);
+    const { store } = target;
+    store.endedInSegments = async (streams) => streams;
+    expect(await made(target)).toMatchObject([{ code: 'archive-disagrees', details: { partition: 0 } }]);
+    expect(target.begun.map(([, isFromNothing]) => isFromNothing)).toEqual([false, true]);
+    // Their openings, and two steps of each.
+    const each = [...ENDED, ...ENDED, ...ENDED];
+    expect([...written(target)].sort()).toEqual([...each, memoryWorkflow(at.ports.digest, TENANT, 'ana')].sort());
+    expect([...store.rows.values()].map(({ hasRows }) => hasRows).sort()).toEqual([false, false, true]);
+    // Control: what did not end is written at once.
+    const sound = new SimulatedTarget(at.ports.store);
+    expect(await made(sound)).toEqual([]);
+    expect(written(sound)).toHaveLength(1);
+    expect(sound.store.rows).toEqual(store.rows);
+  });
 
   it('asks for all of it once, tells when it is expected, and goes on from there when it is run again', async () => {
     const names = await segments();

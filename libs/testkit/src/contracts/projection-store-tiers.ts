@@ -268,6 +268,50 @@ export function testTiers(under: StoreUnderTest): void {
       expect(folded[0]).toMatchObject({ generation: 1 as Generation, streams: [{ state: '{"of":"newest"}' }] });
     });
 
+    test('that are left out of a batch are as if they had gone, once a newer one has opened', async () => {
+      await under.partitions(3);
+      const all = ['left', 'newest', 'taken'].map((name) => rows.workflowNamed(name));
+      const [left, newest, taken] = all as [(typeof all)[number], (typeof all)[number], (typeof all)[number]];
+      const without = (workflow: string, partition: number, generation: number): ProjectionBatch => ({
+        ...wholeHistory(workflow, partition),
+        ...{ checkpoints: [], effects: [], events: [], context: undefined },
+        partitions: [rows.advance(partition, 0, 4, generation)],
+        archived: new Set([rows.workflowNamed(workflow)]),
+      });
+      await under.store.apply(without('left', 0, 2));
+      await under.store.apply(without('newest', 1, 1));
+      await under.store.apply({ ...wholeHistory('taken', 2), partitions: [rows.advance(2, 0, 4, 2)] });
+      expect(await under.store.withoutRows(all)).toEqual([left, newest]);
+      const [folded] = await under.store.loadPartitions([rows.partitionAt(1)]);
+      expect(folded?.streams).toMatchObject([{ state: '{"of":"newest"}' }]);
+
+      await under.store.apply(rows.openingBatch('next', 1, 4, 2));
+      for (const [partition, workflow] of [left, newest, taken].entries()) {
+        await under.store.dropRows(segment(partition, 0, 4), [workflow]);
+        expect(await seen(workflow)).toEqual(nothing);
+      }
+      expect(await under.store.withoutRows(all)).toEqual(all);
+      const [gone, dropped] = [await under.store.workflow(left), await under.store.workflow(taken)];
+      expect({ ...gone, workflow: '', partition: 0 }).toEqual({ ...dropped, workflow: '', partition: 0 });
+      await under.store.restoreRows(wholeHistory('left', 0), [left], 5_000);
+      expect(await seen('left')).toMatchObject({ checkpoints: [{ sequence: 0 }, { sequence: 1 }] });
+    });
+
+    test('of those whose end is in a segment of their partition are told', async () => {
+      await under.store.recordSegments([
+        segment(0, 0, 5, { workflows: [part('a'), part('b', false)] }),
+        segment(1, 0, 5, { workflows: [part('c')] }),
+        segment(0, 5, 9, { workflows: [part('b')] }),
+      ]);
+      const of = (workflow: string, partition: number) => ({
+        workflow: rows.workflowNamed(workflow),
+        partition: rows.partitionAt(partition),
+      });
+      const asked = [of('a', 0), of('b', 0), of('c', 0), of('c', 1), of('d', 0)];
+      expect(await under.store.endedInSegments(asked)).toEqual([of('a', 0), of('b', 0), of('c', 1)]);
+      expect(await under.store.endedInSegments([])).toEqual([]);
+    });
+
     test('rejected records go with the stretch that they are in', async () => {
       await under.partitions(2);
       const rejected = [rows.rejectedRow(0, 1), rows.rejectedRow(0, 4), rows.rejectedRow(1, 1)];
