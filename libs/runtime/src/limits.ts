@@ -166,6 +166,8 @@ export const PREFLIGHT_PROBLEMS_MAX_COUNT = 20;
 export const ARCHIVE_CACHE_MAX_BYTES = 48 * 1024 * 1024;
 /** Raw bytes that one read of archived records returns, unless its caller says otherwise. */
 export const ARCHIVE_READ_MAX_BYTES = 4 * 1024 * 1024;
+/** Segments of several partitions that one such read fetches at one moment. */
+export const ARCHIVE_READS_AT_ONCE = 8;
 /** A segment ends at so many raw bytes or events. */
 export const SEGMENT_MAX_BYTES = 16 * 1024 * 1024;
 export const SEGMENT_MAX_EVENTS = 50_000;

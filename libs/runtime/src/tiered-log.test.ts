@@ -22,7 +22,8 @@ function tiered() {
     bounds: async (partitions: readonly Partition[]) => new Map(partitions.map((partition) => [partition, bounds])),
   } as unknown as EventLog;
   const archive = {
-    manifestAt: async (partition: Partition) => ({ partition, from: 0, to: COUNT }) as KnownManifest,
+    manifestAt: async (partition: Partition) =>
+      ({ partition, from: 0, to: COUNT, rawBytes: BYTES * COUNT }) as KnownManifest,
     records: async ({ partition }: KnownManifest) => {
       calls.segments.push(partition);
       return Array.from({ length: COUNT }, (_, offset) => ({ offset, value: new Uint8Array(BYTES) }));

@@ -13,8 +13,8 @@ import type {
   ReadResult,
   StoredRecord,
 } from '@tidemark/ports';
-import { type Archive, archiveGap } from './archive.ts';
-import { ARCHIVE_READ_MAX_BYTES, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
+import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
+import { ARCHIVE_READ_MAX_BYTES, ARCHIVE_READS_AT_ONCE, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
 
 export class TieredLog implements EventLog {
   readonly durability: EventLog['durability'];
@@ -24,6 +24,8 @@ export class TieredLog implements EventLog {
   readonly archive: Archive;
   /** As far as it is known where the log begins: what was trimmed stays trimmed. */
   readonly #starts = new Map<Partition, Offset>();
+  /** Those that the last read came upon: the next one mostly goes on in the same. */
+  #manifests: ReadonlyMap<Partition, KnownManifest> = new Map();
 
   constructor(hot: EventLog, archive: Archive) {
     this.hot = hot;
@@ -46,7 +48,7 @@ export class TieredLog implements EventLog {
 
   /**
    * In one go where the log has all of it, as it nearly always has. Of several partitions that are read from segments, those get nothing
-   * for which no bytes are left, but for the first: a segment is read as a whole, also for one record.
+   * for which no bytes are left, but for the first: a segment is read as a whole, also for one record. Several are fetched at once.
    */
   async read(
     requests: readonly ReadRequest[],
@@ -85,29 +87,45 @@ export class TieredLog implements EventLog {
     const [trimmed, held] = [requests.filter(isTrimmed), requests.filter((request) => !isTrimmed(request))];
     const found = new Map<Partition, ReadResult>();
     if (held.length > 0) for (const result of await this.hot.read(held, options)) found.set(result.partition, result);
-    let leftBytes = options?.maxBytes ?? ARCHIVE_READ_MAX_BYTES;
-    for (const request of trimmed) {
-      const records = request !== trimmed[0] && leftBytes <= 0 ? [] : await this.#archived(request, leftBytes);
-      for (const { value } of records) leftBytes -= value.length;
-      const { end } = bounds.get(request.partition)!;
-      found.set(request.partition, { partition: request.partition, records, end });
+    const archived = await this.#archived(trimmed, options?.maxBytes ?? ARCHIVE_READ_MAX_BYTES);
+    for (const { partition } of trimmed) {
+      found.set(partition, { partition, records: archived.get(partition) ?? [], end: bounds.get(partition)!.end });
     }
     return requests.map(({ partition }) => found.get(partition)!);
   }
 
-  async #archived({ partition, from }: ReadRequest, maxBytes: number): Promise<readonly StoredRecord[]> {
+  /** Of each in their order, until no bytes are left. */
+  async #archived(
+    requests: readonly ReadRequest[],
+    maxBytes: number,
+  ): Promise<ReadonlyMap<Partition, readonly StoredRecord[]>> {
+    const found = new Map<Partition, readonly StoredRecord[]>();
+    const manifests = new Map<Partition, KnownManifest>();
+    let leftBytes = maxBytes;
+    for (let at = 0; at < requests.length && (at === 0 || leftBytes > 0); at += ARCHIVE_READS_AT_ONCE) {
+      const some = requests.slice(at, at + ARCHIVE_READS_AT_ONCE);
+      await Promise.all(some.map(async (each) => manifests.set(each.partition, await this.#manifestAt(each))));
+      const wanted = likelyWithin(some, manifests, leftBytes);
+      const segments = await Promise.all(
+        wanted.map(({ partition }) => this.archive.records(manifests.get(partition)!)),
+      );
+      for (const [index, { partition, from }] of wanted.entries()) {
+        if (found.size > 0 && leftBytes <= 0) break;
+        const records = recordsFrom(segments[index]!, from - manifests.get(partition)!.from, leftBytes);
+        for (const { value } of records) leftBytes -= value.length;
+        found.set(partition, records);
+      }
+    }
+    this.#manifests = manifests;
+    return found;
+  }
+
+  async #manifestAt({ partition, from }: ReadRequest): Promise<KnownManifest> {
+    const last = this.#manifests.get(partition);
+    if (last !== undefined && last.from <= from && from < last.to) return last;
     const manifest = await this.archive.manifestAt(partition, from);
     if (manifest === undefined) throw archiveGap(partition, from, this.archive.warm.place);
-    const all = await this.archive.records(manifest);
-    const records: StoredRecord[] = [];
-    let leftBytes = maxBytes;
-    for (let at = from - manifest.from; at < all.length; at++) {
-      const { offset, value } = all[at]!;
-      if (records.length > 0 && value.length > leftBytes) break;
-      leftBytes -= value.length;
-      records.push({ offset, value });
-    }
-    return records;
+    return manifest;
   }
 
   /** All that can be read: a partition begins with its first segment. */
@@ -127,4 +145,32 @@ export class TieredLog implements EventLog {
   close(): Promise<void> {
     return this.hot.close();
   }
+}
+
+/** Those whose segments are likely to be used up, and the first. */
+function likelyWithin(
+  requests: readonly ReadRequest[],
+  manifests: ReadonlyMap<Partition, KnownManifest>,
+  maxBytes: number,
+): readonly ReadRequest[] {
+  let leftBytes = maxBytes;
+  return requests.filter(({ partition, from }, index) => {
+    const isWanted = index === 0 || leftBytes > 0;
+    const { from: first, to, rawBytes } = manifests.get(partition)!;
+    leftBytes -= (rawBytes * (to - from)) / (to - first);
+    return isWanted;
+  });
+}
+
+/** From that one on, as many as fit, and one at least. */
+function recordsFrom(all: readonly StoredRecord[], first: number, maxBytes: number): readonly StoredRecord[] {
+  const records: StoredRecord[] = [];
+  let leftBytes = maxBytes;
+  for (let at = first; at < all.length; at++) {
+    const { offset, value } = all[at]!;
+    if (records.length > 0 && value.length > leftBytes) break;
+    leftBytes -= value.length;
+    records.push({ offset, value });
+  }
+  return records;
 }
