@@ -18,6 +18,7 @@ import type { Host } from './host.ts';
 /** Starting PGlite takes seconds, on a busy machine many. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
+const ARCHIVED = workflowId('archived');
 const DONE = workflowId('done');
 const WAITING = workflowId('waiting');
 
@@ -55,7 +56,7 @@ const open = (): Promise<Host> => at.open({ keysUrl });
 async function fill(): Promise<Host> {
   const host = await open();
   await host.startWorker({ definitions: [greeting], concurrency: 4 });
-  await (await host.client.start(greeting, {}, { id: workflowId('archived') })).result();
+  await (await host.client.start(greeting, {}, { id: ARCHIVED })).result();
   const compactor = host.compactor({
     policy: { hotMs: 1, segmentMinBytes: 1 },
     paceBytesPerSecond: Number.POSITIVE_INFINITY,
@@ -132,6 +133,9 @@ it('damage to rows is named, and mended; work goes on', async () => {
 
   const after = await open();
   expect(await checkpointsOf(after, DONE)).toHaveLength(3);
+  // Its rows were never written anew, and come back when they are read.
+  expect(await after.ports.store.withoutRows([ARCHIVED, DONE])).toEqual([ARCHIVED]);
+  expect(await checkpointsOf(after, ARCHIVED)).toHaveLength(3);
   await after.startWorker({ definitions: [later], concurrency: 4 });
   await expect
     .poll(async () => (await after.ports.store.workflow(WAITING))?.status, { timeout: 30_000 })
