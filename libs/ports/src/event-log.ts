@@ -90,9 +90,9 @@ export interface EventLog {
 
   /**
    * Reads several partitions, each from its offset; returns one result per request, in request order. Bounded by
-   * `maxBytes` in total (at least one record for each partition that has one; from segments, for one partition at least) and does not wait for records to come.
-   * Throws `CorruptError` with code `log-trimmed` when an offset lies before the log's start (details: partition,
-   * from, start), and `log-past-end` when it lies past the end (the log was replaced).
+   * `maxBytes` in total (at least one record for each partition that has one; of those that are read from segments, for the
+   * first at least) and does not wait for records to come. Throws `CorruptError` with code `log-trimmed` when an offset
+   * lies before the log's start (details: partition, from, start), and `log-past-end` when it lies past the end (the log was replaced).
    */
   read(requests: readonly ReadRequest[], options?: { readonly maxBytes?: number }): Promise<readonly ReadResult[]>;
 

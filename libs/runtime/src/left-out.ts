@@ -76,11 +76,10 @@ export class LeftOutHistory {
   async loaded(states: readonly PartitionState[]): Promise<void> {
     if (states.every(({ streams }) => streams.size === 0)) return;
     const without = new Set(await this.#store.withoutRows(states.flatMap(({ streams }) => [...streams.keys()])));
-    for (const state of states)
-      this.#keep(
-        state,
-        [...state.streams.keys()].filter((workflow) => without.has(workflow)),
-      );
+    for (const state of states) {
+      const workflows = [...state.streams.keys()].filter((workflow) => without.has(workflow));
+      this.#keep(state, workflows);
+    }
   }
 
   /** What is left out of each, in their order. */
@@ -92,9 +91,9 @@ export class LeftOutHistory {
       if (known === undefined) archived.set(partition, [workflow]);
       else known.push(workflow);
     }
-    return stretches.map(({ before: { partition }, before }) => {
-      const workflows = this.#workflows.get(before) ?? [];
-      return new LeftOut(archived.get(partition) ?? [], workflows, this.#archivedTo(partition));
+    return stretches.map(({ before }) => {
+      const { partition } = before;
+      return new LeftOut(archived.get(partition) ?? [], this.#workflows.get(before) ?? [], this.#archivedTo(partition));
     });
   }
 
