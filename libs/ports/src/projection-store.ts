@@ -206,10 +206,7 @@ export interface ProjectionBatch {
   readonly memories?: readonly MemoryRow[] | undefined;
   /** Absent where nothing of the batch brings any. */
   readonly context?: ContextBatch | undefined;
-  /**
-   * Workflows whose history is in segments alone: the batch has no rows of it, and those that it opens are stored as without rows (see
-   * `TierStore.withoutRows`). Absent: none.
-   */
+  /** Whose history is in segments alone: the batch has no rows of it, and its openings are stored as without rows. Absent: none. */
   readonly archived?: ReadonlySet<WorkflowId> | undefined;
 }
 

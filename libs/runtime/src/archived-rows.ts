@@ -1,20 +1,36 @@
 /** Owns what rows hold of history that segments have: nothing but the index of those segments, once the log behind them was trimmed. */
 
 import type { Offset, Partition } from '@tidemark/core';
-import type { SegmentRow, TierStore } from '@tidemark/ports';
+import type { EventLog, SegmentRow, TierStore } from '@tidemark/ports';
 import type { Archive } from './archive.ts';
-import { SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { REBUILD_INDEXED_AT_ONCE, SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { recordManifests } from './segment-rows.ts';
 
 type Rows = Pick<TierStore, 'recordedEvents' | 'recordSegments' | 'segments' | 'dropRows'>;
 
-/** The index of the partition's segments up to where its log begins. */
-export async function recordArchived(
-  archive: Archive,
-  store: Pick<TierStore, 'recordedEvents' | 'recordSegments'>,
-  partition: Partition,
-  start: Offset,
-): Promise<void> {
+type Index = Pick<TierStore, 'recordedEvents' | 'recordSegments'>;
+
+/**
+ * The index of segments up to where the logs of the partitions begin, so that it is known before they are folded which workflows end in
+ * segments. Returns how far that is. A log that was trimmed further than `upTo` is left alone.
+ */
+export async function indexArchived(
+  { hot, archive }: { readonly hot: Pick<EventLog, 'bounds'>; readonly archive: Archive },
+  store: Index,
+  upTo: ReadonlyMap<Partition, Offset>,
+): Promise<ReadonlyMap<Partition, Offset>> {
+  const bounds = await hot.bounds([...upTo.keys()]);
+  const starts = [...bounds].flatMap(([partition, { start }]) =>
+    start > 0 && start <= upTo.get(partition)! ? [[partition, start] as const] : [],
+  );
+  for (let at = 0; at < starts.length; at += REBUILD_INDEXED_AT_ONCE) {
+    const some = starts.slice(at, at + REBUILD_INDEXED_AT_ONCE);
+    await Promise.all(some.map(([partition, start]) => recordArchived(archive, store, partition, start)));
+  }
+  return new Map(starts);
+}
+
+async function recordArchived(archive: Archive, store: Index, partition: Partition, start: Offset): Promise<void> {
   const recorded = await store.recordedEvents(partition, start);
   if (recorded < start) await recordManifests(archive, store, partition, start);
 }

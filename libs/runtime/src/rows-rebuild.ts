@@ -26,13 +26,12 @@ import {
 } from '@tidemark/ports';
 import release from '../package.json' with { type: 'json' };
 import type { Archive } from './archive.ts';
-import { recordArchived, settleArchived } from './archived-rows.ts';
+import { indexArchived, settleArchived } from './archived-rows.ts';
 import { BoundedLog } from './bounded-log.ts';
 import { LeftOutHistory } from './left-out.ts';
 import {
   BACKOFF_FIRST_MS,
   BACKOFF_MAX_MS,
-  REBUILD_INDEXED_AT_ONCE,
   REBUILD_LOOK_MS,
   REBUILD_MEET_MAX_MS,
   REBUILD_MEETINGS_MAX,
@@ -241,17 +240,21 @@ export class RowsRebuild {
 
   /** Some partitions at a time, so that rows of archived history never pile up. */
   async #foldAll(upTo: Positions): Promise<void> {
+    const { archived, rows } = this.#options;
     this.#totalCount = sum(upTo.values());
     const partitions = [...upTo.keys()];
     for (let at = 0; at < partitions.length; at += REBUILD_PARTITIONS_AT_ONCE) {
       const some = partitions.slice(at, at + REBUILD_PARTITIONS_AT_ONCE);
       const ends = new Map(some.map((partition) => [partition, upTo.get(partition)!]));
-      await this.#indexSegments(ends);
+      if (archived !== undefined && this.#leavesOut) {
+        for (const [partition, start] of await indexArchived(archived, rows, ends))
+          this.#archivedTo.set(partition, start);
+      }
       await this.#fold(ends);
       await this.#settle(some.filter((partition) => !this.#away.has(partition)));
     }
     this.#refuseAway();
-    await this.#options.rows.markReady();
+    await rows.markReady();
   }
 
   /** Once everything else is folded, and all that is lacking was asked for. */
@@ -311,23 +314,6 @@ export class RowsRebuild {
     } catch (error) {
       if (!isOutlived(error)) throw error;
       this.#options.onError?.(error);
-    }
-  }
-
-  /** Which workflows end in segments is known before they are folded. */
-  async #indexSegments(upTo: Positions): Promise<void> {
-    const { archived, rows } = this.#options;
-    if (archived === undefined || !this.#leavesOut) return;
-    // The log may have been trimmed further than what is compared.
-    const bounds = [...(await archived.hot.bounds([...upTo.keys()]))].filter(
-      ([partition, { start }]) => start > 0 && start <= upTo.get(partition)!,
-    );
-    for (let at = 0; at < bounds.length; at += REBUILD_INDEXED_AT_ONCE) {
-      const indexing = bounds.slice(at, at + REBUILD_INDEXED_AT_ONCE).map(async ([partition, { start }]) => {
-        await recordArchived(archived.archive, rows, partition, start);
-        this.#archivedTo.set(partition, start);
-      });
-      await Promise.all(indexing);
     }
   }
 
