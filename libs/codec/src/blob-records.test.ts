@@ -1,6 +1,6 @@
 /** A record whose payload is in a blob folds without it (E3), and is the record that it was, byte for byte, once it has its payload again. */
 
-import { hash, randomBytes } from 'node:crypto';
+import { generateKeySync, hash } from 'node:crypto';
 import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf, blobReferenceText } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { decodePayload, decodeRecord } from './record.ts';
 import { envelope, recordOf } from './record-fixture.ts';
 import { openRecord, SEALING_MAX_BYTES, sealedWith, sealRecord } from './sealing.ts';
 
-const key = { id: '01890000-0000-7000-8000-000000000001', key: randomBytes(32) };
+const key = { id: '01890000-0000-7000-8000-000000000001', key: generateKeySync('aes', { length: 256 }) };
 
 const referenceTo = ({ payload }: SplitRecord) => ({ digest: hash('sha256', payload), bytes: payload.length });
 

@@ -1,6 +1,6 @@
 /** What is sealed opens with its key and in its place alone (E2), byte for byte; and a process without keys still folds it (E1). */
 
-import { randomBytes } from 'node:crypto';
+import { generateKeySync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeRecord } from './record.ts';
@@ -16,8 +16,8 @@ import {
 } from './sealing.ts';
 
 const ID = '01890000-0000-7000-8000-000000000001';
-const key = { id: ID, key: randomBytes(32) };
-const other = { id: ID, key: randomBytes(32) };
+const key = { id: ID, key: generateKeySync('aes', { length: 256 }) };
+const other = { id: ID, key: generateKeySync('aes', { length: 256 }) };
 
 const wrong = expect.objectContaining({ code: 'sealed-wrong' });
 

@@ -1,13 +1,13 @@
 /** Fields sealed one by one: only their workflow's key opens them, the same value is the same text, and nothing else is taken for one. */
 
-import { randomBytes } from 'node:crypto';
+import { generateKeySync } from 'node:crypto';
 import type { Json } from '@tidemark/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mapSecrets, maskSecrets, maskSecretsIn, openSecret, sealSecret, secretSealedWith } from './secret-fields.ts';
 
-const KEY = { id: '019abcde-0000-7000-8000-000000000001', key: randomBytes(32) };
-const OTHER = { id: '019abcde-0000-7000-8000-000000000002', key: randomBytes(32) };
+const KEY = { id: '019abcde-0000-7000-8000-000000000001', key: generateKeySync('aes', { length: 256 }) };
+const OTHER = { id: '019abcde-0000-7000-8000-000000000002', key: generateKeySync('aes', { length: 256 }) };
 const BOUND = JSON.stringify(['acme', 'w']);
 const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
 

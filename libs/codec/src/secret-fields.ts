@@ -8,7 +8,7 @@
  * S2 A text that does not open under the workflow's key is no secret of it, and stays the text that it is.
  */
 
-import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from 'node:crypto';
 import { canonicalJson, type Json } from '@tidemark/core';
 import { JSON_DEPTH_MAX } from './canonical.ts';
 import type { SealingKey } from './sealing.ts';
@@ -41,7 +41,7 @@ export const secretSealedWith = (text: string): string | undefined =>
   text.startsWith(HEAD) ? FORM.exec(text)?.[1] : undefined;
 
 /** Undefined: it doesn't open (S2). */
-export function openSecret(text: string, bound: string, key: Uint8Array): Json | undefined {
+export function openSecret(text: string, bound: string, key: KeyObject): Json | undefined {
   const sealed = Buffer.from(FORM.exec(text)?.[2] ?? '', 'base64url');
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const nonce = sealed.subarray(0, NONCE_BYTES);

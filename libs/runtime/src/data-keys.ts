@@ -1,12 +1,13 @@
 /**
- * Owns the unwrapped data keys of a process: a cache over provider and store. Who asks gets bytes of his own, so that none that are
- * cleared here can become someone's key. Must not write a data key anywhere, nor tell one in an error.
+ * Owns the unwrapped data keys of a process: a cache over provider and store. They are held as key objects, whose bytes nobody reads or
+ * changes, and which Node overwrites when it frees them. Must not write a data key anywhere, nor tell one in an error.
  *
  * A key that another process destroyed is used here until the age limit at the latest (`DATA_KEY_AGE_MAX_MS`), and so is one whose
  * wrapping key was taken away: the limit counts from before the store was asked. That a key was destroyed, or is missing, is
  * remembered for a moment alone (`DATA_KEY_ABSENT_MS`); the two are never taken for one another (K3).
  */
 
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { CorruptError, InvalidError, uuidv7, type WorkflowId } from '@tidemark/core';
 import {
   type Clock,
@@ -44,7 +45,7 @@ export interface DataKeysOptions {
 export interface DataKey {
   /** What is encrypted names it. */
   readonly id: string;
-  readonly key: Uint8Array;
+  readonly key: KeyObject;
 }
 
 /** How far a rotation came. */
@@ -58,9 +59,14 @@ export interface RewrapProgress {
 }
 
 /** Null: it was destroyed; undefined: the store has never had it, or has lost it. */
-type Answer = Uint8Array | null | undefined;
+type Answer = KeyObject | null | undefined;
 
-const copyOf = (answer: Answer): Answer => (answer instanceof Uint8Array ? answer.slice() : answer);
+/** The bytes are overwritten. */
+function keyObjectOf(bytes: Uint8Array): KeyObject {
+  const key = createSecretKey(bytes);
+  bytes.fill(0);
+  return key;
+}
 
 interface Held {
   readonly key: Answer;
@@ -87,16 +93,16 @@ export class DataKeys {
   async create({ tenant, workflow, user }: KeyContext & { readonly user: string | null }): Promise<DataKey> {
     const { provider, store, prng, clock } = this.#options;
     const id = uuidv7(clock.nowMs(), prng.bytes(10));
-    const key = prng.bytes(DATA_KEY_BYTES);
+    const bytes = prng.bytes(DATA_KEY_BYTES);
     const sinceMs = clock.monotonicMs();
     try {
-      const wrapped = await provider.wrap(key, { tenant, workflow });
+      const wrapped = await provider.wrap(bytes, { tenant, workflow });
       await store.put([{ id, tenant, workflow, user, ...wrapped }]);
+      const key = keyObjectOf(bytes);
       this.#hold(id, key, sinceMs);
-      return { id, key: key.slice() };
-    } catch (error) {
-      key.fill(0);
-      throw error;
+      return { id, key };
+    } finally {
+      bytes.fill(0);
     }
   }
 
@@ -104,10 +110,9 @@ export class DataKeys {
    * Null: it was destroyed. Those who ask at once share the work. Throws as `get` and `unwrap` do, and `CorruptError` (`key-missing`)
    * where the store doesn't know it; `workflow`: what it is wanted for, to be named then.
    */
-  async key(id: string, workflow?: WorkflowId): Promise<Uint8Array | null> {
+  async key(id: string, workflow?: WorkflowId): Promise<KeyObject | null> {
     const held = this.#fresh(id);
-    // What is held may be overwritten during any wait: it is copied before.
-    const answer = held === undefined ? copyOf(await this.#loaded(id)) : copyOf(held.key);
+    const answer = held === undefined ? await this.#loaded(id) : held.key;
     if (answer === undefined) throw keyMissing(id, workflow, this.#options.store.place);
     return answer;
   }
@@ -122,8 +127,8 @@ export class DataKeys {
   }
 
   /** What `key` would give at once; undefined: it would have to ask, or there is none. */
-  peek(id: string): Uint8Array | undefined {
-    return this.#fresh(id)?.key?.slice();
+  peek(id: string): KeyObject | undefined {
+    return this.#fresh(id)?.key ?? undefined;
   }
 
   /**
@@ -178,9 +183,8 @@ export class DataKeys {
     }
   }
 
-  /** Overwrites what is held; who asks again, asks the provider. */
+  /** Lets go of what is held; who asks again, asks the provider. */
   clear(): void {
-    for (const { key } of this.#held.values()) key?.fill(0);
     this.#held.clear();
     this.#loading.clear();
   }
@@ -193,7 +197,7 @@ export class DataKeys {
     loading.then(
       (key) => {
         // Destroyed or cleared meanwhile: it may go to those who wait, and to nobody else.
-        if (isWanted()) this.#hold(id, copyOf(key), sinceMs);
+        if (isWanted()) this.#hold(id, key, sinceMs);
       },
       () => isWanted(),
     );
@@ -206,7 +210,7 @@ export class DataKeys {
     if (stored === undefined || stored === null) return stored;
     const key = await provider.unwrap(stored, stored);
     if (key.length !== DATA_KEY_BYTES) throw keyWrong(stored, stored, `has ${key.length} bytes, not ${DATA_KEY_BYTES}`);
-    return key;
+    return keyObjectOf(key);
   }
 
   /** What is held and not too old; it is the most recently used then. */
@@ -214,7 +218,7 @@ export class DataKeys {
     const held = this.#held.get(id);
     if (held === undefined) return undefined;
     if (this.#options.clock.monotonicMs() >= held.untilMs) {
-      this.#drop(id, held);
+      this.#held.delete(id);
       return undefined;
     }
     this.#held.delete(id);
@@ -225,18 +229,12 @@ export class DataKeys {
   #hold(id: string, key: Answer, sinceMs: number): void {
     const { maxCount = DATA_KEYS_MAX_COUNT, maxAgeMs = DATA_KEY_AGE_MAX_MS } = this.#options;
     const { absentMs = DATA_KEY_ABSENT_MS } = this.#options;
-    const before = this.#held.get(id);
-    if (before !== undefined) this.#drop(id, before);
-    this.#held.set(id, { key, untilMs: sinceMs + (key instanceof Uint8Array ? maxAgeMs : absentMs) });
-    for (const [oldest, held] of this.#held) {
-      if (this.#held.size <= maxCount) return;
-      this.#drop(oldest, held);
-    }
-  }
-
-  #drop(id: string, held: Held): void {
-    held.key?.fill(0);
     this.#held.delete(id);
+    this.#held.set(id, { key, untilMs: sinceMs + (key ? maxAgeMs : absentMs) });
+    for (const oldest of this.#held.keys()) {
+      if (this.#held.size <= maxCount) return;
+      this.#held.delete(oldest);
+    }
   }
 
   #forget(id: string): void {

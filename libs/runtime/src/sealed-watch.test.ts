@@ -1,5 +1,6 @@
 /** Watching, sealed: nobody on the way reads what is told; it comes in order; and what nobody may open is left out. */
 
+import { createSecretKey } from 'node:crypto';
 import { sealText } from '@tidemark/codec';
 import { type WorkflowId, workflowId } from '@tidemark/core';
 import type { WatchBus } from '@tidemark/ports';
@@ -8,7 +9,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { SealedWatch } from './sealed-watch.ts';
 
 const W = workflowId('w');
-const KEY = { id: '019abcde-0000-7000-8000-000000000001', key: Buffer.alloc(32, 7) };
+const KEY = { id: '019abcde-0000-7000-8000-000000000001', key: createSecretKey(Buffer.alloc(32, 7)) };
 
 /** What went over the wire. */
 let sent: string[];

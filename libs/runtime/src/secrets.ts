@@ -6,6 +6,7 @@
  * S3 A definition with secret fields is neither started nor run where their key may not be used.
  */
 
+import type { KeyObject } from 'node:crypto';
 import {
   mapSecrets,
   maskSecrets,
@@ -60,7 +61,7 @@ const keyMissing = (key: string): CorruptError =>
 export class Vault {
   readonly #bound: string;
   readonly #own: SealingKey;
-  readonly #keys: ReadonlyMap<string, Uint8Array>;
+  readonly #keys: ReadonlyMap<string, KeyObject>;
 
   constructor(
     { tenant, workflow }: Pick<RecordOwner, 'tenant' | 'workflow'>,

@@ -4,6 +4,7 @@
  * keep keys (see data-keys.ts).
  */
 
+import type { KeyObject } from 'node:crypto';
 import type { SealingKey } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
 import { isForSecrets, type KeyStore, type RecordOwner } from '@tidemark/ports';
@@ -84,12 +85,12 @@ export class WorkflowKeys {
   }
 
   /** What opens it, at hand; undefined: ask `opening`. */
-  peekOpening(id: string): Uint8Array | undefined {
+  peekOpening(id: string): KeyObject | undefined {
     return this.#keys.peek(id);
   }
 
   /** What opens each, by the workflow that names it; null: it was destroyed. Throws as `DataKeys.key` does. */
-  async opening(wanted: ReadonlyMap<string, WorkflowId | undefined>): Promise<ReadonlyMap<string, Uint8Array | null>> {
+  async opening(wanted: ReadonlyMap<string, WorkflowId | undefined>): Promise<ReadonlyMap<string, KeyObject | null>> {
     return new Map(
       await Promise.all(
         Array.from(wanted, async ([id, workflow]) => [id, await this.#keys.key(id, workflow)] as const),
@@ -104,7 +105,7 @@ export class WorkflowKeys {
  */
 export class OpeningKeys {
   readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>;
-  readonly #found = new Map<string, Uint8Array | null>();
+  readonly #found = new Map<string, KeyObject | null>();
   readonly #wanted = new Map<string, WorkflowId | undefined>();
 
   constructor(keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>) {
@@ -112,7 +113,7 @@ export class OpeningKeys {
   }
 
   /** Null: it was destroyed. Undefined: it must be fetched, and will be by `fetched`. */
-  of(id: string, workflow: () => WorkflowId | undefined): Uint8Array | null | undefined {
+  of(id: string, workflow: () => WorkflowId | undefined): KeyObject | null | undefined {
     const known = this.#found.get(id);
     if (known !== undefined) return known;
     if (this.#wanted.has(id)) return undefined;

@@ -1,5 +1,6 @@
 /** A segment gives back the records it was made of, byte for byte, by us and (its columns) by other readers; the same input is the same file. */
 
+import { createSecretKey } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
 import { decodeRecord, sealRecord } from '@tidemark/codec';
 import { CorruptError, InvalidError, LimitError, type Offset, type Partition, type Position } from '@tidemark/core';
@@ -316,7 +317,7 @@ describe('what is no segment is refused', () => {
 });
 
 describe('sealed records', () => {
-  const key = { id: '01890000-0000-7000-8000-000000000001', key: new Uint8Array(32).fill(7) };
+  const key = { id: '01890000-0000-7000-8000-000000000001', key: createSecretKey(new Uint8Array(32).fill(7)) };
   const sealed = sampleRecords().map((record) => ({ ...record, value: sealRecord(record.value, key) }));
 
   it('come back byte for byte, with clear columns and no second header', () => {
