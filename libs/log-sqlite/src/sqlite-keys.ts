@@ -78,11 +78,12 @@ export class SqliteKeys implements KeyStore {
   }
 
   async *list(filter: KeyFilter): AsyncIterable<StoredKey> {
-    const { tenant = null, workflow = null, user = null } = filter;
-    const statement = tenant !== null && workflow !== null ? this.#listOfWorkflow : this.#list;
+    const { tenant = null, workflow, user = null } = filter;
+    const workflows = workflow === undefined ? null : JSON.stringify([workflow].flat());
+    const statement = tenant !== null && workflows !== null ? this.#listOfWorkflow : this.#list;
     // Each page is read at once: a statement that is left open would keep what is destroyed meanwhile in the write-ahead log.
     for (let after = ''; ; ) {
-      const page = this.#guarded(() => statement.all(after, tenant, workflow, user, KEY_PAGE_COUNT).map(asKey));
+      const page = this.#guarded(() => statement.all(after, tenant, workflows, user, KEY_PAGE_COUNT).map(asKey));
       yield* page;
       if (page.length < KEY_PAGE_COUNT) return;
       after = page.at(-1)!.id;

@@ -23,7 +23,8 @@ export interface StoredKey extends WrappedKey {
 /** Which keys; members that are absent don't narrow it. */
 export interface KeyFilter {
   readonly tenant?: TenantId;
-  readonly workflow?: WorkflowId;
+  /** One, or any of these. */
+  readonly workflow?: WorkflowId | readonly WorkflowId[];
   readonly user?: string;
 }
 

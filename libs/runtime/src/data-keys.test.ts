@@ -7,7 +7,7 @@ import { DATA_KEY_BYTES, type KeyContext, type KeyProvider, keyWrong, type Wrapp
 import { spellings } from '@tidemark/testkit/contracts/key-provider';
 import { listed, storedKey } from '@tidemark/testkit/contracts/key-store';
 import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
 import { REWRAP_BATCH_COUNT } from './limits.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
@@ -108,6 +108,18 @@ describe('a new key', () => {
     topic.failing = undefined;
     expect(await listed(store)).toEqual([]);
   });
+});
+
+test('many are stored together, and asked for together', async () => {
+  const maker = open();
+  const puts = vi.spyOn(store, 'put');
+  const gets = vi.spyOn(store, 'get');
+  const made = await Promise.all(Array.from({ length: 40 }, () => maker.create(context)));
+  expect(puts.mock.calls.map(([keys]) => keys.length)).toEqual([40]);
+  const keys = open();
+  const asked = await Promise.all(made.map(({ id }) => keys.key(id)));
+  expect(asked.map(hex)).toEqual(made.map(({ key }) => hex(key)));
+  expect(gets.mock.calls.map(([ids]) => ids.length)).toEqual([40]);
 });
 
 describe('a key', () => {
@@ -250,7 +262,7 @@ describe('destroyed', () => {
     const { promise: unwrapping, resolve: unwrapNow } = Promise.withResolvers<void>();
     provider.onCall = () => unwrapping;
     const asked = keys.key(id);
-    while (provider.count('unwrap') === 0) await Promise.resolve();
+    await vi.waitUntil(() => provider.count('unwrap') > 0, { interval: 0 });
     await keys.destroy({ tenant: context.tenant });
     unwrapNow();
     await asked;

@@ -21,9 +21,11 @@ import {
   type Prng,
   type StoredKey,
 } from '@tidemark/ports';
+import { batched } from './batcher.ts';
 import {
   DATA_KEY_ABSENT_MS,
   DATA_KEY_AGE_MAX_MS,
+  DATA_KEYS_AT_ONCE,
   DATA_KEYS_MAX_COUNT,
   KEYS_DESTROYED_AT_ONCE,
   REWRAP_BATCH_COUNT,
@@ -58,6 +60,11 @@ export interface RewrapProgress {
   readonly wrongIds: readonly string[];
 }
 
+interface Loaded {
+  readonly key: Answer;
+  readonly workflow?: WorkflowId;
+}
+
 /** Null: it was destroyed; undefined: the store has never had it, or has lost it. */
 type Answer = KeyObject | null | undefined;
 
@@ -70,6 +77,8 @@ function keyObjectOf(bytes: Uint8Array): KeyObject {
 
 interface Held {
   readonly key: Answer;
+  /** Whose it is; undefined where there is no key. */
+  readonly workflow: WorkflowId | undefined;
   /** On the monotonic clock. */
   readonly untilMs: number;
 }
@@ -78,10 +87,21 @@ export class DataKeys {
   readonly #options: DataKeysOptions;
   /** The least recently used first. */
   readonly #held = new Map<string, Held>();
-  readonly #loading = new Map<string, Promise<Answer>>();
+  readonly #loading = new Map<string, Promise<Loaded>>();
+  readonly #stored: (id: string) => Promise<StoredKey | null | undefined>;
+  readonly #put: (key: StoredKey) => Promise<void>;
 
   constructor(options: DataKeysOptions) {
     this.#options = options;
+    const { store } = options;
+    this.#stored = batched(DATA_KEYS_AT_ONCE, async (ids) => {
+      const found = await store.get(ids);
+      return ids.map((id) => found.get(id));
+    });
+    this.#put = batched(DATA_KEYS_AT_ONCE, async (keys) => {
+      await store.put(keys);
+      return keys.map(() => undefined);
+    });
   }
 
   /** Whether they seal secret fields, and not histories. */
@@ -91,15 +111,15 @@ export class DataKeys {
 
   /** A new key, which is durable when this resolves. Throws as `KeyProvider.wrap` and `KeyStore.put` do; there is no key then. */
   async create({ tenant, workflow, user }: KeyContext & { readonly user: string | null }): Promise<DataKey> {
-    const { provider, store, prng, clock } = this.#options;
+    const { provider, prng, clock } = this.#options;
     const id = uuidv7(clock.nowMs(), prng.bytes(10));
     const bytes = prng.bytes(DATA_KEY_BYTES);
     const sinceMs = clock.monotonicMs();
     try {
       const wrapped = await provider.wrap(bytes, { tenant, workflow });
-      await store.put([{ id, tenant, workflow, user, ...wrapped }]);
+      await this.#put({ id, tenant, workflow, user, ...wrapped });
       const key = keyObjectOf(bytes);
-      this.#hold(id, key, sinceMs);
+      this.#hold(id, { key, workflow }, sinceMs);
       return { id, key };
     } finally {
       bytes.fill(0);
@@ -112,12 +132,12 @@ export class DataKeys {
    */
   async key(id: string, workflow?: WorkflowId): Promise<KeyObject | null> {
     const held = this.#fresh(id);
-    const answer = held === undefined ? await this.#loaded(id) : held.key;
+    const answer = (held ?? (await this.#loaded(id))).key;
     if (answer === undefined) throw keyMissing(id, workflow, this.#options.store.place);
     return answer;
   }
 
-  #loaded(id: string): Promise<Answer> {
+  #loaded(id: string): Promise<Loaded> {
     let loading = this.#loading.get(id);
     if (loading === undefined) {
       loading = this.#load(id);
@@ -129,6 +149,11 @@ export class DataKeys {
   /** What `key` would give at once; undefined: it would have to ask, or there is none. */
   peek(id: string): KeyObject | undefined {
     return this.#fresh(id)?.key ?? undefined;
+  }
+
+  /** Whose key it is, as the store has it; undefined: it is not at hand, or there is none. */
+  workflowOf(id: string): WorkflowId | undefined {
+    return this.#fresh(id)?.workflow;
   }
 
   /**
@@ -189,28 +214,28 @@ export class DataKeys {
     this.#loading.clear();
   }
 
-  #load(id: string): Promise<Answer> {
+  #load(id: string): Promise<Loaded> {
     const sinceMs = this.#options.clock.monotonicMs();
     const loading = this.#unwrapped(id);
     // Not of the one who asked first: whoever asks after a failure tries again.
     const isWanted = (): boolean => this.#loading.get(id) === loading && this.#loading.delete(id);
     loading.then(
-      (key) => {
+      (loaded) => {
         // Destroyed or cleared meanwhile: it may go to those who wait, and to nobody else.
-        if (isWanted()) this.#hold(id, key, sinceMs);
+        if (isWanted()) this.#hold(id, loaded, sinceMs);
       },
       () => isWanted(),
     );
     return loading;
   }
 
-  async #unwrapped(id: string): Promise<Answer> {
-    const { provider, store } = this.#options;
-    const stored = (await store.get([id])).get(id);
-    if (stored === undefined || stored === null) return stored;
+  async #unwrapped(id: string): Promise<Loaded> {
+    const { provider } = this.#options;
+    const stored = await this.#stored(id);
+    if (stored === undefined || stored === null) return { key: stored };
     const key = await provider.unwrap(stored, stored);
     if (key.length !== DATA_KEY_BYTES) throw keyWrong(stored, stored, `has ${key.length} bytes, not ${DATA_KEY_BYTES}`);
-    return keyObjectOf(key);
+    return { key: keyObjectOf(key), workflow: stored.workflow };
   }
 
   /** What is held and not too old; it is the most recently used then. */
@@ -226,11 +251,11 @@ export class DataKeys {
     return held;
   }
 
-  #hold(id: string, key: Answer, sinceMs: number): void {
+  #hold(id: string, { key, workflow }: Loaded, sinceMs: number): void {
     const { maxCount = DATA_KEYS_MAX_COUNT, maxAgeMs = DATA_KEY_AGE_MAX_MS } = this.#options;
     const { absentMs = DATA_KEY_ABSENT_MS } = this.#options;
     this.#held.delete(id);
-    this.#held.set(id, { key, untilMs: sinceMs + (key ? maxAgeMs : absentMs) });
+    this.#held.set(id, { key, workflow, untilMs: sinceMs + (key ? maxAgeMs : absentMs) });
     for (const oldest of this.#held.keys()) {
       if (this.#held.size <= maxCount) return;
       this.#held.delete(oldest);
@@ -239,7 +264,7 @@ export class DataKeys {
 
   #forget(id: string): void {
     this.#loading.delete(id);
-    this.#hold(id, null, this.#options.clock.monotonicMs());
+    this.#hold(id, { key: null }, this.#options.clock.monotonicMs());
   }
 }
 

@@ -211,6 +211,8 @@ export const DATA_KEYS_MAX_COUNT = 10_000;
 export const DATA_KEY_AGE_MAX_MS = 300_000;
 /** So long nobody asks again for a key that isn't there, in milliseconds: many records may name one that was destroyed. */
 export const DATA_KEY_ABSENT_MS = 5_000;
+/** Keys that a process looks for, asks for or stores together: what is wanted while one question is under way goes with the next. */
+export const DATA_KEYS_AT_ONCE = 500;
 /** Keys that a rotation stores together, and calls of the provider that it has under way at once. */
 export const REWRAP_BATCH_COUNT = 100;
 export const REWRAPS_AT_ONCE = 8;

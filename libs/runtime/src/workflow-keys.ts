@@ -1,15 +1,16 @@
 /**
  * Owns which data key seals what a workflow writes, or its secret fields: its own, made when it first writes. What two processes make at once both open, since
- * everything that is sealed names its key; the first by id is used from then on. Owns too what one read opens with. Must not unwrap or
+ * everything that is sealed names its key; the first by id is used from then on, or the one that the process met first. Owns too what one read opens with. Must not unwrap or
  * keep keys (see data-keys.ts).
  */
 
 import type { KeyObject } from 'node:crypto';
 import type { SealingKey } from '@tidemark/codec';
-import type { WorkflowId } from '@tidemark/core';
+import type { TenantId, WorkflowId } from '@tidemark/core';
 import { isForSecrets, type KeyStore, type RecordOwner } from '@tidemark/ports';
+import { batched } from './batcher.ts';
 import type { DataKeys } from './data-keys.ts';
-import { WORKFLOW_KEYS_MAX_COUNT } from './limits.ts';
+import { DATA_KEYS_AT_ONCE, WORKFLOW_KEYS_MAX_COUNT } from './limits.ts';
 
 export class WorkflowKeys {
   readonly #keys: DataKeys;
@@ -17,11 +18,14 @@ export class WorkflowKeys {
   /** Ids by workflow, least recently used first. */
   readonly #ids = new Map<WorkflowId, string>();
   readonly #finding = new Map<WorkflowId, Promise<SealingKey>>();
+  /** The keys of one of a batch of workflows, by id. */
+  readonly #idsOf: (owner: RecordOwner) => Promise<readonly string[]>;
 
   /** `keys` and `store`: of one use, and of all; keys of another use are passed over. */
   constructor(keys: DataKeys, store: Pick<KeyStore, 'list'>) {
     this.#keys = keys;
     this.#store = store;
+    this.#idsOf = batched(DATA_KEYS_AT_ONCE, (owners) => this.#listed(owners));
   }
 
   /** The key that is at hand; undefined: it must be found. */
@@ -52,7 +56,7 @@ export class WorkflowKeys {
   async #findOrMake(owner: RecordOwner): Promise<SealingKey> {
     const { workflow } = owner;
     const known = this.#ids.get(workflow);
-    for await (const id of known === undefined ? this.#idsOf(owner) : [known]) {
+    for (const id of known === undefined ? await this.#idsOf(owner) : [known]) {
       const key = await this.#keys.key(id, workflow);
       if (key !== null) return this.#use(workflow, { id, key });
     }
@@ -60,17 +64,22 @@ export class WorkflowKeys {
   }
 
   /** With the tenant the stores find them by an index. */
-  async *#idsOf({ tenant, workflow }: RecordOwner): AsyncIterable<string> {
-    for await (const key of this.#store.list({ tenant, workflow })) {
-      if (isForSecrets(key) === this.#keys.isForSecrets) yield key.id;
+  async #listed(owners: readonly RecordOwner[]): Promise<readonly (readonly string[])[]> {
+    const ids = new Map<string, string[]>(owners.map(({ tenant, workflow }) => [nameOf(tenant, workflow), []]));
+    for (const [tenant, own] of Map.groupBy(owners, (owner) => owner.tenant)) {
+      const workflow = [...new Set(own.map((owner) => owner.workflow))];
+      for await (const key of this.#store.list({ tenant, workflow })) {
+        if (isForSecrets(key) === this.#keys.isForSecrets) ids.get(nameOf(tenant, key.workflow))!.push(key.id);
+      }
     }
+    return owners.map(({ tenant, workflow }) => ids.get(nameOf(tenant, workflow))!);
   }
 
   /** All that the workflow has: more than one where two processes made theirs at once. Makes one where there is none. */
   async all(owner: RecordOwner): Promise<readonly [SealingKey, ...SealingKey[]]> {
     const first = await this.find(owner);
     const others: SealingKey[] = [];
-    for await (const id of this.#idsOf(owner)) {
+    for (const id of await this.#idsOf(owner)) {
       const key = id === first.id ? null : await this.#keys.key(id, owner.workflow);
       if (key !== null) others.push({ id, key });
     }
@@ -93,11 +102,26 @@ export class WorkflowKeys {
   async opening(wanted: ReadonlyMap<string, WorkflowId | undefined>): Promise<ReadonlyMap<string, KeyObject | null>> {
     return new Map(
       await Promise.all(
-        Array.from(wanted, async ([id, workflow]) => [id, await this.#keys.key(id, workflow)] as const),
+        Array.from(wanted, async ([id, workflow]) => {
+          const key = await this.#keys.key(id, workflow);
+          if (key !== null) this.#meet(id, key);
+          return [id, key] as const;
+        }),
       ),
     );
   }
+
+  /**
+   * Whoever reads a workflow mostly writes next: it needn't look for the key. Whose it is the store says, not what names it, which could
+   * be forged.
+   */
+  #meet(id: string, key: KeyObject): void {
+    const workflow = this.#keys.workflowOf(id);
+    if (workflow !== undefined && !this.#ids.has(workflow)) this.#use(workflow, { id, key });
+  }
 }
+
+const nameOf = (tenant: TenantId, workflow: WorkflowId): string => JSON.stringify([tenant, workflow]);
 
 /**
  * The keys of one read, from its first look until it is over: one that the cache gives up meanwhile, being too old or too many, is not

@@ -28,13 +28,15 @@ test('keys of a workflow, and those of a user, are found by their index, also wi
   const plans: readonly (readonly [KeyFilter, string])[] = [
     [{ tenant, workflow }, 'data_keys_workflow'],
     [{ workflow }, 'data_keys_workflow'],
+    [{ tenant, workflow: [workflow] }, 'data_keys_workflow'],
     [{ tenant, user }, 'data_keys_owner'],
     [{ tenant, workflow, user }, 'data_keys_'],
   ];
   for (const [at, [filter, index]] of plans.entries()) {
     const { text, values } = listKeys(filter, '', 10);
-    await client.script(`prepare listing_${at} (text, text, text, text, bigint) as ${text}`);
-    const given = values.map((value) => (value === null ? 'null' : `'${String(value)}'`)).join(', ');
+    await client.script(`prepare listing_${at} (text, text[], text, text, bigint) as ${text}`);
+    const literal = (value: unknown): string => (Buffer.isBuffer(value) ? `'{"${workflow}"}'` : `'${String(value)}'`);
+    const given = values.map((value) => (value === null ? 'null' : literal(value))).join(', ');
     const [rows] = await client.run([once(`explain execute listing_${at} (${given})`)]);
     expect(JSON.stringify(rows)).toContain(index);
   }

@@ -91,10 +91,12 @@ order by id limit $5`;
 
 /** A statement for each index: one for all would be planned without them once its plan is kept. */
 const PAGES = {
-  workflow: page('workflow = $2 and ($1::text is null or tenant = $1) and ($3::text is null or user_id = $3)'),
-  user: page('tenant = $1 and user_id = $3 and $2::text is null'),
+  workflow: page(
+    'workflow = any($2::text[]) and ($1::text is null or tenant = $1) and ($3::text is null or user_id = $3)',
+  ),
+  user: page('tenant = $1 and user_id = $3 and $2::text[] is null'),
   any: page(
-    '($1::text is null or tenant = $1) and ($2::text is null or workflow = $2) and ($3::text is null or user_id = $3)',
+    '($1::text is null or tenant = $1) and ($2::text[] is null or workflow = any($2)) and ($3::text is null or user_id = $3)',
   ),
 } as const;
 
@@ -105,7 +107,13 @@ export function listKeys({ tenant, workflow, user }: KeyFilter, after: string, l
   return {
     name: `list-data-keys-by-${by}`,
     text: PAGES[by],
-    values: [tenant ?? null, workflow ?? null, user ?? null, after, String(limit)],
+    values: [
+      tenant ?? null,
+      workflow === undefined ? null : textArray([workflow].flat()),
+      user ?? null,
+      after,
+      String(limit),
+    ],
   };
 }
 

@@ -170,6 +170,9 @@ export function keyStoreContract(name: string, open: () => Promise<OpenedKeyStor
         { user: 'ann' },
         { user: 'nobody' },
         { tenant: tenants[0]!, workflow: workflows[1]! },
+        { tenant: tenants[1]!, workflow: [workflowId('other'), ...workflows] },
+        { workflow: [workflows[1]!], user: 'bob' },
+        { tenant: tenants[0]!, workflow: [] },
         { tenant: tenants[1]!, user: 'bob' },
         { workflow: workflows[0]!, user: 'bob' },
         { tenant: tenants[0]!, workflow: workflows[0]!, user: 'ann' },
@@ -177,7 +180,7 @@ export function keyStoreContract(name: string, open: () => Promise<OpenedKeyStor
       ];
       for (const filter of filters) {
         const wanted = keys.filter((key) =>
-          Object.entries(filter).every(([name, value]) => key[name as 'user'] === value),
+          Object.entries(filter).every(([name, value]) => [value].flat().includes(key[name as 'user'])),
         );
         expect(await listed(store, filter)).toEqual(wanted);
       }

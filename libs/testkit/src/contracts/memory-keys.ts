@@ -166,7 +166,9 @@ export class MemoryKeyIndex implements KeyIndex {
   async *list(filter: KeyFilter): AsyncIterable<StoredKey> {
     this.#check();
     const matches = (key: StoredKey): boolean =>
-      Object.entries(filter).every(([name, value]) => value === undefined || key[name as keyof StoredKey] === value);
+      Object.entries(filter).every(
+        ([name, value]) => value === undefined || [value].flat().includes(key[name as keyof StoredKey]),
+      );
     for (let after = ''; ; ) {
       const rest = [...this.#keys.values()].filter((key) => key.id > after && matches(key));
       const page = rest.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, PAGE_COUNT);
