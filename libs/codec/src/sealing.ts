@@ -36,8 +36,14 @@ const PLAIN = 0;
 const ZSTD = 1;
 /** Below this packing wins nothing. */
 const PACKED_MIN_BYTES = 256;
+/** Of texts in rows: what is plain and shorter, Postgres doesn't pack either, and it is written while a projection waits. */
+const PACKED_TEXT_MIN_BYTES = 2_048;
 /** The quickest level: a record waits for it. */
 const ZSTD_LEVEL = 1;
+/** Unpacked bytes are gathered in pieces of this size, or of so many times the packed ones. */
+const UNPACKED_PIECE_MIN_BYTES = 1_024;
+const UNPACKED_PIECE_MAX_BYTES = 65_536;
+const UNPACKED_PIECE_RATIO = 4;
 
 /** Bytes by which sealing makes a record longer, at most. */
 export const SEALING_MAX_BYTES = 1 + NONCE_BYTES + TAG_BYTES + SEALED_TAIL_BYTES;
@@ -45,8 +51,8 @@ export const SEALING_MAX_BYTES = 1 + NONCE_BYTES + TAG_BYTES + SEALED_TAIL_BYTES
 const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** `[form][nonce][ciphertext][tag]`, piece by piece. */
-function seal(plain: Uint8Array, key: KeyObject, bound: Uint8Array): readonly Uint8Array[] {
-  const packed = plain.length < PACKED_MIN_BYTES ? undefined : zstdCompressSync(plain, PACKING);
+function seal(plain: Uint8Array, key: KeyObject, bound: Uint8Array, packedMinBytes: number): readonly Uint8Array[] {
+  const packed = plain.length < packedMinBytes ? undefined : pack(plain);
   const isPacked = packed !== undefined && packed.length < plain.length;
   const form = FORMS[isPacked ? ZSTD : PLAIN];
   const nonce = nextNonce();
@@ -75,7 +81,18 @@ function nextNonce(): Buffer {
   return nonce;
 }
 
-const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } };
+const PACKING = { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL };
+
+/** What is told of sizes keeps zstd's tables and Node's buffers as small as a payload: 15 instead of 33 µs for a kilobyte. */
+const pack = (plain: Uint8Array): Buffer =>
+  zstdCompressSync(plain, { params: PACKING, pledgedSrcSize: plain.length, chunkSize: plain.length });
+
+/** 10 instead of 18 µs for a kilobyte. */
+function unpack(packed: Uint8Array): Buffer {
+  const likely = Math.max(packed.length * UNPACKED_PIECE_RATIO, UNPACKED_PIECE_MIN_BYTES);
+  const chunkSize = Math.min(likely, UNPACKED_PIECE_MAX_BYTES);
+  return zstdDecompressSync(packed, { maxOutputLength: UNSEALED_MAX_BYTES, chunkSize });
+}
 
 /** Throws whatever the cipher or the decompressor throws. */
 function open(sealed: Buffer, key: KeyObject, bound: Uint8Array): Buffer {
@@ -85,7 +102,7 @@ function open(sealed: Buffer, key: KeyObject, bound: Uint8Array): Buffer {
   decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
   const body = decipher.update(sealed.subarray(1 + NONCE_BYTES, sealed.length - TAG_BYTES));
   decipher.final();
-  return sealed[0] === ZSTD ? zstdDecompressSync(body, { maxOutputLength: UNSEALED_MAX_BYTES }) : body;
+  return sealed[0] === ZSTD ? unpack(body) : body;
 }
 
 /** The record with its payload sealed. A record that isn't as `encodeRecord` writes it, or is sealed already, stays as it is. */
@@ -96,7 +113,7 @@ export function sealRecord(value: Uint8Array, { id, key }: SealingKey): Uint8Arr
   const isOurs = end > 0 && record.subarray(0, OPEN_HEAD.length).equals(OPEN_HEAD);
   if (!isOurs || !record.subarray(tailAt, end).equals(OPEN_TAIL)) return value;
   const header = Buffer.concat([SEALED_HEAD, record.subarray(OPEN_HEAD.length, tailAt), SEALED_TAIL(id)]);
-  return Buffer.concat([header, LINE_END, ...seal(record.subarray(end + 1), key, header)]);
+  return Buffer.concat([header, LINE_END, ...seal(record.subarray(end + 1), key, header, PACKED_MIN_BYTES)]);
 }
 
 const LINE_END = Buffer.from([LINE_FEED]);
@@ -141,8 +158,10 @@ const TEXT_HEAD = 'sealed:';
 const TEXT_HEAD_BYTES = `${TEXT_HEAD}${'0'.repeat(36)}:`.length;
 
 /** The text sealed for its place, such as `checkpoints/w1/7`, as text. */
-export const sealText = (text: string, place: string, { id, key }: SealingKey): string =>
-  `${TEXT_HEAD}${id}:${Buffer.concat(seal(Buffer.from(text), key, Buffer.from(place))).toString('base64')}`;
+export function sealText(text: string, place: string, { id, key }: SealingKey): string {
+  const sealed = seal(Buffer.from(text), key, Buffer.from(place), PACKED_TEXT_MIN_BYTES);
+  return `${TEXT_HEAD}${id}:${Buffer.concat(sealed).toString('base64')}`;
+}
 
 /** The id of the key that a text was sealed with; undefined: it isn't sealed. */
 export const textSealedWith = (text: string): string | undefined =>
