@@ -8,9 +8,8 @@
  */
 
 import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { CorruptError, ENVELOPE_VERSION, InvalidError } from '@tidemark/core';
-import { UNSEALED_MAX_BYTES } from './limits.ts';
+import { packed, unpacked } from './quick-zstd.ts';
 import { SEALED_VERSION } from './schema.ts';
 
 /** A data key under the id by which what it sealed names it. */
@@ -38,12 +37,6 @@ const ZSTD = 1;
 const PACKED_MIN_BYTES = 256;
 /** Of texts in rows: what is plain and shorter, Postgres doesn't pack either, and it is written while a projection waits. */
 const PACKED_TEXT_MIN_BYTES = 2_048;
-/** The quickest level: a record waits for it. */
-const ZSTD_LEVEL = 1;
-/** Unpacked bytes are gathered in pieces of this size, or of so many times the packed ones. */
-const UNPACKED_PIECE_MIN_BYTES = 1_024;
-const UNPACKED_PIECE_MAX_BYTES = 65_536;
-const UNPACKED_PIECE_RATIO = 4;
 
 /** Bytes by which sealing makes a record longer, at most. */
 export const SEALING_MAX_BYTES = 1 + NONCE_BYTES + TAG_BYTES + SEALED_TAIL_BYTES;
@@ -52,13 +45,13 @@ const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.by
 
 /** `[form][nonce][ciphertext][tag]`, piece by piece. */
 function seal(plain: Uint8Array, key: KeyObject, bound: Uint8Array, packedMinBytes: number): readonly Uint8Array[] {
-  const packed = plain.length < packedMinBytes ? undefined : pack(plain);
-  const isPacked = packed !== undefined && packed.length < plain.length;
+  const small = plain.length < packedMinBytes ? plain : packed(plain);
+  const isPacked = small.length < plain.length;
   const form = FORMS[isPacked ? ZSTD : PLAIN];
   const nonce = nextNonce();
   const cipher = createCipheriv('aes-256-gcm', key, nonce, GCM);
   cipher.setAAD(bound).setAAD(form);
-  const body = cipher.update(isPacked ? packed : plain);
+  const body = cipher.update(isPacked ? small : plain);
   cipher.final();
   return [form, nonce, body, cipher.getAuthTag()];
 }
@@ -81,20 +74,7 @@ function nextNonce(): Buffer {
   return nonce;
 }
 
-const PACKING = { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL };
-
-/** What is told of sizes keeps zstd's tables and Node's buffers as small as a payload: 15 instead of 33 µs for a kilobyte. */
-const pack = (plain: Uint8Array): Buffer =>
-  zstdCompressSync(plain, { params: PACKING, pledgedSrcSize: plain.length, chunkSize: plain.length });
-
-/** 10 instead of 18 µs for a kilobyte. */
-function unpack(packed: Uint8Array): Buffer {
-  const likely = Math.max(packed.length * UNPACKED_PIECE_RATIO, UNPACKED_PIECE_MIN_BYTES);
-  const chunkSize = Math.min(likely, UNPACKED_PIECE_MAX_BYTES);
-  return zstdDecompressSync(packed, { maxOutputLength: UNSEALED_MAX_BYTES, chunkSize });
-}
-
-/** Throws whatever the cipher or the decompressor throws. */
+/** To be copied. Throws whatever the cipher or the decompressor throws. */
 function open(sealed: Buffer, key: KeyObject, bound: Uint8Array): Buffer {
   const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, GCM);
@@ -102,7 +82,7 @@ function open(sealed: Buffer, key: KeyObject, bound: Uint8Array): Buffer {
   decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
   const body = decipher.update(sealed.subarray(1 + NONCE_BYTES, sealed.length - TAG_BYTES));
   decipher.final();
-  return sealed[0] === ZSTD ? unpack(body) : body;
+  return sealed[0] === ZSTD ? unpacked(body) : body;
 }
 
 /** The record with its payload sealed. A record that isn't as `encodeRecord` writes it, or is sealed already, stays as it is. */

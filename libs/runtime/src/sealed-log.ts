@@ -64,13 +64,19 @@ export class SealedLog extends PreparedLog {
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]> {
     const results = await this.inner.read(requests, options);
-    const sealed = results.flatMap(({ records }) => records.filter(({ value }) => sealedWith(value) !== undefined));
-    if (sealed.length === 0) return results;
+    const sealed = new Map<Uint8Array, string>();
+    for (const { records } of results) {
+      for (const { value } of records) {
+        const id = sealedWith(value);
+        if (id !== undefined) sealed.set(value, id);
+      }
+    }
+    if (sealed.size === 0) return results;
     const keys = new OpeningKeys(this.#keys);
     do {
-      for (const { value } of sealed) keys.of(sealedWith(value)!, () => workflowIn(value));
+      for (const [value, id] of sealed) keys.of(id, () => workflowIn(value));
     } while (await keys.fetched());
-    return results.map((result) => openedResult(result, keys));
+    return results.map((result) => openedResult(result, sealed, keys));
   }
 }
 
@@ -85,10 +91,16 @@ function workflowIn(value: Uint8Array): WorkflowId | undefined {
   return entry.kind === 'event' ? entry.envelope.workflow : undefined;
 }
 
-function openedResult({ records, ...result }: ReadResult, keys: OpeningKeys): ReadResult {
-  const opened = records.map(({ offset, value }) => {
-    const id = sealedWith(value);
-    if (id === undefined) return { offset, value };
+/** `sealed`: the ids of the keys that records are sealed with. */
+function openedResult(
+  { records, ...result }: ReadResult,
+  sealed: ReadonlyMap<Uint8Array, string>,
+  keys: OpeningKeys,
+): ReadResult {
+  const opened = records.map((record) => {
+    const { offset, value } = record;
+    const id = sealed.get(value);
+    if (id === undefined) return record;
     const key = keys.of(id, () => undefined);
     invariant(key !== undefined, 'the key of a record that was looked at is held until it is opened', { key: id });
     try {
