@@ -238,7 +238,7 @@ export class DataKeys {
     return { key: keyObjectOf(key), workflow: stored.workflow };
   }
 
-  /** What is held and not too old; it is the most recently used then. */
+  /** What is held and not too old; it is the most recently used then, once there are so many that it matters: each record asks. */
   #fresh(id: string): Held | undefined {
     const held = this.#held.get(id);
     if (held === undefined) return undefined;
@@ -246,8 +246,11 @@ export class DataKeys {
       this.#held.delete(id);
       return undefined;
     }
-    this.#held.delete(id);
-    this.#held.set(id, held);
+    const { maxCount = DATA_KEYS_MAX_COUNT } = this.#options;
+    if (this.#held.size > maxCount / 2) {
+      this.#held.delete(id);
+      this.#held.set(id, held);
+    }
     return held;
   }
 

@@ -2,7 +2,7 @@
 
 import { sealText, textSealedWith } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
-import type { EventRow, ProjectionStore } from '@tidemark/ports';
+import type { EventRow, ProjectionBatch, ProjectionStore } from '@tidemark/ports';
 import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys, type DataKeysOptions } from './data-keys.ts';
@@ -59,6 +59,21 @@ describe('rows', () => {
   it('are opened, and sealed below: the control', async () => {
     expect(rows.every(({ payload }) => textSealedWith(payload) !== undefined)).toBe(true);
     expect(await read(keysOf())).toEqual(WORKFLOWS.map(said));
+  });
+
+  it('are written sealed, whether keys are at hand for none, some or all of them', async () => {
+    const keys = keysOf();
+    const streams = WORKFLOWS.map((workflow) => ({ workflow, tenant: TENANT, state: '' }));
+    const events = WORKFLOWS.map((workflow) => ({ workflow, event: 'e', payload: said(workflow) }));
+    const written: ProjectionBatch[] = [];
+    const inner = { apply: async (batch: ProjectionBatch) => void written.push(batch) } as unknown as ProjectionStore;
+    for (const count of [1, 2, WORKFLOWS.length, WORKFLOWS.length]) {
+      const batch = { closed: [], checkpoints: [], effects: [], streams, events: events.slice(0, count) };
+      await sealedStore(inner, keys).apply(batch as unknown as ProjectionBatch);
+      rows = written.at(-1)!.events;
+      expect(rows.map(({ payload }) => textSealedWith(payload) !== undefined)).toEqual(Array(count).fill(true));
+      expect(await read(keysOf())).toEqual(WORKFLOWS.slice(0, count).map(said));
+    }
   });
 
   it('are opened all although the cache gives up keys while others are fetched', async () => {

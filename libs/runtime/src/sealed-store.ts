@@ -23,24 +23,28 @@ class Sealing implements Turning {
     this.#keys = keys;
   }
 
+  /** With the keys that are at hand, and again once those that were lacking are found. Nothing of an owner leaves it unsealed. */
   async inward<T>(work: (seal: Turn) => T, ownersOf: () => Owners): Promise<T> {
     const owners = ownersOf();
     const keys = new Map<WorkflowId, SealingKey>();
-    const needed = new Set<RecordOwner>();
-    work((text, _, workflow) => {
+    const lacking = new Set<RecordOwner>();
+    const seal: Turn = (text, place, workflow) => {
       const owner = isEmpty(text) ? undefined : owners.get(workflow);
-      if (owner !== undefined) needed.add(owner);
-      return text;
-    });
-    await Promise.all(
-      [...needed].map(async (owner) => {
-        keys.set(owner.workflow, this.#keys.peek(owner) ?? (await this.#keys.find(owner)));
-      }),
-    );
-    return work((text, place, workflow) => {
-      const key = keys.get(workflow);
-      return key === undefined || isEmpty(text) ? text : sealText(text, place, key);
-    });
+      if (owner === undefined) return text;
+      const key = keys.get(workflow) ?? this.#keys.peek(owner);
+      if (key === undefined) {
+        lacking.add(owner);
+        return text;
+      }
+      keys.set(workflow, key);
+      return sealText(text, place, key);
+    };
+    for (;;) {
+      const done = work(seal);
+      if (lacking.size === 0) return done;
+      await Promise.all(Array.from(lacking, async (owner) => keys.set(owner.workflow, await this.#keys.find(owner))));
+      lacking.clear();
+    }
   }
 
   /** With the keys that are at hand, and again once those that were lacking are fetched. No sealed text leaves it. */
