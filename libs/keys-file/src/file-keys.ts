@@ -52,6 +52,7 @@ class FileKeys implements KeyProvider {
   readonly name = FILE_KEYS;
   readonly #file: string;
   #held: KeyFile | undefined;
+  #looking: Promise<KeyFile> | undefined;
 
   constructor(file: string, held: KeyFile) {
     this.#file = file;
@@ -91,8 +92,15 @@ class FileKeys implements KeyProvider {
     return this.#held;
   }
 
-  /** The file as it is now: another process may have rotated it. */
-  async #fresh(): Promise<KeyFile> {
+  /** The file as it is now: another process may have rotated it. Those who ask at once look once. */
+  #fresh(): Promise<KeyFile> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<KeyFile> {
     const held = this.#open();
     const stats = await stat(this.#file, { bigint: true }).catch((error: unknown) => {
       throw unusable(this.#file, "can't be read", error);
