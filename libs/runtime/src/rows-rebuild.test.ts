@@ -231,16 +231,17 @@ describe('rows made anew from archived history', () => {
     return names;
   };
 
-  const made = async (target: SimulatedTarget): Promise<readonly { readonly code?: string }[]> => {
+  type Told = { readonly code?: string }[];
+  /** What was told; it is added to `told`, also where it fails. */
+  const made = async (target: SimulatedTarget, told: Told = []): Promise<Told> => {
     let isOver = false;
-    const told: { readonly code?: string }[] = [];
     const rebuild = new RowsRebuild({
       target,
       rows: target.store,
       log: at.tiered(),
       archived: { hot: at.log as EventLog, archive: at.archive() },
       clock: at.ports.clock,
-      onError: (error) => told.push(error as { readonly code?: string }),
+      onError: (error) => told.push(error as Told[number]),
     });
     const work = rebuild.switchOver().finally(() => {
       isOver = true;
@@ -298,24 +299,8 @@ describe('rows made anew from archived history', () => {
     expect(names).toHaveLength(2);
     for (const name of names) objects.archive(name, 2);
     const target = new SimulatedTarget(at.ports.store);
-    const told: { readonly code?: string }[] = [];
-    const run = async (): Promise<void> => {
-      let isOver = false;
-      const rebuild = new RowsRebuild({
-        target,
-        rows: target.store,
-        log: at.tiered(),
-        archived: { hot: at.log as EventLog, archive: at.archive() },
-        clock: at.ports.clock,
-        onError: (error) => told.push(error as { readonly code?: string }),
-      });
-      const work = rebuild.switchOver().finally(() => {
-        isOver = true;
-      });
-      work.catch(() => {});
-      await at.ports.clock.runUntil(() => isOver, 600_000);
-      return work;
-    };
+    const told: Told = [];
+    const run = (): Promise<Told> => made(target, told);
     const failed = {
       name: 'UnavailableError',
       code: 'history-recalled',

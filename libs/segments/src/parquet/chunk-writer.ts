@@ -26,14 +26,16 @@ export interface Effort {
 }
 
 /** The pages of a column as they stand in the file, in their order; compressed unless that isn't worth it. Holds the thread. */
-export const packPages = (body: ColumnBody, effort: Effort): readonly Buffer[] =>
-  pagesOf(body).map((page) => (isTiny(body) ? page.body : zstdCompressSync(page.body, optionsOf(page.body, effort))));
+export function packPages(body: ColumnBody, effort: Effort): readonly Buffer[] {
+  const pages = pagesOf(body).map((page) => page.body);
+  return isTiny(body) ? pages : pages.map((page) => zstdCompressSync(page, optionsOf(page, effort)));
+}
 
 /** The same bytes, made on threads of libuv. */
-export const packPagesAside = (body: ColumnBody, effort: Effort): Promise<readonly Buffer[]> =>
-  Promise.all(
-    pagesOf(body).map((page) => (isTiny(body) ? page.body : compressAside(page.body, optionsOf(page.body, effort)))),
-  );
+export async function packPagesAside(body: ColumnBody, effort: Effort): Promise<readonly Buffer[]> {
+  const pages = pagesOf(body).map((page) => page.body);
+  return isTiny(body) ? pages : Promise.all(pages.map((page) => compressAside(page, optionsOf(page, effort))));
+}
 
 /** `packed`: the body's pages, as `packPages` gives them. */
 export function writeChunk(column: Column, body: ColumnBody, packed: readonly Buffer[]): Chunk {
