@@ -16,6 +16,7 @@ const layers: readonly Layer[] = [
   { name: 'codec, secrets, tokenizer', members: /^libs\/(codec|secrets|tokenizer)$/ },
   { name: 'memory, segments', members: /^libs\/(memory|segments)$/ },
   { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
+  { name: 'access, traces', members: /^libs\/(access|traces)$/ },
   { name: 'sdk, api, host, repo-state', members: /^libs\/(sdk|api|host|repo-state)$/ },
   { name: 'client, files, mcp', members: /^libs\/(client|files|mcp)$/ },
   { name: 'integrations', members: /^libs\/(console|ai|cli|effects)$/ },

@@ -54,6 +54,11 @@ export class InvalidError extends TidemarkError {
   override readonly name = 'InvalidError';
 }
 
+/** The caller isn't who may do this: show other credentials, or ask whoever gives rights. */
+export class AccessError extends TidemarkError {
+  override readonly name = 'AccessError';
+}
+
 /** The configuration is wrong: exit. */
 export class ConfigError extends TidemarkError {
   override readonly name = 'ConfigError';

@@ -42,6 +42,7 @@ export type { TraceInput, WorkingMemoryInput } from './context/surroundings.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
 export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 export {
+  AccessError,
   ConfigError,
   ConflictError,
   CorruptError,

@@ -1,4 +1,14 @@
 export {
+  type Authenticator,
+  type Credentials,
+  mayDo,
+  type Principal,
+  RIGHTS,
+  type Right,
+  ROLES,
+  type Role,
+} from './access.ts';
+export {
   BLOB_REFERENCE_HEAD,
   BLOB_REFERENCE_MAX_BYTES,
   type BlobReference,

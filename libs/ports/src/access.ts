@@ -1,0 +1,58 @@
+/**
+ * Owns who may do what, as every door of the system asks it: principals, roles, rights. How a caller proves who it is belongs to
+ * the access library; which right a route needs belongs to the route.
+ *
+ * R1 A principal of a tenant sees nothing of another tenant (I9): what is another's is told as unknown, never as forbidden.
+ * R2 Content (inputs, outputs, belief, texts, prompts) is read by those alone who might run the workflow.
+ */
+
+import type { TenantId } from '@tidemark/core';
+
+export const ROLES = ['viewer', 'operator', 'approver', 'worker', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+/**
+ * `read`: that workflows exist, their states and numbers; `content`: what is in them; `operate`: start, signal, fork, cancel, pause,
+ * retry; `decide`: answer questions and approvals; `report`: write in a worker's name (shadow runs, confirmations); `administer`:
+ * keys, tenants, budgets, retention, the audit log.
+ */
+export const RIGHTS = ['read', 'content', 'operate', 'decide', 'report', 'administer'] as const;
+export type Right = (typeof RIGHTS)[number];
+
+const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
+  viewer: ['read'],
+  operator: ['read', 'content', 'operate'],
+  // Who decides must see what is asked.
+  approver: ['read', 'content', 'decide'],
+  worker: ['read', 'content', 'operate', 'report'],
+  admin: RIGHTS,
+};
+
+export interface Principal {
+  /** Stable name of who it is, for audit: a key's id, a token's subject; never a secret. */
+  readonly subject: string;
+  /** Null: every tenant's (the platform team itself). */
+  readonly tenant: TenantId | null;
+  readonly roles: readonly Role[];
+  /** `local`: the owner of an embedded folder, over loopback. */
+  readonly kind: 'key' | 'token' | 'certificate' | 'local';
+}
+
+export const mayDo = ({ roles }: Pick<Principal, 'roles'>, right: Right): boolean =>
+  roles.some((role) => RIGHTS_OF[role].includes(right));
+
+/** What a caller shows of itself. */
+export interface Credentials {
+  /** The `Authorization` header as it came. */
+  readonly authorization: string | undefined;
+  /** Fingerprint (SHA-256, hex) of a client certificate that the connection verified. */
+  readonly certificate?: string | undefined;
+}
+
+export interface Authenticator {
+  /**
+   * Who it is. Throws `AccessError` (`credentials-missing`, `credentials-invalid`, `credentials-expired`), the same for all
+   * that can't be told apart from outside; `UnavailableError` while keys can't be looked up.
+   */
+  authenticate(credentials: Credentials): Promise<Principal>;
+}
