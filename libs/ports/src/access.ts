@@ -4,6 +4,8 @@
  *
  * R1 A principal of a tenant sees nothing of another tenant (I9): what is another's is told as unknown, never as forbidden.
  * R2 Content (inputs, outputs, belief, texts, prompts) is read by those alone who might run the workflow.
+ * R3 Fields that a schema marks as secret are shown to those alone who have the right to secrets; others see a mask in their place.
+ * R4 Who reads content, and who does or decides anything, is written down before the answer is given.
  */
 
 import type { TenantId } from '@tidemark/core';
@@ -12,11 +14,12 @@ export const ROLES = ['viewer', 'operator', 'approver', 'worker', 'admin'] as co
 export type Role = (typeof ROLES)[number];
 
 /**
- * `read`: that workflows exist, their states and numbers; `content`: what is in them; `operate`: start, signal, fork, cancel, pause,
- * retry; `decide`: answer questions and approvals; `report`: write in a worker's name (shadow runs, confirmations); `administer`:
- * keys, tenants, budgets, retention, the audit log.
+ * `read`: that workflows exist, their states and numbers; `content`: what is in them; `secrets`: fields in it that schemas
+ * mark as secret; `operate`: start, signal, fork, cancel, pause,
+ * retry; `decide`: answer questions and approvals;
+ * `report`: write in a worker's name (shadow runs, confirmations); `administer`: keys, tenants, budgets, retention, the audit log.
  */
-export const RIGHTS = ['read', 'content', 'operate', 'decide', 'report', 'administer'] as const;
+export const RIGHTS = ['read', 'content', 'secrets', 'operate', 'decide', 'report', 'administer'] as const;
 export type Right = (typeof RIGHTS)[number];
 
 const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
@@ -24,7 +27,8 @@ const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
   operator: ['read', 'content', 'operate'],
   // Who decides must see what is asked.
   approver: ['read', 'content', 'decide'],
-  worker: ['read', 'content', 'operate', 'report'],
+  // What runs the workflow works with what it holds.
+  worker: ['read', 'content', 'secrets', 'operate', 'report'],
   admin: RIGHTS,
 };
 
@@ -55,4 +59,27 @@ export interface Authenticator {
    * that can't be told apart from outside; `UnavailableError` while keys can't be looked up.
    */
   authenticate(credentials: Credentials): Promise<Principal>;
+}
+
+/** Who did what to what. Never a payload, a credential or an error's text: names, ids and codes. */
+export interface AuditEntry {
+  readonly principal: Principal;
+  /** Whose thing it was; null: no tenant's. */
+  readonly tenant: TenantId | null;
+  /** Stable name of what was done: the operation's id in the API, such as `readCheckpoint`. */
+  readonly action: string;
+  readonly right: Right;
+  /** What it was done to: a workflow's id, a key's. */
+  readonly target?: string | undefined;
+  readonly outcome: 'done' | 'refused' | 'failed';
+  /** The error's, where it was not done. */
+  readonly code?: string | undefined;
+}
+
+export interface AuditTrail {
+  /**
+   * Takes the entry, which is in the log within a named time; call it before the answer is given (R4). Throws `UnavailableError`
+   * (`audit-behind`) when the log has not taken what came before: then nothing may be answered.
+   */
+  record(entry: AuditEntry): void;
 }

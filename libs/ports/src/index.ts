@@ -1,4 +1,6 @@
 export {
+  type AuditEntry,
+  type AuditTrail,
   type Authenticator,
   type Credentials,
   mayDo,
