@@ -3,3 +3,6 @@ export const BUDGET_ENTRY = { kind: 'record', key: 'budget' } as const;
 
 /** Subjects that begin so say how long history is kept: nobody writes them but who sets retention. */
 export const RETENTION_SUBJECT = 'retention:';
+
+/** Subjects that begin so say who may do what (API keys, tenants): nobody writes them but the library of access. */
+export const ACCESS_SUBJECT = 'access:';

@@ -8,6 +8,7 @@ import {
   BUDGET_EXCEEDED,
   ConflictError,
   InvalidError,
+  invariant,
   type Json,
   type TenantId,
   uuidv7,
@@ -24,7 +25,7 @@ import {
   userState,
 } from '@tidemark/memory';
 import type { MemoryKind, SessionWorkflow, Spends } from '@tidemark/ports';
-import { BUDGET_ENTRY, RETENTION_SUBJECT } from './budget-entry.ts';
+import { ACCESS_SUBJECT, BUDGET_ENTRY, RETENTION_SUBJECT } from './budget-entry.ts';
 import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import type { Decisions } from './decisions.ts';
@@ -210,6 +211,22 @@ export class ClientMemory {
   async outlast(tenant: TenantId, entries: readonly OutlastingEntry[]): Promise<void> {
     const writes = entries.map((entry) => anyWrite({ ...entry, source: 'forgetting' }, 'entry'));
     await this.#writeInto(`${RETENTION_SUBJECT}${tenant}`, writes, { tenant });
+  }
+
+  /**
+   * Writes records of who may do what, in one event, into the stream of their subject (`access:…`); without a value one is taken away.
+   * Resolves once rows show it.
+   */
+  async keepAccess(
+    tenant: TenantId,
+    subject: string,
+    records: readonly { readonly key: string; readonly value?: Json }[],
+  ): Promise<void> {
+    invariant(subject.startsWith(ACCESS_SUBJECT), 'records of access have subjects of their own', { subject });
+    const writes = records.map((record) =>
+      anyWrite({ subject, kind: 'record', ...record, source: 'access' }, 'access'),
+    );
+    await this.#write(writes, { tenant });
   }
 
   /** Certificates of what was forgotten of the tenant's, newest first. */

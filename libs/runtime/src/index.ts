@@ -3,6 +3,7 @@ export { BlobLog, type BlobLogOptions } from './blob-log.ts';
 export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
 export type { SweepReport } from './blob-sweep.ts';
 export { type BlobStores, Blobs } from './blobs.ts';
+export { ACCESS_SUBJECT } from './budget-entry.ts';
 export {
   Client,
   Run,
@@ -21,7 +22,7 @@ export {
 export { UNDO_SUFFIX, undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
 export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
-export { type Confirmation, type Decision, fittingResolutions, RESOLUTIONS } from './decision-checks.ts';
+export { type Confirmation, checkName, type Decision, fittingResolutions, RESOLUTIONS } from './decision-checks.ts';
 export type { Decided, Pin } from './decisions.ts';
 export type {
   Budget,
@@ -60,6 +61,7 @@ export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export { readsOf } from './lineage.ts';
 export { type LostTail, lostTail } from './lost-tail.ts';
+export { memoryWorkflow } from './memory-streams.ts';
 export type {
   Model,
   ModelAnswer,

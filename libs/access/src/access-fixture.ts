@@ -1,0 +1,80 @@
+/** Owns what this library's tests share: records in memory and time that only the test moves. Must not be used outside tests. */
+
+import type { Clock } from '@tidemark/ports';
+import type { HashedKey, StoredTenant } from './access-records.ts';
+import { hashOfSecret, parseApiKey } from './api-key.ts';
+
+export class MovedClock implements Clock {
+  ms = 1_800_000_000_000;
+  readonly #waking = new Set<() => void>();
+
+  nowMs(): number {
+    return this.ms;
+  }
+
+  monotonicMs(): number {
+    return this.ms;
+  }
+
+  sleep(_ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waking.add(resolve);
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  /** Everybody who sleeps has slept long enough. */
+  wakeAll(): void {
+    for (const wake of this.#waking) wake();
+    this.#waking.clear();
+  }
+}
+
+/** Records that a test sets, and counts the looks at. */
+export class RecordsInMemory {
+  readonly all = new Map<string, HashedKey>();
+  readonly tenants = new Map<string, StoredTenant>();
+  readonly used: (readonly [string, number])[] = [];
+  lookCount = 0;
+  failure: Error | undefined;
+  isKnown = true;
+
+  async key(id: string): Promise<HashedKey | undefined> {
+    this.lookCount++;
+    if (this.failure !== undefined) throw this.failure;
+    return this.all.get(id);
+  }
+
+  async areKnown(): Promise<boolean> {
+    return this.isKnown;
+  }
+
+  async noteUsed(used: ReadonlyMap<string, number>): Promise<void> {
+    if (this.failure !== undefined) throw this.failure;
+    this.used.push(...used);
+  }
+
+  async tenant(name: string): Promise<StoredTenant | undefined> {
+    return this.tenants.get(name);
+  }
+
+  /** As if it had been made with this text. */
+  set(text: string, more: Partial<HashedKey> = {}): HashedKey {
+    const { id, secret } = parseApiKey(text)!;
+    const key: HashedKey = {
+      id,
+      hash: hashOfSecret(secret),
+      tenant: 'acme' as never,
+      roles: ['operator'],
+      name: 'ci',
+      expiresMs: null,
+      by: 'ana',
+      createdMs: 0,
+      revoked: null,
+      usedMs: null,
+      ...more,
+    };
+    this.all.set(id, key);
+    return key;
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * Owns what lasts of keys and tenants: records of a stream of the system's own, so that rows made anew from the log have every one of
+ * them (I6). Must not decide who a caller is. What is written of a key is never written again, so that no two writers can undo each
+ * other: `ID/key` once, `ID/revoked` once, and apart from both `ID/used`.
+ */
+
+import { CorruptError, InvalidError, type Json, type TenantId } from '@tidemark/core';
+import type { Clock, Digest, MemoryRow, ProjectionStore, Role } from '@tidemark/ports';
+import { ACCESS_SUBJECT, type ClientMemory, checkName, memoryWorkflow } from '@tidemark/runtime';
+import { z } from 'zod';
+import { type ApiKey, apiKeyText, hashOfSecret, isKeyId, newApiKey } from './api-key.ts';
+import { ACCESS_NAME_MAX_CHARS, ACCESS_PAGE_COUNT, KEY_LIFE_MAX_MS, KEY_USED_AT_ONCE } from './limits.ts';
+import { callersTenant, checkedRoles, isRole, SYSTEM_TENANT } from './names.ts';
+
+const KEYS = `${ACCESS_SUBJECT}keys`;
+const TENANTS = `${ACCESS_SUBJECT}tenants`;
+const [KEY, REVOKED, USED] = ['/key', '/revoked', '/used'];
+
+export interface NewKey {
+  /** Null: every tenant's. */
+  readonly tenant: TenantId | null;
+  readonly roles: readonly Role[];
+  /** What it is for, in words. */
+  readonly name: string;
+  /** Null: it never expires. */
+  readonly expiresMs: number | null;
+  readonly by: string;
+}
+
+export interface StoredKey extends NewKey {
+  readonly id: string;
+  readonly createdMs: number;
+  readonly revoked: { readonly by: string; readonly why: string; readonly atMs: number } | null;
+  /** Within `KEY_USED_PERIOD_MS`; null: not yet. */
+  readonly usedMs: number | null;
+}
+
+/** For authentication alone. */
+export interface HashedKey extends StoredKey {
+  readonly hash: string;
+}
+
+export interface StoredTenant {
+  readonly tenant: TenantId;
+  readonly createdMs: number;
+  readonly by: string;
+  /** Nobody of the tenant's is let in while it is set. */
+  readonly suspended: { readonly by: string; readonly why: string; readonly atMs: number } | null;
+}
+
+export interface AccessRecordsOptions {
+  readonly memory: Pick<ClientMemory, 'keepAccess'>;
+  readonly store: Pick<ProjectionStore, 'memories' | 'workflow'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly digest: Digest;
+}
+
+const byWhy = z.object({ by: z.string(), why: z.string(), atMs: z.number() });
+const keyRecord = z.object({
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  tenant: z.string().nullable(),
+  roles: z.array(z.custom<Role>(isRole)),
+  name: z.string(),
+  expiresMs: z.number().nullable(),
+  by: z.string(),
+  createdMs: z.number(),
+});
+const usedRecord = z.object({ atMs: z.number() });
+const tenantRecord = z.object({ createdMs: z.number(), by: z.string(), suspended: byWhy.nullable() });
+
+export class AccessRecords {
+  readonly #options: AccessRecordsOptions;
+
+  constructor(options: AccessRecordsOptions) {
+    this.#options = options;
+  }
+
+  /** The whole key is told here and never again (K1). Throws `InvalidError` (names the field). */
+  async createKey(asked: NewKey): Promise<{ readonly key: StoredKey; readonly text: string }> {
+    const { clock } = this.#options;
+    const made: ApiKey = newApiKey();
+    const createdMs = clock.nowMs();
+    const stored = {
+      tenant: asked.tenant === null ? null : callersTenant(asked.tenant),
+      roles: checkedRoles(asked.roles),
+      name: checkName('name', asked.name, ACCESS_NAME_MAX_CHARS),
+      expiresMs: checkedExpiry(asked.expiresMs, createdMs),
+      by: checkName('by', asked.by, ACCESS_NAME_MAX_CHARS),
+      createdMs,
+    };
+    await this.#write(KEYS, `${made.id}${KEY}`, { ...stored, hash: hashOfSecret(made.secret) });
+    return { key: { ...stored, id: made.id, revoked: null, usedMs: null }, text: apiKeyText(made) };
+  }
+
+  /** Undefined: there is none of this id. */
+  async key(id: string): Promise<HashedKey | undefined> {
+    if (!isKeyId(id)) return undefined;
+    return keysIn(await this.#page(KEYS, { prefix: `${id}/` }))[0];
+  }
+
+  /** All that may act for the tenant alone; null: every key. In the order of their ids. */
+  async *keys(tenant: TenantId | null): AsyncGenerator<StoredKey> {
+    for await (const { hash: _, ...key } of this.#allKeys()) if (tenant === null || key.tenant === tenant) yield key;
+  }
+
+  /** A second revocation changes nothing. Throws `InvalidError` (`key-unknown`). */
+  async revokeKey(id: string, { by, why }: { readonly by: string; readonly why: string }): Promise<StoredKey> {
+    const known = await this.key(id);
+    if (known === undefined) throw new InvalidError('key-unknown', `No key has the id '${id.slice(0, 100)}'.`, { id });
+    const { hash: _, ...key } = known;
+    if (key.revoked !== null) return key;
+    const revoked = { by: checkName('by', by), why: checkName('why', why, 1_000), atMs: this.#options.clock.nowMs() };
+    await this.#write(KEYS, `${id}${REVOKED}`, revoked);
+    return { ...key, revoked };
+  }
+
+  /** When keys were used last. */
+  async noteUsed(used: ReadonlyMap<string, number>): Promise<void> {
+    const records = Array.from(used, ([id, atMs]) => ({ key: `${id}${USED}`, value: { atMs } }));
+    for (let at = 0; at < records.length; at += KEY_USED_AT_ONCE) {
+      await this.#options.memory.keepAccess(SYSTEM_TENANT, KEYS, records.slice(at, at + KEY_USED_AT_ONCE));
+    }
+  }
+
+  /**
+   * Whether rows know of any key: while they don't, nothing follows from a key's absence. Nobody ever made one, or the rows are being
+   * made anew.
+   */
+  async areKnown(): Promise<boolean> {
+    return (
+      (await this.#options.store.workflow(memoryWorkflow(this.#options.digest, SYSTEM_TENANT, KEYS))) !== undefined
+    );
+  }
+
+  async tenant(tenant: TenantId): Promise<StoredTenant | undefined> {
+    const rows = await this.#options.store.memories({ ...query(TENANTS), key: tenant, limit: 1 });
+    return rows.map(tenantOf)[0];
+  }
+
+  async *tenants(): AsyncGenerator<StoredTenant> {
+    for await (const row of this.#rows(TENANTS)) yield tenantOf(row);
+  }
+
+  /** One that is there stays as it is. */
+  async createTenant(name: string, by: string): Promise<StoredTenant> {
+    const tenant = callersTenant(name);
+    const known = await this.tenant(tenant);
+    if (known !== undefined) return known;
+    const made = { createdMs: this.#options.clock.nowMs(), by: checkName('by', by), suspended: null };
+    await this.#write(TENANTS, tenant, made);
+    return { tenant, ...made };
+  }
+
+  /** Nobody of the tenant's is let in from then on, or they are again; a tenant that nobody has created is created. */
+  async suspendTenant(
+    name: string,
+    suspended: boolean,
+    { by, why }: { readonly by: string; readonly why: string },
+  ): Promise<StoredTenant> {
+    const { tenant, ...known } = await this.createTenant(name, by);
+    if ((known.suspended !== null) === suspended) return { tenant, ...known };
+    const atMs = this.#options.clock.nowMs();
+    const said = { by: checkName('by', by), why: checkName('why', why, 1_000), atMs };
+    const changed = { ...known, suspended: suspended ? said : null };
+    await this.#write(TENANTS, tenant, changed);
+    return { tenant, ...changed };
+  }
+
+  async #write(subject: string, key: string, value: Json): Promise<void> {
+    await this.#options.memory.keepAccess(SYSTEM_TENANT, subject, [{ key, value }]);
+  }
+
+  #page(subject: string, where: { readonly prefix?: string; readonly after?: MemoryRow }) {
+    const { prefix, after } = where;
+    return this.#options.store.memories({
+      ...query(subject),
+      ...(prefix !== undefined && { prefix }),
+      ...(after !== undefined && { after: { kind: 'record', key: after.key } }),
+      limit: ACCESS_PAGE_COUNT,
+    });
+  }
+
+  async *#rows(subject: string): AsyncGenerator<MemoryRow> {
+    for (let after: MemoryRow | undefined; ; ) {
+      const page = await this.#page(subject, after === undefined ? {} : { after });
+      yield* page;
+      if (page.length < ACCESS_PAGE_COUNT) return;
+      after = page.at(-1);
+    }
+  }
+
+  async *#allKeys(): AsyncGenerator<HashedKey> {
+    let one: MemoryRow[] = [];
+    for await (const row of this.#rows(KEYS)) {
+      if (one[0] !== undefined && idIn(one[0]) !== idIn(row)) {
+        yield* keysIn(one);
+        one = [];
+      }
+      one.push(row);
+    }
+    yield* keysIn(one);
+  }
+}
+
+const query = (subject: string) => ({ tenant: SYSTEM_TENANT, subject, kind: 'record' as const });
+
+const idIn = ({ key }: MemoryRow): string => key.slice(0, key.indexOf('/'));
+
+/** The key that these rows are of, if one of them says what it is. */
+function keysIn(rows: readonly MemoryRow[]): readonly HashedKey[] {
+  const [at, revokedAt, usedAt] = [KEY, REVOKED, USED].map((part) => rows.find(({ key }) => key.endsWith(part!)));
+  if (at === undefined) return [];
+  const { tenant, ...key } = read(keyRecord, at);
+  return [
+    {
+      ...key,
+      id: idIn(at),
+      tenant: tenant as TenantId | null,
+      revoked: revokedAt === undefined ? null : read(byWhy, revokedAt),
+      usedMs: usedAt === undefined ? null : read(usedRecord, usedAt).atMs,
+    },
+  ];
+}
+
+const tenantOf = (row: MemoryRow): StoredTenant => ({ tenant: row.key as TenantId, ...read(tenantRecord, row) });
+
+/** Throws `CorruptError` (`access-unreadable`): nobody is let in by what can't be read. */
+function read<T>(schema: z.ZodType<T>, { key, value }: MemoryRow): T {
+  const parsed = schema.safeParse(JSON.parse(value));
+  if (parsed.success) return parsed.data;
+  throw new CorruptError(
+    'access-unreadable',
+    `The record ${key} of who may do what is not as it was written, or a newer release wrote it. Nobody is let in by it.`,
+    { key },
+  );
+}
+
+function checkedExpiry(expiresMs: number | null, nowMs: number): number | null {
+  if (expiresMs === null) return null;
+  if (Number.isSafeInteger(expiresMs) && expiresMs > nowMs && expiresMs - nowMs <= KEY_LIFE_MAX_MS) return expiresMs;
+  throw new InvalidError(
+    'expires-invalid',
+    'expires: give a time to come, within ten years, or say that it never does.',
+    {
+      field: 'expires',
+    },
+  );
+}

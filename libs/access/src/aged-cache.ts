@@ -1,0 +1,77 @@
+/**
+ * Owns what is remembered of a lookup and for how long: each answer is used for a named time from when it was asked for, then it is
+ * asked for again. Questions under way are shared. A failure is never remembered, and an answer that is too old never given in its place.
+ */
+
+import type { Clock } from '@tidemark/ports';
+
+export interface AgedCacheOptions<V> {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly ageMaxMs: number;
+  /** Answers that are remembered, the last used; and of those that are undefined. */
+  readonly maxCount: number;
+  readonly undefinedMaxCount: number;
+  readonly look: (key: string) => Promise<V | undefined>;
+}
+
+interface Answer<V> {
+  readonly askedMs: number;
+  readonly value: Promise<V | undefined>;
+}
+
+export class AgedCache<V> {
+  readonly #options: AgedCacheOptions<V>;
+  readonly #found = new Map<string, Answer<V>>();
+  /** Apart, so that whoever asks for many that aren't there pushes out none that is. */
+  readonly #absent = new Map<string, Answer<V>>();
+
+  constructor(options: AgedCacheOptions<V>) {
+    this.#options = options;
+  }
+
+  /** Rejects as `look` does. */
+  get(key: string): Promise<V | undefined> {
+    const known = this.#found.get(key) ?? this.#absent.get(key);
+    const nowMs = this.#options.clock.monotonicMs();
+    if (known !== undefined && nowMs - known.askedMs < this.#options.ageMaxMs) return this.#used(key, known);
+    return this.#ask(key, nowMs);
+  }
+
+  /** It is asked for again next time. */
+  forget(key: string): void {
+    this.#found.delete(key);
+    this.#absent.delete(key);
+  }
+
+  #used(key: string, answer: Answer<V>): Promise<V | undefined> {
+    if (this.#found.delete(key)) this.#found.set(key, answer);
+    return answer.value;
+  }
+
+  #ask(key: string, askedMs: number): Promise<V | undefined> {
+    this.forget(key);
+    const answer: Answer<V> = { askedMs, value: this.#options.look(key) };
+    // Until it is answered it counts as absent: nobody knows better.
+    keep(this.#absent, key, answer, this.#options.undefinedMaxCount);
+    answer.value.then(
+      (value) => {
+        if (value === undefined || this.#absent.get(key) !== answer) return;
+        this.#absent.delete(key);
+        keep(this.#found, key, answer, this.#options.maxCount);
+      },
+      () => {
+        if (this.#absent.get(key) === answer) this.#absent.delete(key);
+      },
+    );
+    return answer.value;
+  }
+}
+
+function keep<V>(answers: Map<string, V>, key: string, answer: V, maxCount: number): void {
+  answers.set(key, answer);
+  if (answers.size <= maxCount) return;
+  for (const oldest of answers.keys()) {
+    answers.delete(oldest);
+    return;
+  }
+}

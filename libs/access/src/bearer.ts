@@ -1,0 +1,40 @@
+/** Owns how a caller's credentials are taken from a request: one `Authorization: Bearer` header, and nowhere else. */
+
+import { InvalidError } from '@tidemark/core';
+import type { Credentials } from '@tidemark/ports';
+import { parseApiKey } from './api-key.ts';
+import { AUTHORIZATION_MAX_CHARS } from './limits.ts';
+import { credentialsInvalid, credentialsMissing } from './refusals.ts';
+
+/** RFC 6750, section 2.1: one scheme, one space or more, one token. */
+const FORM = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+
+/** Throws `AccessError` (`credentials-missing`, `credentials-invalid`). */
+export function bearerOf({ authorization }: Credentials): string {
+  if (authorization === undefined || authorization === '') throw credentialsMissing();
+  const token = authorization.length > AUTHORIZATION_MAX_CHARS ? undefined : FORM.exec(authorization)?.[1];
+  if (token === undefined) throw credentialsInvalid('no bearer token of the right form');
+  return token;
+}
+
+/** Names under which callers put credentials into addresses. */
+const QUERY_NAMES =
+  /^(?:access[_-]?token|id[_-]?token|api[_-]?key|apikey|token|auth|authorization|bearer|jwt|secret|password)$/i;
+/** How tokens begin: ours, and JSON Web Tokens. */
+const TOKEN_START = /(?:^|[\s])(?:tmk_|eyJ[A-Za-z0-9_-]{10,}\.)/;
+
+/**
+ * What stands in an address stands in logs and histories of browsers, so credentials there are refused even when others would do. Throws
+ * `InvalidError` (`credentials-in-query`), naming the parameter and never its value.
+ */
+export function refuseCredentialsInQuery(query: Iterable<readonly [string, string]>): void {
+  for (const [name, value] of query) {
+    if (!QUERY_NAMES.test(name) && !TOKEN_START.test(value) && parseApiKey(value) === undefined) continue;
+    throw new InvalidError(
+      'credentials-in-query',
+      `query.${printable(name)}: credentials are not taken from addresses, which end up in logs. Send \`Authorization: Bearer …\`, and make this key or token void: it may have been written down.`,
+    );
+  }
+}
+
+const printable = (name: string): string => (/^[\w-]{1,40}$/.test(name) ? name : '(name)');

@@ -1,0 +1,118 @@
+/**
+ * Owns who a caller with an API key is. A lookup costs nothing for `KEY_AGE_MAX_MS` after the last, and no request waits for a write:
+ * when keys were last used is noted now and then.
+ *
+ * K3 While keys can't be looked up, nobody is told that a key is wrong: callers are told to come back.
+ */
+
+import { UnavailableError } from '@tidemark/core';
+import type { Authenticator, Clock, Credentials, Principal } from '@tidemark/ports';
+import type { AccessRecords, HashedKey } from './access-records.ts';
+import { AgedCache } from './aged-cache.ts';
+import { hashOfSecret, isSameHash, KEY_PREFIX, parseApiKey } from './api-key.ts';
+import { bearerOf } from './bearer.ts';
+import {
+  KEY_AGE_MAX_MS,
+  KEY_USED_PERIOD_MS,
+  KEYS_REMEMBERED_MAX_COUNT,
+  UNKNOWN_REMEMBERED_MAX_COUNT,
+} from './limits.ts';
+import { credentialsExpired, credentialsInvalid } from './refusals.ts';
+import type { StandingTenants } from './standing-tenants.ts';
+
+export interface KeyAuthenticatorOptions {
+  readonly records: Pick<AccessRecords, 'key' | 'areKnown' | 'noteUsed'>;
+  readonly tenants: Pick<StandingTenants, 'check'>;
+  readonly clock: Clock;
+  /** Told when it could not be written down which keys were used; it is tried again. */
+  readonly onError?: ((where: string, error: unknown) => void) | undefined;
+}
+
+/** Compared with where there is no key, so that it takes as long. */
+const NO_HASH = '0'.repeat(64);
+
+export class KeyAuthenticator implements Authenticator {
+  readonly #options: KeyAuthenticatorOptions;
+  readonly #keys: AgedCache<HashedKey>;
+  readonly #ending = new AbortController();
+  #used = new Map<string, number>();
+  #noting: Promise<void> | undefined;
+
+  constructor(options: KeyAuthenticatorOptions) {
+    this.#options = options;
+    this.#keys = new AgedCache({
+      clock: options.clock,
+      ageMaxMs: KEY_AGE_MAX_MS,
+      maxCount: KEYS_REMEMBERED_MAX_COUNT,
+      undefinedMaxCount: UNKNOWN_REMEMBERED_MAX_COUNT,
+      look: (id) => this.#look(id),
+    });
+  }
+
+  /** Whether the credentials are meant for it. */
+  takes({ authorization = '' }: Credentials): boolean {
+    return authorization.replace(/^bearer +/i, '').startsWith(KEY_PREFIX);
+  }
+
+  async authenticate(credentials: Credentials): Promise<Principal> {
+    const given = parseApiKey(bearerOf(credentials));
+    if (given === undefined) throw credentialsInvalid('not of the form of a key');
+    const key = await this.#keys.get(given.id);
+    const isSame = isSameHash(hashOfSecret(given.secret), key?.hash ?? NO_HASH);
+    if (key === undefined || !isSame) throw credentialsInvalid('no such key');
+    if (key.revoked !== null) throw credentialsInvalid('the key was revoked');
+    const nowMs = this.#options.clock.nowMs();
+    if (key.expiresMs !== null && key.expiresMs <= nowMs) throw credentialsExpired();
+    await this.#options.tenants.check(key.tenant);
+    this.#note(key.id, nowMs);
+    const { tenant, roles } = key;
+    return { subject: `key:${key.id}`, tenant, roles, kind: 'key' };
+  }
+
+  /** Counts at once in this process; in others within `KEY_AGE_MAX_MS`. */
+  forget(id: string): void {
+    this.#keys.forget(id);
+  }
+
+  /** Writes down what is left to write of when keys were used. */
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await this.#noting;
+    await this.#noteAll();
+  }
+
+  async #look(id: string): Promise<HashedKey | undefined> {
+    const { records } = this.#options;
+    const key = await records.key(id);
+    if (key !== undefined || (await records.areKnown())) return key;
+    throw new UnavailableError(
+      'keys-unknown',
+      'No API key is known: none was ever made (tidemark access create-key), or the rows are being made anew. Try again.',
+    );
+  }
+
+  #note(id: string, atMs: number): void {
+    if (this.#used.size < KEYS_REMEMBERED_MAX_COUNT || this.#used.has(id)) this.#used.set(id, atMs);
+    this.#noting ??= this.#noteLater();
+  }
+
+  async #noteLater(): Promise<void> {
+    await this.#options.clock.sleep(KEY_USED_PERIOD_MS, this.#ending.signal);
+    if (this.#ending.signal.aborted) return;
+    await this.#noteAll();
+    this.#noting = undefined;
+  }
+
+  /** Harmless when it is lost: it says a time, and the next use says a later one. */
+  async #noteAll(): Promise<void> {
+    const used = this.#used;
+    this.#used = new Map();
+    if (used.size === 0) return;
+    try {
+      await this.#options.records.noteUsed(used);
+    } catch (error) {
+      this.#options.onError?.('keys used', error);
+      this.#used = new Map([...used, ...this.#used]);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/** Owns this library's named limits, with their units. */
+
+/** Parts of an API key: characters of its public id and of its secret, five random bits each. */
+export const KEY_ID_CHARS = 16;
+export const KEY_SECRET_CHARS = 52;
+/** A revocation, an expiry or a suspended tenant counts everywhere after this many milliseconds at most, besides what rows lag behind. */
+export const KEY_AGE_MAX_MS = 5_000;
+/** Keys and tenants that a process remembers, the last used; and ids of keys that are none. */
+export const KEYS_REMEMBERED_MAX_COUNT = 10_000;
+export const UNKNOWN_REMEMBERED_MAX_COUNT = 1_000;
+/** When a key was last used is written down so often, in milliseconds; so many keys in one event. */
+export const KEY_USED_PERIOD_MS = 600_000;
+export const KEY_USED_AT_ONCE = 100;
+/** Records that are read at once when keys or tenants are listed. */
+export const ACCESS_PAGE_COUNT = 500;
+/** Longest name of a key or a tenant, in characters. */
+export const ACCESS_NAME_MAX_CHARS = 128;
+/** Longest life that a key can be given, in milliseconds: ten years. One without an end has to be asked for. */
+export const KEY_LIFE_MAX_MS = 10 * 366 * 86_400_000;
+
+/** Longest `Authorization` header that is looked at, in characters: what is longer is refused unread. */
+export const AUTHORIZATION_MAX_CHARS = 16_384;

@@ -1,0 +1,35 @@
+/** Owns what tenants and keys may be called. */
+
+import { InvalidError, type TenantId, tenantId } from '@tidemark/core';
+import { ROLES, type Role } from '@tidemark/ports';
+import { checkName } from '@tidemark/runtime';
+import { ACCESS_NAME_MAX_CHARS } from './limits.ts';
+
+/** Whose the records of access are, and the audit of what is no tenant's. No caller is ever of this tenant. */
+export const SYSTEM_TENANT: TenantId = tenantId('~tidemark');
+
+/** A tenant that callers may belong to. Throws `InvalidError` (`tenant-invalid`). */
+export function callersTenant(name: unknown): TenantId {
+  const tenant = checkName('tenant', name, ACCESS_NAME_MAX_CHARS);
+  if (tenant.startsWith('~')) {
+    throw new InvalidError(
+      'tenant-invalid',
+      "tenant: names that begin with '~' are the system's own. Choose another.",
+      {
+        field: 'tenant',
+      },
+    );
+  }
+  return tenantId(tenant);
+}
+
+/** Throws `InvalidError` (`roles-invalid`). */
+export function checkedRoles(names: readonly unknown[]): readonly Role[] {
+  const unknown = names.find((name) => !isRole(name));
+  if (names.length === 0 || unknown !== undefined) {
+    throw new InvalidError('roles-invalid', `roles: give one or more of ${ROLES.join(', ')}.`, { field: 'roles' });
+  }
+  return [...new Set(names as readonly Role[])];
+}
+
+export const isRole = (name: unknown): name is Role => (ROLES as readonly unknown[]).includes(name);

@@ -1,0 +1,22 @@
+/**
+ * Owns what is told to a caller who isn't let in: three codes, and never which part of the credentials was wrong, nor anything of them.
+ */
+
+import { AccessError } from '@tidemark/core';
+
+export const credentialsMissing = (): AccessError =>
+  new AccessError(
+    'credentials-missing',
+    'Say who you are: send the header `Authorization: Bearer …` with an API key (tmk_…) or a token of the configured issuer.',
+  );
+
+/** `cause` is for nobody outside: it holds no part of the credentials either. */
+export const credentialsInvalid = (why?: string): AccessError =>
+  new AccessError(
+    'credentials-invalid',
+    'These credentials are not accepted. Send `Authorization: Bearer …` with an API key that stands, or with a token that the configured issuer made for this service.',
+    why === undefined ? {} : { cause: new AccessError('credentials-invalid', why) },
+  );
+
+export const credentialsExpired = (): AccessError =>
+  new AccessError('credentials-expired', 'These credentials were good once and have expired. Get new ones.');

@@ -1,0 +1,34 @@
+/** Owns whether a tenant's callers are let in at all. One that nobody has created is: tenants begin with their first workflow. */
+
+import type { TenantId } from '@tidemark/core';
+import type { Clock } from '@tidemark/ports';
+import type { AccessRecords, StoredTenant } from './access-records.ts';
+import { AgedCache } from './aged-cache.ts';
+import { KEY_AGE_MAX_MS, KEYS_REMEMBERED_MAX_COUNT } from './limits.ts';
+import { credentialsInvalid } from './refusals.ts';
+
+export interface StandingTenantsOptions {
+  readonly records: Pick<AccessRecords, 'tenant'>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+export class StandingTenants {
+  readonly #tenants: AgedCache<StoredTenant>;
+
+  constructor({ records, clock }: StandingTenantsOptions) {
+    this.#tenants = new AgedCache({
+      clock,
+      ageMaxMs: KEY_AGE_MAX_MS,
+      maxCount: KEYS_REMEMBERED_MAX_COUNT,
+      undefinedMaxCount: KEYS_REMEMBERED_MAX_COUNT,
+      look: (tenant) => records.tenant(tenant as TenantId),
+    });
+  }
+
+  /** Throws `AccessError` (`credentials-invalid`), `UnavailableError`. */
+  async check(tenant: TenantId | null): Promise<void> {
+    if (tenant === null) return;
+    const known = await this.#tenants.get(tenant);
+    if (known !== undefined && known.suspended !== null) throw credentialsInvalid('the tenant is suspended');
+  }
+}
