@@ -5,8 +5,17 @@ export {
   type StoredKey,
   type StoredTenant,
 } from './access-records.ts';
+export { Authenticators, type Taking } from './authenticators.ts';
 export { refuseCredentialsInQuery } from './bearer.ts';
+export type { ClaimMapping } from './claims.ts';
 export { KeyAuthenticator, type KeyAuthenticatorOptions } from './key-authenticator.ts';
 export { AUTHORIZATION_MAX_CHARS, KEY_AGE_MAX_MS } from './limits.ts';
 export { callersTenant, isRole, SYSTEM_TENANT } from './names.ts';
+export {
+  OidcAuthenticator,
+  type OidcAuthenticatorOptions,
+  type OidcOptions,
+  TOKEN_ALGORITHMS,
+  type TokenAlgorithm,
+} from './oidc-authenticator.ts';
 export { StandingTenants, type StandingTenantsOptions } from './standing-tenants.ts';

@@ -20,3 +20,18 @@ export const KEY_LIFE_MAX_MS = 10 * 366 * 86_400_000;
 
 /** Longest `Authorization` header that is looked at, in characters: what is longer is refused unread. */
 export const AUTHORIZATION_MAX_CHARS = 16_384;
+
+/** Clocks of the issuer and of this process may differ by so many seconds. */
+export const CLOCK_TOLERANCE_S = 30;
+/** An issuer's keys are used without asking again for so many milliseconds; while it can't be reached, for so many in all. */
+export const ISSUER_KEYS_FRESH_MS = 600_000;
+export const ISSUER_KEYS_STALE_MAX_MS = 3_600_000;
+/** Pause between two questions for keys that are named by a token and unknown, in milliseconds: anybody can name a key. */
+export const ISSUER_ASKED_AGAIN_MS = 5_000;
+/** Longest wait for an issuer's answer, in milliseconds, and its largest, in bytes. */
+export const ISSUER_TIMEOUT_MS = 5_000;
+export const ISSUER_ANSWER_MAX_BYTES = 1_048_576;
+/** Roles and groups in a token that are looked at. */
+export const CLAIMED_ROLES_MAX_COUNT = 1_000;
+/** Longest subject of a token, in characters. */
+export const SUBJECT_MAX_CHARS = 256;

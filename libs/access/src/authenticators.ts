@@ -1,0 +1,24 @@
+/** Owns several ways to say who one is, of which a caller's credentials fit one. */
+
+import type { Authenticator, Credentials, Principal } from '@tidemark/ports';
+import { credentialsInvalid, credentialsMissing } from './refusals.ts';
+
+export interface Taking extends Authenticator {
+  /** Whether the credentials are meant for it; whoever says so judges them alone. */
+  takes(credentials: Credentials): boolean;
+}
+
+export class Authenticators implements Authenticator {
+  readonly #all: readonly Taking[];
+
+  constructor(all: readonly Taking[]) {
+    this.#all = all;
+  }
+
+  async authenticate(credentials: Credentials): Promise<Principal> {
+    if (credentials.authorization === undefined || credentials.authorization === '') throw credentialsMissing();
+    const one = this.#all.find((authenticator) => authenticator.takes(credentials));
+    if (one === undefined) throw credentialsInvalid('no way of this kind is configured');
+    return one.authenticate(credentials);
+  }
+}

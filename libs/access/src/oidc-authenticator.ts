@@ -1,0 +1,116 @@
+/**
+ * Owns who a caller with a token of an OpenID Connect issuer is: a JSON Web Token that the issuer signed, for this service, in its time.
+ *
+ * O1 Only signatures with the issuer's own public keys count, by the algorithms that are listed. `none` and those with a shared secret
+ *    can't be listed.
+ * O2 A token whose type says that it is something else (a logout token, an event) is none.
+ */
+
+import { ConfigError, InvalidError, UnavailableError } from '@tidemark/core';
+import type { Authenticator, Clock, Credentials, Principal } from '@tidemark/ports';
+import { checkName } from '@tidemark/runtime';
+import { errors, type JWTVerifyResult, jwtVerify } from 'jose';
+import { KEY_PREFIX } from './api-key.ts';
+import { bearerOf } from './bearer.ts';
+import { type ClaimMapping, rolesIn, tenantIn } from './claims.ts';
+import { IssuerKeys } from './issuer-keys.ts';
+import { CLOCK_TOLERANCE_S, SUBJECT_MAX_CHARS } from './limits.ts';
+import { credentialsExpired, credentialsInvalid } from './refusals.ts';
+import type { StandingTenants } from './standing-tenants.ts';
+
+/** Those that a token may be signed by; all with a private and a public key. */
+export const TOKEN_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
+export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
+
+/** RFC 9068 for access tokens; what issuers write on others that are meant for APIs. */
+const TYPES: readonly (string | undefined)[] = [undefined, 'jwt', 'at+jwt', 'application/at+jwt'];
+
+export interface OidcOptions extends ClaimMapping {
+  readonly issuer: string;
+  /** What tokens for this service name as their audience. */
+  readonly audience: string;
+  readonly jwksUrl?: string | undefined;
+  /** By default RS256, PS256, ES256, EdDSA and Ed25519. */
+  readonly algorithms?: readonly TokenAlgorithm[] | undefined;
+}
+
+export interface OidcAuthenticatorOptions extends OidcOptions {
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
+  readonly tenants: Pick<StandingTenants, 'check'>;
+}
+
+const DEFAULT_ALGORITHMS: readonly TokenAlgorithm[] = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'];
+
+export class OidcAuthenticator implements Authenticator {
+  readonly #options: OidcAuthenticatorOptions;
+  readonly #keys: IssuerKeys;
+  readonly #algorithms: TokenAlgorithm[];
+
+  /** Throws `ConfigError` (`issuer-invalid`, `algorithms-invalid`, `audience-missing`). */
+  constructor(options: OidcAuthenticatorOptions) {
+    this.#options = options;
+    this.#keys = new IssuerKeys(options);
+    this.#algorithms = [...(options.algorithms ?? DEFAULT_ALGORITHMS)];
+    const listed: readonly string[] = TOKEN_ALGORITHMS;
+    if (this.#algorithms.length === 0 || this.#algorithms.some((name) => !listed.includes(name))) {
+      throw new ConfigError('algorithms-invalid', `Tokens can be signed by ${TOKEN_ALGORITHMS.join(', ')}; list some.`);
+    }
+    if (options.audience === '') {
+      throw new ConfigError('audience-missing', 'Name the audience: without it, tokens for other services would do.');
+    }
+  }
+
+  /** Whether the credentials are meant for it. */
+  takes({ authorization = '' }: Credentials): boolean {
+    return !authorization.replace(/^bearer +/i, '').startsWith(KEY_PREFIX);
+  }
+
+  async authenticate(credentials: Credentials): Promise<Principal> {
+    const { payload, protectedHeader } = await this.#verified(bearerOf(credentials));
+    if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) throw credentialsInvalid('a token of another type');
+    const tenant = this.#read(() => tenantIn(payload, this.#options));
+    const subject = this.#read(() => checkName('sub', payload.sub, SUBJECT_MAX_CHARS));
+    await this.#options.tenants.check(tenant);
+    return { subject: `token:${subject}`, tenant, roles: rolesIn(payload, this.#options), kind: 'token' };
+  }
+
+  async #verified(token: string): Promise<JWTVerifyResult> {
+    const { issuer, audience, clock } = this.#options;
+    try {
+      return await jwtVerify(token, this.#keys.find, {
+        issuer,
+        audience,
+        algorithms: this.#algorithms,
+        clockTolerance: CLOCK_TOLERANCE_S,
+        currentDate: new Date(clock.nowMs()),
+        requiredClaims: ['exp', 'sub'],
+      });
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+      // Told only after the signature was found to be right.
+      if (error instanceof errors.JWTExpired) throw credentialsExpired();
+      throw credentialsInvalid(error instanceof errors.JOSEError ? error.code : 'no token');
+    }
+  }
+
+  #read<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof InvalidError) throw credentialsInvalid(error.code);
+      throw error;
+    }
+  }
+}

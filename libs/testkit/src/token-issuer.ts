@@ -1,0 +1,130 @@
+/** Owns a real issuer of tokens (`oidc-provider`) on this machine, for tests. */
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 'jose';
+import { type Configuration, Provider } from 'oidc-provider';
+
+export const AUDIENCE = 'https://tidemark.example/api';
+/** Of what each client's tokens say, by its id. */
+const CLAIMS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  ci: { tenant: 'acme', roles: ['operator', 'astronaut'] },
+  other: { tenant: 'globex', roles: ['viewer'] },
+  platform: { tenant: '*', roles: ['admin'] },
+  nobody: {},
+};
+
+type SigningKey = Awaited<ReturnType<typeof signingKey>>;
+
+async function signingKey(kid: string) {
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid, alg: 'RS256', use: 'sig' };
+}
+
+export class TokenIssuer {
+  #server: Server | undefined;
+  #port = 0;
+  #key: SigningKey;
+  #keyCount = 1;
+  /** Questions for its keys so far. */
+  keysAskedCount = 0;
+
+  private constructor(key: SigningKey) {
+    this.#key = key;
+  }
+
+  static async start(): Promise<TokenIssuer> {
+    const fixture = new TokenIssuer(await signingKey('key-1'));
+    await fixture.#listen();
+    return fixture;
+  }
+
+  get issuer(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** A token for this client, as the issuer makes it. */
+  async token(client: string, resource = AUDIENCE): Promise<string> {
+    const answer = await fetch(`${this.issuer}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${client}:secret`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', resource }),
+    });
+    const { access_token: token, ...rest } = (await answer.json()) as { access_token?: string };
+    if (token === undefined) throw new Error(JSON.stringify(rest));
+    return token;
+  }
+
+  /** A token with the issuer's own signature that says whatever a test wants. */
+  async signed(claims: JWTPayload, header: { readonly typ?: string } = {}): Promise<string> {
+    const key = await importJWK(this.#key, 'RS256');
+    return new SignJWT({ iss: this.issuer, aud: AUDIENCE, sub: 'ci', tenant: 'acme', ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: this.#key.kid, ...header })
+      .sign(key);
+  }
+
+  /** The public half, as anybody can get it. */
+  get publicKey(): Readonly<Record<string, unknown>> {
+    const { kty, n, e, kid, alg, use } = this.#key;
+    return { kty, n, e, kid, alg, use };
+  }
+
+  /** From now on it signs with another key, and knows the old one no more. */
+  async rotate(): Promise<void> {
+    this.#key = await signingKey(`key-${++this.#keyCount}`);
+    await this.stop();
+    await this.#listen();
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+
+  async startAgain(): Promise<void> {
+    if (this.#server === undefined) await this.#listen();
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    const answer = new Provider(this.issuer, this.#configuration()).callback();
+    server.on('request', (request, response) => {
+      if (request.url?.startsWith('/jwks') === true) this.keysAskedCount++;
+      void answer(request, response);
+    });
+    this.#server = server;
+  }
+
+  #configuration(): Configuration {
+    return {
+      jwks: { keys: [this.#key] },
+      clients: Object.keys(CLAIMS).map((id) => ({
+        client_id: id,
+        client_secret: 'secret',
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+      })),
+      features: {
+        devInteractions: { enabled: false },
+        clientCredentials: { enabled: true },
+        resourceIndicators: {
+          enabled: true,
+          getResourceServerInfo: (_context, resource) => ({
+            scope: 'api',
+            audience: resource,
+            accessTokenFormat: 'jwt',
+            accessTokenTTL: 600,
+            jwt: { sign: { alg: 'RS256' } },
+          }),
+        },
+      },
+      extraTokenClaims: (_context, token) => ({ ...CLAIMS[token.clientId ?? ''] }),
+    } as Configuration;
+  }
+}
