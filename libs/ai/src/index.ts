@@ -9,7 +9,6 @@ export {
   ModelUnavailableError,
   type Received,
 } from './errors.ts';
-export { genAiAttributes, genAiSpanName, type SpanAttributes, type TracedRequest } from './gen-ai.ts';
 export type { SupportedModel } from './language-model.ts';
 export { type ModelCaller, tidemark } from './middleware.ts';
 export { type ModelOptions, model } from './model.ts';

@@ -11,7 +11,6 @@ import { ask } from './ask.ts';
 import { callOptions } from './call-options.ts';
 import { checked } from './checked.ts';
 import { FINAL_CODES } from './errors.ts';
-import { genAiAttributes } from './gen-ai.ts';
 import { type SupportedModel, supported } from './language-model.ts';
 import {
   MODEL_RETRY_DEFAULT,
@@ -87,8 +86,6 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
       nonRetryable: [...new Set([...FINAL_CODES, ...(retry?.nonRetryable ?? [])])],
     },
     costMicros: (usage) => prices.costMicros(provider, modelId, usage),
-    attributes: ({ settings, responseSchema }, isStreamed, answer) =>
-      genAiAttributes(provider, modelId, { settings, responseSchema, isStreamed }, answer),
   };
 }
 

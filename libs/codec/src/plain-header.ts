@@ -23,6 +23,7 @@ const isKind = (value: unknown): boolean => value === 'pure' || value === 'idemp
 const isOutcome = (value: unknown): boolean => value === 'done' || value === 'failed';
 /** Of what was added later, absent is what it was before. */
 const isFlag = (value: unknown): boolean => value === undefined || value === true;
+const isAmountOrNone = (value: unknown): boolean => value === undefined || isAmount(value);
 
 /** The header's envelope; undefined: ask the schemas. */
 export function plainEnvelope(header: unknown): Envelope | undefined {
@@ -59,17 +60,19 @@ function controlOf(type: unknown, control: Parsed): Parsed | undefined {
 
 function checkpoint(control: Parsed): Parsed | undefined {
   const { checkpoint, sequence, parent, task, step, stepVersion, inputDigest, belief, tokens, costMicros } = control;
-  const { lastAction, supersedes = null, hasContext } = control;
+  const { lastAction, supersedes = null, startedAtMs, hasContext } = control;
   const hasNames = isText(checkpoint) && (parent === null || isText(parent)) && isText(step);
   const hasPlace = isWhole(sequence, 1) && isTask(task) && (supersedes === null || isWhole(supersedes, 1));
   const hasInput = isWhole(stepVersion, 0) && isDigest(inputDigest);
   const hasOutcome = isBelief(belief) && isAmount(tokens) && isAmount(costMicros) && typeof lastAction === 'string';
   if (!hasNames || !hasPlace || !hasInput || !hasOutcome || !isFlag(hasContext)) return undefined;
+  if (!isAmountOrNone(startedAtMs)) return undefined;
   const tasks = declarations(control.tasks);
   if (tasks === undefined) return undefined;
   return {
     ...{ checkpoint, sequence, parent, task, step, stepVersion, inputDigest, tasks, belief, tokens, costMicros },
     ...{ lastAction, supersedes },
+    ...(startedAtMs !== undefined && { startedAtMs }),
     ...(hasContext === true && { hasContext }),
   };
 }
@@ -120,12 +123,15 @@ const isSpend = (value: unknown): value is Parsed =>
 const spendOf = ({ tokens, costMicros }: Parsed): Parsed => ({ tokens, costMicros });
 
 function resolved(control: Parsed): Parsed | undefined {
-  const { task, key, operation, kind, outcome, requestDigest, responseDigest, spent, hasContext } = control;
+  const { task, key, operation, kind, outcome, requestDigest, responseDigest, spent } = control;
+  const { startedAtMs, hasContext } = control;
+  if (!isAmountOrNone(startedAtMs)) return undefined;
   if (!isEffect(control) || !isOutcome(outcome) || !isDigest(responseDigest) || !isFlag(hasContext)) return undefined;
   if (spent !== undefined && !isSpend(spent)) return undefined;
   return {
     ...{ task, key, operation, kind, outcome, requestDigest, responseDigest },
     ...(spent !== undefined && { spent: spendOf(spent) }),
+    ...(startedAtMs !== undefined && { startedAtMs }),
     ...(hasContext === true && { hasContext }),
   };
 }
@@ -134,7 +140,8 @@ function resolved(control: Parsed): Parsed | undefined {
 function opened(control: Parsed): Parsed | undefined {
   const { definition, version, rules, partition, placement, inputDigest } = control;
   const { pinned = false, shadow = false, compensates = null, session, user, fork, hasContext } = control;
-  if (compensates !== null || fork !== undefined || !isFlag(hasContext)) return undefined;
+  if (compensates !== null || fork !== undefined || control.trace !== undefined || !isFlag(hasContext))
+    return undefined;
   const hasDefinition = isText(definition) && isWhole(version, 0) && isWhole(rules, 1) && isDigest(inputDigest);
   const hasPlace = isWhole(partition, 0) && (placement === 'exclusive' || placement === 'shared');
   const hasUse = typeof pinned === 'boolean' && typeof shadow === 'boolean';

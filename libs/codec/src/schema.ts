@@ -56,6 +56,16 @@ const condition = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('timer'), timer: text(), anchorMs: timeMs, delayMs: timeMs }),
 ]);
 
+/** When something began that an event ends. */
+const startedAtMs = timeMs.optional();
+/** Steps that plan, at most. */
+const PLANS_MAX_COUNT = 256;
+const traceHints = z.object({
+  parent: text().optional(),
+  agent: z.literal(true).optional(),
+  plans: z.array(text()).max(PLANS_MAX_COUNT).optional(),
+});
+
 const spend = z.object({ tokens: z.number().min(0), costMicros: z.number().min(0) });
 const hasContext = z.literal(true).optional();
 
@@ -91,6 +101,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     fork: z
       .object({ workflow: text<WorkflowId>(), sequence: whole<Sequence>(0), effects: z.enum(['replay', 'live']) })
       .optional(),
+    trace: traceHints.optional(),
     hasContext,
   }),
   PartitionFenced: z.object({ partition: whole<Partition>(0) }),
@@ -137,6 +148,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     requestDigest: digest,
     responseDigest: digest,
     spent: spend.optional(),
+    startedAtMs,
     hasContext,
   }),
   CheckpointCommitted: z.object({
@@ -153,6 +165,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     costMicros: z.number().min(0),
     lastAction: z.string(),
     supersedes: whole<Sequence>(1).nullable().default(null),
+    startedAtMs,
     hasContext,
   }),
   StepFailed: z.object({
@@ -160,6 +173,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     attempt: whole<number>(1),
     code: text(),
     retry: retry.nullable(),
+    startedAtMs,
   }),
   WorkflowCompleted: z.object({ outputDigest: digest }),
   WorkflowFailed: z.object({ code: text(), task: task.nullable(), hasContext }),

@@ -79,6 +79,16 @@ export interface Fork {
   readonly effects: 'replay' | 'live';
 }
 
+/** What a trace of the workflow is drawn with, as its opening tells it. */
+export interface TraceHints {
+  /** W3C `traceparent` of whoever started it: its trace links there. */
+  readonly parent?: string | undefined;
+  /** Its definition is declared as an agent's. */
+  readonly agent?: true | undefined;
+  /** Steps that are declared as planning. */
+  readonly plans?: readonly string[] | undefined;
+}
+
 /** What something uses up of a budget. */
 export interface Spend {
   readonly tokens: number;
@@ -106,6 +116,7 @@ export interface Controls {
     readonly session?: string | undefined;
     readonly user?: string | undefined;
     readonly fork?: Fork | undefined;
+    readonly trace?: TraceHints | undefined;
     /** The payload holds something of the workflow's context: fragments, texts, working memory, memories. */
     readonly hasContext?: true | undefined;
   };
@@ -182,6 +193,8 @@ export interface Controls {
     readonly responseDigest: Sha256;
     /** Of a model call: what it cost in the end. */
     readonly spent?: Spend | undefined;
+    /** Of a closure, which has no intention: when it began, by the holder's clock. */
+    readonly startedAtMs?: number | undefined;
     readonly hasContext?: true | undefined;
   };
   readonly CheckpointCommitted: {
@@ -203,6 +216,8 @@ export interface Controls {
     readonly lastAction: string;
     /** The earlier checkpoint of this chain that this one corrects. */
     readonly supersedes: Sequence | null;
+    /** When this attempt at the step began, by the holder's clock; for people, and never compared. */
+    readonly startedAtMs?: number | undefined;
     readonly hasContext?: true | undefined;
   };
   readonly StepFailed: {
@@ -210,6 +225,7 @@ export interface Controls {
     readonly attempt: number;
     readonly code: string;
     readonly retry: Retry | null;
+    readonly startedAtMs?: number | undefined;
   };
   readonly WorkflowCompleted: { readonly outputDigest: Sha256 };
   readonly WorkflowFailed: {

@@ -74,6 +74,7 @@ export {
   type Sha256,
   type Spend,
   type TaskDeclaration,
+  type TraceHints,
 } from './event.ts';
 export { type FoldBatch, type FoldStep, foldEntries, foldEntry, foldStream, RULES_READABLE } from './fold.ts';
 export { BUDGET_EXCEEDED } from './fold-inbox.ts';

@@ -28,6 +28,7 @@ export function failureDrafts(
   task: TaskState,
   error: unknown,
   timerName: string,
+  startedAtMs: number,
   { clock, prng, telemetry }: Pick<Ports, 'clock' | 'prng' | 'telemetry'>,
 ): readonly Draft[] {
   const attempt = task.failureCount + 1;
@@ -44,7 +45,7 @@ export function failureDrafts(
   telemetry.count('step_retries_total', again ? 1 : 0, { step: task.step });
   const failed: Draft = {
     type: 'StepFailed',
-    control: { task: task.id, attempt, code, retry },
+    control: { task: task.id, attempt, code, retry, startedAtMs },
     payload: { error: errorNote(error) },
   };
   if (again) return [failed];

@@ -51,6 +51,8 @@ export interface StartOptions {
   readonly session?: string | undefined;
   /** Whose it is: memory of this user is told to its model calls. */
   readonly user?: string | undefined;
+  /** W3C `traceparent` of the caller's span: the workflow's trace links there. One that is none is left out. */
+  readonly trace?: string | undefined;
 }
 
 /** The workflow ended with an error. */
@@ -119,6 +121,7 @@ export class Client {
         pinned: options.pinned,
         session,
         user,
+        trace: asTraceParent(options.trace),
       }),
     );
     return this.run<Output>(started.workflow, started.created);
@@ -305,6 +308,14 @@ export class Run<Output = Json> {
     const { clock } = this.#ports;
     return whileUnavailable(clock, this.#closing, () => shownSecrets(output, this.#ports, this.id));
   }
+}
+
+/** Version 00 of https://www.w3.org/TR/trace-context/#traceparent-header; a later one may have more fields, which are not kept. */
+function asTraceParent(text: string | undefined): string | undefined {
+  const [parent, version, trace, span] =
+    /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/.exec(text ?? '') ?? [];
+  const isNone = version === 'ff' || !/[1-9a-f]/.test(trace ?? '') || !/[1-9a-f]/.test(span ?? '');
+  return isNone ? undefined : parent;
 }
 
 function outcomeOf(summary: WorkflowSummary): { readonly output: Json } | undefined {

@@ -141,6 +141,8 @@ export interface CommitInput {
   readonly digest: Digest;
   /** What timers count from, by the holder's clock. */
   readonly nowMs: number;
+  /** When the attempt began, by the same. */
+  readonly startedAtMs?: number | undefined;
   /** Absent: it brings none. */
   readonly context?: CommitContext | undefined;
 }
@@ -191,6 +193,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       costMicros: countOf(result.costMicros, 'costMicros', step) + spent.costMicros,
       lastAction: result.lastAction ?? step.name,
       supersedes: supersededBy(result, step, sequence),
+      ...(given.startedAtMs !== undefined && { startedAtMs: given.startedAtMs }),
       ...(hasContext(context) && { hasContext: true }),
     },
     payload,

@@ -193,6 +193,8 @@ export interface StepContext {
   readonly step: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** W3C `traceparent` of this attempt: what is given it, is below this step in the workflow's trace. */
+  readonly traceparent: string;
   /** The workflow's own input. */
   readonly input: Json;
   /** Belief as it was when the step began. */
@@ -287,6 +289,8 @@ export interface StepDefinition {
   /** `durable`: goes on when the log has the checkpoint. `staged`: at once, within the staging limits; a crash re-runs. */
   readonly durability: 'durable' | 'staged';
   readonly retry: RetryPolicy;
+  /** It works out what to do next: its span is a `plan`. */
+  readonly plans?: boolean | undefined;
   readonly parseInput: Parse;
   readonly parseOutput: Parse;
   readonly run: (context: StepContext, input: Json) => Promise<StepResult> | StepResult;
@@ -322,6 +326,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly stepBudget: number;
   /** For each older version that can still be run: how its belief and its tasks' inputs become those of the next version. */
   readonly upcasters: ReadonlyMap<number, Upcaster>;
+  /** Models decide in it what is done: its span is an `invoke_agent`. */
+  readonly agent?: boolean | undefined;
   /** Absent: its steps call no model with a bundle, and have no phases. */
   readonly context?: ContextDefinition | undefined;
   readonly parseInput: Parse;

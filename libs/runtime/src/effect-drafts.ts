@@ -36,6 +36,7 @@ export function resolvedDraft(
   { request, ...call }: EffectCall,
   response: Json,
   spentOf?: EffectDefinition['spentOf'],
+  startedAtMs?: number,
 ): Draft {
   return {
     type: 'EffectResolved',
@@ -44,6 +45,7 @@ export function resolvedDraft(
       requestDigest: digestOf(digest, request),
       outcome: 'done',
       responseDigest: digestOf(digest, response),
+      ...(startedAtMs !== undefined && { startedAtMs }),
       ...(spentOf !== undefined && { spent: spentOf(response), hasContext: true }),
     },
     payload: { response },

@@ -51,6 +51,10 @@ export interface JournalHost extends RecoveryHost {
   /** Effects that a dead holder left as done, and that nobody has asked the outside about since. */
   readonly unvalidated: Set<EffectKey>;
   readonly gate: RunGate;
+  /** Counted, since each intention of a key under one lease is a span of its own. */
+  wasIntended(key: EffectKey): void;
+  /** Does the work within the span of the key's last intention. */
+  withinCall<T>(key: EffectKey, work: () => T): T;
   /** Answers all effects, where the workflow is a fork that replays. */
   readonly replay?: Replay | undefined;
   /** Tells whoever watches how a call is getting on. */
@@ -112,11 +116,12 @@ export class EffectJournal {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
       const replayed = await this.#host.replay?.closure(this.#task, key);
+      const startedAtMs = this.#host.ports.clock.nowMs();
       const value = replayed === undefined ? await body(this.#signal) : replayed.response;
       this.#signal.throwIfAborted();
       const response = toJson(value ?? null, `result of ctx.run('${name}')`);
       const call = { task: this.#task, key, operation, kind: 'pure', request: null } as const;
-      await this.#host.writeStaged([resolvedDraft(this.#host.ports.digest, call, response)]);
+      await this.#host.writeStaged([resolvedDraft(this.#host.ports.digest, call, response, undefined, startedAtMs)]);
       this.#host.content.journaled(key, { status: 'done', response });
       return response;
     });
@@ -243,6 +248,7 @@ export class EffectJournal {
   }
 
   async #pure(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
+    const startedAtMs = this.#host.ports.clock.nowMs();
     const response = await this.#attempt(effect, key, request);
     if (response instanceof PendingResult) {
       throw new InvalidError(
@@ -250,14 +256,15 @@ export class EffectJournal {
         `${effect.operation} is pure, so there is nothing outside to be confirmed. Define it as idempotent or irreversible.`,
       );
     }
-    await this.#host.writeStaged([resolvedDraft(this.#host.ports.digest, this.#asked(effect, key, request), response)]);
+    const call = this.#asked(effect, key, request);
+    await this.#host.writeStaged([resolvedDraft(this.#host.ports.digest, call, response, undefined, startedAtMs)]);
     this.#host.content.journaled(key, { status: 'done', response });
     return response;
   }
 
   /** Intends, calls within the window of acceptance, resolves. `isClear`: no earlier call of the key can have been made. */
   async #call(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
-    const { clock, telemetry } = this.#host.ports;
+    const { clock } = this.#host.ports;
     for (;;) {
       const prepared = await this.#prepare(effect, key);
       // The log accepts the intention after this moment: a process that was stopped meanwhile must not call late.
@@ -266,19 +273,15 @@ export class EffectJournal {
       // Checked as the last thing before sending.
       if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
     }
-    const span = telemetry.span(`effect ${effect.operation}`, { 'tidemark.effect.key': key });
     try {
-      const answer = await this.#attempt(effect, key, request);
+      const answer = await this.#host.withinCall(key, () => this.#attempt(effect, key, request));
       if (answer instanceof PendingResult)
         return await this.#suspend(effect, key, firstWait(this.#host, effect, answer));
       await this.#resolve(effect, key, request, answer);
       return answer;
     } catch (error) {
       if (error instanceof SuspendedError) throw error;
-      span.fail(error);
       throw await this.#failed(effect, key, request, isClear, error);
-    } finally {
-      span.end();
     }
   }
 
@@ -338,6 +341,7 @@ export class EffectJournal {
     const { digest } = this.#host.ports;
     const intend = intendedDraft(digest, this.#asked(effect, key, request), effect.timeoutMs, prepared);
     await this.#host.writeDurably(reserve === undefined ? [intend] : [reserve, intend]);
+    this.#host.wasIntended(key);
     const bundle = prepared?.payload.bundle;
     this.#host.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
   }

@@ -32,7 +32,7 @@ import { placeOf } from './lineage.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ownerOf, withSecrets } from './secrets.ts';
 import { sessionFor } from './session-context.ts';
-import type { OpenRequest } from './starter.ts';
+import { type OpenRequest, traceHints } from './starter.ts';
 import { type PastWorkflow, workflowAt } from './workflow-at.ts';
 import { checkedWorkflowId, WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
 
@@ -110,6 +110,7 @@ export async function drawUpFork(
     shadow: false,
     compensates: null,
     ...(state.user !== undefined && { user: state.user }),
+    ...(definition !== undefined && traceHints(definition, undefined)),
     fork,
   };
   const request: OpenRequest = {

@@ -14,6 +14,7 @@ import { decodeRecord, encodePayload, encodeRecord, type Payloads } from '@tidem
 import {
   type Controls,
   type Envelope,
+  type Epoch,
   eventId,
   FencedError,
   foldStream,
@@ -35,6 +36,7 @@ import { appendable, type EventLimits, eventLimits, groupTogether } from './even
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { backoffMs } from './retry.ts';
+import { leaseSpan, traceParentOf } from './trace-ids.ts';
 
 /** An event to be written; token, ordinal, time and id are stamped here. */
 export type Draft = {
@@ -64,7 +66,6 @@ export interface HeldStreamOptions {
   readonly onForeign?: (entry: LogEntry & { readonly kind: 'event' }) => void;
   /** Called once, when the lease turns out to be lost. */
   readonly onFenced?: (error: Error) => void;
-  readonly trace?: string | undefined;
 }
 
 export class HeldStream {
@@ -80,6 +81,7 @@ export class HeldStream {
   #diverged = false;
   #settling: Promise<void> = Promise.resolve();
   #fenced: Error | undefined;
+  #traced: { readonly epoch: Epoch; readonly parent: string } | undefined;
 
   constructor(state: StreamState, next: Offset, options: HeldStreamOptions) {
     this.#options = options;
@@ -153,7 +155,7 @@ export class HeldStream {
   }
 
   #stamp(draft: Draft, isWordy: boolean, settle: (error?: Error) => void): Unsettled {
-    const { ports, lamport, holder, trace } = this.#options;
+    const { ports, lamport, holder } = this.#options;
     const state = this.#speculative;
     const claim = draft.type === 'LeaseClaimed';
     const atMs = this.#atMs();
@@ -176,10 +178,22 @@ export class HeldStream {
     const { stream, verdict } = foldStream(state, envelope);
     invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
     this.#speculative = stream;
+    const trace = this.#trace(envelope.epoch);
     const hints = { ...(trace !== undefined && { trace }), ...(isWordy && { isWordy }) };
     const { tenant, workflow, user = null } = state;
     const record: LogRecord = { value, type: draft.type, owner: { tenant, workflow, user }, ...hints };
     return { envelope, record, beginsGroup: true, after: stream, settle };
+  }
+
+  /** Of the lease under which it is written: travels as a header, where traces are on. */
+  #trace(epoch: Epoch): string | undefined {
+    const { traceRatio } = this.#options.ports.telemetry;
+    if (traceRatio === undefined) return undefined;
+    if (this.#traced?.epoch !== epoch) {
+      const { workflow } = this.#confirmed;
+      this.#traced = { epoch, parent: traceParentOf(workflow, leaseSpan(workflow, epoch), traceRatio) };
+    }
+    return this.#traced.parent;
   }
 
   /** Sends what is staged. Acceptance is told by the promises of `stage`. */

@@ -126,10 +126,26 @@ export { asShare, type ShadowShare } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
 export { storableText } from './storable-text.ts';
+export { isRunnable } from './stream-rows.ts';
 export { sessionSubject } from './summaries.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
 export { TieredLog } from './tiered-log.ts';
 export { tieredStore } from './tiered-store.ts';
+export {
+  compensationSpan,
+  effectSpan,
+  isInShare,
+  leaseSpan,
+  queueSpan,
+  recoverySpan,
+  type SpanId,
+  stepSpan,
+  type TraceId,
+  traceIdOf,
+  traceParentOf,
+  waitSpan,
+  workflowSpan,
+} from './trace-ids.ts';
 export { type LeftThing, type UndoOutput, withUndos } from './undo-definition.ts';
 export {
   type ArchiveProblem,

@@ -13,6 +13,7 @@ import type { HeldStream } from './held-stream.ts';
 import type { Ports } from './ports.ts';
 import type { Replay } from './replay.ts';
 import type { RunGate } from './run-gate.ts';
+import { effectSpan, traceParentOf } from './trace-ids.ts';
 
 export interface JournalSurroundings {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
@@ -30,6 +31,7 @@ export interface JournalSurroundings {
 export function journalHost(around: JournalSurroundings): JournalHost {
   const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, gate, replay, onProgress } = around;
   let timerCount = 0;
+  const intentions = new Map<EffectKey, number>();
   return {
     ports,
     callEffect,
@@ -39,6 +41,14 @@ export function journalHost(around: JournalSurroundings): JournalHost {
     mayCompensate: (effect, outcome) => mayCompensate(stream.speculative, definition.effects, effect, outcome),
     onWait: (text) => onProgress({ done: 0, total: 1, text }),
     gate,
+    wasIntended: (key) => void intentions.set(key, (intentions.get(key) ?? 0) + 1),
+    withinCall: (key, work) => {
+      const { within, traceRatio } = ports.telemetry;
+      if (within === undefined) return work();
+      const { workflow, epoch } = stream.confirmed;
+      const span = effectSpan(workflow, key, epoch, intentions.get(key) ?? 0);
+      return within(traceParentOf(workflow, span, traceRatio), work);
+    },
     replay,
     onProgress,
     timerName: () => `${stream.confirmed.epoch}:${timerCount++}`,

@@ -352,41 +352,25 @@ class ModelCall {
       responseSchema,
       settings,
     };
-    const attributes = model.attributes ?? (() => plainAttributes(model));
-    const span = ports.telemetry.span(`chat ${model.modelId}`, attributes(prompt, isStreamed));
     const startedMs = ports.clock.monotonicMs();
-    try {
-      const answer = await model.answer(
-        prompt,
-        {
-          key: context.key,
-          signal: context.signal,
-          onDelta: (delta) => {
-            context.heartbeat();
-            onDelta(this.#task, delta);
-          },
+    const answer = await model.answer(
+      prompt,
+      {
+        key: context.key,
+        signal: context.signal,
+        onDelta: (delta) => {
+          context.heartbeat();
+          onDelta(this.#task, delta);
         },
-        isStreamed,
-      );
-      const { usage } = answer;
-      span.set(attributes(prompt, isStreamed, answer));
-      const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
-      const costMicros = model.costMicros(usage) ?? 0;
-      return toJson({ ...answer, costMicros, latencyMs }, `answer of ${describe(model)}`);
-    } catch (error) {
-      span.fail(error);
-      throw error;
-    } finally {
-      span.end();
-    }
+      },
+      isStreamed,
+    );
+    const { usage } = answer;
+    const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
+    const costMicros = model.costMicros(usage) ?? 0;
+    return toJson({ ...answer, costMicros, latencyMs }, `answer of ${describe(model)}`);
   }
 }
-
-const plainAttributes = ({ provider, modelId }: Model) => ({
-  'gen_ai.operation.name': 'chat',
-  'gen_ai.provider.name': provider,
-  'gen_ai.request.model': modelId,
-});
 
 const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
 

@@ -4,7 +4,6 @@
  */
 
 import type { BundleMessage, EffectKey, Json, Tokenizer } from '@tidemark/core';
-import type { Attributes } from '@tidemark/ports';
 import type { RetryPolicy } from './definition.ts';
 
 /** Tokens of one call, as the provider counts them; 0 where it doesn't say. */
@@ -86,14 +85,6 @@ export interface Model {
   readonly retry: RetryPolicy;
   /** By the price table, in millionths of a US dollar, rounded up; undefined where the model has no price. */
   readonly costMicros: (usage: Usage) => number | undefined;
-  /** What a trace says of the call, by the conventions for generative AI; the provider and the model when absent. */
-  readonly attributes?:
-    | ((
-        prompt: ModelPrompt,
-        isStreamed: boolean,
-        answer?: Pick<ModelAnswer, 'usage' | 'finishReason' | 'detail' | 'text' | 'toolCalls'>,
-      ) => Attributes)
-    | undefined;
   /** Asks the model. `isStreamed`: deltas are told as they come. */
   readonly answer: (
     prompt: ModelPrompt,

@@ -259,6 +259,7 @@ const openedContext = (
   task: context.task,
   step: context.step,
   attempt: context.attempt,
+  traceparent: context.traceparent,
   input: open(context.input),
   belief: open(context.belief),
   cause: context.cause,

@@ -21,6 +21,7 @@ import {
   type Sequence,
   streamFromJson,
   type TenantId,
+  type TraceHints,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
@@ -51,6 +52,8 @@ export interface StartRequest {
   /** The session that it is a part of, and whose it is. */
   readonly session?: string | undefined;
   readonly user?: string | undefined;
+  /** W3C `traceparent` of whoever starts it: its trace links there. */
+  readonly trace?: string | undefined;
   /** Set for an undo. */
   readonly compensates?: Compensates | undefined;
 }
@@ -218,6 +221,7 @@ export class Starter {
         compensates: how.compensates ?? null,
         ...(how.session !== undefined && { session: how.session }),
         ...(how.user !== undefined && { user: how.user }),
+        ...traceHints(definition, how.trace),
         ...(fragments.length > 0 && { hasContext: true }),
       },
       payload: { input: parsed, belief, tasks: declared.inputs, ...(fragments.length > 0 && { fragments }) },
@@ -287,6 +291,22 @@ export class Starter {
     await addPartitions(this.#options, count);
     return true;
   }
+}
+
+/** What the workflow's trace is drawn with; nothing where there is nothing to say. */
+export function traceHints(
+  { agent, steps }: Pick<Definition, 'agent' | 'steps'>,
+  parent: string | undefined,
+): { readonly trace?: TraceHints } {
+  const plans = [...steps.values()].flatMap(({ name, plans }) => (plans === true ? [name] : []));
+  if (parent === undefined && agent !== true && plans.length === 0) return {};
+  return {
+    trace: {
+      ...(parent !== undefined && { parent }),
+      ...(agent === true && { agent }),
+      ...(plans.length > 0 && { plans }),
+    },
+  };
 }
 
 const reserved = (workflow: WorkflowId): InvalidError =>

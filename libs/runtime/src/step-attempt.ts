@@ -38,6 +38,13 @@ export interface AttemptSurroundings {
   readonly models: ModelCalls;
 }
 
+/** What an attempt came to. */
+export interface PerformedStep {
+  readonly result: StepResult;
+  readonly notes: readonly LogNote[];
+  readonly phase: string | undefined;
+}
+
 /** `own` ends this attempt alone. */
 export async function attemptStep(
   { step, input }: ResolvedTask,
@@ -45,8 +52,8 @@ export async function attemptStep(
   own: AbortController,
   host: JournalHost,
   around: AttemptSurroundings,
-): Promise<{ readonly result: StepResult; readonly notes: readonly LogNote[]; readonly phase: string | undefined }> {
-  const { definition, drain, onProgress, stream } = around;
+): Promise<PerformedStep> {
+  const { definition, drain, onProgress, stream, ports } = around;
   const notes: LogNote[] = [];
   const attempt = drain?.begin(definition.name, step.name, {
     abandon: (reason) => own.abort(reason),
@@ -72,7 +79,9 @@ export async function attemptStep(
         onProgress?.(progress);
       },
     });
-    const running = step.run(context, input);
+    const run = (): ReturnType<typeof step.run> => step.run(context, input);
+    const { within } = ports.telemetry;
+    const running = within === undefined ? run() : within(context.traceparent, run);
     const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
     isOver = true;
     stops.check();

@@ -2,17 +2,18 @@
 
 import { type LogNote, toJson } from '@tidemark/codec';
 import { InvalidError, LimitError, type StreamState, type TaskState } from '@tidemark/core';
-import type { Clock } from '@tidemark/ports';
+import type { Clock, Telemetry } from '@tidemark/ports';
 import type { StreamContent } from './content.ts';
 import type { PhaseMemory, Progress, StepContext, StepDefinition } from './definition.ts';
 import type { EffectJournal } from './effect-journal.ts';
 import { LOG_NOTES_MAX } from './limits.ts';
 import type { ModelAnswer } from './model.ts';
 import type { ModelCalls } from './model-calls.ts';
+import { stepSpan, traceParentOf } from './trace-ids.ts';
 
 export interface StepSurroundings {
-  readonly ports: { readonly clock: Clock };
-  readonly state: Pick<StreamState, 'workflow' | 'session' | 'user'>;
+  readonly ports: { readonly clock: Clock; readonly telemetry: Pick<Telemetry, 'traceRatio'> };
+  readonly state: Pick<StreamState, 'workflow' | 'session' | 'user' | 'epoch'>;
   readonly content: StreamContent;
   readonly journal: EffectJournal;
   /** Where the step's log entries go. */
@@ -33,7 +34,8 @@ export interface StepSurroundings {
 
 export function stepContext(step: StepDefinition, task: TaskState, around: StepSurroundings): StepContext {
   const { ports, content, journal, notes, signal, onProgress, readOutputs, models } = around;
-  const { workflow, session, user } = around.state;
+  const { workflow, session, user, epoch } = around.state;
+  const attempt = task.failureCount + 1;
   /** Kept by a closure, a context would be used where nobody records it: after the step, or inside a compensation. */
   const underWay = <T>(work: () => Promise<T>): Promise<T> =>
     around.isOver() ? Promise.reject(stepEnded(step.name)) : around.heeded(work);
@@ -41,7 +43,11 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     workflow,
     task: task.id,
     step: step.name,
-    attempt: task.failureCount + 1,
+    attempt,
+    // Worked out for those who ask alone.
+    get traceparent() {
+      return traceParentOf(workflow, stepSpan(workflow, task.id, epoch, attempt), ports.telemetry.traceRatio);
+    },
     input: content.input,
     belief: content.belief,
     cause: content.givenTo(task),

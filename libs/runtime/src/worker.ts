@@ -206,25 +206,15 @@ export class Worker {
     // Rows that are older than the hint may not show yet what made it runnable.
     if (definition === undefined || (!isRunnable(state) && job.offset <= snapshot.next)) return;
     lamport.witness(state.lamport);
-    const span = ports.telemetry.span('run', {
-      'tidemark.workflow': state.workflow,
-      'tidemark.definition': state.definition,
-    });
     try {
-      await this.#hold(definition, snapshot, state, span.trace);
+      await this.#hold(definition, snapshot, state);
     } finally {
       this.#held.delete(state.workflow);
-      span.end();
     }
   }
 
   /** Claims, runs, lets go. Throws `FencedError` when another was first, or the lease is lost. */
-  async #hold(
-    known: Definition,
-    snapshot: StreamSnapshot,
-    state: StreamState,
-    trace: string | undefined,
-  ): Promise<void> {
+  async #hold(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
     const { ports, lamport, onProgress } = this.#options;
     const definition = await this.#withSecrets(known, state);
     const content = StreamContent.from(snapshot, state, ports.digest);
@@ -237,7 +227,6 @@ export class Worker {
       holder: this.holder,
       onForeign: ({ envelope, payload }) => content.apply(envelope, payload),
       onFenced: (error) => runner?.cancel(error),
-      trace,
     });
     if (!isRunnable(state)) await stream.catchUp();
     if (stream.fenced !== undefined) throw stream.fenced;
@@ -282,7 +271,6 @@ export class Worker {
       }),
       readHead: () => this.#head(stream, partition),
       replay: this.#replay(stream, content, applied),
-      trace,
       drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });

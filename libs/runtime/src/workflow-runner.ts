@@ -6,7 +6,7 @@
  * W2 Nothing irreversible starts while staged checkpoints before it are unflushed: the flush goes first, in order (I4).
  */
 
-import type { LogNote, MemoryWrite } from '@tidemark/codec';
+import type { MemoryWrite } from '@tidemark/codec';
 import {
   awaitsInbox,
   checkpointId,
@@ -25,7 +25,7 @@ import { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from '
 import { commitDrafts, followStaged } from './commit.ts';
 import { bringsContext, type CommitContext, commitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
-import type { Definition, Progress, StepContext, StepDefinition, StepResult } from './definition.ts';
+import type { Definition, Progress, StepContext, StepDefinition } from './definition.ts';
 import { type Drain, StepAbandonedError } from './drain.ts';
 import type { CallEffect, JournalHost } from './effect-journal.ts';
 import { releaseDraft, undoDraft, undoneFirst } from './ending.ts';
@@ -37,7 +37,7 @@ import { spentByTask } from './model-budgets.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
 import { RunGate } from './run-gate.ts';
-import { attemptStep } from './step-attempt.ts';
+import { attemptStep, type PerformedStep } from './step-attempt.ts';
 import { CompensateError, ParkError } from './step-errors.ts';
 import { failureSummary, withFailureSummary } from './summaries.ts';
 import { budgetDraft, isOverBudget, takeOver } from './takeover.ts';
@@ -66,7 +66,6 @@ export interface RunnerOptions {
   readonly models: ModelCalls;
   /** Effects of the newest checkpoint, once it is projected. */
   readonly readHead: () => Promise<readonly EffectRow[]>;
-  readonly trace?: string | undefined;
   readonly callEffect: CallEffect;
   readonly replay?: JournalHost['replay'];
   /** Told of every attempt, and may abandon it alone once `stop` has aborted. */
@@ -229,22 +228,15 @@ export class WorkflowRunner {
   async #runTask(task: TaskState): Promise<void> {
     const { definition, content, ports } = this.#options;
     let step: StepDefinition | undefined;
-    const span = ports.telemetry.span(
-      `step ${task.step}`,
-      { 'tidemark.workflow': this.#journalHost.workflow, 'tidemark.task': task.id },
-      this.#options.trace,
-    );
+    const startedAtMs = ports.clock.nowMs();
     try {
       const resolved = resolveTask(definition, content.versionOf(task.id), task.step, content.inputOf(task.id));
       step = resolved.step;
-      const { result, notes, phase } = await this.#perform(resolved, task);
+      const performed = await this.#perform(resolved, task);
       this.#abort.signal.throwIfAborted();
-      await this.#commit(resolved, task, result, notes, phase);
+      await this.#commit(resolved, task, performed, startedAtMs);
     } catch (error) {
-      span.fail(error);
-      await this.#failed(step, task, error);
-    } finally {
-      span.end();
+      await this.#failed(step, task, error, startedAtMs);
     }
   }
 
@@ -261,9 +253,8 @@ export class WorkflowRunner {
   async #commit(
     { step, input }: ResolvedTask,
     task: TaskState,
-    result: StepResult,
-    notes: readonly LogNote[],
-    phase: string | undefined,
+    { result, notes, phase }: PerformedStep,
+    startedAtMs: number,
   ): Promise<void> {
     const { stream, content, definition, ports } = this.#options;
     if (this.#isVoid(task.id)) return;
@@ -301,6 +292,7 @@ export class WorkflowRunner {
       parent: state.head.checkpoint,
       digest: ports.digest,
       nowMs: ports.clock.nowMs(),
+      startedAtMs,
       context,
     });
     const startedMs = ports.clock.monotonicMs();
@@ -351,7 +343,7 @@ export class WorkflowRunner {
   }
 
   /** Decides what a failed attempt means: nothing (the lease is lost), a person, the end, or another attempt. */
-  async #failed(step: StepDefinition | undefined, task: TaskState, error: unknown): Promise<void> {
+  async #failed(step: StepDefinition | undefined, task: TaskState, error: unknown, startedAtMs: number): Promise<void> {
     const { stream } = this.#options;
     if (stream.fenced !== undefined) throw stream.fenced;
     // The worker must go, or the workflow has ended: this attempt counts as never made.
@@ -363,7 +355,8 @@ export class WorkflowRunner {
     if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
     if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
-    const drafts = failureDrafts(step, current, error, this.#journalHost.timerName(), this.#options.ports);
+    const timer = this.#journalHost.timerName();
+    const drafts = failureDrafts(step, current, error, timer, startedAtMs, this.#options.ports);
     if (drafts.length === 1) return this.#flushing.write(drafts);
     return this.#endRun(() => this.#onceDecided(task.id, drafts));
   }

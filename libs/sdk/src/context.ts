@@ -35,6 +35,8 @@ export interface StepActions {
   readonly step: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** W3C `traceparent` of this attempt: hand it to whom the step calls, and what they trace is below the step. */
+  readonly traceparent: string;
   /** Aborts when the lease is lost or the worker must go: stop then, nothing of this attempt will count. */
   readonly signal: AbortSignal;
   /**
@@ -121,6 +123,9 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     task: context.task,
     step: context.step,
     attempt: context.attempt,
+    get traceparent() {
+      return context.traceparent;
+    },
     signal: context.signal,
     input: freeze(context.input),
     belief: freeze(context.belief),

@@ -51,10 +51,10 @@ const KNOWN = [
     'begin',
     'steps',
   ],
-  ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'upcast'],
+  ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'upcast', 'agent'],
   ...CONTEXT_MEMBERS,
 ];
-const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate', 'gate'];
+const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate', 'gate', 'plans'];
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
 const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
 const ON_FAILURES: readonly unknown[] = ['fail', 'compensate', undefined];

@@ -87,6 +87,8 @@ export interface StepSettings<Run, Input = Json, Output = Json> {
   readonly compensate?: ((done: DoneStep<Input, Output>, context: EffectContext) => unknown) | undefined;
   /** `staged` goes on before the log has the checkpoint; a crash then runs the step again. For pure steps. */
   readonly durability?: 'durable' | 'staged' | undefined;
+  /** The step works out what to do next: its span in a trace is a `plan`. */
+  readonly plans?: boolean | undefined;
   /** Over the workflow's. */
   readonly retry?: RetryOptions | undefined;
   /**

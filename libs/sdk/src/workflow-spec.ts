@@ -82,6 +82,8 @@ export interface WorkflowSpec<
       ParsedOr<MemberOf<NoInfer<Outputs>, S>>
     >;
   };
+  /** Models decide in it what is done: its span in a trace is an `invoke_agent`. By default it is where it has `models`. */
+  readonly agent?: boolean | undefined;
   /** Tasks of one workflow under way at once; default 8, at most 256. */
   readonly parallel?: number | undefined;
   /** Of steps that don't say; default `durable`. */

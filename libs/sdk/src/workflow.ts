@@ -59,6 +59,7 @@ interface CheckedSpec extends AnySpec, ContextSpec {
   readonly durability?: 'durable' | 'staged' | undefined;
   readonly placement?: 'exclusive' | 'shared' | undefined;
   readonly onFailure?: 'fail' | 'compensate' | undefined;
+  readonly agent?: boolean | undefined;
   readonly upcast?: { readonly [from: number]: VersionUpcast } | undefined;
 }
 
@@ -83,6 +84,7 @@ function build(spec: CheckedSpec): Workflow {
     version: spec.version,
     parallel: spec.parallel ?? PARALLEL_DEFAULT_COUNT,
     placement: spec.placement ?? 'exclusive',
+    ...((spec.agent ?? Object.keys(spec.models ?? {}).length > 0) && { agent: true }),
     steps: new Map(Object.keys(spec.steps).map((name) => [name, stepDefinition(name, parts)])),
     parseInput: parser(spec.input, {
       code: 'input-invalid',
@@ -126,6 +128,7 @@ function stepDefinition(name: string, parts: Parts): StepDefinition {
     mayAdd: new Set(spec.flow[name]),
     durability: settings.durability ?? spec.durability ?? 'durable',
     retry: stepRetry(spec, spec.steps[name]!),
+    ...(settings.plans === true && { plans: true }),
     parseInput: parser(spec.tasks[name]!, {
       code: 'task-input-invalid',
       what: `${title}, input of step ${name}`,

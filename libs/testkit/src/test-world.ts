@@ -125,6 +125,11 @@ export class TestWorld {
     await this.#startWorker();
   }
 
+  /** What all of it runs on: for whoever reads its log and rows. */
+  get ports(): Ports {
+    return this.#ports;
+  }
+
   /** What callers do besides starting: decide, signal, remember, raise budgets. */
   get client(): Client {
     return this.#host.client;

@@ -1,0 +1,61 @@
+/**
+ * Owns the identity of traces: a workflow's trace and every span of it have ids that derive from the workflow's id and from what the
+ * span stands for, never from chance. So whoever draws a span (a worker that hands its context on, a coordinator that exports it,
+ * an export years later) draws the same one. Pure, and final: a changed rule would break the link to what was exported before.
+ */
+
+import { hash } from 'node:crypto';
+import type { EffectKey, Epoch, TaskId, WorkflowId } from '@tidemark/core';
+
+/** 32 lower-case hex digits, not all zero. */
+export type TraceId = string;
+/** 16 lower-case hex digits, not all zero. */
+export type SpanId = string;
+
+const TRACE_DIGITS = 32;
+const SPAN_DIGITS = 16;
+/** Ids may hold any character but this one. */
+const BETWEEN = '\0';
+
+/** Of zeros alone an id would be none (W3C trace context, 3.2.2.3). */
+const digits = (count: number, parts: readonly (string | number)[]): string => {
+  const id = hash('sha256', parts.join(BETWEEN)).slice(0, count);
+  return /[^0]/.test(id) ? id : id.replace(/.$/, '1');
+};
+
+/** A workflow, its undo, its forks and its children have a trace each; links lead from one to another. */
+export const traceIdOf = (workflow: WorkflowId): TraceId => digits(TRACE_DIGITS, ['tidemark trace 1', workflow]);
+
+const spanIdOf = (workflow: WorkflowId, kind: string, ...parts: readonly (string | number)[]): SpanId =>
+  digits(SPAN_DIGITS, ['tidemark span 1', workflow, kind, ...parts]);
+
+/** The whole workflow: the only span of its trace without a parent. */
+export const workflowSpan = (workflow: WorkflowId): SpanId => spanIdOf(workflow, 'workflow');
+/** A holder's time with the workflow. */
+export const leaseSpan = (workflow: WorkflowId, epoch: Epoch): SpanId => spanIdOf(workflow, 'lease', epoch);
+/** From when something could be done to the claim of this epoch. */
+export const queueSpan = (workflow: WorkflowId, epoch: Epoch): SpanId => spanIdOf(workflow, 'queue', epoch);
+/** What became of what the holder of this epoch left. */
+export const recoverySpan = (workflow: WorkflowId, epoch: Epoch): SpanId => spanIdOf(workflow, 'recovery', epoch);
+/** One attempt at a task under one lease; the last one is its checkpoint. */
+export const stepSpan = (workflow: WorkflowId, task: TaskId, epoch: Epoch, attempt: number): SpanId =>
+  spanIdOf(workflow, 'step', task, epoch, attempt);
+/** The call of the `count`th intention of the key under one lease; 0: its outcome was recorded without one. */
+export const effectSpan = (workflow: WorkflowId, key: EffectKey, epoch: Epoch, count: number): SpanId =>
+  spanIdOf(workflow, 'effect', key, epoch, count);
+/** A wait, named by what waits and by the position at which that began. */
+export const waitSpan = (workflow: WorkflowId, what: string, position: number): SpanId =>
+  spanIdOf(workflow, 'wait', what, position);
+export const compensationSpan = (workflow: WorkflowId): SpanId => spanIdOf(workflow, 'compensation');
+
+const CERTAINTY_DIGITS = 8;
+
+/** Whether the trace is among the share that is kept whatever becomes of it: the same for every process that asks. */
+export const isInShare = (trace: TraceId, ratio: number): boolean =>
+  Number.parseInt(trace.slice(-CERTAINTY_DIGITS), 16) / 16 ** CERTAINTY_DIGITS < ratio;
+
+/** W3C `traceparent`. The flag says whether the trace is kept; one that is not may be yet, when it fails or is recovered. */
+export const traceParentOf = (workflow: WorkflowId, span: SpanId, ratio = 1): string => {
+  const trace = traceIdOf(workflow);
+  return `00-${trace}-${span}-${isInShare(trace, ratio) ? '01' : '00'}`;
+};

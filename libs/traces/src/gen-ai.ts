@@ -1,0 +1,140 @@
+/**
+ * Owns every name that spans have from OpenTelemetry's GenAI semantic conventions, as of one version of them, and what of a recorded call
+ * goes under which. They are in development and change: who moves to another version changes this file and no other. Pure.
+ *
+ * v0.1.0 of https://github.com/open-telemetry/semantic-conventions-genai (docs/gen-ai: gen-ai-spans.md, gen-ai-agent-spans.md,
+ * execute-tool.md). Since then a workflow's name is `gen_ai.agent.name`, as an agent's is; `gen_ai.operation.name` tells them apart.
+ */
+
+import type { Json } from '@tidemark/core';
+import type { SpanAttributes } from './span.ts';
+
+export const GEN_AI_CONVENTIONS = 'semantic-conventions-genai v0.1.0';
+
+const OPERATION = 'gen_ai.operation.name';
+const AGENT = 'gen_ai.agent.name';
+
+/** The span of a whole workflow: `invoke_agent` where models decide in it what is done. */
+export const invokeSpan = (definition: string, isAgent: boolean, session: string | undefined) => {
+  const operation = isAgent ? 'invoke_agent' : 'invoke_workflow';
+  return {
+    name: `${operation} ${definition}`,
+    attributes: present({ [OPERATION]: operation, [AGENT]: definition, 'gen_ai.conversation.id': session }),
+  };
+};
+
+/** The span of a step that works out what to do next. */
+export const planSpan = (definition: string) => ({
+  name: `plan ${definition}`,
+  attributes: { [OPERATION]: 'plan', [AGENT]: definition } as SpanAttributes,
+});
+
+export const toolSpan = (tool: string) => ({
+  name: `execute_tool ${tool}`,
+  attributes: { [OPERATION]: 'execute_tool', 'gen_ai.tool.name': tool } as SpanAttributes,
+});
+
+/** The span of a model's call, by what was recorded of its request. */
+export function chatSpan(request: Json) {
+  const model = textOf(member(request, 'model')) ?? 'unknown';
+  return {
+    name: `chat ${model}`,
+    attributes: present({
+      [OPERATION]: 'chat',
+      'gen_ai.provider.name': providerName(textOf(member(request, 'provider')) ?? 'unknown'),
+      'gen_ai.request.model': model,
+      ...settingsOf(member(request, 'settings')),
+    }),
+  };
+}
+
+function settingsOf(settings: Json | undefined): Attributes {
+  const number = (name: string): number | undefined => numberOf(member(settings, name));
+  const stops = member(settings, 'stopSequences');
+  return {
+    'gen_ai.request.max_tokens': number('maxOutputTokens'),
+    'gen_ai.request.temperature': number('temperature'),
+    'gen_ai.request.top_p': number('topP'),
+    'gen_ai.request.top_k': number('topK'),
+    'gen_ai.request.frequency_penalty': number('frequencyPenalty'),
+    'gen_ai.request.presence_penalty': number('presencePenalty'),
+    'gen_ai.request.seed': number('seed'),
+    'gen_ai.request.stop_sequences': Array.isArray(stops) && stops.length > 0 ? stops.map(String) : undefined,
+  };
+}
+
+/** What was recorded of its answer. */
+export function answerAttributes(answer: Json): SpanAttributes {
+  const usage = member(answer, 'usage');
+  const response = member(member(answer, 'detail'), 'response');
+  const reason = textOf(member(answer, 'finishReason'));
+  const tokens = (name: string): number | undefined => numberOf(member(usage, name));
+  const reasoning = tokens('reasoningTokens');
+  return present({
+    'gen_ai.response.finish_reasons': reason === undefined ? undefined : [reason],
+    'gen_ai.response.id': textOf(member(response, 'id')),
+    'gen_ai.response.model': textOf(member(response, 'modelId')),
+    'gen_ai.usage.input_tokens': tokens('inputTokens'),
+    'gen_ai.usage.output_tokens': tokens('outputTokens'),
+    'gen_ai.usage.cache_read.input_tokens': tokens('cachedInputTokens'),
+    'gen_ai.usage.cache_creation.input_tokens': tokens('cacheWriteTokens'),
+    'gen_ai.usage.reasoning.output_tokens': reasoning === 0 ? undefined : reasoning,
+  });
+}
+
+/** What a model said; content, so only where it is asked for. */
+export const answerContent = (answer: Json): SpanAttributes => {
+  const [text, calls] = [textOf(member(answer, 'text')), member(answer, 'toolCalls')];
+  const parts = [
+    ...(text ? [{ type: 'text', content: text }] : []),
+    ...(Array.isArray(calls) ? calls.map((call) => toolCallPart(call as Json)) : []),
+  ];
+  const message = { role: 'assistant', parts, finish_reason: textOf(member(answer, 'finishReason')) ?? 'stop' };
+  return { 'gen_ai.output.messages': JSON.stringify([message]) };
+};
+
+const toolCallPart = (call: Json) => ({
+  type: 'tool_call',
+  id: member(call, 'id') ?? null,
+  name: member(call, 'name') ?? null,
+  arguments: member(call, 'input') ?? null,
+});
+
+/** What a tool was given and gave back; content as well. */
+export const toolContent = (request: Json | undefined, response: Json | undefined): SpanAttributes =>
+  present({
+    'gen_ai.tool.call.arguments': request === undefined ? undefined : JSON.stringify(request),
+    'gen_ai.tool.call.result': response === undefined ? undefined : JSON.stringify(response),
+  });
+
+/** The conventions' names of providers, by how the AI SDK names them. */
+const PROVIDERS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:google[.-])?vertex/, 'gcp.vertex_ai'],
+  [/^google/, 'gcp.gemini'],
+  [/^azure/, 'azure.ai.openai'],
+  [/^(?:amazon-)?bedrock/, 'aws.bedrock'],
+  [/^mistral/, 'mistral_ai'],
+  [/^xai/, 'x_ai'],
+  [/^moonshot/, 'moonshot_ai'],
+];
+
+/** `openai.responses` is `openai`; one that the conventions don't know keeps its name. */
+export function providerName(provider: string): string {
+  const known = PROVIDERS.find(([form]) => form.test(provider));
+  return known?.[1] ?? provider.split('.')[0] ?? provider;
+}
+
+type Attributes = Record<string, string | number | boolean | readonly string[] | undefined>;
+
+const member = (value: Json | undefined, name: string): Json | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, Json>>)[name]
+    : undefined;
+const numberOf = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined);
+const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** Attributes without those that are not known. */
+export const present = (attributes: Attributes): SpanAttributes =>
+  Object.fromEntries(
+    Object.entries(attributes).filter((entry): entry is [string, SpanAttributes[string]] => entry[1] !== undefined),
+  );

@@ -1,0 +1,7 @@
+/** The door of @tidemark/traces. */
+
+export { GEN_AI_CONVENTIONS } from './gen-ai.ts';
+export { type DrawnTrace, type HistoryPorts, historyOf, type PlacedEvent, traceOf } from './history.ts';
+export type { SpanAttributes, SpanEvent, SpanLink, TraceSpan } from './span.ts';
+export type { DrawingOptions, TracedEvent } from './traced-event.ts';
+export { WorkflowTrace } from './workflow-trace.ts';

@@ -1,0 +1,94 @@
+/** Owns the spans of one workflow while they are drawn: what is begun, and what has ended since it was last asked. Must not know events. */
+
+import type { WorkflowId } from '@tidemark/core';
+import { type SpanId, traceIdOf, workflowSpan } from '@tidemark/runtime';
+import { SPAN_EVENTS_MAX } from './limits.ts';
+import type { SpanAttributes, SpanEvent, SpanLink, TraceSpan } from './span.ts';
+
+/** A span without its end. */
+export interface OpenSpan {
+  readonly spanId: SpanId;
+  readonly parentSpanId: SpanId | null;
+  readonly name: string;
+  readonly kind: TraceSpan['kind'];
+  startMs: number;
+  attributes: SpanAttributes;
+  readonly links: readonly SpanLink[];
+  readonly events: SpanEvent[];
+}
+
+export interface Beginning {
+  readonly spanId: SpanId;
+  /** The workflow's own span by default. */
+  readonly parentSpanId?: SpanId | null;
+  readonly name: string;
+  readonly kind?: TraceSpan['kind'];
+  readonly startMs: number;
+  readonly attributes?: SpanAttributes;
+  readonly links?: readonly SpanLink[];
+}
+
+export class SpanSheet {
+  readonly workflow: WorkflowId;
+  readonly #traceId: string;
+  #ended: TraceSpan[] = [];
+
+  constructor(workflow: WorkflowId) {
+    this.workflow = workflow;
+    this.#traceId = traceIdOf(workflow);
+  }
+
+  begin({ spanId, parentSpanId, name, kind = 'internal', startMs, attributes = {}, links = [] }: Beginning): OpenSpan {
+    const parent = parentSpanId === undefined ? workflowSpan(this.workflow) : parentSpanId;
+    return { spanId, parentSpanId: parent, name, kind, startMs, attributes, links, events: [] };
+  }
+
+  /** Told beside a span, as long as there is room. */
+  tell(span: OpenSpan, event: SpanEvent): void {
+    if (span.events.length < SPAN_EVENTS_MAX) span.events.push(event);
+    else {
+      const left = (span.attributes['tidemark.events_left_out'] as number | undefined) ?? 0;
+      span.attributes = { ...span.attributes, 'tidemark.events_left_out': left + 1 };
+    }
+  }
+
+  end(span: OpenSpan, endMs: number, attributes?: SpanAttributes, error?: string): void {
+    this.#ended.push(this.#drawn(span, endMs, attributes, error, false));
+  }
+
+  /** The span as far as it is known. */
+  asOpen(span: OpenSpan, nowMs: number): TraceSpan {
+    return this.#drawn(span, nowMs, { 'tidemark.open': true }, undefined, true);
+  }
+
+  /** What has ended since the last call. */
+  take(): readonly TraceSpan[] {
+    const ended = this.#ended;
+    this.#ended = [];
+    return ended;
+  }
+
+  #drawn(
+    { spanId, parentSpanId, name, kind, startMs, attributes, links, events }: OpenSpan,
+    endMs: number,
+    more: SpanAttributes | undefined,
+    error: string | undefined,
+    isOpen: boolean,
+  ): TraceSpan {
+    return {
+      traceId: this.#traceId,
+      ...{ spanId, parentSpanId, name, kind, startMs },
+      // Two clocks may have written the two: nothing ends before it begins.
+      endMs: Math.max(startMs, endMs),
+      isOpen,
+      attributes: {
+        ...attributes,
+        ...more,
+        ...(error !== undefined && { 'error.type': error }),
+      },
+      error,
+      links,
+      events: [...events],
+    };
+  }
+}

@@ -1,0 +1,36 @@
+/** Owns the shape of a span as Tidemark draws it. Times are milliseconds since the Unix epoch, by the clocks of those who wrote the events. */
+
+import type { SpanId, TraceId } from '@tidemark/runtime';
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+export interface SpanLink {
+  readonly traceId: TraceId;
+  readonly spanId: SpanId;
+  readonly attributes: SpanAttributes;
+}
+
+export interface SpanEvent {
+  readonly name: string;
+  readonly atMs: number;
+  readonly attributes: SpanAttributes;
+}
+
+export interface TraceSpan {
+  readonly traceId: TraceId;
+  readonly spanId: SpanId;
+  /** Null: the workflow itself. */
+  readonly parentSpanId: SpanId | null;
+  readonly name: string;
+  /** `client`: what it stands for happens elsewhere. */
+  readonly kind: 'internal' | 'client';
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Its end is not decided yet; `endMs` is then the time of the last event that is known. */
+  readonly isOpen: boolean;
+  readonly attributes: SpanAttributes;
+  /** Why it failed, as a code; undefined: it didn't. */
+  readonly error: string | undefined;
+  readonly links: readonly SpanLink[];
+  readonly events: readonly SpanEvent[];
+}
