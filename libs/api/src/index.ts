@@ -1,1 +1,12 @@
-export {};
+/** The door of the library. */
+
+export { builtConsole } from './console.ts';
+export type { Place } from './desk.ts';
+export { DEFAULT_PORT, type Listening, type ListenOptions, listenApi } from './listen.ts';
+export { LOCAL_PRINCIPAL, LOOPBACK_HOSTS, localAuthenticator } from './local.ts';
+export type { OpenApiDocument } from './openapi.ts';
+export type { Problem } from './problem.ts';
+export { referenceOf } from './reference.ts';
+export type { InputOf, OutputOf } from './route.ts';
+export type { Routes } from './routes.ts';
+export { type ApiOptions, type Audit, type AuditEntry, allRoutes, createApi, documentOf } from './server.ts';

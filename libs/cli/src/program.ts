@@ -111,6 +111,11 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
       wholeNumber(1, CONCURRENCY_MAX_COUNT),
       CONCURRENCY_DEFAULT_COUNT,
     )
+    .option(
+      '--port <port>',
+      'of the HTTP API, on this machine alone (default: 7070, or any free one)',
+      wholeNumber(0, 65_535),
+    )
     .addOption(json())
     .action((options: DevOptions, self: Command) => does<[DevOptions]>(dev)(listed(options), self));
 

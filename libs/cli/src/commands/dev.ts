@@ -3,16 +3,19 @@
  * which other commands on the folder are answered meanwhile.
  */
 
+import type { Listening } from '@tidemark/api';
+import { cardOf } from '@tidemark/api/shapes';
 import { ConfigError, FencedError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
+import type { Definition } from '@tidemark/runtime';
 import { outlivedReporter } from '../failures.ts';
 import type { Change } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
 import { changeJson, Narrator } from '../follow/words.ts';
 import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { cardOf, readDefinitions } from '../state/definitions.ts';
+import { readDefinitions } from '../state/definitions.ts';
 import { DEFAULT_FOLDER, type News } from '../state/desk.ts';
 import { HostDesk } from '../state/host-desk.ts';
 import { type Folder, holdFolder, shareFolder, targetOf } from '../state/open-desk.ts';
@@ -26,6 +29,8 @@ export interface DevOptions {
   readonly workflows?: readonly string[] | undefined;
   readonly state?: string | undefined;
   readonly concurrency: number;
+  /** Of the HTTP API; absent: the usual one, or any where that is taken. */
+  readonly port?: number | undefined;
 }
 
 export async function dev(session: Session, options: DevOptions): Promise<number> {
@@ -47,6 +52,8 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   try {
     const server = await serveSocket(desk, target.folder, 'dev');
     desk.closeFirst(() => server.close());
+    const api = await serveApi(desk, definitions, options.port, onError);
+    desk.closeFirst(() => api.close());
     const follower = new Follower({ crowds: !terminal.json });
     const open = (await follower.baseline(desk)).filter((row) => row.status === 'open');
     const parked = await desk.reads.workflows({ status: 'parked', limit: PARKED_SHOWN_COUNT });
@@ -55,6 +62,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
       type: 'ready',
       state: target.folder,
       pid: process.pid,
+      api: api.url,
       workflows: cards.map(({ name, version }) => ({ definition: name, definition_version: version })),
       open_count: open.length,
       parked: parked.map(({ workflow, reason }) => ({ workflow, reason })),
@@ -65,7 +73,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
         session,
         target,
         cards,
-        open.length,
+        { openCount: open.length, api: api.url },
         parked.map((row) => waitingWords(row, options.state)),
       ),
     );
@@ -90,6 +98,28 @@ export async function dev(session: Session, options: DevOptions): Promise<number
     await desk.close();
     interruption.release();
   }
+}
+
+/** The HTTP API and the console, for this machine alone. */
+async function serveApi(
+  { host }: HostDesk,
+  definitions: readonly Definition[],
+  port: number | undefined,
+  onError: (where: string, error: unknown) => void,
+): Promise<Listening> {
+  // Other commands are not to load a web server.
+  const { builtConsole, DEFAULT_PORT, LOOPBACK_HOSTS, listenApi, localAuthenticator } = await import('@tidemark/api');
+  return listenApi({
+    place: host,
+    definitions,
+    authenticator: localAuthenticator,
+    hosts: LOOPBACK_HOSTS,
+    host: '127.0.0.1',
+    port: port ?? DEFAULT_PORT,
+    orAnyPort: port === undefined,
+    consoleFolder: builtConsole(),
+    onError,
+  });
 }
 
 /** The first claim of a workflow that was there before is a resumption; what is only claimed again is no news. */
@@ -130,7 +160,7 @@ function readyWords(
   { terminal }: Session,
   target: Folder,
   cards: readonly { readonly name: string; readonly version: number }[],
-  openCount: number,
+  { openCount, api }: { readonly openCount: number; readonly api: string },
   waiting: readonly string[],
 ): string {
   const names = cards.map(({ name, version }) => `${name} v${version}`).join(', ');
@@ -139,6 +169,7 @@ function readyWords(
     `${terminal.paintNote('bold', 'tidemark dev')}  state in ${target.shown}, ${open}`,
     `  runs    ${names}`,
     `  start   tidemark run NAME --input JSON${target.shown === DEFAULT_FOLDER ? '' : ` --state ${shellWord(target.shown)}`}`,
+    `  api     ${api}`,
     `  stop    Ctrl-C`,
     ...waiting,
     '',

@@ -4,6 +4,7 @@
  */
 
 import path from 'node:path';
+import { cardOf } from '@tidemark/api/shapes';
 import { DEFAULT_TENANT, InvalidError, type TenantId, tenantId, UnavailableError } from '@tidemark/core';
 import {
   type ExportOptions,
@@ -22,7 +23,7 @@ import { noState, outlivedReporter, UsageError } from '../failures.ts';
 import { readInput } from '../input.ts';
 import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { cardOf, pick, readDefinitions } from '../state/definitions.ts';
+import { pick, readDefinitions } from '../state/definitions.ts';
 import type { Desk } from '../state/desk.ts';
 import { exists, openClusterDesk, openToRead, type Target, targetOf } from '../state/open-desk.ts';
 import { openToRun } from '../state/open-to-run.ts';

@@ -1,5 +1,6 @@
 /** Owns `tidemark ls`: the newest workflows that fit what was asked for, as a table. */
 
+import { activityOf, workflowJson } from '@tidemark/api/shapes';
 import { type StreamStatus, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
@@ -10,7 +11,7 @@ import type { Terminal } from '../terminal.ts';
 import { type Column, table } from '../text/table.ts';
 import { ago, cost, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { ACTIVITY_COLOURS, activityOf, workflowJson } from '../views/workflow.ts';
+import { ACTIVITY_COLOURS } from '../views/activity.ts';
 
 export interface LsOptions {
   readonly state?: string | undefined;

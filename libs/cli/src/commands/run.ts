@@ -3,6 +3,7 @@
  * the state is: on the cluster, in the process that holds the folder, or in this one, which then holds the folder itself.
  */
 
+import { endingOf, workflowJson } from '@tidemark/api/shapes';
 import { ConflictError, FencedError, type Json, UnavailableError, workflowId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
@@ -24,9 +25,7 @@ import { jsonText } from '../text/json.ts';
 import { progressBar } from '../text/progress.ts';
 import { shellWord, stateWords } from '../text/shell.ts';
 import { duration } from '../text/units.ts';
-import { endingOf } from '../views/ending.ts';
 import { unfinished } from '../views/unfinished.ts';
-import { workflowJson } from '../views/workflow.ts';
 
 export interface RunOptions {
   readonly input?: string | undefined;

@@ -1,6 +1,7 @@
 /** Owns `tidemark show --at`: a workflow as it stood after one of its checkpoints, from whichever tier has its history. */
 
-import { blockedOn, isoTime, isUnblocked, type Sequence, type TaskState } from '@tidemark/core';
+import { checkpointJson, forkJson, pendingState, taskJson } from '@tidemark/api/shapes';
+import { isoTime, type Sequence, type TaskState } from '@tidemark/core';
 import type { EffectRow, FragmentWithText, WorkflowSummary } from '@tidemark/ports';
 import { FRAGMENTS_SHOWN_COUNT } from '../limits.ts';
 import type { Desk } from '../state/desk.ts';
@@ -11,9 +12,8 @@ import { jsonLines } from '../text/json.ts';
 import { table } from '../text/table.ts';
 import { cost, counted, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { forkJson, forkWords } from '../views/fork.ts';
-import { type PendingTask, taskJson, taskWords } from '../views/frontier.ts';
-import { checkpointJson } from '../views/history.ts';
+import { forkWords } from '../views/fork.ts';
+import { taskWords } from '../views/frontier.ts';
 
 const INDENT = '  ';
 const VALUE_LINES_MAX = 24;
@@ -26,8 +26,6 @@ export async function showAt(desk: Desk, terminal: Terminal, id: string, at: num
   terminal.document(pastJson(row, past, effects));
   if (!terminal.json) terminal.lines(pastLines(row, past, terminal, Date.now()));
 }
-
-const pending = (state: TaskState): PendingTask => ({ state, blocked: blockedOn(state), ready: isUnblocked(state) });
 
 const pastJson = (row: WorkflowSummary, past: PastView, effects: readonly EffectRow[]) => ({
   workflow: row.workflow,
@@ -44,7 +42,7 @@ const pastJson = (row: WorkflowSummary, past: PastView, effects: readonly Effect
   last_action: past.lastAction,
   input: past.input,
   belief: past.belief,
-  frontier: past.tasks.map((task) => taskJson(pending(task))),
+  frontier: past.tasks.map((task) => taskJson(pendingState(task))),
   last_checkpoint: past.checkpoint.sequence === 0 ? null : checkpointJson(past.checkpoint, effects),
   fragments: past.fragments.map(({ sequence, index, type, text, call, tool }) => ({
     place: `${sequence}.${index}`,
@@ -90,7 +88,11 @@ const inner = ({ width }: Look): number | undefined => (width === undefined ? un
 function frontierLines(tasks: readonly TaskState[], look: Look, nowMs: number): readonly string[] {
   if (tasks.length === 0) return [look.paint('bold', 'Frontier: nothing was left to be done')];
   const steps = new Map(tasks.map(({ id, step }) => [id, step]));
-  const cells = tasks.map((task) => [task.id, printable(task.step), printable(taskWords(pending(task), steps, nowMs))]);
+  const cells = tasks.map((task) => [
+    task.id,
+    printable(task.step),
+    printable(taskWords(pendingState(task), steps, nowMs)),
+  ]);
   const columns = [{ title: 'TASK' }, { title: 'STEP', shrinksTo: 8 }, { title: 'STATE', shrinksTo: 20 }];
   const options = { width: inner(look), title: (text: string) => look.paint('dim', text) };
   return [

@@ -1,5 +1,6 @@
 /** Owns how `tidemark show` reads on a terminal. Pure. */
 
+import { activityOf, endingOf } from '@tidemark/api/shapes';
 import type { EffectRow } from '@tidemark/ports';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
@@ -8,14 +9,13 @@ import { commandLine, showCommand, stateWords } from '../text/shell.ts';
 import { table } from '../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { endingOf } from '../views/ending.ts';
+import { ACTIVITY_COLOURS } from '../views/activity.ts';
 import { flowLines } from '../views/flow.ts';
 import { forkWords } from '../views/fork.ts';
 import { standsWords, taskWords } from '../views/frontier.ts';
 import { eventWords } from '../views/history.ts';
 import type { Asked } from '../views/question.ts';
 import { causeWords, countWords } from '../views/undo.ts';
-import { ACTIVITY_COLOURS, activityOf } from '../views/workflow.ts';
 import type { Found, ShowOptions } from './show.ts';
 
 const INDENT = '  ';

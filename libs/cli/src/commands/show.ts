@@ -1,22 +1,34 @@
 /** Owns `tidemark show`: everything that is known of one workflow, read at once and then told. */
 
+import {
+  beliefOf,
+  cardOf,
+  checkpointJson,
+  checkpointsOf,
+  type DefinitionCard,
+  effectJson,
+  endingOf,
+  eventJson,
+  inputOf,
+  isHistoryForgotten,
+  type PendingTask,
+  pendingTask,
+  taskJson,
+  workflowJson,
+} from '@tidemark/api/shapes';
 import type { Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { CheckpointRow, EffectRow, EventRow, WorkflowSummary } from '@tidemark/ports';
 import { noState } from '../failures.ts';
 import { EVENTS_READ_MAX, TASKS_READ_MAX } from '../limits.ts';
 import type { Session } from '../session.ts';
-import { cardOf, readDefinitions } from '../state/definitions.ts';
-import { type DefinitionCard, type Desk, isIdle } from '../state/desk.ts';
+import { readDefinitions } from '../state/definitions.ts';
+import { type Desk, isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
-import { beliefOf, checkpointsOf, inputOf, isHistoryForgotten } from '../views/belief.ts';
-import { endingOf } from '../views/ending.ts';
-import { type PendingTask, pendingTask, standsWords, taskJson } from '../views/frontier.ts';
-import { checkpointJson, effectJson, eventJson } from '../views/history.ts';
+import { standsWords } from '../views/frontier.ts';
 import { type Asked, askedIn, askedJson, askedOf } from '../views/question.ts';
 import { type Undoing, undoingOf } from '../views/undo.ts';
-import { workflowJson } from '../views/workflow.ts';
 import { showAt } from './show-at.ts';
 import { showLines } from './show-lines.ts';
 

@@ -3,6 +3,7 @@
  * so that whoever wants to run workflows there can; while nobody does, it waits for somebody.
  */
 
+import { activityOf, endingOf, workflowJson } from '@tidemark/api/shapes';
 import { UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
@@ -21,10 +22,9 @@ import { jsonText } from '../text/json.ts';
 import { progressBar } from '../text/progress.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { endingOf } from '../views/ending.ts';
+import { ACTIVITY_COLOURS } from '../views/activity.ts';
 import { waitingUndo } from '../views/undo.ts';
 import { unfinished } from '../views/unfinished.ts';
-import { ACTIVITY_COLOURS, activityOf, workflowJson } from '../views/workflow.ts';
 
 export interface WatchOptions {
   readonly state?: string | undefined;

@@ -4,6 +4,7 @@
  * Without a baseline it begins with all that has been.
  */
 
+import { checkpointsOf, type PendingTask, pendingTask } from '@tidemark/api/shapes';
 import { type StreamStatus, UnavailableError, type WorkflowId, workflowId } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import {
@@ -18,8 +19,7 @@ import {
   TASKS_SHOWN_COUNT,
 } from '../limits.ts';
 import type { Desk, News } from '../state/desk.ts';
-import { checkpointsOf } from '../views/belief.ts';
-import { type PendingTask, pendingTask, taskWords } from '../views/frontier.ts';
+import { taskWords } from '../views/frontier.ts';
 import { countsOf, waitingUndo } from '../views/undo.ts';
 import { type Change, type Crowd, checkpointChange, eventChange } from './change.ts';
 

@@ -5,7 +5,6 @@ import { InvalidError } from '@tidemark/core';
 import { loadDefinitions } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { checkTogether, type Workflow } from '@tidemark/sdk';
-import type { DefinitionCard } from './desk.ts';
 
 const isPattern = (name: string): boolean => /[*?[\]{}]/.test(name);
 
@@ -29,18 +28,6 @@ export async function readDefinitions(named: readonly string[], cwd: string): Pr
 
 const isWorkflow = (definition: Definition): definition is Workflow =>
   'flow' in definition && 'starts' in definition && 'warnings' in definition && 'effects' in definition;
-
-export function cardOf(definition: Definition): DefinitionCard {
-  const { name, version } = definition;
-  const effects = definition.effects.map(({ operation }) => operation);
-  if (isWorkflow(definition)) {
-    const warnings = definition.warnings.map((warning) => warning.message);
-    return { name, version, starts: definition.starts, flow: definition.flow, warnings, effects };
-  }
-  const steps = [...definition.steps.values()];
-  const flow = Object.fromEntries(steps.map((step) => [step.name, [...step.mayAdd]]));
-  return { name, version, starts: null, flow, warnings: [], effects };
-}
 
 /** The definition of this name. Throws `InvalidError` (`workflow-unknown`) that lists those there are. */
 export function pick<T extends { readonly name: string }>(definitions: readonly T[], name: string, where: string): T {

@@ -3,6 +3,7 @@
  * or a cluster. All of it is plain data, so that it crosses a socket unchanged.
  */
 
+import type { DefinitionCard } from '@tidemark/api/shapes';
 import type { Lease } from '@tidemark/core';
 import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
 import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
@@ -30,18 +31,6 @@ export const READS = [
   'scopes',
 ] as const satisfies readonly (keyof ProjectionStore)[];
 export type Reads = Pick<ProjectionStore, (typeof READS)[number]>;
-
-/** What a definition says of itself, for people. */
-export interface DefinitionCard {
-  readonly name: string;
-  readonly version: number;
-  /** What `begin` may add, and what each step may add; null where only the runtime's part is known. */
-  readonly starts: readonly string[] | null;
-  readonly flow: Readonly<Record<string, readonly string[]>>;
-  readonly warnings: readonly string[];
-  /** Operations of the effects that it lists: what they answered can be checked. */
-  readonly effects: readonly string[];
-}
 
 export interface Health {
   readonly store: { readonly kind: 'postgres' | 'pglite'; readonly ready: boolean; readonly counts: StoreCounts };

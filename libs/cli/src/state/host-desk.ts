@@ -1,5 +1,6 @@
 /** Owns a desk over ports that this process opened: an embedded folder that it holds, or a cluster. */
 
+import { cardOf, type DefinitionCard, inputOf } from '@tidemark/api/shapes';
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
 import { type Lease, tenantId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
@@ -14,20 +15,9 @@ import {
   type ToldDelta,
   type WorkerOptions,
 } from '@tidemark/runtime';
-import { inputOf } from '../views/belief.ts';
 import { type CommandArchive, hostArchive } from './archive-desk.ts';
-import { cardOf, pick } from './definitions.ts';
-import type {
-  DefinitionCard,
-  Desk,
-  Health,
-  NewsListener,
-  PinRequest,
-  Place,
-  Reads,
-  StartAnswer,
-  StartRequest,
-} from './desk.ts';
+import { pick } from './definitions.ts';
+import type { Desk, Health, NewsListener, PinRequest, Place, Reads, StartAnswer, StartRequest } from './desk.ts';
 import { type CommandKeys, hostKeys } from './keys-desk.ts';
 import { type CommandMemory, hostMemory } from './memory-desk.ts';
 import { type CommandPast, hostPast } from './past-desk.ts';

@@ -1,6 +1,7 @@
 /** Owns the caller's side of a state folder's socket: a desk whose every call is answered by the process that holds the folder. */
 
 import { connect, type Socket } from 'node:net';
+import type { DefinitionCard } from '@tidemark/api/shapes';
 import {
   ConfigError,
   ConflictError,
@@ -15,7 +16,6 @@ import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
 import { SOCKET_GREETING_MS } from '../limits.ts';
 import { ARCHIVE_CALLS, type CommandArchive } from './archive-desk.ts';
 import {
-  type DefinitionCard,
   type Desk,
   type Health,
   type Holder,

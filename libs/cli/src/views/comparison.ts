@@ -1,5 +1,6 @@
 /** Owns how the comparison of two workflows reads, in JSON and on a terminal. Pure. */
 
+import { forkJson } from '@tidemark/api/shapes';
 import { canonicalJson } from '@tidemark/codec';
 import type { ComparedPoint, ComparedWorkflow, Comparison, Totals } from '@tidemark/runtime';
 import type { Terminal } from '../terminal.ts';
@@ -7,7 +8,7 @@ import { jsonLines } from '../text/json.ts';
 import { table } from '../text/table.ts';
 import { cost, count, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { forkJson, forkWords } from './fork.ts';
+import { forkWords } from './fork.ts';
 
 const INDENT = '  ';
 const VALUE_LINES_MAX = 12;

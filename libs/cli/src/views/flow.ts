@@ -3,7 +3,7 @@
  * unfolded once; where it comes again it is only named, with a mark that tells a way back from a way already drawn. Pure.
  */
 
-import type { DefinitionCard } from '../state/desk.ts';
+import type { DefinitionCard } from '@tidemark/api/shapes';
 
 /** Marks behind a step's name: pending tasks and the like. */
 export type Marks = (step: string) => string;

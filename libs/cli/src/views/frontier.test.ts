@@ -1,6 +1,7 @@
+import { pendingTask, taskJson } from '@tidemark/api/shapes';
 import { checkpointId, eventId, type TaskState, taskId } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
-import { pendingTask, taskJson, taskWords } from './frontier.ts';
+import { taskWords } from './frontier.ts';
 
 const NOW_MS = new Date(2026, 2, 1, 12, 0, 0).getTime();
 const blank: TaskState = {

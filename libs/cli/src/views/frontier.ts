@@ -1,71 +1,16 @@
-/** Owns what remains to do, in JSON and in words: each pending task, and what it is blocked on and why. Pure. */
+/** Owns what remains to do, in words: each pending task, and what it is blocked on and why. Pure. */
 
-import {
-  type Blocked,
-  blockedOn,
-  isoTime,
-  isUnblocked,
-  type StreamStatus,
-  type TaskId,
-  type TaskState,
-} from '@tidemark/core';
-import type { TaskRow } from '@tidemark/ports';
+import type { PendingTask } from '@tidemark/api/shapes';
+import type { Blocked, StreamStatus, TaskId, TaskState } from '@tidemark/core';
 import { clockTime, counted, dateTime, until } from '../text/units.ts';
 
 /** A day, in milliseconds: what is due later is told with its date. */
 const DAY_MS = 86_400_000;
 
-export interface PendingTask {
-  readonly state: TaskState;
-  readonly blocked: readonly Blocked[];
-  readonly ready: boolean;
-}
-
-export function pendingTask(row: TaskRow): PendingTask {
-  const state = JSON.parse(row.state) as TaskState;
-  return { state, blocked: blockedOn(state), ready: isUnblocked(state) };
-}
-
-/** `stands`: the workflow is being undone or has ended, so its tasks stand still. */
-export const taskJson = ({ state, blocked, ready }: PendingTask, stands = false) => ({
-  task: state.id,
-  step: state.step,
-  state: stands ? 'frozen' : ready ? 'ready' : 'blocked',
-  blocked_on: blocked.map(blockedJson),
-  failure_count: state.failureCount,
-  cause: state.cause,
-  reserved_checkpoint_id: state.reserved,
-  effects: state.effects.map(({ key, operation, kind, status }) => ({
-    idempotency_key: key,
-    operation,
-    kind,
-    status,
-  })),
-});
-
 /** Why no task of the workflow goes on, whatever it waits for; undefined: they may. */
 export function standsWords(status: StreamStatus): string | undefined {
   if (status === 'compensating') return 'stands still: the workflow is being undone';
   return status === 'open' || status === 'parked' ? undefined : 'not done: the workflow has ended';
-}
-
-function blockedJson(blocked: Blocked) {
-  switch (blocked.on) {
-    case 'tasks':
-      return { on: 'tasks', tasks: blocked.tasks };
-    case 'all-earlier':
-      return { on: 'all_earlier', remaining_count: blocked.remainingCount };
-    case 'signal':
-      return { on: 'signal', names: blocked.names };
-    case 'timer':
-      return { on: 'timer', timer: blocked.timer, due_at: isoTime(blocked.dueAtMs) };
-    case 'retry':
-      return { on: 'retry', failure_count: blocked.failureCount, due_at: isoTime(blocked.dueAtMs) };
-    case 'confirmation': {
-      const overdueAt = blocked.overdueAtMs === null ? null : isoTime(blocked.overdueAtMs);
-      return { on: 'confirmation', idempotency_key: blocked.key, token: blocked.token, overdue_at: overdueAt };
-    }
-  }
 }
 
 /** Names of the steps of pending tasks, to say `2.0 (price)`. */

@@ -3,12 +3,12 @@
  * That something was undone is said only when something was.
  */
 
+import { endingOf } from '@tidemark/api/shapes';
 import { decodePayload } from '@tidemark/codec';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { type UndoOutput, undoId } from '@tidemark/runtime';
 import { EVENTS_READ_MAX } from '../limits.ts';
 import type { Reads } from '../state/desk.ts';
-import { endingOf } from './ending.ts';
 
 /** What an undo came to. */
 export type UndoCounts = Pick<UndoOutput, 'undone' | 'leftCount'>;

@@ -1,12 +1,12 @@
 /** Owns how it is told that a run which was waited for did not complete: what happened, and which commands go on. */
 
+import { endingOf } from '@tidemark/api/shapes';
 import { TidemarkError } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { historyForgotten } from '@tidemark/runtime';
 import type { Reads } from '../state/desk.ts';
 import { showCommand } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
-import { endingOf } from './ending.ts';
 import { askedIn } from './question.ts';
 import { causeWords, countWords, endedWords, undoingOf } from './undo.ts';
 

@@ -2,10 +2,11 @@
 
 import { decodePayload } from '@tidemark/codec';
 import { applyDelta, type Delta, type Json, type Sequence, sequence } from '@tidemark/core';
-import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { isForgotten } from '@tidemark/runtime';
 import { CHECKPOINTS_PAGE_COUNT } from '../limits.ts';
-import type { Reads } from '../state/desk.ts';
+
+type Reads = Pick<ProjectionStore, 'checkpoints'>;
 
 /** Checkpoints from a sequence on, up to one, page by page. */
 export async function* checkpointsOf(

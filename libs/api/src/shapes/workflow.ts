@@ -1,9 +1,7 @@
-/** Owns one workflow as commands show it: names and units of the JSON, and the words for people. Pure. */
+/** Owns one workflow as every door shows it: what it is up to, and names and units of the JSON. Pure. */
 
-import { isoTime, type StreamStatus } from '@tidemark/core';
+import { type Fork, isoTime, type StreamStatus } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
-import type { Colour } from '../terminal.ts';
-import { forkJson } from './fork.ts';
 
 /**
  * What a workflow is up to. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no
@@ -18,16 +16,11 @@ export function activityOf({ status, holder, runnable }: WorkflowSummary, idle: 
   return runnable ? 'ready' : 'waiting';
 }
 
-export const ACTIVITY_COLOURS: Readonly<Record<Activity, Colour>> = {
-  running: 'cyan',
-  ready: 'cyan',
-  waiting: 'yellow',
-  parked: 'yellow',
-  compensating: 'yellow',
-  compensated: 'yellow',
-  completed: 'green',
-  failed: 'red',
-};
+/** The base of a fork; nothing where it began by itself. */
+export const forkJson = (fork: Fork | undefined) =>
+  fork === undefined
+    ? {}
+    : { fork: { workflow: fork.workflow, sequence_number: fork.sequence, effects: fork.effects } };
 
 /** One workflow in JSON. Times are ISO 8601, sizes and costs say their unit. */
 export const workflowJson = (row: WorkflowSummary, idle: boolean) => ({
@@ -40,6 +33,7 @@ export const workflowJson = (row: WorkflowSummary, idle: boolean) => ({
   activity: activityOf(row, idle),
   reason: row.reason,
   sequence_number: row.sequence,
+  position: row.position,
   checkpoint_id: row.checkpoint,
   pending_task_count: row.pendingCount,
   tokens: row.tokens,

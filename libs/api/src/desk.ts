@@ -1,0 +1,76 @@
+/**
+ * Owns what routes work on: the ports and client of the process that serves them, and what every one of them has to ask of a workflow
+ * before it says anything about it. Must not know HTTP.
+ */
+
+import { InvalidError, type TenantId, tenantId, type WorkflowId, workflowId } from '@tidemark/core';
+import type { Principal, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
+import { type Client, type Definition, type EffectDefinition, maskedStore, type Ports } from '@tidemark/runtime';
+
+/** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
+export interface Place {
+  readonly ports: Ports;
+  readonly client: Client;
+}
+
+export class Desk {
+  readonly ports: Ports;
+  readonly client: Client;
+  /** Rows with secret fields masked. */
+  readonly reads: ProjectionStore;
+  /** Workflows that can be started here by name, the newest version of each first. */
+  readonly definitions: readonly Definition[];
+
+  constructor({ ports, client }: Place, definitions: readonly Definition[]) {
+    this.ports = ports;
+    this.client = client;
+    this.reads = maskedStore(ports.store);
+    this.definitions = definitions;
+  }
+
+  get effects(): readonly EffectDefinition[] {
+    return this.definitions.flatMap(({ effects }) => effects);
+  }
+
+  /** R1. Throws `InvalidError` (`workflow-unknown`), alike for what isn't there and for what is another tenant's or the system's own. */
+  async find(principal: Principal, id: string): Promise<WorkflowSummary> {
+    const row = await this.reads.workflow(workflowId(id));
+    if (row === undefined || !maySee(principal, row.tenant) || isSystem(row)) throw unknownWorkflow(id);
+    return row;
+  }
+
+  /** The same where the row itself isn't needed. */
+  async check(principal: Principal, id: string): Promise<WorkflowId> {
+    return (await this.find(principal, id)).workflow;
+  }
+}
+
+export const maySee = ({ tenant }: Principal, of: TenantId): boolean => tenant === null || tenant === of;
+
+const isSystem = ({ definition }: WorkflowSummary): boolean => definition.startsWith('tidemark.');
+
+export const unknownWorkflow = (id: string): InvalidError =>
+  new InvalidError('workflow-unknown', `No workflow has the id '${id.slice(0, 200)}'.`);
+
+/** Whose thing is asked for: the principal's own, or the named one where it is everybody's. Throws `InvalidError` (`tenant-unknown`). */
+export function tenantFor<T extends TenantId | undefined>(
+  principal: Principal,
+  named: string | undefined,
+  otherwise: T,
+): TenantId | T {
+  if (principal.tenant === null) return named === undefined ? otherwise : tenantId(named);
+  if (named === undefined || named === principal.tenant) return principal.tenant;
+  throw new InvalidError('tenant-unknown', `tenant: there is no tenant '${named.slice(0, 200)}' for you.`);
+}
+
+/** Throws `InvalidError` (`definition-unknown`). */
+export function definitionNamed(definitions: readonly Definition[], name: string): Definition {
+  const found = definitions.find((definition) => definition.name === name);
+  if (found !== undefined) return found;
+  const known = [...new Set(definitions.map((definition) => definition.name))].sort();
+  const list = known.length === 0 ? 'none is loaded (TIDEMARK_WORKFLOWS)' : `known: ${known.join(', ')}`;
+  throw new InvalidError(
+    'definition-unknown',
+    `definition: no workflow is named '${name.slice(0, 200)}' here; ${list}.`,
+  );
+}

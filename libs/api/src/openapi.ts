@@ -1,0 +1,115 @@
+/** Owns the OpenAPI 3.1 document of the routes: made from their declarations, and from nothing else. Pure. */
+
+import { z } from 'zod';
+import { PROBLEM_TYPE, problemSchema } from './problem.ts';
+import type { AnyRoute } from './route.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+type Schemas = Record<string, Schema>;
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly [part: string]: unknown;
+}
+
+const INTRODUCTION =
+  'Start, find, follow and steer workflows. Times are ISO 8601, sizes and costs say their unit. Failures are problem documents (RFC 9457) with stable codes. Fields marked `x-content` are given to those alone who may see content; they are absent for others.';
+
+/** Names schemas once, and refers to them. */
+class Components {
+  readonly schemas: Schemas = {};
+
+  of(schema: z.ZodType, io: 'input' | 'output'): Schema {
+    const {
+      $schema: _,
+      $defs = {},
+      ...own
+    } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Schema & {
+      readonly $schema?: string;
+      readonly $defs?: Schemas;
+    };
+    for (const [name, found] of Object.entries($defs)) this.#add(name, found);
+    const name = own.id;
+    if (typeof name !== 'string') return referring(own);
+    this.#add(name, own);
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  #add(name: string, { id: _, ...schema }: Schema): void {
+    const found = referring(schema);
+    const known = this.schemas[name];
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(found)) {
+      throw new Error(`Two schemas of the API are named ${name}.`);
+    }
+    this.schemas[name] = found;
+  }
+}
+
+/** Named ones are in the document's components. */
+const referring = (schema: Schema): Schema =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Schema;
+
+export function openApiOf(routes: readonly AnyRoute[], version: string): OpenApiDocument {
+  const components = new Components();
+  const problems = { [PROBLEM_TYPE]: { schema: components.of(problemSchema, 'output') } };
+  const paths: Record<string, Record<string, unknown>> = {};
+  const add = (route: AnyRoute, responses: Schema): void => {
+    paths[route.path] ??= {};
+    paths[route.path]![route.method.toLowerCase()] = {
+      operationId: route.name,
+      summary: route.summary,
+      ...(route.description !== undefined && { description: route.description }),
+      tags: [route.chapter],
+      'x-right': route.right,
+      ...(route.problems !== undefined && { 'x-problems': route.problems }),
+      parameters: [...parametersOf('path', route.params), ...parametersOf('query', route.query)],
+      ...(route.body !== undefined && {
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: components.of(route.body, 'input') } },
+        },
+      }),
+      responses: { ...responses, default: { description: 'A problem', content: problems } },
+    };
+  };
+  for (const route of routes) {
+    const answers = Object.entries(route.answers).map(([status, schema]) => [
+      status,
+      {
+        description: ANSWERS[status] ?? 'Done',
+        content: { 'application/json': { schema: components.of(schema, 'output') } },
+      },
+    ]);
+    add(route, Object.fromEntries(answers) as Schema);
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Tidemark', version, description: INTRODUCTION },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }, {}],
+    paths,
+    components: {
+      schemas: components.schemas,
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key or an OIDC token.' } },
+    },
+  };
+}
+
+const ANSWERS: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Made', 202: 'Taken: it goes on by itself' };
+
+function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined): readonly Schema[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as {
+    readonly properties?: Schemas;
+    readonly required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...own }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: own,
+  }));
+}

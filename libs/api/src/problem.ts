@@ -1,0 +1,109 @@
+/**
+ * Owns how failures are told over HTTP: problem documents (RFC 9457) with the stable codes of the errors, and the status that follows
+ * from what the caller can do next. Of what the server can't help itself it says no more than the code.
+ */
+
+import { AccessError, ConflictError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
+import { z } from 'zod';
+import { RETRY_AFTER_S } from './limits.ts';
+
+export const PROBLEM_TYPE = 'application/problem+json';
+
+export const problemSchema = z
+  .object({
+    type: z.string().meta({ description: 'A name of the kind of problem: `urn:tidemark:problem:` and the code.' }),
+    title: z.string(),
+    status: z.int(),
+    code: z.string().meta({ description: 'Stable; what programs decide by.' }),
+    detail: z.string().meta({ description: 'For people: which field, and what to do.' }),
+    fields: z
+      .array(z.object({ field: z.string(), problem: z.string() }))
+      .optional()
+      .meta({ description: 'Of a request that is wrong in itself: each wrong field.' }),
+  })
+  .meta({ id: 'Problem', description: 'What went wrong (RFC 9457).' });
+
+export type Problem = z.output<typeof problemSchema>;
+
+export interface Told {
+  readonly problem: Problem;
+  /** When to come again, in seconds. */
+  readonly retryAfterS?: number;
+  /** It is the server's fault: it belongs into its log. */
+  readonly isFault: boolean;
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'The request is wrong',
+  401: 'Who asks is not known',
+  403: 'This may not be done',
+  404: 'There is no such thing',
+  405: 'The method is not served here',
+  409: 'Something else came first',
+  410: 'It was forgotten for good',
+  413: 'It is too large',
+  414: 'The address is too long',
+  415: 'The type of the body is not served',
+  429: 'There is too much at once',
+  500: 'The server failed',
+  503: 'The server is not able to do it now',
+};
+
+export const problem = (status: number, code: string, detail: string): Problem => ({
+  type: `urn:tidemark:problem:${code}`,
+  title: TITLES[status] ?? 'The request failed',
+  status,
+  code,
+  detail,
+});
+
+/** What a failure is told as. */
+export function toldOf(error: unknown): Told {
+  if (!(error instanceof TidemarkError)) return fault('internal');
+  const status = statusOf(error);
+  if (status === 500) return fault(error.code);
+  const fields = error.details.fields as Problem['fields'];
+  const told = { ...problem(status, error.code, error.message), ...(fields !== undefined && { fields }) };
+  const isLater = status === 429 || status === 503;
+  const seconds = error.details.retryAfterS;
+  return {
+    problem: told,
+    ...(isLater && { retryAfterS: typeof seconds === 'number' ? seconds : RETRY_AFTER_S }),
+    isFault: status === 503,
+  };
+}
+
+const fault = (code: string): Told => ({
+  problem: problem(500, code, 'The server could not do it. Its log says why; nothing was changed by half.'),
+  isFault: true,
+});
+
+function statusOf(error: TidemarkError): number {
+  const { code } = error;
+  if (error instanceof AccessError) return code.startsWith('credentials-') ? 401 : 403;
+  if (error instanceof InvalidError) return invalidStatus(code);
+  if (error instanceof ConflictError) return 409;
+  if (error instanceof LimitError) return /-too-(large|long|deep)$/.test(code) ? 413 : 429;
+  if (error instanceof UnavailableError) return 503;
+  return 500;
+}
+
+function invalidStatus(code: string): number {
+  if (code === 'history-forgotten') return 410;
+  if (code === 'method-unknown') return 405;
+  if (code === 'address-too-long') return 414;
+  if (code === 'body-type-unknown') return 415;
+  return /-unknown$|^no-/.test(code) ? 404 : 400;
+}
+
+/** Wrong input as an error of ours, each field named by its place. */
+export function invalidRequest(part: string, error: z.ZodError): InvalidError {
+  const fields = error.issues.map((issue) => ({
+    field: [part, ...issue.path.map(String)].join('.'),
+    problem: issue.message,
+  }));
+  const list = fields.map(({ field, problem: what }) => `${field}: ${what}`).join('; ');
+  return new InvalidError('request-invalid', `The request is wrong: ${list.slice(0, 2_000)}.`, {
+    fields: fields.slice(0, 20),
+  });
+}

@@ -1,0 +1,135 @@
+/** Owns the routes by which people and programs speak to a workflow: signals, decisions, confirmations, pins, leases. */
+
+import { RESOLUTIONS } from '@tidemark/runtime';
+import { z } from 'zod';
+import { ok, route } from '../route.ts';
+import { byWhy, givenJson, nameSchema, textSchema, workflowParams } from '../schemas/common.ts';
+
+const CHAPTER = 'Actions';
+const done = z.object({ workflow: z.string() }).meta({ id: 'Done' });
+
+export const signalWorkflow = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/signals',
+  name: 'signalWorkflow',
+  summary: 'Send a signal',
+  description: 'Answered once the workflow has it. With a `key` it counts once, however often it is sent.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: ['workflow-unknown', 'workflow-closed', 'signals-full'],
+  params: workflowParams,
+  body: z
+    .strictObject({ name: nameSchema, value: givenJson.optional(), key: nameSchema.optional() })
+    .meta({ id: 'Signal' }),
+  answers: { 200: done },
+  async handle({ params, body, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    await desk.client.signal(workflow, body.name, body.value ?? null, { key: body.key });
+    return ok({ workflow });
+  },
+});
+
+export const decide = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/decisions',
+  name: 'decide',
+  summary: 'Answer the question of a parked workflow',
+  description: 'The same answer of the same person may be given again; another one is refused once one was taken.',
+  chapter: CHAPTER,
+  right: 'decide',
+  problems: [
+    'workflow-unknown',
+    'not-asked',
+    'already-decided',
+    'question-differs',
+    'resolution-unfit',
+    'workflow-closed',
+  ],
+  params: workflowParams,
+  body: z
+    .strictObject({
+      resolution: z.enum(
+        RESOLUTIONS as readonly [string, ...string[]] as readonly ['retry', 'done', 'not-done', 'compensate', 'fail'],
+      ),
+      ...byWhy,
+      response: givenJson
+        .optional()
+        .meta({ description: 'What the effect in question answered; for `done`, and only for it.' }),
+      question: nameSchema.optional().meta({ description: 'The question that is answered; the open one when absent.' }),
+    })
+    .meta({ id: 'Decision' }),
+  answers: { 200: z.object({ workflow: z.string(), question: z.string(), resolution: z.string() }) },
+  async handle({ params, body, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const decided = await desk.client.decide(workflow, { ...body, by: principal.subject }, desk.effects);
+    return ok({ ...decided });
+  },
+});
+
+export const confirm = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/confirmations',
+  name: 'confirm',
+  summary: 'Say what became of an effect that was accepted outside',
+  description:
+    'By the token that its receiver gave for it; may be repeated. Give `response`, or `error` when it was not done.',
+  chapter: CHAPTER,
+  right: 'report',
+  problems: ['workflow-unknown', 'token-unknown', 'already-confirmed', 'workflow-closed'],
+  params: workflowParams,
+  body: z
+    .union([
+      z.strictObject({ token: nameSchema, error: textSchema }),
+      z.strictObject({ token: nameSchema, response: givenJson }),
+    ])
+    .meta({ id: 'Confirmation' }),
+  answers: { 200: done },
+  async handle({ params, body, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const said = 'error' in body ? { error: body.error } : { response: body.response };
+    await desk.client.confirm(workflow, body.token, said, desk.effects);
+    return ok({ workflow });
+  },
+});
+
+export const pinWorkflow = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/pin',
+  name: 'pinWorkflow',
+  summary: 'Keep a workflow to its version, or let it go on with newer ones',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: ['workflow-unknown', 'workflow-closed'],
+  params: workflowParams,
+  body: z.strictObject({ pinned: z.boolean(), ...byWhy }).meta({ id: 'Pin' }),
+  answers: { 200: done },
+  async handle({ params, body, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    await desk.client.pin(workflow, { ...body, by: principal.subject });
+    return ok({ workflow });
+  },
+});
+
+export const revokeLease = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/revocations',
+  name: 'revokeLease',
+  summary: 'Take the live lease from its holder',
+  description:
+    'Another worker goes on; the holder, if it lives, can do nothing more that counts. Null: nobody had one.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: ['workflow-unknown', 'workflow-closed'],
+  params: workflowParams,
+  answers: {
+    200: z.object({
+      workflow: z.string(),
+      lease: z.object({ epoch: z.int(), holder: z.string() }).nullable(),
+    }),
+  },
+  async handle({ params, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const lease = await desk.client.revoke(workflow);
+    return ok({ workflow, lease: lease && { epoch: lease.epoch, holder: lease.holder } });
+  },
+});

@@ -1,0 +1,227 @@
+/** Owns the routes that start workflows, find them, and tell how one stands. */
+
+import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
+import { DEFAULT_TENANT } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { undoId } from '@tidemark/runtime';
+import { z } from 'zod';
+import { type Desk, definitionNamed, tenantFor } from '../desk.ts';
+import { RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
+import { ok, route } from '../route.ts';
+import {
+  cursorSchema,
+  givenJson,
+  limitSchema,
+  nameSchema,
+  nextCursorSchema,
+  tenantSchema,
+  workflowIdSchema,
+  workflowParams,
+} from '../schemas/common.ts';
+import { endingSchema, statusSchema, workflowSchema, workflowViewSchema } from '../schemas/workflow.ts';
+import { beliefOf, inputOf, isHistoryForgotten } from '../shapes/belief.ts';
+import { cardOf } from '../shapes/definition.ts';
+import { endingOf } from '../shapes/ending.ts';
+import { pendingTask, taskJson } from '../shapes/frontier.ts';
+import { checkpointJson } from '../shapes/history.ts';
+import { questionOf } from '../shapes/question.ts';
+import { workflowJson } from '../shapes/workflow.ts';
+
+const CHAPTER = 'Workflows';
+
+const startBody = z
+  .strictObject({
+    definition: nameSchema.meta({ description: 'Name of a definition that this process has loaded.' }),
+    input: givenJson.optional(),
+    id: workflowIdSchema.optional().meta({ description: 'The same id answers the same run; generated when absent.' }),
+    tenant: tenantSchema.optional(),
+    session: nameSchema.optional().meta({ description: 'The session that it is a part of.' }),
+    user: nameSchema.optional().meta({ description: 'Whose it is.' }),
+    pinned: z.boolean().optional().meta({ description: 'Runs with exactly this version of its definition.' }),
+  })
+  .meta({ id: 'Start' });
+
+const startedSchema = z
+  .object({
+    workflow: z.string(),
+    created: z.boolean().meta({ description: 'False: the id was there before, and its run is the answer.' }),
+    same_input: z
+      .boolean()
+      .meta({ description: 'False: that run was started with another input than the one given now.' }),
+  })
+  .meta({ id: 'Started' });
+
+export const startWorkflow = route({
+  method: 'POST',
+  path: '/v1/workflows',
+  name: 'startWorkflow',
+  summary: 'Start a workflow',
+  description:
+    'Answered once its opening is durable. With an `id` it may be sent again: the same id answers the same run (200), and starts nothing. Without one the server makes one, so a repetition is another run.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: ['definition-unknown', 'workflow-differs', 'session-busy', 'tenant-unknown', 'pool-full'],
+  body: startBody,
+  answers: { 200: startedSchema, 201: startedSchema },
+  async handle({ body, principal, desk }) {
+    const definition = definitionNamed(desk.definitions, body.definition);
+    const tenant = tenantFor(principal, body.tenant, DEFAULT_TENANT);
+    const { id, session, user, pinned } = body;
+    const run = await desk.client.start(definition, body.input ?? null, { id, tenant, session, user, pinned });
+    const before = run.created ? undefined : await inputOf(desk.reads, run.id);
+    const given = before === undefined ? undefined : definition.parseInput(body.input ?? null, () => SECRET_MASK);
+    const same_input = before === undefined || canonicalJson(before) === canonicalJson(given ?? null);
+    const started = { workflow: run.id, created: run.created, same_input };
+    return run.created ? { status: 201 as const, body: started } : ok(started);
+  },
+});
+
+const listQuery = z.object({
+  status: statusSchema.optional(),
+  definition: nameSchema.optional(),
+  tenant: tenantSchema.optional(),
+  reason: nameSchema.optional().meta({ description: 'Why it is in that status, such as `budget_exceeded`.' }),
+  limit: limitSchema,
+  cursor: cursorSchema.optional(),
+});
+
+export const listWorkflows = route({
+  method: 'GET',
+  path: '/v1/workflows',
+  name: 'listWorkflows',
+  summary: 'List and search workflows',
+  description: "Newest first, page by page; without the system's own.",
+  chapter: CHAPTER,
+  right: 'read',
+  query: listQuery,
+  answers: { 200: z.object({ workflows: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
+  async handle({ query, principal, desk }) {
+    const { status, definition, reason, limit } = query;
+    const tenant = tenantFor(principal, query.tenant, undefined);
+    const rows = await desk.reads.workflows({
+      limit,
+      ...(status !== undefined && { status }),
+      ...(definition !== undefined && { definition }),
+      ...(reason !== undefined && { reason }),
+      ...(tenant !== undefined && { tenant }),
+    });
+    return ok({ workflows: rows.map((row) => workflowJson(row, false)), next_cursor: null });
+  },
+});
+
+export const getWorkflow = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}',
+  name: 'getWorkflow',
+  summary: 'A workflow as it stands',
+  description: 'Its belief and frontier, what it waits for or asks, and how it ended.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown'],
+  params: workflowParams,
+  answers: { 200: workflowViewSchema },
+  async handle({ params, principal, desk, seesContent }) {
+    const row = await desk.find(principal, params.workflow);
+    return ok(await viewOf(desk, row, seesContent));
+  },
+});
+
+async function viewOf(desk: Desk, row: WorkflowSummary, seesContent: boolean) {
+  const { reads } = desk;
+  const { workflow, sequence, status } = row;
+  const definition = desk.definitions.find(({ name, version }) => name === row.definition && version === row.version);
+  const card = definition && cardOf(definition);
+  const tasks = (await reads.tasks(workflow, TASKS_SHOWN_COUNT)).map(pendingTask);
+  const stands = status !== 'open' && status !== 'parked';
+  const [last] = sequence === 0 ? [] : await reads.checkpoints(workflow, { from: sequence, limit: 1 });
+  const ofTask = last?.task == null ? [] : await reads.effects(workflow, { task: last.task });
+  return {
+    ...workflowJson(row, false),
+    pinned: row.pinned,
+    forgotten: await isHistoryForgotten(reads, workflow),
+    // What may not be shown isn't read either.
+    ...(seesContent && { input: (await inputOf(reads, workflow)) ?? null, belief: await beliefOf(reads, row) }),
+    ...endingJson(row),
+    question: status === 'parked' ? await questionOf(reads, workflow) : null,
+    frontier: tasks.map((task) => taskJson(task, stands)),
+    last_checkpoint: last === undefined ? null : checkpointJson(last, ofTask),
+    undo: await undoOf(desk, row),
+    flow: card === undefined ? null : { starts: card.starts, steps: { ...card.flow } },
+  };
+}
+
+function endingJson(row: WorkflowSummary) {
+  const ending = endingOf(row);
+  if (ending?.kind === 'completed') return { output: ending.output };
+  if (ending?.kind === 'failed') return { error: { code: ending.reason, message: ending.message } };
+  return {};
+}
+
+async function undoOf({ reads }: Desk, row: WorkflowSummary) {
+  if (row.status !== 'compensating' && row.status !== 'compensated') return null;
+  let at: WorkflowSummary | undefined = row;
+  while (at?.status === 'compensating') at = await reads.workflow(undoId(at.workflow));
+  return {
+    workflow: undoId(row.workflow),
+    waiting_workflow: at !== row && at?.status === 'parked' ? at.workflow : null,
+  };
+}
+
+const resultSchema = z
+  .object({ workflow: z.string(), status: statusSchema, reason: z.string().nullable(), ...endingSchema })
+  .meta({ id: 'Result' });
+
+export const getResult = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/result',
+  name: 'getResult',
+  summary: 'Wait for how a workflow ends',
+  description:
+    'Answered as soon as it has ended, waits for a person, or `wait_ms` have passed, whichever is first: `status` says which. To wait longer, ask again.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown'],
+  params: workflowParams,
+  query: z.object({
+    wait_ms: z.coerce.number().int().min(0).max(RESULT_WAIT_MAX_MS).default(0).meta({ description: 'Milliseconds.' }),
+  }),
+  answers: { 200: resultSchema },
+  async handle({ params, query, principal, desk, signal }) {
+    const { workflow } = await desk.find(principal, params.workflow);
+    const enough = AbortSignal.any([signal, AbortSignal.timeout(query.wait_ms)]);
+    // Only that it has ended is waited for here; how it ended is read from its row.
+    if (query.wait_ms > 0)
+      await desk.client
+        .run(workflow)
+        .result({ signal: enough })
+        .catch(() => {});
+    const row = await desk.find(principal, workflow);
+    const { status, reason } = row;
+    return ok({ workflow, status, reason, ...endingJson(row) });
+  },
+});
+
+export const listDefinitions = route({
+  method: 'GET',
+  path: '/v1/definitions',
+  name: 'listDefinitions',
+  summary: 'Definitions that can be started here',
+  chapter: CHAPTER,
+  right: 'read',
+  answers: {
+    200: z.object({
+      definitions: z.array(
+        z.object({
+          name: z.string(),
+          version: z.int(),
+          starts: z.array(z.string()).readonly().nullable(),
+          flow: z.record(z.string(), z.array(z.string()).readonly()),
+          warnings: z.array(z.string()).readonly(),
+          effects: z.array(z.string()).readonly(),
+        }),
+      ),
+    }),
+  },
+  handle: async ({ desk }) =>
+    ok({ definitions: desk.definitions.map(cardOf).map((card) => ({ ...card, flow: { ...card.flow } })) }),
+});

@@ -1,0 +1,65 @@
+/** Owns the smallest parts of requests and answers. */
+
+import type { Json } from '@tidemark/core';
+import { WORKFLOW_ID_MAX_CHARS } from '@tidemark/runtime';
+import { z } from 'zod';
+import { PAGE_DEFAULT_COUNT, PAGE_MAX_COUNT } from '../limits.ts';
+
+const NO_CONTROLS = /^[^\p{Cc}\p{Cs}]*$/u;
+const wellFormed = (maxChars: number) =>
+  z.string().min(1).max(maxChars).regex(NO_CONTROLS, 'has control characters, or halves of characters');
+
+/** A name that people give: of a session, a user, a signal, a tag. */
+export const nameSchema = wellFormed(200);
+/** What people say of what they do. */
+export const textSchema = z
+  .string()
+  .min(1)
+  .max(2_000)
+  .refine((text) => text.trim() !== '', 'say it in words');
+
+/** Any JSON. */
+export const jsonSchema = z.unknown().meta({ description: 'Any JSON value.' }) as unknown as z.ZodType<Json, Json>;
+/** What a caller gives, whatever it is: checked by the definition. */
+export const givenJson = z.unknown().meta({ description: 'Any JSON value.' });
+
+export const timeSchema = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC.' });
+export const digestSchema = z.string().meta({ description: 'SHA-256, 64 hex digits.' });
+
+export const workflowIdSchema = wellFormed(WORKFLOW_ID_MAX_CHARS).meta({
+  description: "A workflow's id, percent-encoded in paths.",
+});
+export const workflowParams = z.object({ workflow: workflowIdSchema });
+
+export const sequenceSchema = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .max(Number.MAX_SAFE_INTEGER)
+  .meta({ description: "A checkpoint's number in its chain; 0 is the opening.", type: 'integer' });
+export const positionSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).meta({
+  description: "An accepted event's place in the workflow's stream: 1, 2, 3 … without gaps.",
+  type: 'integer',
+});
+
+export const limitSchema = z.coerce.number().int().min(1).max(PAGE_MAX_COUNT).default(PAGE_DEFAULT_COUNT);
+export const cursorSchema = z
+  .string()
+  .min(1)
+  .max(1_000)
+  .meta({ description: 'What the page before gave as `next_cursor`, with the same filters; opaque.' });
+export const nextCursorSchema = z.string().nullable().meta({ description: 'Null: this is the last page.' });
+
+export const tenantSchema = nameSchema.meta({
+  description: "Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants.",
+});
+
+/** A flag in a query. */
+export const flagSchema = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true');
+
+export const byWhy = {
+  why: textSchema.meta({ description: 'Why; kept with the event.' }),
+} as const;

@@ -1,0 +1,185 @@
+/** Owns how workflows look in answers. */
+
+import { z } from 'zod';
+import { content } from '../route.ts';
+import { digestSchema, jsonSchema, timeSchema } from './common.ts';
+
+export const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
+export const statusSchema = z.enum(STATUSES);
+export const activitySchema = z
+  .enum(['running', 'ready', 'waiting', 'parked', 'compensating', 'completed', 'failed', 'compensated'])
+  .meta({
+    description:
+      'An open workflow is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no task can run yet); others are as their status.',
+  });
+
+export const forkSchema = z
+  .object({ workflow: z.string(), sequence_number: z.int(), effects: z.enum(['replay', 'live']) })
+  .meta({ id: 'Fork', description: 'The checkpoint of another workflow that this one goes on from.' });
+
+export const workflowSchema = z
+  .object({
+    workflow: z.string(),
+    tenant: z.string(),
+    definition: z.string(),
+    definition_version: z.int(),
+    fork: forkSchema.optional(),
+    status: statusSchema,
+    activity: activitySchema,
+    reason: z.string().nullable(),
+    sequence_number: z.int().meta({ description: 'Of its newest checkpoint.' }),
+    position: z.int().meta({ description: 'Of its newest accepted event.' }),
+    checkpoint_id: z.string().nullable(),
+    pending_task_count: z.int(),
+    tokens: z.number(),
+    cost_micros: z.number().meta({ description: 'Millionths of a US dollar.' }),
+    last_action: z.string(),
+    opened_at: timeSchema,
+    updated_at: timeSchema,
+    partition: z.int(),
+    generation: z.int(),
+    epoch: z.int(),
+    holder: z.string().nullable().meta({ description: 'The worker that has it in hand.' }),
+  })
+  .meta({ id: 'Workflow', description: 'A workflow in short.' });
+
+const blockedSchema = z.union([
+  z.object({ on: z.literal('tasks'), tasks: z.array(z.string()).readonly() }),
+  z.object({ on: z.literal('all_earlier'), remaining_count: z.int() }),
+  z.object({ on: z.literal('signal'), names: z.array(z.string()).readonly() }),
+  z.object({ on: z.literal('timer'), timer: z.string(), due_at: timeSchema }),
+  z.object({ on: z.literal('retry'), failure_count: z.int(), due_at: timeSchema }),
+  z.object({
+    on: z.literal('confirmation'),
+    idempotency_key: z.string(),
+    token: z.string(),
+    overdue_at: timeSchema.nullable(),
+  }),
+]);
+
+export const taskSchema = z
+  .object({
+    task: z.string(),
+    step: z.string(),
+    state: z.enum(['ready', 'blocked', 'frozen']),
+    blocked_on: z.array(blockedSchema).readonly(),
+    failure_count: z.int(),
+    cause: z
+      .object({ kind: z.enum(['signal', 'timer']), name: z.string(), event: z.string() })
+      .nullable()
+      .readonly(),
+    reserved_checkpoint_id: z.string().nullable(),
+    effects: z
+      .array(z.object({ idempotency_key: z.string(), operation: z.string(), kind: z.string(), status: z.string() }))
+      .readonly(),
+  })
+  .meta({ id: 'Task', description: 'A pending task of the frontier, and what it is blocked on.' });
+
+export const questionSchema = z
+  .object({
+    question_id: z.string(),
+    code: z.string(),
+    task: z.string().nullable(),
+    idempotency_key: z.string().nullable(),
+    resolutions: z.array(z.string()).readonly().meta({ description: 'What it can be answered with.' }),
+    message: content(z.string()),
+    evidence: content(jsonSchema),
+  })
+  .meta({ id: 'Question', description: 'What a parked workflow asks a person.' });
+
+export const effectSchema = z
+  .object({
+    operation: z.string(),
+    idempotency_key: z.string(),
+    kind: z.enum(['pure', 'idempotent', 'irreversible']),
+    status: z.enum(['intended', 'pending', 'done', 'failed']),
+    task: z.string(),
+    request_digest: digestSchema,
+    response_digest: digestSchema.nullable(),
+    at: timeSchema,
+    request: content(jsonSchema),
+    response: content(jsonSchema),
+    error: content(jsonSchema),
+  })
+  .meta({ id: 'Effect', description: "An entry of a workflow's effect journal." });
+
+export const checkpointSchema = z
+  .object({
+    checkpoint_id: z.string().nullable(),
+    sequence_number: z.int(),
+    parent_checkpoint_id: z.string().nullable(),
+    status: z.literal('committed'),
+    step_definition_ref: z.string().nullable(),
+    step_version: z.int(),
+    task: z.string().nullable(),
+    input_state_hash: digestSchema,
+    output_state: content(jsonSchema),
+    belief_change: content(z.union([z.object({ delta: jsonSchema }), z.object({ snapshot: jsonSchema })]).nullable()),
+    effect_log: z
+      .array(
+        z.object({
+          operation: z.string(),
+          idempotency_key: z.string(),
+          status: z.string(),
+          request_digest: digestSchema,
+          response_digest: digestSchema.nullable(),
+        }),
+      )
+      .readonly(),
+    log: content(z.array(z.object({ at: timeSchema, action: z.string(), detail: jsonSchema.optional() })).readonly()),
+    last_action: z.string(),
+    tokens: z.number(),
+    cost_micros: z.number(),
+    epoch: z.int(),
+    holder: z.string(),
+    lamport: z.int(),
+    position: z.int(),
+    at: timeSchema,
+  })
+  .meta({ id: 'Checkpoint', description: 'A committed checkpoint, with the names of the checkpoint model.' });
+
+export const eventSchema = z
+  .object({
+    position: z.int(),
+    event_id: z.string(),
+    type: z.string(),
+    at: timeSchema,
+    epoch: z.int(),
+    holder: z.string().nullable(),
+    lamport: z.int(),
+    control: z.record(z.string(), z.unknown()).meta({ description: 'The clear part, which the fold reads.' }),
+    payload: content(jsonSchema),
+  })
+  .meta({ id: 'Event', description: "An accepted event of a workflow's stream." });
+
+export const endingSchema = {
+  output: content(jsonSchema),
+  error: z
+    .object({ code: z.string(), message: content(z.string()) })
+    .optional()
+    .meta({ description: 'Once it has failed.' }),
+} as const;
+
+export const workflowViewSchema = workflowSchema
+  .extend({
+    pinned: z.boolean(),
+    forgotten: z.boolean().meta({ description: 'What it held is gone for good: its key was destroyed.' }),
+    input: content(jsonSchema),
+    belief: content(jsonSchema),
+    ...endingSchema,
+    question: questionSchema.nullable(),
+    frontier: z.array(taskSchema).readonly().meta({ description: 'Pending tasks, by order of creation, at most 200.' }),
+    last_checkpoint: checkpointSchema.nullable(),
+    undo: z
+      .object({ workflow: z.string(), waiting_workflow: z.string().nullable() })
+      .nullable()
+      .meta({ description: 'The workflow that undoes it, and the undo that waits for a person.' }),
+    flow: z
+      .object({
+        starts: z.array(z.string()).readonly().nullable(),
+        steps: z.record(z.string(), z.array(z.string()).readonly()),
+      })
+      .nullable()
+      .meta({ description: 'What each step may add; null where this process does not have the definition.' }),
+  })
+  .meta({ id: 'WorkflowView', description: 'A workflow as it stands.' });

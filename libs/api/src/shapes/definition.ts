@@ -1,0 +1,36 @@
+/** Owns what a definition says of itself, for people and programs. Pure. */
+
+import type { Definition } from '@tidemark/runtime';
+
+export interface DefinitionCard {
+  readonly name: string;
+  readonly version: number;
+  /** What `begin` may add, and what each step may add; null where only the runtime's part is known. */
+  readonly starts: readonly string[] | null;
+  readonly flow: Readonly<Record<string, readonly string[]>>;
+  readonly warnings: readonly string[];
+  /** Operations of the effects that it lists: what they answered can be checked. */
+  readonly effects: readonly string[];
+}
+
+/** What the SDK's workflows say beside what the runtime needs. */
+interface Declared {
+  readonly starts: readonly string[];
+  readonly flow: Readonly<Record<string, readonly string[]>>;
+  readonly warnings: readonly { readonly message: string }[];
+}
+
+const isDeclared = (definition: object): definition is Declared =>
+  'flow' in definition && 'starts' in definition && 'warnings' in definition;
+
+export function cardOf(definition: Definition): DefinitionCard {
+  const { name, version } = definition;
+  const effects = definition.effects.map(({ operation }) => operation);
+  if (isDeclared(definition)) {
+    const warnings = definition.warnings.map((warning) => warning.message);
+    return { name, version, starts: definition.starts, flow: definition.flow, warnings, effects };
+  }
+  const steps = [...definition.steps.values()];
+  const flow = Object.fromEntries(steps.map((step) => [step.name, [...step.mayAdd]]));
+  return { name, version, starts: null, flow, warnings: [], effects };
+}

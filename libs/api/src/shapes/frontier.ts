@@ -1,0 +1,54 @@
+/** Owns what remains to do as every door shows it: each pending task, and what it is blocked on. Pure. */
+
+import { type Blocked, blockedOn, isoTime, isUnblocked, type TaskState } from '@tidemark/core';
+import type { TaskRow } from '@tidemark/ports';
+
+export interface PendingTask {
+  readonly state: TaskState;
+  readonly blocked: readonly Blocked[];
+  readonly ready: boolean;
+}
+
+export const pendingTask = (row: TaskRow): PendingTask => pendingState(JSON.parse(row.state) as TaskState);
+
+export const pendingState = (state: TaskState): PendingTask => ({
+  state,
+  blocked: blockedOn(state),
+  ready: isUnblocked(state),
+});
+
+/** `stands`: the workflow is being undone or has ended, so its tasks stand still. */
+export const taskJson = ({ state, blocked, ready }: PendingTask, stands = false) => ({
+  task: state.id,
+  step: state.step,
+  state: stands ? ('frozen' as const) : ready ? ('ready' as const) : ('blocked' as const),
+  blocked_on: blocked.map(blockedJson),
+  failure_count: state.failureCount,
+  cause: state.cause,
+  reserved_checkpoint_id: state.reserved,
+  effects: state.effects.map(({ key, operation, kind, status }) => ({
+    idempotency_key: key,
+    operation,
+    kind,
+    status,
+  })),
+});
+
+function blockedJson(blocked: Blocked) {
+  switch (blocked.on) {
+    case 'tasks':
+      return { on: 'tasks' as const, tasks: blocked.tasks };
+    case 'all-earlier':
+      return { on: 'all_earlier' as const, remaining_count: blocked.remainingCount };
+    case 'signal':
+      return { on: 'signal' as const, names: blocked.names };
+    case 'timer':
+      return { on: 'timer' as const, timer: blocked.timer, due_at: isoTime(blocked.dueAtMs) };
+    case 'retry':
+      return { on: 'retry' as const, failure_count: blocked.failureCount, due_at: isoTime(blocked.dueAtMs) };
+    case 'confirmation': {
+      const overdueAt = blocked.overdueAtMs === null ? null : isoTime(blocked.overdueAtMs);
+      return { on: 'confirmation' as const, idempotency_key: blocked.key, token: blocked.token, overdue_at: overdueAt };
+    }
+  }
+}

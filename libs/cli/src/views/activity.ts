@@ -1,0 +1,15 @@
+/** Owns in which colour each thing that a workflow may be up to is told. */
+
+import type { Activity } from '@tidemark/api/shapes';
+import type { Colour } from '../terminal.ts';
+
+export const ACTIVITY_COLOURS: Readonly<Record<Activity, Colour>> = {
+  running: 'cyan',
+  ready: 'cyan',
+  waiting: 'yellow',
+  parked: 'yellow',
+  compensating: 'yellow',
+  compensated: 'yellow',
+  completed: 'green',
+  failed: 'red',
+};

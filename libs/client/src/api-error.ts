@@ -1,0 +1,28 @@
+/** Owns the failure that a server told of, or that kept it from being reached. */
+
+export class TidemarkApiError extends Error {
+  override readonly name = 'TidemarkApiError';
+  /** Of the answer; 0: there was none. */
+  readonly status: number;
+  /** Stable: `workflow-unknown`, `right-missing`, …; `unreachable` where there was no answer. */
+  readonly code: string;
+  /** When to come again, in milliseconds, where the server said so. */
+  readonly retryAfterMs: number | undefined;
+  readonly fields: readonly { readonly field: string; readonly problem: string }[];
+
+  constructor(
+    told: { readonly status: number; readonly code: string; readonly detail: string; readonly fields?: unknown },
+    options: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined } = {},
+  ) {
+    super(told.detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = told.status;
+    this.code = told.code;
+    this.retryAfterMs = options.retryAfterMs;
+    this.fields = (told.fields ?? []) as TidemarkApiError['fields'];
+  }
+
+  /** The same request may do later. */
+  get canRetry(): boolean {
+    return this.status === 0 || this.status === 429 || this.status === 503;
+  }
+}

@@ -1,0 +1,42 @@
+/** Owns what a program does with workflows through the HTTP API: start, find, follow and steer them. Runs in browsers as well. */
+
+import type { Answer, Endpoint, Input } from './endpoints.ts';
+import { Run } from './run.ts';
+import { type AskOptions, Wire, type WireOptions } from './wire.ts';
+
+export type ConnectOptions = WireOptions;
+
+export type StartOptions = Omit<NonNullable<Input<'POST /v1/workflows'>['body']>, 'definition' | 'input'>;
+
+/** Nothing is asked before the first call. */
+export const connect = (options: ConnectOptions): Client => new Client(options);
+
+export class Client {
+  readonly #wire: Wire;
+
+  constructor(options: ConnectOptions) {
+    this.#wire = new Wire(options);
+  }
+
+  /** Any endpoint by its method and path. Throws `TidemarkApiError`. */
+  ask<E extends Endpoint>(endpoint: E, input: Input<E>, options?: AskOptions): Promise<Answer<E>> {
+    return this.#wire.ask(endpoint, input, options);
+  }
+
+  /** Starts a workflow, or answers the run that has this id. Without an id it gets one here, so that a lost try can be made again. */
+  async start(definition: string, input: unknown, options: StartOptions = {}): Promise<Run> {
+    const body = { ...options, definition, input, id: options.id ?? crypto.randomUUID() };
+    const started = await this.#wire.ask('POST /v1/workflows', { body }, { isRepeatable: true });
+    return new Run(this.#wire, started.workflow, { created: started.created, sameInput: started.same_input });
+  }
+
+  /** A run by its id; whether it exists shows when it is asked. */
+  run(id: string): Run {
+    return new Run(this.#wire, id);
+  }
+
+  /** One page. */
+  list(query: Input<'GET /v1/workflows'>['query'] = {}): Promise<Answer<'GET /v1/workflows'>> {
+    return this.#wire.ask('GET /v1/workflows', { query });
+  }
+}

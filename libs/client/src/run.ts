@@ -1,0 +1,118 @@
+/** Owns a workflow as a caller holds it: by its id, wherever it runs. */
+
+import { TidemarkApiError } from './api-error.ts';
+import type { Answer, Input } from './endpoints.ts';
+import { RESULT_WAIT_MS } from './limits.ts';
+import type { AskOptions, Wire } from './wire.ts';
+
+type One = '/v1/workflows/{workflow}';
+type Decision = Input<`POST ${One}/decisions`>['body'];
+
+export interface RunFacts {
+  readonly created?: boolean;
+  readonly sameInput?: boolean;
+}
+
+export class Run {
+  readonly id: string;
+  /** True when the call that made this handle started the run. */
+  readonly created: boolean;
+  /** False: it was there before, with another input than the one given now. */
+  readonly sameInput: boolean;
+  readonly #wire: Wire;
+
+  constructor(wire: Wire, id: string, { created = false, sameInput = true }: RunFacts = {}) {
+    this.#wire = wire;
+    this.id = id;
+    this.created = created;
+    this.sameInput = sameInput;
+  }
+
+  get #params(): { readonly workflow: string } {
+    return { workflow: this.id };
+  }
+
+  get(options?: AskOptions): Promise<Answer<`GET ${One}`>> {
+    return this.#wire.ask('GET /v1/workflows/{workflow}', { params: this.#params }, options);
+  }
+
+  /** How it stands with its end, at once. */
+  outcome(options?: AskOptions): Promise<Answer<`GET ${One}/result`>> {
+    return this.#wire.ask('GET /v1/workflows/{workflow}/result', { params: this.#params }, options);
+  }
+
+  /**
+   * The output, once it has ended. Throws `TidemarkApiError` (`workflow-failed`, `workflow-compensated`, `workflow-parked`: it waits for a
+   * person), and the signal's reason when that aborts first.
+   */
+  async result<Output = unknown>(options: AskOptions = {}): Promise<Output> {
+    const query = { wait_ms: RESULT_WAIT_MS };
+    for (;;) {
+      const ended = await this.#wire.ask(
+        'GET /v1/workflows/{workflow}/result',
+        { params: this.#params, query },
+        options,
+      );
+      if (ended.status === 'completed') return ended.output as Output;
+      if (ended.status !== 'open' && ended.status !== 'compensating') throw notCompleted(ended);
+    }
+  }
+
+  checkpoints(query: Input<`GET ${One}/checkpoints`>['query'] = {}): Promise<Answer<`GET ${One}/checkpoints`>> {
+    return this.#wire.ask('GET /v1/workflows/{workflow}/checkpoints', { params: this.#params, query });
+  }
+
+  effects(query: Input<`GET ${One}/effects`>['query'] = {}): Promise<Answer<`GET ${One}/effects`>> {
+    return this.#wire.ask('GET /v1/workflows/{workflow}/effects', { params: this.#params, query });
+  }
+
+  tasks(query: Input<`GET ${One}/tasks`>['query'] = {}): Promise<Answer<`GET ${One}/tasks`>> {
+    return this.#wire.ask('GET /v1/workflows/{workflow}/tasks', { params: this.#params, query });
+  }
+
+  notes(query: Input<`GET ${One}/notes`>['query'] = {}): Promise<Answer<`GET ${One}/notes`>> {
+    return this.#wire.ask('GET /v1/workflows/{workflow}/notes', { params: this.#params, query });
+  }
+
+  /** Counts once for its key; without one it gets a key of its own, so that a try that was lost may be made again. */
+  async signal(name: string, value?: unknown, { key }: { readonly key?: string } = {}): Promise<void> {
+    const body = { name, value: value ?? null, key: key ?? crypto.randomUUID() };
+    await this.#wire.ask('POST /v1/workflows/{workflow}/signals', { params: this.#params, body }, REPEATABLE);
+  }
+
+  decide(decision: Decision): Promise<Answer<`POST ${One}/decisions`>> {
+    return this.#wire.ask(
+      'POST /v1/workflows/{workflow}/decisions',
+      { params: this.#params, body: decision },
+      REPEATABLE,
+    );
+  }
+
+  async confirm(token: string, said: { readonly response: unknown } | { readonly error: string }): Promise<void> {
+    const body = 'error' in said ? { token, error: said.error } : { token, response: said.response };
+    await this.#wire.ask('POST /v1/workflows/{workflow}/confirmations', { params: this.#params, body }, REPEATABLE);
+  }
+
+  async pin(pinned: boolean, why: string): Promise<void> {
+    const body = { pinned, why };
+    await this.#wire.ask('POST /v1/workflows/{workflow}/pin', { params: this.#params, body }, REPEATABLE);
+  }
+
+  async revoke(): Promise<Answer<`POST ${One}/revocations`>['lease']> {
+    const { lease } = await this.#wire.ask('POST /v1/workflows/{workflow}/revocations', { params: this.#params });
+    return lease;
+  }
+}
+
+const REPEATABLE = { isRepeatable: true } as const;
+
+function notCompleted({ workflow, status, reason, error }: Answer<`GET ${One}/result`>): TidemarkApiError {
+  const why = error?.message ?? reason ?? 'it says no more';
+  const words =
+    status === 'parked'
+      ? `waits for a person (${why})`
+      : status === 'failed'
+        ? `failed (${why})`
+        : `was undone (${why})`;
+  return new TidemarkApiError({ status: 200, code: `workflow-${status}`, detail: `Workflow ${workflow} ${words}.` });
+}

@@ -1,0 +1,142 @@
+/**
+ * Owns one request over the wire: its address, its tries, and what its answer means. Runs in browsers as well: `fetch` and nothing of
+ * Node. What may have been done already is sent again only where doing it twice is the same as once.
+ */
+
+import { TidemarkApiError } from './api-error.ts';
+import type { Answer, Endpoint, Input } from './endpoints.ts';
+import { PAUSE_FIRST_MS, PAUSE_MAX_MS, TRIES_MAX_COUNT, TRY_TIMEOUT_MS } from './limits.ts';
+
+export interface WireOptions {
+  /** Where the API is: `http://127.0.0.1:7070`. */
+  readonly url: string;
+  /** An API key or an OIDC token, or what gives the newest one. Absent: none is shown. */
+  readonly token?: string | (() => string | Promise<string>) | undefined;
+  /** Another `fetch`, such as one with a proxy. */
+  readonly fetch?: typeof fetch | undefined;
+  /** Tries of one request in all. */
+  readonly tries?: number | undefined;
+}
+
+interface Asked {
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly body?: unknown;
+}
+
+export interface AskOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Doing it twice is the same as once; true for every GET. */
+  readonly isRepeatable?: boolean | undefined;
+}
+
+export class Wire {
+  readonly #options: WireOptions;
+
+  constructor(options: WireOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `TidemarkApiError`, and the signal's reason when that aborts. */
+  async ask<E extends Endpoint>(endpoint: E, input: Input<E>, options: AskOptions = {}): Promise<Answer<E>> {
+    const [method = '', path = ''] = endpoint.split(' ', 2);
+    const { params, query, body } = input as Asked;
+    const { signal, isRepeatable = method === 'GET' } = options;
+    const tries = this.#options.tries ?? TRIES_MAX_COUNT;
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const response = await this.send(method, this.address(path, params, query), { body: sent, signal });
+        return (await response.json()) as Answer<E>;
+      } catch (error) {
+        signal?.throwIfAborted();
+        const failure = error instanceof TidemarkApiError ? error : unreachable(this.#options.url, error);
+        // A refusal for want of room came before anything was done.
+        const mayRetry = failure.canRetry && (isRepeatable || failure.status === 429);
+        if (!mayRetry || attempt >= tries) throw failure;
+        await pause(failure.retryAfterMs ?? Math.min(PAUSE_FIRST_MS * 2 ** (attempt - 1), PAUSE_MAX_MS), signal);
+      }
+    }
+  }
+
+  address(path: string, params: Asked['params'] = {}, query: Asked['query'] = {}): string {
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+    const url = new URL(this.#options.url.replace(/\/+$/, '') + filled);
+    for (const [name, value] of Object.entries(query)) {
+      for (const each of Array.isArray(value) ? value : [value]) {
+        if (each !== undefined) url.searchParams.append(name, String(each));
+      }
+    }
+    return url.href;
+  }
+
+  /** One try. Throws `TidemarkApiError` for an answer that is a problem, and what `fetch` throws. */
+  async send(
+    method: string,
+    address: string,
+    { body, signal, headers = {}, timeoutMs = TRY_TIMEOUT_MS }: SendOptions = {},
+  ): Promise<Response> {
+    const { token, fetch: send = fetch } = this.#options;
+    const shown = typeof token === 'function' ? await token() : token;
+    const signals = [
+      ...(signal === undefined ? [] : [signal]),
+      ...(timeoutMs === null ? [] : [AbortSignal.timeout(timeoutMs)]),
+    ];
+    const response = await send(address, {
+      method,
+      headers: {
+        ...(shown !== undefined && { authorization: `Bearer ${shown}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+      ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+    });
+    if (response.ok) return response;
+    throw await told(response);
+  }
+}
+
+export interface SendOptions {
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Null: it may take for ever. */
+  readonly timeoutMs?: number | null;
+}
+
+async function told(response: Response): Promise<TidemarkApiError> {
+  const { status, statusText, headers } = response;
+  const text = await response.text().catch(() => '');
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1_000 : undefined;
+  try {
+    const problem = JSON.parse(text) as { readonly code: string; readonly detail: string };
+    return new TidemarkApiError({ ...problem, status }, { retryAfterMs });
+  } catch {
+    const detail = `The server answered ${status} ${statusText}`;
+    return new TidemarkApiError({ status, code: 'answer-unreadable', detail }, { retryAfterMs });
+  }
+}
+
+const unreachable = (url: string, cause: unknown): TidemarkApiError => {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new TidemarkApiError(
+    { status: 0, code: 'unreachable', detail: `There was no answer from ${url}: ${why}` },
+    { cause },
+  );
+};
+
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

@@ -1,0 +1,137 @@
+/** Owns an embedded host that serves the API for tests, with workflows that do one thing each, and its end. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type ApiOptions, createApi, localAuthenticator } from '@tidemark/api';
+import { AccessError, tenantId } from '@tidemark/core';
+import { type Host, openEmbedded } from '@tidemark/host';
+import type { Authenticator, Role } from '@tidemark/ports';
+import { defineEffect, defineWorkflow, signal, task, unknown } from '@tidemark/sdk';
+import { z } from 'zod';
+
+/** Two steps, and it is done. */
+export const greet = defineWorkflow({
+  name: 'greet',
+  version: 1,
+  input: z.object({ name: z.string() }),
+  belief: z.object({ greeting: z.string().optional() }),
+  output: z.object({ text: z.string() }),
+  tasks: { compose: z.object({ name: z.string() }), say: z.object({ text: z.string() }) },
+  flow: { compose: ['say'], say: [] },
+  begin: ({ name }) => ({ belief: {}, next: [task('compose', { name })] }),
+  steps: {
+    compose(_, { name }) {
+      const greeting = `Hello, ${name}!`;
+      return { belief: (b) => ({ ...b, greeting }), next: [task('say', { text: greeting })], lastAction: 'composed' };
+    },
+    say: (_, { text }) => ({ done: { text } }),
+  },
+});
+
+/** Waits for the signal `go`, as often as it is told to. */
+export const patient = defineWorkflow({
+  name: 'patient',
+  version: 1,
+  input: z.object({ times: z.number().int().min(1).default(1) }),
+  belief: z.object({ heard: z.array(z.json()) }),
+  output: z.object({ heard: z.array(z.json()) }),
+  signals: { go: z.json() },
+  tasks: { listen: z.object({ left: z.number() }) },
+  flow: { listen: ['listen'] },
+  begin: ({ times }) => ({ belief: { heard: [] }, next: [task('listen', { left: times }, { when: signal('go') })] }),
+  steps: {
+    listen(ctx, { left }) {
+      const heard = [...ctx.belief.heard, ctx.cause?.kind === 'signal' ? ctx.cause.value : null];
+      if (left <= 1) return { done: { heard } };
+      return { belief: () => ({ heard }), next: [task('listen', { left: left - 1 }, { when: signal('go') })] };
+    },
+  },
+});
+
+/** Nobody ever learns whether it happened: a person is asked. */
+const wire = defineEffect({
+  operation: 'bank.wire',
+  kind: 'irreversible',
+  request: z.object({ cents: z.number() }),
+  response: z.object({ receipt: z.string() }),
+  call: () => {
+    throw new Error('the line went dead');
+  },
+  probe: () => unknown(),
+  retry: { attempts: 1 },
+});
+
+export const asking = defineWorkflow({
+  name: 'asking',
+  version: 1,
+  input: z.object({ cents: z.number() }),
+  belief: z.object({}),
+  output: z.object({ receipt: z.string() }),
+  tasks: { pay: z.object({ cents: z.number() }) },
+  flow: { pay: [] },
+  effects: [wire],
+  begin: ({ cents }) => ({ belief: {}, next: [task('pay', { cents })] }),
+  steps: {
+    async pay(ctx, { cents }) {
+      const { receipt } = await ctx.effect(wire, { cents });
+      return { done: { receipt } };
+    },
+  },
+});
+
+/** `Bearer ROLE TENANT`: whoever it says. */
+export const sayingAuthenticator: Authenticator = {
+  async authenticate({ authorization }) {
+    const [, role, tenant] = /^Bearer (\w+)(?: (\S+))?$/.exec(authorization ?? '') ?? [];
+    if (role === undefined) throw new AccessError('credentials-missing', 'Show credentials.');
+    const kind = 'key' as const;
+    return {
+      subject: `${role}-of-${tenant}`,
+      tenant: tenant === undefined ? null : tenantId(tenant),
+      roles: [role as Role],
+      kind,
+    };
+  },
+};
+
+export interface Served {
+  readonly host: Host;
+  readonly app: Awaited<ReturnType<typeof createApi>>;
+  readonly folder: string;
+  /** Where it listens. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface ServedOptions extends Partial<Omit<ApiOptions, 'place'>> {
+  readonly folder?: string;
+  readonly runs?: boolean;
+}
+
+export async function serveApi({ folder, runs = true, ...options }: ServedOptions = {}): Promise<Served> {
+  const root = folder ?? (await mkdtemp(path.join(tmpdir(), 'tidemark-api-')));
+  const host = await openEmbedded({ folder: path.join(root, 'state') });
+  const definitions = options.definitions ?? [greet, patient, asking];
+  await host.startCoordinator();
+  if (runs) await host.startWorker({ definitions, concurrency: 50 });
+  const app = await createApi({
+    place: host,
+    definitions,
+    authenticator: localAuthenticator,
+    checksAnswers: true,
+    rateMaxCount: 1_000_000,
+    onError: (where, error) =>
+      process.stderr.write(`${where}: ${error instanceof Error ? error.stack : String(error)}\n`),
+    ...options,
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    ...{ host, app, folder: root, url },
+    async close() {
+      await app.close();
+      await host.close();
+      if (folder === undefined) await rm(root, { recursive: true, force: true });
+    },
+  };
+}
