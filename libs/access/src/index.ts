@@ -5,11 +5,14 @@ export {
   type StoredKey,
   type StoredTenant,
 } from './access-records.ts';
+export { type AuditQuery, readAudit } from './audit-reading.ts';
+export { AUDIT_DEFINITION, type AuditRecord } from './audit-record.ts';
+export { WrittenTrail, type WrittenTrailOptions } from './audit-trail.ts';
 export { Authenticators, type Taking } from './authenticators.ts';
 export { refuseCredentialsInQuery } from './bearer.ts';
 export type { ClaimMapping } from './claims.ts';
 export { KeyAuthenticator, type KeyAuthenticatorOptions } from './key-authenticator.ts';
-export { AUTHORIZATION_MAX_CHARS, KEY_AGE_MAX_MS } from './limits.ts';
+export { AUDIT_FLUSH_MS, AUDIT_READ_MAX_COUNT, AUTHORIZATION_MAX_CHARS, KEY_AGE_MAX_MS } from './limits.ts';
 export { callersTenant, isRole, SYSTEM_TENANT } from './names.ts';
 export {
   OidcAuthenticator,

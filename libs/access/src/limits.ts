@@ -35,3 +35,26 @@ export const ISSUER_ANSWER_MAX_BYTES = 1_048_576;
 export const CLAIMED_ROLES_MAX_COUNT = 1_000;
 /** Longest subject of a token, in characters. */
 export const SUBJECT_MAX_CHARS = 256;
+
+/** What is audited is in the log within so many milliseconds, while the log takes anything. */
+export const AUDIT_FLUSH_MS = 1_000;
+/** What waits longer than this, in milliseconds, or is more, keeps what follows from being answered. */
+export const AUDIT_BEHIND_MAX_MS = 10_000;
+export const AUDIT_WAITING_MAX_COUNT = 10_000;
+/** Entries that go to the log in one write. */
+export const AUDIT_BATCH_MAX_COUNT = 500;
+/** A stream of entries ends after so many writes, or so many milliseconds, and another begins: so old ones are archived. */
+export const AUDIT_STREAM_MAX_WRITES = 2_000;
+export const AUDIT_STREAM_MAX_MS = 86_400_000;
+/** One that nothing was written to for so long ends as well, in milliseconds; pause between two looks. */
+export const AUDIT_STREAM_IDLE_MS = 3_600_000;
+export const AUDIT_LOOK_MS = 600_000;
+/** Pause before a write that failed is tried again, in milliseconds. */
+export const AUDIT_RETRY_MS = 500;
+/** Streams of one tenant that a reader looks through, the newest, and writes that it reads at once. */
+export const AUDIT_STREAMS_READ_MAX = 10_000;
+export const AUDIT_PAGE_COUNT = 100;
+/** Longest text of an entry's field, in characters: what is longer is cut. */
+export const AUDIT_TEXT_MAX_CHARS = 256;
+/** Entries that one question for the audit answers at most. */
+export const AUDIT_READ_MAX_COUNT = 10_000;

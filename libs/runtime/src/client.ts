@@ -34,6 +34,7 @@ import type { ShadowDefinition } from './shadow-definition.ts';
 import type { ShadowRun } from './shadow-run.ts';
 import { type ShadowOptions, Shadows } from './shadows.ts';
 import { type OpenRequest, Starter } from './starter.ts';
+import { SystemStreams } from './system-stream.ts';
 import type { ToldDelta } from './worker.ts';
 import { checkedWorkflowId } from './workflow-name.ts';
 
@@ -74,6 +75,8 @@ export class Client {
   readonly shadows: Shadows;
   /** Long-term memory, sessions and budgets. */
   readonly memory: ClientMemory;
+  /** What the system itself writes down. */
+  readonly system: SystemStreams;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
   readonly #decisions: Decisions;
@@ -84,6 +87,7 @@ export class Client {
     this.#starter = new Starter({ ports, lamport, ...(partitionsMax === undefined ? {} : { partitionsMax }) });
     this.#decisions = new Decisions({ ports, lamport, closing: this.#closing.signal });
     this.shadows = new Shadows(options);
+    this.system = new SystemStreams(options);
     this.memory = new ClientMemory({
       ports,
       starter: this.#starter,

@@ -1,0 +1,128 @@
+/**
+ * Owns streams of the system's own to which one process writes and that end: what it says is kept as the output of checkpoints, so that
+ * they are archived and read like any history, and nobody claims them. Definitions of such begin with `tidemark.`. Must not know what is
+ * written.
+ */
+
+import {
+  type CheckpointId,
+  checkpointId,
+  type HolderId,
+  holderId,
+  isClosed,
+  type Json,
+  type Sequence,
+  type TenantId,
+  UnavailableError,
+  uuidv7,
+  type WorkflowId,
+} from '@tidemark/core';
+import { whileUnavailable } from './backoff.ts';
+import { commitDrafts } from './commit.ts';
+import type { LamportClock, Ports } from './ports.ts';
+import { ReportedStream } from './reported-stream.ts';
+import { definitionOfShadow } from './shadow-definition.ts';
+import { Starter } from './starter.ts';
+
+const STEP = 'write';
+
+export interface SystemStreamsOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  readonly partitionsMax?: number | undefined;
+}
+
+export interface SystemStreamName {
+  /** Begins with `tidemark.`. */
+  readonly definition: string;
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+}
+
+export class SystemStreams {
+  readonly #options: SystemStreamsOptions;
+  readonly #starter: Starter;
+  readonly #holder: HolderId;
+
+  constructor(options: SystemStreamsOptions) {
+    this.#options = options;
+    const { ports, lamport, partitionsMax } = options;
+    this.#starter = new Starter({ ports, lamport, ...(partitionsMax === undefined ? {} : { partitionsMax }) });
+    this.#holder = holderId(`system-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
+  }
+
+  /** A stream that begins, or one that another process has left open. Waits while servers are away, until `signal` aborts. */
+  async open(name: SystemStreamName, signal: AbortSignal): Promise<SystemStream> {
+    const { ports, lamport } = this.#options;
+    const { definition, workflow, tenant } = name;
+    return whileUnavailable(ports.clock, signal, async () => {
+      await this.#starter.start({ definition: definitionOf(definition), input: null, workflow, tenant, shadow: true });
+      const stream = await ReportedStream.load(workflow, { ports, lamport, holder: this.#holder });
+      if (stream !== undefined) return new SystemStream(ports, definition, stream);
+      throw new UnavailableError('rows-behind', `The rows don't know the stream ${workflow} yet.`);
+    });
+  }
+}
+
+/** After any failure it is worthless: what failed may be in the log, and is written again into another. */
+export class SystemStream {
+  readonly #ports: Ports;
+  readonly #definition: string;
+  readonly #stream: ReportedStream;
+
+  constructor(ports: Ports, definition: string, stream: ReportedStream) {
+    this.#ports = ports;
+    this.#definition = definition;
+    this.#stream = stream;
+  }
+
+  get isClosed(): boolean {
+    return isClosed(this.#stream.state);
+  }
+
+  /** Writes that were made to it before. */
+  get writeCount(): number {
+    return this.#stream.state.head.sequence;
+  }
+
+  /** Resolves when the log has taken it. `what`: in words, clear in rows and log. Throws as `ReportedStream.write` does. */
+  async write(output: Json, what: string): Promise<void> {
+    await this.#commit({ output, next: [{ step: STEP, input: null }], lastAction: what });
+  }
+
+  /** Nothing is written to it any more. Harmless when repeated. */
+  async close(): Promise<void> {
+    if (!this.isClosed) await this.#commit({ done: null, lastAction: 'closed' });
+  }
+
+  async #commit(result: Parameters<typeof commitDrafts>[0]['result']): Promise<void> {
+    const { clock, prng, digest } = this.#ports;
+    const stream = this.#stream;
+    await stream.write((add) => {
+      const { state, content } = stream;
+      const definition = definitionOf(this.#definition);
+      const step = definition.steps.get(STEP)!;
+      const task = state.frontier.tasks.find((pending) => pending.step === STEP)!;
+      return add(
+        commitDrafts({
+          definition,
+          step,
+          task,
+          input: null,
+          result,
+          notes: [],
+          content,
+          isLast: false,
+          checkpoint: checkpointId(uuidv7(clock.nowMs(), prng.bytes(10))),
+          sequence: (state.head.sequence + 1) as Sequence,
+          parent: state.head.checkpoint as CheckpointId | null,
+          digest,
+          nowMs: clock.nowMs(),
+        }),
+      );
+    });
+  }
+}
+
+const definitionOf = (name: string): ReturnType<typeof definitionOfShadow> =>
+  definitionOfShadow({ name, version: 1 }, [STEP], false, { input: null, belief: null, next: [{ step: STEP }] });
