@@ -73,3 +73,11 @@ export const PREFLIGHT_STREAMS_PAGE_COUNT = 25;
 export const FRAGMENTS_SHOWN_COUNT = 10;
 /** Rows that a check names to people, of those that are not as the log makes them; programs get all. */
 export const DIFFERENCES_MAX_COUNT = 1_000;
+
+/** Spans of one answer on the socket, at most. */
+export const TRACE_PAGE_COUNT = 2_000;
+/** Spans of one name below the same parent that `trace show` lists one by one. */
+export const TRACE_ALIKE_COUNT = 4;
+/** Columns of the picture beside the tree, and of the tree's names, at most. */
+export const TRACE_PICTURE_COLUMNS = 40;
+export const TRACE_NAME_COLUMNS = 48;

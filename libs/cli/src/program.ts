@@ -23,6 +23,7 @@ import { addRetention } from './commands/retention-program.ts';
 import { type RunOptions, run } from './commands/run.ts';
 import { addShadow } from './commands/shadow-program.ts';
 import { type ShowOptions, show } from './commands/show.ts';
+import { addTrace } from './commands/trace-program.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
 import { tellFailure, UsageError } from './failures.ts';
 import { CONCURRENCY_DEFAULT_COUNT, CONCURRENCY_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from './limits.ts';
@@ -221,6 +222,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addArchive(kit);
   addFork({ ...kit, listed, modules: (sub) => sub.addOption(workflows()) });
   addKeys(kit);
+  addTrace(kit);
   addRetention(kit);
 
   command('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')

@@ -3,7 +3,7 @@
  * outcome that was recorded without a call under the same lease, since a probe or a person told it, is a span without length.
  */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, maskSecrets } from '@tidemark/codec';
 import { type EffectKey, type Envelope, type Json, type TaskId, TidemarkError } from '@tidemark/core';
 import { effectSpan, type SpanId } from '@tidemark/runtime';
 import { answerAttributes, answerContent, chatSpan, present, toolContent, toolSpan } from './gen-ai.ts';
@@ -160,7 +160,8 @@ export class EffectSpans {
 /** What can't be read any more, since its key was destroyed, is not told. */
 function payloadOf(type: 'EffectIntended' | 'EffectResolved', payload: Uint8Array): Readonly<Record<string, Json>> {
   try {
-    return decodePayload(type, payload) as unknown as Readonly<Record<string, Json>>;
+    // Sealed fields are nobody's to read in a trace.
+    return maskSecrets(decodePayload(type, payload) as never) as Readonly<Record<string, Json>>;
   } catch (error) {
     if (error instanceof TidemarkError) return {};
     throw error;

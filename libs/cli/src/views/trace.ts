@@ -1,0 +1,128 @@
+/** Owns a trace as lines: the tree, what each span took, and a picture of when. Spans that are alike become one line. */
+
+import type { TraceSpan } from '@tidemark/traces';
+import { TRACE_ALIKE_COUNT, TRACE_NAME_COLUMNS, TRACE_PICTURE_COLUMNS } from '../limits.ts';
+import type { Terminal } from '../terminal.ts';
+import { counted, duration } from '../text/units.ts';
+import { cut, printable } from '../text/width.ts';
+
+interface TraceView {
+  readonly terminal: Pick<Terminal, 'paint' | 'width'>;
+  /** Also those that are alike. */
+  readonly isWhole: boolean;
+}
+
+/** One line of the picture: a span, or several that are alike. */
+interface Row {
+  readonly lead: string;
+  readonly name: string;
+  readonly spans: readonly TraceSpan[];
+}
+
+export function traceLines(spans: readonly TraceSpan[], view: TraceView): readonly string[] {
+  const root = spans.find(({ parentSpanId }) => parentSpanId === null);
+  if (root === undefined) return ['No span has been decided yet.'];
+  const children = new Map<string, TraceSpan[]>();
+  for (const span of spans) {
+    if (span.parentSpanId !== null) append(children, span.parentSpanId, span);
+  }
+  const rows: Row[] = [...rowsOf(root, children, '', '', view.isWhole)];
+  const [fromMs, toMs] = [root.startMs, Math.max(...rows.flatMap((row) => row.spans.map(({ endMs }) => endMs)))];
+  const widths = {
+    name: Math.min(TRACE_NAME_COLUMNS, Math.max(...rows.map(({ lead, name }) => lead.length + name.length))),
+    time: Math.max(...rows.map((row) => timeOf(row).length)),
+  };
+  const line = (row: Row): string => {
+    const name = cut(`${row.lead}${printable(row.name)}`, widths.name).padEnd(widths.name);
+    const failed = row.spans.some(({ error }) => error !== undefined);
+    const text = `${name}  ${timeOf(row).padStart(widths.time)}  ${picture(row.spans, fromMs, toMs)}  ${tail(row)}`;
+    return failed ? view.terminal.paint('red', text.trimEnd()) : text.trimEnd();
+  };
+  return [`trace ${root.traceId}, ${counted(spans.length, 'span')}`, '', ...rows.map(line)];
+}
+
+function append(lists: Map<string, TraceSpan[]>, key: string, span: TraceSpan): void {
+  const known = lists.get(key);
+  if (known === undefined) lists.set(key, [span]);
+  else known.push(span);
+}
+
+function* rowsOf(
+  span: TraceSpan,
+  children: ReadonlyMap<string, readonly TraceSpan[]>,
+  lead: string,
+  below: string,
+  isWhole: boolean,
+): Iterable<Row> {
+  yield { lead, name: span.name, spans: [span] };
+  const own = (children.get(span.spanId) ?? []).toSorted((a, b) => a.startMs - b.startMs);
+  const groups = isWhole ? own.map((one) => [one]) : alike(own);
+  for (const [at, group] of groups.entries()) {
+    const isLast = at === groups.length - 1;
+    const next = `${below}${isLast ? '└ ' : '├ '}`;
+    if (group.length > 1) yield { lead: next, name: `${group[0]!.name} × ${group.length}`, spans: group };
+    else yield* rowsOf(group[0]!, children, next, `${below}${isLast ? '  ' : '│ '}`, isWhole);
+  }
+}
+
+/** Many of one name that went well are one, where the first of them was; what failed stands alone. */
+function alike(spans: readonly TraceSpan[]): readonly (readonly TraceSpan[])[] {
+  const counts = new Map<string, number>();
+  const isPlain = ({ error, isOpen }: TraceSpan): boolean => error === undefined && !isOpen;
+  for (const span of spans) if (isPlain(span)) counts.set(span.name, (counts.get(span.name) ?? 0) + 1);
+  const groups: TraceSpan[][] = [];
+  const large = new Map<string, TraceSpan[]>();
+  for (const span of spans) {
+    const known = large.get(span.name);
+    if (!isPlain(span) || counts.get(span.name)! <= TRACE_ALIKE_COUNT) groups.push([span]);
+    else if (known !== undefined) known.push(span);
+    else {
+      const group = [span];
+      large.set(span.name, group);
+      groups.push(group);
+    }
+  }
+  return groups;
+}
+
+const lengthOf = ({ startMs, endMs }: TraceSpan): number => endMs - startMs;
+
+const timeOf = ({ spans }: Row): string => duration(spans.reduce((sum, span) => sum + lengthOf(span), 0));
+
+/** Where in the whole the spans lie: `=` under way, `x` where it failed, `>` where it goes on. */
+function picture(spans: readonly TraceSpan[], fromMs: number, toMs: number): string {
+  const columns = new Array<string>(TRACE_PICTURE_COLUMNS).fill('·');
+  const scale = TRACE_PICTURE_COLUMNS / Math.max(1, toMs - fromMs);
+  for (const { startMs, endMs, error, isOpen } of spans) {
+    const first = Math.min(TRACE_PICTURE_COLUMNS - 1, Math.max(0, Math.floor((startMs - fromMs) * scale)));
+    const last = Math.min(TRACE_PICTURE_COLUMNS - 1, Math.max(first, Math.ceil((endMs - fromMs) * scale) - 1));
+    for (let at = first; at <= last; at++) columns[at] = '=';
+    if (error !== undefined) columns[last] = 'x';
+    if (isOpen) columns[last] = '>';
+  }
+  return columns.join('');
+}
+
+/** What is worth a word. */
+function tail({ spans }: Row): string {
+  const [{ attributes, error, isOpen }] = spans as [TraceSpan];
+  if (spans.length > 1) return `longest ${duration(Math.max(...spans.map(lengthOf)))}`;
+  const told = (name: string): readonly string[] => {
+    const value = attributes[`tidemark.${name}`];
+    return value === undefined ? [] : [String(value)];
+  };
+  const sequence = told('checkpoint.sequence').map((text) => `#${text}`);
+  const tokens = told('tokens').flatMap((text) => (Number(text) > 0 ? [`${text} tokens`] : []));
+  const recovery = told('recovery.action').map((text) => `recovery: ${text}`);
+  const ended = [...told('status'), ...told('lease.end').filter((text) => text !== error)];
+  return [
+    ...(isOpen ? ['open'] : []),
+    ...(error === undefined ? [] : [error]),
+    ...ended,
+    ...sequence,
+    ...tokens,
+    ...recovery,
+  ]
+    .map(printable)
+    .join(', ');
+}

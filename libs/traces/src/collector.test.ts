@@ -1,0 +1,112 @@
+/** Spans on their way to a collector: both forms of OTLP say the same, by OpenTelemetry's own settings, and failures are told apart. */
+
+import { jsonSpans, type OtlpReceiver, protobufSpans, startOtlpReceiver } from '@tidemark/testkit/otlp-receiver';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { collectorOf, sendAll, sendSpans } from './collector.ts';
+import { SPANS_PER_REQUEST_MAX } from './limits.ts';
+import { otlpRequest } from './otlp.ts';
+import type { TraceSpan } from './span.ts';
+
+const span = (at: number): TraceSpan => ({
+  traceId: 'ab'.repeat(16),
+  spanId: (at + 1).toString(16).padStart(16, '0'),
+  parentSpanId: at === 0 ? null : '0000000000000001',
+  name: `step ${at}`,
+  kind: at % 2 === 0 ? 'internal' : 'client',
+  startMs: 1_767_225_600_000.5 + at,
+  endMs: 1_767_225_600_123 + at,
+  isOpen: false,
+  attributes: { text: 'ü', count: -3, ratio: 0.25, yes: true, no: false, list: ['a', 'b'] },
+  error: at === 1 ? 'broken' : undefined,
+  links: [{ traceId: 'cd'.repeat(16), spanId: 'ef'.repeat(8), attributes: {} }],
+  events: [{ name: 'SignalReceived', atMs: 1_767_225_600_001, attributes: { 'tidemark.signal': 'go' } }],
+});
+
+let receiver: OtlpReceiver;
+beforeEach(async () => {
+  receiver = await startOtlpReceiver();
+});
+afterEach(() => receiver.close());
+
+describe('a request', () => {
+  test('says the same as protobuf and as JSON', () => {
+    const spans = [span(0), span(1)];
+    const protobuf = protobufSpans(Buffer.from(otlpRequest(spans, 'protobuf')));
+    expect(protobuf).toEqual(jsonSpans(JSON.parse(Buffer.from(otlpRequest(spans, 'json')).toString())));
+    expect(protobuf[0]).toEqual({
+      traceId: 'ab'.repeat(16),
+      spanId: '0000000000000001',
+      parentSpanId: '',
+      name: 'step 0',
+      startNs: '1767225600000500000',
+      endNs: '1767225600123000000',
+      attributes: span(0).attributes,
+      links: [{ traceId: 'cd'.repeat(16), spanId: 'ef'.repeat(8) }],
+      status: 0,
+    });
+    expect(protobuf[1]).toMatchObject({ parentSpanId: '0000000000000001', status: 2 });
+  });
+
+  test.each(['http/protobuf', 'http/json'])(
+    'is sent as %s, in order and in pieces, with the headers that are set',
+    async (protocol) => {
+      const env = {
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+        OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20t1,x-team=a',
+        OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+      };
+      const spans = Array.from({ length: SPANS_PER_REQUEST_MAX + 1 }, (_, at) => span(at));
+      await sendAll(collectorOf(env)!, spans);
+      expect(receiver.spans.map(({ name }) => name)).toEqual(spans.map(({ name }) => name));
+      expect(receiver.requestCount).toBe(2);
+      expect(receiver.headers[0]).toMatchObject({ authorization: 'Bearer t1', 'x-team': 'a' });
+    },
+  );
+
+  test.each([
+    [500, 'collector-away'],
+    [429, 'collector-away'],
+    [400, 'collector-refused'],
+    [401, 'collector-refused'],
+  ])('that is answered with %i fails as %s', async (status, code) => {
+    receiver.answer(status);
+    await expect(sendSpans(collectorOf({}, receiver.endpoint)!, [span(0)])).rejects.toMatchObject({ code });
+  });
+
+  test('that nobody answers fails in time', async () => {
+    receiver.answer(undefined);
+    const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '50' };
+    await expect(sendSpans(collectorOf(env, receiver.endpoint)!, [span(0)])).rejects.toMatchObject({
+      code: 'collector-away',
+    });
+  });
+});
+
+describe('the settings', () => {
+  test.each([
+    [{}, undefined],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, undefined],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_SDK_DISABLED: 'true' }, undefined],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, 'http://c:4318/v1/traces'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c/base/' }, 'https://c/base/v1/traces'],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:1/own' }, 'http://c:1/own'],
+  ])('%j lead to %s', (env, url) => {
+    expect(collectorOf(env)?.url).toBe(url);
+  });
+
+  test.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://c:4317' }],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'not a url' }],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
+  ])('%j are refused, and say what would do', (env) => {
+    expect(() => collectorOf(env)).toThrow(/expected http/);
+  });
+
+  test('the service has the name that it is given', () => {
+    const env = { OTEL_SERVICE_NAME: 'agents', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=a%20b' };
+    expect(collectorOf(env, 'http://c')?.resource).toEqual({
+      'service.name': 'agents',
+      'deployment.environment.name': 'a b',
+    });
+  });
+});
