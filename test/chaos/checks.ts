@@ -58,6 +58,8 @@ export function statusOf(events: readonly Accepted[]): string {
   for (const { envelope } of events) {
     if (envelope.type === 'WorkflowCompleted') status = 'completed';
     else if (envelope.type === 'WorkflowFailed') status = 'failed';
+    else if (envelope.type === 'WorkflowTerminated') status = 'failed';
+    else if (envelope.type === 'CancelRequested' && status === 'parked') status = 'open';
     else if (envelope.type === 'WorkflowParked') status = 'parked';
     else if (envelope.type === 'ApprovalDecided' && status === 'parked') status = 'open';
     else if (envelope.type === 'CompensationStarted') status = 'compensating';

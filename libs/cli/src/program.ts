@@ -11,6 +11,7 @@ import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { addFiles } from './commands/files-program.ts';
 import { addFork } from './commands/fork-program.ts';
 import { addKeys } from './commands/keys-program.ts';
+import { addLifecycle } from './commands/lifecycle-program.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
 import { addMcp } from './commands/mcp-program.ts';
 import { addMemory } from './commands/memory-program.ts';
@@ -217,6 +218,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     common: (sub: Command) => sub.addOption(state()).addOption(json()),
   };
   addBundle(kit);
+  addLifecycle(kit);
   addMemory(kit);
   addMcp(kit);
   addArchive(kit);

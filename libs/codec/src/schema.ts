@@ -102,6 +102,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
       .object({ workflow: text<WorkflowId>(), sequence: whole<Sequence>(0), effects: z.enum(['replay', 'live']) })
       .optional(),
     trace: traceHints.optional(),
+    timeoutMs: whole<number>(1).optional(),
     hasContext,
   }),
   PartitionFenced: z.object({ partition: whole<Partition>(0) }),
@@ -124,6 +125,10 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   VersionPinned: z.object({ pinned: z.boolean(), by: text() }),
   MemoryWritten: z.object({ count: whole<number>(1) }),
   BudgetRaised: spend.extend({ by: text() }),
+  CancelRequested: z.object({ code: text(), by: text() }),
+  WorkflowTerminated: z.object({ code: text(), by: text() }),
+  PauseRequested: z.object({ by: text() }),
+  ResumeRequested: z.object({ by: text() }),
   LeaseClaimed: z.object({}),
   LeaseReleased: z.object({ reason: z.enum(['idle', 'drain', 'fault']) }),
   CheckpointReserved: z.object({ checkpoint: text<CheckpointId>(), task }),
@@ -339,6 +344,11 @@ export interface Payloads {
   readonly VersionPinned: { readonly why: string };
   readonly MemoryWritten: { readonly memories: readonly MemoryWrite[] };
   readonly BudgetRaised: { readonly why: string };
+  readonly CancelRequested: { readonly why: string };
+  /** `error`: what waits for a result is told. */
+  readonly WorkflowTerminated: { readonly why: string; readonly error: ErrorNote };
+  readonly PauseRequested: { readonly why: string };
+  readonly ResumeRequested: { readonly why: string };
   readonly LeaseClaimed: null;
   readonly LeaseReleased: null;
   readonly CheckpointReserved: null;

@@ -29,6 +29,11 @@ export const ENVELOPE_VERSION = 1;
 export const RULES_VERSION = 2;
 /** The same rules, under a version of their own for forks: a release that knows none must not run one as if it were no fork. */
 export const FORK_RULES_VERSION = 3;
+/**
+ * The same rules, and those of a workflow's lifecycle: it may be cancelled, paused, ended from outside, and be timed. A release
+ * that knows nothing of that must not run such a workflow; streams are raised to this version by the first such event.
+ */
+export const LIFECYCLE_RULES_VERSION = 4;
 
 export type EffectKind = 'pure' | 'idempotent' | 'irreversible';
 
@@ -117,6 +122,8 @@ export interface Controls {
     readonly user?: string | undefined;
     readonly fork?: Fork | undefined;
     readonly trace?: TraceHints | undefined;
+    /** Time from its opening, in milliseconds, after which it is cancelled. */
+    readonly timeoutMs?: number | undefined;
     /** The payload holds something of the workflow's context: fragments, texts, working memory, memories. */
     readonly hasContext?: true | undefined;
   };
@@ -152,6 +159,13 @@ export interface Controls {
   readonly MemoryWritten: { readonly count: number };
   /** The workflow may spend that much more; ends a pause for want of it. */
   readonly BudgetRaised: Spend & { readonly by: string };
+  /** No further task starts; what was done is undone where that is registered, and the workflow ends for this reason. */
+  readonly CancelRequested: { readonly code: string; readonly by: string };
+  /** It ends at once, whoever holds it, and nothing is undone. */
+  readonly WorkflowTerminated: { readonly code: string; readonly by: string };
+  /** No further task starts until it is resumed; what comes meanwhile is kept. */
+  readonly PauseRequested: { readonly by: string };
+  readonly ResumeRequested: { readonly by: string };
 
   // Holder events: written with the fencing token (epoch, holder) and the next ordinal.
   readonly LeaseClaimed: Readonly<Record<string, never>>;

@@ -40,7 +40,7 @@ function claim(stream: StreamState, envelope: Envelope<'LeaseClaimed'>): StreamS
   }
   if (stream.lease !== null) return 'wrong-holder';
   if (epoch !== stream.epoch + 1 || ordinal !== FIRST_ORDINAL) return 'ordinal-gap';
-  if (stream.status !== 'open') return 'parked';
+  if (stream.status !== 'open' || stream.paused !== undefined) return 'parked';
   return { ...stream, epoch, lease: { epoch, holder, ordinal, lamport } };
 }
 

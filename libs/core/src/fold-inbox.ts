@@ -7,6 +7,7 @@
 import type { Envelope, Spend } from './event.ts';
 import { fulfil, updateTask, withEffect } from './frontier.ts';
 import type { EventId } from './ids.ts';
+import { foldLifecycle, timedOut } from './lifecycle.ts';
 import {
   CRASH_TIMES_MAX,
   type EffectState,
@@ -29,6 +30,10 @@ export type InboxEnvelope = Envelope<
   | 'VersionPinned'
   | 'MemoryWritten'
   | 'BudgetRaised'
+  | 'CancelRequested'
+  | 'WorkflowTerminated'
+  | 'PauseRequested'
+  | 'ResumeRequested'
 >;
 
 export function foldInbox(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
@@ -50,6 +55,7 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
       return { ...stream, signals: [...stream.signals, { name, event: envelope.id }] };
     }
     case 'TimerFired': {
+      if (stream.deadline?.timer === envelope.control.timer) return timedOut(stream, envelope.id);
       const frontier = fulfil(stream.frontier, { kind: 'timer', name: envelope.control.timer, event: envelope.id });
       // Nobody waits for it any more: its task was fulfilled otherwise, or is done.
       return frontier === undefined ? 'unknown-task' : { ...stream, frontier };
@@ -73,6 +79,11 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
       return stream;
     case 'BudgetRaised':
       return raise(stream, envelope.control);
+    case 'CancelRequested':
+    case 'WorkflowTerminated':
+    case 'PauseRequested':
+    case 'ResumeRequested':
+      return foldLifecycle(stream, envelope);
   }
 }
 
@@ -160,7 +171,7 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
     case 'retry': {
       // What was asked about counts as it is recorded.
       const trusted = task && effect && withEffect(task, { ...effect, isSuspect: false });
-      return afresh({ ...opened, ruling: null }, trusted ?? task);
+      return afresh({ ...opened, ruling: stream.ruling === 'cancel' ? 'cancel' : null }, trusted ?? task);
     }
     case 'done':
     case 'not-done': {

@@ -4,18 +4,19 @@
  * and from any restart point (I5); per workflow, accepted checkpoints form one chain (I2); one holder an epoch (I3).
  */
 
-import { type Envelope, FORK_RULES_VERSION, type LogEntry } from './event.ts';
+import { type Envelope, LIFECYCLE_RULES_VERSION, type LogEntry } from './event.ts';
 import { foldHolder } from './fold-holder.ts';
 import { foldInbox } from './fold-inbox.ts';
 import { addTasks } from './frontier.ts';
 import type { Generation, Offset, Position, WorkflowId } from './ids.ts';
 import { ZERO } from './ids.ts';
 import { witness } from './lamport.ts';
+import { WORKFLOW_TIMER } from './lifecycle.ts';
 import { EMPTY_FRONTIER, isClosed, type PartitionState, type StreamState } from './state.ts';
 import { type RejectReason, rejected, type Verdict } from './verdict.ts';
 
 /** Rules versions that this code can fold. */
-export const RULES_READABLE = { min: 1, max: FORK_RULES_VERSION } as const;
+export const RULES_READABLE = { min: 1, max: LIFECYCLE_RULES_VERSION } as const;
 
 export interface FoldStep {
   readonly state: PartitionState;
@@ -77,6 +78,10 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
     case 'VersionPinned':
     case 'MemoryWritten':
     case 'BudgetRaised':
+    case 'CancelRequested':
+    case 'WorkflowTerminated':
+    case 'PauseRequested':
+    case 'ResumeRequested':
       return foldInbox(stream, envelope);
     default:
       return foldHolder(stream, envelope);
@@ -148,6 +153,9 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     ...(control.session !== undefined && { session: control.session }),
     ...(control.user !== undefined && { user: control.user }),
     ...(control.fork !== undefined && { fork: control.fork }),
+    ...(control.timeoutMs !== undefined && {
+      deadline: { timer: WORKFLOW_TIMER, anchorMs: envelope.atMs, delayMs: control.timeoutMs },
+    }),
     undo: null,
     position: 1 as Position,
     lamport: envelope.lamport,

@@ -66,6 +66,7 @@ export {
   type Fork,
   type HolderEventType,
   type InboxEventType,
+  LIFECYCLE_RULES_VERSION,
   type LogEntry,
   type Resolution,
   type Retry,
@@ -130,6 +131,7 @@ export {
 } from './ids.ts';
 export { isoDay, isoTime } from './iso-time.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
+export { TIMED_OUT, WORKFLOW_TIMER } from './lifecycle.ts';
 export {
   crashVerdict,
   type FoundEffect,
@@ -140,7 +142,14 @@ export {
   type RecoveryAction,
   recoveryAction,
 } from './recovery.ts';
-export { partitionFrom, STATE_VERSION, streamFromJson, streamToJson, taskToJson } from './serialise.ts';
+export {
+  isReadableState,
+  partitionFrom,
+  STATE_VERSION,
+  streamFromJson,
+  streamToJson,
+  taskToJson,
+} from './serialise.ts';
 export {
   type Cause,
   CLOCK_REGRESSION_MAX_MS,

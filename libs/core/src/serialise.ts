@@ -5,17 +5,27 @@
  */
 
 import { CorruptError } from './errors.ts';
+import { LIFECYCLE_RULES_VERSION } from './event.ts';
 import type { Generation, Offset, Partition, TaskId } from './ids.ts';
 import type { Frontier, PartitionState, StreamState, TaskState } from './state.ts';
 import { TaskList } from './task-list.ts';
 
-/** Raised with every change of the shapes in state.ts. */
+/** Raised with every change of the shapes in state.ts that is in every stream. */
 export const STATE_VERSION = 3;
+/** Of streams whose rules have a lifecycle: an older release would run what is paused or cancelled. */
+const LIFECYCLE_STATE_VERSION = 4;
+
+/** Whether this process can read state of the version. */
+export const isReadableState = (version: unknown): boolean =>
+  version === STATE_VERSION || version === LIFECYCLE_STATE_VERSION;
+
+const versionOf = ({ rules }: Pick<StreamState, 'rules'>): number =>
+  rules >= LIFECYCLE_RULES_VERSION ? LIFECYCLE_STATE_VERSION : STATE_VERSION;
 
 /** The stream without its tasks, as JSON text. */
 export function streamToJson(stream: StreamState): string {
   const { frontier: _, ...rest } = stream;
-  return JSON.stringify({ stateVersion: STATE_VERSION, ...rest });
+  return JSON.stringify({ stateVersion: versionOf(stream), ...rest });
 }
 
 export const taskToJson = (task: TaskState): string => JSON.stringify(task);
@@ -26,7 +36,7 @@ export const taskToJson = (task: TaskState): string => JSON.stringify(task);
  */
 export function streamFromJson(state: string, tasks: readonly string[]): StreamState {
   const { stateVersion, ...rest } = JSON.parse(state) as Omit<StreamState, 'frontier'> & { stateVersion: number };
-  if (stateVersion !== STATE_VERSION) {
+  if (!isReadableState(stateVersion)) {
     throw new CorruptError(
       'state-version',
       `Stored state of workflow ${rest.workflow} has version ${stateVersion}; this process reads ${STATE_VERSION}. Run the release that wrote it, or rebuild the rows from the log.`,

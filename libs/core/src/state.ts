@@ -140,6 +140,12 @@ export interface Question {
   readonly key: EffectKey | null;
 }
 
+/** Who asked for something and with which event, whose payload says why. */
+export interface Asking {
+  readonly by: string;
+  readonly event: EventId;
+}
+
 /** Crashes that a stream remembers; older ones are only counted. */
 export const CRASH_TIMES_MAX = 8;
 
@@ -155,8 +161,14 @@ export interface StreamState {
   readonly reason: string | null;
   /** Set while the status is `parked`. */
   readonly question: Question | null;
-  /** What a person decided and the next holder is to do. */
-  readonly ruling: 'compensate' | 'fail' | null;
+  /** What a person decided and the next holder is to do. `cancel` outlasts the questions that it leads to. */
+  readonly ruling: 'compensate' | 'fail' | 'cancel' | null;
+  /** Why it was cancelled, as a code; absent: it wasn't. */
+  readonly cancel?: (Asking & { readonly code: string }) | undefined;
+  /** Nobody claims it while it is paused. */
+  readonly paused?: (Asking & { readonly atMs: number }) | undefined;
+  /** The timer that cancels it. */
+  readonly deadline?: Retry | undefined;
   /** Runs with exactly its version. */
   readonly pinned: boolean;
   /** Its agent runs elsewhere: no worker claims it. */

@@ -11,13 +11,13 @@ import type { Position } from './ids.ts';
  * - `wrong-parent`: a checkpoint whose parent or sequence doesn't continue the chain.
  * - `lamport-regression`: not after the holder's own previous event.
  * - `clock-regression`: a checkpoint older than its parent by more than the tolerance.
- * - `closed`: the workflow has ended; `parked`: it waits for a person.
+ * - `closed`: the workflow has ended; `parked`: it waits for a person, or is paused.
  * - `wrong-generation`: another generation than the stream's, or an unknown workflow.
  * - `malformed`: bytes that are no event.
  * - `unknown-task`: names a task of a checkpoint that isn't there yet, or a timer that nobody waits for.
  * - `not-intended`: an effect's outcome without its open, accepted intention, or a checkpoint while one is open (I4).
  * - `request-changed`: the same effect key with another request digest.
- * - `not-asked`: answers a question that the workflow doesn't ask (any more), or can't be answered like that.
+ * - `not-asked`: answers a question that the workflow doesn't ask (any more), or can't be answered like that; asks for what is so already.
  * - `signals-full`: more signals than a stream keeps, and nobody waits for this one.
  * - `stale-version`: a checkpoint of an older version than the workflow has reached, or of another than it is pinned to.
  */

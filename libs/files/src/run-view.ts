@@ -194,6 +194,14 @@ function eventTold(row: EventRow): Told {
       return line('ended', `failed: ${decodePayload(row.type, row.payload).error.message}`);
     case 'WorkflowCompleted':
       return line('ended', 'completed');
+    case 'WorkflowTerminated':
+      return line('ended', `failed: ${decodePayload(row.type, row.payload).error.message}`);
+    case 'CancelRequested':
+      return line('cancelled', decodePayload(row.type, row.payload).why, { by: control.by ?? null });
+    case 'PauseRequested':
+      return line('paused', decodePayload(row.type, row.payload).why, { by: control.by ?? null });
+    case 'ResumeRequested':
+      return line('resumed', decodePayload(row.type, row.payload).why, { by: control.by ?? null });
     case 'ApprovalDecided':
       return line('decided', control.resolution ?? null, { by: control.by ?? null });
     case 'LeaseRevoked':

@@ -9,11 +9,11 @@ import {
   canonicalJson,
   emptyPartition,
   foldEntries,
+  isReadableState,
   type Json,
   type Offset,
   type PartitionState,
   partitionFrom,
-  STATE_VERSION,
   streamFromJson,
 } from '@tidemark/core';
 import type { FoldedStream } from '@tidemark/ports';
@@ -29,7 +29,7 @@ const parsed = (streams: readonly FoldedStream[]): Json =>
 /** Another version of this code wrote them. */
 export const isOtherVersion = (written: readonly FoldedStream[]): boolean =>
   written.some(
-    ({ state }) => (JSON.parse(state) as { readonly stateVersion?: unknown }).stateVersion !== STATE_VERSION,
+    ({ state }) => !isReadableState((JSON.parse(state) as { readonly stateVersion?: unknown }).stateVersion),
   );
 
 /** States of another version are another text for the same: what they were folded from is held against the chain. */

@@ -27,6 +27,7 @@ import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import { historyForgotten, isEndForgotten } from './forgotten.ts';
 import { drawUpFork, type Forked, type ForkOptions, isSameFork } from './fork.ts';
+import { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts';
 import { SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { shownSecrets } from './secrets.ts';
@@ -35,7 +36,8 @@ import type { ShadowRun } from './shadow-run.ts';
 import { type ShadowOptions, Shadows } from './shadows.ts';
 import { type OpenRequest, Starter } from './starter.ts';
 import { SystemStreams } from './system-stream.ts';
-import type { ToldDelta } from './worker.ts';
+import type { ToldDelta } from './told-delta.ts';
+import { WorkflowInbox } from './workflow-inbox.ts';
 import { checkedWorkflowId } from './workflow-name.ts';
 
 /** Period, in milliseconds, of a look at a run that no hint told of. */
@@ -79,13 +81,17 @@ export class Client {
   readonly system: SystemStreams;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
+  readonly #told: WorkflowInbox;
   readonly #decisions: Decisions;
+  readonly #lifecycle: Lifecycle;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     const { ports, lamport, partitionsMax } = options;
     this.#starter = new Starter({ ports, lamport, ...(partitionsMax === undefined ? {} : { partitionsMax }) });
-    this.#decisions = new Decisions({ ports, lamport, closing: this.#closing.signal });
+    this.#told = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
+    this.#decisions = new Decisions({ ports, told: this.#told });
+    this.#lifecycle = new Lifecycle(this.#told);
     this.shadows = new Shadows(options);
     this.system = new SystemStreams(options);
     this.memory = new ClientMemory({
@@ -212,6 +218,34 @@ export class Client {
     return this.#decisions.signal(workflow, name, value, options.key);
   }
 
+  /**
+   * Asks a workflow to end: no further task starts, steps under way see their signal abort and may finish, then what was done is undone
+   * where that is registered. It ends as `compensated` or `failed`, with the reason `cancelled`. Resolves once it is asked; asked twice,
+   * it is done once. Throws `InvalidError` (names the field; `workflow-unknown`, `cancel-of-undo`, `workflow-is-shadow`),
+   * `ConflictError` (`workflow-closed`, `workflow-compensating`).
+   */
+  cancel(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
+    return this.#lifecycle.ask(workflow, 'cancel', ask);
+  }
+
+  /** Ends a workflow at once, whoever holds it: it has failed, for the reason `terminated`, and nothing is undone. Throws as `cancel`. */
+  terminate(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
+    return this.#lifecycle.ask(workflow, 'terminate', ask);
+  }
+
+  /**
+   * No further task starts until the workflow is resumed; steps under way finish. Signals, confirmations and timers that come meanwhile
+   * are kept. Throws as `cancel`, and `ConflictError` (`workflow-cancelling`).
+   */
+  pause(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
+    return this.#lifecycle.ask(workflow, 'pause', ask);
+  }
+
+  /** Ends a pause. Throws as `pause`. */
+  resume(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
+    return this.#lifecycle.ask(workflow, 'resume', ask);
+  }
+
   /** Keeps a workflow to its version, or lets it go on with newer ones. Throws as `signal` does. */
   pin(workflow: string, pin: Pin): Promise<void> {
     return this.#decisions.pin(workflow, pin);
@@ -248,7 +282,7 @@ export class Client {
   close(): void {
     this.shadows.close();
     this.#closing.abort(new TidemarkError('client-closed', 'The client was closed.'));
-    void this.#decisions.close();
+    void this.#told.close();
   }
 }
 

@@ -119,6 +119,7 @@ export class ContextRows {
         this.#release(stream, envelope.atMs);
         return;
       case 'WorkflowCompleted':
+      case 'WorkflowTerminated':
       case 'CompensationFinished':
         this.#release(stream, envelope.atMs);
         return;

@@ -16,19 +16,12 @@ import {
   type Json,
   type Lease,
   LimitError,
-  type Offset,
   type Resolution,
   SIGNALS_MAX,
   type StreamState,
-  streamFromJson,
-  UnavailableError,
-  uuidv7,
   type WorkflowId,
-  workflowId,
 } from '@tidemark/core';
 import type { EventRow, WorkflowSummary } from '@tidemark/ports';
-import { Applied } from './applied.ts';
-import { whileUnavailable } from './backoff.ts';
 import {
   type Confirmation,
   checkDecision,
@@ -41,12 +34,12 @@ import {
   responseFor,
 } from './decision-checks.ts';
 import type { EffectDefinition } from './definition.ts';
-import { Inbox } from './inbox.ts';
 import { digestOf } from './json-digest.ts';
-import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
+import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS } from './limits.ts';
 import { memoryEvent } from './memory-streams.ts';
-import type { LamportClock, Ports } from './ports.ts';
+import type { Ports } from './ports.ts';
 import { haveSecrets, sealedEffects } from './secrets.ts';
+import { closed, type WorkflowInbox } from './workflow-inbox.ts';
 
 export interface Decided {
   readonly workflow: WorkflowId;
@@ -62,29 +55,22 @@ export interface Pin {
 
 export interface DecisionsOptions {
   readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest' | 'secrets'>;
-  readonly lamport: LamportClock;
-  /** Ends all waiting. */
-  readonly closing: AbortSignal;
+  readonly told: WorkflowInbox;
 }
-
-/** How often rows are looked at for what should be there in a moment, in milliseconds. */
-const LOOK_PERIOD_MS = 50;
 
 export class Decisions {
   readonly #options: DecisionsOptions;
-  readonly #inbox: Inbox;
-  readonly #applied: Applied;
+  readonly #told: WorkflowInbox;
 
   constructor(options: DecisionsOptions) {
     this.#options = options;
-    this.#inbox = new Inbox(options.ports, options.lamport);
-    this.#applied = new Applied(options.ports);
+    this.#told = options.told;
   }
 
   /** See `Client.decide`. */
   async decide(id: string, decision: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
     checkDecision(decision);
-    const { row, state } = await this.#find(id);
+    const { row, state } = await this.#told.find(id);
     const { question } = state;
     if (question === null || (decision.question ?? question.id) !== question.id) {
       return this.#settled(row, decision, state);
@@ -104,10 +90,10 @@ export class Decisions {
     // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
     const event = eventId(`decide:${question.id}:${digestOf(digest, control)}`);
     const payload = { why: decision.why, ...(response === undefined ? {} : { response }) };
-    if (await this.#write(row, event, 'ApprovalDecided', control, payload)) {
+    if (await this.#told.write(row, event, 'ApprovalDecided', control, payload)) {
       return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
     }
-    return this.#settled(row, { ...decision, question: question.id }, (await this.#find(id)).state);
+    return this.#settled(row, { ...decision, question: question.id }, (await this.#told.find(id)).state);
   }
 
   /** The question isn't open (any more): the same answer has been taken, or says what stands instead. */
@@ -164,7 +150,7 @@ export class Decisions {
     const responseDigest = digestOf(this.#options.ports.digest, content);
     const control = { token, outcome, responseDigest } as const;
     const event = eventId(`confirm:${effect.pending!.id}:${responseDigest}`);
-    if (await this.#write(row, event, 'EffectConfirmed', control, payload)) return;
+    if (await this.#told.write(row, event, 'EffectConfirmed', control, payload)) return;
     if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;
     throw new ConflictError('already-confirmed', `What became of '${token}' was decided otherwise meanwhile.`, {
       token,
@@ -192,11 +178,11 @@ export class Decisions {
   async signal(id: string, name: string, value: unknown, key: string | undefined): Promise<void> {
     checkName('name', name);
     const json = toJson(value ?? null, 'value of the signal');
-    const { row, state } = await this.#find(id);
+    const { row, state } = await this.#told.find(id);
     if (isClosed(state)) throw closed(row);
-    const event = eventId(`signal:${key === undefined ? this.#uuid() : checkName('key', key)}`);
-    if (await this.#write(row, event, 'SignalReceived', { name }, { value: json })) return;
-    const now = await this.#find(id);
+    const event = eventId(`signal:${key === undefined ? this.#told.uuid() : checkName('key', key)}`);
+    if (await this.#told.write(row, event, 'SignalReceived', { name }, { value: json })) return;
+    const now = await this.#told.find(id);
     if (isClosed(now.state)) throw closed(now.row);
     const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that nobody has waited for, and takes no more.`;
     throw new LimitError('signals-full', message, { workflow: id });
@@ -206,100 +192,52 @@ export class Decisions {
   async pin(id: string, { pinned, by, why }: Pin): Promise<void> {
     checkName('by', by);
     checkText('why', why);
-    const { row, state } = await this.#find(id);
+    const { row, state } = await this.#told.find(id);
     if (isClosed(state)) throw closed(row);
     if (state.pinned === pinned) return;
-    if (await this.#write(row, eventId(`pin:${this.#uuid()}`), 'VersionPinned', { pinned, by }, { why })) return;
-    throw closed((await this.#find(id)).row);
+    if (await this.#told.write(row, eventId(`pin:${this.#told.uuid()}`), 'VersionPinned', { pinned, by }, { why }))
+      return;
+    throw closed((await this.#told.find(id)).row);
   }
 
   /** See `Client.revoke`. */
   async revoke(id: string): Promise<Lease | null> {
-    const { row, state } = await this.#find(id);
+    const { row, state } = await this.#told.find(id);
     if (isClosed(state)) throw closed(row);
     const { lease } = state;
     if (lease === null) return null;
     const { epoch, holder } = lease;
     const control = { epoch, holder, reason: 'asked' } as const;
-    const isTaken = await this.#write(row, eventId(`revoke:${epoch}:asked`), 'LeaseRevoked', control, null);
+    const isTaken = await this.#told.write(row, eventId(`revoke:${epoch}:asked`), 'LeaseRevoked', control, null);
     return isTaken ? lease : null;
   }
 
   /** Writes memories to the stream of their subject; `key` names the write. Throws `ConflictError` (`workflow-closed`). */
   async remember(workflow: WorkflowId, memories: readonly MemoryWrite[], key?: string): Promise<void> {
-    const { row } = await this.#find(workflow);
-    const event = memoryEvent(key === undefined ? this.#uuid() : checkName('key', key));
-    if (await this.#write(row, event, 'MemoryWritten', { count: memories.length }, { memories })) return;
-    throw closed((await this.#find(workflow)).row);
+    const { row } = await this.#told.find(workflow);
+    const event = memoryEvent(key === undefined ? this.#told.uuid() : checkName('key', key));
+    if (await this.#told.write(row, event, 'MemoryWritten', { count: memories.length }, { memories })) return;
+    throw closed((await this.#told.find(workflow)).row);
   }
 
   /** See `ClientMemory.raiseBudget`. */
   async raise(workflow: WorkflowId, control: Controls['BudgetRaised'], why: string): Promise<void> {
     checkText('why', why);
-    const { row, state } = await this.#find(workflow);
+    const { row, state } = await this.#told.find(workflow);
     if (isClosed(state)) throw closed(row);
-    if (await this.#write(row, eventId(`raise:${this.#uuid()}`), 'BudgetRaised', control, { why })) return;
-    throw closed((await this.#find(workflow)).row);
-  }
-
-  #uuid(): string {
-    const { clock, prng } = this.#options.ports;
-    return uuidv7(clock.nowMs(), prng.bytes(10));
-  }
-
-  /** Whether the fold took it: known once the rows hold it. */
-  async #write(row: WorkflowSummary, ...event: InboxWrite): Promise<boolean> {
-    const { closing, ports } = this.#options;
-    const [id] = event;
-    // What is written comes after all that its writer could know of.
-    this.#options.lamport.witness(row.lamport);
-    const offset = await whileUnavailable(ports.clock, closing, () => this.#inbox.write(row, ...event));
-    await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
-    return (await this.#find(row.workflow)).state.inbox.includes(id);
-  }
-
-  /** Throws `InvalidError` (`workflow-unknown`); one that was started a moment ago may not be in the rows yet. */
-  async #find(id: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
-    const { ports } = this.#options;
-    const workflow = workflowId(id);
-    const found = await this.#lookFor(WORKFLOW_GRACE_MS, async () => {
-      const [snapshot] = await ports.store.loadStreams([workflow]);
-      if (snapshot === undefined) return undefined;
-      const row = await ports.store.workflow(workflow);
-      // It was there a moment ago: rows that were lost in between come back.
-      if (row === undefined) throw new UnavailableError('store-rebuilding', `The rows of ${workflow} are made anew.`);
-      return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
-    });
-    if (found !== undefined) return found;
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${id}'.`, { workflow: id });
+    if (await this.#told.write(row, eventId(`raise:${this.#told.uuid()}`), 'BudgetRaised', control, { why })) return;
+    throw closed((await this.#told.find(workflow)).row);
   }
 
   /** A receiver may confirm before the holder could tell the log that it will. */
   async #findToken(id: string, token: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
-    await this.#lookFor(TOKEN_GRACE_MS, async () => {
-      const { state } = await this.#find(id);
+    await this.#told.lookFor(TOKEN_GRACE_MS, async () => {
+      const { state } = await this.#told.find(id);
       return pendingEffect(state, token) !== undefined || isClosed(state) || undefined;
     });
-    return this.#find(id);
-  }
-
-  async #lookFor<T>(graceMs: number, look: () => Promise<T | undefined>): Promise<T | undefined> {
-    const { ports, closing } = this.#options;
-    const endMs = ports.clock.monotonicMs() + graceMs;
-    for (;;) {
-      const found = await whileUnavailable(ports.clock, closing, look);
-      if (found !== undefined || ports.clock.monotonicMs() >= endMs) return found;
-      await ports.clock.sleep(LOOK_PERIOD_MS, closing);
-      if (closing.aborted) throw new UnavailableError('client-closed', 'The client was closed.');
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#applied.close();
+    return this.#told.find(id);
   }
 }
-
-type InboxWrite = Parameters<Inbox['write']> extends [unknown, ...infer Rest] ? Rest : never;
 
 const confirmationOf = ({ type, control }: EventRow): Controls['EffectConfirmed'] | undefined =>
   type === 'EffectConfirmed' ? (JSON.parse(control) as Controls['EffectConfirmed']) : undefined;
@@ -327,11 +265,3 @@ function pendingEffect(state: StreamState, token: string): EffectState | undefin
   }
   return undefined;
 }
-
-const closed = ({ workflow, status, reason }: WorkflowSummary): ConflictError => {
-  const why = reason === null ? '' : ` (${reason})`;
-  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.`, {
-    workflow,
-    status,
-  });
-};

@@ -201,7 +201,10 @@ export interface StepContext {
   readonly belief: Json;
   /** What fulfilled the task's condition, with the value that came. */
   readonly cause: (Cause & { readonly value: Json }) | null;
-  /** Aborts when the lease is lost or the worker must go: stop then, nothing of this attempt will count. */
+  /**
+   * Aborts when the lease is lost or the worker must go: stop then, nothing of this attempt will count. Also when the workflow is
+   * cancelled (the reason is a `WorkflowCancelledError`): the step may finish within the grace then, and what it did counts.
+   */
   readonly signal: AbortSignal;
   /** Runs a closure whose result is journaled: a later attempt at this step gets the recorded value. Kind `pure`. */
   run(name: string, body: (signal: AbortSignal) => unknown, options?: RunOptions): Promise<Json>;

@@ -3,12 +3,13 @@
  * write anything.
  */
 
-import { type Controls, isReplay, type StreamState, type TaskId } from '@tidemark/core';
-import { openCalls, openEffect, parkDraft } from './attempt-failure.ts';
+import { type Controls, type EffectState, isOpen, isReplay, type StreamState, type TaskId } from '@tidemark/core';
+import { isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 import { compensationDraft, mayUndo } from './compensation.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import type { Draft } from './held-stream.ts';
-import { CompensateError, errorNote, ParkError } from './step-errors.ts';
+import { CompensateError, errorNote, FatalError, ParkError } from './step-errors.ts';
+import { canRun } from './versions.ts';
 
 export const releaseDraft = (reason: Controls['LeaseReleased']['reason']): Draft => ({
   type: 'LeaseReleased',
@@ -20,7 +21,7 @@ export const releaseDraft = (reason: Controls['LeaseReleased']['reason']): Draft
 export function mayCompensate(
   state: StreamState,
   listed: readonly EffectDefinition[],
-  { operation }: EffectDefinition,
+  { operation }: Pick<EffectDefinition, 'operation'>,
   outcome: 'done' | 'unknown',
 ): boolean {
   const registered = listed.find((effect) => effect.operation === operation);
@@ -62,4 +63,54 @@ export function undoneFirst(
 export function ruledUndo(state: StreamState): Draft {
   const key = openCalls(state.frontier)[0]?.key ?? null;
   return undoDraft(state, null, new CompensateError('asked', 'A person decided that it is undone.', key, {}));
+}
+
+/**
+ * The end of a cancelled workflow. Undone first where something could be; what became of an effect that is still open is a person's to
+ * say before, but for one that has an undo for just that. With nothing to undo, they are asked only of what may have happened for good.
+ */
+export function cancelDraft(state: StreamState, definition: Pick<Definition, 'effects' | 'steps'>): Draft {
+  const { code = 'cancelled', by = '' } = state.cancel ?? {};
+  const hasUndo =
+    definition.effects.some(({ compensate, compensateUnknown }) => compensate ?? compensateUnknown) ||
+    [...definition.steps.values()].some(({ compensate }) => compensate);
+  const message = `It was cancelled (${code}) by ${by}.`;
+  if (hasUndo && mayUndo(state) && hasDone(state)) {
+    const unknown = (effect: EffectState): boolean =>
+      isOpen(effect) && (effect.kind === 'pure' || mayCompensate(state, definition.effects, effect, 'unknown'));
+    const key = openCalls(state.frontier, unknown)[0]?.key ?? null;
+    return undoDraft(state, null, new CompensateError(code, message, key, {}));
+  }
+  const error = new FatalError(message);
+  const open = openCalls(state.frontier, isOpenForGood)[0];
+  if (open !== undefined && !isReplay(state)) return parkDraft(openEffect(open, error), open.task);
+  return { type: 'WorkflowFailed', control: { code, task: null }, payload: { error: errorNote(error) } };
+}
+
+/** Whether anything may have come of it: a workflow that nobody has begun yet has nothing to undo. */
+const hasDone = ({ head, frontier }: StreamState): boolean =>
+  head.sequence > 0 || frontier.tasks.find(({ effects }) => effects.length > 0) !== undefined;
+
+/** The workflow may end. Throws `ParkError` when an irreversible call of another task was left open: nobody would ever know of it. */
+export function mustBeDecided(state: StreamState, definition: Definition, task: TaskId): void {
+  // Pinned to another version meanwhile: that version's worker ends it.
+  if (!canRun(definition, state)) return;
+  const open = openCalls(state.frontier, isOpenForGood).find((call) => call.task !== task);
+  if (open !== undefined) throw openEffect(open, new Error('the workflow was about to end'));
+}
+
+/** What ends the workflow; what parks it instead, when another's call stays open. */
+export function onceDecided(
+  state: StreamState,
+  definition: Definition,
+  task: TaskId,
+  drafts: readonly Draft[],
+): readonly Draft[] {
+  try {
+    if (drafts.at(-1)!.type === 'WorkflowFailed') mustBeDecided(state, definition, task);
+    return undoneFirst(state, definition, drafts);
+  } catch (error) {
+    if (!(error instanceof ParkError)) throw error;
+    return [...drafts.slice(0, -1), parkDraft(error, task)];
+  }
 }

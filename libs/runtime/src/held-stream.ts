@@ -313,6 +313,8 @@ export class HeldStream {
       // Whatever is under way will be rejected; known now, nothing more is built on a lease that is gone.
       if (envelope.type === 'LeaseRevoked' && wasHeld)
         this.#fence(leaseLost(stream, `it was revoked: ${envelope.control.reason}`));
+      if (envelope.type === 'WorkflowTerminated' && wasHeld)
+        this.#fence(leaseLost(stream, `${envelope.control.by} ended the workflow`, 'closed'));
     }
   }
 

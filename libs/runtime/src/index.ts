@@ -1,4 +1,5 @@
 export { Archive, type ArchiveOptions, type KnownManifest } from './archive.ts';
+export { WorkflowCancelledError } from './attempts.ts';
 export { BlobLog, type BlobLogOptions } from './blob-log.ts';
 export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
 export type { SweepReport } from './blob-sweep.ts';
@@ -59,6 +60,12 @@ export { historyForgotten, isEndForgotten, isForgotten } from './forgotten.ts';
 export type { Forked, ForkOptions } from './fork.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
+export {
+  LIFECYCLE_ACTS,
+  type LifecycleAct,
+  type LifecycleAsk,
+  type LifecycleDone,
+} from './lifecycle.ts';
 export { readsOf } from './lineage.ts';
 export { type LostTail, lostTail } from './lost-tail.ts';
 export { memoryWorkflow } from './memory-streams.ts';
@@ -126,12 +133,13 @@ export { asShare, type ShadowShare } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
 export { storableText } from './storable-text.ts';
-export { isRunnable } from './stream-rows.ts';
+export { CANCELLING, isRunnable, PAUSED } from './stream-rows.ts';
 export { sessionSubject } from './summaries.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
 export { SystemStream, type SystemStreamName, SystemStreams, type SystemStreamsOptions } from './system-stream.ts';
 export { TieredLog } from './tiered-log.ts';
 export { tieredStore } from './tiered-store.ts';
+export type { ToldDelta } from './told-delta.ts';
 export {
   compensationSpan,
   effectSpan,
@@ -164,7 +172,7 @@ export {
   type PreflightVerdict,
   preflight,
 } from './versions-preflight.ts';
-export { type ToldDelta, Worker, type WorkerOptions } from './worker.ts';
+export { Worker, type WorkerOptions } from './worker.ts';
 export { type PastWorkflow, workflowAt } from './workflow-at.ts';
 export { WorkflowKeys } from './workflow-keys.ts';
 export { WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';

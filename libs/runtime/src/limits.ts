@@ -68,6 +68,10 @@ export const BEAT_STALL_MS = 5_000;
 export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
 /** How long, in milliseconds, a stopping worker waits for its leases to be let go after its drain budget. */
 export const HAND_OVER_MAX_MS = 2_000;
+/** Time, in milliseconds, that steps under way have to finish once their workflow is cancelled. */
+export const CANCEL_GRACE_MS = 10_000;
+/** A run that has appended nothing for so long looks whether its workflow was cancelled or paused, in milliseconds. */
+export const CONTROL_LOOK_PERIOD_MS = 1_000;
 /** Period of a stopping worker's look at the steps that still run, in milliseconds. */
 export const DRAIN_LOOK_PERIOD_MS = 50;
 /** Weight of the newest attempt in the mean duration of a step, 0..1, and how many steps' durations are remembered. */

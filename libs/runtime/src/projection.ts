@@ -5,7 +5,6 @@
 
 import { historyClosed, payloadText, SEALED_VERSION } from '@tidemark/codec';
 import {
-  type EffectState,
   type Envelope,
   eventId,
   foldEntry,
@@ -38,52 +37,13 @@ import type {
 import type { ArchivedWorkflow } from '@tidemark/segments';
 import { ContextRows } from './context-rows.ts';
 import { type LeftOut, NOTHING_LEFT_OUT } from './left-out.ts';
+import { type EffectEnvelope, effectOf } from './projected-effect.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
 import { sha256Digest } from './system.ts';
 
 /** Whether it may: asked of every changed task, most of which wait for nothing. */
 const waitsForTimer = (task: TaskState | undefined): boolean =>
   task !== undefined && (task.retry !== null || task.when.length > 0 || task.effects.length > 0);
-
-type EffectEnvelope = Envelope<
-  'EffectIntended' | 'EffectPending' | 'EffectResolved' | 'EffectConfirmed' | 'ApprovalDecided'
->;
-
-interface FoundEffect {
-  readonly task: TaskState['id'];
-  readonly effect: EffectState;
-}
-
-/** The effect that the event is about, as it is after the event; undefined when the event decides about none. */
-function effectOf(stream: StreamState, envelope: EffectEnvelope): FoundEffect | undefined {
-  switch (envelope.type) {
-    case 'EffectConfirmed': {
-      const { token, outcome, responseDigest } = envelope.control;
-      const found = findEffect(stream, (effect) => effect.pending?.token === token);
-      return found && { ...found, effect: { ...found.effect, status: outcome, responseDigest } };
-    }
-    case 'ApprovalDecided': {
-      const { resolution, responseDigest } = envelope.control;
-      if (resolution !== 'done' && resolution !== 'not-done') return undefined;
-      const found = findEffect(stream, (effect) => effect.key === stream.question?.key);
-      const status = resolution === 'done' ? 'done' : 'failed';
-      return found && { ...found, effect: { ...found.effect, status, responseDigest } };
-    }
-    default: {
-      const { task, key } = envelope.control;
-      const effect = stream.frontier.tasks.get(task)?.effects.find((other) => other.key === key);
-      return effect && { task, effect };
-    }
-  }
-}
-
-function findEffect(stream: StreamState, wanted: (effect: EffectState) => boolean): FoundEffect | undefined {
-  for (const { id, effects } of stream.frontier.tasks) {
-    const effect = effects.find(wanted);
-    if (effect !== undefined) return { task: id, effect };
-  }
-  return undefined;
-}
 
 /** Ids may hold any character but this one. */
 const rowKey = (workflow: WorkflowId, name: string): string => `${workflow}\0${name}`;
@@ -104,7 +64,10 @@ interface Folded {
 }
 
 const isEnd = ({ type }: Envelope): boolean =>
-  type === 'WorkflowCompleted' || type === 'WorkflowFailed' || type === 'CompensationFinished';
+  type === 'WorkflowCompleted' ||
+  type === 'WorkflowFailed' ||
+  type === 'WorkflowTerminated' ||
+  type === 'CompensationFinished';
 
 /** Collects the rows of one projection transaction. */
 export class ProjectionBuilder {
@@ -199,6 +162,7 @@ export class ProjectionBuilder {
     const { workflow } = after;
     this.#streams.push(streamRow(after, partition));
     if (isClosed(after)) return;
+    this.#deadline(before?.generation === after.generation ? before.deadline : undefined, after, partition);
     const tasks = before?.generation === after.generation ? before.frontier.tasks : TaskList.empty<TaskState>();
     const { put, gone } = after.frontier.tasks.changesSince(tasks);
     const waited: TaskState[] = [];
@@ -213,6 +177,18 @@ export class ProjectionBuilder {
       }
     }
     for (const task of gone) this.#tasksGone.push({ workflow, task });
+  }
+
+  #deadline(
+    before: StreamState['deadline'],
+    { workflow, deadline }: StreamState,
+    partition: StreamRow['partition'],
+  ): void {
+    if (before?.timer === deadline?.timer) return;
+    if (before !== undefined) this.#timersGone.push({ workflow, timer: before.timer });
+    if (deadline === undefined) return;
+    const { timer, anchorMs, delayMs } = deadline;
+    this.#timersPut.set(rowKey(workflow, timer), { workflow, timer, partition, dueAtMs: anchorMs + delayMs });
   }
 
   /** A timer's row stands as long as a task waits for it, whatever ended the wait of these. */

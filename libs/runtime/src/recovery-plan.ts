@@ -80,7 +80,8 @@ export type PlannedNext =
   | { readonly kind: 'undoing'; readonly undo: WorkflowId }
   | { readonly kind: 'asks'; readonly question: Question; readonly resolutions: readonly Resolution[] }
   /** A person has decided; the next holder does it. */
-  | { readonly kind: 'ruled'; readonly ruling: 'compensate' | 'fail' }
+  | { readonly kind: 'ruled'; readonly ruling: NonNullable<StreamState['ruling']> }
+  | { readonly kind: 'paused'; readonly by: string }
   /** The next holder asks a person instead of running anything. */
   | { readonly kind: 'will-ask'; readonly code: string }
   /** Nothing can run now: all pending tasks are blocked. */
@@ -193,6 +194,7 @@ function nextOf({ state, definition }: RecoveryFacts): PlannedNext {
   if (state.question !== null) {
     return { kind: 'asks', question: state.question, resolutions: fittingResolutions(state, state.question) };
   }
+  if (state.paused !== undefined) return { kind: 'paused', by: state.paused.by };
   if (state.ruling !== null) return { kind: 'ruled', ruling: state.ruling };
   const code = crashVerdict(state);
   if (code !== null) return { kind: 'will-ask', code };

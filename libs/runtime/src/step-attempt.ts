@@ -5,6 +5,7 @@
 
 import type { LogNote } from '@tidemark/codec';
 import { BUDGET_EXCEEDED, type TaskState } from '@tidemark/core';
+import type { AttemptEnds } from './attempts.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, PhaseMemory, Progress, StepContext, StepResult } from './definition.ts';
 import type { Drain } from './drain.ts';
@@ -45,21 +46,21 @@ export interface PerformedStep {
   readonly phase: string | undefined;
 }
 
-/** `own` ends this attempt alone. */
+/** `ends` ends this attempt alone. */
 export async function attemptStep(
   { step, input }: ResolvedTask,
   task: TaskState,
-  own: AbortController,
+  ends: AttemptEnds,
   host: JournalHost,
   around: AttemptSurroundings,
 ): Promise<PerformedStep> {
   const { definition, drain, onProgress, stream, ports } = around;
   const notes: LogNote[] = [];
   const attempt = drain?.begin(definition.name, step.name, {
-    abandon: (reason) => own.abort(reason),
+    abandon: (reason) => ends.abort(reason),
     isCalling: () => hasOpen(stream.speculative, task.id),
   });
-  const journal = new EffectJournal(host, task.id, own.signal);
+  const journal = new EffectJournal(host, task.id, ends.over);
   let isWhole = false;
   let isOver = false;
   const stops = heedStops();
@@ -68,7 +69,8 @@ export async function attemptStep(
     const context = stepContext(step, task, {
       ...around,
       state: stream.speculative,
-      signal: own.signal,
+      signal: ends.over,
+      told: ends.told,
       journal,
       notes,
       memory,
@@ -82,10 +84,10 @@ export async function attemptStep(
     const run = (): ReturnType<typeof step.run> => step.run(context, input);
     const { within } = ports.telemetry;
     const running = within === undefined ? run() : within(context.traceparent, run);
-    const result = running instanceof Promise ? await unlessAborted(running, own.signal) : await running;
+    const result = running instanceof Promise ? await unlessAborted(running, ends.over) : await running;
     isOver = true;
     stops.check();
-    const whole = await withSummaries(result ?? {}, task, journal, { ...around, signal: own.signal });
+    const whole = await withSummaries(result ?? {}, task, journal, { ...around, signal: ends.over });
     isWhole = true;
     return { result: whole, notes, phase: memory.phase };
   } finally {

@@ -18,7 +18,9 @@ export interface StepSurroundings {
   readonly journal: EffectJournal;
   /** Where the step's log entries go. */
   readonly notes: LogNote[];
+  /** Ends the attempt's calls; `told` is the step's own. */
   readonly signal: AbortSignal;
+  readonly told: AbortSignal;
   readonly onProgress?:
     | ((progress: Progress & { readonly workflow: string; readonly step: string }) => void)
     | undefined;
@@ -51,7 +53,7 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     input: content.input,
     belief: content.belief,
     cause: content.givenTo(task),
-    signal,
+    signal: around.told,
     session,
     user,
     memory: around.memory,

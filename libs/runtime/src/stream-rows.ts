@@ -13,6 +13,10 @@ import {
 } from '@tidemark/core';
 import type { StreamRow, TaskRow } from '@tidemark/ports';
 
+/** Reasons of open workflows, in their rows. */
+export const PAUSED = 'paused';
+export const CANCELLING = 'cancelling';
+
 /** A stream as a row; also what dispatch needs to know. */
 export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
   return {
@@ -24,7 +28,7 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
     version: stream.version,
     pinned: stream.pinned,
     status: stream.status,
-    reason: stream.reason,
+    reason: stream.reason ?? lifecycleReason(stream),
     position: stream.position,
     sequence: stream.head.sequence,
     checkpoint: stream.head.checkpoint,
@@ -45,11 +49,18 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
   };
 }
 
+/** Of an open workflow: what keeps it from going on as it was. */
+function lifecycleReason({ status, paused, ruling }: StreamState): string | null {
+  if (status !== 'open') return null;
+  return ruling === 'cancel' ? CANCELLING : paused === undefined ? null : PAUSED;
+}
+
 /** A worker has something to do here. */
 export const isRunnable = (stream: StreamState): boolean =>
   stream.status === 'open' &&
   stream.lease === null &&
   stream.unreadable === null &&
+  stream.paused === undefined &&
   !stream.shadow &&
   (stream.ruling !== null || firstUnblocked(stream.frontier) !== undefined);
 

@@ -19,7 +19,7 @@ import type { EffectRow } from '@tidemark/ports';
 import { parkDraft } from './attempt-failure.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import { type RecoveryHost, recoverEffect } from './effect-recovery.ts';
-import { ruledUndo, undoDraft } from './ending.ts';
+import { cancelDraft, ruledUndo, undoDraft } from './ending.ts';
 import type { Draft } from './held-stream.ts';
 import { retryDelayMs } from './retry.ts';
 import { CompensateError, errorNote, FatalError, ParkError, ProbeError } from './step-errors.ts';
@@ -39,6 +39,7 @@ export async function takeOver(state: StreamState, given: TakeOver): Promise<Dra
   try {
     if (state.ruling === 'fail') return rejectedDraft();
     if (state.ruling === 'compensate') return ruledUndo(state);
+    if (state.ruling === 'cancel') return cancelDraft(state, given.definition);
     return crashDraft(state) ?? budgetDraft(state, given.definition) ?? (await phantomDraft(state, given));
   } finally {
     if (state.isUnsettled) telemetry.observe('recovery_duration_seconds', (clock.monotonicMs() - startedMs) / 1_000);

@@ -34,22 +34,15 @@ import { releaseDraft } from './ending.ts';
 import { HeldStream } from './held-stream.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
 import { outputsOf, type PageOf } from './lineage.ts';
-import type { ModelDelta } from './model.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Replay } from './replay.ts';
 import { checkSecrets, ownerOf, withSecrets } from './secrets.ts';
 import { isRunnable } from './stream-rows.ts';
+import type { ToldDelta } from './told-delta.ts';
 import { withUndos } from './undo-definition.ts';
 import { definitionFor, routesOf } from './versions.ts';
 import { type RunEnd, WorkflowRunner } from './workflow-runner.ts';
-
-/** A piece of a model's answer, as it is told to those who watch. */
-export interface ToldDelta {
-  readonly workflow: WorkflowId;
-  readonly task: TaskId;
-  readonly delta: ModelDelta;
-}
 
 export interface WorkerOptions {
   readonly ports: Ports;
@@ -82,6 +75,7 @@ export class Worker {
   /** Jobs that came while their workflow was running here: what they hint at may be newer than what the run has seen. */
   readonly #again = new Map<WorkflowId, Job>();
   readonly #held = new Map<WorkflowId, Epoch>();
+  readonly #runners = new Map<WorkflowId, WorkflowRunner>();
   readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
@@ -160,6 +154,7 @@ export class Worker {
   }
 
   async #beatOnce(): Promise<void> {
+    for (const runner of this.#runners.values()) void runner.look();
     const leases = [...this.#held].map(([workflow, epoch]) => ({ workflow, epoch }));
     await this.#options.ports.liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS);
   }
@@ -225,7 +220,10 @@ export class Worker {
       lamport,
       partition,
       holder: this.holder,
-      onForeign: ({ envelope, payload }) => content.apply(envelope, payload),
+      onForeign: ({ envelope, payload }) => {
+        content.apply(envelope, payload);
+        runner?.heed();
+      },
       onFenced: (error) => runner?.cancel(error),
     });
     if (!isRunnable(state)) await stream.catchUp();
@@ -274,7 +272,7 @@ export class Worker {
       drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
-    const end = await this.#orRelease(stream, runner.run());
+    const end = await this.#orRelease(stream, runner);
     if (end === 'stopped') await this.#handOver(stream, partition);
     if (end === 'closed' && stream.confirmed.status === 'parked') {
       this.#report(
@@ -294,9 +292,11 @@ export class Worker {
   }
 
   /** A run that ends by an error of its own lets the lease go, and says so: it counts as a crash, so that it can't go on for ever. */
-  async #orRelease(stream: HeldStream, run: Promise<RunEnd>): Promise<RunEnd> {
+  async #orRelease(stream: HeldStream, runner: WorkflowRunner): Promise<RunEnd> {
+    const { workflow } = stream.confirmed;
+    this.#runners.set(workflow, runner);
     try {
-      return await run;
+      return await runner.run();
     } catch (error) {
       if (stream.fenced === undefined && stream.isHeld) {
         const released = stream.stage([releaseDraft('fault')]);
@@ -304,6 +304,8 @@ export class Worker {
         await released.catch(() => {});
       }
       throw error;
+    } finally {
+      this.#runners.delete(workflow);
     }
   }
 

@@ -11,8 +11,6 @@ import {
   awaitsInbox,
   checkpointId,
   FencedError,
-  firstUnblocked,
-  isUnblocked,
   type Lamport,
   type Sequence,
   type TaskId,
@@ -21,26 +19,28 @@ import {
   uuidv7,
 } from '@tidemark/core';
 import type { EffectRow, MemoryStore } from '@tidemark/ports';
-import { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
+import { failureDrafts, parkDraft } from './attempt-failure.ts';
+import { Attempts, WorkflowCancelledError } from './attempts.ts';
 import { commitDrafts, followStaged } from './commit.ts';
 import { bringsContext, type CommitContext, commitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition } from './definition.ts';
 import { type Drain, StepAbandonedError } from './drain.ts';
 import type { CallEffect, JournalHost } from './effect-journal.ts';
-import { releaseDraft, undoDraft, undoneFirst } from './ending.ts';
+import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { Flushing } from './flushing.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
 import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
-import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
+import { CONTROL_LOOK_PERIOD_MS, INBOX_LOOK_PERIOD_MS } from './limits.ts';
 import { spentByTask } from './model-budgets.ts';
 import type { ModelCalls } from './model-calls.ts';
+import { nextTask } from './next-task.ts';
 import type { Ports } from './ports.ts';
 import { RunGate } from './run-gate.ts';
 import { attemptStep, type PerformedStep } from './step-attempt.ts';
 import { CompensateError, ParkError } from './step-errors.ts';
 import { failureSummary, withFailureSummary } from './summaries.ts';
-import { budgetDraft, isOverBudget, takeOver } from './takeover.ts';
+import { budgetDraft, takeOver } from './takeover.ts';
 import { canRun, contentDraft, type ResolvedTask, resolveTask } from './versions.ts';
 import type { ContextReads } from './workflow-context.ts';
 
@@ -89,12 +89,15 @@ export class WorkflowRunner {
   readonly #gate = new RunGate();
   /** Ends the run's wait for a task's end. */
   #wake: (() => void) | undefined;
-  /** What ends each attempt under way. */
-  readonly #attempts = new Set<AbortController>();
+  readonly #attempts: Attempts;
+  /** When this run last looked for what others write (monotonic milliseconds). */
+  #lookedMs: number;
   readonly #onAbandon = (): void => this.cancel(this.#options.abandon.reason);
 
   constructor(options: RunnerOptions) {
     this.#options = options;
+    this.#lookedMs = options.ports.clock.monotonicMs();
+    this.#attempts = new Attempts(options.ports.clock, (task) => hasOpen(options.stream.speculative, task));
     options.abandon.addEventListener('abort', this.#onAbandon, { once: true });
     this.#flushing = new Flushing(options.stream, options.ports.clock, (error) => {
       this.#failure ??= error;
@@ -123,8 +126,8 @@ export class WorkflowRunner {
         await this.#taskEnds();
       }
       await this.#drain();
-      const over = this.#mayGoOn() && budgetDraft(stream.confirmed, this.#options.definition);
-      if (over) await this.#endRun(() => [over]);
+      const last = this.#mayGoOn() ? this.#lastDraft() : undefined;
+      if (last !== undefined) await this.#endRun(() => [last]);
       return await this.#end();
     } catch (error) {
       this.cancel(error);
@@ -134,6 +137,30 @@ export class WorkflowRunner {
       this.#flushing.stop();
       this.#options.abandon.removeEventListener('abort', this.#onAbandon);
     }
+  }
+
+  /** What is to be written once nothing is under way any more, where the workflow doesn't go on. */
+  #lastDraft(): Draft | undefined {
+    const { stream, definition } = this.#options;
+    if (stream.confirmed.ruling !== 'cancel') return budgetDraft(stream.confirmed, definition);
+    return canRun(definition, stream.confirmed) ? cancelDraft(stream.confirmed, definition) : undefined;
+  }
+
+  /** Others have written to the workflow: steps under way are told when it was cancelled. */
+  heed(): void {
+    const { workflow, ruling, cancel } = this.#options.stream.confirmed;
+    if (ruling !== 'cancel') return;
+    const reason = new WorkflowCancelledError(workflow, cancel?.code ?? '', cancel?.by ?? '');
+    void this.#attempts.cancel(reason, this.#abort.signal);
+  }
+
+  /** Steps that run for long append nothing, by which they would learn what others have written. */
+  async look(): Promise<void> {
+    const { stream, ports } = this.#options;
+    const nowMs = ports.clock.monotonicMs();
+    if (this.#attempts.count === 0 || nowMs - this.#lookedMs < CONTROL_LOOK_PERIOD_MS) return;
+    this.#lookedMs = nowMs;
+    await stream.catchUp();
   }
 
   /** The event that ends the run before it begins. A stream that others have led on to a newer version is let go untouched. */
@@ -165,7 +192,7 @@ export class WorkflowRunner {
   /** Tells running steps to stop, waits for none of them, and takes no further one. */
   cancel(reason: unknown): void {
     this.#abort.abort(reason);
-    for (const attempt of this.#attempts) attempt.abort(reason);
+    this.#attempts.abort(reason);
   }
 
   /** Without the lease it was parked here, and its question has been answered before the answer to that write came. */
@@ -200,24 +227,10 @@ export class WorkflowRunner {
     }
   }
 
-  /**
-   * W1: while a durable write is under way, only what the log has confirmed may start. What is done or ended by an event
-   * on its way doesn't start either: the confirmed state doesn't know of it yet.
-   */
   #nextTask(): TaskState | undefined {
-    const { confirmed, speculative } = this.#options.stream;
-    if (confirmed.status !== 'open' || speculative.status !== 'open' || this.#gate.isClosed) return undefined;
-    const { definition } = this.#options;
-    if (isOverBudget(speculative, definition) || !canRun(definition, speculative)) return undefined;
-    if (this.#flushing.durableInFlightCount === 0) {
-      return firstUnblocked(speculative.frontier, this.#running as unknown as ReadonlySet<TaskId>);
-    }
-    for (const task of confirmed.frontier.tasks) {
-      if (!isUnblocked(task) || this.#running.has(task.id)) continue;
-      const now = speculative.frontier.tasks.get(task.id);
-      if (now !== undefined && isUnblocked(now)) return now;
-    }
-    return undefined;
+    const { stream, definition } = this.#options;
+    if (this.#gate.isClosed) return undefined;
+    return nextTask(stream, definition, this.#running, this.#flushing.durableInFlightCount > 0);
   }
 
   #forget(task: TaskId): void {
@@ -240,14 +253,8 @@ export class WorkflowRunner {
     }
   }
 
-  async #perform(resolved: ResolvedTask, task: TaskState): ReturnType<typeof attemptStep> {
-    const own = new AbortController();
-    this.#attempts.add(own);
-    try {
-      return await attemptStep(resolved, task, own, this.#journalHost, this.#options);
-    } finally {
-      this.#attempts.delete(own);
-    }
+  #perform(resolved: ResolvedTask, task: TaskState): ReturnType<typeof attemptStep> {
+    return this.#attempts.run(task.id, (ends) => attemptStep(resolved, task, ends, this.#journalHost, this.#options));
   }
 
   async #commit(
@@ -260,7 +267,7 @@ export class WorkflowRunner {
     if (this.#isVoid(task.id)) return;
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
     if (result.done !== undefined && !hasOpen(stream.speculative, task.id)) {
-      await this.#gate.quiet(this.#abort.signal, () => this.#mustBeDecided(task.id));
+      await this.#gate.quiet(this.#abort.signal, () => mustBeDecided(stream.speculative, definition, task.id));
     }
     const { reads } = this.#options;
     const around = {
@@ -322,14 +329,6 @@ export class WorkflowRunner {
     return !canRun(definition, stream.speculative) || isSuspended(stream.speculative, task);
   }
 
-  /** The workflow may end. Throws `ParkError` when an irreversible call of another task was left open: nobody would ever know of it. */
-  #mustBeDecided(task: TaskId): void {
-    // Pinned to another version meanwhile: that version's worker ends it.
-    if (!canRun(this.#options.definition, this.#options.stream.speculative)) return;
-    const open = openCalls(this.#options.stream.speculative.frontier, isOpenForGood).find((call) => call.task !== task);
-    if (open !== undefined) throw openEffect(open, new Error('the workflow was about to end'));
-  }
-
   #newCheckpoint() {
     const { clock, prng } = this.#options.ports;
     return checkpointId(uuidv7(clock.nowMs(), prng.bytes(10)));
@@ -352,13 +351,15 @@ export class WorkflowRunner {
     if (isSuspended(stream.speculative, task.id)) return;
     // A broken invariant of ours is no failure of the step's: the run ends, is reported, and another goes on.
     if (error instanceof TidemarkError && error.code === 'invariant-broken') throw error;
+    // Cancelled: whatever the attempt came to, the end is at hand, and what is open shows in the state.
+    if (stream.speculative.ruling === 'cancel') return;
     if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
     if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const timer = this.#journalHost.timerName();
     const drafts = failureDrafts(step, current, error, timer, startedAtMs, this.#options.ports);
     if (drafts.length === 1) return this.#flushing.write(drafts);
-    return this.#endRun(() => this.#onceDecided(task.id, drafts));
+    return this.#endRun(() => onceDecided(stream.speculative, this.#options.definition, task.id, drafts));
   }
 
   /** Ends the run with what is drawn up once nothing is under way any more; counts as never made where another end came first. */
@@ -371,17 +372,6 @@ export class WorkflowRunner {
     await ending.catch((error: unknown) => {
       if (!signal.aborted || error !== signal.reason) throw error;
     });
-  }
-
-  /** What ends the workflow; what parks it instead, when another's call stays open. */
-  #onceDecided(task: TaskId, drafts: readonly Draft[]): readonly Draft[] {
-    try {
-      if (drafts.at(-1)!.type === 'WorkflowFailed') this.#mustBeDecided(task);
-      return undoneFirst(this.#options.stream.speculative, this.#options.definition, drafts);
-    } catch (error) {
-      if (!(error instanceof ParkError)) throw error;
-      return [...drafts.slice(0, -1), parkDraft(error, task)];
-    }
   }
 
   /** The lease ends with it, so whatever else is under way counts as never made. */

@@ -29,6 +29,7 @@ export {
   type Progress,
   type RetryPolicy,
   type RunOptions,
+  WorkflowCancelledError,
 } from '@tidemark/runtime';
 export type { CauseOf, Context, Recorded, StepActions } from './context.ts';
 export type { BudgetOptions, ContextSpec, PhaseOptions } from './context-spec.ts';

@@ -2,6 +2,7 @@
 
 import { activityOf, endingOf } from '@tidemark/api/shapes';
 import type { EffectRow } from '@tidemark/ports';
+import { CANCELLING, PAUSED } from '@tidemark/runtime';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
@@ -128,8 +129,17 @@ function endingLines(found: Found, options: ShowOptions, look: Look): readonly s
     case 'parked':
       return section('Waits for a person', questionLines(found.asked, row.reason ?? '', look), look);
     default:
-      return [];
+      return askedLines(found, look);
   }
+}
+
+/** Who paused or cancelled it, and why. */
+function askedLines({ row, events }: Found, look: Look): readonly string[] {
+  if (row.reason !== PAUSED && row.reason !== CANCELLING) return [];
+  const [title, wanted] =
+    row.reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
+  const asked = events.findLast(({ type }) => type === wanted);
+  return section(title, asked === undefined ? [] : [`${INDENT}${printable(eventWords(asked))}`], look);
 }
 
 function frontierLines(

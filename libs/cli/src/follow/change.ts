@@ -45,6 +45,8 @@ export type Change = About &
     | { readonly type: 'waiting'; readonly tasks: readonly string[] }
     | { readonly type: 'parked'; readonly reason: string; readonly message: string }
     | { readonly type: 'decided'; readonly by: string; readonly resolution: string; readonly why: string }
+    /** It is to end, to stand still, or to go on. */
+    | { readonly type: 'cancelling' | 'paused' | 'resumed_by'; readonly by: string; readonly why: string }
     | { readonly type: 'confirmed'; readonly token: string; readonly outcome: string }
     /** What it did is undone by another workflow, and it stands still meanwhile. */
     | { readonly type: 'compensating'; readonly reason: string; readonly undo: string; readonly message: string }
@@ -118,6 +120,16 @@ export function eventChange(row: WorkflowSummary, event: EventRow): Change | und
       const { why } = decodePayload(event.type, event.payload);
       return { ...about, type: 'decided', by: String(control.by), resolution: String(control.resolution), why };
     }
+    case 'CancelRequested':
+    case 'PauseRequested':
+    case 'ResumeRequested': {
+      const { why } = decodePayload(event.type, event.payload);
+      return { ...about, type: ASKED[event.type], by: String(control.by), why };
+    }
+    case 'WorkflowTerminated': {
+      const { message } = decodePayload(event.type, event.payload).error;
+      return { ...about, type: 'failed', reason: String(control.code), message, tookMs };
+    }
     case 'EffectConfirmed':
       return { ...about, type: 'confirmed', token: String(control.token), outcome: String(control.outcome) };
     case 'CompensationStarted': {
@@ -141,6 +153,8 @@ export function eventChange(row: WorkflowSummary, event: EventRow): Change | und
       return undefined;
   }
 }
+
+const ASKED = { CancelRequested: 'cancelling', PauseRequested: 'paused', ResumeRequested: 'resumed_by' } as const;
 
 interface FailedControl {
   readonly task: string;

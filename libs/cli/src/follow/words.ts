@@ -54,6 +54,12 @@ export class Narrator {
         return `${paint('yellow', 'waits for a person')} (${printable(change.reason)}): ${printable(change.message)}`;
       case 'decided':
         return `${printable(change.by)} decided ${printable(change.resolution)}: ${printable(change.why)}`;
+      case 'cancelling':
+        return `${paint('yellow', 'is being cancelled')} by ${printable(change.by)}: ${printable(change.why)}`;
+      case 'paused':
+        return `${paint('yellow', 'paused')} by ${printable(change.by)}: ${printable(change.why)}`;
+      case 'resumed_by':
+        return `${paint('cyan', 'resumed')} by ${printable(change.by)}: ${printable(change.why)}`;
       case 'confirmed':
         return `confirmed as ${printable(change.outcome)} (token ${printable(change.token)})`;
       case 'compensating':
@@ -145,6 +151,10 @@ export function changeJson(change: Change | Crowd): Readonly<Record<string, unkn
       return { ...about, reason: change.reason, message: change.message };
     case 'decided':
       return { ...about, by: change.by, resolution: change.resolution, why: change.why };
+    case 'cancelling':
+    case 'paused':
+    case 'resumed_by':
+      return { ...about, by: change.by, why: change.why };
     case 'confirmed':
       return { ...about, token: change.token, outcome: change.outcome };
     case 'compensating':

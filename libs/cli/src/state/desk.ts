@@ -6,7 +6,7 @@
 import type { DefinitionCard } from '@tidemark/api/shapes';
 import type { Lease } from '@tidemark/core';
 import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
-import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
+import type { Confirmation, Decided, Decision, LifecycleAct, LifecycleAsk, LifecycleDone } from '@tidemark/runtime';
 import type { CommandArchive } from './archive-desk.ts';
 import type { CommandKeys } from './keys-desk.ts';
 import type { CommandMemory } from './memory-desk.ts';
@@ -141,6 +141,8 @@ export interface Desk {
   confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void>;
   /** Counts once for its key; see `Client.signal`. */
   signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void>;
+  /** Cancels, ends, pauses or resumes; see `Client.cancel`. */
+  lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone>;
   /** Takes the live lease away; see `Client.revoke`. */
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null>;
   health(): Promise<Health>;

@@ -10,6 +10,9 @@ import {
   type Decision,
   type Definition,
   type EffectDefinition,
+  type LifecycleAct,
+  type LifecycleAsk,
+  type LifecycleDone,
   maskedStore,
   type Ports,
   type ToldDelta,
@@ -81,6 +84,10 @@ export class HostDesk implements Desk {
 
   signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void> {
     return this.host.client.signal(workflow, name, value, options);
+  }
+
+  lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {
+    return this.host.client[act](workflow, ask);
   }
 
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null> {

@@ -12,7 +12,7 @@ import {
   TidemarkError,
   UnavailableError,
 } from '@tidemark/core';
-import type { Confirmation, Decided, Decision } from '@tidemark/runtime';
+import type { Confirmation, Decided, Decision, LifecycleAct, LifecycleAsk, LifecycleDone } from '@tidemark/runtime';
 import { SOCKET_GREETING_MS } from '../limits.ts';
 import { ARCHIVE_CALLS, type CommandArchive } from './archive-desk.ts';
 import {
@@ -142,6 +142,10 @@ export class SocketDesk implements Desk {
 
   async signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void> {
     await this.#call('signal', [workflow, name, value, options]);
+  }
+
+  lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {
+    return this.#call('lifecycle', [workflow, act, ask]);
   }
 
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null> {

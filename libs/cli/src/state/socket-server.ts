@@ -9,7 +9,13 @@ import { createServer, type Server, type Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { TidemarkError } from '@tidemark/core';
-import type { Confirmation, Decision } from '@tidemark/runtime';
+import {
+  type Confirmation,
+  type Decision,
+  LIFECYCLE_ACTS,
+  type LifecycleAct,
+  type LifecycleAsk,
+} from '@tidemark/runtime';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
 import { ARCHIVE_CALLS } from './archive-desk.ts';
 import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
@@ -118,11 +124,19 @@ async function perform(
   if (call === 'decide') return desk.decide(String(given[0]), given[1] as Decision);
   if (call === 'confirm') return desk.confirm(String(given[0]), String(given[1]), given[2] as Confirmation);
   if (call === 'signal') return desk.signal(String(given[0]), String(given[1]), given[2], given[3] as { key: string });
+  if (call === 'lifecycle') return desk.lifecycle(String(given[0]), lifecycleAct(given[1]), given[2] as LifecycleAsk);
   if (call === 'revoke') return desk.revoke(String(given[0]));
   if (call === 'definitions') return desk.definitions();
   if (call === 'health') return desk.health();
   if (call === 'news') return subscribe();
   throw new TidemarkError('call-unknown', `The process that holds the folder does not know '${call}'.`);
+}
+
+/** A name from the socket calls nothing else. */
+function lifecycleAct(name: unknown): LifecycleAct {
+  const act = LIFECYCLE_ACTS.find((known) => known === name);
+  if (act === undefined) throw new TidemarkError('call-unknown', `No workflow can be told to '${name}'.`);
+  return act;
 }
 
 function noteOf(error: unknown): ErrorNote {

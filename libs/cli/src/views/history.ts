@@ -27,6 +27,12 @@ export function eventWords(row: EventRow): string {
       return `${control.code}: undone by ${control.undo}`;
     case 'CompensationFinished':
       return `${control.undo}: ${control.outcome}`;
+    case 'CancelRequested':
+      return `${control.code} by ${control.by}: ${decodePayload('CancelRequested', row.payload).why ?? FORGOTTEN}`;
+    case 'WorkflowTerminated':
+    case 'PauseRequested':
+    case 'ResumeRequested':
+      return `by ${control.by}: ${decodePayload(row.type, row.payload).why ?? FORGOTTEN}`;
     case 'VersionPinned':
       return `${control.pinned === true ? 'pinned' : 'let go'} by ${control.by}`;
     case 'SignalReceived':

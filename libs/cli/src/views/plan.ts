@@ -130,8 +130,12 @@ function nextLines(next: PlannedNext, { plan, asked, folder }: PlanView): readon
       return [
         next.ruling === 'fail'
           ? 'the next holder ends it as failed, as a person decided'
-          : 'the next holder has it undone, as a person decided',
+          : next.ruling === 'cancel'
+            ? 'it was cancelled: the next holder undoes what it did, where that is registered, and ends it'
+            : 'the next holder has it undone, as a person decided',
       ];
+    case 'paused':
+      return [`${printable(next.by)} paused it; nothing starts until it is resumed`];
     case 'will-ask':
       return [`the next holder runs nothing and asks a person (${next.code})`];
     case 'blocked':

@@ -56,7 +56,7 @@ export const checkFencing = checker((stream, events) => {
   let live: { epoch: number; holder: string; ordinal: number } | null = null;
   let lastEpoch = 0;
   for (const event of events) {
-    if (event.type === 'LeaseRevoked') live = null;
+    if (event.type === 'LeaseRevoked' || event.type === 'WorkflowTerminated') live = null;
     // Inbox events have no token.
     if (event.ordinal === 0) continue;
     const { epoch, holder, ordinal } = event;
@@ -133,7 +133,7 @@ export const checkEffects = checker((stream, events) => {
   return violations;
 });
 
-const CLOSING = new Set(['WorkflowCompleted', 'WorkflowFailed', 'CompensationFinished']);
+const CLOSING = new Set(['WorkflowCompleted', 'WorkflowFailed', 'WorkflowTerminated', 'CompensationFinished']);
 
 /** Positions run 1, 2, 3 … and nothing is accepted after the end. */
 export function checkPositions(entries: readonly LogEntry[], verdicts: readonly Verdict[]): string[] {

@@ -15,7 +15,7 @@ import { closed, declare, type NaiveStream } from './stream.ts';
 
 export type { NaiveStream, NaiveTask } from './stream.ts';
 
-const KNOWN_RULES = 3;
+const KNOWN_RULES = 4;
 
 export class NaivePartition {
   readonly partition: number;
@@ -91,6 +91,10 @@ export class NaivePartition {
       session: event.control.session,
       user: event.control.user,
       fork: event.control.fork,
+      deadline:
+        event.control.timeoutMs === undefined
+          ? undefined
+          : { timer: 'timeout', anchorMs: event.atMs, delayMs: event.control.timeoutMs },
       undo: null,
       position: 1,
       lamport: event.lamport,

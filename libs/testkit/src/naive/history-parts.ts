@@ -7,6 +7,23 @@ import { type NaiveStream, outcomeIsOpen } from './stream.ts';
 /** One of the items, by a number of any size. */
 export const choose = <T>(items: readonly T[], pick: number): T => items[pick % items.length]!;
 
+/** A stream of decisions out of one number. */
+export function decisions(seed: number): (below: number) => number {
+  let state = (seed * 2_654_435_761 + 1) >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** Events that are about a workflow's life, by act. */
+export const LIFECYCLE = {
+  cancel: 'CancelRequested',
+  terminate: 'WorkflowTerminated',
+  pause: 'PauseRequested',
+  resume: 'ResumeRequested',
+} as const;
+
 export function conditions(
   decide: (below: number) => number,
 ): Loose<Controls['WorkflowOpened']['tasks'][number]['when']> {
@@ -17,11 +34,13 @@ export function conditions(
 
 /** Names of timers that the stream waits for, and one that nobody waits for when there are none. */
 export function timersOf(stream: NaiveStream): string[] {
-  const names = stream.tasks.flatMap((task) => [
+  const names = stream.deadline === undefined ? [] : [stream.deadline.timer];
+  const tasks = stream.tasks.flatMap((task) => [
     ...task.when.flatMap((condition) => (condition.kind === 'timer' ? [condition.timer] : [])),
     ...(task.retry === null ? [] : [task.retry.timer]),
     ...task.effects.flatMap(({ pending }) => [pending?.probe, pending?.deadline].flatMap((one) => one?.timer ?? [])),
   ]);
+  names.push(...tasks);
   return names.length > 0 ? names : ['nobody'];
 }
 

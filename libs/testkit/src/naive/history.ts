@@ -7,7 +7,7 @@
 import type { Controls, Envelope, EventType, LogEntry } from '@tidemark/core';
 import { digestOf, entryOf, type Loose } from './events.ts';
 import { NaivePartition } from './fold.ts';
-import { choose, conditions, openOf, timersOf, tokensOf } from './history-parts.ts';
+import { choose, conditions, decisions, LIFECYCLE, openOf, timersOf, tokensOf } from './history-parts.ts';
 import { type NaiveStream, type NaiveTask, outcomeIsOpen } from './stream.ts';
 import { TWISTS, type Twist } from './twists.ts';
 
@@ -31,6 +31,10 @@ export const ACTS = [
   'finish',
   'pin',
   'raise',
+  'cancel',
+  'terminate',
+  'pause',
+  'resume',
   'signal',
   'timer',
   'resend',
@@ -50,15 +54,6 @@ export interface Choice {
 }
 
 export const HISTORY_PARTITION = 3;
-
-/** A stream of decisions out of one number. */
-function decisions(seed: number): (below: number) => number {
-  let state = (seed * 2_654_435_761 + 1) >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 interface Writer {
   readonly partition: NaivePartition;
@@ -91,6 +86,7 @@ const FITTING: Partial<Record<Act, { readonly fits: (stream: NaiveStream) => boo
   raise: { fits: (stream) => stream.question?.code === 'budget_exceeded', otherwise: 'raise' },
   finish: { fits: (stream) => stream.status === 'compensating', otherwise: 'commit' },
   confirm: { fits: awaits, otherwise: 'pend' },
+  resume: { fits: (stream) => stream.paused !== undefined, otherwise: 'pause' },
 };
 
 /** The act, and the streams that it is for. */
@@ -156,7 +152,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
   return envelope(writer, { workflow: `w${generation}`, generation }, 'WorkflowOpened', {
     definition: 'audit',
     version: 1,
-    rules: decide(40) === 0 ? 4 : decide(8) === 0 ? 1 : decide(8) === 0 ? 3 : 2,
+    rules: decide(40) === 0 ? 5 : decide(12) === 0 ? 4 : decide(8) === 0 ? 1 : decide(8) === 0 ? 3 : 2,
     partition: HISTORY_PARTITION,
     placement: 'shared',
     inputDigest: digestOf('input'),
@@ -165,6 +161,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
     shadow: decide(10) === 0,
     compensates: decide(10) === 0 ? { workflow: 'w0', depth: 1 } : null,
     ...(decide(4) === 0 && { session: 's1', user: 'ana' }),
+    ...(decide(5) === 0 && { timeoutMs: 500 }),
     ...(decide(6) === 0 && { fork: { workflow: 'w0', sequence: 2, effects: 'replay' } }),
   });
 }
@@ -213,6 +210,11 @@ function inboxDraft(
       return decide(3) === 0
         ? envelope(writer, stream, 'MemoryWritten', { count: 1 + decide(2) })
         : envelope(writer, stream, 'VersionPinned', { pinned: decide(2) === 0, by: 'ann' });
+    case 'cancel':
+    case 'terminate':
+    case 'pause':
+    case 'resume':
+      return envelope(writer, stream, LIFECYCLE[act], { code: 'asked', by: 'ann' });
     case 'raise':
       return envelope(writer, stream, 'BudgetRaised', { tokens: decide(3), costMicros: decide(3), by: 'ann' });
     default:

@@ -23,7 +23,7 @@ export function foldHolderEvent(stream: NaiveStream, event: HolderEvent): Outcom
     if (event.epoch <= stream.epoch) return 'stale-epoch';
     if (lease !== null) return 'wrong-holder';
     if (event.epoch > stream.epoch + 1 || event.ordinal !== 1) return 'ordinal-gap';
-    if (stream.status === 'parked' || stream.status === 'compensating') return 'parked';
+    if (stream.status === 'parked' || stream.status === 'compensating' || stream.paused !== undefined) return 'parked';
     stream.epoch = event.epoch;
     stream.lease = { epoch: event.epoch, holder: event.holder, ordinal: 1, lamport: event.lamport };
     return null;

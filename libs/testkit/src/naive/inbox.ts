@@ -11,6 +11,7 @@ import {
 } from './stream.ts';
 
 const SIGNALS = 1_024;
+const LIFECYCLE_RULES = 4;
 const DEDUPE_IDS = 256;
 const CRASH_TIMES_KEPT = 8;
 
@@ -24,6 +25,10 @@ const INBOX_TYPES = [
   'VersionPinned',
   'MemoryWritten',
   'BudgetRaised',
+  'CancelRequested',
+  'WorkflowTerminated',
+  'PauseRequested',
+  'ResumeRequested',
 ] as const;
 
 export type InboxEvent = Envelope<(typeof INBOX_TYPES)[number]>;
@@ -51,6 +56,11 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       }
       return null;
     case 'TimerFired':
+      if (stream.deadline !== undefined && stream.deadline.timer === event.control.timer) {
+        stream.deadline = undefined;
+        cancel(stream, 'timed-out', 'timeout', event.id);
+        return null;
+      }
       return fireTimer(stream, event.control.timer, event.id) ? null : 'unknown-task';
     case 'LeaseRevoked':
       return revoke(stream, event);
@@ -81,6 +91,28 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return null;
     case 'MemoryWritten':
       return null;
+    case 'CancelRequested':
+      return cancel(stream, event.control.code, event.control.by, event.id) ? null : 'not-asked';
+    case 'WorkflowTerminated':
+      if (stream.status === 'compensating') return 'not-asked';
+      reopen(stream);
+      stream.status = 'failed';
+      stream.reason = event.control.code;
+      stream.ruling = null;
+      stream.paused = undefined;
+      stream.lease = null;
+      return null;
+    case 'PauseRequested':
+      if (stream.status === 'compensating' || stream.paused !== undefined || stream.ruling === 'cancel') {
+        return 'not-asked';
+      }
+      stream.paused = { by: event.control.by, event: event.id, atMs: event.atMs };
+      if (stream.rules < LIFECYCLE_RULES) stream.rules = LIFECYCLE_RULES;
+      return null;
+    case 'ResumeRequested':
+      if (stream.status === 'compensating' || stream.paused === undefined) return 'not-asked';
+      stream.paused = undefined;
+      return null;
     case 'BudgetRaised': {
       const { tokens, costMicros } = event.control;
       stream.raised ??= { tokens: 0, costMicros: 0 };
@@ -97,6 +129,18 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return null;
     }
   }
+}
+
+/** What runs here and isn't being undone, undoes nothing and isn't cancelled already: whatever it waits for, it waits no more. */
+function cancel(stream: NaiveStream, code: string, by: string, event: string): boolean {
+  if (stream.status === 'compensating' || stream.ruling === 'cancel') return false;
+  if (stream.compensates !== null || stream.shadow) return false;
+  reopen(stream);
+  stream.paused = undefined;
+  stream.ruling = 'cancel';
+  stream.cancel = { code, by, event };
+  if (stream.rules < LIFECYCLE_RULES) stream.rules = LIFECYCLE_RULES;
+  return true;
 }
 
 /** Counts for the lease that it names and no other. Unless a person asked for it, it is held against what was running. */
@@ -138,7 +182,7 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
   if (resolution === 'compensate' || resolution === 'fail') {
     stream.ruling = resolution;
   } else if (resolution === 'retry') {
-    stream.ruling = null;
+    if (stream.ruling !== 'cancel') stream.ruling = null;
     for (const one of task?.effects ?? []) if (one.key === question.key) one.isSuspect = false;
   } else {
     const effect = task?.effects.find((one) => one.key === question.key);

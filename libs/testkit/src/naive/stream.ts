@@ -47,7 +47,10 @@ export interface NaiveStream {
   status: 'open' | 'parked' | 'compensating' | 'compensated' | 'completed' | 'failed';
   reason: string | null;
   question: { id: string; code: string; task: string | null; key: string | null } | null;
-  ruling: 'compensate' | 'fail' | null;
+  ruling: 'compensate' | 'fail' | 'cancel' | null;
+  cancel?: { code: string; by: string; event: string } | undefined;
+  paused?: { by: string; event: string; atMs: number } | undefined;
+  deadline?: Retry | undefined;
   pinned: boolean;
   shadow: boolean;
   compensates: { workflow: string; depth: number } | null;

@@ -77,6 +77,12 @@ function follow(ending: Growing, envelope: Envelope, payload: Uint8Array): void 
     case 'ApprovalDecided':
       Object.assign(ending, { status: 'open', code: null, isRejected: envelope.control.resolution === 'fail' });
       break;
+    case 'CancelRequested':
+      Object.assign(ending, { status: 'open', code: null });
+      break;
+    case 'WorkflowTerminated':
+      Object.assign(ending, { status: 'failed', code: envelope.control.code });
+      break;
     case 'CompensationStarted':
       Object.assign(ending, { status: 'compensating', code: envelope.control.code });
       break;

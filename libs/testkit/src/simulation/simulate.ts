@@ -47,6 +47,7 @@ const ENDING: ReadonlySet<string> = new Set<Envelope['type']>([
   'WorkflowCompleted',
   'WorkflowFailed',
   'CompensationFinished',
+  'WorkflowTerminated',
 ]);
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {

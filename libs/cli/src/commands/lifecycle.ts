@@ -1,0 +1,51 @@
+/** Owns `tidemark cancel`, `terminate`, `pause` and `resume`: what becomes of a workflow's life; who decided it, and why. */
+
+import { EXIT } from '@tidemark/host';
+import type { LifecycleAct, LifecycleDone } from '@tidemark/runtime';
+import { noState } from '../failures.ts';
+import type { Session } from '../session.ts';
+import { noticeStall } from '../stall.ts';
+import { type Desk, isIdle } from '../state/desk.ts';
+import { exists, openToRead, targetOf } from '../state/open-desk.ts';
+import { requireWorkflow } from '../state/require-workflow.ts';
+import { printable } from '../text/width.ts';
+
+export interface LifecycleOptions {
+  readonly by: string;
+  readonly why: string;
+  readonly state?: string | undefined;
+}
+
+export const lifecycle =
+  (act: LifecycleAct) =>
+  async ({ terminal, env, cwd }: Session, id: string, { by, why, state }: LifecycleOptions): Promise<number> => {
+    const target = targetOf(state, env, cwd);
+    if (!exists(target)) throw noState(target.kind === 'embedded' ? target.shown : '');
+    const desk = await openToRead(target);
+    try {
+      const { workflow } = await requireWorkflow(desk, id);
+      const done = await noticeStall(terminal, desk.place, desk.lifecycle(workflow, act, { by, why }));
+      terminal.document({ workflow, act, changed: done.changed, by, why });
+      terminal.line(`${printable(workflow)} ${words(act, done, desk)}`);
+    } finally {
+      await desk.close();
+    }
+    return EXIT.ok;
+  };
+
+function words(act: LifecycleAct, { changed }: LifecycleDone, desk: Desk): string {
+  const who =
+    isIdle(desk) && desk.place.kind === 'embedded'
+      ? `the next tidemark dev or run on ${desk.place.folder}`
+      : 'whoever has it, or the next free worker,';
+  switch (act) {
+    case 'cancel':
+      return changed ? `is being cancelled: ${who} undoes what it did and ends it.` : 'was cancelled before.';
+    case 'terminate':
+      return changed ? 'has ended: nothing was undone.' : 'was ended before.';
+    case 'pause':
+      return changed ? 'is paused: steps under way finish, and nothing further starts.' : 'is paused already.';
+    case 'resume':
+      return changed ? 'goes on.' : "isn't paused.";
+  }
+}

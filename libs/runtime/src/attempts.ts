@@ -1,0 +1,103 @@
+/**
+ * Owns the attempts of one run that are under way: how each is ended, and how all are told that their workflow is cancelled. Being told
+ * is no end: a step may finish, within the grace. Must not judge what an attempt came to.
+ *
+ * A1 A step whose call to the outside is open is not abandoned for a cancel: its outcome would be unknown.
+ */
+
+import { type TaskId, TidemarkError, type WorkflowId } from '@tidemark/core';
+import type { Clock } from '@tidemark/ports';
+import { StepAbandonedError } from './drain.ts';
+import { CANCEL_GRACE_MS, DRAIN_LOOK_PERIOD_MS } from './limits.ts';
+
+/** The reason of `ctx.signal` in a step whose workflow is cancelled. */
+export class WorkflowCancelledError extends TidemarkError {
+  override readonly name = 'WorkflowCancelledError';
+
+  constructor(workflow: WorkflowId, code: string, by: string) {
+    super('workflow-cancelled', `Workflow ${workflow} is being cancelled (${code}) by ${by}: finish or stop.`, {
+      workflow,
+      reason: code,
+    });
+  }
+}
+
+/** One attempt at a step. */
+export interface AttemptEnds {
+  /** Aborts when it counts as never made. */
+  readonly over: AbortSignal;
+  /** What the step sees: also aborts when the workflow is cancelled. */
+  readonly told: AbortSignal;
+  abort(reason: unknown): void;
+}
+
+class Ends implements AttemptEnds {
+  readonly task: TaskId;
+  readonly #over = new AbortController();
+  readonly #told = new AbortController();
+
+  constructor(task: TaskId) {
+    this.task = task;
+  }
+
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  get told(): AbortSignal {
+    return this.#told.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#over.abort(reason);
+    this.#told.abort(reason);
+  }
+
+  tell(reason: unknown): void {
+    this.#told.abort(reason);
+  }
+}
+
+export class Attempts {
+  readonly #clock: Clock;
+  readonly #isCalling: (task: TaskId) => boolean;
+  readonly #underWay = new Set<Ends>();
+  #cancelled: WorkflowCancelledError | undefined;
+
+  constructor(clock: Clock, isCalling: (task: TaskId) => boolean) {
+    this.#clock = clock;
+    this.#isCalling = isCalling;
+  }
+
+  get count(): number {
+    return this.#underWay.size;
+  }
+
+  async run<T>(task: TaskId, attempt: (ends: AttemptEnds) => Promise<T>): Promise<T> {
+    const ends = new Ends(task);
+    this.#underWay.add(ends);
+    if (this.#cancelled !== undefined) ends.tell(this.#cancelled);
+    try {
+      return await attempt(ends);
+    } finally {
+      this.#underWay.delete(ends);
+    }
+  }
+
+  abort(reason: unknown): void {
+    for (const ends of this.#underWay) ends.abort(reason);
+  }
+
+  /** Tells all of them, once; those that outlast the grace are abandoned. Resolves when none is left, or the run is over. */
+  async cancel(reason: WorkflowCancelledError, over: AbortSignal): Promise<void> {
+    if (this.#cancelled !== undefined) return;
+    this.#cancelled = reason;
+    for (const ends of this.#underWay) ends.tell(reason);
+    const untilMs = this.#clock.monotonicMs() + CANCEL_GRACE_MS;
+    while (this.#underWay.size > 0 && !over.aborted) {
+      await this.#clock.sleep(DRAIN_LOOK_PERIOD_MS, over);
+      if (this.#clock.monotonicMs() < untilMs) continue;
+      for (const ends of this.#underWay) if (!this.#isCalling(ends.task)) ends.abort(new StepAbandonedError());
+    }
+  }
+}

@@ -1,0 +1,249 @@
+/** Workflows that are cancelled, ended from outside, paused and resumed: whatever they are at, and over deaths of whoever held them. */
+
+import { defineEffect, defineWorkflow, signal, task, timer, WorkflowCancelledError } from '@tidemark/sdk';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type TestWorld, testWorld } from './test-world.ts';
+
+const worlds: TestWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+async function open(...args: Parameters<typeof testWorld>): Promise<TestWorld> {
+  const world = await testWorld(...args);
+  worlds.push(world);
+  return world;
+}
+
+const ask = { by: 'ana', why: 'the order was withdrawn' };
+const undone: string[] = [];
+afterEach(() => void undone.splice(0));
+
+const book = defineEffect({
+  operation: 'hotel.book',
+  kind: 'irreversible',
+  request: z.object({ room: z.string() }),
+  response: z.object({ id: z.string() }),
+  call: async ({ room }) => ({ id: `b-${room}` }),
+  compensate: async ({ id }) => void undone.push(id),
+});
+
+/** What `hold` waits for; each test sets its own. */
+let held: { readonly begun: () => void; readonly work: (signal: AbortSignal) => Promise<void> };
+function hold(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  held = { begun: resolve, work };
+  return promise;
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
+/** Books, holds, and waits for a word before it books once more. */
+const travel = defineWorkflow({
+  name: 'travel',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({ held: z.boolean() }),
+  output: z.object({}),
+  tasks: { first: z.object({}), hold: z.object({}), last: z.object({}) },
+  flow: { first: ['hold', 'last'], hold: [], last: [] },
+  signals: { go: z.object({}) },
+  effects: [book],
+  begin: () => ({ belief: { held: false }, next: [task('first', {})] }),
+  steps: {
+    first: async (ctx) => {
+      await ctx.effect(book, { room: 'sea' });
+      const wait = task('hold', {});
+      return { next: [wait, task('last', {}, { after: [wait], when: signal('go') })] };
+    },
+    hold: async (ctx) => {
+      held.begun();
+      await held.work(ctx.signal);
+      return { belief: () => ({ held: true }) };
+    },
+    last: async (ctx) => {
+      await ctx.effect(book, { room: 'hill' });
+      return { done: {} };
+    },
+  },
+});
+
+/** Has nothing to undo. */
+const plain = defineWorkflow({
+  name: 'plain',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  tasks: { wait: z.object({}), end: z.object({}) },
+  flow: { wait: ['end'], end: [] },
+  begin: () => ({ belief: {}, next: [task('wait', {})] }),
+  steps: {
+    wait: () => ({ next: [task('end', {}, { when: timer('2h') })] }),
+    end: () => ({ done: {} }),
+  },
+});
+
+const statusOf = async (world: TestWorld, id: string) => {
+  const row = await world.client.run(id).summary();
+  return row === undefined ? undefined : [row.status, row.reason, row.pendingCount];
+};
+const waiting = (world: TestWorld, id: string) =>
+  expect
+    .poll(async () => (await world.tasksOf(id as never)).map(({ step, when }) => `${step} ${when.length}`))
+    .toHaveLength(1);
+
+describe('a workflow that is cancelled', () => {
+  it('ends at once when it waits, and has nothing to undo', async () => {
+    const world = await open({ workflows: [plain] });
+    const run = await world.start(plain, {});
+    await waiting(world, run.id);
+    expect(await world.client.cancel(run.id, ask)).toEqual({ workflow: run.id, changed: true });
+    await expect(run.result()).rejects.toThrow('failed (cancelled): It was cancelled (cancelled) by ana.');
+    expect(await statusOf(world, run.id)).toEqual(['failed', 'cancelled', 0]);
+    expect(await world.client.cancel(run.id, ask)).toEqual({ workflow: run.id, changed: false });
+  });
+
+  it('has what it did undone, after the step under way has finished', async () => {
+    const world = await open({ workflows: [travel] });
+    const gate = Promise.withResolvers<void>();
+    const begun = hold(() => gate.promise);
+    const run = await world.start(travel, {});
+    await begun;
+    await world.client.cancel(run.id, ask);
+    expect(await world.client.cancel(run.id, { by: 'bob', why: 'me too' })).toMatchObject({ changed: false });
+    expect(await statusOf(world, run.id)).toEqual(['open', 'cancelling', 2]);
+    gate.resolve();
+    await expect(run.result()).rejects.toThrow('was undone (cancelled)');
+    expect(undone).toEqual(['b-sea']);
+    expect((await run.checkpoints()).map(({ step }) => step)).toEqual(['first', 'hold']);
+  });
+
+  it('tells a step that runs for long, by its signal', async () => {
+    const world = await open({ workflows: [travel] });
+    const told = Promise.withResolvers<unknown>();
+    const begun = hold(async (signal) => {
+      await untilAborted(signal).catch((error: unknown) => {
+        told.resolve(error);
+        throw error;
+      });
+    });
+    const run = await world.start(travel, {});
+    await begun;
+    await world.client.cancel(run.id, ask);
+    expect(await told.promise).toBeInstanceOf(WorkflowCancelledError);
+    await expect(run.result()).rejects.toThrow('was undone (cancelled)');
+    expect((await run.checkpoints()).map(({ step }) => step)).toEqual(['first']);
+  });
+
+  it('abandons a step that does not heed it, once its grace is over', async () => {
+    const world = await open({ workflows: [travel] });
+    const begun = hold(() => new Promise(() => {}));
+    const run = await world.start(travel, {});
+    await begun;
+    await world.client.cancel(run.id, ask);
+    await expect(world.fastForward(run.result())).rejects.toThrow('was undone (cancelled)');
+  });
+
+  it('is cancelled by whoever goes on after a crash', async () => {
+    const world = await open({ workflows: [travel] });
+    const gate = Promise.withResolvers<void>();
+    const begun = hold(() => gate.promise);
+    const run = await world.start(travel, {});
+    await begun;
+    world.crash({ before: 'CheckpointCommitted', step: 'hold' });
+    await world.client.cancel(run.id, ask);
+    gate.resolve();
+    await expect(run.result()).rejects.toThrow('was undone (cancelled)');
+    expect(world.crashCount).toBe(1);
+    expect(undone).toEqual(['b-sea']);
+  });
+
+  it('is cancelled while it is paused, or waits for a person', async () => {
+    const world = await open({ workflows: [travel] });
+    world.stub(book, () => {
+      throw new Error('no answer');
+    });
+    const parked = await world.start(travel, {});
+    await expect(world.fastForward(parked.result())).rejects.toThrow('waits for a person');
+    await world.client.pause(parked.id, ask);
+    await world.client.cancel(parked.id, ask);
+    // Whether the room was booked, nobody knows: that is still a person's to say.
+    await expect.poll(() => statusOf(world, parked.id)).toEqual(['parked', 'effect-unknown', 1]);
+    await world.client.decide(parked.id, { resolution: 'not-done', ...ask });
+    await expect(parked.result()).rejects.toThrow('was undone (cancelled)');
+    expect(undone).toEqual([]);
+  });
+
+  it('is over when it has ended', async () => {
+    const world = await open({ workflows: [plain] });
+    const run = await world.start(plain, {});
+    await waiting(world, run.id);
+    world.advance('3h');
+    await run.result();
+    await expect(world.client.cancel(run.id, ask)).rejects.toMatchObject({ code: 'workflow-closed' });
+    await expect(world.client.pause(run.id, ask)).rejects.toMatchObject({ code: 'workflow-closed' });
+    await expect(world.client.cancel(run.id, { by: '', why: 'x' })).rejects.toMatchObject({ code: 'by-invalid' });
+    await expect(world.client.cancel('nobody', ask)).rejects.toMatchObject({ code: 'workflow-unknown' });
+  });
+});
+
+describe('a workflow that is ended from outside', () => {
+  it('has failed at once, and nothing is undone, whoever holds it', async () => {
+    const world = await open({ workflows: [travel] });
+    const over = Promise.withResolvers<void>();
+    const begun = hold((signal) => untilAborted(signal).finally(over.resolve));
+    const run = await world.start(travel, {});
+    await begun;
+    expect(await world.client.terminate(run.id, ask)).toEqual({ workflow: run.id, changed: true });
+    await expect(run.result()).rejects.toThrow('failed (terminated): ana ended it: the order was withdrawn');
+    expect(await world.client.terminate(run.id, ask)).toEqual({ workflow: run.id, changed: false });
+    // Its holder learns of it, and stops.
+    await over.promise;
+    expect(undone).toEqual([]);
+    expect(await statusOf(world, run.id)).toEqual(['failed', 'terminated', 0]);
+  });
+
+  it('is ended while it waits', async () => {
+    const world = await open({ workflows: [plain] });
+    const run = await world.start(plain, {});
+    await waiting(world, run.id);
+    await world.client.terminate(run.id, ask);
+    await expect(run.result()).rejects.toThrow('failed (terminated)');
+  });
+});
+
+describe('a workflow that is paused', () => {
+  it('starts nothing until it is resumed, and keeps what comes meanwhile', async () => {
+    const world = await open({ workflows: [travel] });
+    const gate = Promise.withResolvers<void>();
+    const begun = hold(() => gate.promise);
+    const run = await world.start(travel, {});
+    await begun;
+    expect(await world.client.pause(run.id, ask)).toEqual({ workflow: run.id, changed: true });
+    expect(await world.client.pause(run.id, ask)).toEqual({ workflow: run.id, changed: false });
+    gate.resolve();
+    // The step under way finishes, and its holder lets go.
+    await expect.poll(async () => (await run.summary())?.sequence).toBe(2);
+    await world.client.signal(run.id, 'go', {});
+    await expect.poll(async () => (await run.summary())?.holder).toBeNull();
+    const [last] = await world.tasksOf(run.id as never);
+    expect(last).toMatchObject({ step: 'last', when: [], cause: { name: 'go' } });
+    expect(await run.summary()).toMatchObject({ status: 'open', reason: 'paused', runnable: false });
+    expect(await world.client.resume(run.id, ask)).toEqual({ workflow: run.id, changed: true });
+    expect(await run.result()).toEqual({});
+  });
+
+  it('goes on with a timer that fired meanwhile', async () => {
+    const world = await open({ workflows: [plain] });
+    const run = await world.start(plain, {});
+    await waiting(world, run.id);
+    await world.client.pause(run.id, ask);
+    world.advance('3h');
+    await expect.poll(async () => (await world.tasksOf(run.id as never))[0]?.cause?.kind).toBe('timer');
+    expect(await statusOf(world, run.id)).toEqual(['open', 'paused', 1]);
+    await world.client.resume(run.id, ask);
+    expect(await run.result()).toEqual({});
+  });
+});
