@@ -174,6 +174,13 @@ export {
 } from './versions-preflight.ts';
 export { Worker, type WorkerOptions } from './worker.ts';
 export { type PastWorkflow, workflowAt } from './workflow-at.ts';
+export {
+  type AcceptedEvent,
+  eventsThrough,
+  openingOffset,
+  StreamFold,
+  type StreamPlacement,
+} from './workflow-events.ts';
 export { WorkflowKeys } from './workflow-keys.ts';
 export { WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
 export type { HandOver } from './working-memory.ts';

@@ -3,26 +3,10 @@
  * whichever tier has them. The same sequence gives the same state for ever. Must not write.
  */
 
-import { decodePayload, decodeRecord } from '@tidemark/codec';
-import {
-  type Controls,
-  CorruptError,
-  emptyPartition,
-  foldEntry,
-  foldStream,
-  type Generation,
-  InvalidError,
-  type Offset,
-  type Sequence,
-  type StreamState,
-  UnavailableError,
-  type WorkflowId,
-} from '@tidemark/core';
-import type { CheckpointRow, EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@tidemark/ports';
+import { type Controls, InvalidError, type Sequence, type StreamState, type WorkflowId } from '@tidemark/core';
+import type { CheckpointRow, EventLog, ProjectionStore } from '@tidemark/ports';
 import { StreamContent } from './content.ts';
-import { historyForgotten } from './forgotten.ts';
-import { HISTORY_READ_MAX_BYTES } from './limits.ts';
-import { isArchivedObject } from './recalls.ts';
+import { eventsThrough, historyDiffers, openingIn } from './workflow-events.ts';
 
 export interface PastWorkflow {
   /** Folded to the checkpoint, and no further. */
@@ -58,68 +42,18 @@ export async function workflowAt(
       { workflow, sequence, newest: row.sequence },
     );
   }
-  const past = new Past(row);
-  for (let at = opening.offset; at <= checkpoint.offset; ) {
-    const read = log.read([{ partition: row.partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
-    const [result] = await read.catch((error: unknown) => {
-      throw isArchivedObject(error) ? archived(workflow, error) : error;
-    });
-    const records = result!.records.filter(({ offset }) => offset <= checkpoint.offset);
-    if (records.length === 0) break;
-    for (const record of records) past.add(record);
-    at = (at + records.length) as Offset;
-  }
-  return { ...past.at(sequence), checkpoint };
-}
-
-/** What else is in the partition is no part of it; what a stream accepts depends on nothing but itself. */
-class Past {
-  readonly #row: WorkflowSummary;
-  readonly #content = new StreamContent();
-  #opening: Controls['WorkflowOpened'] | undefined;
-  #stream: StreamState | undefined;
-
-  constructor(row: WorkflowSummary) {
-    this.#row = row;
-  }
-
-  add({ offset, value }: StoredRecord): void {
-    const { workflow, partition, generation } = this.#row;
-    const entry = decodeRecord(value);
-    if (entry.kind !== 'event' || entry.envelope.workflow !== workflow) return;
-    const { envelope, payload } = entry;
-    if (this.#stream !== undefined) {
-      const { stream, verdict } = foldStream(this.#stream, envelope);
-      this.#stream = stream;
-      if (verdict.kind === 'accepted') this.#content.apply(envelope, payload);
-      return;
+  const content = new StreamContent();
+  const events = eventsThrough(log, row, [opening.offset, checkpoint.offset]);
+  let opened: Controls['WorkflowOpened'] | undefined;
+  for (;;) {
+    const { done, value } = await events.next();
+    if (!done) {
+      opened ??= openingIn(value, workflow);
+      content.apply(value.envelope, value.payload);
+      continue;
     }
-    if (envelope.type !== 'WorkflowOpened') return;
-    // The generation before its own: then its opening is the next.
-    const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
-    this.#stream = foldEntry(before, entry).state.streams.get(workflow);
-    if (this.#stream === undefined) return;
-    if (!('input' in decodePayload('WorkflowOpened', payload))) throw historyForgotten(workflow);
-    this.#opening = envelope.control;
-    this.#content.apply(envelope, payload);
-  }
-
-  at(sequence: Sequence): Omit<PastWorkflow, 'checkpoint'> {
-    const { workflow } = this.#row;
-    if (this.#opening === undefined || this.#stream?.head.sequence !== sequence) {
-      throw new CorruptError(
-        'history-differs',
-        `Workflow ${workflow}: what its events up to checkpoint ${sequence} fold to is not what its rows say. Run \`tidemark verify\`, and make the rows anew from the log.`,
-        { workflow, sequence },
-      );
-    }
-    return { state: this.#stream, content: this.#content, opening: this.#opening };
+    const state = value.stream;
+    if (opened === undefined || state?.head.sequence !== sequence) throw historyDiffers(workflow, sequence);
+    return { state, content, opening: opened, checkpoint };
   }
 }
-
-const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
-  new UnavailableError(
-    'object-archived',
-    `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark restore ${workflow}\`, which tells when they are back.`,
-    { workflow, cause },
-  );
