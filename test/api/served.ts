@@ -1,6 +1,8 @@
 /** Owns an embedded host that serves the API for tests, with workflows that do one thing each, and its end. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type ApiOptions, createApi, localAuthenticator } from '@tidemark/api';
@@ -101,15 +103,18 @@ export interface Served {
   readonly folder: string;
   /** Where it listens. */
   readonly url: string;
-  close(): Promise<void>;
+  /** Connections on which a stream is open. */
+  readonly streams: ReadonlySet<Socket>;
+  close(how?: { readonly keepsFolder: boolean }): Promise<void>;
 }
 
 export interface ServedOptions extends Partial<Omit<ApiOptions, 'place'>> {
   readonly folder?: string;
   readonly runs?: boolean;
+  readonly port?: number;
 }
 
-export async function serveApi({ folder, runs = true, ...options }: ServedOptions = {}): Promise<Served> {
+export async function serveApi({ folder, runs = true, port = 0, ...options }: ServedOptions = {}): Promise<Served> {
   const root = folder ?? (await mkdtemp(path.join(tmpdir(), 'tidemark-api-')));
   const host = await openEmbedded({ folder: path.join(root, 'state') });
   const definitions = options.definitions ?? [greet, patient, asking];
@@ -125,13 +130,19 @@ export async function serveApi({ folder, runs = true, ...options }: ServedOption
       process.stderr.write(`${where}: ${error instanceof Error ? error.stack : String(error)}\n`),
     ...options,
   });
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const streams = new Set<Socket>();
+  app.server.prependListener('request', ({ url: asked = '', socket }: IncomingMessage, response: ServerResponse) => {
+    if (!/\/events(\?|$)/.test(asked)) return;
+    streams.add(socket);
+    response.once('close', () => streams.delete(socket));
+  });
+  const url = await app.listen({ host: '127.0.0.1', port });
   return {
-    ...{ host, app, folder: root, url },
-    async close() {
+    ...{ host, app, folder: root, url, streams },
+    async close({ keepsFolder } = { keepsFolder: false }) {
       await app.close();
       await host.close();
-      if (folder === undefined) await rm(root, { recursive: true, force: true });
+      if (!keepsFolder) await rm(root, { recursive: true, force: true });
     },
   };
 }

@@ -38,3 +38,31 @@ export const EVENTS_READ_MAX = 1_000;
 export const RESULT_WAIT_MAX_MS = 20_000;
 /** Told with a refusal for want of room or of a server: when to come again, in seconds. */
 export const RETRY_AFTER_S = 1;
+
+/** Streams of server-sent events: of one principal, and in all. */
+export const STREAMS_OF_PRINCIPAL_MAX = 2_000;
+export const STREAMS_MAX = 10_000;
+/** What waits to be sent to one follower, in bytes; one who reads more slowly is cut off, and may come again for the rest. */
+export const FOLLOWER_BUFFER_MAX_BYTES = 512 * 1_024;
+/** A payload that is larger is left out of a stream, in characters; the history has it. */
+export const STREAMED_PAYLOAD_MAX_CHARS = 128 * 1_024;
+/** A comment goes to every follower this often, in milliseconds, so that whoever is gone is noticed; who reads nothing for two such times is cut off. */
+export const HEARTBEAT_PERIOD_MS = 15_000;
+/** A stream ends after this long, in milliseconds: who follows comes again with credentials that still hold. */
+export const STREAM_LIFE_MAX_MS = 3_600_000;
+/** After how long a follower that was cut off comes again, in milliseconds; told to it. */
+export const FOLLOWER_RETRY_MS = 500;
+/** Newest events of a followed workflow that are kept for followers who come, at most: in number, and in characters of payload. */
+export const FEED_KEPT_MAX_COUNT = 64;
+export const FEED_KEPT_MAX_CHARS = 64 * 1_024;
+/** How long a workflow is still read after its last follower left, in milliseconds. */
+export const FEED_LINGER_MS = 10_000;
+/** Pause between two looks at the log, and the period of a look that no hint asked for, in milliseconds. */
+export const FEED_PAUSE_MS = 5;
+export const FEED_SWEEP_PERIOD_MS = 2_000;
+/** Read from the log at once, in bytes. */
+export const FEED_READ_MAX_BYTES = 4 * 1_024 * 1_024;
+/** Followers whose history is read at once; others wait. */
+export const REPLAYS_AT_ONCE = 4;
+/** Workflows whose state is fetched with one statement. */
+export const FEED_OPEN_MAX_COUNT = 200;

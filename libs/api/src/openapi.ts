@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { PROBLEM_TYPE, problemSchema } from './problem.ts';
 import type { AnyRoute } from './route.ts';
+import type { AnyStream } from './stream-route.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 type Schemas = Record<string, Schema>;
@@ -51,11 +52,15 @@ class Components {
 const referring = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Schema;
 
-export function openApiOf(routes: readonly AnyRoute[], version: string): OpenApiDocument {
+export function openApiOf(
+  routes: readonly AnyRoute[],
+  streams: readonly AnyStream[],
+  version: string,
+): OpenApiDocument {
   const components = new Components();
   const problems = { [PROBLEM_TYPE]: { schema: components.of(problemSchema, 'output') } };
   const paths: Record<string, Record<string, unknown>> = {};
-  const add = (route: AnyRoute, responses: Schema): void => {
+  const add = (route: AnyRoute | AnyStream, responses: Schema): void => {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = {
       operationId: route.name,
@@ -65,12 +70,13 @@ export function openApiOf(routes: readonly AnyRoute[], version: string): OpenApi
       'x-right': route.right,
       ...(route.problems !== undefined && { 'x-problems': route.problems }),
       parameters: [...parametersOf('path', route.params), ...parametersOf('query', route.query)],
-      ...(route.body !== undefined && {
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: components.of(route.body, 'input') } },
-        },
-      }),
+      ...('body' in route &&
+        route.body !== undefined && {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: components.of(route.body, 'input') } },
+          },
+        }),
       responses: { ...responses, default: { description: 'A problem', content: problems } },
     };
   };
@@ -83,6 +89,19 @@ export function openApiOf(routes: readonly AnyRoute[], version: string): OpenApi
       },
     ]);
     add(route, Object.fromEntries(answers) as Schema);
+  }
+  for (const stream of streams) {
+    const told = Object.entries(stream.events).map(([name, { schema, about }]) => {
+      components.of(schema, 'output');
+      return `\`${name}\`: ${about}`;
+    });
+    add(stream, {
+      200: {
+        description: `Server-sent events. ${told.join('; ')}.`,
+        content: { 'text/event-stream': { schema: { type: 'string' } } },
+      },
+      ...(stream.mayEnd && { 204: { description: 'Nothing more will come: do not connect again.' } }),
+    });
   }
   return {
     openapi: '3.1.0',

@@ -1,6 +1,7 @@
 /** Owns the list of all routes, by name; the order is that of the reference. */
 
 import { confirm, decide, pinWorkflow, revokeLease, signalWorkflow } from './routes/actions.ts';
+import { followWorkflow } from './routes/follow.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
 import { getResult, getWorkflow, listDefinitions, listWorkflows, startWorkflow } from './routes/workflows.ts';
 
@@ -22,3 +23,7 @@ export const routes = {
 } as const;
 
 export type Routes = typeof routes;
+
+export const streamRoutes = { followWorkflow } as const;
+
+export type StreamRoutes = typeof streamRoutes;

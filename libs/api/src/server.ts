@@ -15,6 +15,7 @@ import type { z } from 'zod';
 import { checkDepth, checkTexts, textOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
 import { Desk, type Place } from './desk.ts';
+import { Streams } from './events/streams.ts';
 import {
   BODY_MAX_BYTES,
   CONNECTION_TIMEOUT_MS,
@@ -30,7 +31,8 @@ import {
 import { openApiOf } from './openapi.ts';
 import { invalidRequest, PROBLEM_TYPE, toldOf } from './problem.ts';
 import { type AnyRoute, type Call, redactorOf } from './route.ts';
-import { routes } from './routes.ts';
+import { routes, streamRoutes } from './routes.ts';
+import type { AnyStream, Follow } from './stream-route.ts';
 
 /** What is told of a request that showed content or decided something. */
 export interface AuditEntry {
@@ -77,7 +79,9 @@ declare module 'fastify' {
 
 export const allRoutes: readonly AnyRoute[] = Object.values(routes) as unknown as readonly AnyRoute[];
 
-export const documentOf = (version = '1.0.0') => openApiOf(allRoutes, version);
+export const allStreams: readonly AnyStream[] = Object.values(streamRoutes) as unknown as readonly AnyStream[];
+
+export const documentOf = (version = '1.0.0') => openApiOf(allRoutes, allStreams, version);
 
 /** A server that doesn't listen yet; closing it ends what it began, and nothing of the place. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
@@ -105,6 +109,9 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const admit = admission(app, options);
   const desk = new Desk(options.place, options.definitions);
   for (const route of allRoutes) serve(app, route, { desk, admit, options });
+  const streams = new Streams(options.place, options.onError ?? (() => {}));
+  app.addHook('preClose', () => streams.close());
+  for (const stream of allStreams) serveStream(app, stream, { desk, admit, options }, streams);
   const document = JSON.stringify(documentOf(options.version));
   app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document));
   app.get('/healthz', (_request, reply) => reply.type('application/json').send('{"ok":true}'));
@@ -235,15 +242,7 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, admit, options }: 
       const redact = seesContent ? undefined : redactors.get(status);
       const showedContent = hasContent && seesContent;
       if (showedContent || route.right === 'decide') {
-        const { workflow = null } = (params ?? {}) as { readonly workflow?: string };
-        await options.audit?.note({
-          principal,
-          action: route.name,
-          right: route.right,
-          workflow,
-          showedContent,
-          status,
-        });
+        await noteShown(options, { principal, route, params, showedContent, status });
       }
       return reply
         .code(status)
@@ -252,6 +251,59 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, admit, options }: 
         .send(JSON.stringify(redact === undefined ? body : redact(body)));
     },
   });
+}
+
+function serveStream(
+  app: FastifyInstance,
+  stream: AnyStream,
+  { desk, admit, options }: Serving,
+  streams: Streams,
+): void {
+  app.route({
+    method: 'GET',
+    url: pathOf(stream.path),
+    onRequest: (request) => admit(request, stream),
+    handler: async (request, reply) => {
+      const { principal, headers } = request;
+      const seesContent = mayDo(principal, 'content');
+      const params = parsed('path', stream.params, request.params);
+      const [lastId] = [headers['last-event-id']].flat();
+      const call = {
+        params,
+        query: parsed('query', stream.query, request.query),
+        ...{ principal, seesContent, desk, streams, lastId },
+      } as Follow<never, never>;
+      const release = streams.admit(principal);
+      try {
+        const following = await stream.follow(call);
+        if (following === null) return reply.code(204).header('cache-control', 'no-store').send();
+        await noteShown(options, { principal, route: stream, params, showedContent: seesContent, status: 200 });
+        reply.hijack();
+        const sink = streams.open(reply.raw);
+        await following(sink).catch((error: unknown) => sink.fail(error, options.onError));
+      } finally {
+        release();
+      }
+      return reply;
+    },
+  });
+}
+
+interface Shown {
+  readonly principal: Principal;
+  readonly route: Pick<AnyRoute, 'name' | 'right'>;
+  readonly params: unknown;
+  readonly showedContent: boolean;
+  readonly status: number;
+}
+
+/** Who is shown content or decides is noted before the answer leaves. */
+async function noteShown(
+  { audit }: ApiOptions,
+  { principal, route, params, showedContent, status }: Shown,
+): Promise<void> {
+  const { workflow = null } = (params ?? {}) as { readonly workflow?: string };
+  await audit?.note({ principal, action: route.name, right: route.right, workflow, showedContent, status });
 }
 
 /** Throws `InvalidError` (`request-invalid`) that names each wrong field. */

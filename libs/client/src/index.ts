@@ -2,5 +2,6 @@
 
 export { TidemarkApiError } from './api-error.ts';
 export { Client, type ConnectOptions, connect, type StartOptions } from './client.ts';
-export type { Answer, Endpoint, Input } from './endpoints.ts';
+export type { Answer, Endpoint, EventOf, FollowInput, Input, StreamEndpoint } from './endpoints.ts';
+export type { FollowOptions } from './follow.ts';
 export { Run } from './run.ts';

@@ -1,7 +1,8 @@
 /** Owns a workflow as a caller holds it: by its id, wherever it runs. */
 
 import { TidemarkApiError } from './api-error.ts';
-import type { Answer, Input } from './endpoints.ts';
+import type { Answer, EventOf, Input } from './endpoints.ts';
+import { type FollowOptions, follow } from './follow.ts';
 import { RESULT_WAIT_MS } from './limits.ts';
 import type { AskOptions, Wire } from './wire.ts';
 
@@ -72,6 +73,18 @@ export class Run {
 
   notes(query: Input<`GET ${One}/notes`>['query'] = {}): Promise<Answer<`GET ${One}/notes`>> {
     return this.#wire.ask('GET /v1/workflows/{workflow}/notes', { params: this.#params, query });
+  }
+
+  /**
+   * Its accepted events from position `from` on (1 when absent), each once and in order, over as many connections as it takes; ends when the
+   * workflow has ended. With `deltas` what models answer comes as well, as it comes.
+   */
+  events(
+    options: FollowOptions & { readonly from?: number; readonly deltas?: boolean } = {},
+  ): AsyncGenerator<EventOf<`GET ${One}/events`>> {
+    const { from = 1, deltas = false, ...how } = options;
+    const query = { from, deltas: deltas ? ('true' as const) : ('false' as const) };
+    return follow(this.#wire, 'GET /v1/workflows/{workflow}/events', { params: this.#params, query }, how);
   }
 
   /** Counts once for its key; without one it gets a key of its own, so that a try that was lost may be made again. */

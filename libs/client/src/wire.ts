@@ -59,6 +59,12 @@ export class Wire {
     }
   }
 
+  /** A connection for a stream; `lastId`: what was read last. Throws as `send` does. */
+  connect(address: string, lastId: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
+    const headers = { accept: 'text/event-stream', ...(lastId !== undefined && { 'last-event-id': lastId }) };
+    return this.send('GET', address, { headers, signal, timeoutMs: null });
+  }
+
   address(path: string, params: Asked['params'] = {}, query: Asked['query'] = {}): string {
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
     const url = new URL(this.#options.url.replace(/\/+$/, '') + filled);

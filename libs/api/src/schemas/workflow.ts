@@ -149,6 +149,10 @@ export const eventSchema = z
     lamport: z.int(),
     control: z.record(z.string(), z.unknown()).meta({ description: 'The clear part, which the fold reads.' }),
     payload: content(jsonSchema),
+    payload_left_out: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'It is too large for a stream; the history has it.' }),
   })
   .meta({ id: 'Event', description: "An accepted event of a workflow's stream." });
 

@@ -1,0 +1,225 @@
+/**
+ * Owns the reading of followed workflows: one look at the log for all of them, whenever rows were applied, and the reading of older history
+ * for those who ask for it. Events are told once rows hold them, so that whoever was told of one finds it in every answer after.
+ *
+ * The log is the source, folded from a state that rows hold: rows have some types of events only, and a position is what the fold gives.
+ */
+
+import {
+  isClosed,
+  type Offset,
+  type Partition,
+  streamFromJson,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { FoldedPartition, WorkflowSummary } from '@tidemark/ports';
+import { eventsThrough, openingOffset, type Ports, type StreamPlacement } from '@tidemark/runtime';
+import {
+  FEED_LINGER_MS,
+  FEED_OPEN_MAX_COUNT,
+  FEED_PAUSE_MS,
+  FEED_READ_MAX_BYTES,
+  FEED_SWEEP_PERIOD_MS,
+  REPLAYS_AT_ONCE,
+} from '../limits.ts';
+import { endOf, Feed, type Follower, SentEvent, tell } from './feed.ts';
+import { Turns } from './turns.ts';
+
+type FeedPorts = Pick<Ports, 'log' | 'store' | 'hints' | 'clock'>;
+
+export class Feeds {
+  readonly #ports: FeedPorts;
+  readonly #onError: (where: string, error: unknown) => void;
+  readonly #feeds = new Map<WorkflowId, Feed>();
+  readonly #opening = new Map<WorkflowId, Promise<Feed | undefined>>();
+  readonly #replays = new Turns(REPLAYS_AT_ONCE);
+  readonly #closing = new AbortController();
+  #toOpen: { readonly row: WorkflowSummary; readonly answer: (feed: Promise<Feed | undefined>) => void }[] = [];
+  #dirty = new Set<Partition>();
+  #wake: (() => void) | undefined;
+  #running: Promise<void> | undefined;
+  #unsubscribe: (() => Promise<void>) | undefined;
+
+  constructor(ports: FeedPorts, onError: (where: string, error: unknown) => void) {
+    this.#ports = ports;
+    this.#onError = onError;
+  }
+
+  /** Tells the follower from its `next` on; resolves when it is gone, or was told of the end. Throws as reading the history does. */
+  async follow(row: WorkflowSummary, follower: Follower): Promise<void> {
+    const { sink } = follower;
+    const feed = await this.#feedOf(row);
+    if (feed === undefined) {
+      await this.#replay(row, follower, () => row.position);
+      endOf(follower, row.position);
+      return;
+    }
+    feed.join(follower);
+    try {
+      while (!feed.goLive(follower)) {
+        await this.#replay(feed.place, follower, () => feed.position);
+        if (sink.closed.aborted) return;
+      }
+      await aborted(sink.closed);
+    } finally {
+      feed.leave(follower, this.#ports.clock.monotonicMs());
+    }
+  }
+
+  /** Undefined: it has ended before, and nothing will come. */
+  async #feedOf(row: WorkflowSummary): Promise<Feed | undefined> {
+    const { workflow } = row;
+    const known = this.#feeds.get(workflow);
+    if (known !== undefined) return known;
+    const opening = this.#opening.get(workflow) ?? this.#open(row);
+    this.#opening.set(workflow, opening);
+    return opening.finally(() => this.#opening.delete(workflow));
+  }
+
+  async #open(row: WorkflowSummary): Promise<Feed | undefined> {
+    this.#running ??= this.#run();
+    const feed = await new Promise<Feed | undefined>((resolve, reject) => {
+      this.#toOpen.push({ row, answer: (answer) => void answer.then(resolve, reject) });
+      if (this.#toOpen.length === 1) setImmediate(() => this.#openAll());
+    });
+    if (feed !== undefined) this.#feeds.set(row.workflow, feed);
+    return feed;
+  }
+
+  /** Those that were asked for together, with one statement. */
+  #openAll(): void {
+    const all = this.#toOpen.splice(0);
+    for (let at = 0; at < all.length; at += FEED_OPEN_MAX_COUNT) {
+      const some = all.slice(at, at + FEED_OPEN_MAX_COUNT);
+      const partitions = [...new Set(some.map(({ row }) => row.partition))];
+      const found = this.#ports.store.loadPartitions(partitions);
+      for (const { row, answer } of some) answer(found.then((loaded) => feedIn(loaded, row)));
+    }
+  }
+
+  /** What comes before the position that the follower has to be told next, up to the last one. */
+  async #replay(row: StreamPlacement, follower: Follower, last: () => number): Promise<void> {
+    if (follower.next > last()) return;
+    const { log, store } = this.#ports;
+    const { sink } = follower;
+    const opening = await openingOffset(store, row.workflow);
+    const events = eventsThrough(log, row, [opening, Number.MAX_SAFE_INTEGER as Offset]);
+    while (!sink.closed.aborted) {
+      // Reading takes turns; sending goes at each follower's own pace.
+      const { done, value } = await this.#replays.take(() => events.next());
+      if (done === true || value.position > last()) return;
+      tell(follower, new SentEvent(value));
+      await sink.drained();
+      if (value.position === last()) return;
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { hints, clock } = this.#ports;
+    const heard = (partitions: readonly Partition[]): void => {
+      for (const partition of partitions) this.#dirty.add(partition);
+      this.#wake?.();
+    };
+    this.#unsubscribe = await hints.subscribe('applied', heard).catch((error: unknown) => {
+      // The sweep makes up for hints that nobody gives.
+      this.#onError('follow', error);
+      return undefined;
+    });
+    let sweptMs = clock.monotonicMs();
+    while (!this.#closing.signal.aborted) {
+      try {
+        if (clock.monotonicMs() - sweptMs >= FEED_SWEEP_PERIOD_MS) {
+          sweptMs = clock.monotonicMs();
+          this.#letGo(sweptMs);
+          await this.#look(undefined);
+        } else await this.#look(this.#takeDirty());
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) this.#onError('follow', error);
+      }
+      await this.#pause();
+    }
+  }
+
+  #takeDirty(): ReadonlySet<Partition> {
+    const dirty = this.#dirty;
+    this.#dirty = new Set();
+    return dirty;
+  }
+
+  async #pause(): Promise<void> {
+    const { clock } = this.#ports;
+    await clock.sleep(FEED_PAUSE_MS, this.#closing.signal);
+    if (this.#dirty.size > 0 || this.#closing.signal.aborted) return;
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    await clock.sleep(FEED_SWEEP_PERIOD_MS, AbortSignal.any([woken.signal, this.#closing.signal]));
+    this.#wake = undefined;
+  }
+
+  /** Nobody has followed them for a while. */
+  #letGo(nowMs: number): void {
+    for (const [workflow, feed] of this.#feeds) {
+      const left = feed.leftAtMs;
+      if (left !== undefined && (feed.isOver || nowMs - left > FEED_LINGER_MS)) this.#feeds.delete(workflow);
+    }
+  }
+
+  /** Reads what rows have applied since: of these partitions, or of all that are followed. */
+  async #look(partitions: ReadonlySet<Partition> | undefined): Promise<void> {
+    const { log, store } = this.#ports;
+    const feeds = new Map<Partition, Feed[]>();
+    for (const feed of this.#feeds.values()) {
+      const { partition } = feed.place;
+      if (feed.isOver || (partitions !== undefined && !partitions.has(partition))) continue;
+      const others = feeds.get(partition);
+      if (others === undefined) feeds.set(partition, [feed]);
+      else others.push(feed);
+    }
+    if (feeds.size === 0) return;
+    const applied = await store.positions([...feeds.keys()]);
+    for (;;) {
+      const requests = [...feeds].flatMap(([partition, some]) => {
+        const from = Math.min(...some.map(({ next }) => next)) as Offset;
+        return from < (applied.get(partition) ?? 0) ? [{ partition, from }] : [];
+      });
+      if (requests.length === 0) return;
+      let readCount = 0;
+      for (const { partition, records } of await log.read(requests, { maxBytes: FEED_READ_MAX_BYTES })) {
+        const end = applied.get(partition)!;
+        const told = records.filter(({ offset }) => offset < end);
+        readCount += told.length;
+        for (const feed of feeds.get(partition)!) feed.add(told);
+      }
+      if (readCount === 0) return;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#wake?.();
+    await this.#running;
+    await this.#unsubscribe?.();
+  }
+}
+
+function feedIn(loaded: readonly FoldedPartition[], row: WorkflowSummary): Feed | undefined {
+  const partition = loaded.find((each) => each.partition === row.partition);
+  const folded = partition?.streams
+    .map(({ state, tasks }) => streamFromJson(state, tasks))
+    .find(({ workflow }) => workflow === row.workflow);
+  if (partition === undefined || (folded === undefined && isOpen(row))) {
+    throw new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later');
+  }
+  if (folded === undefined || isClosed(folded)) return undefined;
+  const { workflow, generation } = row;
+  return new Feed({ workflow, partition: row.partition, generation }, folded, partition.next);
+}
+
+const isOpen = ({ closedInGeneration }: WorkflowSummary): boolean => closedInGeneration === null;
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

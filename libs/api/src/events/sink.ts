@@ -1,0 +1,90 @@
+/**
+ * Owns one follower's connection: what is written to it, in the form of server-sent events, and when it is cut off. Whoever reads too
+ * slowly loses the connection, never an event: it comes again and says what it has.
+ */
+
+import type { ServerResponse } from 'node:http';
+import { FOLLOWER_BUFFER_MAX_BYTES, FOLLOWER_RETRY_MS } from '../limits.ts';
+import { toldOf } from '../problem.ts';
+
+/** One event as bytes. `id` is what a follower says that it has when it comes again. */
+export const eventBytes = (name: string, data: string, id?: number): Buffer =>
+  Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`);
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+  connection: 'keep-alive',
+} as const;
+
+const HEARTBEAT = Buffer.from(':\n\n');
+
+export class EventSink {
+  readonly #response: ServerResponse;
+  readonly #closed = new AbortController();
+  #sentBytes = -1;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.once('close', () => this.#closed.abort());
+    // The peer is gone; `close` follows.
+    response.on('error', () => {});
+    response.writeHead(200, HEADERS);
+    response.write(`retry: ${FOLLOWER_RETRY_MS}\n\n`);
+  }
+
+  /** Aborts when the connection is gone, whoever ended it. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  /** Never waits. */
+  write(bytes: Uint8Array): void {
+    const response = this.#response;
+    if (response.destroyed || response.writableEnded) return;
+    response.write(bytes);
+    if (response.writableLength > FOLLOWER_BUFFER_MAX_BYTES) response.destroy();
+  }
+
+  /** What may be missed. */
+  writeUnlessBusy(bytes: Uint8Array): void {
+    if (!this.#response.writableNeedDrain) this.write(bytes);
+  }
+
+  /** Resolves once what was written is on its way, or the connection is gone. */
+  drained(): Promise<void> {
+    const response = this.#response;
+    if (!response.writableNeedDrain || this.closed.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        response.off('drain', done);
+        this.closed.removeEventListener('abort', done);
+        resolve();
+      };
+      response.once('drain', done);
+      this.closed.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  /** Cuts off who has read nothing since the last one while something waited. */
+  heartbeat(): void {
+    const { socket } = this.#response;
+    const sentBytes = (socket?.bytesWritten ?? 0) - (socket?.writableLength ?? 0);
+    if (this.#response.writableNeedDrain && sentBytes === this.#sentBytes) this.#response.destroy();
+    this.#sentBytes = sentBytes;
+    this.write(HEARTBEAT);
+  }
+
+  /** What could not be read is told, as far as a caller may know it. */
+  fail(error: unknown, onError: ((where: string, error: unknown) => void) | undefined): void {
+    const told = toldOf(error);
+    if (told.isFault) onError?.('follow', error);
+    this.write(eventBytes('problem', JSON.stringify(told.problem)));
+    this.end();
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+}

@@ -1,0 +1,53 @@
+/** Owns the routes that tell what happens while it happens. */
+
+import { workflowId } from '@tidemark/core';
+import { z } from 'zod';
+import { invalidRequest } from '../problem.ts';
+import { flagSchema, positionSchema, workflowParams } from '../schemas/common.ts';
+import { eventSchema } from '../schemas/workflow.ts';
+import { streamRoute } from '../stream-route.ts';
+
+const deltaSchema = z
+  .object({
+    task: z.string(),
+    kind: z.enum(['text', 'reasoning', 'tool-call']),
+    text: z.string().optional(),
+    call: z.unknown().optional(),
+  })
+  .meta({ id: 'Delta', description: "A piece of a model's answer, while it comes; stored nowhere." });
+
+const lastIdSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+export const followWorkflow = streamRoute({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/events',
+  name: 'followWorkflow',
+  summary: 'Follow a workflow',
+  description:
+    "All accepted events from position `from` on, each once and in order; an event's id is its position. Who comes again with `Last-Event-ID` (or `from`) goes on after it, whatever has happened meanwhile to the connection or to the server. An event is told once every other answer knows of it. Who reads too slowly is cut off, and may come again. Ends with `end` when the workflow has ended; 204 then says that nothing more will come.",
+  chapter: 'Following',
+  right: 'read',
+  problems: ['workflow-unknown', 'streams-too-many', 'object-archived', 'store-rebuilding'],
+  params: workflowParams,
+  query: z.object({
+    from: positionSchema.default(1).meta({ description: 'The first position that is wanted.', type: 'integer' }),
+    deltas: flagSchema.meta({ description: 'Also what models answer, as it comes; needs the right to content.' }),
+  }),
+  events: {
+    event: { schema: eventSchema, about: 'an accepted event (Event)' },
+    delta: { schema: deltaSchema, about: "a piece of a model's answer (Delta), without an id" },
+    end: { schema: z.object({ position: z.int() }), about: 'the workflow has ended at this position' },
+  },
+  mayEnd: true,
+  async follow({ params, query, principal, seesContent, desk, streams, lastId }) {
+    const row = await desk.find(principal, params.workflow);
+    const last = lastId === undefined ? undefined : lastIdSchema.safeParse(lastId);
+    if (last?.success === false) throw invalidRequest('Last-Event-ID', last.error);
+    const next = Math.max(last === undefined ? query.from : last.data + 1, 1);
+    if (row.closedInGeneration !== null && next > row.position) return null;
+    return async (sink) => {
+      if (query.deltas && seesContent) await streams.watches.add(workflowId(row.workflow), sink);
+      await streams.feeds.follow(row, { sink, seesContent, next });
+    };
+  },
+});

@@ -1,0 +1,77 @@
+/** Owns what a route is that answers with server-sent events: its declaration, and what it may write to. Must not know Fastify. */
+
+import type { Principal } from '@tidemark/ports';
+import type { z } from 'zod';
+import type { Desk } from './desk.ts';
+import type { EventSink } from './events/sink.ts';
+import type { Streams } from './events/streams.ts';
+import type { RouteFacts } from './route.ts';
+
+type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+export interface Follow<P, Q> {
+  readonly params: P;
+  readonly query: Q;
+  readonly principal: Principal;
+  readonly seesContent: boolean;
+  readonly desk: Desk;
+  readonly streams: Streams;
+  /** What the follower has already, by its `Last-Event-ID`; undefined: it did not say. */
+  readonly lastId: string | undefined;
+}
+
+/** What goes on with the stream once it was let in; null: nothing will come (204). */
+export type Following = ((sink: EventSink) => Promise<void>) | null;
+
+export interface StreamRoute<
+  P extends z.ZodType | undefined = z.ZodType | undefined,
+  Q extends z.ZodType | undefined = z.ZodType | undefined,
+> extends RouteFacts {
+  readonly method: 'GET';
+  readonly params: P;
+  readonly query: Q;
+  /** What is told, by the name of the event. */
+  readonly events: Readonly<Record<string, { readonly schema: z.ZodType; readonly about: string }>>;
+  /** It ends by itself, and says so with 204. */
+  readonly mayEnd: boolean;
+  /** Whatever it throws before is answered as a problem. */
+  readonly follow: (call: Follow<ParsedBy<P>, ParsedBy<Q>>) => Promise<Following>;
+}
+
+/** Of which nothing but the declaration is known. */
+export interface AnyStream extends Omit<StreamRoute, 'follow'> {
+  follow(call: Follow<never, never>): Promise<Following>;
+}
+
+/** A stream with its types kept; whoever serves it sees `AnyStream`. */
+export function streamRoute<
+  const L extends RouteFacts['path'],
+  N extends Readonly<Record<string, z.ZodType>>,
+  P extends z.ZodType | undefined = undefined,
+  Q extends z.ZodType | undefined = undefined,
+>(
+  declared: Omit<StreamRoute<P, Q>, 'path' | 'method' | 'events' | 'params' | 'query'> & {
+    readonly method: 'GET';
+    readonly path: L;
+    readonly params?: P;
+    readonly query?: Q;
+    readonly events: { readonly [K in keyof N]: { readonly schema: N[K]; readonly about: string } };
+  },
+): StreamRoute<P, Q> & { readonly path: L; readonly events: typeof declared.events } {
+  const { params, query } = declared;
+  return { ...declared, params: params as P, query: query as Q };
+}
+
+/** What the client is given of a stream: what it takes, and what it tells. */
+export type FollowInputOf<R> =
+  R extends StreamRoute<infer P, infer Q>
+    ? (P extends z.ZodType ? { readonly params: z.input<P> } : unknown) &
+        (Q extends z.ZodType ? { readonly query?: z.input<Q> | undefined } : unknown)
+    : never;
+export type EventsOf<R> = R extends { readonly events: infer N }
+  ? {
+      [K in Exclude<keyof N, 'end'> & string]: N[K] extends { readonly schema: infer S extends z.ZodType }
+        ? { readonly name: K; readonly data: z.output<S> }
+        : never;
+    }[Exclude<keyof N, 'end'> & string]
+  : never;

@@ -1,0 +1,78 @@
+/**
+ * Owns following: one stream over as many connections as it takes. Where it goes on is what was read last, so that no event is missed and
+ * none comes twice, however often the connection or the server is lost.
+ */
+
+import { TidemarkApiError } from './api-error.ts';
+import type { EventOf, StreamEndpoint } from './endpoints.ts';
+import { eventsIn } from './event-lines.ts';
+import { FOLLOW_PAUSE_MAX_MS, PAUSE_FIRST_MS, SILENCE_MAX_MS } from './limits.ts';
+import { pause, type Wire } from './wire.ts';
+
+export interface FollowOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Told of every connection that was lost; it is made again all the same. */
+  readonly onLost?: ((error: unknown) => void) | undefined;
+}
+
+interface Asked {
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Events by name; ends when the server says that nothing more will come, or the signal aborts. Throws `TidemarkApiError` for what no repetition helps. */
+export async function* follow<E extends StreamEndpoint>(
+  wire: Wire,
+  endpoint: E,
+  { params, query }: Asked,
+  { signal, onLost }: FollowOptions,
+): AsyncGenerator<EventOf<E>> {
+  const address = wire.address(endpoint.replace('GET ', ''), params, query);
+  let lastId: string | undefined;
+  const isOver = (): boolean => signal?.aborted === true;
+  for (let failures = 0; !isOver(); ) {
+    try {
+      const response = await wire.connect(address, lastId, signal);
+      if (response.status === 204 || response.body === null) return;
+      for await (const { name, data, id } of eventsIn(awake(response.body, SILENCE_MAX_MS))) {
+        failures = 0;
+        if (name === 'end') return;
+        if (name === 'problem')
+          throw new TidemarkApiError(JSON.parse(data) as TidemarkApiError & { readonly detail: string });
+        yield { name, data: JSON.parse(data) as unknown } as EventOf<E>;
+        if (id !== undefined) lastId = id;
+      }
+    } catch (error) {
+      if (isOver()) return;
+      if (error instanceof TidemarkApiError && !error.canRetry) throw error;
+      onLost?.(error);
+    }
+    failures++;
+    const waitMs = Math.min(PAUSE_FIRST_MS * 2 ** (failures - 1), FOLLOW_PAUSE_MAX_MS);
+    await pause(waitMs * (0.5 + Math.random() / 2), signal).catch(() => {});
+  }
+}
+
+/** Fails when nothing at all has come for so long: servers send heartbeats. */
+function awake(body: ReadableStream<Uint8Array>, silenceMs: number): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const silent = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`Nothing came for ${silenceMs} ms`)), silenceMs);
+      });
+      try {
+        const { done, value } = await Promise.race([reader.read(), silent]);
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        await reader.cancel().catch(() => {});
+        throw error;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
