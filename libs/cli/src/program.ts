@@ -128,6 +128,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--tenant <name>', 'whose run it is (default: default)', tenantName)
     .option('--session <id>', 'the session it is a part of: it sees what was said before')
     .option('--user <name>', 'the user it is for: what is known of them is told to its model calls')
+    .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
     .addOption(workflows())
     .addOption(state())
     .option('--detach', 'start it, print its id, and do not wait')

@@ -9,6 +9,16 @@ export {
 } from './blob-records.ts';
 export { JSON_DEPTH_MAX, toJson } from './canonical.ts';
 export { PACKING_BASE_MAX_BYTES, type Packed, type Packing, pack, UNPACKED_MAX_BYTES, unpack } from './packing.ts';
+export type {
+  BundleOrigin,
+  ErrorNote,
+  ForkOrigin,
+  LogNote,
+  MemoryWrite,
+  Payloads,
+  ScopeChange,
+  StoredFragment,
+} from './payloads.ts';
 export {
   decodePayload,
   decodeRecord,
@@ -19,18 +29,7 @@ export {
   type NewEvent,
   payloadText,
 } from './record.ts';
-export {
-  type BundleOrigin,
-  type ErrorNote,
-  type ForkOrigin,
-  type LogNote,
-  type MemoryWrite,
-  NAME_MAX_CHARS,
-  type Payloads,
-  type ScopeChange,
-  SEALED_VERSION,
-  type StoredFragment,
-} from './schema.ts';
+export { NAME_MAX_CHARS, SEALED_VERSION } from './schema.ts';
 export {
   openRecord,
   openText,

@@ -136,12 +136,12 @@ function resolved(control: Parsed): Parsed | undefined {
   };
 }
 
-/** Of a workflow that began by itself. */
+/** Of a workflow that began by itself, with nothing said of its dispatch and trace. */
 function opened(control: Parsed): Parsed | undefined {
   const { definition, version, rules, partition, placement, inputDigest } = control;
-  const { pinned = false, shadow = false, compensates = null, session, user, fork, hasContext } = control;
-  if (compensates !== null || fork !== undefined || control.trace !== undefined || !isFlag(hasContext))
-    return undefined;
+  const { pinned = false, shadow = false, compensates = null, session, user, hasContext } = control;
+  if (compensates !== null || !isFlag(hasContext)) return undefined;
+  if ([control.fork, control.trace, control.dispatch].some((part) => part !== undefined)) return undefined;
   const hasDefinition = isText(definition) && isWhole(version, 0) && isWhole(rules, 1) && isDigest(inputDigest);
   const hasPlace = isWhole(partition, 0) && (placement === 'exclusive' || placement === 'shared');
   const hasUse = typeof pinned === 'boolean' && typeof shadow === 'boolean';

@@ -14,6 +14,7 @@ import {
   type LogEntry,
 } from '@tidemark/core';
 import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf } from '@tidemark/ports';
+import type { Payloads } from './payloads.ts';
 import { plainEnvelope } from './plain-header.ts';
 import {
   blobEnvelope,
@@ -21,7 +22,6 @@ import {
   envelope as envelopeSchema,
   laterEnvelope,
   NAME_MAX_CHARS,
-  type Payloads,
   SEALED_VERSION,
   sealedEnvelope,
 } from './schema.ts';

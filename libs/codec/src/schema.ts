@@ -1,27 +1,22 @@
 /**
- * Owns the wire schemas of version 1: the envelope, the clear control of every event type, and their payloads. The
+ * Owns the wire schemas of version 1: the envelope, and the clear control of every event type; payloads are in payloads.ts. The
  * controls are checked against core's types at compile time. Must not read or write records (see record.ts).
  */
 
 import {
-  type Cause,
   type CheckpointId,
   type Controls,
-  type Delta,
   type EffectKey,
   type Epoch,
   type EventId,
   type EventType,
-  type Fragment,
   type Generation,
   type HolderId,
-  type Json,
   type Lamport,
   type Ordinal,
   type Partition,
-  type Position,
+  PRIORITIES,
   type Sequence,
-  type Sha256,
   TASKS_PER_CHECKPOINT_MAX,
   type TaskDeclaration,
   type TaskId,
@@ -71,6 +66,20 @@ const hasContext = z.literal(true).optional();
 
 const retry = z.object({ timer: text(), anchorMs: timeMs, delayMs: timeMs });
 
+const dispatch = z.object({
+  priority: z.literal(PRIORITIES).optional(),
+  limits: z
+    .array(
+      z.object({
+        key: text(),
+        scope: z.enum(['tenant', 'fleet']).optional(),
+        concurrency: whole<number>(1).optional(),
+        rate: z.object({ count: whole<number>(1), perMs: timeMs }).optional(),
+      }),
+    )
+    .optional(),
+});
+
 const declaration: z.ZodType<TaskDeclaration> = z.object({
   step: text(),
   after: z.union([z.literal('all'), z.array(task)]),
@@ -103,6 +112,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
       .optional(),
     trace: traceHints.optional(),
     timeoutMs: whole<number>(1).optional(),
+    dispatch: dispatch.optional(),
     hasContext,
   }),
   PartitionFenced: z.object({ partition: whole<Partition>(0) }),
@@ -226,163 +236,3 @@ export const laterEnvelope = z.object({
   generation: whole<Generation>(1),
   type: text(),
 });
-
-/** An entry of the execution log: what a step did, for people. */
-export interface LogNote {
-  readonly atMs: number;
-  readonly action: string;
-  readonly detail?: Json;
-}
-
-/** What a step's error looked like. */
-export interface ErrorNote {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: string;
-  readonly stack?: string;
-}
-
-/**
- * A fragment as an event holds it: `text` where the workflow has it for the first time; else `digest` names a text that an
- * earlier event of the workflow, or this one's `texts`, holds.
- */
-export interface StoredFragment extends Pick<Fragment, 'type' | 'call' | 'tool' | 'covers'> {
-  readonly text?: string;
-  readonly digest?: Sha256;
-}
-
-/** One change of long-term memory. Without a value: forget it. */
-export interface MemoryWrite {
-  /** Whose memory: `user:ana`, `pipeline:content`. */
-  readonly subject: string;
-  readonly kind: 'summary' | 'fact' | 'state' | 'record';
-  readonly key: string;
-  readonly value?: Json;
-  /** What it is found by; absent: only by its key. */
-  readonly words?: string;
-  /** Who or what told it. */
-  readonly source?: string;
-}
-
-/** A change of the phase's working memory: what was put (null: removed), or the hand-over to another phase with all that it carries. */
-export type ScopeChange =
-  | { readonly phase: string; readonly put: Readonly<Record<string, Json>>; readonly removed?: readonly string[] }
-  | {
-      readonly phase: string;
-      readonly from: string | null;
-      /** All of the new phase's memory. */
-      readonly carried: Readonly<Record<string, Json>>;
-      /** Keys that the old phase left behind. */
-      readonly left: readonly string[];
-      readonly summary: string;
-    };
-
-/** What an assembled bundle followed from, but for what the workflow's own events hold: enough to assemble it again. */
-export interface BundleOrigin {
-  readonly type: string;
-  /** The checkpoint up to which the workflow's fragments, trace and working memory count. */
-  readonly upTo: Sequence;
-  /** Earlier workflows of the session, nearest first. */
-  readonly session?: readonly { readonly workflow: WorkflowId; readonly upTo: Sequence }[];
-  /** Digests of texts: the policy as canonical JSON, and what was injected. */
-  readonly policy: Sha256;
-  readonly tokenizer: string;
-  readonly system?: Sha256;
-  readonly user?: Sha256;
-  readonly continuation?: Sha256;
-  readonly placeholders?: Readonly<Record<string, string>>;
-  /** The phase that the workflow began in, where it has any. */
-  readonly firstPhase?: string;
-  /** SHA-256 of the messages' canonical JSON: of the bundle's bytes. */
-  readonly messages: Sha256;
-}
-
-/** What a fork goes on from, beside what its control says. What it shares is named, and stays where it is. */
-export interface ForkOrigin {
-  /** Who made it. */
-  readonly by: string;
-  /** Workflows whose history it shares up to a checkpoint, at which they had this position: its base, the base's base, … */
-  readonly shares: readonly { readonly workflow: WorkflowId; readonly upTo: Sequence; readonly position: Position }[];
-  /** Belief or version are not what they were there, so what closures gave there doesn't count. */
-  readonly isChanged: boolean;
-  /** Versions of the definition that stored the input and the belief. */
-  readonly inputVersion: number;
-  readonly beliefVersion: number;
-  /** Of each first task, by index. */
-  readonly tasks: readonly {
-    /** Its id in the base, and in the history as a whole, counted on from workflow to workflow. */
-    readonly task: TaskId;
-    readonly place: TaskId;
-    readonly version: number;
-    /** What had fulfilled its condition. */
-    readonly cause?: Cause & { readonly value: Json };
-  }[];
-  /** What the base saw of its session: earlier workflows, nearest first; and the workflow that holds the texts that were found for it. */
-  readonly session?: {
-    readonly runs: NonNullable<BundleOrigin['session']>;
-    readonly found?: { readonly of: WorkflowId; readonly continuation?: Sha256; readonly user?: Sha256 };
-  };
-}
-
-/** The opaque part of every event type. `tasks` holds the inputs of the tasks that the control declares, by index. */
-export interface Payloads {
-  readonly WorkflowOpened: {
-    readonly input: Json;
-    readonly belief: Json;
-    readonly tasks: readonly Json[];
-    readonly fragments?: readonly StoredFragment[];
-    readonly fork?: ForkOrigin;
-  };
-  readonly PartitionFenced: null;
-  readonly SignalReceived: { readonly value: Json };
-  readonly TimerFired: null;
-  readonly LeaseRevoked: null;
-  readonly EffectConfirmed: { readonly response: Json } | { readonly error: ErrorNote };
-  /** `response`: what the effect in question answered, where the resolution is `done`. */
-  readonly ApprovalDecided: { readonly why: string; readonly response?: Json };
-  readonly CompensationFinished: { readonly error?: ErrorNote };
-  readonly VersionPinned: { readonly why: string };
-  readonly MemoryWritten: { readonly memories: readonly MemoryWrite[] };
-  readonly BudgetRaised: { readonly why: string };
-  readonly CancelRequested: { readonly why: string };
-  /** `error`: what waits for a result is told. */
-  readonly WorkflowTerminated: { readonly why: string; readonly error: ErrorNote };
-  readonly PauseRequested: { readonly why: string };
-  readonly ResumeRequested: { readonly why: string };
-  readonly LeaseClaimed: null;
-  readonly LeaseReleased: null;
-  readonly CheckpointReserved: null;
-  /** `texts`: those that the workflow has for the first time, by their digests. */
-  readonly EffectIntended: {
-    readonly request: Json;
-    readonly bundle?: BundleOrigin;
-    /** Names the messages that the step itself sends (see the runtime's prompt chain). */
-    readonly prompt?: Sha256;
-    /** Of a fork: the effect of its base whose recorded outcome answers this one. */
-    readonly replays?: EffectKey;
-    readonly texts?: Readonly<Record<Sha256, string>>;
-  };
-  /** What the receiver said when it accepted, for whoever confirms. */
-  readonly EffectPending: { readonly detail: Json };
-  readonly EffectResolved: { readonly response: Json } | { readonly error: ErrorNote };
-  readonly CheckpointCommitted: {
-    readonly output: Json;
-    /** A delta or a snapshot, as the control says; absent for `none`. */
-    readonly delta?: Delta;
-    readonly snapshot?: Json;
-    readonly tasks: readonly Json[];
-    readonly log?: readonly LogNote[];
-    readonly fragments?: readonly StoredFragment[];
-    readonly scope?: ScopeChange;
-    readonly memories?: readonly MemoryWrite[];
-  };
-  readonly StepFailed: { readonly error: ErrorNote };
-  readonly WorkflowCompleted: { readonly output: Json };
-  readonly WorkflowFailed: { readonly error: ErrorNote; readonly memories?: readonly MemoryWrite[] };
-  readonly WorkflowParked: { readonly error: ErrorNote; readonly evidence: Json };
-  readonly CompensationStarted: {
-    readonly error: ErrorNote;
-    readonly evidence: Json;
-    readonly memories?: readonly MemoryWrite[];
-  };
-}

@@ -94,6 +94,31 @@ export interface TraceHints {
   readonly plans?: readonly string[] | undefined;
 }
 
+/** 1 is served first, 5 last. */
+export type Priority = 1 | 2 | 3 | 4 | 5;
+export const PRIORITY_DEFAULT: Priority = 3;
+export const PRIORITIES: readonly Priority[] = [1, 2, 3, 4, 5];
+
+/** Keeps a workflow waiting for a worker while too many others of the same key run, or began a moment ago. */
+export interface DispatchLimit {
+  /** Names what is limited: a customer, a provider, a repository. */
+  readonly key: string;
+  /** Whose workflows are counted together: those of its tenant (also when absent), or of all. */
+  readonly scope?: 'tenant' | 'fleet' | undefined;
+  /** Workflows of the key that are worked on at once, at most; one that waits for a signal or a timer isn't worked on. */
+  readonly concurrency?: number | undefined;
+  /** Workflows of the key that begin, at most `count` in any `perMs` milliseconds. */
+  readonly rate?: { readonly count: number; readonly perMs: number } | undefined;
+}
+
+/** How a workflow stands among those that wait for a worker. */
+export interface Dispatch {
+  /** Absent: `PRIORITY_DEFAULT`. */
+  readonly priority?: Priority | undefined;
+  /** Absent: none. */
+  readonly limits?: readonly DispatchLimit[] | undefined;
+}
+
 /** What something uses up of a budget. */
 export interface Spend {
   readonly tokens: number;
@@ -124,6 +149,8 @@ export interface Controls {
     readonly trace?: TraceHints | undefined;
     /** Time from its opening, in milliseconds, after which it is cancelled. */
     readonly timeoutMs?: number | undefined;
+    /** Absent: the default priority, and no limits. */
+    readonly dispatch?: Dispatch | undefined;
     /** The payload holds something of the workflow's context: fragments, texts, working memory, memories. */
     readonly hasContext?: true | undefined;
   };

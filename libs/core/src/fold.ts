@@ -156,6 +156,7 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     ...(control.timeoutMs !== undefined && {
       deadline: { timer: WORKFLOW_TIMER, anchorMs: envelope.atMs, delayMs: control.timeoutMs },
     }),
+    ...(control.dispatch !== undefined && { dispatch: control.dispatch }),
     undo: null,
     position: 1 as Position,
     lamport: envelope.lamport,

@@ -3,7 +3,7 @@
  * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
  */
 
-import type { Compensates, Condition, EffectKind, Fork, Retry, Sha256, Spend } from './event.ts';
+import type { Compensates, Condition, Dispatch, EffectKind, Fork, Retry, Sha256, Spend } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -178,6 +178,8 @@ export interface StreamState {
   readonly user?: string | undefined;
   /** Absent: it began by itself. */
   readonly fork?: Fork | undefined;
+  /** Absent: the default priority, and no limits. */
+  readonly dispatch?: Dispatch | undefined;
   /** What people added to its budget. */
   readonly raised?: Spend | undefined;
   /** The questions asked last, newest last, and how often each was; absent: none. */

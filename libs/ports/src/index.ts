@@ -94,13 +94,11 @@ export {
 export type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
 export {
   type CheckpointRow,
-  type DueTimer,
   type EffectRow,
   type EventRow,
   type FoldedPartition,
   type FoldedStream,
   type JsonText,
-  type LeaseRow,
   type NewPartition,
   type OpenedRow,
   type PartitionAdvance,
@@ -109,7 +107,6 @@ export {
   RANGE_COUNT,
   type RangeRole,
   type RejectedRow,
-  type RunnableStream,
   type StoreCounts,
   type StreamRow,
   type StreamSnapshot,
@@ -128,6 +125,7 @@ export type {
   StoreRebuild,
   UnfinishedRebuild,
 } from './store-rebuild.ts';
+export type { DueTimer, LeaseRow, RunnableStream } from './sweep-rows.ts';
 export type { Clock, Digest, Prng } from './system.ts';
 export { type Attributes, type MetricName, noTelemetry, type Span, type Telemetry } from './telemetry.ts';
 export type {

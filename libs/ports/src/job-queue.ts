@@ -3,7 +3,7 @@
  * delay. Nothing may depend on a job's arrival for correctness.
  */
 
-import type { Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
+import type { Dispatch, Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 
 /** Where a job goes: workers announce the routes of what they can run, and get nothing else. */
 export interface Route {
@@ -22,9 +22,12 @@ export interface Job extends Route {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly partition: Partition;
-  /** First offset not yet folded by the one who enqueued; with the workflow it is the job's identity. */
+  /** First offset not yet folded by the one who enqueued. */
   readonly offset: Offset;
+  /** The workflow's own time; with the workflow it is the job's identity. */
   readonly lamport: Lamport;
+  /** Absent: the default priority, and no limits. Rates are those that its beginning counts against. */
+  readonly dispatch?: Dispatch | undefined;
 }
 
 export interface Consumer {
@@ -41,11 +44,16 @@ export interface ConsumeOptions {
   readonly routes: readonly Route[];
 }
 
+/**
+ * Which of the waiting jobs of a route is next: the one of the highest priority; of one priority, tenants in turn, so that none waits
+ * for another's backlog; of one tenant, the one that came first. One whose limit is reached waits aside until it isn't any more, and
+ * keeps nobody waiting. A limit that several jobs state differently is for each of them as that one states it.
+ */
 export interface JobQueue {
-  /** Adds jobs; one that is already waiting (same workflow and offset) is not added twice. Throws `UnavailableError`. */
+  /** Adds jobs; one that is already waiting (same workflow and Lamport time) is not added twice. Throws `UnavailableError`. */
   enqueue(jobs: readonly Job[]): Promise<void>;
   /**
-   * Calls `handle` for each job. The job is gone when the promise settles, whichever way. Survives the loss of the
+   * Calls `handle` for each job. The job is gone when the promise settles, whichever way; until then it counts against its limits. Survives the loss of the
    * server: reconnects by itself. Throws `UnavailableError` only when the server can't be reached at all at the start.
    */
   consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer>;

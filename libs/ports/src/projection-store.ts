@@ -9,6 +9,7 @@
 
 import type {
   CheckpointId,
+  Dispatch,
   EffectKey,
   EffectKind,
   EffectState,
@@ -32,6 +33,7 @@ import type {
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
+import type { DueTimer, LeaseRow, RunnableStream } from './sweep-rows.ts';
 import type { TierStore } from './tier-store.ts';
 
 /** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
@@ -77,6 +79,8 @@ export interface StreamRow {
   readonly closedInGeneration: Generation | null;
   /** Absent: it began by itself. */
   readonly fork?: Fork | undefined;
+  /** Absent: the default priority, and no limits. */
+  readonly dispatch?: Dispatch | undefined;
   /** The stream's state without its tasks, as core serialises it. */
   readonly state: JsonText;
 }
@@ -244,31 +248,6 @@ export interface StreamSnapshot extends FoldedStream {
 }
 
 // --- Reads -----------------------------------------------------------------------------------------------------------
-
-export interface RunnableStream {
-  readonly workflow: WorkflowId;
-  readonly tenant: TenantId;
-  readonly definition: string;
-  readonly version: number;
-  readonly pinned: boolean;
-  readonly partition: Partition;
-  readonly next: Offset;
-  readonly lamport: Lamport;
-}
-
-export interface LeaseRow {
-  readonly workflow: WorkflowId;
-  readonly tenant: TenantId;
-  readonly partition: Partition;
-  readonly generation: Generation;
-  readonly epoch: Epoch;
-  readonly holder: HolderId;
-}
-
-export interface DueTimer extends TimerRow {
-  readonly tenant: TenantId;
-  readonly generation: Generation;
-}
 
 export interface WorkflowSummary extends Omit<StreamRow, 'state'> {
   /** Payload of the closing event; null while open. */

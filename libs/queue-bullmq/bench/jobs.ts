@@ -1,7 +1,7 @@
 /**
  * Owns the figures of docs/decisions/0005-jobs-are-hints.md: what a burst of jobs costs, in time until all handlers have
  * begun and in processor time of this process and of Redis. Three ways: BullMQ's own worker with a job each, this
- * library with one job a parcel, this library as it is. The first round of a process is cold, so give the way by name to
+ * library with one job a ticket, this library as it is. The first round of a process is cold, so give the way by name to
  * compare first rounds. Run it on an idle machine, against a Redis of its own:
  *
  *     node libs/queue-bullmq/bench/jobs.ts redis://127.0.0.1:6379 [jobs] [way]
@@ -30,7 +30,7 @@ interface Way {
 type Open = (handle: () => Promise<void>) => Promise<Way>;
 
 const ours =
-  (limits: { jobsPerParcelMax?: number }): Open =>
+  (limits: { jobsPerTicketMax?: number }): Open =>
   async (handle) => {
     const queue = openBullmqQueue({ url, prefix: `bench-${randomUUID()}`, limits });
     await queue.consume(
@@ -116,8 +116,8 @@ async function redisProcessorMs(): Promise<number> {
 console.log('way | round | enqueued ms | all begun ms | Node CPU ms | Redis CPU ms');
 const ways: Readonly<Record<string, Open>> = {
   'bullmq-worker': plain,
-  'one-job-a-parcel': ours({ jobsPerParcelMax: 1 }),
-  parcels: ours({}),
+  'one-job-a-ticket': ours({ jobsPerTicketMax: 1 }),
+  tickets: ours({}),
 };
 for (const [name, open] of Object.entries(ways)) if (only === undefined || only === name) await measure(name, open);
 redis.disconnect();

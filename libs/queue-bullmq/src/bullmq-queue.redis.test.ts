@@ -9,8 +9,8 @@ describeServers('queue-bullmq', ['redis'], ({ redis: url }) => {
     const queue = openBullmqQueue({ url, prefix: freshRedisPrefix() });
     return { queue, close: () => queue.close() };
   });
-  jobQueueContract('bullmq, one job a parcel', async () => {
-    const queue = openBullmqQueue({ url, prefix: freshRedisPrefix(), limits: { jobsPerParcelMax: 1 } });
+  jobQueueContract('bullmq, one job a ticket', async () => {
+    const queue = openBullmqQueue({ url, prefix: freshRedisPrefix(), limits: { jobsPerTicketMax: 1 } });
     return { queue, close: () => queue.close() };
   });
 });

@@ -4,8 +4,8 @@ import { InvalidError } from '@tidemark/core';
 import { type JobQueue, noTelemetry, type Telemetry } from '@tidemark/ports';
 import { openConnection } from './connection.ts';
 import { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
-import { ParcelConsumer } from './parcel-consumer.ts';
 import { Producer } from './producer.ts';
+import { TicketConsumer } from './ticket-consumer.ts';
 
 export interface BullmqQueueOptions {
   /** `redis://` or `rediss://`, with credentials if need be. */
@@ -27,7 +27,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
   const { silenceMs } = limits;
   const connection = openConnection({ url: options.url, patience: 'briefly', silenceMs });
   const producer = new Producer(connection, keyPrefix, limits, telemetry);
-  const consumers = new Set<ParcelConsumer>();
+  const consumers = new Set<TicketConsumer>();
 
   return {
     enqueue: (jobs) => producer.enqueue(jobs),
@@ -37,7 +37,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
         throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
       }
       const own = openConnection({ url: options.url, patience: 'forever', silenceMs });
-      const consumer = new ParcelConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
+      const consumer = new TicketConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
       consumers.add(consumer);
       try {
         await consumer.start(consumeOptions.routes);

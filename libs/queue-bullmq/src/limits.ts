@@ -2,12 +2,14 @@
 
 export interface QueueLimits {
   /**
-   * Jobs that travel as one BullMQ job (a parcel), at most. BullMQ costs about 0.27 ms of processor time a job whatever
-   * it carries, so a burst is packed; see docs/decisions/0005-jobs-are-hints.md.
+   * Jobs that one BullMQ job (a ticket) is good for, at most. BullMQ costs about 0.27 ms of processor time a job whatever
+   * it says; see docs/decisions/0005-jobs-are-hints.md.
    */
-  readonly jobsPerParcelMax: number;
-  /** A burst is spread over at least this many parcels, so that many workers share it. */
-  readonly parcelsPerBurstMin: number;
+  readonly jobsPerTicketMax: number;
+  /** A burst is spread over at least this many tickets, so that many workers share it. */
+  readonly ticketsPerBurstMin: number;
+  /** Jobs that one ticket looks at, at most: those whose limits are reached wait aside, and cost their look. */
+  readonly jobsPerDealMax: number;
   /** Jobs sent to Redis in one go, at most; the rest follows in the next. */
   readonly jobsPerFlushMax: number;
   /** Jobs that wait to be sent by this process, at most; beyond it `enqueue` throws `LimitError`. */
@@ -16,11 +18,13 @@ export interface QueueLimits {
   readonly connectTimeoutMs: number;
   /** How long one flush may take before `UnavailableError`; the connection is then opened anew. */
   readonly commandTimeoutMs: number;
-  /** How long a job counts as waiting between its entry in the index and the arrival of its parcel. */
-  readonly reservationMs: number;
-  /** A parcel is in BullMQ's active list for a round trip only; when its taker dies just then, it returns after this. */
-  readonly parcelLockMs: number;
-  /** Period of BullMQ's check for such parcels. */
+  /** What runs under a limit counts against it for this long after its process was last seen. */
+  readonly limitSlotTtlMs: number;
+  /** Period of each consumer's look for what limits have freed: rates by time, and slots of the dead. */
+  readonly limitSweepMs: number;
+  /** A ticket is in BullMQ's active list for two round trips only; when its taker dies just then, it returns after this. */
+  readonly ticketLockMs: number;
+  /** Period of BullMQ's check for such tickets. */
   readonly stalledCheckMs: number;
   /** An idle consumer blocks in Redis for this long before it looks by itself (a lost wake-up costs this at most). */
   readonly idleBlockMs: number;
@@ -36,14 +40,16 @@ export interface QueueLimits {
 }
 
 export const QUEUE_LIMITS: QueueLimits = {
-  jobsPerParcelMax: 32,
-  parcelsPerBurstMin: 32,
+  jobsPerTicketMax: 32,
+  ticketsPerBurstMin: 32,
+  jobsPerDealMax: 512,
   jobsPerFlushMax: 5_000,
   jobsPendingMax: 200_000,
   connectTimeoutMs: 5_000,
   commandTimeoutMs: 5_000,
-  reservationMs: 2_000,
-  parcelLockMs: 5_000,
+  limitSlotTtlMs: 30_000,
+  limitSweepMs: 1_000,
+  ticketLockMs: 5_000,
   stalledCheckMs: 5_000,
   idleBlockMs: 5_000,
   silenceMs: 8_000,

@@ -4,29 +4,14 @@
  * absent or stuck server ends in `UnavailableError`.
  */
 
-import { randomBytes } from 'node:crypto';
 import { LimitError } from '@tidemark/core';
 import { type Job, type Route, routeKey, type Telemetry } from '@tidemark/ports';
-import { Queue } from 'bullmq';
 import type { Connection } from './connection.ts';
+import { type LimitKeys, limitKeysOf } from './limit-slots.ts';
 import type { QueueLimits } from './limits.ts';
-import {
-  definitionName,
-  jobIdentity,
-  type ParcelData,
-  packJobs,
-  parseRouteName,
-  queueName,
-  routeName,
-} from './parcel.ts';
-import { release, reserve, waitingCount } from './waiting-index.ts';
-
-/** One BullMQ job to add. */
-interface Parcel {
-  readonly name: string;
-  readonly data: ParcelData;
-  readonly opts: { readonly jobId: string };
-}
+import { definitionName, parseRouteName, queueName, routeName } from './route-queue.ts';
+import { TicketOffice } from './ticket-office.ts';
+import { lineUp, waitingCount } from './waiting-line.ts';
 
 interface Batch {
   readonly jobs: readonly Job[];
@@ -34,19 +19,13 @@ interface Batch {
   readonly reject: (error: unknown) => void;
 }
 
-/** Type of the key that holds a route's index, beside BullMQ's own. */
-const INDEX = 'waiting-jobs';
-
-export const indexKeyOf = (queue: { toKey(type: string): string }): string => queue.toKey(INDEX);
-
 export class Producer {
   readonly #connection: Connection;
   readonly #keyPrefix: string;
   readonly #limits: QueueLimits;
   readonly #telemetry: Telemetry;
-  readonly #queues = new Map<string, Queue>();
-  readonly #tag = randomBytes(6).toString('base64url');
-  #flushes = 0;
+  readonly #office: TicketOffice;
+  readonly #limitKeys: LimitKeys;
   #pending: Batch[] = [];
   #pendingCount = 0;
   #flushing: Promise<void> | undefined;
@@ -56,6 +35,8 @@ export class Producer {
     this.#keyPrefix = keyPrefix;
     this.#limits = limits;
     this.#telemetry = telemetry;
+    this.#office = new TicketOffice(connection, keyPrefix, limits);
+    this.#limitKeys = limitKeysOf(keyPrefix);
   }
 
   enqueue(jobs: readonly Job[]): Promise<void> {
@@ -87,9 +68,7 @@ export class Producer {
     const counts = names.map((name) => {
       const route = parseRouteName(name);
       if (route === undefined) return 0;
-      const queue = this.#queue({ definition, ...route });
-      const keys = { indexKey: indexKeyOf(queue), waitKey: queue.keys.wait!, activeKey: queue.keys.active! };
-      return waitingCount(redis, keys, this.#limits.reservationMs);
+      return waitingCount(redis, this.#office.queue(queueName({ definition, ...route })));
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
@@ -102,7 +81,7 @@ export class Producer {
   /** What is pending still goes out. */
   async close(): Promise<void> {
     await this.#flushing;
-    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.close()));
+    await this.#office.close();
   }
 
   async #flushAll(): Promise<void> {
@@ -149,45 +128,14 @@ export class Producer {
   }
 
   async #add(route: Route, jobs: readonly Job[]): Promise<void> {
-    const queue = this.#queue(route);
-    const indexKey = indexKeyOf(queue);
-    const identities = jobs.map(jobIdentity);
-    const { redis } = this.#connection;
-    const tag = `${this.#tag}${(this.#flushes++).toString(36)}`;
-    const options = { indexKey, parcelKeyPrefix: queue.toKey(''), tag, ...this.#limits };
-    const { parcelIdPrefix, jobsPerParcel, fresh } = await reserve(redis, options, identities);
-    if (fresh.length === 0) return;
-    const parcels: Parcel[] = [];
-    for (let start = 0; start < fresh.length; start += jobsPerParcel) {
-      const carried = fresh.slice(start, start + jobsPerParcel).map((index) => jobs[index]!);
-      const jobId = `${parcelIdPrefix}${parcels.length}`;
-      parcels.push({ name: 'jobs', data: packJobs(carried), opts: { jobId } });
-    }
-    try {
-      // Every time, since a flushed server knows of none.
-      await Promise.all([queue.addBulk(parcels), redis.sadd(this.#routesKey(route.definition), routeName(route))]);
-    } catch (error) {
-      const reserved = fresh.map((index) => identities[index]!);
-      release(redis, indexKey, reserved).catch(() => {});
-      throw error;
-    }
-  }
-
-  #queue(route: Route): Queue {
     const name = queueName(route);
-    const known = this.#queues.get(name);
-    if (known) return known;
-    const queue = new Queue(name, {
-      connection: this.#connection.redis,
-      prefix: this.#keyPrefix,
-      // BullMQ would print a warning about maxmemory-policy; jobs are hints, so an evicted one is no loss.
-      skipVersionCheck: true,
-      // Nobody reads BullMQ's event stream; keep it as short as Redis can.
-      streams: { events: { maxLen: 0 } },
-      defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
-    });
-    queue.on('error', () => {});
-    this.#queues.set(name, queue);
-    return queue;
+    const { redis } = this.#connection;
+    const ticketCount = await lineUp(redis, this.#office.queue(name), this.#limitKeys, jobs);
+    if (ticketCount === 0) return;
+    // The route every time, since a flushed server knows of none. Jobs whose tickets don't get there get some with the next ones.
+    await Promise.all([
+      this.#office.send(name, ticketCount),
+      redis.sadd(this.#routesKey(route.definition), routeName(route)),
+    ]);
   }
 }

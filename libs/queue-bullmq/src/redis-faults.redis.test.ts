@@ -8,7 +8,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { holderId, partition } from '@tidemark/core';
 import type { Job, JobQueue } from '@tidemark/ports';
-import { job, routesOf } from '@tidemark/testkit/contracts/job-queue';
+import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
 import { eventually } from '@tidemark/testkit/eventually';
 import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
 import { freshRedisPrefix } from '@tidemark/testkit/suites';
@@ -202,49 +202,86 @@ function defineFaults(server: NativeServer): void {
   });
 
   test('a taker that dies between taking and answering: the job comes back', async () => {
-    const limits = { parcelLockMs: 200, stalledCheckMs: 200 };
+    const limits = { ticketLockMs: 200, stalledCheckMs: 200 };
     const queue = openQueue(limits);
     await queue.enqueue([some('orphan')]);
-    // What a taker leaves that died in the middle: the parcel in the active list, its lock running out.
+    // What a taker leaves that died in the middle: the ticket in the active list, its lock running out.
     const keys = `${prefix}:jobs:${definition}@1`;
-    const parcel = (await admin.rpoplpush(`${keys}:wait`, `${keys}:active`)) ?? '';
-    await admin.set(`${keys}:${parcel}:lock`, 'dead', 'PX', 200);
+    const ticket = (await admin.rpoplpush(`${keys}:wait`, `${keys}:active`)) ?? '';
+    await admin.set(`${keys}:${ticket}:lock`, 'dead', 'PX', 200);
     const got = await collect(queue);
     await eventually(() => got.has('orphan'), RECOVERY);
   });
 
-  test('an enqueuer that dies between index and parcel blocks the job for reservationMs at most', async () => {
-    const indexKey = `${prefix}:jobs:${definition}@1:waiting-jobs`;
-    const leaveBehind = async (): Promise<void> => {
-      await admin.hset(indexKey, `${some('a').offset} a`, `${String(Date.now()).padStart(13, '0')}.dead.0`);
-    };
-    await leaveBehind();
-    const queue = openQueue({ reservationMs: 100 });
-    const got = await collect(queue);
-    await untilTaken(queue, got, 'a');
-    await leaveBehind();
-    await eventually(async () => (await queue.depth([definition])).get(definition) === 0);
-    expect(await admin.exists(indexKey)).toBe(0);
-  });
-
-  test('control: without an end to the reservation, that job would be lost', async () => {
-    const queue = openQueue({ reservationMs: 60_000 });
-    const indexKey = `${prefix}:jobs:${definition}@1:waiting-jobs`;
-    await admin.hset(indexKey, `${some('a').offset} a`, `${String(Date.now()).padStart(13, '0')}.dead.0`);
-    await queue.enqueue([some('a')]);
-    expect(await admin.llen(`${prefix}:jobs:${definition}@1:wait`)).toBe(0);
-  });
-
-  test('foreign and damaged jobs in the queue are dropped; those after them arrive', async () => {
+  test('an enqueuer that dies before it sent a ticket: the job gets one with the next that is given', async () => {
     const queue = openQueue();
     await queue.enqueue([some('a')]);
-    const [parcel] = await admin.lrange(`${prefix}:jobs:${definition}@1:wait`, 0, 0);
-    await admin.hset(`${prefix}:jobs:${definition}@1:${parcel}`, 'data', '[["w"],[1,2,3,4,5],null,{}]');
-    await admin.lpush(`${prefix}:jobs:${definition}@1:wait`, 'no-such-job');
-    await queue.enqueue([some('b')]);
+    await admin.del(`${prefix}:jobs:${definition}@1:wait`);
     const got = await collect(queue);
-    await eventually(() => got.has('b'));
-    expect([...got]).toEqual(['b']);
+    await untilTaken(queue, got, 'b');
+    await eventually(() => got.has('a'));
+  });
+
+  test('control: without another, that job would wait for ever', async () => {
+    const queue = openQueue();
+    await queue.enqueue([some('a')]);
+    await admin.del(`${prefix}:jobs:${definition}@1:wait`);
+    const got = await collect(queue);
+    await queue.enqueue([{ ...some('elsewhere'), definition: 'elsewhere' }]);
+    await queue.consume({ concurrency: 1, routes: routesOf('elsewhere') }, async (job) => void got.add(job.workflow));
+    await eventually(() => got.has('elsewhere'));
+    expect([...got]).toEqual(['elsewhere']);
+    expect((await queue.depth([definition])).get(definition)).toBe(1);
+  });
+
+  test('what runs under a limit when its process dies counts until its slot is lost, and no longer', async () => {
+    const limits = { limitSlotTtlMs: 600, limitSweepMs: 100 };
+    const dispatch = { limits: [{ key: 'one', concurrency: 1 }] };
+    const queue = openQueue(limits);
+    // What a process leaves that died at work.
+    await admin.zadd(`${prefix}:jobs:limits:${some('a').tenant}\none:running`, Date.now() + 600, 'dead');
+    const got = await collect(queue);
+    await queue.enqueue([{ ...some('limited'), dispatch }, some('free')]);
+    await eventually(() => got.has('free'));
+    expect(got.has('limited')).toBe(false);
+    await eventually(() => got.has('limited'), RECOVERY);
+  });
+
+  test('what runs under a limit for longer than a slot lasts keeps it', async () => {
+    const limits = { limitSlotTtlMs: 300, limitSweepMs: 50 };
+    const dispatch = { limits: [{ key: 'one', concurrency: 1 }] };
+    const queue = openQueue(limits);
+    const begun: string[] = [];
+    let letGo = (): void => {};
+    await queue.consume({ concurrency: 5, routes: routesOf(definition) }, async ({ workflow }) => {
+      begun.push(workflow);
+      if (begun.length === 1) await new Promise<void>((resolve) => (letGo = resolve));
+    });
+    await queue.enqueue([{ ...some('long'), dispatch }]);
+    await eventually(() => begun.length === 1);
+    await queue.enqueue([{ ...some('next'), dispatch }]);
+    const running = `${prefix}:jobs:limits:${some('a').tenant}\none:running`;
+    const first = Number((await admin.zrange(running, '0', '-1', 'WITHSCORES'))[1]);
+    await eventually(async () => Date.now() > first + 300, RECOVERY);
+    expect(begun).toEqual(['long']);
+    letGo();
+    await eventually(() => begun.length === 2, RECOVERY);
+  });
+
+  test('foreign and damaged jobs and tickets are dropped; those after them arrive', async () => {
+    const queue = openQueue();
+    const keys = `${prefix}:jobs:${definition}@1`;
+    await queue.enqueue([some('a'), some('b'), some('c')]);
+    await admin.hset(`${keys}:waiting-jobs`, `${some('a').lamport} a`, '["w"]');
+    await admin.hset(`${keys}:waiting-jobs`, `${some('b').lamport} b`, 'no JSON {');
+    const [ticket] = await admin.lrange(`${keys}:wait`, 0, 0);
+    await admin.hset(`${keys}:${ticket}`, 'data', '[["w"],[1,2,3,4,5],null,{}]');
+    await admin.lpush(`${keys}:wait`, 'no-such-job');
+    await queue.enqueue([some('d')]);
+    const got = await collect(queue);
+    await untilTaken(queue, got, 'd');
+    await untilTaken(queue, got, 'e');
+    expect([...got].filter((workflow) => workflow !== 'c')).toEqual(['d', 'e']);
   });
 
   test('closing while the server is away ends, and prints nothing', async () => {

@@ -1,6 +1,7 @@
 /** Runs the contract of JobQueue in memory, and what only this adapter promises. */
 
-import { job, jobQueueContract, routesOf } from '@tidemark/testkit/contracts/job-queue';
+import { jobQueueContract } from '@tidemark/testkit/contracts/job-queue';
+import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from './memory-queue.ts';
 

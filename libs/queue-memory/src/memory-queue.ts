@@ -5,6 +5,7 @@
 
 import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
 import { type ConsumeOptions, type Consumer, type Job, type JobQueue, routeKey } from '@tidemark/ports';
+import { LimitBoard } from './limit-board.ts';
 import { WAITING_JOBS_MAX } from './limits.ts';
 import { WaitingLine } from './waiting-line.ts';
 
@@ -16,6 +17,8 @@ class MemoryQueue implements JobQueue {
   /** By route. */
   readonly #lines = new Map<string, WaitingLine>();
   readonly #consumers = new Set<MemoryConsumer>();
+  readonly #limits = new LimitBoard();
+  #dueTimer: NodeJS.Timeout | undefined;
   #waitingCount = 0;
   #serveScheduled = false;
   #closed = false;
@@ -35,7 +38,7 @@ class MemoryQueue implements JobQueue {
       throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
     }
     const consumer = new MemoryConsumer([...new Set(routes.map(routeKey))], concurrency, handle, {
-      freed: () => this.#serveSoon(),
+      freed: (job) => this.#ended(job),
       left: () => this.#consumers.delete(consumer),
     });
     this.#consumers.add(consumer);
@@ -54,6 +57,7 @@ class MemoryQueue implements JobQueue {
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#dueTimer);
     await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
   }
 
@@ -81,13 +85,48 @@ class MemoryQueue implements JobQueue {
     let wanting = [...this.#consumers];
     while (wanting.length > 0 && this.#waitingCount > 0) {
       wanting = wanting.filter((consumer) => {
-        const job = consumer.wants(this.#lines);
+        const job = consumer.wants((route) => this.#next(route));
         if (!job) return false;
         this.#waitingCount -= 1;
         consumer.begin(job);
         return true;
       });
     }
+    this.#awaitDue();
+  }
+
+  /** The next job of the route that may begin; those whose limits are reached wait aside. */
+  #next(route: string): Job | undefined {
+    const line = this.#lines.get(route);
+    for (let job = line?.next(); job !== undefined; job = line!.next()) {
+      if (!this.#limits.admit(job, performance.now())) continue;
+      line!.begun(job);
+      return job;
+    }
+    return undefined;
+  }
+
+  #ended(job: Job): void {
+    this.#giveBack(this.#limits.end(job, performance.now()));
+    this.#serveSoon();
+  }
+
+  #giveBack(jobs: readonly Job[]): void {
+    // The first in front of all.
+    for (const job of jobs.toReversed()) this.#line(job).giveBack(job);
+  }
+
+  /** Rates free jobs by the passing of time. */
+  #awaitDue(): void {
+    clearTimeout(this.#dueTimer);
+    const dueAtMs = this.#limits.dueAtMs();
+    if (dueAtMs === undefined || this.#closed) return;
+    const lookAgain = (): void => {
+      this.#giveBack(this.#limits.due(performance.now()));
+      this.#serveSoon();
+    };
+    this.#dueTimer = setTimeout(lookAgain, Math.max(1, Math.ceil(dueAtMs - performance.now())));
+    this.#dueTimer.unref();
   }
 }
 
@@ -95,7 +134,7 @@ class MemoryConsumer implements Consumer {
   readonly #routes: readonly string[];
   readonly #concurrency: number;
   readonly #handle: (job: Job) => Promise<void>;
-  readonly #on: { freed(): void; left(): void };
+  readonly #on: { freed(job: Job): void; left(): void };
   readonly #underWay = new Set<Promise<void>>();
   #next = 0;
   #paused = false;
@@ -104,7 +143,7 @@ class MemoryConsumer implements Consumer {
     routes: readonly string[],
     concurrency: number,
     handle: (job: Job) => Promise<void>,
-    on: { freed(): void; left(): void },
+    on: { freed(job: Job): void; left(): void },
   ) {
     this.#routes = routes;
     this.#concurrency = concurrency;
@@ -113,12 +152,12 @@ class MemoryConsumer implements Consumer {
   }
 
   /** Takes the next job off its routes' lines, each route in turn; none when there is no slot. */
-  wants(lines: ReadonlyMap<string, WaitingLine>): Job | undefined {
+  wants(nextOf: (route: string) => Job | undefined): Job | undefined {
     if (this.#paused || this.#underWay.size >= this.#concurrency) return undefined;
     for (let tried = 0; tried < this.#routes.length; tried += 1) {
       const route = this.#routes[this.#next]!;
       this.#next = (this.#next + 1) % this.#routes.length;
-      const job = lines.get(route)?.take();
+      const job = nextOf(route);
       if (job) return job;
     }
     return undefined;
@@ -127,7 +166,7 @@ class MemoryConsumer implements Consumer {
   begin(job: Job): void {
     const run: Promise<void> = this.#run(job).finally(() => {
       this.#underWay.delete(run);
-      this.#on.freed();
+      this.#on.freed(job);
     });
     this.#underWay.add(run);
   }

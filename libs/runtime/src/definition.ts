@@ -8,6 +8,7 @@ import type {
   BundlePolicy,
   Cause,
   Controls,
+  Dispatch,
   EffectKey,
   EffectKind,
   Fragment,
@@ -336,6 +337,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly parseInput: Parse;
   readonly parseBelief: Parse;
   readonly parseOutput: Parse;
+  /** How a workflow with this input stands among those that wait for a worker; absent: default priority, no limits. */
+  readonly dispatch?: ((input: Json) => Dispatch) | undefined;
   /** Some schema of it, or of an effect that it lists, has fields that are marked as secret. */
   readonly hasSecrets?: boolean | undefined;
   readonly begin: (input: Json) => {

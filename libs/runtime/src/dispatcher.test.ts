@@ -1,6 +1,6 @@
 /** Dispatch: a job for what can run and for nothing else; whatever is lost is made again; a queue that is away costs nothing else. */
 
-import { type Offset, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
+import { type Epoch, type Offset, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { RunnableStream, StreamRow } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -48,6 +48,20 @@ describe('a dispatcher', () => {
     await quiet();
     expect(ports.queue.enqueued).toEqual([
       { workflow: 'a', tenant: TENANT, definition: 'd', partition: 3, offset: 9, lamport: 7 },
+    ]);
+  });
+
+  it('says how it stands among others; what began before counts against no rate again', async () => {
+    const both = { key: 'both', concurrency: 2, rate: { count: 5, perMs: 1_000 } };
+    const dispatch = { priority: 1, limits: [both, { key: 'rate', rate: { count: 1, perMs: 9 } }] } as const;
+    dispatcher.applied(
+      [stream('new', { epoch: 0 as Epoch, dispatch }), stream('old', { epoch: 1 as Epoch, dispatch })],
+      next,
+    );
+    await quiet();
+    expect(ports.queue.enqueued.map((job) => job.dispatch)).toEqual([
+      dispatch,
+      { priority: 1, limits: [{ key: 'both', concurrency: 2 }] },
     ]);
   });
 

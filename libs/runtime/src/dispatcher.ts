@@ -3,7 +3,7 @@
  * again whatever is runnable in the rows, so that a flushed queue loses nothing. Jobs are never the truth.
  */
 
-import type { Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
+import type { Dispatch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
 import type { Job, RunnableStream, StreamRow } from '@tidemark/ports';
 import { queuedAs } from './compensation.ts';
 import { REDISPATCH_PAGE_COUNT } from './limits.ts';
@@ -74,5 +74,16 @@ export class Dispatcher {
 /** The hint at a stream that is runnable once the log is folded up to this offset. */
 export function jobOf(stream: Omit<RunnableStream, 'next'>, offset: Offset): Job {
   const { workflow, tenant, definition, version, pinned, partition, lamport } = stream;
-  return { workflow, tenant, definition: queuedAs(definition), version, pinned, partition, offset, lamport };
+  const dispatch = dispatchOf(stream);
+  return {
+    ...{ workflow, tenant, definition: queuedAs(definition), version, pinned, partition, offset, lamport },
+    ...(dispatch !== undefined && { dispatch }),
+  };
+}
+
+/** What was begun before counts against no rate again. */
+function dispatchOf({ dispatch, epoch }: Pick<RunnableStream, 'dispatch' | 'epoch'>): Dispatch | undefined {
+  if (dispatch?.limits === undefined || epoch === 0) return dispatch;
+  const limits = dispatch.limits.flatMap(({ rate: _, ...limit }) => (limit.concurrency === undefined ? [] : [limit]));
+  return { ...dispatch, limits };
 }

@@ -111,6 +111,7 @@ export async function drawUpFork(
     compensates: null,
     ...(state.user !== undefined && { user: state.user }),
     ...(definition !== undefined && traceHints(definition, undefined)),
+    ...(state.dispatch !== undefined && { dispatch: state.dispatch }),
     fork,
   };
   const request: OpenRequest = {

@@ -272,3 +272,14 @@ export const STORAGE_LOOK_MS = 3_600_000;
 /** The largest tenants and workflows, of which metrics tell. */
 export const STORAGE_TENANTS_MAX_COUNT = 1_000;
 export const STORAGE_WORKFLOWS_MAX_COUNT = 20;
+
+/** Limits of concurrency and rate that one workflow may be under. */
+export const DISPATCH_LIMITS_MAX_COUNT = 8;
+/** Characters of the key of such a limit. */
+export const LIMIT_KEY_MAX_CHARS = 200;
+/** Workflows of one key at work at once, at most. */
+export const LIMIT_CONCURRENCY_MAX_COUNT = 100_000;
+/** Workflows of one key that begin in a period, at most: a queue remembers when each began. */
+export const LIMIT_RATE_MAX_COUNT = 1_000;
+/** Longest period of a rate: seven days. */
+export const LIMIT_RATE_PERIOD_MAX_MS = 7 * 24 * 60 * 60 * 1_000;

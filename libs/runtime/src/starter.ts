@@ -17,6 +17,7 @@ import {
   LimitError,
   type Offset,
   type Partition,
+  type Priority,
   RULES_VERSION,
   type Sequence,
   streamFromJson,
@@ -32,6 +33,7 @@ import { checkedFragments } from './commit-context.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
 import type { Definition } from './definition.ts';
+import { checkedDispatch } from './dispatch.ts';
 import { inboxRecord } from './inbox.ts';
 import { digestOf } from './json-digest.ts';
 import { PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
@@ -54,6 +56,8 @@ export interface StartRequest {
   readonly user?: string | undefined;
   /** W3C `traceparent` of whoever starts it: its trace links there. */
   readonly trace?: string | undefined;
+  /** In place of its definition's. */
+  readonly priority?: Priority | undefined;
   /** Set for an undo. */
   readonly compensates?: Compensates | undefined;
 }
@@ -206,6 +210,7 @@ export class Starter {
     const begun = definition.begin(parsed);
     const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
     const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
+    const dispatch = checkedDispatch(definition, parsed, how.priority);
     const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
     return {
       lamport: this.#options.lamport.stamp(),
@@ -222,6 +227,7 @@ export class Starter {
         ...(how.session !== undefined && { session: how.session }),
         ...(how.user !== undefined && { user: how.user }),
         ...traceHints(definition, how.trace),
+        ...(dispatch !== undefined && { dispatch }),
         ...(fragments.length > 0 && { hasContext: true }),
       },
       payload: { input: parsed, belief, tasks: declared.inputs, ...(fragments.length > 0 && { fragments }) },

@@ -45,6 +45,7 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
     pendingCount: isClosed(stream) ? 0 : stream.frontier.tasks.size,
     closedInGeneration: stream.closedInGeneration,
     ...(stream.fork !== undefined && { fork: stream.fork }),
+    ...(stream.dispatch !== undefined && { dispatch: stream.dispatch }),
     state: streamToJson(stream),
   };
 }

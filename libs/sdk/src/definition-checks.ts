@@ -5,6 +5,7 @@
 
 import type { EffectDefinition } from '@tidemark/runtime';
 import { CONTEXT_MEMBERS, type ContextSpec, contextProblems } from './context-spec.ts';
+import { DISPATCH_MEMBERS } from './dispatch-spec.ts';
 import { PARALLEL_MAX_COUNT } from './limits.ts';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type Flow, reach } from './reach.ts';
@@ -53,6 +54,7 @@ const KNOWN = [
   ],
   ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'upcast', 'agent'],
   ...CONTEXT_MEMBERS,
+  ...DISPATCH_MEMBERS,
 ];
 const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate', 'gate', 'plans'];
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];

@@ -10,6 +10,7 @@ export {
   InvalidError,
   type Json,
   LimitError,
+  type Priority,
   type TaskId,
   type TenantId,
   TidemarkError,
@@ -33,6 +34,7 @@ export {
 } from '@tidemark/runtime';
 export type { CauseOf, Context, Recorded, StepActions } from './context.ts';
 export type { BudgetOptions, ContextSpec, PhaseOptions } from './context-spec.ts';
+export type { Limit } from './dispatch-spec.ts';
 export { type Answer, defineEffect, done, type Effect, type EffectSpec, notDone, pending, unknown } from './effect.ts';
 export {
   agentMessage,

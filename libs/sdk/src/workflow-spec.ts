@@ -3,8 +3,10 @@
  * after, so that every type is inferred from the schemas; `NoInfer` keeps what functions return from widening them.
  */
 
+import type { Priority } from '@tidemark/core';
 import type { Definition, EffectDefinition, FragmentDraft } from '@tidemark/runtime';
 import type { ContextSpec } from './context-spec.ts';
+import type { Limit } from './dispatch-spec.ts';
 import type { Effect } from './effect.ts';
 import type { DefinitionWarning } from './problem.ts';
 import type { Flow, Sources } from './reach.ts';
@@ -94,6 +96,10 @@ export interface WorkflowSpec<
   readonly placement?: 'exclusive' | 'shared' | undefined;
   /** When a step fails for good: `fail` (default) ends the workflow as failed, `compensate` undoes first what it did. */
   readonly onFailure?: 'fail' | 'compensate' | undefined;
+  /** 1 is served first, 5 last, over all tenants; default 3. Within one priority tenants take turns. */
+  readonly priority?: Priority | ((input: Frozen<Parsed<NoInfer<Input>>>) => Priority) | undefined;
+  /** What keeps a workflow waiting while too many others of the same key are at work, or began a moment ago. */
+  readonly limits?: readonly Limit[] | ((input: Frozen<Parsed<NoInfer<Input>>>) => readonly Limit[]) | undefined;
   /** Checkpoints after which a person is asked whether the workflow should go on; default 100,000. */
   readonly stepBudget?: number | undefined;
   /**

@@ -16,6 +16,7 @@ import type {
 import { type ContextSpec, contextDefinition } from './context-spec.ts';
 import { type AnySpec, checkSpec } from './definition-checks.ts';
 import { warningsOf } from './definition-warnings.ts';
+import { type DispatchSpec, dispatchDefinition } from './dispatch-spec.ts';
 import { freeze, freezeAll } from './freeze.ts';
 import { PARALLEL_DEFAULT_COUNT, STEP_BUDGET_DEFAULT_COUNT, STEP_RETRY_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
@@ -48,7 +49,7 @@ export function defineWorkflow<
 }
 
 /** A spec after the checks, its type parameters forgotten. */
-interface CheckedSpec extends AnySpec, ContextSpec {
+interface CheckedSpec extends AnySpec, ContextSpec, DispatchSpec {
   readonly input: Schema;
   readonly belief: Schema;
   readonly output: Schema;
@@ -113,6 +114,7 @@ function build(spec: CheckedSpec): Workflow {
     stepBudget: spec.stepBudget ?? STEP_BUDGET_DEFAULT_COUNT,
     upcasters: upcasters(spec.upcast, title),
     context: contextDefinition(spec, title),
+    dispatch: dispatchDefinition(spec),
     warnings: warningsOf(spec),
     hasSecrets: schemasOf(spec).some(hasSecrets) || effects.some((effect) => effect.hasSecrets === true),
   };

@@ -4,7 +4,7 @@
  */
 
 import { endingOf, workflowJson } from '@tidemark/api/shapes';
-import { ConflictError, FencedError, type Json, UnavailableError, workflowId } from '@tidemark/core';
+import { ConflictError, FencedError, type Json, type Priority, UnavailableError, workflowId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { UNDO_SUFFIX } from '@tidemark/runtime';
@@ -33,6 +33,7 @@ export interface RunOptions {
   readonly tenant?: string | undefined;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
+  readonly priority?: number | undefined;
   readonly workflows?: readonly string[] | undefined;
   readonly state?: string | undefined;
   readonly detach?: boolean | undefined;
@@ -141,7 +142,8 @@ async function start({ name, input, id, options }: Run, desk: Desk): Promise<Sta
     if (row !== undefined) return { workflow: id, created: false, sameInput: true };
   }
   const { tenant, session, user } = options;
-  return desk.start({ definition: name, input, id, tenant, session, user });
+  const priority = options.priority as Priority | undefined;
+  return desk.start({ definition: name, input, id, tenant, session, user, priority });
 }
 
 /** Undefined when Ctrl-C came first. After a while says what may be missing. */

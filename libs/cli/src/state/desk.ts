@@ -4,7 +4,7 @@
  */
 
 import type { DefinitionCard } from '@tidemark/api/shapes';
-import type { Lease } from '@tidemark/core';
+import type { Lease, Priority } from '@tidemark/core';
 import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
 import type { Confirmation, Decided, Decision, LifecycleAct, LifecycleAsk, LifecycleDone } from '@tidemark/runtime';
 import type { CommandArchive } from './archive-desk.ts';
@@ -99,6 +99,7 @@ export interface StartRequest {
   readonly tenant?: string | undefined;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
+  readonly priority?: Priority | undefined;
 }
 
 export interface StartAnswer {

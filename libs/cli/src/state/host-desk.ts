@@ -55,7 +55,7 @@ export class HostDesk implements Desk {
     return this.#definitions.map(cardOf);
   }
 
-  async start({ definition, input, id, tenant, session, user }: StartRequest): Promise<StartAnswer> {
+  async start({ definition, input, id, tenant, session, user, priority }: StartRequest): Promise<StartAnswer> {
     const where = this.place.kind === 'cluster' ? 'in the given modules' : 'here';
     const found = pick(this.#definitions, definition, where);
     const run = await this.host.client.start(found, input, {
@@ -63,6 +63,7 @@ export class HostDesk implements Desk {
       tenant: tenant === undefined ? undefined : tenantId(tenant),
       session,
       user,
+      priority,
     });
     const before = run.created ? undefined : await inputOf(this.reads, run.id);
     const sameInput =

@@ -5,7 +5,7 @@
  */
 
 import type { Epoch, Generation, HolderId, Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
-import type { DueTimer, LeaseRow, RunnableStream, StoreCounts } from '@tidemark/ports';
+import type { DueTimer, LeaseRow, RunnableStream, StoreCounts, StreamRow } from '@tidemark/ports';
 import { int4Array } from '../binary-array.ts';
 import { booleanAt, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
@@ -32,7 +32,8 @@ export const positionOf = (row: Row): readonly [Partition, Offset] => [
 
 const runnable = `
 select w.workflow, w.tenant, w.definition, w.version, w.pinned, w.partition,
-  (select p.next from partitions p where p.partition = w.partition), w.lamport
+  (select p.next from partitions p where p.partition = w.partition), w.lamport, w.epoch,
+  case when w.state like '%"dispatch":{%' then w.state end
 from workflows w
 where w.runnable and w.workflow > $1 collate "C"
 order by w.workflow limit $2`;
@@ -52,7 +53,16 @@ export const runnableOf = (row: Row): RunnableStream => ({
   partition: numberAt(row, 5) as Partition,
   next: numberAt(row, 6) as Offset,
   lamport: numberAt(row, 7) as Lamport,
+  epoch: numberAt(row, 8) as Epoch,
+  ...dispatchIn(row[9]),
 });
+
+/** Few have one, so it has no column; what looks like one in a text is none. */
+function dispatchIn(state: unknown): Pick<RunnableStream, 'dispatch'> {
+  if (typeof state !== 'string') return {};
+  const { dispatch } = JSON.parse(state) as Pick<StreamRow, 'dispatch'>;
+  return dispatch === undefined ? {} : { dispatch };
+}
 
 export const readLeases: Statement = {
   name: 'read-leases',

@@ -1,39 +1,14 @@
-/**
- * Owns the contract of JobQueue as tests; every adapter runs it. `open` gives a queue of its own for each test, empty,
- * and what ends it. A second queue from the same opening sees the same jobs where the adapter is shared.
- */
-
-import { type Lamport, lamport, offset, partition, tenantId, workflowId } from '@tidemark/core';
-import type { Job, JobQueue, Route } from '@tidemark/ports';
+import type { Job, JobQueue } from '@tidemark/ports';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { definition, job, routesOf } from './job-queue-jobs.ts';
+import { limitTests, orderTests } from './job-queue-order.ts';
 
 export interface OpenedJobQueue {
   readonly queue: JobQueue;
   /** Ends it and checks that nothing is left open. */
   close(): Promise<void>;
 }
-
-const someLamport: Lamport = lamport(7);
-
-export const job = (
-  workflow: string,
-  fields: { definition?: string; version?: number; pinned?: boolean; offset?: number } = {},
-): Job => ({
-  workflow: workflowId(workflow),
-  tenant: tenantId('tenant:a b'),
-  definition: fields.definition ?? 'audit:repo é/1',
-  version: fields.version ?? 1,
-  pinned: fields.pinned ?? false,
-  partition: partition(3),
-  offset: offset(fields.offset ?? 11),
-  lamport: someLamport,
-});
-
-const definition = job('x').definition;
-/** Where the jobs of these definitions go, unless they say otherwise. */
-export const routesOf = (...definitions: readonly string[]): readonly Route[] =>
-  definitions.map((each) => ({ definition: each, version: 1, pinned: false }));
 
 export function jobQueueContract(name: string, open: () => Promise<OpenedJobQueue>): void {
   describe(`job queue contract: ${name}`, () => {
@@ -47,6 +22,8 @@ export function jobQueueContract(name: string, open: () => Promise<OpenedJobQueu
 
     deliveryTests(() => queue);
     concurrencyTests(() => queue);
+    orderTests(() => queue);
+    limitTests(() => queue);
     endTests(() => queue);
   });
 }
@@ -76,16 +53,16 @@ function deliveryTests(queue: () => JobQueue): void {
     expect(await queue().depth([definition])).toEqual(new Map([[definition, 0]]));
   });
 
-  test('a waiting job is not added twice: same workflow and offset', async () => {
+  test('a waiting job is not added twice: same workflow and time', async () => {
     await queue().enqueue([job('a'), job('a'), job('b')]);
-    await Promise.all([queue().enqueue([job('a')]), queue().enqueue([job('a', { offset: 12 }), job('b')])]);
+    await Promise.all([queue().enqueue([job('a')]), queue().enqueue([job('a', { lamport: 12 }), job('b')])]);
     expect((await queue().depth([definition])).get(definition)).toBe(3);
     const got: string[] = [];
     await queue().consume({ concurrency: 9, routes: routesOf(definition) }, async (each) => {
-      got.push(`${each.workflow} ${each.offset}`);
+      got.push(`${each.workflow} ${each.lamport}`);
     });
     await eventually(async () => (await queue().depth([definition])).get(definition) === 0 && got.length >= 3);
-    expect(got.sort()).toEqual(['a 11', 'a 12', 'b 11']);
+    expect(got.sort()).toEqual(['a 12', 'a 7', 'b 7']);
   });
 
   test('a job that was taken may be added again', async () => {

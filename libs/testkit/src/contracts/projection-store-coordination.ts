@@ -71,8 +71,25 @@ export function testCoordination(under: StoreUnderTest): void {
         partition: 2,
         next: 1,
         lamport: 1 as Lamport,
+        epoch: 0 as Epoch,
       });
       expect((await under.other.runnable(page[1]!.workflow, 2)).map((one) => one.workflow)).toEqual(['ä']);
+    });
+
+    test('how a runnable stream is dispatched comes with it; what only looks like that in a text is none', async () => {
+      await under.partitions(2);
+      const dispatch = { priority: 1, limits: [{ key: 'k "dispatch":{', concurrency: 2 }] } as const;
+      const opened = rows.openingBatch('has', 0);
+      const [stream] = opened.streams;
+      const state = JSON.stringify({ ...JSON.parse(stream!.state), dispatch });
+      await under.store.apply({ ...opened, streams: [{ ...stream!, state }] });
+      const other = rows.openingBatch('has-not', 1);
+      const [plain] = other.streams;
+      const misleading = JSON.stringify({ ...JSON.parse(plain!.state), lastAction: '"dispatch":{}' });
+      await under.store.apply({ ...other, streams: [{ ...plain!, state: misleading }] });
+      const [first, second] = await under.store.runnable(null, 2);
+      expect(first).toMatchObject({ workflow: 'has', dispatch });
+      expect(second).not.toHaveProperty('dispatch');
     });
 
     test('ids of what is not closed, page by page', async () => {

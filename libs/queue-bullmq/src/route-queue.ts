@@ -1,0 +1,89 @@
+/**
+ * Owns the names under which a route's jobs lie in Redis, and the form of a job there. What lies in Redis may be foreign or damaged:
+ * reading drops what it doesn't understand, since a job is a hint and the dispatcher makes a lost one again.
+ */
+
+import { createHash } from 'node:crypto';
+import {
+  type Dispatch,
+  type Lamport,
+  type Offset,
+  type Partition,
+  PRIORITY_DEFAULT,
+  type Priority,
+  type TenantId,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { Job, Route } from '@tidemark/ports';
+import { QUEUE_NAME_MAX_CHARS } from './limits.ts';
+
+/** workflow, tenant, partition, offset, lamport, and how it stands among others where that is said. Scripts read the last. */
+type PackedJob = readonly [string, string, number, number, number, Dispatch?];
+
+/** Part of Redis keys; BullMQ allows no colon. Different definitions have different names, none longer than the limit. */
+export function definitionName(definition: string): string {
+  const name = encodeURIComponent(definition.toWellFormed());
+  if (name.length <= QUEUE_NAME_MAX_CHARS) return name;
+  // No encoded name has a dollar sign.
+  const digest = createHash('sha256').update(name).digest('base64url');
+  return `${name.slice(0, QUEUE_NAME_MAX_CHARS - digest.length - 1)}$${digest}`;
+}
+
+/** What tells the routes of one definition apart: `2`, or `2.pinned`. */
+export const routeName = ({ version, pinned }: Omit<Route, 'definition'>): string =>
+  `${version}${pinned ? '.pinned' : ''}`;
+
+/** The other way round; undefined for what is none. */
+export function parseRouteName(name: string): Omit<Route, 'definition'> | undefined {
+  const found = /^(0|[1-9]\d{0,15})(\.pinned)?$/.exec(name);
+  return found === null ? undefined : { version: Number(found[1]), pinned: found[2] !== undefined };
+}
+
+/** A queue for each route. No encoded definition has an at sign, so that no two routes share a name. */
+export const queueName = (route: Route): string => `${definitionName(route.definition)}@${routeName(route)}`;
+
+/** A job's identity among those waiting: a workflow, as it stood. */
+export const jobIdentity = (job: Job): string => `${job.lamport} ${job.workflow}`;
+
+export const priorityOf = ({ dispatch }: Job): Priority => dispatch?.priority ?? PRIORITY_DEFAULT;
+
+export function packJob({ workflow, tenant, partition, offset, lamport, dispatch }: Job): string {
+  const plain = [workflow, tenant, partition, offset, lamport] as const;
+  const packed: PackedJob = dispatch === undefined ? plain : [...plain, dispatch];
+  return JSON.stringify(packed);
+}
+
+/** Undefined for what is none. */
+export function unpackJob({ definition, version, pinned }: Route, text: string): Job | undefined {
+  const value = parsed(text);
+  if (!isPackedJob(value)) return undefined;
+  const [workflow, tenant, partition, offset, lamport, dispatch] = value;
+  return {
+    definition,
+    version,
+    pinned,
+    workflow: workflow as WorkflowId,
+    tenant: tenant as TenantId,
+    partition: partition as Partition,
+    offset: offset as Offset,
+    lamport: lamport as Lamport,
+    ...(dispatch !== undefined && { dispatch }),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isPackedJob(value: unknown): value is PackedJob {
+  if (!Array.isArray(value) || value.length < 5 || value.length > 6) return false;
+  const [workflow, tenant, ...rest] = value as unknown[];
+  if (typeof workflow !== 'string' || workflow === '' || typeof tenant !== 'string') return false;
+  const [dispatch] = rest.splice(3);
+  if (dispatch !== undefined && (typeof dispatch !== 'object' || dispatch === null)) return false;
+  return rest.every((number) => Number.isSafeInteger(number) && (number as number) >= 0);
+}

@@ -1,0 +1,242 @@
+/**
+ * Owns the way of jobs out of Redis. One loop per route takes tickets, and for each as many of the next jobs as there are free slots; a
+ * ticket is done with as soon as they have begun (they are hints: nothing is gained by holding them, and a dead worker would hold them
+ * from others). What exceeds the free slots stays in line, and the rest of the ticket goes back. Never more than `concurrency` jobs run.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ConsumeOptions, type Consumer, type Job, type Route, routeKey, type Telemetry } from '@tidemark/ports';
+import { type Job as Ticket, Worker } from 'bullmq';
+import { type Connection, type Endable, endNow } from './connection.ts';
+import { endSlots, type LimitKeys, limitKeysOf, limitsOf, renewSlots, sweepSlots, type Woken } from './limit-slots.ts';
+import type { QueueLimits } from './limits.ts';
+import { queueName, unpackJob } from './route-queue.ts';
+import { Slots } from './slots.ts';
+import { countOf, TicketOffice } from './ticket-office.ts';
+import { deal } from './waiting-line.ts';
+
+export interface ConsumerSetting {
+  readonly connection: Connection;
+  readonly keyPrefix: string;
+  readonly limits: QueueLimits;
+  readonly telemetry: Telemetry;
+}
+
+export class TicketConsumer implements Consumer {
+  readonly #setting: ConsumerSetting;
+  readonly #handle: (job: Job) => Promise<void>;
+  readonly #slots: Slots;
+  readonly #token = randomUUID();
+  readonly #workers: Worker[] = [];
+  /** The connections on which the workers block; BullMQ opens them. */
+  readonly #blocking: Endable[] = [];
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #answers = new Set<Promise<unknown>>();
+  readonly #stopped = new AbortController();
+  readonly #office: TicketOffice;
+  readonly #limitKeys: LimitKeys;
+  /** Jobs under way that count against limits. */
+  readonly #limited = new Set<{ readonly queueName: string; readonly job: Job }>();
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #sweepAtMs = Number.POSITIVE_INFINITY;
+  #renewedAtMs = performance.now();
+  #loops: Promise<unknown> = Promise.resolve();
+  #pausing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(setting: ConsumerSetting, options: ConsumeOptions, handle: (job: Job) => Promise<void>) {
+    this.#setting = setting;
+    this.#handle = handle;
+    this.#slots = new Slots(options.concurrency);
+    this.#office = new TicketOffice(setting.connection, setting.keyPrefix, setting.limits);
+    this.#limitKeys = limitKeysOf(setting.keyPrefix);
+  }
+
+  /** Resolves when every queue's connection stands; throws `UnavailableError`. */
+  async start(routes: readonly Route[]): Promise<void> {
+    const { connection, limits } = this.#setting;
+    await connection.whenReady(limits.connectTimeoutMs);
+    const different = new Map(routes.map((route) => [routeKey(route), route]));
+    const workers = [...different.values()].map((route) => [route, this.#worker(route)] as const);
+    await connection.bounded(limits.connectTimeoutMs, () =>
+      Promise.all(workers.map(([, worker]) => this.#whenReady(worker))),
+    );
+    this.#sweepIn(limits.limitSweepMs);
+    this.#loops = Promise.all(workers.map(([route, worker]) => this.#consume(route, worker)));
+  }
+
+  pause(): Promise<void> {
+    this.#pausing ??= this.#stopTaking();
+    return this.#pausing;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      await this.pause();
+      while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+      await within(this.#setting.limits.closeWaitMs, Promise.allSettled(this.#answers));
+      await within(this.#setting.limits.closeWaitMs, this.#office.close());
+      this.#setting.connection.close();
+      await this.#loops;
+    })();
+    return this.#closing;
+  }
+
+  async #stopTaking(): Promise<void> {
+    this.#stopped.abort();
+    clearTimeout(this.#sweepTimer);
+    this.#slots.wake();
+    // By force: an ordinary close would wait behind the blocking command.
+    const closed = this.#workers.map((worker) => worker.close(true));
+    for (const client of this.#blocking) endNow(client);
+    await within(this.#setting.limits.closeWaitMs, Promise.allSettled(closed));
+    await within(this.#setting.limits.closeWaitMs, this.#loops);
+  }
+
+  #worker(route: Route): Worker {
+    const { connection, keyPrefix, limits } = this.#setting;
+    const worker = new Worker(queueName(route), null, {
+      connection: connection.redis,
+      prefix: keyPrefix,
+      autorun: false,
+      skipVersionCheck: true,
+      lockDuration: limits.ticketLockMs,
+      stalledInterval: limits.stalledCheckMs,
+      // A ticket that was left in the active list comes back as often as that happens; it holds hints.
+      maxStalledCount: Number.MAX_SAFE_INTEGER,
+      drainDelay: limits.idleBlockMs / 1_000,
+    });
+    worker.on('error', () => {});
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async #whenReady(worker: Worker): Promise<void> {
+    await worker.waitUntilReady();
+    const client = await worker.getBackend().blockingClient;
+    if (!client) return;
+    // BullMQ stops listening when it closes, and the client would then print what it has to say.
+    client.on('error', () => {});
+    this.#blocking.push(client);
+  }
+
+  async #consume(route: Route, worker: Worker): Promise<void> {
+    const { signal } = this.#stopped;
+    await worker.startStalledCheckTimer();
+    while (!signal.aborted) {
+      await this.#slots.available();
+      try {
+        const ticket = await worker.getNextJob(this.#token, { block: true });
+        if (ticket) this.#follow(this.#redeem(route, worker, ticket));
+      } catch {
+        await delay(this.#setting.limits.errorPauseMs, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  /** Begins as many of the next jobs as the ticket is good for and there are slots, and answers BullMQ. */
+  async #redeem(route: Route, worker: Worker, ticket: Ticket): Promise<void> {
+    const { connection, limits } = this.#setting;
+    const count = countOf(ticket.data);
+    const room = this.#stopped.signal.aborted ? 0 : Math.min(count, this.#slots.free);
+    if (room === 0) {
+      await (count === 0 ? ticket.moveToCompleted(null, this.#token, false) : ticket.moveToWait(this.#token));
+      return;
+    }
+    const name = queueName(route);
+    for (let slot = 0; slot < room; slot += 1) this.#slots.take();
+    let begunCount = 0;
+    try {
+      const dealt = await deal(connection.redis, worker, this.#limitKeys, {
+        queueName: name,
+        wantedCount: room,
+        limits,
+      });
+      for (const text of dealt.jobs) {
+        const job = unpackJob(route, text);
+        if (job === undefined) continue;
+        this.#begin(name, job);
+        begunCount += 1;
+      }
+      if (dealt.dueInMs !== undefined) this.#sweepIn(dealt.dueInMs);
+      const left = Math.min(count - dealt.lookedAtCount, dealt.leftCount);
+      if (left <= 0) await ticket.moveToCompleted(null, this.#token, false);
+      else {
+        await ticket.updateData(left);
+        await ticket.moveToWait(this.#token);
+      }
+    } finally {
+      for (let slot = begunCount; slot < room; slot += 1) this.#slots.give();
+    }
+  }
+
+  /** The slot is taken. */
+  #begin(name: string, job: Job): void {
+    const isLimited = limitsOf(job).length > 0;
+    const entry = { queueName: name, job };
+    if (isLimited) this.#limited.add(entry);
+    const run: Promise<void> = this.#run(job).finally(() => {
+      this.#slots.give();
+      this.#underWay.delete(run);
+      if (!isLimited) return;
+      this.#limited.delete(entry);
+      const { redis } = this.#setting.connection;
+      this.#follow(endSlots(redis, this.#limitKeys, name, job).then((woken) => this.#wake(woken)));
+    });
+    this.#underWay.add(run);
+  }
+
+  /** Sends tickets for what is back in line. */
+  async #wake({ tickets, dueInMs }: Woken): Promise<void> {
+    if (dueInMs !== undefined) this.#sweepIn(dueInMs);
+    await Promise.all([...tickets].map(([name, count]) => this.#office.send(name, count)));
+  }
+
+  /** Looks for what limits have freed, at the latest after the period, whoever was to do it. */
+  #sweepIn(ms: number): void {
+    const atMs = performance.now() + Math.max(1, ms);
+    if (this.#stopped.signal.aborted || atMs >= this.#sweepAtMs) return;
+    clearTimeout(this.#sweepTimer);
+    this.#sweepAtMs = atMs;
+    this.#sweepTimer = setTimeout(() => this.#follow(this.#sweep()), Math.max(1, ms));
+    this.#sweepTimer.unref();
+  }
+
+  async #sweep(): Promise<void> {
+    const { connection, limits } = this.#setting;
+    this.#sweepAtMs = Number.POSITIVE_INFINITY;
+    try {
+      if (performance.now() - this.#renewedAtMs > limits.limitSlotTtlMs / 3) {
+        this.#renewedAtMs = performance.now();
+        await renewSlots(connection.redis, this.#limitKeys, limits.limitSlotTtlMs, this.#limited);
+      }
+      await this.#wake(await sweepSlots(connection.redis, this.#limitKeys));
+    } finally {
+      this.#sweepIn(limits.limitSweepMs);
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    try {
+      await this.#handle(job);
+    } catch (error) {
+      const span = this.#setting.telemetry.span('jobs.handler-failed', { definition: job.definition });
+      span.fail(error);
+      span.end();
+    }
+  }
+
+  /** What fails here costs nothing: a ticket comes back, and a limit is swept. */
+  #follow(work: Promise<unknown>): void {
+    const settled = work.catch(() => {}).finally(() => this.#answers.delete(settled));
+    this.#answers.add(settled);
+  }
+}
+
+/** Resolves when the work does, or after the time. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([work, delay(ms, undefined, { signal: timer.signal }).catch(() => {})]);
+  timer.abort();
+}

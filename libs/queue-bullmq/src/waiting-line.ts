@@ -1,0 +1,133 @@
+/**
+ * Owns the jobs of a route that wait, and which is next. Beside BullMQ's own keys a route has a hash from a job's identity to the job,
+ * and a sorted set for each priority, in which a job's score is its turn: one more than its tenant's last, and than the turn that
+ * was served last (start-time fair queuing: Goyal, Vin, Cheng 1996). So tenants take turns whatever their backlogs, and one that had
+ * nothing to do has saved up no turns. What lies here are hints: a flushed server begins from nothing.
+ */
+
+import type { Job } from '@tidemark/ports';
+import type { Redis } from 'ioredis';
+import { LIMIT_LUA, type LimitKeys } from './limit-slots.ts';
+import type { QueueLimits } from './limits.ts';
+import { jobIdentity, packJob, priorityOf } from './route-queue.ts';
+import { script } from './script.ts';
+
+/** The part of BullMQ's queues and workers that names keys. */
+export interface KeyNames {
+  toKey(type: string): string;
+}
+
+const jobsKey = (names: KeyNames): string => names.toKey('waiting-jobs');
+const turnsKey = (names: KeyNames): string => names.toKey('waiting-turns');
+const lineKeys = (names: KeyNames): string[] => [1, 2, 3, 4, 5].map((priority) => names.toKey(`waiting-${priority}`));
+const ownKeys = (names: KeyNames): string[] => [jobsKey(names), turnsKey(names), ...lineKeys(names)];
+
+/**
+ * KEYS jobs, turns, five lines, BullMQ's wait and active lists, limits' waiting keys; ARGV identity, tenant, priority, job, and so on.
+ * Returns how many tickets are to be sent: one for each new job; for all that wait when there is none, since whoever was to send
+ * them died. O(jobs × log waiting).
+ */
+const lineUpScript = script(`
+local function waiting()
+  local count = 0
+  for class = 1, 5 do count = count + redis.call('ZCARD', KEYS[2 + class]) end
+  return count
+end
+if waiting() == 0 and redis.call('SCARD', KEYS[10]) == 0 then redis.call('DEL', KEYS[1]) end
+local fresh = 0
+for i = 1, #ARGV, 4 do
+  local id, class = ARGV[i], ARGV[i + 2]
+  if redis.call('HSETNX', KEYS[1], id, ARGV[i + 3]) == 1 then
+    local owner = class .. ' ' .. ARGV[i + 1]
+    local served = tonumber(redis.call('HGET', KEYS[2], class) or 0)
+    local turn = math.max(served, tonumber(redis.call('HGET', KEYS[2], owner) or 0)) + 1
+    redis.call('HSET', KEYS[2], owner, turn)
+    redis.call('ZADD', KEYS[2 + class], turn, id)
+    fresh = fresh + 1
+  end
+end
+if fresh > 0 then for key = 1, 7 do redis.call('PEXPIRE', KEYS[key], 86400000) end end
+if redis.call('LLEN', KEYS[8]) + redis.call('LLEN', KEYS[9]) == 0 then return waiting() end
+return fresh
+`);
+
+/** Puts those in line that don't wait yet; answers the number of tickets that are to be sent for them. */
+export async function lineUp(
+  redis: Redis,
+  queue: KeyNames & { readonly keys: Readonly<Record<string, string>> },
+  limits: LimitKeys,
+  jobs: readonly Job[],
+): Promise<number> {
+  const keys = [...ownKeys(queue), queue.keys.wait!, queue.keys.active!, limits.waiting];
+  const args = jobs.flatMap((job) => [jobIdentity(job), job.tenant, priorityOf(job), packJob(job)]);
+  return (await lineUpScript.run(redis, keys, args)) as number;
+}
+
+/**
+ * KEYS jobs, turns, five lines; ARGV prefix of limits, prefix of queues, this queue's name, jobs wanted, most to look at, time to live of a slot
+ * in ms. Takes the next jobs that may begin; those whose limit is reached wait aside under its key. Returns how many were looked at, how
+ * many are left in line, in how many ms a limit is free again by time alone (-1: none), then the jobs. O(looked at × log waiting).
+ */
+const dealScript = script(`${LIMIT_LUA}
+local prefix, name = ARGV[1], ARGV[3]
+local wanted, most = tonumber(ARGV[4]), tonumber(ARGV[5])
+local now = nowMs()
+local looked, due, taken = 0, -1, {}
+for class = 1, 5 do
+  local served
+  while #taken < wanted and looked < most do
+    local first = redis.call('ZPOPMIN', KEYS[2 + class])
+    if #first == 0 then break end
+    looked = looked + 1
+    served = first[2]
+    local id = first[1]
+    local job = redis.call('HGET', KEYS[1], id)
+    if job then
+      local limits, tenant = limitsOf(job)
+      local held, free = heldBy(prefix, tenant, limits, now)
+      if held then
+        if free and (due < 0 or free < due) then due = free end
+        setAside(prefix, tenant, held, name, class, id)
+      else
+        redis.call('HDEL', KEYS[1], id)
+        begin(prefix, tenant, limits, now, tonumber(ARGV[6]), name .. ' ' .. id)
+        taken[#taken + 1] = job
+      end
+    end
+  end
+  if served then redis.call('HSET', KEYS[2], tostring(class), served) end
+end
+local left = 0
+for class = 1, 5 do left = left + redis.call('ZCARD', KEYS[2 + class]) end
+if left == 0 then redis.call('DEL', KEYS[2]) end
+table.insert(taken, 1, due)
+table.insert(taken, 1, left)
+table.insert(taken, 1, looked)
+return taken
+`);
+
+export interface Dealt {
+  /** Taken, set aside, or gone. */
+  readonly lookedAtCount: number;
+  readonly leftCount: number;
+  /** When something that was set aside may begin by time alone; undefined: not for that. */
+  readonly dueInMs: number | undefined;
+  /** Packed, in order. */
+  readonly jobs: readonly string[];
+}
+
+export async function deal(
+  redis: Redis,
+  worker: KeyNames,
+  keys: LimitKeys,
+  ask: { readonly queueName: string; readonly wantedCount: number; readonly limits: QueueLimits },
+): Promise<Dealt> {
+  const { jobsPerDealMax, limitSlotTtlMs } = ask.limits;
+  const args = [keys.prefix, keys.queues, ask.queueName, ask.wantedCount, jobsPerDealMax, limitSlotTtlMs];
+  const reply = (await dealScript.run(redis, ownKeys(worker), args)) as unknown[];
+  const [lookedAtCount, leftCount, dueInMs, ...jobs] = reply as [number, number, number, ...string[]];
+  return { lookedAtCount, leftCount, dueInMs: dueInMs < 0 ? undefined : dueInMs, jobs };
+}
+
+/** In line, and aside for a limit. */
+export const waitingCount = (redis: Redis, names: KeyNames): Promise<number> => redis.hlen(jobsKey(names));

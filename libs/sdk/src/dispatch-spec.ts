@@ -1,0 +1,53 @@
+/** Owns how a definition says when its workflows get a worker: their priority, and limits by any key. */
+
+import {
+  type Dispatch,
+  type DispatchLimit,
+  InvalidError,
+  type Json,
+  type Priority,
+  parseDuration,
+} from '@tidemark/core';
+
+/** At most so many workflows of one key at work at once, or beginning in a period. */
+export interface Limit {
+  /** What is limited, such as `customer:42`; stored readable, so no secret. */
+  readonly key: string;
+  /** Whose workflows count together: `tenant` (default), or `fleet`: those of all tenants. */
+  readonly scope?: 'tenant' | 'fleet' | undefined;
+  /** Workflows at work at once; one that waits for a signal, a timer or a person isn't at work. */
+  readonly concurrency?: number | undefined;
+  /** Workflows that begin, at most `count` in any period of `per`: `90s`, `15m`, `36h`, `7d`, or milliseconds. */
+  readonly rate?: { readonly count: number; readonly per: string | number } | undefined;
+}
+
+/** What of a spec says how its workflows are dispatched, its type parameters forgotten. */
+export interface DispatchSpec {
+  readonly priority?: Priority | ((input: Json) => Priority) | undefined;
+  readonly limits?: readonly Limit[] | ((input: Json) => readonly Limit[]) | undefined;
+}
+
+export const DISPATCH_MEMBERS = ['priority', 'limits'];
+
+/** Undefined where the definition says nothing. What is said is checked when a workflow starts. */
+export function dispatchDefinition({ priority, limits }: DispatchSpec): ((input: Json) => Dispatch) | undefined {
+  if (priority === undefined && limits === undefined) return undefined;
+  return (input) => {
+    const said = typeof limits === 'function' ? limits(input) : limits;
+    return {
+      priority: typeof priority === 'function' ? priority(input) : priority,
+      // What is no list is told where it is checked.
+      limits: Array.isArray(said) ? said.map(limitOf) : (said as undefined),
+    };
+  };
+}
+
+function limitOf({ rate, ...limit }: Limit): DispatchLimit {
+  if (rate === undefined) return limit;
+  const perMs = typeof rate.per === 'string' ? parseDuration(rate.per) : rate.per;
+  if (perMs !== undefined) return { ...limit, rate: { count: rate.count, perMs } };
+  throw new InvalidError(
+    'duration-invalid',
+    `limits, key ${JSON.stringify(limit.key)}, rate.per: give a whole number and a unit, such as '90s', '15m', '36h' or '7d', or milliseconds.`,
+  );
+}

@@ -1,0 +1,31 @@
+/** Owns the jobs that the contract of JobQueue is tested with. */
+
+import { type Dispatch, lamport, offset, partition, tenantId, workflowId } from '@tidemark/core';
+import type { Job, Route } from '@tidemark/ports';
+
+export const job = (
+  workflow: string,
+  fields: {
+    definition?: string;
+    version?: number;
+    pinned?: boolean;
+    lamport?: number;
+    tenant?: string;
+    dispatch?: Dispatch;
+  } = {},
+): Job => ({
+  workflow: workflowId(workflow),
+  tenant: tenantId(fields.tenant ?? 'tenant:a b'),
+  definition: fields.definition ?? 'audit:repo é/1',
+  version: fields.version ?? 1,
+  pinned: fields.pinned ?? false,
+  partition: partition(3),
+  offset: offset(11),
+  lamport: lamport(fields.lamport ?? 7),
+  ...(fields.dispatch !== undefined && { dispatch: fields.dispatch }),
+});
+
+export const definition = job('x').definition;
+/** Where the jobs of these definitions go, unless they say otherwise. */
+export const routesOf = (...definitions: readonly string[]): readonly Route[] =>
+  definitions.map((each) => ({ definition: each, version: 1, pinned: false }));
