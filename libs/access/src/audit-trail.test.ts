@@ -121,19 +121,20 @@ describe('an audit trail', () => {
     await turns();
     expect(errors.length).toBeGreaterThan(0);
     clock.ms += AUDIT_BEHIND_MAX_MS;
+    trail.admit();
     trail.record(entry());
     clock.ms += 1;
-    expect(() => trail.record(entry())).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+    expect(() => trail.admit()).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
     world.isAway = false;
     clock.wakeAll();
     await trail.flushed();
     expect(world.records).toHaveLength(2);
-    trail.record(entry());
+    trail.admit();
   });
 
   it('holds no more than its limit', () => {
     for (let count = 0; count < AUDIT_WAITING_MAX_COUNT; count++) trail.record(entry());
-    expect(() => trail.record(entry())).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+    expect(() => trail.admit()).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
   });
 
   it('writes again what may be there, under the same ids (A2)', async () => {
@@ -179,7 +180,7 @@ describe('an audit trail', () => {
     await trail.close();
     expect(world.records).toHaveLength(1);
     expect(world.opened[0]!.stream.isClosed).toBe(true);
-    expect(() => trail.record(entry())).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+    expect(() => trail.admit()).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
   });
 
   it('keeps strangers’ texts short and sound', async () => {

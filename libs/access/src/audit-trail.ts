@@ -3,7 +3,7 @@
  * stream of its own, so that no read waits for an append. Streams end and begin anew, so that old ones are archived.
  *
  * A1 What was recorded is in the log within `AUDIT_FLUSH_MS` while the log takes anything. While it doesn't, nothing more is
- *    recorded after `AUDIT_BEHIND_MAX_MS`, and so nothing answered (R4).
+ *    admitted after `AUDIT_BEHIND_MAX_MS`, and so nothing read or done (R4).
  * A2 A write that failed is written again, into another stream: the same entry may stand in the log twice, and is told once.
  */
 
@@ -66,12 +66,16 @@ export class WrittenTrail implements AuditTrail {
     this.#looking ??= this.#lookNowAndThen();
   }
 
+  admit(): void {
+    const oldest = this.#waiting[0];
+    const isLate = oldest !== undefined && this.#options.clock.monotonicMs() - oldest.sinceMs > AUDIT_BEHIND_MAX_MS;
+    if (isLate || this.#waiting.length >= AUDIT_WAITING_MAX_COUNT || this.#ending.signal.aborted) throw behind();
+  }
+
+  /** What was admitted is taken: beyond the limit there are only as many as were under way at once. */
   record(entry: AuditEntry): void {
     const { clock, prng } = this.#options;
     const sinceMs = clock.monotonicMs();
-    const oldest = this.#waiting[0];
-    const isLate = oldest !== undefined && sinceMs - oldest.sinceMs > AUDIT_BEHIND_MAX_MS;
-    if (isLate || this.#waiting.length >= AUDIT_WAITING_MAX_COUNT || this.#ending.signal.aborted) throw behind();
     const atMs = clock.nowMs();
     const record = recordOf(entry, uuidv7(atMs, prng.bytes(10)), atMs);
     this.#waiting.push({ record, tenant: entry.tenant, sinceMs });

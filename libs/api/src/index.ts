@@ -9,5 +9,5 @@ export type { Problem } from './problem.ts';
 export { referenceOf } from './reference.ts';
 export type { InputOf, OutputOf } from './route.ts';
 export type { Routes, StreamRoutes } from './routes.ts';
-export { type ApiOptions, type Audit, type AuditEntry, allRoutes, createApi, documentOf } from './server.ts';
+export { type ApiOptions, allRoutes, allStreams, createApi, documentOf } from './server.ts';
 export type { EventsOf, FollowInputOf } from './stream-route.ts';

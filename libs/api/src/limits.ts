@@ -66,3 +66,5 @@ export const FEED_READ_MAX_BYTES = 4 * 1_024 * 1_024;
 export const REPLAYS_AT_ONCE = 4;
 /** Workflows whose state is fetched with one statement. */
 export const FEED_OPEN_MAX_COUNT = 200;
+/** Who follows is judged again after so many milliseconds: so long a revoked key or an expired token may go on with a stream. */
+export const FOLLOWER_JUDGED_MS = 10_000;

@@ -7,11 +7,13 @@
 
 import type { IncomingMessage } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
+import { refuseCredentialsInQuery } from '@tidemark/access';
 import { AccessError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
-import { type Authenticator, mayDo, type Principal } from '@tidemark/ports';
+import { type AuditTrail, type Authenticator, type Credentials, mayDo, type Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { audited, noteRefused } from './audited.ts';
 import { checkDepth, checkTexts, textOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
 import { Desk, type Place } from './desk.ts';
@@ -32,32 +34,16 @@ import { openApiOf } from './openapi.ts';
 import { invalidRequest, PROBLEM_TYPE, toldOf } from './problem.ts';
 import { type AnyRoute, type Call, redactorOf } from './route.ts';
 import { routes, streamRoutes } from './routes.ts';
+import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
-
-/** What is told of a request that showed content or decided something. */
-export interface AuditEntry {
-  readonly principal: Principal;
-  /** The route's name. */
-  readonly action: string;
-  readonly right: string;
-  /** What it was about; null: no single workflow. */
-  readonly workflow: string | null;
-  /** Content was in the answer. */
-  readonly showedContent: boolean;
-  readonly status: number;
-}
-
-export interface Audit {
-  /** Resolves once it is kept; what can't be audited is not answered. */
-  note(entry: AuditEntry): Promise<void>;
-}
 
 export interface ApiOptions {
   readonly place: Place;
   /** Workflows that can be started by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
   readonly authenticator: Authenticator;
-  readonly audit?: Audit | undefined;
+  /** Who reads content and who does anything is written down here; what can't be written down isn't done. */
+  readonly audit?: AuditTrail | undefined;
   /** Names by which it is reached, without port; others are refused (a page that made its own name point here). Absent: any. */
   readonly hosts?: readonly string[] | undefined;
   /** Requests of one principal in a minute. */
@@ -139,11 +125,13 @@ function readBodies(app: FastifyInstance): void {
   });
 }
 
-/** Before anything is asked of anybody. Throws `InvalidError` (`address-too-long`), `AccessError` (`host-refused`, `origin-refused`). */
+/** Before anything is asked of anybody. Throws `InvalidError` (`address-too-long`, `credentials-in-query`), `AccessError` (`host-refused`, `origin-refused`). */
 function guard({ raw, headers }: FastifyRequest, { hosts }: ApiOptions): void {
   if ((raw.url ?? '').length > URL_MAX_CHARS) {
     throw new InvalidError('address-too-long', `The address is longer than ${URL_MAX_CHARS} characters.`);
   }
+  const query = (raw.url ?? '').indexOf('?');
+  if (query !== -1) refuseCredentialsInQuery(new URLSearchParams((raw.url ?? '').slice(query)));
   const host = (headers.host ?? '').toLowerCase();
   if (hosts !== undefined && !hosts.includes(nameOf(host))) {
     throw new AccessError('host-refused', 'This host is not served here (Host).');
@@ -158,23 +146,22 @@ function guard({ raw, headers }: FastifyRequest, { hosts }: ApiOptions): void {
 /** Without its port; empty where it is none. */
 const nameOf = (host: string): string => /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(host)?.[1] ?? '';
 
-type Admit = (request: FastifyRequest, route: Pick<AnyRoute, 'right'>) => Promise<void>;
+type Admit = (request: FastifyRequest, route: Pick<AnyRoute, 'name' | 'right'>) => Promise<void>;
 
 /** Who asks, whether they may, and whether it is not too much. */
-function admission(app: FastifyInstance, { authenticator, rateMaxCount = RATE_MAX_COUNT }: ApiOptions): Admit {
+function admission(app: FastifyInstance, options: ApiOptions): Admit {
+  const { authenticator, audit, rateMaxCount = RATE_MAX_COUNT } = options;
   const ofPrincipal = app.createRateLimit({
     max: rateMaxCount,
     keyGenerator: ({ principal }) => `${principal.kind} ${principal.tenant ?? ''} ${principal.subject}`,
   });
   const ofRefused = app.createRateLimit({ max: REFUSED_MAX_COUNT, keyGenerator: ({ ip }) => ip });
-  return async (request, { right }) => {
+  return async (request, route) => {
+    const { right } = route;
     const refused = await ofRefused(request, { increment: false });
     if (isOver(refused)) throw tooMany(refused);
     try {
-      request.principal = await authenticator.authenticate({
-        authorization: request.headers.authorization,
-        certificate: certificateOf(request.raw),
-      });
+      request.principal = await authenticator.authenticate(credentialsOf(request));
     } catch (error) {
       if (error instanceof AccessError) await ofRefused(request);
       throw error;
@@ -182,6 +169,7 @@ function admission(app: FastifyInstance, { authenticator, rateMaxCount = RATE_MA
     const asked = await ofPrincipal(request);
     if (isOver(asked)) throw tooMany(asked);
     if (!mayDo(request.principal, right)) {
+      noteRefused(audit, { route, principal: request.principal, params: request.params }, 'right-missing');
       throw new AccessError(
         'right-missing',
         `This needs the right '${right}', which ${request.principal.subject} does not have.`,
@@ -198,6 +186,11 @@ interface Limited {
 const isOver = (limited: Limited): boolean => !limited.isAllowed && limited.isExceeded === true;
 const tooMany = ({ ttlInSeconds }: Limited): LimitError =>
   new LimitError('rate-exceeded', 'Too many requests; come again later.', { retryAfterS: ttlInSeconds ?? 1 });
+
+const credentialsOf = ({ headers, raw }: FastifyRequest): Credentials => ({
+  authorization: headers.authorization,
+  certificate: certificateOf(raw),
+});
 
 /** Fingerprint of a client's certificate that the connection verified. */
 function certificateOf({ socket }: IncomingMessage): string | undefined {
@@ -237,13 +230,12 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, admit, options }: 
         body: parsed('body', route.body, request.body),
         ...{ principal, seesContent, desk, signal },
       } as Call<never, never, never>;
-      const { status, body } = await inTime(route.handle(call), signal);
+      const showsContent = hasContent && seesContent;
+      const { status, body } = await audited(options.audit, { route, principal, showsContent, params }, () =>
+        inTime(route.handle(call), signal),
+      );
       if (options.checksAnswers === true) route.answers[status]!.parse(body);
       const redact = seesContent ? undefined : redactors.get(status);
-      const showedContent = hasContent && seesContent;
-      if (showedContent || route.right === 'decide') {
-        await noteShown(options, { principal, route, params, showedContent, status });
-      }
       return reply
         .code(status)
         .header('cache-control', 'no-store')
@@ -275,11 +267,15 @@ function serveStream(
       } as Follow<never, never>;
       const release = streams.admit(principal);
       try {
-        const following = await stream.follow(call);
+        const about = { route: stream, principal, showsContent: seesContent, params };
+        const { following } = await audited(options.audit, about, async () => ({
+          body: null,
+          following: await stream.follow(call),
+        }));
         if (following === null) return reply.code(204).header('cache-control', 'no-store').send();
-        await noteShown(options, { principal, route: stream, params, showedContent: seesContent, status: 200 });
         reply.hijack();
         const sink = streams.open(reply.raw);
+        judgeAgain({ authenticator: options.authenticator, credentials: credentialsOf(request), principal, sink });
         await following(sink).catch((error: unknown) => sink.fail(error, options.onError));
       } finally {
         release();
@@ -287,23 +283,6 @@ function serveStream(
       return reply;
     },
   });
-}
-
-interface Shown {
-  readonly principal: Principal;
-  readonly route: Pick<AnyRoute, 'name' | 'right'>;
-  readonly params: unknown;
-  readonly showedContent: boolean;
-  readonly status: number;
-}
-
-/** Who is shown content or decides is noted before the answer leaves. */
-async function noteShown(
-  { audit }: ApiOptions,
-  { principal, route, params, showedContent, status }: Shown,
-): Promise<void> {
-  const { workflow = null } = (params ?? {}) as { readonly workflow?: string };
-  await audit?.note({ principal, action: route.name, right: route.right, workflow, showedContent, status });
 }
 
 /** Throws `InvalidError` (`request-invalid`) that names each wrong field. */

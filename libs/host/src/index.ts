@@ -1,4 +1,5 @@
 export { rotateFileKeys } from '@tidemark/keys-file';
+export { accessRecords, auditTrail } from './access.ts';
 export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export { type ClusterConfig, configFromEnv, hasClusterConfig, type TierConfig } from './config.ts';
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';

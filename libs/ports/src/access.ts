@@ -78,8 +78,10 @@ export interface AuditEntry {
 
 export interface AuditTrail {
   /**
-   * Takes the entry, which is in the log within a named time; call it before the answer is given (R4). Throws `UnavailableError`
-   * (`audit-behind`) when the log has not taken what came before: then nothing may be answered.
+   * Asks before anything is read or done that is to be written down. Throws `UnavailableError` (`audit-behind`) while the log has not
+   * taken what came before: then nothing may be read or done.
    */
+  admit(): void;
+  /** Takes the entry, which is in the log within a named time; call it before the answer is given (R4). */
   record(entry: AuditEntry): void;
 }

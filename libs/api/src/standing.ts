@@ -1,0 +1,39 @@
+/**
+ * Owns that who follows a stream is still who may: credentials are judged again now and then, so that a key that is revoked or a token
+ * that expires ends what it began.
+ */
+
+import { AccessError } from '@tidemark/core';
+import { type Authenticator, type Credentials, mayDo, type Principal, RIGHTS } from '@tidemark/ports';
+import type { EventSink } from './events/sink.ts';
+import { FOLLOWER_JUDGED_MS } from './limits.ts';
+
+export interface StandingFollower {
+  readonly authenticator: Authenticator;
+  readonly credentials: Credentials;
+  readonly principal: Principal;
+  readonly sink: Pick<EventSink, 'closed' | 'fail'>;
+}
+
+/** Until the connection is gone. While nobody can say who it is, it goes on: its connection was let in. */
+export function judgeAgain({ authenticator, credentials, principal, sink }: StandingFollower): void {
+  const timer = setInterval(() => {
+    authenticator.authenticate(credentials).then(
+      (now) => {
+        if (!isSame(now, principal)) sink.fail(changed(), undefined);
+      },
+      (error: unknown) => {
+        if (error instanceof AccessError) sink.fail(error, undefined);
+      },
+    );
+  }, FOLLOWER_JUDGED_MS);
+  timer.unref();
+  sink.closed.addEventListener('abort', () => clearInterval(timer), { once: true });
+}
+
+const isSame = (now: Principal, before: Principal): boolean =>
+  now.subject === before.subject &&
+  now.tenant === before.tenant &&
+  RIGHTS.every((right) => mayDo(now, right) === mayDo(before, right));
+
+const changed = (): AccessError => new AccessError('rights-changed', 'What you may do has changed. Follow again.');

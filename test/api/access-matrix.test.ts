@@ -1,0 +1,253 @@
+/**
+ * Every route × every role × every tenant, with real API keys: who may, who may not, and what they are told (I9; R1, R2, R4). The routes
+ * come from the API's own table: one that isn't described here fails.
+ */
+
+import { KeyAuthenticator, readAudit, StandingTenants } from '@tidemark/access';
+import { allRoutes, allStreams } from '@tidemark/api';
+import type { TenantId } from '@tidemark/core';
+import { accessRecords, auditTrail } from '@tidemark/host';
+import { type Authenticator, mayDo, RIGHTS, type Right, ROLES, type Role } from '@tidemark/ports';
+import { systemClock } from '@tidemark/runtime';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Served, serveApi } from './served.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const ACME = 'acme' as TenantId;
+const GLOBEX = 'globex' as TenantId;
+/** Stands in the content of acme's workflow, and nowhere else. */
+const CONTENT = 'pearl-of-acme';
+
+interface Sample {
+  /** Who needs what: said here again, so that nobody changes it by mistake. */
+  readonly right: Right;
+  readonly query?: string;
+  readonly body?: unknown;
+  /** Codes that say that the caller was let in and the thing asked for isn't there to be done. */
+  readonly letIn?: readonly string[];
+  /** It shows content to those who may see it. */
+  readonly showsContent?: boolean;
+}
+
+/** By the route's name. A path with `{workflow}` is asked of acme's own. */
+const SAMPLES: Readonly<Record<string, Sample>> = {
+  startWorkflow: { right: 'operate', body: { definition: 'patient', input: {} } },
+  listWorkflows: { right: 'read' },
+  getWorkflow: { right: 'read', showsContent: true },
+  getResult: { right: 'read' },
+  listDefinitions: { right: 'read' },
+  listCheckpoints: { right: 'read', showsContent: true },
+  listEffects: { right: 'read' },
+  listTasks: { right: 'read' },
+  listNotes: { right: 'read', showsContent: true },
+  signalWorkflow: { right: 'operate', body: { name: 'unheard', value: 1, key: 'once' } },
+  decide: { right: 'decide', body: { resolution: 'retry', why: 'a test' }, letIn: ['not-asked'] },
+  confirm: { right: 'report', body: { token: 'none', response: {} }, letIn: ['token-unknown'] },
+  pinWorkflow: { right: 'operate', body: { pinned: false, why: 'a test' } },
+  revokeLease: { right: 'operate' },
+};
+
+/** Streams of events, by name: what one has to have told to have told all that matters here. */
+const STREAMS: Readonly<Record<string, { readonly right: Right; readonly until: RegExp }>> = {
+  followWorkflow: { right: 'read', until: /SignalReceived.*\n\n/s },
+};
+
+const WHO = [...ROLES, null] as const;
+const OF = [ACME, GLOBEX, null] as const;
+const nameOf = (role: Role | null, tenant: TenantId | null): string => `${role ?? 'nobody'}@${tenant ?? '*'}`;
+
+let served: Served;
+const keys = new Map<string, string>();
+const subjects = new Map<string, string>();
+let trail: ReturnType<typeof auditTrail>;
+let acmes: string;
+beforeAll(async () => {
+  let authenticator: Authenticator | undefined;
+  served = await serveApi({
+    authenticator: { authenticate: (credentials) => authenticator!.authenticate(credentials) },
+    audit: { admit: () => trail.admit(), record: (entry) => trail.record(entry) },
+    rateMaxCount: 100_000,
+    checksAnswers: true,
+  });
+  const { host } = served;
+  trail = auditTrail(host);
+  const records = accessRecords(host);
+  const tenants = new StandingTenants({ records, clock: systemClock });
+  authenticator = new KeyAuthenticator({ records, tenants, clock: systemClock });
+  for (const role of ROLES) {
+    for (const tenant of OF) {
+      const asked = { tenant, roles: [role], name: nameOf(role, tenant), expiresMs: null, by: 'test' };
+      const { text, key } = await records.createKey(asked);
+      keys.set(nameOf(role, tenant), text);
+      subjects.set(nameOf(role, tenant), `key:${key.id}`);
+    }
+  }
+  acmes = await started('operator', ACME, 'acmes');
+  await started('operator', GLOBEX, 'globexes');
+});
+afterAll(async () => {
+  await trail?.close();
+  await served?.close();
+});
+
+/** With a signal in its history, whose value is content. */
+async function started(role: Role, tenant: TenantId, id: string): Promise<string> {
+  const value = tenant === ACME ? CONTENT : 'theirs';
+  await ask('POST', '/v1/workflows', role, tenant, { definition: 'patient', input: { times: 9 }, id });
+  await ask('POST', `/v1/workflows/${id}/signals`, role, tenant, { name: 'go', value });
+  await vi.waitFor(
+    async () => {
+      const { text } = await ask('GET', `/v1/workflows/${id}`, role, tenant);
+      if (!text.includes(value)) throw new Error(text);
+    },
+    { timeout: 60_000, interval: 50 },
+  );
+  return id;
+}
+
+async function ask(method: string, path: string, role: Role | null, tenant: TenantId | null, body?: unknown) {
+  const token = keys.get(nameOf(role, tenant));
+  const answer = await fetch(`${served.url}${path}`, {
+    method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  const json = JSON.parse(text) as { readonly code?: string; readonly detail?: string };
+  return { status: answer.status, text, code: json.code, detail: json.detail };
+}
+
+it('every route is described here, with the right that it needs', () => {
+  const named = (all: readonly { readonly name: string; readonly right: Right }[]) =>
+    Object.fromEntries(all.map(({ name, right }) => [name, right]));
+  const described = (all: Readonly<Record<string, { readonly right: Right }>>) =>
+    Object.fromEntries(Object.entries(all).map(([name, { right }]) => [name, right]));
+  expect(named(allRoutes)).toEqual(described(SAMPLES));
+  expect(named(allStreams)).toEqual(described(STREAMS));
+});
+
+it('what each role may do is what is documented', () => {
+  const table = Object.fromEntries(
+    ROLES.map((role) => [role, RIGHTS.filter((right) => mayDo({ roles: [role] }, right))]),
+  );
+  expect(table).toEqual({
+    viewer: ['read'],
+    operator: ['read', 'content', 'operate'],
+    approver: ['read', 'content', 'decide'],
+    worker: ['read', 'content', 'secrets', 'operate', 'report'],
+    admin: ['read', 'content', 'secrets', 'operate', 'decide', 'report', 'administer'],
+  });
+});
+
+describe.each(allRoutes.map(({ name }) => name))('%s', (name) => {
+  const { method, path, right } = allRoutes.find((route) => route.name === name)!;
+  const sample = SAMPLES[name] ?? { right };
+  const ofWorkflow = path.includes('{workflow}');
+  const of = (workflow: string): string => `${path.replace('{workflow}', workflow)}${sample.query ?? ''}`;
+
+  for (const role of WHO) {
+    for (const tenant of role === null ? [null] : OF) {
+      it(`asked by ${nameOf(role, tenant)}`, async () => {
+        const answer = await ask(method, of(acmes), role, tenant, sample.body);
+        if (role === null) {
+          expect(answer).toMatchObject({ status: 401, code: 'credentials-missing' });
+          return;
+        }
+        if (!mayDo({ roles: [role] }, right)) {
+          expect(answer).toMatchObject({ status: 403, code: 'right-missing' });
+          expect(answer.text).not.toContain(acmes);
+          return;
+        }
+        const isTheirs = tenant === GLOBEX;
+        if (isTheirs && ofWorkflow) {
+          const unknown = await ask(method, of('no-such'), role, tenant, sample.body);
+          expect(answer).toMatchObject({ status: 404, code: 'workflow-unknown' });
+          expect(answer.detail?.replaceAll(acmes, 'no-such')).toBe(unknown.detail);
+          return;
+        }
+        const isLetIn =
+          answer.status < 300 || (answer.code !== undefined && sample.letIn?.includes(answer.code) === true);
+        expect(isLetIn, answer.text).toBe(true);
+        if (isTheirs) expect(answer.text).not.toMatch(/acme/);
+        const seesContent = !isTheirs && mayDo({ roles: [role] }, 'content');
+        expect(answer.text.includes(CONTENT)).toBe(seesContent && sample.showsContent === true);
+      });
+    }
+  }
+});
+
+describe.each(allStreams.map(({ name }) => name))('the stream %s', (name) => {
+  const { path, right } = allStreams.find((stream) => stream.name === name)!;
+  for (const role of WHO) {
+    for (const tenant of role === null ? [null] : OF) {
+      it(`asked by ${nameOf(role, tenant)}`, async () => {
+        const told = await listen(path.replace('{workflow}', acmes), nameOf(role, tenant), STREAMS[name]!.until);
+        const mayAsk = role !== null && mayDo({ roles: [role] }, right);
+        if (!mayAsk) expect(told.status).toBe(role === null ? 401 : 403);
+        else expect(told.status).toBe(tenant === GLOBEX ? 404 : 200);
+        const seesContent = told.status === 200 && mayDo({ roles: role === null ? [] : [role] }, 'content');
+        expect(told.text.includes(CONTENT)).toBe(seesContent);
+      });
+    }
+  }
+});
+
+/** What a stream tells until it has told that. */
+async function listen(
+  path: string,
+  who: string,
+  until: RegExp,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const left = new AbortController();
+  const token = keys.get(who);
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const answer = await fetch(`${served.url}${path}`, { headers, signal: left.signal });
+  if (answer.status !== 200) return { status: answer.status, text: await answer.text() };
+  let text = '';
+  for await (const part of answer.body!) {
+    text += Buffer.from(part).toString();
+    if (until.test(text)) break;
+  }
+  left.abort();
+  return { status: 200, text };
+}
+
+it('what names another tenant, or the system itself, shows nothing of either', async () => {
+  const named = await ask('GET', '/v1/workflows?tenant=acme', 'admin', GLOBEX);
+  expect(named).toMatchObject({ status: 404, code: 'tenant-unknown' });
+  const begun = await ask('POST', '/v1/workflows', 'admin', GLOBEX, {
+    definition: 'patient',
+    input: {},
+    tenant: 'acme',
+  });
+  expect(begun).toMatchObject({ status: 404, code: 'tenant-unknown' });
+  for (const definition of ['tidemark.memory', 'tidemark.audit', 'tidemark.shadow']) {
+    for (const tenant of OF) {
+      const listed = await ask('GET', `/v1/workflows?definition=${definition}`, 'admin', tenant);
+      expect(listed.text).not.toContain('~');
+    }
+  }
+});
+
+it('what was read, done and refused is in the audit of the tenant, and no content with it (R4)', async () => {
+  await trail.flushed();
+  const { store } = served.host.ports;
+  const find = (query: object) => readAudit(store, { tenant: ACME, limit: 10_000, ...query });
+  const subject = subjects.get(nameOf('operator', ACME))!;
+  await expect.poll(() => find({ subject, action: 'getWorkflow', target: acmes })).not.toEqual([]);
+  expect(await find({ subject, action: 'signalWorkflow', outcome: 'done' })).not.toEqual([]);
+  const refused = await find({ subject: subjects.get(nameOf('viewer', ACME))!, outcome: 'refused' });
+  expect(refused.map(({ action, code }) => [action, code])).toContainEqual(['signalWorkflow', 'right-missing']);
+  // Of no tenant, about acme's.
+  expect(await find({ subject: subjects.get(nameOf('admin', null))!, target: acmes })).not.toEqual([]);
+  // A viewer saw no content: nothing to be written down. The control is the operator's above.
+  const seen = await find({ subject: subjects.get(nameOf('viewer', ACME))!, outcome: 'done' });
+  expect(seen).toEqual([]);
+  const all = JSON.stringify([...(await find({})), ...(await find({ tenant: GLOBEX }))]);
+  expect(all).not.toContain(CONTENT);
+  for (const text of keys.values()) expect(all).not.toContain(text.slice(-52));
+});
