@@ -10,6 +10,7 @@ import {
   openEmbedded,
 } from '@tidemark/host';
 import { FatalError } from '@tidemark/sdk';
+import { traceSettings } from '@tidemark/traces';
 import { DEFAULT_STATE } from './command-line.ts';
 import { pause } from './follow.ts';
 import { DRAIN_MS, LOOK_PAUSE_MS } from './limits.ts';
@@ -44,7 +45,8 @@ export function placeName(state: string | undefined, env: Environment): PlaceNam
 /** Opens the place. Throws `ConfigError`, `CorruptError`, `UnavailableError` with what is wrong; a folder is untouched then. */
 export async function openPlace(name: PlaceName, env: Environment, onError: OnError): Promise<Place> {
   if (name.folder === null) return new ClusterPlace(await openCluster(configFromEnv(env)));
-  const host = await openEmbedded({ folder: name.folder, ...folderKeysFromEnv(env) });
+  const traces = traceSettings(env);
+  const host = await openEmbedded({ folder: name.folder, ...folderKeysFromEnv(env), traces });
   try {
     await host.startCoordinator({ onError });
     return new FolderPlace(host, onError);

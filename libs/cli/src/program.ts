@@ -118,6 +118,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
       'of the HTTP API, on this machine alone (default: 7070, or any free one)',
       wholeNumber(0, 65_535),
     )
+    .option('--otlp <url>', 'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)')
     .addOption(json())
     .action((options: DevOptions, self: Command) => does<[DevOptions]>(dev)(listed(options), self));
 

@@ -19,7 +19,7 @@ import {
   systemPrng,
 } from '@tidemark/runtime';
 import { openPostgresRebuild, openPostgresStore, type RebuildPurpose } from '@tidemark/store-postgres';
-import { openTelemetry } from '@tidemark/telemetry';
+import { openTelemetry, tracing } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
 import { type OpenedKeyStore, openKeys } from './keys.ts';
@@ -36,7 +36,9 @@ export interface OpenOptions {
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
 export function openCluster(config: ClusterConfig, options: OpenOptions = {}): Promise<Host> {
   const embedder = embedderIn(config.embedderFolder);
-  const telemetry: Telemetry = config.telemetry ? openTelemetry() : noTelemetry;
+  const { traces } = config;
+  const plain: Telemetry = config.telemetry ? openTelemetry() : noTelemetry;
+  const telemetry = traces === undefined ? plain : tracing(plain, traces.ratio);
   return Opened.all(async (opened) => {
     const redis = { url: config.redisUrl, prefix: config.topic };
     const below = await openBelow(config, opened, options);
@@ -65,7 +67,7 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const { retention } = config.tiers;
     const { tiers } = views;
     const { keys, secrets } = below;
-    const parts = { partitionsMax, embedder, tiers, keys, secrets, retention };
+    const parts = { partitionsMax, embedder, tiers, keys, secrets, retention, traces };
     return new Host(ports, () => opened.close(), parts);
   });
 }

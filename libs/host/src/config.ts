@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { ConfigError, DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import type { PresenceOptions } from '@tidemark/queue-bullmq';
 import type { RetentionPolicy } from '@tidemark/runtime';
+import { type TraceSettings, traceSettings } from '@tidemark/traces';
 import { z } from 'zod';
 
 const list = z
@@ -105,6 +106,8 @@ export interface ClusterConfig {
   readonly spotNotice: { readonly file: string; readonly url: string };
   readonly workflowModules: readonly string[];
   readonly telemetry: boolean;
+  /** By OpenTelemetry's own names in the environment; undefined: no traces are exported. */
+  readonly traces: TraceSettings | undefined;
   /** Empty: none. */
   readonly embedderFolder: string;
   readonly tiers: TierConfig;
@@ -169,6 +172,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       .map((name) => name.trim())
       .filter((name) => name !== ''),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
+    traces: traceSettings(env),
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
     secretsUrl: data.TIDEMARK_SECRETS_KEYS_URL,

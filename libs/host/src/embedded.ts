@@ -13,6 +13,8 @@ import { type EventLog, type KeyStore, noTelemetry, type Telemetry } from '@tide
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
 import { lostTail, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
+import { tracing } from '@tidemark/telemetry';
+import type { TraceSettings } from '@tidemark/traces';
 import { Host } from './host.ts';
 import { type FolderKeys, openKeys, refuseWithoutKey } from './keys.ts';
 import { Opened } from './opened.ts';
@@ -26,6 +28,8 @@ export interface EmbeddedOptions extends FolderKeys {
   /** Where state is kept; made when absent. */
   readonly folder: string;
   readonly telemetry?: Telemetry;
+  /** Where traces are exported to; absent: nowhere. */
+  readonly traces?: TraceSettings | undefined;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
   /** Payloads that are larger, in bytes, are kept in blobs; 1 MiB by default. */
@@ -45,7 +49,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     const hints = await opened.add(createMemoryHints());
     const liveness = await opened.add(createMemoryLiveness());
     const watch = await opened.add(createMemoryWatch());
-    const { embedder = null } = options;
+    const { embedder = null, traces, telemetry = noTelemetry } = options;
     const ports = {
       log: views.log,
       archive: views.tiers?.archive,
@@ -53,7 +57,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       queue,
       hints,
       liveness,
-      telemetry: options.telemetry ?? noTelemetry,
+      telemetry: traces === undefined ? telemetry : tracing(telemetry, traces.ratio),
       clock: systemClock,
       prng: systemPrng,
       digest: sha256Digest,
@@ -66,6 +70,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       tiers: views.tiers,
       keys: below.keys,
       secrets: below.secrets,
+      traces,
     });
   });
 }

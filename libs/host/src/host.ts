@@ -12,16 +12,24 @@ import {
   Pace,
   type Ports,
   type RetentionPolicy,
+  type TraceSink,
   Worker,
   type WorkerOptions,
 } from '@tidemark/runtime';
+import type { TraceSettings } from '@tidemark/traces';
 import type { Keys } from './keys.ts';
+import { liveTraces } from './live-traces.ts';
 import { startMemoryIndex } from './memory-index.ts';
 import type { Tiers } from './tiers.ts';
 
 export interface HostRole {
   /** Told of every failure that was outlived; for logs. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
+}
+
+export interface CoordinatorRole extends HostRole {
+  /** Draws traces; by default where the host exports them to. */
+  readonly traces?: TraceSink | undefined;
 }
 
 export interface WorkerRole extends HostRole, Pick<WorkerOptions, 'definitions' | 'concurrency'> {
@@ -43,6 +51,8 @@ export interface HostOptions {
   readonly secrets?: Keys | undefined;
   /** What becomes of archived history of tenants without a policy of their own; absent: 90 days warm, and kept for ever. */
   readonly retention?: RetentionPolicy | undefined;
+  /** Where the coordinator exports traces to; absent: nowhere. */
+  readonly traces?: TraceSettings | undefined;
 }
 
 export interface CompactorRole extends HostRole {
@@ -62,6 +72,7 @@ export class Host {
   readonly #closePorts: () => Promise<void>;
   readonly #embedder: Embedder | null;
   readonly #retention: RetentionPolicy | undefined;
+  readonly #traces: TraceSettings | undefined;
   #index: { end(): Promise<void> } | undefined;
   #coordinator: Coordinator | undefined;
   #worker: Worker | undefined;
@@ -71,7 +82,7 @@ export class Host {
   constructor(
     ports: Ports,
     closePorts: () => Promise<void>,
-    { partitionsMax, embedder = null, tiers, keys, secrets, retention }: HostOptions = {},
+    { partitionsMax, embedder = null, tiers, keys, secrets, retention, traces }: HostOptions = {},
   ) {
     this.ports = ports;
     this.#closePorts = closePorts;
@@ -80,11 +91,12 @@ export class Host {
     this.keys = keys;
     this.secrets = secrets;
     this.#retention = retention;
+    this.#traces = traces;
     this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, embedder });
   }
 
   /** Projects, dispatches, revokes and fires timers from now on. When it can't start, the host is closed. */
-  async startCoordinator(role: HostRole = {}): Promise<Coordinator> {
+  async startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
     const { clock, prng } = this.ports;
     const name = `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`;
     this.#coordinator = new Coordinator({
@@ -92,6 +104,7 @@ export class Host {
       lamport: this.#lamport,
       name,
       ...(role.onError === undefined ? {} : { onError: role.onError }),
+      traces: role.traces ?? (this.#traces && liveTraces(this.ports, this.#traces, role.onError)),
     });
     await this.#orClose(this.#coordinator.start());
     if (this.#embedder !== null) this.#index = startMemoryIndex(this.ports, this.#embedder, role.onError);

@@ -7,6 +7,7 @@ export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { giveWay, stopGivingWay } from './give-way.ts';
 export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerRole } from './host.ts';
 export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
+export { liveTraces } from './live-traces.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { embedderIn } from './memory-index.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';

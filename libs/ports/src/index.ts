@@ -138,5 +138,6 @@ export type {
   StreamPlace,
   TierStore,
 } from './tier-store.ts';
+export type { TraceStore } from './trace-store.ts';
 export { Turns } from './turns.ts';
 export type { WatchBus } from './watch-bus.ts';

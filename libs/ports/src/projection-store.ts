@@ -35,6 +35,7 @@ import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
 import type { DueTimer, LeaseRow, RunnableStream } from './sweep-rows.ts';
 import type { TierStore } from './tier-store.ts';
+import type { TraceStore } from './trace-store.ts';
 
 /** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
 export type JsonText = string;
@@ -284,7 +285,7 @@ export interface NewPartition {
   readonly rebuildTo: Offset;
 }
 
-export interface ProjectionStore extends ContextStore, MemoryStore, TierStore {
+export interface ProjectionStore extends ContextStore, MemoryStore, TierStore, TraceStore {
   readonly kind: 'postgres' | 'pglite';
 
   /**

@@ -35,7 +35,9 @@ export type MetricName =
   | 'storage_bytes'
   | 'storage_workflow_bytes'
   | 'memory_scope_violations_total'
-  | 'session_summaries_missing_total';
+  | 'session_summaries_missing_total'
+  | 'trace_spans_exported_total'
+  | 'trace_spans_dropped_total';
 
 export interface Telemetry {
   /** Share of the traces that are kept whatever becomes of them, 0..1; absent: workflows have no traces here. */

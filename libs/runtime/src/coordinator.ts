@@ -9,6 +9,7 @@ import type { Placement } from '@tidemark/ports';
 import { type Loop, startLoop } from './backoff.ts';
 import { Compensations } from './compensations.ts';
 import { Dispatcher } from './dispatcher.ts';
+import type { TraceSink } from './folded-event.ts';
 import { Inbox } from './inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import {
@@ -35,6 +36,8 @@ export interface CoordinatorOptions {
   readonly name: string;
   /** Told of every failure that a loop outlived; for logs. */
   readonly onError?: (where: string, error: unknown) => void;
+  /** Draws traces of what is folded here. */
+  readonly traces?: TraceSink | undefined;
 }
 
 export class Coordinator {
@@ -64,6 +67,7 @@ export class Coordinator {
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
       },
       onError: (error) => this.#failed('projection', error),
+      traces: options.traces,
     });
     this.#leases = new LeaseKeeper(ports, inbox);
     this.#timers = new Timers(ports, inbox);
@@ -76,6 +80,7 @@ export class Coordinator {
   async start(): Promise<void> {
     const { ports } = this.#options;
     await ports.store.ensure();
+    await this.#options.traces?.begin((partition) => this.#projector.owns(partition));
     await this.#shareRanges();
     this.#projector.start();
     this.#unsubscribe = await ports.hints.subscribe('appended', (partitions) => this.#projector.hint(partitions));
@@ -107,6 +112,7 @@ export class Coordinator {
     await Promise.all(this.#loops.map((loop) => loop.stop()));
     await this.#unsubscribe?.();
     await this.#projector.stop();
+    await this.#options.traces?.end();
     await this.#dispatcher.stop();
     // Others take the ranges at once instead of after their time to live.
     await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});

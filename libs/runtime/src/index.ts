@@ -55,6 +55,7 @@ export type {
 export { PendingResult } from './definition.ts';
 export { answerInTime } from './effect-call.ts';
 export type { CallEffect } from './effect-journal.ts';
+export type { FoldedEvent, TraceSink } from './folded-event.ts';
 export { type ForgetCertificate, type ForgetRequest, forget } from './forgetting.ts';
 export { historyForgotten, isEndForgotten, isForgotten } from './forgotten.ts';
 export type { Forked, ForkOptions } from './fork.ts';

@@ -36,6 +36,7 @@ import type {
 } from '@tidemark/ports';
 import type { ArchivedWorkflow } from '@tidemark/segments';
 import { ContextRows } from './context-rows.ts';
+import { acceptedEvent, type FoldedEvent } from './folded-event.ts';
 import { type LeftOut, NOTHING_LEFT_OUT } from './left-out.ts';
 import { type EffectEnvelope, effectOf } from './projected-effect.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
@@ -86,6 +87,8 @@ export class ProjectionBuilder {
   readonly #archived = new Set<WorkflowId>();
   readonly #context: ContextRows;
   entryCount = 0;
+  /** Where accepted events are collected; undefined: nobody wants them. */
+  accepted: FoldedEvent[] | undefined;
 
   constructor(digest: Digest = sha256Digest) {
     this.#context = new ContextRows(digest);
@@ -101,6 +104,8 @@ export class ProjectionBuilder {
       const step = foldEntry(state, entry);
       state = step.state;
       this.#row(earlier, state, { entry, verdict: step.verdict, leftOut });
+      const accepted = this.accepted && acceptedEvent(earlier, state, entry, step.verdict);
+      if (accepted !== undefined) this.accepted?.push(accepted);
       const workflow = changedStream(entry, step.verdict);
       const stream = workflow === undefined ? undefined : state.streams.get(workflow);
       if (stream !== undefined) touched.set(stream.workflow, stream);

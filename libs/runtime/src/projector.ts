@@ -25,6 +25,7 @@ import {
 import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
 import { stateAfter } from './archived-state.ts';
 import { type Loop, startLoop } from './backoff.ts';
+import type { FoldedEvent, TraceSink } from './folded-event.ts';
 import { type LeftOut, type LeftOutHistory, NOTHING_LEFT_OUT, type Stretch } from './left-out.ts';
 import {
   FOLD_CACHE_PARTITIONS_MAX,
@@ -46,12 +47,15 @@ export interface ProjectorOptions {
   /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
   readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
   readonly onError: (error: unknown) => void;
+  /** Handed every accepted event, once its rows were written. */
+  readonly traces?: Pick<TraceSink, 'accept'> | undefined;
 }
 
 interface Prepared {
   readonly batch: ProjectionBatch;
   readonly partitions: readonly Partition[];
   readonly entryCount: number;
+  readonly accepted: readonly FoldedEvent[];
 }
 
 export class Projector {
@@ -313,6 +317,7 @@ export class Projector {
       ports: { telemetry },
     } = this.#options;
     const builder = new ProjectionBuilder();
+    if (this.#options.traces !== undefined) builder.accepted = [];
     const folded: Partition[] = [];
     for (const [at, { before, entries }] of stretches.entries()) {
       // Given away while it was asked what is left out.
@@ -329,7 +334,7 @@ export class Projector {
     }
     if (folded.length === 0) return undefined;
     const batch = { ...builder.batch(), incarnation: this.#incarnation };
-    return { batch, partitions: folded, entryCount: builder.entryCount };
+    return { batch, partitions: folded, entryCount: builder.entryCount, accepted: builder.accepted ?? [] };
   }
 
   #keep(state: PartitionState): void {
@@ -359,6 +364,7 @@ export class Projector {
     for (const partition of prepared.partitions) hints.publish('applied', partition);
     const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
     this.#options.onApplied(prepared.batch.streams, next);
+    this.#options.traces?.accept(prepared.accepted, prepared.batch.partitions);
   }
 
   #asRetry(error: unknown): unknown {

@@ -12,12 +12,13 @@ import {
   type StorageUse,
   type StreamPlace,
   type TierStore,
+  type TraceStore,
   type UserWorkflow,
 } from '@tidemark/ports';
 import { SimulatedContext } from './simulated-context.ts';
 import { type PartitionRow, type PlacedRow, putHistory, type Rows, textsOf } from './simulated-rows.ts';
 
-export abstract class SimulatedTiers extends SimulatedContext implements TierStore {
+export abstract class SimulatedTiers extends SimulatedContext implements TierStore, TraceStore {
   readonly partitions = new Map<Partition, PartitionRow>();
   readonly rows = new Map<WorkflowId, Rows>();
   readonly placements = new Map<WorkflowId, PlacedRow>();
@@ -25,6 +26,22 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
   readonly segmentRows = new Map<string, SegmentRow>();
   /** What the store's clock shows. */
   clock: () => number = Date.now;
+
+  #traced: Map<Partition, Offset> | undefined;
+
+  async tracedTo(): Promise<ReadonlyMap<Partition, Offset>> {
+    await this.enter('tracedTo');
+    this.#traced ??= new Map([...this.partitions].map(([partition, { next }]) => [partition, next]));
+    return new Map(this.#traced);
+  }
+
+  async advanceTraced(to: ReadonlyMap<Partition, Offset>): Promise<void> {
+    await this.enter('advanceTraced');
+    this.#traced ??= new Map();
+    for (const [partition, next] of to) {
+      this.#traced.set(partition, Math.max(next, this.#traced.get(partition) ?? 0) as Offset);
+    }
+  }
 
   async userWorkflows(tenant: TenantId, user: string, after: WorkflowId | null, limit: number) {
     await this.enter('userWorkflows');

@@ -14,6 +14,7 @@ import * as spendHours from './migrations/0007-spend-hours.ts';
 import * as tiers from './migrations/0008-tiers.ts';
 import * as forks from './migrations/0009-forks.ts';
 import * as blobs from './migrations/0010-blobs.ts';
+import * as traces from './migrations/0011-traces.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
   tiers,
   forks,
   blobs,
+  traces,
 ];
 
 /** Any number; the key of the lock under which migrations run. */

@@ -69,6 +69,7 @@ import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-wo
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
 import { readSpent, spendsOf } from './sql/spends.ts';
+import * as traced from './sql/trace-cursors.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
 import { SqlMemories } from './sql-memories.ts';
 import { SqlTiers } from './sql-tiers.ts';
@@ -346,6 +347,16 @@ export class SqlProjectionStore implements ProjectionStore {
 
   dropRestored(beforeMs: number, limit: number): Promise<number> {
     return this.#named('drop-restored', () => this.#tiers.dropRestored(beforeMs, limit));
+  }
+
+  async tracedTo(): Promise<ReadonlyMap<Partition, Offset>> {
+    const statements = [traced.BEGIN_TRACED, traced.READ_TRACED];
+    const [, rows = []] = await this.#named('traced-to', () => this.#client.run(statements));
+    return new Map(rows.map(traced.tracedOf));
+  }
+
+  async advanceTraced(to: ReadonlyMap<Partition, Offset>): Promise<void> {
+    if (to.size > 0) await this.#read(traced.advanceTraced(to));
   }
 
   async close(): Promise<void> {

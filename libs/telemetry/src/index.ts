@@ -1,3 +1,3 @@
 /** The door of @tidemark/telemetry. */
 
-export { openTelemetry, type TelemetryOptions } from './open-telemetry.ts';
+export { openTelemetry, type TelemetryOptions, tracing } from './open-telemetry.ts';

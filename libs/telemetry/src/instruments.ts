@@ -31,6 +31,8 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   projection_batch_seconds: seconds('Time to fold and write one batch of the projector.'),
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
+  trace_spans_exported_total: counter('Spans that the collector has taken.'),
+  trace_spans_dropped_total: counter('Spans (or histories of them) that were given up, by reason.'),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
   blobs_collected_total: counter('Large payloads that nothing named any more, deleted.'),
   storage_bytes: gauge(

@@ -56,6 +56,17 @@ export function openTelemetry(options: TelemetryOptions = {}): Telemetry {
   };
 }
 
+/**
+ * The telemetry of a process whose workflows have traces: what users' own instrumentation begins in a step or a call is below that in the
+ * trace, as far as an SDK with a context manager is registered.
+ */
+export const tracing = (telemetry: Telemetry, traceRatio: number): Telemetry => ({ ...telemetry, traceRatio, within });
+
+function within<T>(traceParent: string, work: () => T): T {
+  const span = parseTraceParent(traceParent);
+  return span === undefined ? work() : context.with(trace.setSpanContext(context.active(), span), work);
+}
+
 interface Instruments {
   readonly counters: ReadonlyMap<MetricName, Counter>;
   readonly histograms: ReadonlyMap<MetricName, Histogram>;

@@ -21,6 +21,7 @@ import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tid
 import {
   type CallEffect,
   type Client,
+  type Coordinator,
   type Definition,
   type EffectDefinition,
   LamportClock,
@@ -33,6 +34,7 @@ import {
   sha256Digest,
   systemClock,
   systemPrng,
+  type TraceSink,
   Worker,
   type WorkerOptions,
 } from '@tidemark/runtime';
@@ -67,6 +69,8 @@ export interface TestWorldOptions {
   readonly onError?: (where: string, error: unknown) => void;
   /** Told of each piece of a streamed answer. */
   readonly onDelta?: WorkerOptions['onDelta'];
+  /** Draws traces of what happens, of each coordinator's life. */
+  readonly traces?: (ports: Ports) => TraceSink;
 }
 
 type Stub = (request: never, context: { readonly key: string; readonly signal: AbortSignal }) => unknown;
@@ -90,6 +94,7 @@ export class TestWorld {
   /** Ends what sleeps now, so that it looks at the time again. */
   #skip = new AbortController();
   #worker: Worker | undefined;
+  #coordinator: Coordinator | undefined;
   /** Ends the life of the current worker: what it writes from now on never arrives. */
   #kill: (() => void) | undefined;
   #crashCount = 0;
@@ -120,9 +125,22 @@ export class TestWorld {
   }
 
   async begin(): Promise<void> {
-    const { onError } = this.#options;
-    await this.#host.startCoordinator(onError === undefined ? {} : { onError });
+    await this.#startCoordinator();
     await this.#startWorker();
+  }
+
+  async #startCoordinator(): Promise<void> {
+    const { onError, traces } = this.#options;
+    this.#coordinator = await this.#host.startCoordinator({
+      ...(onError !== undefined && { onError }),
+      ...(traces !== undefined && { traces: traces(this.#ports) }),
+    });
+  }
+
+  /** The coordinator goes, and another comes; workers stay. */
+  async restartCoordinator(): Promise<void> {
+    await this.#coordinator?.stop();
+    await this.#startCoordinator();
   }
 
   /** What all of it runs on: for whoever reads its log and rows. */

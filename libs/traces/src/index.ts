@@ -3,7 +3,10 @@
 export { type Collector, collectorOf, sendAll, sendSpans } from './collector.ts';
 export { GEN_AI_CONVENTIONS } from './gen-ai.ts';
 export { type DrawnTrace, type HistoryPorts, historyOf, type PlacedEvent, traceOf } from './history.ts';
+export { LiveTraces, type LiveTracesOptions } from './live-traces.ts';
 export { type OtlpForm, otlpRequest, traceResource } from './otlp.ts';
+export { type TraceSettings, traceSettings } from './settings.ts';
 export type { SpanAttributes, SpanEvent, SpanLink, TraceSpan } from './span.ts';
+export type { DropReason } from './span-queue.ts';
 export type { DrawingOptions, TracedEvent } from './traced-event.ts';
 export { WorkflowTrace } from './workflow-trace.ts';

@@ -26,4 +26,4 @@ export const EVENTS_WAITING_MAX = 4_096;
 /** Workflows whose history waits to be read, at most; spans of what comes beyond are dropped and counted. */
 export const HISTORIES_WAITING_MAX = 10_000;
 /** Period, in milliseconds, of a look for what was folded and never exported. */
-export const LOOK_PERIOD_MS = 5_000;
+export const LOOK_PERIOD_MS = 2_000;

@@ -9,6 +9,7 @@ import { ConfigError, FencedError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
+import { traceSettings } from '@tidemark/traces';
 import { outlivedReporter } from '../failures.ts';
 import type { Change } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
@@ -29,6 +30,8 @@ export interface DevOptions {
   readonly workflows?: readonly string[] | undefined;
   readonly state?: string | undefined;
   readonly concurrency: number;
+  /** Where traces are exported to. */
+  readonly otlp?: string | undefined;
   /** Of the HTTP API; absent: the usual one, or any where that is taken. */
   readonly port?: number | undefined;
 }
@@ -37,7 +40,8 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const { terminal, env, cwd } = session;
   const definitions = await readDefinitions(options.workflows ?? [], cwd);
   // Always a folder, also where the environment names a cluster: its services do this there.
-  const target = targetOf(options.state, { ...env, TIDEMARK_KAFKA_BROKERS: undefined }, cwd) as Folder;
+  const found = targetOf(options.state, { ...env, TIDEMARK_KAFKA_BROKERS: undefined }, cwd) as Folder;
+  const target = options.otlp === undefined ? found : { ...found, traces: traceSettings(env, options.otlp) };
   if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {
     terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is left alone.`);
   }

@@ -5,7 +5,14 @@
  */
 
 /** Not made anew: who owns which range, and the index of data keys, which follows from another topic. */
-export const KEPT_TABLES: readonly string[] = ['tidemark_migrations', 'owners', 'ranges', 'data_keys', 'key_offsets'];
+export const KEPT_TABLES: readonly string[] = [
+  'tidemark_migrations',
+  'owners',
+  'ranges',
+  'data_keys',
+  'key_offsets',
+  'trace_cursors',
+];
 
 export const REBUILD_TABLES: readonly string[] = ['tidemark_rebuild', 'rebuild_strays', 'rebuild_homes'];
 

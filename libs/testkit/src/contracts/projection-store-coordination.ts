@@ -1,6 +1,16 @@
 /** Owns the part of the contract about what coordinators and people read, and how projectors share the partitions. */
 
-import type { Epoch, Generation, HolderId, Lamport, Partition, Sequence, TenantId, WorkflowId } from '@tidemark/core';
+import type {
+  Epoch,
+  Generation,
+  HolderId,
+  Lamport,
+  Offset,
+  Partition,
+  Sequence,
+  TenantId,
+  WorkflowId,
+} from '@tidemark/core';
 import { type ProjectionBatch, RANGE_COUNT, type StreamRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
@@ -45,6 +55,31 @@ export function testCoordination(under: StoreUnderTest): void {
       const shares = await round();
       expect(shares.flat().sort((a, b) => a - b)).toEqual(everyRange);
       expect(shares.map((share) => share.length).sort()).toEqual([12, 13, 13, 13, 13]);
+    });
+  });
+
+  describe('marks of exported traces', () => {
+    test('begin where the rows stand, and never go back', async () => {
+      const at = (store: typeof under.store) => store.tracedTo().then((marks) => [...marks]);
+      await under.partitions(2);
+      await under.store.apply(rows.openingBatch('w', 1));
+      expect(await at(under.store)).toEqual([
+        [0, 0],
+        [1, 1],
+      ]);
+      await under.store.advanceTraced(new Map([[rows.partitionAt(1), 5 as Offset]]));
+      await under.other.advanceTraced(
+        new Map([
+          [rows.partitionAt(1), 4 as Offset],
+          [rows.partitionAt(7), 2 as Offset],
+        ]),
+      );
+      await under.other.advanceTraced(new Map());
+      expect(await at(under.other)).toEqual([
+        [0, 0],
+        [1, 5],
+        [7, 2],
+      ]);
     });
   });
 

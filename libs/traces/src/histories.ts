@@ -1,0 +1,232 @@
+/**
+ * Owns the traces under way, each with its open spans: those that began here are drawn event by event; of others the history is read first,
+ * one at a time, and what comes meanwhile waits. Sampling is decided here: what is not in the share is drawn only once it is worth
+ * keeping, and then as a whole, since the log is all the buffer that takes.
+ */
+
+import { decodeRecord } from '@tidemark/codec';
+import {
+  isClosed,
+  type Offset,
+  type Partition,
+  type StreamState,
+  TidemarkError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { TraceStore } from '@tidemark/ports';
+import { type FoldedEvent, isInShare, traceIdOf } from '@tidemark/runtime';
+import { type HistoryPorts, historyOf } from './history.ts';
+import { EVENTS_WAITING_MAX, HISTORIES_WAITING_MAX, HISTORY_READ_MAX_BYTES, OPEN_TRACES_MAX } from './limits.ts';
+import type { TraceSpan } from './span.ts';
+import type { DropReason } from './span-queue.ts';
+import type { DrawingOptions } from './traced-event.ts';
+import { isNotable, WorkflowTrace } from './workflow-trace.ts';
+
+export interface HistoriesOptions extends DrawingOptions {
+  readonly ports: HistoryPorts & { readonly store: HistoryPorts['store'] & Pick<TraceStore, 'tracedTo'> };
+  readonly ratio: number;
+  readonly onSpans: (spans: readonly TraceSpan[]) => void;
+  readonly onDropped: (count: number, reason: DropReason) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** A trace under way. Without a drawing it is not in the share, and not worth keeping yet. */
+interface Entry {
+  readonly partition: Partition;
+  readonly drawing: WorkflowTrace | undefined;
+  /** Events before it are drawn. */
+  upTo: Offset;
+}
+
+/** A history that is to be read. */
+interface Asked {
+  /** Spans that end with events from here on are handed on; those before were. */
+  threshold: Offset;
+  /** What came since it was asked; undefined: too much, and it is read again. */
+  events: FoldedEvent[] | undefined;
+}
+
+export class Histories {
+  readonly #options: HistoriesOptions;
+  /** Least recently used first. */
+  readonly #entries = new Map<WorkflowId, Entry>();
+  readonly #asked = new Map<WorkflowId, Asked>();
+  #reading: Promise<void> = Promise.resolve();
+  #askedCount = 0;
+  #readCount = 0;
+
+  constructor(options: HistoriesOptions) {
+    this.#options = options;
+  }
+
+  /** Reads that were ever wanted, and those that are done. */
+  get askedCount(): number {
+    return this.#askedCount;
+  }
+
+  get readCount(): number {
+    return this.#readCount;
+  }
+
+  /** Resolves when nothing is left to be read. */
+  async settled(): Promise<void> {
+    for (let before = -1; before !== this.#askedCount; ) {
+      before = this.#askedCount;
+      await this.#reading;
+    }
+  }
+
+  add(event: FoldedEvent): void {
+    if (isSystem(event.after)) return;
+    const { workflow } = event.envelope;
+    const waiting = this.#asked.get(workflow);
+    if (waiting !== undefined) {
+      if (waiting.events !== undefined && waiting.events.length < EVENTS_WAITING_MAX) waiting.events.push(event);
+      else waiting.events = undefined;
+      return;
+    }
+    const entry = event.before === undefined ? this.#begin(event) : this.#entries.get(workflow);
+    if (entry === undefined) {
+      this.#ask(workflow, event.partition, event.offset);
+      return;
+    }
+    if (event.offset < entry.upTo) return;
+    entry.upTo = (event.offset + 1) as Offset;
+    if (entry.drawing !== undefined) this.#options.onSpans(entry.drawing.add(event));
+    else if (isNotable(event.envelope, event.after)) {
+      this.#entries.delete(workflow);
+      this.#ask(workflow, event.partition, 0 as Offset);
+      return;
+    }
+    this.#keep(workflow, isClosed(event.after) ? undefined : entry);
+  }
+
+  /** Events that were folded elsewhere: whose they are, only the log tells. */
+  fill(partition: Partition, from: Offset, to: Offset): void {
+    for (const [workflow, entry] of this.#entries) if (entry.partition === partition) this.#entries.delete(workflow);
+    this.#later(async () => {
+      const { log, store } = this.#options.ports;
+      // Whoever had it may have handed on more than was known here.
+      const marked = (await store.tracedTo()).get(partition) ?? 0;
+      const start = Math.max(from, marked) as Offset;
+      for (let at = start; at < to; ) {
+        const [result] = await log.read([{ partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
+        const records = (result?.records ?? []).filter(({ offset }) => offset < to);
+        if (records.length === 0) return;
+        for (const { value } of records) {
+          const entry = decodeRecord(value);
+          if (entry.kind === 'event') this.#missed(entry.envelope.workflow, partition, start);
+        }
+        at = (at + records.length) as Offset;
+      }
+    });
+  }
+
+  #missed(workflow: WorkflowId, partition: Partition, start: Offset): void {
+    const waiting = this.#asked.get(workflow);
+    if (waiting !== undefined) waiting.threshold = Math.min(waiting.threshold, start) as Offset;
+    else if (!this.#entries.has(workflow)) this.#ask(workflow, partition, start);
+  }
+
+  #begin({ envelope, partition, after, offset }: FoldedEvent): Entry {
+    const isKept = isInShare(traceIdOf(envelope.workflow), this.#options.ratio) || after.compensates !== null;
+    return { partition, drawing: isKept ? new WorkflowTrace(this.#options) : undefined, upTo: offset };
+  }
+
+  #keep(workflow: WorkflowId, entry: Entry | undefined): void {
+    this.#entries.delete(workflow);
+    if (entry === undefined) return;
+    this.#entries.set(workflow, entry);
+    if (this.#entries.size <= OPEN_TRACES_MAX) return;
+    const oldest = this.#entries.keys().next().value;
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  #ask(workflow: WorkflowId, partition: Partition, threshold: Offset): void {
+    if (this.#asked.size >= HISTORIES_WAITING_MAX) {
+      this.#options.onDropped(1, 'histories-full');
+      return;
+    }
+    this.#asked.set(workflow, { threshold, events: [] });
+    this.#later(() => this.#read(workflow, partition));
+  }
+
+  /** One at a time: what waits costs memory, and reading costs whoever folds. */
+  #later(work: () => Promise<void>): void {
+    this.#askedCount++;
+    this.#reading = this.#reading
+      .then(work)
+      .catch((error: unknown) => {
+        this.#options.onDropped(1, 'history-unread');
+        this.#options.onError(error);
+      })
+      .then(() => {
+        this.#readCount++;
+      });
+  }
+
+  async #read(workflow: WorkflowId, partition: Partition): Promise<void> {
+    const asked = this.#asked.get(workflow)!;
+    try {
+      const drawn = new DrawnHistory(workflow, this.#options);
+      for await (const { offset, event } of historyOf(this.#options.ports, workflow)) {
+        if (isSystem(event.after)) break;
+        drawn.add(offset, event);
+      }
+      if (asked.events === undefined) {
+        // More came than could wait: what the log has now is read once more.
+        asked.events = [];
+        this.#later(() => this.#read(workflow, partition));
+        return;
+      }
+      for (const event of asked.events) drawn.add(event.offset, event);
+      this.#asked.delete(workflow);
+      this.#options.onSpans(drawn.spansFrom(asked.threshold));
+      this.#keep(workflow, drawn.isClosed ? undefined : drawn.entry(partition));
+    } catch (error) {
+      this.#asked.delete(workflow);
+      // The rows were lost since.
+      if (error instanceof TidemarkError && error.code === 'workflow-unknown') return;
+      throw error;
+    }
+  }
+}
+
+/** The system's own streams (memory, keys, tenants) do no work of anyone's. */
+const isSystem = ({ definition }: StreamState): boolean => definition.startsWith('tidemark.');
+
+/** A trace drawn from its beginning, with the event that ended each span. */
+class DrawnHistory {
+  readonly #drawing: WorkflowTrace;
+  readonly #isInShare: boolean;
+  readonly #ended: { readonly offset: Offset; readonly spans: readonly TraceSpan[] }[] = [];
+  #upTo = 0 as Offset;
+  #notableFrom: Offset | undefined;
+  isClosed = false;
+
+  constructor(workflow: WorkflowId, options: HistoriesOptions) {
+    this.#drawing = new WorkflowTrace(options);
+    this.#isInShare = isInShare(traceIdOf(workflow), options.ratio);
+  }
+
+  add(offset: Offset, event: Parameters<WorkflowTrace['add']>[0]): void {
+    if (offset < this.#upTo) return;
+    this.#upTo = (offset + 1) as Offset;
+    const spans = this.#drawing.add(event);
+    if (spans.length > 0) this.#ended.push({ offset, spans });
+    if (this.#drawing.isNotable) this.#notableFrom ??= offset;
+    this.isClosed = isClosed(event.after);
+  }
+
+  /** Those that were not handed on: of a trace that only now turned out to be worth keeping, all. */
+  spansFrom(threshold: Offset): readonly TraceSpan[] {
+    if (!this.#isInShare && this.#notableFrom === undefined) return [];
+    const isNew = !this.#isInShare && this.#notableFrom! >= threshold;
+    return this.#ended.flatMap(({ offset, spans }) => (isNew || offset >= threshold ? spans : []));
+  }
+
+  entry(partition: Partition): Entry {
+    const isKept = this.#isInShare || this.#notableFrom !== undefined;
+    return { partition, drawing: isKept ? this.#drawing : undefined, upTo: this.#upTo };
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Owns the live export: spans are drawn from the events that a coordinator folds, by the same mapping as every later export, and sent as
+ * they end. Which partitions' spans were handed on is remembered with the rows, so that after a restart, or when another coordinator takes
+ * over, the export goes on there. Must never make the projector wait.
+ *
+ * T1 A partition's mark never passes an event whose spans were neither handed on nor dropped and counted: so a span may be sent twice (by
+ *    the same ids), and none is missing without being counted.
+ * T2 A workflow whose open spans are not in memory is drawn again from its history, never guessed.
+ */
+
+import type { Offset, Partition } from '@tidemark/core';
+import type { Clock, PartitionAdvance, TraceStore } from '@tidemark/ports';
+import type { FoldedEvent, TraceSink } from '@tidemark/runtime';
+import { Histories } from './histories.ts';
+import type { HistoryPorts } from './history.ts';
+import { LOOK_PERIOD_MS } from './limits.ts';
+import type { TraceSpan } from './span.ts';
+import { type DropReason, SpanQueue } from './span-queue.ts';
+import type { DrawingOptions } from './traced-event.ts';
+
+export interface LiveTracesOptions extends DrawingOptions {
+  readonly ports: HistoryPorts & {
+    readonly store: HistoryPorts['store'] & TraceStore & { positions(): Promise<ReadonlyMap<Partition, Offset>> };
+    readonly clock: Clock;
+  };
+  readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
+  /** Share of the traces that are kept whatever becomes of them; failed and recovered runs are kept always. */
+  readonly ratio: number;
+  readonly onDropped: (count: number, reason: DropReason) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** What may be remembered once everything before it is handed on. */
+interface Mark {
+  readonly to: ReadonlyMap<Partition, Offset>;
+  /** Histories that must have been read, and then the spans that must have been settled. */
+  readonly historyCount: number;
+  spanCount: number | undefined;
+}
+
+export class LiveTraces implements TraceSink {
+  readonly #options: LiveTracesOptions;
+  readonly #queue: SpanQueue;
+  readonly #histories: Histories;
+  /** How far events came here. */
+  readonly #at = new Map<Partition, Offset>();
+  #pending = new Map<Partition, Offset>();
+  #mark: Mark | undefined;
+  #owns: (partition: Partition) => boolean = () => false;
+  /** Partitions whose rows were ahead at the last look. */
+  #behind = new Map<Partition, Offset>();
+  #lookedMs = 0;
+
+  constructor(options: LiveTracesOptions) {
+    this.#options = options;
+    const { send, onDropped, onError, ports } = options;
+    this.#queue = new SpanQueue({
+      clock: ports.clock,
+      send,
+      onDropped,
+      onError,
+      onFlushed: async () => {
+        await this.#remember();
+        await this.#look();
+      },
+    });
+    this.#histories = new Histories({ ...options, onSpans: (spans) => this.#queue.push(spans) });
+  }
+
+  async begin(owns: (partition: Partition) => boolean): Promise<void> {
+    this.#owns = owns;
+    for (const [partition, next] of await this.#options.ports.store.tracedTo()) this.#at.set(partition, next);
+    this.#lookedMs = this.#options.ports.clock.monotonicMs();
+    this.#queue.start();
+  }
+
+  accept(events: readonly FoldedEvent[], advances: readonly PartitionAdvance[]): void {
+    const fresh = new Map<Partition, Offset>();
+    for (const { partition, from, to } of advances) {
+      const at = this.#at.get(partition) ?? (0 as Offset);
+      fresh.set(partition, at);
+      if (to <= at) continue;
+      if (from > at) this.#histories.fill(partition, at, from);
+      this.#at.set(partition, to);
+      this.#pending.set(partition, to);
+    }
+    for (const event of events) {
+      // Folded once more, since rows were lost or made anew.
+      if (event.offset >= (fresh.get(event.partition) ?? 0)) this.#histories.add(event);
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#histories.settled();
+    await this.#queue.stop();
+    // The last flush may have settled what a mark waited for.
+    for (let round = 0; round < 2; round++) await this.#remember().catch(this.#options.onError);
+  }
+
+  /** Remembers how far all is handed on: what came since the last mark is marked, and written once everything before it is. */
+  async #remember(): Promise<void> {
+    if (this.#mark === undefined) {
+      if (this.#pending.size === 0) return;
+      this.#mark = { to: this.#pending, historyCount: this.#histories.askedCount, spanCount: undefined };
+      this.#pending = new Map();
+    }
+    const mark = this.#mark;
+    if (this.#histories.readCount < mark.historyCount) return;
+    mark.spanCount ??= this.#queue.pushedCount;
+    if (this.#queue.settledCount < mark.spanCount) return;
+    await this.#options.ports.store.advanceTraced(mark.to);
+    this.#mark = undefined;
+  }
+
+  /** What another coordinator folded and could not export any more: rows that stay ahead of the marks over two looks. */
+  async #look(): Promise<void> {
+    const { clock, store } = this.#options.ports;
+    if (clock.monotonicMs() - this.#lookedMs < LOOK_PERIOD_MS) return;
+    this.#lookedMs = clock.monotonicMs();
+    const behind = new Map<Partition, Offset>();
+    for (const [partition, next] of await store.positions()) {
+      const at = this.#at.get(partition) ?? (0 as Offset);
+      if (next <= at || !this.#owns(partition)) continue;
+      if (this.#behind.get(partition) !== at) behind.set(partition, at);
+      else {
+        this.#histories.fill(partition, at, next);
+        this.#at.set(partition, next);
+        this.#pending.set(partition, next);
+      }
+    }
+    this.#behind = behind;
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Owns the spans that wait for a collector: bounded, sent in order by one request at a time, kept while the collector is away, and dropped
+ * and counted when there are too many. Whoever puts spans in never waits.
+ *
+ * Q1 `settledCount` never passes a span that was neither taken by the collector nor dropped.
+ */
+
+import { UnavailableError } from '@tidemark/core';
+import type { Clock } from '@tidemark/ports';
+import {
+  FLUSH_PERIOD_MS,
+  LAST_FLUSH_MAX_MS,
+  RETRY_FIRST_MS,
+  RETRY_MAX_MS,
+  SPANS_PER_REQUEST_MAX,
+  SPANS_WAITING_MAX,
+} from './limits.ts';
+import type { TraceSpan } from './span.ts';
+
+export type DropReason = 'queue-full' | 'refused' | 'history-unread' | 'histories-full';
+
+export interface SpanQueueOptions {
+  readonly clock: Clock;
+  /** One request. Throws `UnavailableError` where it may be tried again. */
+  readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
+  readonly onDropped: (count: number, reason: DropReason) => void;
+  readonly onError: (error: unknown) => void;
+  /** Called after each look at what waits, sent or not. */
+  readonly onFlushed?: () => Promise<void>;
+}
+
+export class SpanQueue {
+  readonly #options: SpanQueueOptions;
+  #waiting: TraceSpan[] = [];
+  #settledCount = 0;
+  readonly #stopped = new AbortController();
+  readonly #gaveUp = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #wake = new AbortController();
+
+  constructor(options: SpanQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Spans that were ever put in. */
+  get pushedCount(): number {
+    return this.#settledCount + this.#waiting.length;
+  }
+
+  /** Of those, the ones that the collector has, or that were dropped. */
+  get settledCount(): number {
+    return this.#settledCount;
+  }
+
+  push(spans: readonly TraceSpan[]): void {
+    const room = SPANS_WAITING_MAX - this.#waiting.length;
+    for (const span of spans.slice(0, Math.max(0, room))) this.#waiting.push(span);
+    if (spans.length > room) {
+      const count = spans.length - Math.max(0, room);
+      this.#settledCount += count;
+      this.#options.onDropped(count, 'queue-full');
+    }
+    if (this.#waiting.length >= SPANS_PER_REQUEST_MAX) this.#wake.abort();
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Sends what waits, within a bounded time. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#wake.abort();
+    const late = new AbortController();
+    void this.#options.clock.sleep(LAST_FLUSH_MAX_MS, late.signal).then(() => this.#gaveUp.abort());
+    await this.#running;
+    late.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { clock, onError, onFlushed } = this.#options;
+    let failureCount = 0;
+    for (;;) {
+      const isLast = this.#stopped.signal.aborted;
+      try {
+        await this.#flush();
+        failureCount = 0;
+      } catch (error) {
+        failureCount++;
+        onError(error);
+      }
+      await onFlushed?.().catch(onError);
+      if (isLast) return;
+      if (this.#stopped.signal.aborted) continue;
+      const pauseMs =
+        failureCount === 0 ? FLUSH_PERIOD_MS : Math.min(RETRY_FIRST_MS * 2 ** (failureCount - 1), RETRY_MAX_MS);
+      await this.#pause(clock, pauseMs, failureCount > 0);
+    }
+  }
+
+  /** A full request's worth cuts the pause short, but not the one after a failure. */
+  async #pause(clock: Clock, pauseMs: number, isBackOff: boolean): Promise<void> {
+    if (this.#wake.signal.aborted && !this.#stopped.signal.aborted) this.#wake = new AbortController();
+    if (!isBackOff && this.#waiting.length >= SPANS_PER_REQUEST_MAX) return;
+    await clock.sleep(pauseMs, isBackOff ? this.#stopped.signal : this.#wake.signal);
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, SPANS_PER_REQUEST_MAX);
+      try {
+        await this.#options.send(batch, this.#gaveUp.signal);
+      } catch (error) {
+        // What is away may come back; what was refused would be refused again.
+        if (error instanceof UnavailableError || this.#gaveUp.signal.aborted) throw error;
+        this.#options.onDropped(batch.length, 'refused');
+        this.#options.onError(error);
+      }
+      this.#waiting.splice(0, batch.length);
+      this.#settledCount += batch.length;
+    }
+  }
+}
