@@ -63,11 +63,11 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
       memory: sessionMemory({ store: views.store, embedder }),
       secrets: below.secrets?.workflows,
     };
-    const { partitionsMax } = config;
+    const { partitionsMax, admission } = config;
     const { retention } = config.tiers;
     const { tiers } = views;
     const { keys, secrets } = below;
-    const parts = { partitionsMax, embedder, tiers, keys, secrets, retention, traces };
+    const parts = { partitionsMax, admission, embedder, tiers, keys, secrets, retention, traces };
     return new Host(ports, () => opened.close(), parts);
   });
 }

@@ -3,7 +3,7 @@
 import { networkInterfaces } from 'node:os';
 import { ConfigError, DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import type { PresenceOptions } from '@tidemark/queue-bullmq';
-import type { RetentionPolicy } from '@tidemark/runtime';
+import type { Admission, RetentionPolicy } from '@tidemark/runtime';
 import { type TraceSettings, traceSettings } from '@tidemark/traces';
 import { z } from 'zod';
 
@@ -50,6 +50,9 @@ const settings = {
   TIDEMARK_PARTITIONS: count(1, 100_000).default(64),
   /** Largest size of the pool of partitions. */
   TIDEMARK_PARTITIONS_MAX: count(1, 100_000).default(4_096),
+  /** Live workflows of one tenant, and of all, beyond which a start is refused until some have ended; empty: any number. */
+  TIDEMARK_TENANT_OPEN_MAX: z.union([z.literal(''), count(1, 100_000_000)]).default(''),
+  TIDEMARK_OPEN_MAX: z.union([z.literal(''), count(1, 100_000_000)]).default(''),
   TIDEMARK_REPLICATION: count(1, 9).default(1),
   TIDEMARK_APPEND_CLIENT: z.enum(['platformatic', 'kafkajs']).default('platformatic'),
   /** Workflows that one worker runs at once. */
@@ -98,6 +101,7 @@ export interface ClusterConfig {
   readonly topic: string;
   readonly partitions: number;
   readonly partitionsMax: number;
+  readonly admission: Admission;
   readonly replication: number;
   readonly appendClient: 'platformatic' | 'kafkajs';
   readonly concurrency: number;
@@ -158,6 +162,10 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     topic: data.TIDEMARK_TOPIC,
     partitions: data.TIDEMARK_PARTITIONS,
     partitionsMax: data.TIDEMARK_PARTITIONS_MAX,
+    admission: {
+      tenantOpenMax: data.TIDEMARK_TENANT_OPEN_MAX === '' ? undefined : data.TIDEMARK_TENANT_OPEN_MAX,
+      openMax: data.TIDEMARK_OPEN_MAX === '' ? undefined : data.TIDEMARK_OPEN_MAX,
+    },
     replication: data.TIDEMARK_REPLICATION,
     appendClient: data.TIDEMARK_APPEND_CLIENT,
     concurrency: data.TIDEMARK_CONCURRENCY,

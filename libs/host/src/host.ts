@@ -4,6 +4,7 @@ import { ConfigError, uuidv7 } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
 import type { SegmentRow } from '@tidemark/ports';
 import {
+  type Admission,
   Client,
   Compactor,
   type CompactorPolicy,
@@ -41,6 +42,8 @@ export interface WorkerRole extends HostRole, Pick<WorkerOptions, 'definitions' 
 export interface HostOptions {
   /** Largest size of the pool of partitions. */
   readonly partitionsMax?: number | undefined;
+  /** Absent: any number of workflows may be live. */
+  readonly admission?: Admission | undefined;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
   /** Absent: history stays in the log. */
@@ -82,7 +85,7 @@ export class Host {
   constructor(
     ports: Ports,
     closePorts: () => Promise<void>,
-    { partitionsMax, embedder = null, tiers, keys, secrets, retention, traces }: HostOptions = {},
+    { partitionsMax, admission, embedder = null, tiers, keys, secrets, retention, traces }: HostOptions = {},
   ) {
     this.ports = ports;
     this.#closePorts = closePorts;
@@ -92,7 +95,7 @@ export class Host {
     this.secrets = secrets;
     this.#retention = retention;
     this.#traces = traces;
-    this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, embedder });
+    this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, admission, embedder });
   }
 
   /** Projects, dispatches, revokes and fires timers from now on. When it can't start, the host is closed. */

@@ -91,7 +91,14 @@ export {
   type ObjectStore,
   type Recall,
 } from './object-store.ts';
-export type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
+export type {
+  Placed,
+  Placement,
+  PlacementRefused,
+  PlacementRequest,
+  PlacementRules,
+  SessionTaken,
+} from './placement.ts';
 export {
   type CheckpointRow,
   type EffectRow,

@@ -12,9 +12,29 @@ export interface PlacementRequest {
   readonly mode: 'exclusive' | 'shared';
   /** The session that it is a part of: one live workflow of a session is placed at a time. Null: none. */
   readonly session: string | null;
+  /** The rules on how many may be live count for it; absent: they don't. */
+  readonly isLimited?: boolean | undefined;
   /** The opening without partition and generation, from which the record is made the same way every time. */
   readonly opening: JsonText;
 }
+
+/** What a placement leaves room for; an absent member asks for nothing. */
+export interface PlacementRules {
+  /** Partitions that stay free for tenants that have no live workflow. */
+  readonly keepFreeCount?: number | undefined;
+  /** Live workflows of one tenant, and of all, beyond which no limited request is placed. */
+  readonly tenantOpenMax?: number | undefined;
+  readonly openMax?: number | undefined;
+}
+
+/** Not placed: as many are live as the rule allows. */
+export interface PlacementRefused {
+  readonly workflow: WorkflowId;
+  readonly refusedBy: 'tenantOpenMax' | 'openMax';
+}
+
+/** What becomes of a request that is answered. */
+export type Placed = Placement | SessionTaken | PlacementRefused;
 
 /** Not placed: its session has another live workflow. */
 export interface SessionTaken {

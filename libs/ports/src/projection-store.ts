@@ -32,7 +32,7 @@ import type {
 } from '@tidemark/core';
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
-import type { Placement, PlacementRequest, SessionTaken } from './placement.ts';
+import type { Placed, Placement, PlacementRequest, PlacementRules } from './placement.ts';
 import type { DueTimer, LeaseRow, RunnableStream } from './sweep-rows.ts';
 import type { TierStore } from './tier-store.ts';
 import type { TraceStore } from './trace-store.ts';
@@ -327,10 +327,10 @@ export interface ProjectionStore extends ContextStore, MemoryStore, TierStore, T
   /**
    * Places workflows that have no placement yet; answers the existing placement for those that have. Leaves out those
    * for which no partition is free: the caller grows the pool, or asks for `mode: 'shared'`. Of workflows of one session the
-   * first is placed, and the others once that has closed. One transaction. Throws `UnavailableError` (`store-rebuilding`)
-   * before `ready`.
+   * first is placed, and the others once that has closed. Rules hold exactly, whoever else places. One transaction. Throws
+   * `UnavailableError` (`store-rebuilding`) before `ready`.
    */
-  place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]>;
+  place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]>;
   /**
    * Placements whose opening the fold hasn't accepted, placed at least `ageMs` ago, by generation. Those whose generation
    * the fold has passed get their partition's next one first: their old opening would be rejected for ever.

@@ -30,6 +30,7 @@ import { historyForgotten, isEndForgotten } from './forgotten.ts';
 import { drawUpFork, type Forked, type ForkOptions, isSameFork } from './fork.ts';
 import { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts';
 import { SESSION_NAME_MAX_CHARS } from './limits.ts';
+import type { Admission } from './placing.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { shownSecrets } from './secrets.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
@@ -70,6 +71,8 @@ export interface ClientOptions {
   readonly ports: Ports;
   readonly lamport: LamportClock;
   readonly partitionsMax?: number | undefined;
+  /** Absent: any number of workflows may be live. */
+  readonly admission?: Admission | undefined;
   /** Null or absent: recall by words alone. */
   readonly embedder?: Embedder | null | undefined;
 }
@@ -90,8 +93,8 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    const { ports, lamport, partitionsMax } = options;
-    this.#starter = new Starter({ ports, lamport, ...(partitionsMax === undefined ? {} : { partitionsMax }) });
+    const { ports, lamport, partitionsMax, admission } = options;
+    this.#starter = new Starter({ ports, lamport, partitionsMax, admission });
     this.#told = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
     this.#decisions = new Decisions({ ports, told: this.#told });
     this.#lifecycle = new Lifecycle(this.#told);
@@ -136,6 +139,7 @@ export class Client {
         user,
         trace: asTraceParent(options.trace),
         priority: options.priority,
+        isLimited: true,
       }),
     );
     return this.run<Output>(started.workflow, started.created);
@@ -150,7 +154,9 @@ export class Client {
   async fork(workflow: string, options: ForkOptions): Promise<Forked> {
     const { ports } = this.#options;
     const { request, forked } = await drawUpFork(this.#options, workflowId(workflow), options);
-    const started = await whileUnavailable(ports.clock, this.#closing.signal, () => this.#starter.open(request));
+    const started = await whileUnavailable(ports.clock, this.#closing.signal, () =>
+      this.#starter.open({ ...request, isLimited: true }),
+    );
     if (!started.created) await this.#mustBe(request);
     return { ...forked, created: started.created };
   }

@@ -91,6 +91,7 @@ export {
 } from './model-budgets.ts';
 export { MODEL_OPERATION } from './model-calls.ts';
 export { Pace } from './pace.ts';
+export type { Admission } from './placing.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
 export { ProjectedKeyStore } from './projected-keys.ts';
 export { type RebuiltCall, rebuildCalls } from './rebuild-bundle.ts';

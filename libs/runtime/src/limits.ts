@@ -283,3 +283,9 @@ export const LIMIT_CONCURRENCY_MAX_COUNT = 100_000;
 export const LIMIT_RATE_MAX_COUNT = 1_000;
 /** Longest period of a rate: seven days. */
 export const LIMIT_RATE_PERIOD_MAX_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** In a pool that can't grow, this share of its partitions, and at most so many, stay free for tenants that have none. */
+export const NEWCOMER_PARTITIONS_SHARE = 1 / 16;
+export const NEWCOMER_PARTITIONS_MAX = 64;
+/** When one whose start was refused for want of room may try again, in milliseconds. */
+export const ADMISSION_RETRY_AFTER_MS = 1_000;

@@ -11,11 +11,10 @@ import type {
   EffectRow,
   EventRow,
   MemoryRow,
-  Placement,
+  Placed,
   PlacementRequest,
   ProjectionBatch,
   ScopeRow,
-  SessionTaken,
   StreamSnapshot,
   TextRow,
   WorkflowSummary,
@@ -87,7 +86,7 @@ export const turnSummary = (row: WorkflowSummary, turn: Turn): WorkflowSummary =
   result: row.result === null ? null : turn(row.result, inResult(row.workflow), row.workflow),
 });
 
-export function turnOpening<P extends Placement | PlacementRequest | SessionTaken>(row: P, turn: Turn): P {
+export function turnOpening<P extends Placed | PlacementRequest>(row: P, turn: Turn): P {
   if (!('opening' in row)) return row;
   return { ...row, opening: turn(row.opening, inOpening(row.workflow), row.workflow) };
 }

@@ -60,7 +60,7 @@ export class Shadows {
   constructor(options: ShadowsOptions) {
     this.#options = options;
     const { ports, lamport, partitionsMax } = options;
-    this.#starter = new Starter({ ports, lamport, ...(partitionsMax === undefined ? {} : { partitionsMax }) });
+    this.#starter = new Starter({ ports, lamport, partitionsMax });
     this.#holder = holderId(`shadow-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
     this.#rollouts = new Rollouts({ ports, lamport, starter: this.#starter, holder: this.#holder });
   }

@@ -11,7 +11,6 @@ import {
   type Position,
   type Sequence,
   type TaskId,
-  type TenantId,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
@@ -23,14 +22,15 @@ import {
   type FoldedPartition,
   type LeaseRow,
   type NewPartition,
+  type Placed,
   type Placement,
   type PlacementRequest,
+  type PlacementRules,
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,
   type RejectedRow,
   type RunnableStream,
-  type SessionTaken,
   type StoreCounts,
   type StreamRow,
   type StreamSnapshot,
@@ -38,6 +38,7 @@ import {
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
+import { partitionFor, refusalOf } from './simulated-placing.ts';
 import { putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
 import { SimulatedTiers } from './simulated-tiers.ts';
 
@@ -235,16 +236,18 @@ export class SimulatedStore extends SimulatedTiers implements ProjectionStore {
     throw new UnavailableError('store-rebuilding', 'The rows have gone back.');
   }
 
-  async place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]> {
+  async place(requests: readonly PlacementRequest[], rules: PlacementRules = {}): Promise<readonly Placed[]> {
     await this.#enter('place');
     this.#mustBeReady();
     const distinct = new Map(requests.toReversed().map((request) => [request.workflow, request]));
-    return [...distinct.values()].toReversed().flatMap((request): (Placement | SessionTaken)[] => {
+    return [...distinct.values()].toReversed().flatMap((request): Placed[] => {
       const known = this.placements.get(request.workflow);
       if (known !== undefined) return [{ ...known, created: false }];
       const takenBy = this.#liveOf(request);
       if (takenBy !== undefined) return [{ workflow: request.workflow, takenBy }];
-      const partition = this.#free(request);
+      const refusedBy = refusalOf(request, rules, this.placements.values());
+      if (refusedBy !== undefined) return [{ workflow: request.workflow, refusedBy }];
+      const partition = partitionFor(request, rules, [...this.partitions.keys()], this.placements.values());
       if (partition === undefined) return [];
       const row = this.partitions.get(partition)!;
       row.placedGeneration = Math.max(row.placedGeneration, row.generation) + 1;
@@ -259,15 +262,6 @@ export class SimulatedStore extends SimulatedTiers implements ProjectionStore {
     if (session === null) return undefined;
     const all = [...this.placements.values()];
     return all.find((placed) => placed.live && placed.session === session && placed.tenant === tenant)?.workflow;
-  }
-
-  #free({ mode, tenant }: PlacementRequest): Partition | undefined {
-    const tenants = new Map<Partition, TenantId>();
-    for (const { partition, tenant: owner, live } of this.placements.values()) if (live) tenants.set(partition, owner);
-    const all = [...this.partitions.keys()];
-    const free = all.find((partition) => !tenants.has(partition));
-    if (free !== undefined || mode === 'exclusive') return free;
-    return all.find((partition) => tenants.get(partition) === tenant);
   }
 
   async unappended(_ageMs: number, limit: number): Promise<readonly Placement[]> {

@@ -3,6 +3,8 @@
 import { ConflictError, type EventId, LimitError, type Partition, type TenantId, workflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { ADMISSION_RETRY_AFTER_MS } from './limits.ts';
+import type { Admission } from './placing.ts';
 import { LamportClock } from './ports.ts';
 import { definitionOf, entriesOf, foldLog, P0, TENANT, typesOf } from './simulated-definition.ts';
 import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
@@ -17,10 +19,10 @@ describe('a start', () => {
   let ports: SimulatedPorts;
   let starter: Starter;
 
-  const make = (partitionCount: number, partitionsMax = 16, recordMaxBytes?: number): void => {
+  const make = (partitionCount: number, partitionsMax = 16, recordMaxBytes?: number, admission?: Admission): void => {
     log = new SimulatedLog(partitionCount, recordMaxBytes);
     ports = simulatedPorts(log, partitionCount);
-    starter = new Starter({ ports, lamport: new LamportClock(), partitionsMax });
+    starter = new Starter({ ports, lamport: new LamportClock(), partitionsMax, admission });
   };
   beforeEach(() => make(2));
 
@@ -131,6 +133,20 @@ describe('a start', () => {
     expect(await start('c')).toMatchObject({ created: true });
     const { placements } = ports.store;
     expect(placements.get(workflowId('c'))).toMatchObject({ mode: 'shared', generation: 2 });
+  });
+
+  it('is refused beyond what may be live, of its tenant or of all; what the system starts is not; the same id is answered', async () => {
+    make(8, 8, undefined, { tenantOpenMax: 2, openMax: 3 });
+    const asked = { isLimited: true };
+    await start('a', asked);
+    await start('b', asked);
+    const more = { code: 'tenant-full', details: { limit: 2, retryAfterMs: ADMISSION_RETRY_AFTER_MS } };
+    await expect(start('c', asked)).rejects.toMatchObject(more);
+    expect(await start('a', asked)).toMatchObject({ created: false });
+    await start('d', { ...asked, tenant: OTHER });
+    await expect(start('e', { ...asked, tenant: OTHER })).rejects.toMatchObject({ code: 'fleet-full' });
+    expect(await start('system')).toMatchObject({ created: true });
+    expect(ports.store.placements.has(workflowId('c'))).toBe(false);
   });
 
   it('is refused when the pool is full of others, and those that fit with it are not', async () => {

@@ -14,7 +14,6 @@ import {
   InvalidError,
   type Json,
   type Lamport,
-  LimitError,
   type Offset,
   type Partition,
   type Priority,
@@ -26,8 +25,7 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import type { LogRecord, Placement, PlacementRequest, SessionTaken } from '@tidemark/ports';
-import { batched } from './batcher.ts';
+import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
 import { declareTasks } from './commit.ts';
 import { checkedFragments } from './commit-context.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
@@ -36,10 +34,8 @@ import type { Definition } from './definition.ts';
 import { checkedDispatch } from './dispatch.ts';
 import { inboxRecord } from './inbox.ts';
 import { digestOf } from './json-digest.ts';
-import { PARTITIONS_MAX, PLACE_BATCH_MAX } from './limits.ts';
 import { OpeningCheck } from './opening-check.ts';
-import { addPartitions } from './partition-rows.ts';
-import type { LamportClock, Ports } from './ports.ts';
+import { Placing, type PlacingOptions } from './placing.ts';
 import { withSecrets } from './secrets.ts';
 
 export interface StartRequest {
@@ -58,6 +54,8 @@ export interface StartRequest {
   readonly trace?: string | undefined;
   /** In place of its definition's. */
   readonly priority?: Priority | undefined;
+  /** Admission counts for it; absent: it doesn't. */
+  readonly isLimited?: boolean | undefined;
   /** Set for an undo. */
   readonly compensates?: Compensates | undefined;
 }
@@ -67,13 +65,6 @@ export interface Started {
   readonly partition: Partition;
   /** False: the id was there before; its run is the answer, and nothing was started. */
   readonly created: boolean;
-}
-
-export interface StarterOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng' | 'secrets'>;
-  readonly lamport: LamportClock;
-  /** Largest size of the pool of partitions. */
-  readonly partitionsMax?: number;
 }
 
 /** What the placement row holds: the opening without its place. */
@@ -93,18 +84,20 @@ export interface OpenRequest {
   readonly name: string;
   /** A worker runs it, and nothing else. */
   readonly isPlain: boolean;
+  /** Admission counts for it; absent: it doesn't. */
+  readonly isLimited?: boolean | undefined;
   readonly opening: Opening;
 }
 
 export class Starter {
-  readonly #options: StarterOptions;
-  readonly #place: (request: PlacementRequest) => Promise<Placement | SessionTaken | LimitError>;
+  readonly #options: PlacingOptions;
+  readonly #placing: Placing;
   readonly #openings: OpeningCheck;
 
-  constructor(options: StarterOptions) {
+  constructor(options: PlacingOptions) {
     this.#options = options;
     this.#openings = new OpeningCheck(options.ports);
-    this.#place = batched(PLACE_BATCH_MAX, (requests) => this.#placeAll(requests));
+    this.#placing = new Placing(options);
   }
 
   /**
@@ -132,10 +125,10 @@ export class Starter {
 
   /** The same for an opening that was drawn up elsewhere. */
   async open(request: OpenRequest): Promise<Started> {
-    const { workflow, tenant, mode, session = null, opening } = request;
+    const { workflow, tenant, mode, session = null, opening, isLimited } = request;
     this.#checkFits(request);
-    const placement = await this.#place({ workflow, tenant, mode, session, opening: JSON.stringify(opening) });
-    if (placement instanceof LimitError) throw placement;
+    const asked = { workflow, tenant, mode, session, isLimited, opening: JSON.stringify(opening) };
+    const placement = await this.#placing.place(asked);
     if ('takenBy' in placement) throw await this.#sessionBusy(request.session!, placement.takenBy);
     if (!placement.created) await this.#checkSame(request, placement);
     if (!placement.appended) await this.#appendUntilAccepted(placement);
@@ -255,48 +248,6 @@ export class Starter {
     } as const;
     return inboxRecord(this.#options.ports.log, event, payload);
   }
-
-  /**
-   * Places all; grows the pool while none is free, and shares partitions once it may not grow. Only the first of several
-   * requests for one id may have created it.
-   */
-  async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken | LimitError)[]> {
-    const { store } = this.#options.ports;
-    const placed = new Map<WorkflowId, Placement | SessionTaken>();
-    let waiting = requests;
-    for (let isFull = false; ; ) {
-      for (const placement of await store.place(waiting)) placed.set(placement.workflow, placement);
-      waiting = waiting.filter((request) => !placed.has(request.workflow));
-      if (waiting.length === 0 || isFull) break;
-      if (await this.#grow(waiting.length)) continue;
-      isFull = true;
-      waiting = waiting.map((request) => ({ ...request, mode: 'shared' }));
-    }
-    const answered = new Set<WorkflowId>();
-    return requests.map(({ workflow }) => {
-      const placement = placed.get(workflow);
-      if (placement === undefined) return poolFull();
-      if ('takenBy' in placement) return placement;
-      if (answered.has(workflow)) return { ...placement, created: false };
-      answered.add(workflow);
-      return placement;
-    });
-  }
-
-  /** Doubles the pool, or more where that many are wanted at once. False when it has its largest size. */
-  async #grow(wantedCount: number): Promise<boolean> {
-    const { log, store } = this.#options.ports;
-    const max = this.#options.partitionsMax ?? PARTITIONS_MAX;
-    const known = (await store.counts()).partitionCount;
-    let count = await log.partitionCount();
-    if (known >= count) {
-      const target = Math.min(Math.max(count * 2, 2 ** Math.ceil(Math.log2(count + wantedCount))), max);
-      if (target <= count) return false;
-      count = await log.growTo(target);
-    }
-    await addPartitions(this.#options, count);
-    return true;
-  }
 }
 
 /** What the workflow's trace is drawn with; nothing where there is nothing to say. */
@@ -327,10 +278,4 @@ const isShadow = (workflow: WorkflowId): ConflictError =>
     'workflow-is-shadow',
     `Workflow id ${workflow} belongs to a shadow run: its agent runs elsewhere, and no worker would ever run it. Choose an id that no shadow run has, such as 'live:${workflow}'.`,
     { workflow },
-  );
-
-const poolFull = (): LimitError =>
-  new LimitError(
-    'pool-full',
-    "Every partition holds another tenant's live workflows, and the pool may not grow further. Raise TIDEMARK_PARTITIONS_MAX.",
   );

@@ -47,7 +47,7 @@ export class SystemStreams {
   constructor(options: SystemStreamsOptions) {
     this.#options = options;
     const { ports, lamport, partitionsMax } = options;
-    this.#starter = new Starter({ ports, lamport, ...(partitionsMax === undefined ? {} : { partitionsMax }) });
+    this.#starter = new Starter({ ports, lamport, partitionsMax });
     this.#holder = holderId(`system-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
   }
 

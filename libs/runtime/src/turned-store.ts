@@ -66,12 +66,12 @@ export function turnedStore(store: ProjectionStore, turning: Turning): Projectio
       return row && (await outward([row], rows.turnSummary))[0];
     },
     workflows: async (query) => outward(await store.workflows(query), rows.turnSummary),
-    place: async (requests) => {
+    place: async (requests, rules) => {
       const turned = turning.inward(
         (turn) => requests.map((request) => rows.turnOpening(request, turn)),
         () => new Map(requests.map((request) => [request.workflow, ownerOf(request)])),
       );
-      return outward(await store.place(await turned), rows.turnOpening);
+      return outward(await store.place(await turned, rules), rows.turnOpening);
     },
     unappended: async (...of) =>
       outward<Placement>(await store.unappended(...of), rows.turnOpening) as Promise<readonly Placement[]>,

@@ -6,10 +6,19 @@
  * - exclusive: the first partition without a live workflow, with the next generation there.
  * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows.
  *   A partition with another tenant's live workflow is never taken.
+ * - where the rules keep some free, a tenant with a live workflow doesn't take the last ones.
+ * - of limited requests no more are placed than the rules let be live.
  */
 
 import { type Generation, type Partition, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
-import type { Placement, PlacementRequest, SessionTaken } from '@tidemark/ports';
+import type {
+  Placed,
+  Placement,
+  PlacementRefused,
+  PlacementRequest,
+  PlacementRules,
+  SessionTaken,
+} from '@tidemark/ports';
 import { findUnappended, isStale, renewStale } from './sql/appended.ts';
 import {
   commitDurably,
@@ -19,6 +28,7 @@ import {
   liveOfSessions,
   lockPlacing,
   type NewPlacement,
+  openCounts,
   sharedPartitions,
   type TakenPartition,
   takePartitions,
@@ -51,21 +61,29 @@ export interface Assignment {
 }
 
 /** Gives each request a partition, in order; leaves out those for which there is none. */
-export function assign(requests: readonly PlacementRequest[], candidates: readonly Candidate[]): Assignment {
+export function assign(
+  requests: readonly PlacementRequest[],
+  candidates: readonly Candidate[],
+  { keepFreeCount = 0 }: PlacementRules = {},
+): Assignment {
   const pool = candidates
     .map((candidate) => ({ ...candidate, taken: false }))
     .sort((a, b) => a.live - b.live || a.partition - b.partition);
   const placed: NewPlacement[] = [];
   let firstFree = 0;
+  let freeCount = pool.filter(({ live }) => live === 0).length;
   for (const request of requests) {
     while (pool[firstFree] !== undefined && pool[firstFree]!.live > 0) firstFree += 1;
-    let chosen = pool[firstFree];
+    const mayTake =
+      freeCount > keepFreeCount || !pool.some(({ tenant, live }) => live > 0 && tenant === request.tenant);
+    let chosen = mayTake ? pool[firstFree] : undefined;
     if (chosen === undefined && request.mode === 'shared') {
       for (const own of pool) {
         if (own.tenant === request.tenant && (chosen === undefined || own.live < chosen.live)) chosen = own;
       }
     }
     if (chosen === undefined) continue;
+    if (chosen.live === 0) freeCount -= 1;
     chosen.live += 1;
     chosen.placedGeneration += 1;
     chosen.tenant = request.tenant;
@@ -82,11 +100,12 @@ export function assign(requests: readonly PlacementRequest[], candidates: readon
 export async function placeWorkflows(
   client: SqlClient,
   requests: readonly PlacementRequest[],
-): Promise<readonly (Placement | SessionTaken)[]> {
+  rules: PlacementRules = {},
+): Promise<readonly Placed[]> {
   const distinct = distinctRequests(requests);
   if (distinct.length === 0) return [];
   // Partitions that the projector is writing are passed over, unless that leaves too few.
-  return (await attempt(client, distinct, true)) ?? (await attempt(client, distinct, false)) ?? [];
+  return (await attempt(client, distinct, rules, true)) ?? (await attempt(client, distinct, rules, false)) ?? [];
 }
 
 /** The first request for each id. */
@@ -102,22 +121,24 @@ function distinctRequests(requests: readonly PlacementRequest[]): readonly Place
 async function attempt(
   client: SqlClient,
   requests: readonly PlacementRequest[],
+  rules: PlacementRules,
   skip: boolean,
-): Promise<readonly (Placement | SessionTaken)[] | undefined> {
-  const tenants = [
-    ...new Set(requests.filter((request) => request.mode === 'shared').map((request) => request.tenant)),
-  ];
+): Promise<readonly Placed[] | undefined> {
+  const { keepFreeCount = 0 } = rules;
+  const tenants = tenantsOf(requests.filter(({ mode }) => mode === 'shared' || keepFreeCount > 0));
+  const limited = hasOpenMax(rules) ? tenantsOf(requests.filter(({ isLimited }) => isLimited)) : [];
   const sharing = tenants.length === 0 ? [] : [sharedPartitions(tenants, requests.length)];
   const inSessions = requests.filter(({ session }) => session !== null);
   const taking = inSessions.length === 0 ? [] : [liveOfSessions(inSessions)];
   return await client.session(async (runner) => {
-    const [, , , ready, found, free, ...more] = await runner.run([
+    const [, , , ready, found, free, open, ...more] = await runner.run([
       BEGIN,
       commitDurably,
       lockPlacing,
       readReadiness,
       findPlacements(requests.map((request) => request.workflow)),
-      freePartitions(requests.length, skip),
+      freePartitions(requests.length + keepFreeCount, skip),
+      openCounts(limited),
       ...sharing,
       ...taking,
     ]);
@@ -128,9 +149,12 @@ async function attempt(
     }
     const known = new Map((found ?? []).map(placementOf).map((placement) => [placement.workflow, placement]));
     const asked = requests.filter((request) => !known.has(request.workflow));
-    const refused = sessionsTaken(asked, live);
+    const refused = new Map<WorkflowId, SessionTaken | PlacementRefused>([
+      ...sessionsTaken(asked, live),
+      ...tooMany(asked, rules, open ?? []),
+    ]);
     const fresh = asked.filter((request) => !refused.has(request.workflow));
-    const { placed, taken } = assign(fresh, [...(free ?? []), ...shared].map(candidateOf));
+    const { placed, taken } = assign(fresh, [...(free ?? []), ...shared].map(candidateOf), rules);
     if (skip && placed.length < fresh.length) {
       await runner.run([ROLLBACK]);
       return undefined;
@@ -139,13 +163,42 @@ async function attempt(
     const made = new Map<WorkflowId, Placement>(
       placed.map(({ session: _, ...placement }) => [placement.workflow, placement]),
     );
-    const isThere = ({ takenBy }: SessionTaken): boolean =>
-      made.has(takenBy) || !fresh.some((request) => request.workflow === takenBy);
+    const isThere = (no: SessionTaken | PlacementRefused): boolean =>
+      'refusedBy' in no || made.has(no.takenBy) || !fresh.some((request) => request.workflow === no.takenBy);
     return requests.flatMap(({ workflow }) => {
-      const taken = refused.get(workflow);
-      return known.get(workflow) ?? made.get(workflow) ?? (taken !== undefined && isThere(taken) ? taken : []);
+      const no = refused.get(workflow);
+      return known.get(workflow) ?? made.get(workflow) ?? (no !== undefined && isThere(no) ? no : []);
     });
   });
+}
+
+const tenantsOf = (requests: readonly PlacementRequest[]): readonly TenantId[] => [
+  ...new Set(requests.map(({ tenant }) => tenant)),
+];
+
+const hasOpenMax = ({ tenantOpenMax, openMax }: PlacementRules): boolean =>
+  tenantOpenMax !== undefined || openMax !== undefined;
+
+/** Limited requests beyond what may be live, in order. `open`: tenant, its live workflows, all live workflows. */
+function tooMany(
+  requests: readonly PlacementRequest[],
+  { tenantOpenMax = Number.POSITIVE_INFINITY, openMax = Number.POSITIVE_INFINITY }: PlacementRules,
+  open: readonly Row[],
+): ReadonlyMap<WorkflowId, PlacementRefused> {
+  const counts = new Map(open.map((row) => [textAt(row, 0), numberAt(row, 1)]));
+  let all = open[0] === undefined ? 0 : numberAt(open[0], 2);
+  const refused = new Map<WorkflowId, PlacementRefused>();
+  for (const { workflow, tenant, isLimited = false } of requests) {
+    const own = counts.get(tenant);
+    if (!isLimited || own === undefined) continue;
+    if (own >= tenantOpenMax || all >= openMax) {
+      refused.set(workflow, { workflow, refusedBy: own >= tenantOpenMax ? 'tenantOpenMax' : 'openMax' });
+      continue;
+    }
+    counts.set(tenant, own + 1);
+    all += 1;
+  }
+  return refused;
 }
 
 /** Those whose session has a live workflow, or an earlier one among the requests. `live`: tenant, session, workflow. */

@@ -29,8 +29,10 @@ import type {
   NamedText,
   NewPartition,
   PartitionFloor,
+  Placed,
   Placement,
   PlacementRequest,
+  PlacementRules,
   ProjectionBatch,
   ProjectionStore,
   RangeRole,
@@ -41,7 +43,6 @@ import type {
   ScopeRow,
   SegmentQuery,
   SegmentRow,
-  SessionTaken,
   SessionWorkflow,
   Spends,
   StorageUse,
@@ -165,8 +166,8 @@ export class SqlProjectionStore implements ProjectionStore {
     return signals.length === 0 ? snapshots : withSignals(snapshots, await this.#read(loadSignals(signals)));
   }
 
-  place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]> {
-    return this.#named('place', () => placeWorkflows(this.#client, requests));
+  place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]> {
+    return this.#named('place', () => placeWorkflows(this.#client, requests, rules));
   }
 
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {

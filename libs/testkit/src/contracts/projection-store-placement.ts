@@ -11,11 +11,71 @@ const places = (placed: Awaited<ReturnType<ProjectionStore['place']>>): unknown[
   placed.map((each) =>
     'takenBy' in each
       ? [each.workflow, 'taken by', each.takenBy]
-      : [each.workflow, each.partition, each.generation, each.created],
+      : 'refusedBy' in each
+        ? [each.workflow, 'refused by', each.refusedBy]
+        : [each.workflow, each.partition, each.generation, each.created],
   );
 const other = 'umbrella' as TenantId;
 
+function testRules(under: StoreUnderTest): void {
+  const limited = (name: string, tenant?: TenantId) =>
+    rows.request(name, { isLimited: true, ...(tenant !== undefined && { tenant }) });
+
+  describe('rules', () => {
+    test('no more limited requests are placed than may be live, of a tenant and of all; those that are there are answered', async () => {
+      await under.partitions(8);
+      const rules = { tenantOpenMax: 2, openMax: 3 };
+      expect(
+        places(
+          await under.store.place(
+            ['a', 'b', 'c'].map((name) => limited(name)),
+            rules,
+          ),
+        ),
+      ).toEqual([
+        ['a', 0, 1, true],
+        ['b', 1, 1, true],
+        ['c', 'refused by', 'tenantOpenMax'],
+      ]);
+      const more = [limited('a'), limited('d'), limited('e', other), limited('f', other), rows.request('own')];
+      expect(places(await under.other.place(more, rules))).toEqual([
+        ['a', 0, 1, false],
+        ['d', 'refused by', 'tenantOpenMax'],
+        ['e', 2, 1, true],
+        ['f', 'refused by', 'openMax'],
+        ['own', 3, 1, true],
+      ]);
+      expect(places(await under.store.place([limited('c')]))).toEqual([['c', 4, 1, true]]);
+    });
+
+    test('of many who start at once exactly as many are placed as the rule allows', async () => {
+      await under.partitions(32);
+      const starts = Array.from({ length: 24 }, (_, n) =>
+        (n % 2 ? under.store : under.other).place([limited(`w-${n}`)], { tenantOpenMax: 7 }),
+      );
+      const placed = (await Promise.all(starts)).flat();
+      expect(placed.filter((each) => 'created' in each)).toHaveLength(7);
+      expect(placed.filter((each) => 'refusedBy' in each)).toHaveLength(17);
+    });
+
+    test("one tenant's backlog leaves partitions to those that have none", async () => {
+      await under.partitions(6);
+      const flood = Array.from({ length: 6 }, (_, n) => rows.request(`flood-${n}`));
+      expect(await under.store.place(flood, { keepFreeCount: 2 })).toHaveLength(4);
+      expect(
+        await under.store.place(
+          flood.map((each) => ({ ...each, mode: 'shared' as const })),
+          { keepFreeCount: 2 },
+        ),
+      ).toHaveLength(6);
+      const newcomer = rows.request('newcomer', { tenant: other });
+      expect(places(await under.other.place([newcomer], { keepFreeCount: 2 }))).toEqual([['newcomer', 4, 1, true]]);
+    });
+  });
+}
+
 export function testPlacement(under: StoreUnderTest): void {
+  testRules(under);
   describe('readiness', () => {
     test('a store without partitions is not ready, and places nothing (P3)', async () => {
       expect(await under.store.ready()).toBe(false);

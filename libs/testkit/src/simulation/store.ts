@@ -5,13 +5,14 @@
 
 import { type Generation, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
 import {
+  type Placed,
   type Placement,
   type PlacementRequest,
+  type PlacementRules,
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,
   type RangeRole,
-  type SessionTaken,
   type StreamSnapshot,
 } from '@tidemark/ports';
 import { SimulatedStore } from '@tidemark/runtime/simulation';
@@ -97,8 +98,8 @@ export class FleetStore extends SimulatedStore {
     }
   }
 
-  override async place(requests: readonly PlacementRequest[]): Promise<readonly (Placement | SessionTaken)[]> {
-    const placed = await super.place(requests);
+  override async place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]> {
+    const placed = await super.place(requests, rules);
     for (const each of placed) {
       if ('created' in each && each.created) this.#placedAtMs.set(each.workflow, this.#scheduler.nowMs);
     }
