@@ -82,6 +82,32 @@ describe('a workflow', () => {
   });
 });
 
+describe('a list', () => {
+  it('is searched, and told page by page', async () => {
+    for (let at = 0; at < 5; at++) {
+      const options = { id: `listed-${at}`, tags: ['listed', `n${at}`], user: 'ana', session: `listed-${at}` };
+      await admin().start('patient', {}, options);
+    }
+    const query = { tag: 'listed', status: 'open', limit: 2 } as const;
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await admin().list({ ...query, ...(cursor !== undefined && { cursor }) });
+      ids.push(...page.workflows.map(({ workflow }) => workflow));
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(ids.toSorted()).toEqual([0, 1, 2, 3, 4].map((at) => `listed-${at}`));
+    const both = await admin().list({ tag: ['listed', 'n3'], user: 'ana', text: 'LISTED' });
+    expect(both.workflows).toMatchObject([
+      { workflow: 'listed-3', tags: ['listed', 'n3'], user: 'ana', session: 'listed-3' },
+    ]);
+    expect(await failure(admin().list({ cursor: 'bm8' }))).toMatchObject({ status: 400, code: 'cursor-invalid' });
+    const all: string[] = [];
+    for await (const { workflow } of admin().all({ tag: 'listed', limit: 2 })) all.push(workflow);
+    expect(all).toEqual(ids);
+  });
+});
+
 describe('who asks', () => {
   it('needs credentials, and the right', async () => {
     expect(await failure(connect({ url: served.url }).list())).toMatchObject({

@@ -6,6 +6,7 @@
 import { InvalidError, type TenantId, tenantId, type WorkflowId, workflowId } from '@tidemark/core';
 import type { Principal, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { type Client, type Definition, type EffectDefinition, maskedStore, type Ports } from '@tidemark/runtime';
+import { STARTED_GRACE_MS, STARTED_KEPT_MAX_COUNT, STARTED_LOOK_MS } from './limits.ts';
 
 /** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
 export interface Place {
@@ -20,6 +21,8 @@ export class Desk {
   readonly reads: ProjectionStore;
   /** Workflows that can be started here by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
+  /** When it was started, on the monotonic clock, the oldest first. */
+  readonly #started = new Map<string, number>();
 
   constructor({ ports, client }: Place, definitions: readonly Definition[]) {
     this.ports = ports;
@@ -34,9 +37,31 @@ export class Desk {
 
   /** R1. Throws `InvalidError` (`workflow-unknown`), alike for what isn't there and for what is another tenant's or the system's own. */
   async find(principal: Principal, id: string): Promise<WorkflowSummary> {
-    const row = await this.reads.workflow(workflowId(id));
+    const row = (await this.reads.workflow(workflowId(id))) ?? (await this.#startedNow(id));
     if (row === undefined || !maySee(principal, row.tenant) || isSystem(row)) throw unknownWorkflow(id);
     return row;
+  }
+
+  /** It was just started here: rows are about to know it, and whoever started it is to find it. */
+  started(id: string): void {
+    const nowMs = this.ports.clock.monotonicMs();
+    this.#started.delete(id);
+    this.#started.set(id, nowMs);
+    for (const [old, atMs] of this.#started) {
+      if (nowMs - atMs <= STARTED_GRACE_MS && this.#started.size <= STARTED_KEPT_MAX_COUNT) break;
+      this.#started.delete(old);
+    }
+  }
+
+  async #startedNow(id: string): Promise<WorkflowSummary | undefined> {
+    const { clock } = this.ports;
+    const sinceMs = this.#started.get(id);
+    while (sinceMs !== undefined && clock.monotonicMs() - sinceMs < STARTED_GRACE_MS) {
+      await clock.sleep(STARTED_LOOK_MS);
+      const row = await this.reads.workflow(workflowId(id));
+      if (row !== undefined) return row;
+    }
+    return undefined;
   }
 
   /** The same where the row itself isn't needed. */

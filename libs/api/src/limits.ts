@@ -34,6 +34,11 @@ export const PAGE_DEFAULT_COUNT = 50;
 export const TASKS_SHOWN_COUNT = 200;
 export const EVENTS_READ_MAX = 1_000;
 
+/** What was started here is looked for so long where rows don't know it yet, and how often, in milliseconds; and how many are remembered. */
+export const STARTED_GRACE_MS = 5_000;
+export const STARTED_LOOK_MS = 5;
+export const STARTED_KEPT_MAX_COUNT = 10_000;
+
 /** A request that waits for a result is answered after this long at the latest, in milliseconds. */
 export const RESULT_WAIT_MAX_MS = 20_000;
 /** Told with a refusal for want of room or of a server: when to come again, in seconds. */

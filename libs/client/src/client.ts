@@ -39,4 +39,16 @@ export class Client {
   list(query: Input<'GET /v1/workflows'>['query'] = {}): Promise<Answer<'GET /v1/workflows'>> {
     return this.#wire.ask('GET /v1/workflows', { query });
   }
+
+  /** All that fit, newest first, page by page as they are read. */
+  async *all(
+    query: Input<'GET /v1/workflows'>['query'] = {},
+  ): AsyncGenerator<Answer<'GET /v1/workflows'>['workflows'][number]> {
+    let cursor: string | null = null;
+    do {
+      const page: Answer<'GET /v1/workflows'> = await this.list({ ...query, ...(cursor !== null && { cursor }) });
+      yield* page.workflows;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
 }

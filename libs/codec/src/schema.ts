@@ -107,6 +107,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
       .default(null),
     session: text().optional(),
     user: text().optional(),
+    tags: z.array(text()).optional(),
     fork: z
       .object({ workflow: text<WorkflowId>(), sequence: whole<Sequence>(0), effects: z.enum(['replay', 'live']) })
       .optional(),

@@ -145,6 +145,8 @@ export interface Controls {
     /** The session that it is a part of, and whose it is. */
     readonly session?: string | undefined;
     readonly user?: string | undefined;
+    /** By which people find it. */
+    readonly tags?: readonly string[] | undefined;
     readonly fork?: Fork | undefined;
     readonly trace?: TraceHints | undefined;
     /** Time from its opening, in milliseconds, after which it is cancelled. */

@@ -152,6 +152,7 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     compensates: control.compensates,
     ...(control.session !== undefined && { session: control.session }),
     ...(control.user !== undefined && { user: control.user }),
+    ...(control.tags !== undefined && { tags: control.tags }),
     ...(control.fork !== undefined && { fork: control.fork }),
     ...(control.timeoutMs !== undefined && {
       deadline: { timer: WORKFLOW_TIMER, anchorMs: envelope.atMs, delayMs: control.timeoutMs },

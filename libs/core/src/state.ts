@@ -176,6 +176,7 @@ export interface StreamState {
   readonly compensates: Compensates | null;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
   /** Absent: it began by itself. */
   readonly fork?: Fork | undefined;
   /** Absent: the default priority, and no limits. */

@@ -119,9 +119,17 @@ export {
   type StreamSnapshot,
   type TaskRow,
   type TimerRow,
+  type WorkflowListing,
   type WorkflowQuery,
   type WorkflowSummary,
 } from './projection-store.ts';
+export {
+  type SearchStore,
+  type SpentHour,
+  type StatusCount,
+  searchWords,
+  type WorkflowSearch,
+} from './search-store.ts';
 export type {
   CatchUp,
   ClosedTexts,

@@ -33,6 +33,7 @@ import type {
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placed, Placement, PlacementRequest, PlacementRules } from './placement.ts';
+import type { SearchStore } from './search-store.ts';
 import type { DueTimer, LeaseRow, RunnableStream } from './sweep-rows.ts';
 import type { TierStore } from './tier-store.ts';
 import type { TraceStore } from './trace-store.ts';
@@ -78,6 +79,10 @@ export interface StreamRow {
   readonly runnable: boolean;
   readonly pendingCount: number;
   readonly closedInGeneration: Generation | null;
+  /** The session that it is a part of, whose it is, and by which tags people find it; absent: none. */
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
   /** Absent: it began by itself. */
   readonly fork?: Fork | undefined;
   /** Absent: the default priority, and no limits. */
@@ -250,7 +255,10 @@ export interface StreamSnapshot extends FoldedStream {
 
 // --- Reads -----------------------------------------------------------------------------------------------------------
 
-export interface WorkflowSummary extends Omit<StreamRow, 'state'> {
+/** What is told of a workflow in lists. */
+export type WorkflowListing = Omit<StreamRow, 'state'>;
+
+export interface WorkflowSummary extends WorkflowListing {
   /** Payload of the closing event; null while open. */
   readonly result: JsonText | null;
   /** What it asks a person; null unless parked. */
@@ -285,7 +293,7 @@ export interface NewPartition {
   readonly rebuildTo: Offset;
 }
 
-export interface ProjectionStore extends ContextStore, MemoryStore, TierStore, TraceStore {
+export interface ProjectionStore extends ContextStore, MemoryStore, TierStore, TraceStore, SearchStore {
   readonly kind: 'postgres' | 'pglite';
 
   /**

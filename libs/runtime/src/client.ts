@@ -40,7 +40,7 @@ import { type OpenRequest, Starter } from './starter.ts';
 import { SystemStreams } from './system-stream.ts';
 import type { ToldDelta } from './told-delta.ts';
 import { WorkflowInbox } from './workflow-inbox.ts';
-import { checkedWorkflowId } from './workflow-name.ts';
+import { checkedTags, checkedWorkflowId } from './workflow-name.ts';
 
 /** Period, in milliseconds, of a look at a run that no hint told of. */
 const RESULT_LOOK_PERIOD_MS = 250;
@@ -56,6 +56,8 @@ export interface StartOptions {
   readonly session?: string | undefined;
   /** Whose it is: memory of this user is told to its model calls. */
   readonly user?: string | undefined;
+  /** By which people find it: at most 16, in clear wherever history is stored. */
+  readonly tags?: readonly string[] | undefined;
   /** W3C `traceparent` of the caller's span: the workflow's trace links there. One that is none is left out. */
   readonly trace?: string | undefined;
   /** 1 is served first, 5 last; in place of its definition's. */
@@ -125,6 +127,7 @@ export class Client {
     const { session, user } = options;
     for (const [field, name] of Object.entries({ session, user }))
       if (name !== undefined) checkName(field, name, SESSION_NAME_MAX_CHARS);
+    const tags = checkedTags(options.tags ?? []);
     const workflow = checkedWorkflowId(id);
     const tenant = options.tenant ?? DEFAULT_TENANT;
     if (session !== undefined) await this.#refuseOthers(tenant, session, user ?? null);
@@ -137,6 +140,7 @@ export class Client {
         pinned: options.pinned,
         session,
         user,
+        tags,
         trace: asTraceParent(options.trace),
         priority: options.priority,
         isLimited: true,

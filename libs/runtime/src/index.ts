@@ -184,5 +184,5 @@ export {
   type StreamPlacement,
 } from './workflow-events.ts';
 export { WorkflowKeys } from './workflow-keys.ts';
-export { WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
+export { TAG_MAX_CHARS, TAGS_MAX_COUNT, WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
 export type { HandOver } from './working-memory.ts';

@@ -40,12 +40,12 @@ import {
 } from '@tidemark/ports';
 import { partitionFor, refusalOf } from './simulated-placing.ts';
 import { putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
-import { SimulatedTiers } from './simulated-tiers.ts';
+import { SimulatedSearch } from './simulated-search.ts';
 
 type Operation = Exclude<keyof ProjectionStore, 'kind'>;
 type Hook = () => unknown;
 
-export class SimulatedStore extends SimulatedTiers implements ProjectionStore {
+export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
   readonly kind = 'pglite';
   readonly batches: ProjectionBatch[] = [];
   /** Calls of each operation. */

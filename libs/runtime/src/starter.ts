@@ -50,6 +50,8 @@ export interface StartRequest {
   /** The session that it is a part of, and whose it is. */
   readonly session?: string | undefined;
   readonly user?: string | undefined;
+  /** By which people find it. */
+  readonly tags?: readonly string[] | undefined;
   /** W3C `traceparent` of whoever starts it: its trace links there. */
   readonly trace?: string | undefined;
   /** In place of its definition's. */
@@ -219,6 +221,7 @@ export class Starter {
         compensates: how.compensates ?? null,
         ...(how.session !== undefined && { session: how.session }),
         ...(how.user !== undefined && { user: how.user }),
+        ...(how.tags !== undefined && how.tags.length > 0 && { tags: how.tags }),
         ...traceHints(definition, how.trace),
         ...(dispatch !== undefined && { dispatch }),
         ...(fragments.length > 0 && { hasContext: true }),

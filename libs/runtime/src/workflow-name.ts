@@ -6,6 +6,23 @@ import { MEMORY_PREFIX } from './memory-streams.ts';
 /** Longest id of a workflow, in characters. */
 export const WORKFLOW_ID_MAX_CHARS = 200;
 
+/** Tags of one workflow, at most, and characters of each. */
+export const TAGS_MAX_COUNT = 16;
+export const TAG_MAX_CHARS = 100;
+
+/** Each once. Throws `InvalidError` (`tags-invalid`). */
+export function checkedTags(tags: readonly string[]): readonly string[] {
+  const isTag = (tag: string): boolean =>
+    tag.trim() === tag && tag !== '' && tag.length <= TAG_MAX_CHARS && !/\p{Cc}|\p{Cs}/u.test(tag);
+  if (tags.length > TAGS_MAX_COUNT || !tags.every(isTag)) {
+    throw new InvalidError(
+      'tags-invalid',
+      `tags: at most ${TAGS_MAX_COUNT}, each of 1 to ${TAG_MAX_CHARS} characters without control characters or space around them.`,
+    );
+  }
+  return [...new Set(tags)];
+}
+
 /** Throws `InvalidError` (`workflow-id-reserved`, `workflow-id-invalid`). */
 export function checkedWorkflowId(id: string): WorkflowId {
   if (id.startsWith(MEMORY_PREFIX)) {

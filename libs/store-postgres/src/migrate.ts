@@ -15,6 +15,7 @@ import * as tiers from './migrations/0008-tiers.ts';
 import * as forks from './migrations/0009-forks.ts';
 import * as blobs from './migrations/0010-blobs.ts';
 import * as traces from './migrations/0011-traces.ts';
+import * as search from './migrations/0012-search.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   forks,
   blobs,
   traces,
+  search,
 ];
 
 /** Any number; the key of the lock under which migrations run. */

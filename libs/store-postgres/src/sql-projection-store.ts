@@ -3,30 +3,17 @@
  * name of every fault. Knows neither how connections are made nor any SQL.
  */
 
-import {
-  type Lamport,
-  type Offset,
-  type Partition,
-  type Position,
-  type Sequence,
-  type Sha256,
-  type TaskId,
-  type TenantId,
-  UnavailableError,
-  type WorkflowId,
-} from '@tidemark/core';
+import type { Lamport, Offset, Partition, Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
 import type {
   CheckpointRow,
   DueTimer,
   EffectRow,
   EventRow,
   FoldedPartition,
-  FragmentWithText,
   LeaseRow,
   MemoryEmbedding,
   MemoryQuery,
   MemoryRow,
-  NamedText,
   NewPartition,
   PartitionFloor,
   Placed,
@@ -40,11 +27,8 @@ import type {
   RecallQuery,
   RejectedRow,
   RunnableStream,
-  ScopeRow,
   SegmentQuery,
   SegmentRow,
-  SessionWorkflow,
-  Spends,
   StorageUse,
   StoreCounts,
   StreamPlace,
@@ -52,8 +36,9 @@ import type {
   TaskRow,
   Telemetry,
   UnembeddedMemory,
-  UserWorkflow,
+  WorkflowListing,
   WorkflowQuery,
+  WorkflowSearch,
   WorkflowSummary,
 } from '@tidemark/ports';
 import { applyBatch } from './apply-batch.ts';
@@ -63,16 +48,16 @@ import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadSignals, signalsOf, withSignals } from './sql/load-signals.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
-import * as context from './sql/read-context.ts';
 import * as history from './sql/read-history.ts';
 import { readLamportOf } from './sql/read-memories.ts';
 import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
-import { readSpent, spendsOf } from './sql/spends.ts';
 import * as traced from './sql/trace-cursors.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
+import { readyOr, SqlContext } from './sql-context.ts';
 import { SqlMemories } from './sql-memories.ts';
+import { SqlSearch } from './sql-search.ts';
 import { SqlTiers } from './sql-tiers.ts';
 
 export interface SqlProjectionStoreOptions {
@@ -87,19 +72,22 @@ export interface SqlProjectionStoreOptions {
   closed(): Promise<void>;
 }
 
-export class SqlProjectionStore implements ProjectionStore {
+export class SqlProjectionStore extends SqlContext implements ProjectionStore {
   readonly kind: ProjectionStore['kind'];
   readonly #client: SqlClient;
   readonly #memories: SqlMemories;
+  readonly #searching: SqlSearch;
   readonly #tiers: SqlTiers;
   readonly #options: SqlProjectionStoreOptions;
   /** The first of this process's ranges: whose sums it writes. */
   #shard: number | undefined;
 
   constructor(options: SqlProjectionStoreOptions) {
+    super();
     this.kind = options.kind;
     this.#client = options.client;
     this.#memories = new SqlMemories(options.client);
+    this.#searching = new SqlSearch(options.client);
     this.#tiers = new SqlTiers(options.client);
     this.#options = options;
   }
@@ -109,11 +97,11 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async incarnation(): Promise<string> {
-    return textAt((await this.#read(readiness.readIncarnation))[0]!, 0);
+    return textAt((await this.read(readiness.readIncarnation))[0]!, 0);
   }
 
   async ready(): Promise<boolean> {
-    return (await this.#read(readiness.readReadiness)).some((row) => booleanAt(row, 0));
+    return (await this.read(readiness.readReadiness)).some((row) => booleanAt(row, 0));
   }
 
   async addPartitions(partitions: readonly NewPartition[], incarnation?: string): Promise<void> {
@@ -147,11 +135,11 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>> {
-    return new Map((await this.#read(coordinate.readPositions(partitions))).map(coordinate.positionOf));
+    return new Map((await this.read(coordinate.readPositions(partitions))).map(coordinate.positionOf));
   }
 
   async loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]> {
-    return partitions.length === 0 ? [] : partitionsOf(await this.#read(loadPartitions(partitions)));
+    return partitions.length === 0 ? [] : partitionsOf(await this.read(loadPartitions(partitions)));
   }
 
   async apply(batch: ProjectionBatch): Promise<void> {
@@ -161,9 +149,9 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
     const distinct = [...new Set(workflows)];
-    const snapshots = readyOr(snapshotsOf(distinct, await this.#read(loadStreams(distinct))));
+    const snapshots = readyOr(snapshotsOf(distinct, await this.read(loadStreams(distinct))));
     const signals = signalsOf(snapshots);
-    return signals.length === 0 ? snapshots : withSignals(snapshots, await this.#read(loadSignals(signals)));
+    return signals.length === 0 ? snapshots : withSignals(snapshots, await this.read(loadSignals(signals)));
   }
 
   place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]> {
@@ -175,31 +163,47 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]> {
-    return (await this.#read(coordinate.findRunnable(after, limit))).map(coordinate.runnableOf);
+    return (await this.read(coordinate.findRunnable(after, limit))).map(coordinate.runnableOf);
   }
 
   async leases(): Promise<readonly LeaseRow[]> {
-    return (await this.#read(coordinate.readLeases)).map(coordinate.leaseOf);
+    return (await this.read(coordinate.readLeases)).map(coordinate.leaseOf);
   }
 
   async dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]> {
-    return (await this.#read(coordinate.findDueTimers(nowMs, limit))).map(coordinate.dueTimerOf);
+    return (await this.read(coordinate.findDueTimers(nowMs, limit))).map(coordinate.dueTimerOf);
   }
 
   async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
-    return (await this.#read(readOpen(after, limit))).map((row) => textAt(row, 0) as WorkflowId);
+    return (await this.read(readOpen(after, limit))).map((row) => textAt(row, 0) as WorkflowId);
   }
 
   async workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined> {
-    return (await this.#read(readWorkflow(workflow))).map(workflowOf)[0];
+    return (await this.read(readWorkflow(workflow))).map(workflowOf)[0];
   }
 
   async workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
-    return (await this.#read(readWorkflows(query))).map(workflowOf);
+    return (await this.read(readWorkflows(query))).map(workflowOf);
+  }
+
+  search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
+    return this.#named('search', () => this.#searching.search(query));
+  }
+
+  statusCounts(...of: Parameters<ProjectionStore['statusCounts']>) {
+    return this.#named('status-counts', () => this.#searching.statusCounts(...of));
+  }
+
+  moving(...of: Parameters<ProjectionStore['moving']>) {
+    return this.#named('moving', () => this.#searching.moving(...of));
+  }
+
+  spentHours(...of: Parameters<ProjectionStore['spentHours']>) {
+    return this.#named('spent-hours', () => this.#searching.spentHours(...of));
   }
 
   async tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]> {
-    return (await this.#read(history.readTasks(workflow, limit))).map(history.taskOf);
+    return (await this.read(history.readTasks(workflow, limit))).map(history.taskOf);
   }
 
   async checkpoints(
@@ -207,7 +211,7 @@ export class SqlProjectionStore implements ProjectionStore {
     options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
   ): Promise<readonly CheckpointRow[]> {
     return readyOr(
-      history.whenReady(await this.#read(history.readCheckpoints(workflow, options)), history.checkpointOf),
+      history.whenReady(await this.read(history.readCheckpoints(workflow, options)), history.checkpointOf),
     );
   }
 
@@ -215,54 +219,19 @@ export class SqlProjectionStore implements ProjectionStore {
     workflow: WorkflowId,
     options: { readonly task?: TaskId; readonly since?: Position } = {},
   ): Promise<readonly EffectRow[]> {
-    return readyOr(history.whenReady(await this.#read(history.readEffects(workflow, options)), history.effectOf));
+    return readyOr(history.whenReady(await this.read(history.readEffects(workflow, options)), history.effectOf));
   }
 
   async events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]> {
-    return (await this.#read(history.readEvents(workflow, limit))).map(history.eventOf);
+    return (await this.read(history.readEvents(workflow, limit))).map(history.eventOf);
   }
 
   async rejected(limit: number): Promise<readonly RejectedRow[]> {
-    return (await this.#read(history.readRejected(limit))).map(history.rejectedOf);
-  }
-
-  async fragments(workflow: WorkflowId, upTo: Sequence): Promise<readonly FragmentWithText[]> {
-    const rows = await this.#read(context.readFragments(workflow, upTo));
-    return readyOr(history.whenReady(rows, context.fragmentOf(workflow)));
-  }
-
-  async texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<readonly NamedText[]> {
-    const rows = await this.#read(context.readTexts(workflow, digests));
-    return rows.map((row) => ({ digest: textAt(row, 0), text: textAt(row, 1) }));
-  }
-
-  async trace(workflow: WorkflowId, upTo: Sequence, count: number) {
-    return readyOr(context.traceOf(await this.#read(context.readTrace(workflow, upTo, count))));
-  }
-
-  async scopes(workflow: WorkflowId, upTo: Sequence): Promise<readonly ScopeRow[]> {
-    return readyOr(history.whenReady(await this.#read(context.readScopes(workflow, upTo)), context.scopeOf(workflow)));
-  }
-
-  async session(tenant: TenantId, session: string, limit: number): Promise<readonly SessionWorkflow[]> {
-    return (await this.#read(context.readSession(tenant, session, limit))).map(context.sessionWorkflowOf);
-  }
-
-  async userWorkflows(
-    tenant: TenantId,
-    user: string,
-    after: WorkflowId | null,
-    limit: number,
-  ): Promise<readonly UserWorkflow[]> {
-    return (await this.#read(context.readUserWorkflows(tenant, user, after, limit))).map(context.userWorkflowOf);
-  }
-
-  async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends> {
-    return spendsOf((await this.#read(readSpent(tenant, user, sinceMs)))[0] ?? []);
+    return (await this.read(history.readRejected(limit))).map(history.rejectedOf);
   }
 
   async counts(): Promise<StoreCounts> {
-    const [row = []] = await this.#read(coordinate.readCounts);
+    const [row = []] = await this.read(coordinate.readCounts);
     return coordinate.countsOf(row);
   }
 
@@ -271,7 +240,7 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async lamportOf(tenant: TenantId, subject: string): Promise<Lamport> {
-    return numberAt((await this.#read(readLamportOf(tenant, subject)))[0] ?? [], 0) as Lamport;
+    return numberAt((await this.read(readLamportOf(tenant, subject)))[0] ?? [], 0) as Lamport;
   }
 
   recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
@@ -357,7 +326,7 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async advanceTraced(to: ReadonlyMap<Partition, Offset>): Promise<void> {
-    if (to.size > 0) await this.#read(traced.advanceTraced(to));
+    if (to.size > 0) await this.read(traced.advanceTraced(to));
   }
 
   async close(): Promise<void> {
@@ -366,7 +335,7 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   /** One statement by its name. */
-  async #read(statement: Statement): Promise<Rows> {
+  protected override async read(statement: Statement): Promise<Rows> {
     const [rows = []] = await this.#named(statement.name, () => this.#client.run([statement]));
     return rows;
   }
@@ -383,10 +352,4 @@ export class SqlProjectionStore implements ProjectionStore {
       span.end();
     }
   }
-}
-
-/** What was read, unless the rows were being rebuilt then: they hold less than there was. */
-function readyOr<T>(read: T | undefined): T {
-  if (read !== undefined) return read;
-  throw new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later');
 }

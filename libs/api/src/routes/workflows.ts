@@ -2,9 +2,10 @@
 
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
 import { DEFAULT_TENANT } from '@tidemark/core';
-import type { WorkflowSummary } from '@tidemark/ports';
-import { undoId } from '@tidemark/runtime';
+import type { Principal, WorkflowSearch, WorkflowSummary } from '@tidemark/ports';
+import { TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
+import { cursorOf, placeOf } from '../cursor.ts';
 import { type Desk, definitionNamed, tenantFor } from '../desk.ts';
 import { RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
@@ -14,6 +15,7 @@ import {
   limitSchema,
   nameSchema,
   nextCursorSchema,
+  tagSchema,
   tenantSchema,
   workflowIdSchema,
   workflowParams,
@@ -37,6 +39,11 @@ const startBody = z
     tenant: tenantSchema.optional(),
     session: nameSchema.optional().meta({ description: 'The session that it is a part of.' }),
     user: nameSchema.optional().meta({ description: 'Whose it is.' }),
+    tags: z
+      .array(tagSchema)
+      .max(TAGS_MAX_COUNT)
+      .optional()
+      .meta({ description: 'By which it is found; stored in clear.' }),
     pinned: z.boolean().optional().meta({ description: 'Runs with exactly this version of its definition.' }),
   })
   .meta({ id: 'Start' });
@@ -66,8 +73,9 @@ export const startWorkflow = route({
   async handle({ body, principal, desk }) {
     const definition = definitionNamed(desk.definitions, body.definition);
     const tenant = tenantFor(principal, body.tenant, DEFAULT_TENANT);
-    const { id, session, user, pinned } = body;
-    const run = await desk.client.start(definition, body.input ?? null, { id, tenant, session, user, pinned });
+    const { id, session, user, pinned, tags } = body;
+    const run = await desk.client.start(definition, body.input ?? null, { id, tenant, session, user, pinned, tags });
+    if (run.created) desk.started(run.id);
     const before = run.created ? undefined : await inputOf(desk.reads, run.id);
     const given = before === undefined ? undefined : definition.parseInput(body.input ?? null, () => SECRET_MASK);
     const same_input = before === undefined || canonicalJson(before) === canonicalJson(given ?? null);
@@ -77,10 +85,24 @@ export const startWorkflow = route({
 });
 
 const listQuery = z.object({
+  text: nameSchema.optional().meta({
+    description:
+      'Each of its words begins a word of the id, the definition, the session, the user or a tag. What workflows hold is not searched.',
+  }),
   status: statusSchema.optional(),
   definition: nameSchema.optional(),
   tenant: tenantSchema.optional(),
-  reason: nameSchema.optional().meta({ description: 'Why it is in that status, such as `budget_exceeded`.' }),
+  session: nameSchema.optional(),
+  user: nameSchema.optional(),
+  tag: z
+    .union([tagSchema, z.array(tagSchema).max(TAGS_MAX_COUNT)])
+    .optional()
+    .meta({ description: 'It has this tag; several: all of them.' }),
+  reason: nameSchema
+    .optional()
+    .meta({ description: 'Why it is in that status, such as `budget_exceeded` or `paused`.' }),
+  opened_from: z.iso.datetime({ offset: true }).optional(),
+  opened_to: z.iso.datetime({ offset: true }).optional().meta({ description: 'Opened before then.' }),
   limit: limitSchema,
   cursor: cursorSchema.optional(),
 });
@@ -90,26 +112,40 @@ export const listWorkflows = route({
   path: '/v1/workflows',
   name: 'listWorkflows',
   summary: 'List and search workflows',
-  description: "Newest first, page by page; without the system's own.",
+  description: "Newest first, page by page; without the system's own. Filters that are given hold together.",
   chapter: CHAPTER,
   right: 'read',
+  problems: ['cursor-invalid', 'tenant-unknown'],
   query: listQuery,
   answers: { 200: z.object({ workflows: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, desk }) {
-    const { status, definition, reason, limit } = query;
-    const tenant = tenantFor(principal, query.tenant, undefined);
     // The system's own are nobody's to see, also by name.
-    if (definition?.startsWith('tidemark.') === true) return ok({ workflows: [], next_cursor: null });
-    const rows = await desk.reads.workflows({
-      limit,
-      ...(status !== undefined && { status }),
-      ...(definition !== undefined && { definition }),
-      ...(reason !== undefined && { reason }),
-      ...(tenant !== undefined && { tenant }),
+    if (query.definition?.startsWith('tidemark.') === true) return ok({ workflows: [], next_cursor: null });
+    const { limit, cursor } = query;
+    // One more than is told says whether there is another page.
+    const rows = await desk.reads.search({
+      ...searchOf(query, principal),
+      after: cursor === undefined ? undefined : placeOf(cursor),
+      limit: limit + 1,
     });
-    return ok({ workflows: rows.map((row) => workflowJson(row, false)), next_cursor: null });
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    const next_cursor = rows.length > limit && last !== undefined ? cursorOf(last) : null;
+    return ok({ workflows: page.map((row) => workflowJson(row, false)), next_cursor });
   },
 });
+
+/** R1: whose workflows are looked for is the caller's tenant, whatever is asked. */
+function searchOf(query: z.output<typeof listQuery>, principal: Principal): Omit<WorkflowSearch, 'limit'> {
+  const { text, status, definition, session, user, tag, reason, opened_from: from, opened_to: to } = query;
+  return {
+    ...{ text, status, definition, session, user, reason },
+    tenant: tenantFor(principal, query.tenant, undefined),
+    tags: tag === undefined ? undefined : [tag].flat(),
+    openedFromMs: from === undefined ? undefined : Date.parse(from),
+    openedToMs: to === undefined ? undefined : Date.parse(to),
+  };
+}
 
 export const getWorkflow = route({
   method: 'GET',

@@ -1,7 +1,7 @@
 /** Owns the smallest parts of requests and answers. */
 
 import type { Json } from '@tidemark/core';
-import { WORKFLOW_ID_MAX_CHARS } from '@tidemark/runtime';
+import { TAG_MAX_CHARS, WORKFLOW_ID_MAX_CHARS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { PAGE_DEFAULT_COUNT, PAGE_MAX_COUNT } from '../limits.ts';
 
@@ -11,6 +11,7 @@ const wellFormed = (maxChars: number) =>
 
 /** A name that people give: of a session, a user, a signal, a tag. */
 export const nameSchema = wellFormed(200);
+export const tagSchema = wellFormed(TAG_MAX_CHARS);
 /** What people say of what they do. */
 export const textSchema = z
   .string()

@@ -1,7 +1,7 @@
 /** Owns one workflow as every door shows it: what it is up to, and names and units of the JSON. Pure. */
 
 import { type Fork, isoTime, type StreamStatus } from '@tidemark/core';
-import type { WorkflowSummary } from '@tidemark/ports';
+import type { WorkflowListing } from '@tidemark/ports';
 
 /**
  * What a workflow is up to. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no
@@ -10,7 +10,7 @@ import type { WorkflowSummary } from '@tidemark/ports';
 export type Activity = 'running' | 'ready' | 'waiting' | Exclude<StreamStatus, 'open'>;
 
 /** `idle`: nobody runs anything where its rows are, so a lease in them is a dead process's. */
-export function activityOf({ status, holder, runnable }: WorkflowSummary, idle: boolean): Activity {
+export function activityOf({ status, holder, runnable }: WorkflowListing, idle: boolean): Activity {
   if (status !== 'open') return status;
   if (holder !== null) return idle ? 'ready' : 'running';
   return runnable ? 'ready' : 'waiting';
@@ -23,11 +23,14 @@ export const forkJson = (fork: Fork | undefined) =>
     : { fork: { workflow: fork.workflow, sequence_number: fork.sequence, effects: fork.effects } };
 
 /** One workflow in JSON. Times are ISO 8601, sizes and costs say their unit. */
-export const workflowJson = (row: WorkflowSummary, idle: boolean) => ({
+export const workflowJson = (row: WorkflowListing, idle: boolean) => ({
   workflow: row.workflow,
   tenant: row.tenant,
   definition: row.definition,
   definition_version: row.version,
+  session: row.session ?? null,
+  user: row.user ?? null,
+  tags: row.tags ?? [],
   ...forkJson(row.fork),
   status: row.status,
   activity: activityOf(row, idle),

@@ -26,7 +26,7 @@ with given as (
     and ($5::text is null or exists (select from meta where incarnation::text = $5))
   returning xmax <> 0 as was_there
 )
-select tidemark_expect_10((select count(*) from moved where was_there), (select count(*) from given))`;
+select tidemark_expect_12((select count(*) from moved where was_there), (select count(*) from given))`;
 
 export function advancePartitions(rows: readonly PartitionAdvance[], incarnation: string | undefined): Statement {
   // The same order in every transaction, so that two projectors never wait for each other in a circle.

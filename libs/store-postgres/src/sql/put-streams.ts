@@ -6,20 +6,24 @@
  */
 
 import type { Generation, Partition, WorkflowId } from '@tidemark/core';
-import type { JsonText, ProjectionBatch, StreamRow } from '@tidemark/ports';
+import { type JsonText, type ProjectionBatch, type StreamRow, searchWords } from '@tidemark/ports';
 import { bools, float8s, int4s, int8s, texts } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
+import { TAG_SEPARATOR } from './search-workflows.ts';
 
 const text = `
 insert into workflows (workflow, tenant, partition, generation, definition, version, status, reason, position, sequence,
   checkpoint, belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action,
-  runnable, pending_count, closed_in_generation, state, result, pinned, fork_of, fork_at, fork_effects, has_rows)
+  runnable, pending_count, closed_in_generation, state, result, pinned, fork_of, fork_at, fork_effects, has_rows,
+  session, user_id, tags, words)
 select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::text[]),
   unnest($6::int8[]), unnest($7::text[]), unnest($8::text[]), unnest($9::int8[]), unnest($10::int8[]),
   unnest($11::text[]), unnest($12::int8[]), unnest($13::int8[]), unnest($14::text[]), unnest($15::int8[]),
   unnest($16::float8[]), unnest($17::float8[]), unnest($18::float8[]), unnest($19::float8[]), unnest($20::text[]),
   unnest($21::bool[]), unnest($22::int8[]), unnest($23::int8[]), unnest($24::text[]), unnest($25::text[]),
-  unnest($26::bool[]), unnest($27::text[]), unnest($28::int8[]), unnest($29::text[]), unnest($30::bool[])
+  unnest($26::bool[]), unnest($27::text[]), unnest($28::int8[]), unnest($29::text[]), unnest($30::bool[]),
+  unnest($31::text[]), unnest($32::text[]), string_to_array(unnest($33::text[]), E'\\x1f'),
+  array_to_tsvector(string_to_array(unnest($34::text[]), ' '))
 on conflict (workflow) do update set
   status = excluded.status, reason = excluded.reason, position = excluded.position, sequence = excluded.sequence,
   checkpoint = excluded.checkpoint, belief_sequence = excluded.belief_sequence, epoch = excluded.epoch,
@@ -38,15 +42,25 @@ export interface StreamFacts {
   readonly archived: ReadonlySet<WorkflowId>;
   /** Where the batch ends. */
   readonly generations: ReadonlyMap<Partition, Generation>;
+  /** Whose rows are new: by what they are found never changes. */
+  readonly opened: ReadonlySet<WorkflowId>;
 }
 
-export const factsOf = ({ closed, archived, partitions }: ProjectionBatch): StreamFacts => ({
+export const factsOf = ({ closed, archived, partitions, opened }: ProjectionBatch): StreamFacts => ({
   results: new Map(closed.map(({ workflow, result }) => [workflow, result])),
   archived: archived ?? new Set(),
   generations: new Map(partitions.map(({ partition, generation }) => [partition, generation])),
+  opened: new Set(opened.map(({ workflow }) => workflow)),
 });
 
-export function putStreams(rows: readonly StreamRow[], { results, archived, generations }: StreamFacts): Statement {
+/** By which it is found. */
+const wordsOf = ({ workflow, definition, session, user, tags = [] }: StreamRow): string =>
+  searchWords(workflow, definition, session, user, ...tags).join(' ');
+
+export function putStreams(
+  rows: readonly StreamRow[],
+  { results, archived, generations, opened }: StreamFacts,
+): Statement {
   const isPast = ({ workflow, partition, closedInGeneration }: StreamRow): boolean =>
     closedInGeneration !== null && archived.has(workflow) && closedInGeneration < (generations.get(partition) ?? 0);
   return {
@@ -83,6 +97,10 @@ export function putStreams(rows: readonly StreamRow[], { results, archived, gene
       int8s(rows, (row) => row.fork?.sequence ?? null),
       texts(rows, (row) => row.fork?.effects ?? null),
       bools(rows, (row) => !archived.has(row.workflow)),
+      texts(rows, (row) => (opened.has(row.workflow) ? (row.session ?? null) : null)),
+      texts(rows, (row) => (opened.has(row.workflow) ? (row.user ?? null) : null)),
+      texts(rows, (row) => (opened.has(row.workflow) ? (row.tags ?? []).join(TAG_SEPARATOR) : '')),
+      texts(rows, (row) => (opened.has(row.workflow) ? wordsOf(row) : '')),
     ],
   };
 }

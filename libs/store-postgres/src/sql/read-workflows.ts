@@ -18,12 +18,17 @@ import type {
   TenantId,
   WorkflowId,
 } from '@tidemark/core';
-import type { WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
+import type { WorkflowListing, WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
 import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
-const columns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
+/** What is told in lists: no payload, and nothing that has to be looked for. */
+export const listedColumns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
   belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
-  pending_count, closed_in_generation, result, pinned, case when status = 'parked' then state end, fork_of, fork_at, fork_effects`;
+  pending_count, closed_in_generation, pinned, fork_of, fork_at, fork_effects, session, user_id,
+  nullif(array_to_string(tags, E'\\x1f'), '')`;
+const LISTED_COUNT = 30;
+
+const columns = `${listedColumns}, result, case when status = 'parked' then state end`;
 
 export const readWorkflow = (workflow: WorkflowId): Statement => ({
   name: 'read-workflow',
@@ -71,6 +76,12 @@ export const readWorkflows = (query: WorkflowQuery): Statement => ({
 });
 
 export const workflowOf = (row: Row): WorkflowSummary => ({
+  ...listingOf(row),
+  result: nullableText(row, LISTED_COUNT),
+  question: questionIn(nullableText(row, LISTED_COUNT + 1)),
+});
+
+export const listingOf = (row: Row): WorkflowListing => ({
   workflow: textAt(row, 0) as WorkflowId,
   tenant: textAt(row, 1) as TenantId,
   partition: numberAt(row, 2) as Partition,
@@ -94,14 +105,22 @@ export const workflowOf = (row: Row): WorkflowSummary => ({
   runnable: booleanAt(row, 20),
   pendingCount: numberAt(row, 21),
   closedInGeneration: nullableNumber(row, 22) as Generation | null,
-  result: nullableText(row, 23),
-  pinned: booleanAt(row, 24),
-  question: questionIn(nullableText(row, 25)),
+  pinned: booleanAt(row, 23),
   ...forkIn(row),
+  ...namesIn(row),
 });
 
-const forkIn = (row: Row): Pick<WorkflowSummary, 'fork'> => {
-  const workflow = nullableText(row, 26) as WorkflowId | null;
+const forkIn = (row: Row): Pick<WorkflowListing, 'fork'> => {
+  const workflow = nullableText(row, 24) as WorkflowId | null;
   if (workflow === null) return {};
-  return { fork: { workflow, sequence: numberAt(row, 27) as Sequence, effects: textAt(row, 28) as Fork['effects'] } };
+  return { fork: { workflow, sequence: numberAt(row, 25) as Sequence, effects: textAt(row, 26) as Fork['effects'] } };
+};
+
+const namesIn = (row: Row): Pick<WorkflowListing, 'session' | 'user' | 'tags'> => {
+  const [session, user, tags] = [nullableText(row, 27), nullableText(row, 28), nullableText(row, 29)];
+  return {
+    ...(session !== null && { session }),
+    ...(user !== null && { user }),
+    ...(tags !== null && { tags: tags.split('\x1f') }),
+  };
 };

@@ -13,6 +13,7 @@ import { testMemories } from './projection-store-memories.ts';
 import { testOutcomes } from './projection-store-outcomes.ts';
 import { testPlacement } from './projection-store-placement.ts';
 import { at, partitionAt } from './projection-store-rows.ts';
+import { testSearch } from './projection-store-search.ts';
 import { testSpends } from './projection-store-spends.ts';
 import { testTiers } from './projection-store-tiers.ts';
 
@@ -65,5 +66,6 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
     testMemories(under);
     testTiers(under);
     testBlobs(under);
+    testSearch(under);
   });
 }

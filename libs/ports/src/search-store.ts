@@ -1,0 +1,58 @@
+/**
+ * Owns the contract of finding workflows among very many, and of what all of them are at: for lists and overviews. Derived from the log like every
+ * row (I6). Nothing here reads payloads.
+ */
+
+import type { Partition, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
+import type { WorkflowListing } from './projection-store.ts';
+
+export interface WorkflowSearch {
+  readonly tenant?: TenantId | undefined;
+  /** Absent: all but the system's own, whose names begin with `tidemark.`. */
+  readonly definition?: string | undefined;
+  readonly status?: StreamStatus | undefined;
+  readonly reason?: string | undefined;
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+  /** It has all of them. */
+  readonly tags?: readonly string[] | undefined;
+  /** Opened in `[from, to)`. */
+  readonly openedFromMs?: number | undefined;
+  readonly openedToMs?: number | undefined;
+  /** Each of its words begins a word of the id, the definition, the session, the user or a tag. */
+  readonly text?: string | undefined;
+  /** Goes on after this one. */
+  readonly after?: { readonly openedAtMs: number; readonly workflow: WorkflowId } | undefined;
+  readonly limit: number;
+}
+
+export interface StatusCount {
+  readonly status: StreamStatus;
+  readonly count: number;
+}
+
+/** What model calls have cost, by the hour (its beginning, Unix time in milliseconds). */
+export interface SpentHour {
+  readonly hourMs: number;
+  readonly tokens: number;
+  readonly costMicros: number;
+}
+
+export interface SearchStore {
+  /** Newest first; those opened in the same millisecond by id. */
+  search(query: WorkflowSearch): Promise<readonly WorkflowListing[]>;
+  /** Without the system's own. Null: of all tenants. */
+  statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]>;
+  /** Workflows of these partitions that are open, or closed since the last opening there. */
+  moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]>;
+  /** By hour, since then. Null: of all tenants. */
+  spentHours(tenant: TenantId | null, sinceMs: number): Promise<readonly SpentHour[]>;
+}
+
+const WORD_MAX_CHARS = 100;
+
+/** Words as they are found: lower case, letters and digits, at most 100 characters each; every word once, in order. */
+export function searchWords(...texts: readonly (string | undefined)[]): readonly string[] {
+  const words = texts.flatMap((text) => text?.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+  return [...new Set(words.map((word) => [...word].slice(0, WORD_MAX_CHARS).join('')))].sort();
+}

@@ -1,0 +1,70 @@
+/** Owns finding workflows in the simulated store, as the contract has it. Must not be used outside tests. */
+
+import type { Partition, TenantId } from '@tidemark/core';
+import {
+  type SpentHour,
+  type StatusCount,
+  searchWords,
+  type WorkflowListing,
+  type WorkflowSearch,
+  type WorkflowSummary,
+} from '@tidemark/ports';
+import { summaryOf } from './simulated-rows.ts';
+import { SimulatedTiers } from './simulated-tiers.ts';
+
+export abstract class SimulatedSearch extends SimulatedTiers {
+  async search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
+    await this.enter('search');
+    return searched(Array.from(this.rows.values(), summaryOf), query);
+  }
+
+  async statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]> {
+    await this.enter('statusCounts');
+    const listed = searched(Array.from(this.rows.values(), summaryOf), {
+      tenant: tenant ?? undefined,
+      limit: Number.POSITIVE_INFINITY,
+    });
+    return [...Map.groupBy(listed, ({ status }) => status)].map(([status, of]) => ({ status, count: of.length }));
+  }
+
+  async moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]> {
+    await this.enter('moving');
+    const isMoving = ({ partition, closedInGeneration }: WorkflowListing): boolean =>
+      partitions.includes(partition) &&
+      (closedInGeneration === null || closedInGeneration === this.partitions.get(partition)?.generation);
+    return Array.from(this.rows.values(), summaryOf).filter(isMoving);
+  }
+
+  async spentHours(): Promise<readonly SpentHour[]> {
+    await this.enter('spentHours');
+    return [];
+  }
+}
+
+function searched(rows: readonly WorkflowSummary[], query: WorkflowSearch): readonly WorkflowListing[] {
+  const {
+    after,
+    text,
+    tags = [],
+    openedFromMs = Number.NEGATIVE_INFINITY,
+    openedToMs = Number.POSITIVE_INFINITY,
+  } = query;
+  const wanted = ['tenant', 'status', 'reason', 'session', 'user'] as const;
+  const words = searchWords(text);
+  const isFound = (row: WorkflowSummary): boolean =>
+    wanted.every((field) => query[field] === undefined || row[field] === query[field]) &&
+    (query.definition === undefined ? !row.definition.startsWith('tidemark.') : row.definition === query.definition) &&
+    tags.every((tag) => row.tags?.includes(tag)) &&
+    row.openedAtMs >= openedFromMs &&
+    row.openedAtMs < openedToMs &&
+    words.every((word) => wordsOf(row).some((own) => own.startsWith(word))) &&
+    (after === undefined || inOrder(after, row) < 0);
+  return rows.filter(isFound).sort(inOrder).slice(0, query.limit);
+}
+
+const wordsOf = ({ workflow, definition, session, user, tags = [] }: WorkflowListing): readonly string[] =>
+  searchWords(workflow, definition, session, user, ...tags);
+
+type Placed = Pick<WorkflowListing, 'openedAtMs' | 'workflow'>;
+const inOrder = (a: Placed, b: Placed): number =>
+  b.openedAtMs - a.openedAtMs || (a.workflow < b.workflow ? -1 : a.workflow > b.workflow ? 1 : 0);

@@ -1,0 +1,43 @@
+/** Owns finding workflows among very many on a SQL client; faults are named by whoever calls. */
+
+import type { Partition, TenantId } from '@tidemark/core';
+import type { SearchStore, SpentHour, StatusCount, WorkflowListing, WorkflowSearch } from '@tidemark/ports';
+import { listingOf } from './sql/read-workflows.ts';
+import {
+  countStatuses,
+  readMoving,
+  readSpentHours,
+  searchWorkflows,
+  spentHourOf,
+  statusCountOf,
+} from './sql/search-workflows.ts';
+import type { Rows, SqlClient, Statement } from './sql-client.ts';
+
+export class SqlSearch implements SearchStore {
+  readonly #client: SqlClient;
+
+  constructor(client: SqlClient) {
+    this.#client = client;
+  }
+
+  async search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
+    return (await this.#read(searchWorkflows(query))).map(listingOf);
+  }
+
+  async statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]> {
+    return (await this.#read(countStatuses(tenant))).map(statusCountOf);
+  }
+
+  async moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]> {
+    return (await this.#read(readMoving(partitions))).map(listingOf);
+  }
+
+  async spentHours(tenant: TenantId | null, sinceMs: number): Promise<readonly SpentHour[]> {
+    return (await this.#read(readSpentHours(tenant, sinceMs))).map(spentHourOf);
+  }
+
+  async #read(statement: Statement): Promise<Rows> {
+    const [rows = []] = await this.#client.run([statement]);
+    return rows;
+  }
+}

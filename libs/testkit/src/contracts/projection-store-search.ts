@@ -1,0 +1,98 @@
+/** Owns what every projection store must do when workflows are looked for among many. */
+
+import type { Generation } from '@tidemark/core';
+import type { StreamRow, WorkflowSearch } from '@tidemark/ports';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { StoreUnderTest } from './projection-store.ts';
+import { advance, batch, opened, partitionAt, streamRow, tenant, workflowNamed } from './projection-store-rows.ts';
+
+const OTHER = 'other' as typeof tenant;
+
+/** One a partition, each opened a second after the one before. */
+const FOUND: readonly Partial<StreamRow>[] = [
+  { workflow: workflowNamed('order-1'), definition: 'order', user: 'ana', tags: ['env:prod', 'gold'] },
+  { workflow: workflowNamed('order-2'), definition: 'order', session: 's1', user: 'ben', tags: ['env:test'] },
+  { workflow: workflowNamed('refund_Ä3'), definition: 'refund', session: 's1', user: 'ben' },
+  { workflow: workflowNamed('order-4'), definition: 'order', tenant: OTHER, tags: ['env:prod'] },
+  { workflow: workflowNamed('hidden'), definition: 'tidemark.memory' },
+  { workflow: workflowNamed('order-6'), definition: 'order', status: 'completed', closedInGeneration: 1 as Generation },
+];
+
+export function testSearch(under: StoreUnderTest): void {
+  describe('workflows among many', () => {
+    beforeEach(async () => {
+      await under.partitions(FOUND.length);
+      const rows = FOUND.map((row, at) => ({ ...streamRow(row.workflow!, at), openedAtMs: 1_000 * (at + 1), ...row }));
+      await under.store.apply(
+        batch({
+          partitions: rows.map((_, at) => advance(at, 0, 1)),
+          opened: rows.map((row, at) => opened(row.workflow, at, 1, row.tenant)),
+          streams: rows,
+        }),
+      );
+    });
+
+    const found = async (query: Partial<WorkflowSearch>): Promise<readonly string[]> =>
+      (await under.store.search({ limit: 100, ...query })).map(({ workflow }) => workflow);
+
+    test('are listed newest first, without the system its own', async () => {
+      expect(await found({})).toEqual(['order-6', 'order-4', 'refund_Ä3', 'order-2', 'order-1']);
+      expect(await found({ definition: 'tidemark.memory' })).toEqual(['hidden']);
+    });
+
+    test('are found by what they are, each and together', async () => {
+      expect(await found({ tenant: OTHER })).toEqual(['order-4']);
+      expect(await found({ definition: 'order', tenant })).toEqual(['order-6', 'order-2', 'order-1']);
+      expect(await found({ status: 'completed' })).toEqual(['order-6']);
+      expect(await found({ session: 's1' })).toEqual(['refund_Ä3', 'order-2']);
+      expect(await found({ user: 'ben', definition: 'order' })).toEqual(['order-2']);
+      expect(await found({ tags: ['env:prod'] })).toEqual(['order-4', 'order-1']);
+      expect(await found({ tags: ['env:prod', 'gold'] })).toEqual(['order-1']);
+      expect(await found({ openedFromMs: 2_000, openedToMs: 4_000 })).toEqual(['refund_Ä3', 'order-2']);
+      expect(await found({ reason: 'none' })).toEqual([]);
+    });
+
+    test('are found by words that begin words of their names', async () => {
+      expect(await found({ text: 'ORD' })).toEqual(['order-6', 'order-4', 'order-2', 'order-1']);
+      expect(await found({ text: 'order prod' })).toEqual(['order-4', 'order-1']);
+      expect(await found({ text: 'ä3' })).toEqual(['refund_Ä3']);
+      expect(await found({ text: 'rder' })).toEqual([]);
+      expect(await found({ text: "'; drop table workflows; --" })).toEqual([]);
+      expect(await found({ text: '& | ! :* <->' })).toEqual([]);
+    });
+
+    test('are told page by page, each once', async () => {
+      const pages: string[] = [];
+      let after: WorkflowSearch['after'];
+      for (;;) {
+        const page = await under.store.search({ limit: 2, after });
+        if (page.length === 0) break;
+        pages.push(...page.map(({ workflow }) => workflow));
+        after = page.at(-1);
+      }
+      expect(pages).toEqual(await found({}));
+    });
+
+    test('come with their names, which later writes leave', async () => {
+      const again = { ...streamRow('order-1', 0), ...FOUND[0], openedAtMs: 1_000, lastAction: 'went on' };
+      await under.store.apply(batch({ partitions: [advance(0, 1, 2)], streams: [again] }));
+      const [row] = await under.store.search({ limit: 1, user: 'ana' });
+      expect(row).toMatchObject({ user: 'ana', tags: ['env:prod', 'gold'], lastAction: 'went on' });
+      expect(row).not.toHaveProperty('session');
+      expect(await under.store.workflow(workflowNamed('order-2'))).toMatchObject({ session: 's1', user: 'ben' });
+      expect(await found({ text: 'gold' })).toEqual(['order-1']);
+    });
+
+    test('are counted by status, of one tenant or of all', async () => {
+      const counts = async (of: typeof tenant | null) =>
+        Object.fromEntries((await under.store.statusCounts(of)).map(({ status, count }) => [status, count]));
+      expect(await counts(null)).toEqual({ open: 4, completed: 1 });
+      expect(await counts(OTHER)).toEqual({ open: 1 });
+    });
+
+    test('of some partitions are told while they move', async () => {
+      const moving = await under.store.moving([0, 3, 5].map(partitionAt));
+      expect(moving.map(({ workflow }) => workflow).sort()).toEqual(['order-1', 'order-4', 'order-6']);
+    });
+  });
+}
