@@ -37,6 +37,16 @@ import { routes, streamRoutes } from './routes.ts';
 import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
 
+/** PEM texts. */
+export interface ApiTls {
+  readonly cert: string;
+  readonly key: string;
+  /** Whose certificates clients may show; absent: the system's authorities. */
+  readonly ca?: string | undefined;
+  /** `required`: who shows none is not let in, whatever else they show. */
+  readonly clients: 'off' | 'required';
+}
+
 export interface ApiOptions {
   readonly place: Place;
   /** Workflows that can be started by name, the newest version of each first. */
@@ -44,6 +54,8 @@ export interface ApiOptions {
   readonly authenticator: Authenticator;
   /** Who reads content and who does anything is written down here; what can't be written down isn't done. */
   readonly audit?: AuditTrail | undefined;
+  /** Given: it is served over TLS alone. */
+  readonly tls?: ApiTls | undefined;
   /** Names by which it is reached, without port; others are refused (a page that made its own name point here). Absent: any. */
   readonly hosts?: readonly string[] | undefined;
   /** Requests of one principal in a minute. */
@@ -77,7 +89,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: PARAM_MAX_CHARS },
-    http: { maxHeaderSize: HEADERS_MAX_BYTES },
+    ...connections(options),
     frameworkErrors: (error, _request, reply) => sendProblem(reply, frameworkError(error), options),
   });
   await app.register(rateLimit, { global: false, max: RATE_MAX_COUNT, timeWindow: RATE_WINDOW_MS });
@@ -102,6 +114,16 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document));
   app.get('/healthz', (_request, reply) => reply.type('application/json').send('{"ok":true}'));
   return app;
+}
+
+/** The fields of either kind are the same to Fastify, and its types keep them apart. */
+function connections({ tls }: ApiOptions): { readonly http: { readonly maxHeaderSize: number } } {
+  const http = { maxHeaderSize: HEADERS_MAX_BYTES };
+  if (tls === undefined) return { http };
+  const { clients, ...files } = tls;
+  const isRequired = clients === 'required';
+  const https = { ...http, ...files, requestCert: isRequired, rejectUnauthorized: isRequired };
+  return { https } as unknown as { readonly http: typeof http };
 }
 
 function readBodies(app: FastifyInstance): void {

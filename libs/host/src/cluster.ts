@@ -1,6 +1,6 @@
 /** Owns a process's connection to the cluster's servers: what is opened, in which order, and what is closed when one fails. */
 
-import { openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
+import { type KafkaSecurity, openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
 import {
   type KeyIndex,
   type KeyTopic,
@@ -40,7 +40,7 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
   const plain: Telemetry = config.telemetry ? openTelemetry() : noTelemetry;
   const telemetry = traces === undefined ? plain : tracing(plain, traces.ratio);
   return Opened.all(async (opened) => {
-    const redis = { url: config.redisUrl, prefix: config.topic };
+    const redis = { url: config.redisUrl, prefix: config.topic, tls: config.tls.redis };
     const below = await openBelow(config, opened, options);
     const views = viewsOver(below);
     const hints = await opened.add(openRedisHints(redis));
@@ -80,7 +80,7 @@ export function openClusterRebuild(
 ): Promise<Rebuild> {
   return Opened.all(async (opened) => {
     const below = await openBelow(config, opened);
-    const target = await opened.add(openPostgresRebuild(config.postgresUrl, purpose));
+    const target = await opened.add(openPostgresRebuild(config.postgresUrl, purpose, config.tls.postgres));
     return rebuildOver(below, target, role, () => opened.close());
   });
 }
@@ -100,10 +100,11 @@ async function openBelow(
       replicationFactor: config.replication,
       clientId: 'tidemark',
       appendClient: config.appendClient,
+      ...kafkaTls(config),
       ...(onWarning !== undefined && { onWarning }),
     }),
   );
-  const store = await opened.add(openPostgresStore({ url: config.postgresUrl }));
+  const store = await opened.add(openPostgresStore({ url: config.postgresUrl, tls: config.tls.postgres }));
   const { archiveUrl, coldUrl } = config.tiers;
   const warm = archiveUrl === '' ? undefined : await opened.add(openObjects(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
   const blobs = archiveUrl === '' ? undefined : await opened.add(openBlobs(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
@@ -115,21 +116,26 @@ async function openBelow(
 
 /** The topic is the truth, and Postgres an index of it. */
 async function openKeyStore(
-  { brokers, topic, replication }: ClusterConfig,
+  config: ClusterConfig,
   index: KeyIndex,
   opened: Opened,
   { onWarning }: OpenOptions,
 ): Promise<OpenedKeyStore> {
+  const { brokers, topic, replication } = config;
   const keyTopic = await opened.add(
     openKafkaKeyTopic({
       brokers,
       topic: `${topic}.keys`,
       replicationFactor: replication,
+      ...kafkaTls(config),
       ...(onWarning !== undefined && { onWarning }),
     }),
   );
   return { store: new ProjectedKeyStore(keyTopic, index), all: () => keysOf(keyTopic) };
 }
+
+const kafkaTls = ({ tls: { kafka } }: ClusterConfig): KafkaSecurity =>
+  kafka === undefined ? {} : { tls: { ...kafka } };
 
 /** By the topic alone: it is there before the index has tables. */
 async function* keysOf(topic: KeyTopic): AsyncGenerator<StoredKey> {

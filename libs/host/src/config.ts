@@ -2,10 +2,11 @@
 
 import { networkInterfaces } from 'node:os';
 import { ConfigError, DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
-import type { PresenceOptions } from '@tidemark/queue-bullmq';
+import type { PresenceOptions, PresenceTls } from '@tidemark/queue-bullmq';
 import type { Admission, RetentionPolicy } from '@tidemark/runtime';
 import { type TraceSettings, traceSettings } from '@tidemark/traces';
 import { z } from 'zod';
+import { type TlsConfig, tlsFromEnv } from './tls.ts';
 
 const list = z
   .string()
@@ -120,6 +121,8 @@ export interface ClusterConfig {
   /** Empty: nothing is encrypted. */
   readonly keysUrl: string;
   readonly secretsUrl: string;
+  /** How connections are secured. */
+  readonly tls: TlsConfig;
 }
 
 export interface TierConfig {
@@ -155,7 +158,9 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       `Wrong settings in the environment: TIDEMARK_KEEP (${data.TIDEMARK_KEEP}) is less than TIDEMARK_WARM (${data.TIDEMARK_WARM}): history can't be deleted before it grows cold. Shorten TIDEMARK_WARM, or keep it longer.`,
     );
   }
+  const tls = tlsFromEnv(env);
   return {
+    tls,
     brokers: data.TIDEMARK_KAFKA_BROKERS,
     redisUrl: data.TIDEMARK_REDIS_URL,
     postgresUrl: data.TIDEMARK_POSTGRES_URL,
@@ -174,6 +179,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       host: data.TIDEMARK_PRESENCE_HOST,
       port: data.TIDEMARK_PRESENCE_PORT,
       advertisedHost: data.TIDEMARK_PRESENCE_ADVERTISED_HOST || reachableHost(data.TIDEMARK_PRESENCE_HOST),
+      tls: tls.presence as PresenceTls | undefined,
     },
     spotNotice: { file: data.TIDEMARK_SPOT_NOTICE_FILE, url: data.TIDEMARK_SPOT_NOTICE_URL },
     workflowModules: data.TIDEMARK_WORKFLOWS.split(',')

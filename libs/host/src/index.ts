@@ -1,5 +1,6 @@
 export { rotateFileKeys } from '@tidemark/keys-file';
-export { accessRecords, auditTrail } from './access.ts';
+export { type Access, accessRecords, auditTrail, openAccess } from './access.ts';
+export { type AccessConfig, type ApiConfig, apiConfigFromEnv } from './access-config.ts';
 export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export { type ClusterConfig, configFromEnv, hasClusterConfig, type TierConfig } from './config.ts';
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
@@ -22,3 +23,4 @@ export {
 } from './service.ts';
 export { type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';
 export type { Tiers } from './tiers.ts';
+export { TLS_SERVICES, type TlsConfig, type TlsFiles, type TlsService, tlsFromEnv } from './tls.ts';

@@ -20,8 +20,9 @@ export interface Rebuild {
 /** What a process left that made the cluster's rows anew, or is at it. Throws `UnavailableError`. */
 export const unfinishedClusterRebuild = ({
   postgresUrl,
-}: Pick<ClusterConfig, 'postgresUrl'>): Promise<UnfinishedRebuild | undefined> =>
-  unfinishedPostgresRebuild(postgresUrl);
+  tls,
+}: Pick<ClusterConfig, 'postgresUrl' | 'tls'>): Promise<UnfinishedRebuild | undefined> =>
+  unfinishedPostgresRebuild(postgresUrl, tls.postgres);
 
 export function rebuildOver(
   below: Omit<Below, 'store'>,

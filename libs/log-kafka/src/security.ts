@@ -1,8 +1,10 @@
 /** Owns how TLS and SASL are said once and given to both clients. Must not show or store a secret anywhere else. */
 
+import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { ConnectionOptions as PlatformaticOptions } from '@platformatic/kafka';
 import type { KafkaConfig } from 'kafkajs';
+import { parseAddress } from './address.ts';
 
 export type KafkaSasl =
   | {
@@ -27,13 +29,19 @@ const platformaticMechanism = {
 export function platformaticSecurity({
   tls,
   sasl,
-}: KafkaSecurity): Pick<PlatformaticOptions, 'tls' | 'sasl' | 'tlsServerName'> {
+  brokers,
+}: KafkaSecurity & { readonly brokers: readonly string[] }): Pick<
+  PlatformaticOptions,
+  'tls' | 'sasl' | 'tlsServerName'
+> {
   return {
-    // The name in the certificate is checked against the broker's host.
-    ...(tls === undefined ? {} : { tls: tls === true ? {} : tls, tlsServerName: true }),
+    // The certificate is checked against the broker's host in any case; an address is no name that could be told (RFC 6066).
+    ...(tls === undefined ? {} : { tls: tls === true ? {} : tls, tlsServerName: !brokers.every(isAddress) }),
     ...(sasl === undefined ? {} : { sasl: platformaticSasl(sasl) }),
   };
 }
+
+const isAddress = (broker: string): boolean => isIP(parseAddress(broker).host) !== 0;
 
 function platformaticSasl(sasl: KafkaSasl): NonNullable<PlatformaticOptions['sasl']> {
   if (sasl.mechanism === 'oauthbearer') return { mechanism: 'OAUTHBEARER', token: sasl.token };

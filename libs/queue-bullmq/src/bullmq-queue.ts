@@ -2,7 +2,7 @@
 
 import { InvalidError } from '@tidemark/core';
 import { type JobQueue, noTelemetry, type Telemetry } from '@tidemark/ports';
-import { openConnection } from './connection.ts';
+import { type ConnectionOptions, openConnection } from './connection.ts';
 import { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
 import { Producer } from './producer.ts';
 import { TicketConsumer } from './ticket-consumer.ts';
@@ -10,6 +10,8 @@ import { TicketConsumer } from './ticket-consumer.ts';
 export interface BullmqQueueOptions {
   /** `redis://` or `rediss://`, with credentials if need be. */
   readonly url: string;
+  /** Given: nothing is sent but over TLS. */
+  readonly tls?: ConnectionOptions['tls'];
   /** Begins every key; two systems on one Redis have different ones. */
   readonly prefix: string;
   readonly telemetry?: Telemetry;
@@ -25,7 +27,8 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
     throw new InvalidError('limits-invalid', 'silenceMs must be greater than idleBlockMs');
   }
   const { silenceMs } = limits;
-  const connection = openConnection({ url: options.url, patience: 'briefly', silenceMs });
+  const { url, tls } = options;
+  const connection = openConnection({ url, tls, patience: 'briefly', silenceMs });
   const producer = new Producer(connection, keyPrefix, limits, telemetry);
   const consumers = new Set<TicketConsumer>();
 
@@ -36,7 +39,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
       if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
         throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
       }
-      const own = openConnection({ url: options.url, patience: 'forever', silenceMs });
+      const own = openConnection({ url, tls, patience: 'forever', silenceMs });
       const consumer = new TicketConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
       consumers.add(consumer);
       try {

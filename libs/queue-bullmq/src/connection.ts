@@ -4,6 +4,7 @@
  * on as it is). Every connection has an error listener; being away is a state, not an event to crash on.
  */
 
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { ConfigError, UnavailableError } from '@tidemark/core';
 import { Redis } from 'ioredis';
 import { RECONNECT_FIRST_MS, RECONNECT_MAX_MS } from './limits.ts';
@@ -25,6 +26,8 @@ export interface Connection {
 
 export interface ConnectionOptions {
   readonly url: string;
+  /** Given: nothing is sent but over TLS, whatever the address says. */
+  readonly tls?: TlsOptions | undefined;
   /** `forever`: commands wait for the server to come back. `briefly`: they fail after one lost attempt. */
   readonly patience: 'forever' | 'briefly';
   /** A command without any answer for this long means a dead connection: it is opened anew. */
@@ -38,6 +41,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     retryStrategy: (attempt) => Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(attempt - 1, 10), RECONNECT_MAX_MS),
     socketTimeout: options.silenceMs,
     disableClientInfo: true,
+    ...(options.tls !== undefined && { tls: { ...options.tls } }),
   });
   let lastFault: unknown;
   redis.on('error', (error: unknown) => {

@@ -2,6 +2,7 @@
 
 export { type BullmqQueueOptions, openBullmqQueue } from './bullmq-queue.ts';
 export { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
+export type { PresenceTls } from './presence-server.ts';
 export { openRedisHints, type RedisHintsOptions } from './redis-hints.ts';
 export {
   openRedisLiveness,

@@ -4,6 +4,7 @@
  */
 
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { HolderId } from '@tidemark/core';
 import {
   PRESENCE_COORDINATORS_MAX,
@@ -13,7 +14,7 @@ import {
   RECONNECT_FIRST_MS,
   RECONNECT_MAX_MS,
 } from './limits.ts';
-import { onLines } from './presence-server.ts';
+import { onLines, type PresenceTls } from './presence-server.ts';
 
 /** Where a coordinator takes connections, as it says in Redis. */
 export interface PresenceAdvert {
@@ -34,12 +35,14 @@ interface Link {
 
 export class PresenceClient {
   readonly #holder: HolderId;
+  readonly #tls: PresenceTls | undefined;
   readonly #links = new Map<string, Link>();
   #advertised: ReadonlySet<string> = new Set();
   #isOver = false;
 
-  constructor(holder: HolderId) {
+  constructor(holder: HolderId, tls?: PresenceTls | undefined) {
     this.#holder = holder;
+    this.#tls = tls;
   }
 
   /** Ids of the coordinators to which a connection stands. */
@@ -83,16 +86,10 @@ export class PresenceClient {
 
   #connect(link: Link): void {
     const { host, port, token } = link.advert;
-    const socket = connect({
-      host,
-      port,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: PRESENCE_KEEPALIVE_MS,
-    });
+    const { socket, ready } = this.#open(host, port);
     link.socket = socket;
     socket.on('error', () => {});
-    socket.once('connect', () => socket.write(`hello ${token} ${encodeURIComponent(this.#holder)}\n`));
+    socket.once(ready, () => socket.write(`hello ${token} ${encodeURIComponent(this.#holder)}\n`));
     const late = setTimeout(() => socket.destroy(), PRESENCE_HELLO_MS);
     onLines(socket, (line) => {
       if (line !== 'ok') return;
@@ -106,6 +103,15 @@ export class PresenceClient {
       link.isStanding = false;
       this.#lost(link, stood);
     });
+  }
+
+  /** Where both sides show certificates, nothing is said before both were found good. */
+  #open(host: string, port: number): { readonly socket: Socket; readonly ready: 'connect' | 'secureConnect' } {
+    const tls = this.#tls;
+    const to = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: PRESENCE_KEEPALIVE_MS };
+    if (tls === undefined) return { socket: connect(to), ready: 'connect' };
+    // Addresses of coordinators change with each of their starts: the authority vouches for who they are, not a name.
+    return { socket: connectTls({ ...to, ...tls, checkServerIdentity: () => undefined }), ready: 'secureConnect' };
   }
 
   /** At once where a connection stood: its coordinator waits for no more than its grace. */

@@ -7,6 +7,7 @@
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { ConfigError, type HolderId } from '@tidemark/core';
 import {
   PRESENCE_BACKLOG_COUNT,
@@ -19,10 +20,18 @@ import {
 } from './limits.ts';
 import { STRANGER_LIMITS, type StrangerLimits, Strangers } from './presence-strangers.ts';
 
+/** PEM texts: the own certificate and key, and the authorities whose certificates the other side may show. */
+export interface PresenceTls {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface PresenceServerOptions {
   readonly host: string;
   /** 0: any. */
   readonly port: number;
+  readonly tls?: PresenceTls | undefined;
   /** Told once the grace after the last connection's unannounced close has passed. */
   readonly onGone: (holder: HolderId) => void;
   /** By default `STRANGER_LIMITS`. */
@@ -46,8 +55,33 @@ export class PresenceServer {
   constructor(options: PresenceServerOptions) {
     this.#options = options;
     this.#strangers = new Strangers(options.strangers ?? STRANGER_LIMITS);
-    this.#server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: PRESENCE_KEEPALIVE_MS });
-    this.#server.on('connection', (socket) => this.#take(socket));
+    this.#server = this.#listening();
+  }
+
+  #listening(): Server {
+    const { tls } = this.#options;
+    const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: PRESENCE_KEEPALIVE_MS };
+    if (tls === undefined) return createServer(options).on('connection', (socket) => this.#take(socket));
+    const secured = { ...options, ...tls, requestCert: true, rejectUnauthorized: true };
+    const server = createTlsServer({ ...secured, handshakeTimeout: PRESENCE_HELLO_MS });
+    // Until its certificate was found good a connection is a stranger's, and then until it says its name.
+    const shaking = new Map<string, Socket>();
+    const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+    server.on('connection', (socket: Socket) => {
+      const name = nameOf(socket);
+      shaking.set(name, socket);
+      this.#strangers.add(socket);
+      socket.once('close', () => {
+        if (shaking.get(name) === socket) shaking.delete(name);
+        this.#strangers.delete(socket);
+      });
+    });
+    server.on('tlsClientError', () => {});
+    return server.on('secureConnection', (socket) => {
+      const below = shaking.get(nameOf(socket));
+      if (below !== undefined) this.#strangers.delete(below);
+      this.#take(socket);
+    });
   }
 
   /** Resolves to the port it listens on; throws `ConfigError` (`presence-address`) when it can't. */

@@ -4,11 +4,12 @@
  * dropped, and subscriptions come back with the connection.
  */
 
-import { addressOf, type Connection, openConnection } from './connection.ts';
+import { addressOf, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { BUS_HEARTBEAT_MS, BUS_SILENCE_MS, SUBSCRIBE_WAIT_MS } from './limits.ts';
 
 export interface RedisBusOptions {
   readonly url: string;
+  readonly tls?: ConnectionOptions['tls'];
   /** Published messages without an answer; beyond it messages are dropped. */
   readonly messagesInFlightMax: number;
 }
@@ -30,9 +31,14 @@ export class RedisBus {
     this.#options = options;
   }
 
+  #open(patience: ConnectionOptions['patience']): Connection {
+    const { url, tls } = this.#options;
+    return openConnection({ url, tls, patience, silenceMs: BUS_SILENCE_MS });
+  }
+
   publish(channel: string, message: string | Buffer): void {
     if (this.#isClosed) return;
-    this.#publisher ??= openConnection({ url: this.#options.url, patience: 'briefly', silenceMs: BUS_SILENCE_MS });
+    this.#publisher ??= this.#open('briefly');
     const { redis } = this.#publisher;
     if (redis.status !== 'ready' || this.#inFlight >= this.#options.messagesInFlightMax) return;
     this.#inFlight += 1;
@@ -73,7 +79,7 @@ export class RedisBus {
 
   #subscriberConnection(): Connection {
     if (this.#subscriber) return this.#subscriber;
-    const connection = openConnection({ url: this.#options.url, patience: 'forever', silenceMs: BUS_SILENCE_MS });
+    const connection = this.#open('forever');
     connection.redis.on('messageBuffer', (channel: Buffer, message: Buffer) =>
       tellAll(this.#listeners.get(channel.toString()) ?? [], message),
     );

@@ -5,12 +5,15 @@
 
 import type { Partition } from '@tidemark/core';
 import type { HintBus, HintTopic } from '@tidemark/ports';
+import type { ConnectionOptions } from './connection.ts';
 import { HINT_MESSAGES_IN_FLIGHT_MAX, HINTED_PARTITIONS_PER_MESSAGE_MAX } from './limits.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
 import { RedisBus, tellAll } from './redis-bus.ts';
 
 export interface RedisHintsOptions {
   readonly url: string;
+  /** Given: nothing is sent but over TLS. */
+  readonly tls?: ConnectionOptions['tls'];
   /** Begins every channel; those who hear each other have the same. */
   readonly prefix: string;
 }
@@ -32,8 +35,8 @@ class RedisHints implements HintBus {
   readonly #subscriptions: Partial<Record<HintTopic, Promise<() => Promise<void>> | undefined>> = {};
   #scheduled: NodeJS.Immediate | undefined;
 
-  constructor({ url, prefix }: RedisHintsOptions) {
-    this.#bus = new RedisBus({ url, messagesInFlightMax: HINT_MESSAGES_IN_FLIGHT_MAX });
+  constructor({ url, tls, prefix }: RedisHintsOptions) {
+    this.#bus = new RedisBus({ url, tls, messagesInFlightMax: HINT_MESSAGES_IN_FLIGHT_MAX });
     this.#prefix = prefix;
   }
 

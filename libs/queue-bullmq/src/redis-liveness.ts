@@ -14,7 +14,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Epoch, type HolderId, InvalidError, type WorkflowId } from '@tidemark/core';
 import type { Clock, HeldLease, Liveness, LivenessView } from '@tidemark/ports';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import {
   type Beat,
   isAlive,
@@ -34,7 +34,7 @@ import {
   PRESENCE_WORD_TTL_MS,
 } from './limits.ts';
 import { PresenceClient } from './presence-client.ts';
-import { PresenceServer } from './presence-server.ts';
+import { PresenceServer, type PresenceTls } from './presence-server.ts';
 import { beatScript, viewScript } from './redis-liveness-scripts.ts';
 
 export interface PresenceOptions {
@@ -44,10 +44,14 @@ export interface PresenceOptions {
   readonly port: number;
   /** The host under which workers reach it. */
   readonly advertisedHost: string;
+  /** Given: both sides show a certificate of these authorities, and speak no other way. */
+  readonly tls?: PresenceTls | undefined;
 }
 
 export interface RedisLivenessOptions {
   readonly url: string;
+  /** Given: nothing is sent to Redis but over TLS. */
+  readonly tls?: ConnectionOptions['tls'];
   /** Begins every key; workers and coordinators of one system have the same. */
   readonly prefix: string;
   /** By default this machine alone. */
@@ -103,6 +107,7 @@ export class RedisLiveness implements Liveness {
   constructor(options: RedisLivenessOptions) {
     this.#connection = openConnection({
       url: options.url,
+      tls: options.tls,
       patience: 'briefly',
       silenceMs: LIVENESS_TIMEOUT_MS,
     });
@@ -123,7 +128,7 @@ export class RedisLiveness implements Liveness {
     if (!(ttlMs >= 1) || !(stallMs >= ttlMs)) {
       throw new InvalidError('ttl-invalid', `expected 1 <= ttlMs <= stallMs, not ${ttlMs} and ${stallMs}`);
     }
-    const own = this.#own.get(holder) ?? newOwn(holder);
+    const own = this.#own.get(holder) ?? newOwn(holder, this.#presence.tls);
     this.#own.set(holder, own);
     const packed = packLeases(leases);
     if (packed !== own.packed) Object.assign(own, { packed, number: own.number + 1, isSent: false });
@@ -170,8 +175,8 @@ export class RedisLiveness implements Liveness {
   }
 
   async watch(onGone: (holder: HolderId) => void): Promise<() => Promise<void>> {
-    const { host, port, advertisedHost } = this.#presence;
-    const server = new PresenceServer({ host, port, onGone });
+    const { host, port, advertisedHost, tls } = this.#presence;
+    const server = new PresenceServer({ host, port, tls, onGone });
     const boundPort = await server.listen();
     this.#server = server;
     this.#advert = JSON.stringify({ id: this.#id, host: advertisedHost, port: boundPort, token: server.token });
@@ -283,8 +288,8 @@ export class RedisLiveness implements Liveness {
   }
 }
 
-const newOwn = (holder: HolderId): Own => ({
-  presence: new PresenceClient(holder),
+const newOwn = (holder: HolderId, tls: PresenceTls | undefined): Own => ({
+  presence: new PresenceClient(holder, tls),
   packed: '',
   number: 0,
   isSent: false,

@@ -2,18 +2,21 @@
 
 import type { WorkflowId } from '@tidemark/core';
 import type { WatchBus } from '@tidemark/ports';
+import type { ConnectionOptions } from './connection.ts';
 import { WATCH_MESSAGES_IN_FLIGHT_MAX } from './limits.ts';
 import { RedisBus } from './redis-bus.ts';
 
 export interface RedisWatchOptions {
   readonly url: string;
+  /** Given: nothing is sent but over TLS. */
+  readonly tls?: ConnectionOptions['tls'];
   /** Begins every channel. */
   readonly prefix: string;
 }
 
 /** Returns at once; throws `ConfigError` for an address that isn't one. */
-export function openRedisWatch({ url, prefix }: RedisWatchOptions): WatchBus {
-  const bus = new RedisBus({ url, messagesInFlightMax: WATCH_MESSAGES_IN_FLIGHT_MAX });
+export function openRedisWatch({ url, tls, prefix }: RedisWatchOptions): WatchBus {
+  const bus = new RedisBus({ url, tls, messagesInFlightMax: WATCH_MESSAGES_IN_FLIGHT_MAX });
   const channelOf = (workflow: WorkflowId): string => `${prefix}:watch:${workflow}`;
   return {
     publish: (workflow, message) => bus.publish(channelOf(workflow), message),

@@ -1,11 +1,13 @@
 /** Owns reading a Postgres address, and saying it without its credentials. */
 
+import type { ConnectionOptions } from 'node:tls';
 import { ConfigError } from '@tidemark/core';
 
 export interface StoreAddress {
   /** As given; holds credentials. */
   readonly url: string;
   readonly database: string;
+  readonly tls: ConnectionOptions | undefined;
   /** `postgres://host:port/database`, fit for messages. */
   readonly shown: string;
   /** The same server and credentials, another database. */
@@ -14,8 +16,11 @@ export interface StoreAddress {
 
 const DEFAULT_PORT = '5432';
 
-/** Throws `ConfigError` (`store-address`) without repeating what was given. */
-export function parseAddress(url: string): StoreAddress {
+/** In an address these say how TLS is spoken, and would count for more than what is configured. */
+const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'];
+
+/** Throws `ConfigError` (`store-address`, `tls-said-twice`) without repeating what was given. */
+export function parseAddress(url: string, tls?: ConnectionOptions | undefined): StoreAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol)) {
     throw new ConfigError(
@@ -23,11 +28,19 @@ export function parseAddress(url: string): StoreAddress {
       'The address of Postgres must look like postgres://user:password@host:5432/name',
     );
   }
+  const twice = tls && TLS_PARAMETERS.find((name) => parsed.searchParams.has(name));
+  if (twice !== undefined) {
+    throw new ConfigError(
+      'tls-said-twice',
+      `The address of Postgres says ${twice}=…, and TLS is configured beside it (TIDEMARK_TLS_CA, TIDEMARK_POSTGRES_TLS). Take it out of the address, or set TIDEMARK_POSTGRES_TLS=off and let the address decide.`,
+    );
+  }
   const database = decodeURIComponent(parsed.pathname.slice(1)) || decodeURIComponent(parsed.username) || 'postgres';
   const host = parsed.hostname || parsed.searchParams.get('host') || 'localhost';
   return {
     url,
     database,
+    tls,
     shown: `postgres://${host}:${parsed.port || DEFAULT_PORT}/${database}`,
     at(other) {
       const there = new URL(url);
@@ -36,3 +49,12 @@ export function parseAddress(url: string): StoreAddress {
     },
   };
 }
+
+/** What `pg` connects with; another database of the same server where one is named. */
+export const connectionOf = (
+  { url, tls, at }: StoreAddress,
+  database?: string,
+): { readonly connectionString: string; readonly ssl?: ConnectionOptions } => ({
+  connectionString: database === undefined ? url : at(database),
+  ...(tls !== undefined && { ssl: { ...tls } }),
+});

@@ -1,7 +1,8 @@
 /** Owns opening rows made anew, on a server and in a folder. What is opened on a folder has it to itself. */
 
+import type { ConnectionOptions } from 'node:tls';
 import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
-import { parseAddress } from './address.ts';
+import { connectionOf, parseAddress } from './address.ts';
 import { faultOf } from './faults.ts';
 import { REBUILD_POOL_MAX, SCRIPT_TIMEOUT_MS } from './limits.ts';
 import { assemblePglite } from './pglite-store.ts';
@@ -16,9 +17,13 @@ import { once, type SqlClient, textAt } from './sql-client.ts';
  * Beside the rows of the database at that address, which nobody else makes anew until it is closed. Throws `ConfigError` (`store-address`,
  * `schema-name-long`), `UnavailableError` (`rebuild-under-way`).
  */
-export async function openPostgresRebuild(url: string, purpose: RebuildPurpose): Promise<StoreRebuild> {
-  const address = parseAddress(url);
-  const options = { connectionString: address.url, max: REBUILD_POOL_MAX, answerTimeoutMs: SCRIPT_TIMEOUT_MS };
+export async function openPostgresRebuild(
+  url: string,
+  purpose: RebuildPurpose,
+  tls?: ConnectionOptions | undefined,
+): Promise<StoreRebuild> {
+  const address = parseAddress(url, tls);
+  const options = { ...connectionOf(address), max: REBUILD_POOL_MAX, answerTimeoutMs: SCRIPT_TIMEOUT_MS };
   const live = new PoolClient(options);
   try {
     const schemas = schemasOf(await schemaOf(live), purpose);
@@ -43,9 +48,12 @@ export async function openPostgresRebuild(url: string, purpose: RebuildPurpose):
 }
 
 /** What a process left there that made rows anew. Throws as `openPostgresRebuild` does. */
-export async function unfinishedPostgresRebuild(url: string): Promise<UnfinishedRebuild | undefined> {
-  const address = parseAddress(url);
-  const client = new PoolClient({ connectionString: address.url, max: 1 });
+export async function unfinishedPostgresRebuild(
+  url: string,
+  tls?: ConnectionOptions | undefined,
+): Promise<UnfinishedRebuild | undefined> {
+  const address = parseAddress(url, tls);
+  const client = new PoolClient({ ...connectionOf(address), max: 1 });
   try {
     return await unfinishedIn(client, await schemaOf(client));
   } catch (error) {

@@ -3,9 +3,10 @@
  * nothing; the first operation does.
  */
 
+import type { ConnectionOptions } from 'node:tls';
 import { type KeyIndex, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import pg from 'pg';
-import { parseAddress, type StoreAddress } from './address.ts';
+import { connectionOf, parseAddress, type StoreAddress } from './address.ts';
 import { faultOf } from './faults.ts';
 import { POOL_MAX } from './limits.ts';
 import { migrate } from './migrate.ts';
@@ -17,6 +18,8 @@ import { ensureVectorForm } from './vector-form.ts';
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`; `sslmode` and the like as `pg` reads them. */
   readonly url: string;
+  /** Given: nothing is sent but over TLS; then the address must not say anything of it. */
+  readonly tls?: ConnectionOptions | undefined;
   /** Connections held at most; default 4. */
   readonly poolMax?: number;
   readonly telemetry?: Telemetry;
@@ -43,9 +46,9 @@ export function assemblePostgres(
   /** The address without credentials. */
   readonly shown: string;
 } {
-  const address = parseAddress(options.url);
+  const address = parseAddress(options.url, options.tls);
   const client = new PoolClient({
-    connectionString: address.url,
+    ...connectionOf(address),
     max: options.poolMax ?? POOL_MAX,
     ...(answerTimeoutMs === undefined ? {} : { answerTimeoutMs }),
   });
@@ -79,7 +82,7 @@ const CREATED_ELSEWHERE = new Set(['42P04', '23505']);
 async function createDatabase(address: StoreAddress): Promise<void> {
   let failure: unknown;
   for (const database of MAINTENANCE) {
-    const client = new PoolClient({ connectionString: address.at(database), max: 1 });
+    const client = new PoolClient({ ...connectionOf(address, database), max: 1 });
     try {
       await client.script(`create database ${pg.escapeIdentifier(address.database)}`);
       return;

@@ -1,9 +1,24 @@
 /** The coordinator process: reads its settings, connects, and runs until it is asked to end. No logic of its own. */
 
-import { configFromEnv, failureReporter, openCluster, runService, warningLine } from '@tidemark/host';
+import { apiConfigFromEnv, configFromEnv, failureReporter, openCluster, runService, warningLine } from '@tidemark/host';
+import { serveApi } from './serve.ts';
 
 await runService('coordinator', async () => {
-  const host = await openCluster(configFromEnv(process.env), { onWarning: warningLine });
-  await host.startCoordinator({ onError: failureReporter() });
-  return { stop: () => host.close() };
+  const config = configFromEnv(process.env);
+  const apiConfig = apiConfigFromEnv(process.env);
+  const host = await openCluster(config, { onWarning: warningLine });
+  const onError = failureReporter();
+  try {
+    await host.startCoordinator({ onError });
+    const api = await serveApi(host, config, apiConfig, onError);
+    return {
+      async stop() {
+        await api.close();
+        await host.close();
+      },
+    };
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
 });

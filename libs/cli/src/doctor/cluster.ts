@@ -21,9 +21,9 @@ export async function checkCluster(env: Env): Promise<readonly Finding[]> {
   // Drivers that only this check needs.
   const { probeKafka, probePostgres, probeRedis } = await import('./probes.ts');
   const probes = await Promise.all([
-    probeKafka(config.brokers, config.topic),
-    probeRedis(config.redisUrl),
-    probePostgres(config.postgresUrl),
+    probeKafka(config.brokers, config.topic, config.tls.kafka),
+    probeRedis(config.redisUrl, config.tls.redis),
+    probePostgres(config.postgresUrl, config.tls.postgres),
   ]);
   const findings = [checkSettings(env), ...probes.flatMap((probe) => probe.findings)];
   return probes.every((probe) => probe.usable) ? [...findings, ...(await checkInside(config))] : findings;

@@ -5,7 +5,7 @@
 
 import { isIP } from 'node:net';
 import { apiVersionsV4, Connection, metadataV12 } from '@platformatic/kafka';
-import { EXIT } from '@tidemark/host';
+import { EXIT, type TlsFiles } from '@tidemark/host';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { LATENCY_WARN_MS, PROBE_TIMEOUT_MS } from '../limits.ts';
@@ -58,9 +58,14 @@ async function bounded<T>(work: Promise<T>): Promise<T> {
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }
 
-export async function probeRedis(url: string): Promise<Probe> {
+export async function probeRedis(url: string, tls?: TlsFiles): Promise<Probe> {
   const { address, secrets } = parse(url);
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, disableClientInfo: true });
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    disableClientInfo: true,
+    ...(tls && { tls: { ...tls } }),
+  });
   let fault: unknown;
   redis.on('error', (error: unknown) => {
     fault = error;
@@ -88,12 +93,13 @@ export async function probeRedis(url: string): Promise<Probe> {
 /** SQLSTATE of a database that is not there. */
 const DATABASE_MISSING = '3D000';
 
-export async function probePostgres(url: string): Promise<Probe> {
+export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe> {
   const { address, secrets } = parse(url);
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: PROBE_TIMEOUT_MS,
     application_name: CLIENT,
+    ...(tls && { ssl: { ...tls } }),
   });
   client.on('error', () => {}); // whoever waits for an answer learns of it
   try {
@@ -119,11 +125,11 @@ export async function probePostgres(url: string): Promise<Probe> {
 const notMade = (what: string): Finding =>
   warn('Postgres', `${what} not made yet`, 'The first coordinator that starts makes them.');
 
-export async function probeKafka(brokers: readonly string[], topic: string): Promise<Probe> {
+export async function probeKafka(brokers: readonly string[], topic: string, tls?: TlsFiles): Promise<Probe> {
   const findings: Finding[] = [];
   let usable = false;
   for (const broker of brokers) {
-    const probe = await probeBroker(broker, topic);
+    const probe = await probeBroker(broker, topic, tls);
     // The cluster's state is told once.
     findings.push(...(usable ? probe.findings.slice(0, 1) : probe.findings));
     usable ||= probe.usable;
@@ -135,10 +141,14 @@ export async function probeKafka(brokers: readonly string[], topic: string): Pro
   return { findings, usable };
 }
 
-async function probeBroker(broker: string, topic: string): Promise<Probe> {
+async function probeBroker(broker: string, topic: string, tls: TlsFiles | undefined): Promise<Probe> {
   const at = broker.lastIndexOf(':');
   const host = broker.slice(0, at).replace(/^\[(.*)\]$/, '$1');
-  const connection = new Connection(CLIENT, { connectTimeout: PROBE_TIMEOUT_MS, requestTimeout: PROBE_TIMEOUT_MS });
+  const connection = new Connection(CLIENT, {
+    connectTimeout: PROBE_TIMEOUT_MS,
+    requestTimeout: PROBE_TIMEOUT_MS,
+    ...(tls && { tls: { ...tls }, tlsServerName: isIP(host) === 0 }),
+  });
   connection.on('error', () => {}); // whoever waits for an answer learns of it
   try {
     await bounded(

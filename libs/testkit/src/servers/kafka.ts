@@ -3,13 +3,14 @@
  * ping. The native broker is sized for two cores and thousands of partitions; topics are never created by accident.
  */
 import { cpSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { UnavailableError } from '@tidemark/core';
 import { kafkaDistribution } from './kafka-jars.ts';
 import { connectTimeoutMs, kafkaHeapMaxBytes, kafkaHeapStartBytes } from './limits.ts';
 import { startNativeServer } from './native-server.ts';
+import { pingSecured, type SecuredBy, securedFiles } from './secured.ts';
 import type { DataIn, NativeServer } from './server.ts';
 
 export const kafkaImage = 'apache/kafka:4.1.1';
@@ -47,6 +48,57 @@ export async function startNativeKafka(dataIn: DataIn): Promise<NativeServer> {
   return server;
 }
 
+/** A native broker whose clients speak TLS alone; by PEM, as it is mounted in a cluster. */
+export async function startKafkaSecured(dataIn: DataIn, secured: SecuredBy): Promise<NativeServer> {
+  const { java, classPath, formatted } = await kafkaDistribution();
+  return startNativeServer(
+    {
+      kind: 'kafka',
+      portCount: 2,
+      address: (port) => `127.0.0.1:${port}`,
+      ping: (port) => pingSecured(port, secured, metadataRequest()),
+      async prepare(folder, [port, controllerPort]) {
+        const data = path.join(folder, 'data');
+        cpSync(path.join(formatted, 'data'), data, { recursive: true });
+        const properties = path.join(folder, 'server.properties');
+        const plain = serverProperties(data, port ?? 0, controllerPort ?? 0, []);
+        await writeFile(
+          properties,
+          `${plain.replaceAll('PLAINTEXT://', 'SSL://')}${await tlsProperties(folder, secured)}`,
+        );
+        return { command: java, args: [...jvmFlags, '-cp', classPath, 'kafka.Kafka', properties], folder };
+      },
+    },
+    dataIn,
+  );
+}
+
+async function tlsProperties(folder: string, secured: SecuredBy): Promise<string> {
+  const { ca, cert, key } = await securedFiles(folder, secured);
+  const both = path.join(folder, 'keystore.pem');
+  await writeFile(both, `${await readFile(key, 'utf8')}${await readFile(cert, 'utf8')}`);
+  const lines = {
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,SSL:SSL',
+    'inter.broker.listener.name': 'SSL',
+    'ssl.client.auth': 'required',
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.location': both,
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': ca,
+  };
+  return `${Object.entries(lines)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n')}\n`;
+}
+
+const jvmFlags = [
+  `-Xms${kafkaHeapStartBytes}`,
+  `-Xmx${kafkaHeapMaxBytes}`,
+  '-XX:+UseG1GC',
+  '-XX:MaxGCPauseMillis=20',
+  '-Djava.awt.headless=true',
+];
+
 export interface KafkaBehindProxies {
   readonly server: NativeServer;
   /** `host:port` of the listener behind each proxy, in the order of the proxies. The server's own address goes round them. */
@@ -76,9 +128,7 @@ export async function startKafkaBehindProxies(
         listeners = linkPorts.map((linkPort) => `127.0.0.1:${linkPort}`);
         const links = listeners.map((own, index) => ({ own, advertised: proxies[index] ?? own }));
         await writeFile(properties, serverProperties(data, port ?? 0, controllerPort ?? 0, links));
-        const heap = [`-Xms${kafkaHeapStartBytes}`, `-Xmx${kafkaHeapMaxBytes}`];
-        const flags = ['-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20', '-Djava.awt.headless=true'];
-        return { command: java, args: [...heap, ...flags, '-cp', classPath, 'kafka.Kafka', properties], folder };
+        return { command: java, args: [...jvmFlags, '-cp', classPath, 'kafka.Kafka', properties], folder };
       },
     },
     dataIn,

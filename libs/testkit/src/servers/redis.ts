@@ -7,11 +7,12 @@ import { UnavailableError } from '@tidemark/core';
 import { connectTimeoutMs } from './limits.ts';
 import { startNativeServer } from './native-server.ts';
 import { requireProgram } from './programs.ts';
+import { pingSecured, type SecuredBy, securedFiles } from './secured.ts';
 import type { DataIn, NativeServer } from './server.ts';
 
 export const redisImage = 'redis:7.4-alpine';
 
-export async function startNativeRedis(dataIn: DataIn): Promise<NativeServer> {
+export async function startNativeRedis(dataIn: DataIn, secured?: SecuredBy): Promise<NativeServer> {
   const program = await requireProgram('redis-server', {
     'apt-get': ['redis-server'],
     dnf: ['redis'],
@@ -22,16 +23,36 @@ export async function startNativeRedis(dataIn: DataIn): Promise<NativeServer> {
     {
       kind: 'redis',
       portCount: 1,
-      address: (port) => `redis://127.0.0.1:${port}`,
-      ping: (port) => pingRedis(`redis://127.0.0.1:${port}`),
+      address: (port) => `${secured === undefined ? 'redis' : 'rediss'}://127.0.0.1:${port}`,
+      ping: (port) =>
+        secured === undefined
+          ? pingRedis(`redis://127.0.0.1:${port}`)
+          : pingSecured(port, secured, Buffer.from('PING\r\n')),
       prepare: async (folder, [port]) => ({
         command: program,
-        args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'],
+        args: [
+          ...(await listening(folder, port ?? 0, secured)),
+          '--bind',
+          '127.0.0.1',
+          '--dir',
+          folder,
+          '--save',
+          '',
+          '--appendonly',
+          'no',
+        ],
         folder,
       }),
     },
     dataIn,
   );
+}
+
+async function listening(folder: string, port: number, secured: SecuredBy | undefined): Promise<readonly string[]> {
+  if (secured === undefined) return ['--port', String(port)];
+  const { ca, cert, key } = await securedFiles(folder, secured);
+  const files = ['--tls-ca-cert-file', ca, '--tls-cert-file', cert, '--tls-key-file', key];
+  return ['--port', '0', '--tls-port', String(port), '--tls-auth-clients', 'yes', ...files];
 }
 
 /** Rejects when no Redis speaks at the address; one that asks for a password does. */

@@ -1,0 +1,133 @@
+/**
+ * Owns the settings of who is let in over HTTP and where it is served: their names in the environment, defaults and checks. Where nobody
+ * has to say who they are, nobody else's machine may ask.
+ */
+
+import { callersTenant, type OidcOptions, TOKEN_ALGORITHMS } from '@tidemark/access';
+import { ConfigError } from '@tidemark/core';
+import { ROLES, type Role } from '@tidemark/ports';
+import { z } from 'zod';
+
+const onOff = z.enum(['on', 'off']);
+const words = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== ''),
+);
+
+const settings = {
+  /** Where the API and the console are served. */
+  TIDEMARK_API_HOST: z.string().min(1).default('127.0.0.1'),
+  /** Empty: 7070, or any other where that is taken. */
+  TIDEMARK_API_PORT: z.union([z.literal(''), z.coerce.number().int().min(0).max(65_535)]).default(''),
+  /** Names by which it is reached, without port, separated by commas; empty: any. */
+  TIDEMARK_API_HOSTS: words.default([]),
+  /** `required`: nobody is let in without a certificate of TIDEMARK_API_TLS_CA. */
+  TIDEMARK_API_CLIENT_CERTIFICATES: z.enum(['off', 'required']).default('off'),
+  /** `off`: everybody is an administrator; on this machine alone. */
+  TIDEMARK_AUTH: onOff.default('on'),
+  /** API keys are accepted. */
+  TIDEMARK_AUTH_KEYS: onOff.default('on'),
+  /** Tokens of this issuer are accepted, exactly as they name it. */
+  TIDEMARK_AUTH_OIDC_ISSUER: z.string().default(''),
+  TIDEMARK_AUTH_OIDC_AUDIENCE: z.string().default(''),
+  /** Where its keys are, for an issuer without a discovery document. */
+  TIDEMARK_AUTH_OIDC_JWKS_URL: z.string().default(''),
+  TIDEMARK_AUTH_OIDC_ALGORITHMS: words.pipe(z.array(z.enum(TOKEN_ALGORITHMS))).default([]),
+  /** The claim that names the tenant; or the tenant that everybody is of. */
+  TIDEMARK_AUTH_OIDC_TENANT_CLAIM: z.string().min(1).default('tenant'),
+  TIDEMARK_AUTH_OIDC_TENANT: z.string().default(''),
+  /** What that claim says of those who may see all tenants; empty: nobody may. */
+  TIDEMARK_AUTH_OIDC_ALL_TENANTS: z.string().default(''),
+  TIDEMARK_AUTH_OIDC_ROLES_CLAIM: z.string().min(1).default('roles'),
+  /** `engineers=operator,leads=approver`; empty: roles are called as ours. */
+  TIDEMARK_AUTH_OIDC_ROLES: words
+    .pipe(
+      z.array(z.string().regex(new RegExp(`^.+=(${ROLES.join('|')})$`), `expected NAME=ROLE of ${ROLES.join(', ')}`)),
+    )
+    .default([]),
+} as const;
+
+export interface ApiConfig {
+  readonly host: string;
+  /** Null: the usual one, or any. */
+  readonly port: number | null;
+  readonly hosts: readonly string[];
+  readonly clientCertificates: 'off' | 'required';
+  /** Null: everybody is let in, as an administrator. */
+  readonly access: AccessConfig | null;
+}
+
+export interface AccessConfig {
+  readonly keys: boolean;
+  readonly oidc: OidcOptions | null;
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
+
+/** Throws `ConfigError` (`setting-invalid`, `auth-missing`) that names the setting, never its value. */
+export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined>>): ApiConfig {
+  const parsed = z.object(settings).safeParse(env);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
+    throw invalid(problems.join('; '));
+  }
+  const { data } = parsed;
+  const { TIDEMARK_API_HOST: host, TIDEMARK_API_PORT: port } = data;
+  const access = data.TIDEMARK_AUTH === 'off' ? null : { keys: data.TIDEMARK_AUTH_KEYS === 'on', oidc: oidcOf(data) };
+  if (access === null && !LOOPBACK.test(host)) {
+    throw new ConfigError(
+      'auth-missing',
+      'TIDEMARK_AUTH=off lets everybody do everything, and TIDEMARK_API_HOST is not of this machine alone: nothing is served so. Take TIDEMARK_AUTH=off away, or set TIDEMARK_API_HOST=127.0.0.1.',
+    );
+  }
+  if (access !== null && !access.keys && access.oidc === null) {
+    throw new ConfigError(
+      'auth-missing',
+      'TIDEMARK_AUTH_KEYS is off and TIDEMARK_AUTH_OIDC_ISSUER is not set: nobody could be let in. Allow one of them.',
+    );
+  }
+  return {
+    host,
+    port: port === '' ? null : port,
+    hosts: data.TIDEMARK_API_HOSTS,
+    clientCertificates: data.TIDEMARK_API_CLIENT_CERTIFICATES,
+    access,
+  };
+}
+
+type Data = z.output<z.ZodObject<typeof settings>>;
+
+function oidcOf(data: Data): OidcOptions | null {
+  const issuer = data.TIDEMARK_AUTH_OIDC_ISSUER;
+  if (issuer === '') return null;
+  if (data.TIDEMARK_AUTH_OIDC_AUDIENCE === '') {
+    throw invalid('TIDEMARK_AUTH_OIDC_AUDIENCE is not set: without it, tokens for other services would be accepted');
+  }
+  const roles = new Map(
+    data.TIDEMARK_AUTH_OIDC_ROLES.map((pair) => {
+      const at = pair.lastIndexOf('=');
+      return [pair.slice(0, at).trim(), pair.slice(at + 1) as Role] as const;
+    }),
+  );
+  const [jwksUrl, tenant, allTenants] = [
+    data.TIDEMARK_AUTH_OIDC_JWKS_URL,
+    data.TIDEMARK_AUTH_OIDC_TENANT,
+    data.TIDEMARK_AUTH_OIDC_ALL_TENANTS,
+  ];
+  return {
+    issuer,
+    audience: data.TIDEMARK_AUTH_OIDC_AUDIENCE,
+    tenantClaim: data.TIDEMARK_AUTH_OIDC_TENANT_CLAIM,
+    rolesClaim: data.TIDEMARK_AUTH_OIDC_ROLES_CLAIM,
+    ...(jwksUrl !== '' && { jwksUrl }),
+    ...(data.TIDEMARK_AUTH_OIDC_ALGORITHMS.length > 0 && { algorithms: data.TIDEMARK_AUTH_OIDC_ALGORITHMS }),
+    ...(tenant !== '' && { tenant: callersTenant(tenant) }),
+    ...(allTenants !== '' && { allTenants }),
+    ...(roles.size > 0 && { roles }),
+  };
+}
+
+const invalid = (problems: string): ConfigError =>
+  new ConfigError('setting-invalid', `Wrong settings in the environment: ${problems}.`);

@@ -1,0 +1,65 @@
+/** Owns serving the API and the console from a coordinator: who is let in, over what, and the order in which it ends. */
+
+import {
+  builtConsole,
+  DEFAULT_PORT,
+  type Listening,
+  LOOPBACK_HOSTS,
+  listenApi,
+  localAuthenticator,
+} from '@tidemark/api';
+import {
+  type ApiConfig,
+  auditTrail,
+  type ClusterConfig,
+  type Host,
+  loadDefinitions,
+  logLine,
+  openAccess,
+} from '@tidemark/host';
+
+type OnError = (where: string, error: unknown) => void;
+
+/** Throws `ConfigError` (`port-taken`, `address-unusable`, and as `openAccess` does). */
+export async function serveApi(
+  host: Host,
+  config: ClusterConfig,
+  api: ApiConfig,
+  onError: OnError,
+): Promise<Listening> {
+  const definitions = await loadDefinitions(config.workflowModules, process.cwd());
+  const access = api.access === null ? localAccess(host, onError) : openAccess(host, api.access, { onError });
+  const { authenticator, audit } = access;
+  const hosts = api.hosts.length > 0 ? api.hosts : api.access === null ? LOOPBACK_HOSTS : undefined;
+  const { api: files } = config.tls;
+  try {
+    const listening = await listenApi({
+      ...{ place: host, definitions, authenticator, audit, hosts, onError },
+      ...(files?.cert !== undefined && {
+        tls: { ...files, cert: files.cert, key: files.key!, clients: api.clientCertificates },
+      }),
+      host: api.host,
+      port: api.port ?? DEFAULT_PORT,
+      orAnyPort: api.port === null,
+      consoleFolder: builtConsole(),
+    });
+    logLine('info', 'api listening', { url: listening.url });
+    return {
+      url: listening.url,
+      async close() {
+        await listening.close();
+        await access.close();
+      },
+    };
+  } catch (error) {
+    await access.close();
+    throw error;
+  }
+}
+
+/** Everybody on this machine is the owner; what they do is written down all the same. */
+function localAccess(host: Host, onError: OnError) {
+  const audit = auditTrail(host, { onError });
+  audit.start();
+  return { authenticator: localAuthenticator, audit, close: () => audit.close() };
+}
