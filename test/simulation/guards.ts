@@ -127,7 +127,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ],
     ],
     faults: ['signal', 'slow', 'crash'],
-    from: 240,
+    from: 50,
   },
   'start-accepted': {
     file: 'libs/runtime/src/starter.ts',

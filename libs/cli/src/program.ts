@@ -4,6 +4,7 @@ import type { StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { Command, CommanderError, Option } from 'commander';
 import { tenantName, wholeNumber } from './arguments.ts';
+import { type ApprovalsOptions, approvals } from './commands/approvals.ts';
 import { addArchive } from './commands/archive-program.ts';
 import { addBundle } from './commands/bundle-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
@@ -221,6 +222,13 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   };
   addBundle(kit);
   addLifecycle(kit);
+  command('approvals', 'list what people are asked by tasks that wait for them, the oldest first')
+    .option('--assignee <names...>', 'those of any of these only')
+    .option('--tenant <name>', 'those of this tenant only', tenantName)
+    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
+    .addOption(state())
+    .addOption(json())
+    .action(does<[ApprovalsOptions]>(approvals));
   addMemory(kit);
   addMcp(kit);
   addArchive(kit);

@@ -110,6 +110,18 @@ export interface ForkOrigin {
   };
 }
 
+/** What a person is asked before a task may run. */
+export interface ApprovalAsk {
+  readonly title?: string;
+  /** What there is to know for the answer. */
+  readonly detail?: Json;
+  /** What the answer holds, as JSON Schema. */
+  readonly form: Json;
+}
+
+/** By the index of the task that waits. */
+export type Asks = Readonly<Record<string, ApprovalAsk>>;
+
 /** The opaque part of every event type. `tasks` holds the inputs of the tasks that the control declares, by index. */
 export interface Payloads {
   readonly WorkflowOpened: {
@@ -118,6 +130,7 @@ export interface Payloads {
     readonly tasks: readonly Json[];
     readonly fragments?: readonly StoredFragment[];
     readonly fork?: ForkOrigin;
+    readonly asks?: Asks;
   };
   readonly PartitionFenced: null;
   readonly SignalReceived: { readonly value: Json };
@@ -135,7 +148,10 @@ export interface Payloads {
   readonly WorkflowTerminated: { readonly why: string; readonly error: ErrorNote };
   readonly PauseRequested: { readonly why: string };
   readonly ResumeRequested: { readonly why: string };
+  /** What the step is told: who answered, whether it was approved, and what the form holds. */
+  readonly ApprovalGiven: { readonly value: Json };
   readonly LeaseClaimed: null;
+  readonly RulesRaised: null;
   readonly LeaseReleased: null;
   readonly CheckpointReserved: null;
   /** `texts`: those that the workflow has for the first time, by their digests. */
@@ -161,6 +177,7 @@ export interface Payloads {
     readonly fragments?: readonly StoredFragment[];
     readonly scope?: ScopeChange;
     readonly memories?: readonly MemoryWrite[];
+    readonly asks?: Asks;
   };
   readonly StepFailed: { readonly error: ErrorNote };
   readonly WorkflowCompleted: { readonly output: Json };

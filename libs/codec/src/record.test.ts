@@ -74,6 +74,7 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
       session: name,
       user: name,
       fork: fc.record({ workflow: name, sequence: count, effects: fc.constantFrom('replay', 'live') }),
+      timeoutMs: positive,
       hasContext,
     },
     optional(Object.keys(opened)) as never,
@@ -101,7 +102,9 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
   WorkflowTerminated: fc.record({ code: name, by: name }),
   PauseRequested: fc.record({ by: name }),
   ResumeRequested: fc.record({ by: name }),
+  ApprovalGiven: fc.record({ task, name, approved: fc.boolean(), by: name }),
   LeaseClaimed: fc.constant({}),
+  RulesRaised: fc.record({ rules: positive }),
   LeaseReleased: fc.record({ reason: fc.constantFrom('idle', 'drain', 'fault') }),
   CheckpointReserved: fc.record({ checkpoint: name, task }),
   EffectIntended: fc.record(

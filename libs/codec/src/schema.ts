@@ -49,6 +49,7 @@ const kind = z.enum(['pure', 'idempotent', 'irreversible']);
 const condition = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('signal'), name: text() }),
   z.object({ kind: z.literal('timer'), timer: text(), anchorMs: timeMs, delayMs: timeMs }),
+  z.object({ kind: z.literal('approval'), name: text(), askedAtMs: timeMs, assignee: text().optional() }),
 ]);
 
 /** When something began that an event ends. */
@@ -140,7 +141,9 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   WorkflowTerminated: z.object({ code: text(), by: text() }),
   PauseRequested: z.object({ by: text() }),
   ResumeRequested: z.object({ by: text() }),
+  ApprovalGiven: z.object({ task, name: text(), approved: z.boolean(), by: text() }),
   LeaseClaimed: z.object({}),
+  RulesRaised: z.object({ rules: whole<number>(1) }),
   LeaseReleased: z.object({ reason: z.enum(['idle', 'drain', 'fault']) }),
   CheckpointReserved: z.object({ checkpoint: text<CheckpointId>(), task }),
   EffectIntended: z.object({

@@ -40,7 +40,14 @@ export type EffectKind = 'pure' | 'idempotent' | 'irreversible';
 /** What a task waits for besides other tasks. Any one of a task's conditions is enough. */
 export type Condition =
   | { readonly kind: 'signal'; readonly name: string }
-  | { readonly kind: 'timer'; readonly timer: string; readonly anchorMs: number; readonly delayMs: number };
+  | { readonly kind: 'timer'; readonly timer: string; readonly anchorMs: number; readonly delayMs: number }
+  /** A person's answer; what they are asked is in the payload. `assignee`: who is to answer, where that is said. */
+  | {
+      readonly kind: 'approval';
+      readonly name: string;
+      readonly askedAtMs: number;
+      readonly assignee?: string | undefined;
+    };
 
 /** A task as it is added to the frontier; its id follows from the sequence that adds it and its index in the list. */
 export interface TaskDeclaration {
@@ -195,9 +202,18 @@ export interface Controls {
   /** No further task starts until it is resumed; what comes meanwhile is kept. */
   readonly PauseRequested: { readonly by: string };
   readonly ResumeRequested: { readonly by: string };
+  /** Answers the approval that a task waits for; the value is in the payload. */
+  readonly ApprovalGiven: {
+    readonly task: TaskId;
+    readonly name: string;
+    readonly approved: boolean;
+    readonly by: string;
+  };
 
   // Holder events: written with the fencing token (epoch, holder) and the next ordinal.
   readonly LeaseClaimed: Readonly<Record<string, never>>;
+  /** From here on the stream holds what only these rules know; a release that doesn't know them stops here. */
+  readonly RulesRaised: { readonly rules: number };
   /** `fault`: the run ended by an error that is no step's; it counts as a crash. */
   readonly LeaseReleased: { readonly reason: 'idle' | 'drain' | 'fault' };
   readonly CheckpointReserved: { readonly checkpoint: CheckpointId; readonly task: TaskId };
@@ -298,6 +314,7 @@ export type EventType = keyof Controls;
 export type HolderEventType =
   | 'LeaseClaimed'
   | 'LeaseReleased'
+  | 'RulesRaised'
   | 'CheckpointReserved'
   | 'EffectIntended'
   | 'EffectPending'

@@ -62,6 +62,8 @@ function apply(
   switch (envelope.type) {
     case 'LeaseReleased':
       return envelope.control.reason === 'fault' ? crashed(released(stream), envelope.atMs) : released(stream);
+    case 'RulesRaised':
+      return { ...stream, rules: Math.max(stream.rules, envelope.control.rules) };
     case 'CheckpointReserved':
       return onTask(stream, envelope.control.task, (task) =>
         task.reserved === null ? { ...task, reserved: envelope.control.checkpoint } : 'duplicate',

@@ -5,7 +5,7 @@
  */
 
 import type { Envelope, Spend } from './event.ts';
-import { fulfil, updateTask, withEffect } from './frontier.ts';
+import { fulfil, given, updateTask, withEffect } from './frontier.ts';
 import type { EventId } from './ids.ts';
 import { foldLifecycle, timedOut } from './lifecycle.ts';
 import {
@@ -34,6 +34,7 @@ export type InboxEnvelope = Envelope<
   | 'WorkflowTerminated'
   | 'PauseRequested'
   | 'ResumeRequested'
+  | 'ApprovalGiven'
 >;
 
 export function foldInbox(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
@@ -84,7 +85,18 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
     case 'PauseRequested':
     case 'ResumeRequested':
       return foldLifecycle(stream, envelope);
+    case 'ApprovalGiven':
+      return approve(stream, envelope);
   }
+}
+
+/** One answer a task; whoever comes later, or answers what isn't asked, is told so. */
+function approve(stream: StreamState, { id, control }: Envelope<'ApprovalGiven'>): StreamState | RejectReason {
+  const { name } = control;
+  const task = stream.frontier.tasks.get(control.task);
+  const isAsked = task?.when.some((condition) => condition.kind === 'approval' && condition.name === name);
+  if (task === undefined || !isAsked || stream.status === 'compensating') return 'not-asked';
+  return { ...stream, frontier: updateTask(stream.frontier, given(task, { kind: 'approval', name, event: id })) };
 }
 
 /** The reason of a pause that ends when the budget is raised. */

@@ -50,6 +50,8 @@ const ACT_WEIGHTS: Record<Act, number> = {
   terminate: 1,
   pause: 2,
   resume: 2,
+  answer: 5,
+  'raise-rules': 1,
   signal: 9,
   timer: 8,
   resend: 5,

@@ -82,6 +82,7 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
     case 'WorkflowTerminated':
     case 'PauseRequested':
     case 'ResumeRequested':
+    case 'ApprovalGiven':
       return foldInbox(stream, envelope);
     default:
       return foldHolder(stream, envelope);

@@ -22,6 +22,12 @@ export type Blocked =
   | { readonly on: 'all-earlier'; readonly remainingCount: number }
   | { readonly on: 'signal'; readonly names: readonly string[] }
   | { readonly on: 'timer'; readonly timer: string; readonly dueAtMs: number }
+  | {
+      readonly on: 'approval';
+      readonly name: string;
+      readonly assignee: string | null;
+      readonly askedAtMs: number;
+    }
   | { readonly on: 'retry'; readonly failureCount: number; readonly dueAtMs: number }
   | {
       readonly on: 'confirmation';
@@ -40,6 +46,10 @@ export function blockedOn(task: TaskState): readonly Blocked[] {
   for (const condition of task.when) {
     if (condition.kind === 'timer') {
       reasons.push({ on: 'timer', timer: condition.timer, dueAtMs: condition.anchorMs + condition.delayMs });
+    }
+    if (condition.kind === 'approval') {
+      const { name, assignee = null, askedAtMs } = condition;
+      reasons.push({ on: 'approval', name, assignee, askedAtMs });
     }
   }
   if (task.retry !== null) {
@@ -177,7 +187,7 @@ const waitsForSignal = (task: TaskState, name: string): boolean =>
 const waitsForTimer = (task: TaskState, timer: string): boolean =>
   task.when.some((condition) => condition.kind === 'timer' && condition.timer === timer);
 
-const given = (task: TaskState, cause: Cause): TaskState => ({ ...task, when: [], cause });
+export const given = (task: TaskState, cause: Cause): TaskState => ({ ...task, when: [], cause });
 
 /** Gives the cause to the first task that waits for it; undefined when none does. */
 export function fulfil(frontier: Frontier, cause: Cause): Frontier | undefined {

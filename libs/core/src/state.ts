@@ -74,7 +74,7 @@ export interface PendingConfirmation {
 
 /** What fulfilled a task's condition. */
 export interface Cause {
-  readonly kind: 'signal' | 'timer';
+  readonly kind: 'signal' | 'timer' | 'approval';
   readonly name: string;
   /** The event that brought it; its payload holds the value. */
   readonly event: EventId;

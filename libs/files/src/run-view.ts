@@ -196,6 +196,8 @@ function eventTold(row: EventRow): Told {
       return line('ended', 'completed');
     case 'WorkflowTerminated':
       return line('ended', `failed: ${decodePayload(row.type, row.payload).error.message}`);
+    case 'ApprovalGiven':
+      return line('decided', control.approved === true ? 'approved' : 'rejected', { by: control.by ?? null });
     case 'CancelRequested':
       return line('cancelled', decodePayload(row.type, row.payload).why, { by: control.by ?? null });
     case 'PauseRequested':

@@ -10,6 +10,7 @@ export {
   ROLES,
   type Role,
 } from './access.ts';
+export type { ApprovalPlace, ApprovalQuery, ApprovalRow, ApprovalStore } from './approval-store.ts';
 export {
   BLOB_REFERENCE_HEAD,
   BLOB_REFERENCE_MAX_BYTES,

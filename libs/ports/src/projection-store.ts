@@ -30,6 +30,7 @@ import type {
   TenantId,
   WorkflowId,
 } from '@tidemark/core';
+import type { ApprovalStore } from './approval-store.ts';
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placed, Placement, PlacementRequest, PlacementRules } from './placement.ts';
@@ -293,7 +294,7 @@ export interface NewPartition {
   readonly rebuildTo: Offset;
 }
 
-export interface ProjectionStore extends ContextStore, MemoryStore, TierStore, TraceStore, SearchStore {
+export interface ProjectionStore extends ContextStore, MemoryStore, TierStore, TraceStore, SearchStore, ApprovalStore {
   readonly kind: 'postgres' | 'pglite';
 
   /**

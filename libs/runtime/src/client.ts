@@ -11,7 +11,6 @@ import {
   type Json,
   type Lease,
   type Partition,
-  type Priority,
   type Sequence,
   type TenantId,
   TidemarkError,
@@ -20,10 +19,11 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
-import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import type { ApprovalQuery, CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
 import { whileUnavailable } from './backoff.ts';
 import { ClientMemory } from './client-memory.ts';
-import { type Confirmation, checkName, type Decision } from './decision-checks.ts';
+import { type Confirmation, checkedDuration, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import { historyForgotten, isEndForgotten } from './forgotten.ts';
@@ -36,6 +36,7 @@ import { shownSecrets } from './secrets.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
 import type { ShadowRun } from './shadow-run.ts';
 import { type ShadowOptions, Shadows } from './shadows.ts';
+import type { StartOptions } from './start-options.ts';
 import { type OpenRequest, Starter } from './starter.ts';
 import { SystemStreams } from './system-stream.ts';
 import type { ToldDelta } from './told-delta.ts';
@@ -44,26 +45,8 @@ import { checkedTags, checkedWorkflowId } from './workflow-name.ts';
 
 /** Period, in milliseconds, of a look at a run that no hint told of. */
 const RESULT_LOOK_PERIOD_MS = 250;
-/** A reason that is at hand: by default each abort would make an error with a stack. */
+/** At hand: by default each abort would make an error with a stack. */
 const WOKEN = 'woken';
-export interface StartOptions {
-  /** The same id answers the same run; generated when absent. */
-  readonly id?: string | undefined;
-  readonly tenant?: TenantId | undefined;
-  /** Runs with exactly this version of its definition, also when newer ones are rolled out; default false. */
-  readonly pinned?: boolean | undefined;
-  /** The session that it is a part of: it sees what was said in the workflows before it. One workflow of a session runs at a time. */
-  readonly session?: string | undefined;
-  /** Whose it is: memory of this user is told to its model calls. */
-  readonly user?: string | undefined;
-  /** By which people find it: at most 16, in clear wherever history is stored. */
-  readonly tags?: readonly string[] | undefined;
-  /** W3C `traceparent` of the caller's span: the workflow's trace links there. One that is none is left out. */
-  readonly trace?: string | undefined;
-  /** 1 is served first, 5 last; in place of its definition's. */
-  readonly priority?: Priority | undefined;
-}
-
 /** The workflow ended with an error. */
 export class WorkflowFailedError extends TidemarkError {
   override readonly name = 'WorkflowFailedError';
@@ -92,6 +75,7 @@ export class Client {
   readonly #told: WorkflowInbox;
   readonly #decisions: Decisions;
   readonly #lifecycle: Lifecycle;
+  readonly #approvals: Approvals;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -100,6 +84,7 @@ export class Client {
     this.#told = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
     this.#decisions = new Decisions({ ports, told: this.#told });
     this.#lifecycle = new Lifecycle(this.#told);
+    this.#approvals = new Approvals(ports, this.#told, this.#closing.signal);
     this.shadows = new Shadows(options);
     this.system = new SystemStreams(options);
     this.memory = new ClientMemory({
@@ -128,6 +113,7 @@ export class Client {
     for (const [field, name] of Object.entries({ session, user }))
       if (name !== undefined) checkName(field, name, SESSION_NAME_MAX_CHARS);
     const tags = checkedTags(options.tags ?? []);
+    const timeoutMs = options.timeout === undefined ? undefined : checkedDuration('timeout', options.timeout);
     const workflow = checkedWorkflowId(id);
     const tenant = options.tenant ?? DEFAULT_TENANT;
     if (session !== undefined) await this.#refuseOthers(tenant, session, user ?? null);
@@ -144,6 +130,7 @@ export class Client {
         trace: asTraceParent(options.trace),
         priority: options.priority,
         isLimited: true,
+        timeoutMs,
       }),
     );
     return this.run<Output>(started.workflow, started.created);
@@ -232,24 +219,37 @@ export class Client {
     return this.#decisions.signal(workflow, name, value, options.key);
   }
 
+  /** What people are asked now, the oldest first: of a tenant, of some assignees, page by page. */
+  approvals(query: ApprovalQuery = {}): Promise<ApprovalPage> {
+    return this.#approvals.list(query);
+  }
+
+  /**
+   * Answers the approval that a task waits for; resolves once it counts, and may be repeated. Whether that person may is for the caller to
+   * know. Throws `InvalidError` (`approval-unfit` with the places in the value;
+   * `workflow-unknown`), `ConflictError` (`already-answered` with who did, `not-asked`, `workflow-closed`).
+   */
+  approve(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
+    return this.#approvals.answer(workflow, task, answer);
+  }
+
   /**
    * Asks a workflow to end: no further task starts, steps under way see their signal abort and may finish, then what was done is undone
-   * where that is registered. It ends as `compensated` or `failed`, with the reason `cancelled`. Resolves once it is asked; asked twice,
-   * it is done once. Throws `InvalidError` (names the field; `workflow-unknown`, `cancel-of-undo`, `workflow-is-shadow`),
+   * where that is registered. Resolves once it is asked; asked twice, it is done once. Throws `InvalidError` (names the field; `workflow-unknown`, `cancel-of-undo`, `workflow-is-shadow`),
    * `ConflictError` (`workflow-closed`, `workflow-compensating`).
    */
   cancel(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'cancel', ask);
   }
 
-  /** Ends a workflow at once, whoever holds it: it has failed, for the reason `terminated`, and nothing is undone. Throws as `cancel`. */
+  /** Ends a workflow at once, whoever holds it: it has failed (`terminated`), and nothing is undone. Throws as `cancel`. */
   terminate(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'terminate', ask);
   }
 
   /**
-   * No further task starts until the workflow is resumed; steps under way finish. Signals, confirmations and timers that come meanwhile
-   * are kept. Throws as `cancel`, and `ConflictError` (`workflow-cancelling`).
+   * No further task starts until it is resumed; steps under way finish, and what comes meanwhile is kept. Throws as `cancel`, and
+   * `ConflictError` (`workflow-cancelling`).
    */
   pause(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'pause', ask);

@@ -3,7 +3,7 @@
  * a delta or a snapshot. Pure but for the ids and digests that are handed in.
  */
 
-import { type LogNote, type Payloads, toJson } from '@tidemark/codec';
+import { type ApprovalAsk, type Asks, type LogNote, type Payloads, toJson } from '@tidemark/codec';
 import {
   type CheckpointId,
   type Condition,
@@ -11,6 +11,7 @@ import {
   InvalidError,
   isOpen,
   type Json,
+  LIFECYCLE_RULES_VERSION,
   type Sequence,
   type TaskDeclaration,
   type TaskId,
@@ -21,7 +22,7 @@ import {
 import type { Digest } from '@tidemark/ports';
 import { type CommitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
-import { checkName } from './decision-checks.ts';
+import { checkName, checkText } from './decision-checks.ts';
 import type { Definition, StepDefinition, StepResult, TaskRequest, WaitRequest } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { digestOf } from './json-digest.ts';
@@ -30,6 +31,8 @@ import { TIMER_MAX_MS, WAITS_PER_TASK_MAX } from './limits.ts';
 export interface DeclaredTasks {
   readonly tasks: readonly TaskDeclaration[];
   readonly inputs: readonly Json[];
+  /** What people are asked; absent: nothing. */
+  readonly asks?: Asks | undefined;
 }
 
 /**
@@ -46,6 +49,7 @@ export function declareTasks(
 ): DeclaredTasks {
   const tasks: TaskDeclaration[] = [];
   const inputs: Json[] = [];
+  const asks: Record<string, ApprovalAsk> = {};
   const indexes = new Map(requests.map((request, index) => [request, index]));
   for (const [index, request] of requests.entries()) {
     const where = `next[${index}] of ${definition.name}.${by?.name ?? 'begin'}`;
@@ -68,9 +72,11 @@ export function declareTasks(
       after: after(request, index, indexes, sequence, where),
       when: conditions(request, taskId(sequence, index), nowMs, where),
     });
+    const ask = request.when === undefined ? undefined : askOf(definition, request.when.anyOf, where);
+    if (ask !== undefined) asks[index] = ask;
     inputs.push(step.parseInput(request.input));
   }
-  return { tasks, inputs };
+  return { tasks, inputs, ...(Object.keys(asks).length > 0 && { asks }) };
 }
 
 /** Timers are named after the task and their place in its list, so that no two of a workflow share a name. */
@@ -82,6 +88,11 @@ function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: s
   if (waits.length > WAITS_PER_TASK_MAX) refuse(`'when' has ${waits.length} waits; at most ${WAITS_PER_TASK_MAX}`);
   return waits.map((wait, at) => {
     if (wait.kind === 'signal') return { kind: 'signal', name: checkName('signal', wait.name) };
+    if (wait.kind === 'approval') {
+      const { name, assignee } = wait;
+      const given = assignee === undefined ? {} : { assignee: checkName('assignee', assignee) };
+      return { kind: 'approval', name, askedAtMs: nowMs, ...given };
+    }
     const delayMs = delayOf(wait, nowMs);
     if (!Number.isSafeInteger(delayMs) || delayMs > TIMER_MAX_MS) {
       refuse(`'when' has a timer that is no time within ${TIMER_MAX_MS} ms (ten years)`);
@@ -90,7 +101,25 @@ function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: s
   });
 }
 
-const delayOf = (wait: Exclude<WaitRequest, { kind: 'signal' }>, nowMs: number): number =>
+/** What a person is asked before the task may run: by one approval at most, so that an answer to the task is one to that. */
+function askOf(definition: Definition, waits: readonly WaitRequest[], where: string): ApprovalAsk | undefined {
+  const [wait, other] = waits.filter((each) => each.kind === 'approval');
+  if (wait === undefined) return undefined;
+  const form = definition.approvals?.get(wait.name);
+  if (form === undefined || other !== undefined) {
+    const problem = other === undefined ? `names the approval '${wait.name}', which is none` : 'has two approvals';
+    throw new InvalidError('task-when-invalid', `${where}: 'when' ${problem}.`, { approval: wait.name });
+  }
+  const { title, detail } = wait;
+  if (title !== undefined) checkText('title', title);
+  return {
+    ...(title !== undefined && { title }),
+    ...(detail !== undefined && { detail: toJson(detail, `${where}, detail of the approval`) }),
+    form,
+  };
+}
+
+const delayOf = (wait: Extract<WaitRequest, { kind: 'timer' | 'at' }>, nowMs: number): number =>
   Math.max(0, Math.ceil(wait.kind === 'timer' ? wait.delayMs : wait.atMs - nowMs));
 
 const TASK_ID = /^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,6})$/;
@@ -173,6 +202,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   const payload: Payloads['CheckpointCommitted'] = {
     output,
     tasks: declared.inputs,
+    ...(declared.asks !== undefined && { asks: declared.asks }),
     ...belief.payload,
     ...(given.notes.length === 0 ? {} : { log: given.notes }),
     ...contextPayload(context),
@@ -270,4 +300,15 @@ function believe(definition: Definition, step: StepDefinition, result: StepResul
   return content.snapshotDue
     ? { kind: 'snapshot', payload: { snapshot: after } }
     : { kind: 'delta', payload: { delta } };
+}
+
+/** Whether a stream with such a task needs the rules of a lifecycle. */
+export const needsLifecycle = (tasks: readonly TaskDeclaration[]): boolean =>
+  tasks.some(({ when }) => when.some(({ kind }) => kind === 'approval'));
+
+/** What comes before a checkpoint that only later rules can read. */
+export function rulesRaised(rules: number, drafts: readonly Draft[]): readonly Draft[] {
+  const isNewer = drafts.some((draft) => draft.type === 'CheckpointCommitted' && needsLifecycle(draft.control.tasks));
+  if (!isNewer || rules >= LIFECYCLE_RULES_VERSION) return [];
+  return [{ type: 'RulesRaised', control: { rules: LIFECYCLE_RULES_VERSION }, payload: null }];
 }

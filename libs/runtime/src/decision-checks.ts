@@ -10,6 +10,7 @@ import {
   isOpen,
   isReplay,
   type Json,
+  parseDuration,
   type Question,
   type Resolution,
   type StreamState,
@@ -17,7 +18,7 @@ import {
 } from '@tidemark/core';
 import { mayUndo } from './compensation.ts';
 import type { EffectDefinition } from './definition.ts';
-import { ERROR_TEXT_MAX_CHARS } from './limits.ts';
+import { ERROR_TEXT_MAX_CHARS, TIMER_MAX_MS } from './limits.ts';
 
 export const RESOLUTIONS: readonly Resolution[] = ['retry', 'done', 'not-done', 'compensate', 'fail'];
 
@@ -129,4 +130,12 @@ export function checkText(field: string, value: unknown): void {
   if (typeof value === 'string' && VISIBLE.test(value) && value.length <= ERROR_TEXT_MAX_CHARS) return;
   const message = `${field}: give 1 to ${ERROR_TEXT_MAX_CHARS} characters, one of them visible.`;
   throw new InvalidError(`${field}-invalid`, message, { field });
+}
+
+/** Milliseconds, at least one, of what people write as a duration. Throws `InvalidError` (`duration-invalid`) that names the field. */
+export function checkedDuration(field: string, value: string | number): number {
+  const ms = typeof value === 'string' ? parseDuration(value) : value;
+  if (Number.isSafeInteger(ms) && ms! >= 1 && ms! <= TIMER_MAX_MS) return ms!;
+  const message = `${field}: give a whole number and a unit, such as '90s', '15m', '36h' or '7d', or milliseconds; at most ten years.`;
+  throw new InvalidError('duration-invalid', message, { field });
 }

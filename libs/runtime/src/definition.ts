@@ -31,9 +31,21 @@ export type Seal = (value: Json) => string;
  */
 export type Parse = (value: unknown, seal?: Seal) => Json;
 
+/** How a person is asked. */
+export interface ApprovalOptions {
+  /** Who is to answer, by whatever names the callers go by. Absent: whoever may. */
+  readonly assignee?: string | undefined;
+  /** What they are asked, in a line. */
+  readonly title?: string | undefined;
+  /** What there is to know for the answer: JSON. */
+  readonly detail?: unknown;
+}
+
 /** What a task may wait for besides other tasks. */
 export type WaitRequest<Signal extends string = string> =
   | { readonly kind: 'signal'; readonly name: Signal }
+  /** A person's answer. */
+  | ({ readonly kind: 'approval'; readonly name: Signal } & ApprovalOptions)
   /** From when the task is added, in milliseconds. */
   | { readonly kind: 'timer'; readonly delayMs: number }
   /** A moment, in milliseconds since the Unix epoch by the coordinators' clocks; one that has passed is now. */
@@ -326,12 +338,16 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly effects: readonly EffectDefinition[];
   /** What becomes of a workflow whose step fails for good: `fail` ends it, `compensate` undoes first what it did. */
   readonly onFailure: 'fail' | 'compensate';
+  /** Time from its opening, in milliseconds, after which a workflow is cancelled. Absent: it may take as long as it does. */
+  readonly timeoutMs?: number | undefined;
   /** Checkpoints after which a person is asked whether it should go on. */
   readonly stepBudget: number;
   /** For each older version that can still be run: how its belief and its tasks' inputs become those of the next version. */
   readonly upcasters: ReadonlyMap<number, Upcaster>;
   /** Models decide in it what is done: its span is an `invoke_agent`. */
   readonly agent?: boolean | undefined;
+  /** What answers to its approvals hold, as JSON Schema, by their names. Absent: it has none. */
+  readonly approvals?: ReadonlyMap<string, Json> | undefined;
   /** Absent: its steps call no model with a bundle, and have no phases. */
   readonly context?: ContextDefinition | undefined;
   readonly parseInput: Parse;

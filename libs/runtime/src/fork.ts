@@ -13,6 +13,7 @@ import {
   type Fork,
   InvalidError,
   type Json,
+  LIFECYCLE_RULES_VERSION,
   LimitError,
   type Sequence,
   type StreamState,
@@ -23,6 +24,7 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
+import { needsLifecycle } from './commit.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
 import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from './fork-content.ts';
@@ -100,12 +102,13 @@ export async function drawUpFork(
       ...(await sessionOf(ports, past)),
     },
   };
+  const tasks = declarationsOf(state, content.tasks);
   const control = {
     definition: state.definition,
     version: content.version,
-    rules: FORK_RULES_VERSION,
+    rules: needsLifecycle(tasks) ? LIFECYCLE_RULES_VERSION : FORK_RULES_VERSION,
     inputDigest: digestOf(ports.digest, content.input),
-    tasks: declarationsOf(state, content.tasks),
+    tasks,
     pinned: options.version !== undefined || state.pinned,
     shadow: false,
     compensates: null,

@@ -1,3 +1,4 @@
+export type { Approval, ApprovalAnswer, ApprovalPage, GivenApproval } from './approvals.ts';
 export { Archive, type ArchiveOptions, type KnownManifest } from './archive.ts';
 export { WorkflowCancelledError } from './attempts.ts';
 export { BlobLog, type BlobLogOptions } from './blob-log.ts';
@@ -8,7 +9,6 @@ export { ACCESS_SUBJECT } from './budget-entry.ts';
 export {
   Client,
   Run,
-  type StartOptions,
   WorkflowFailedError,
 } from './client.ts';
 export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
@@ -23,9 +23,17 @@ export {
 export { UNDO_SUFFIX, undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
 export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
-export { type Confirmation, checkName, type Decision, fittingResolutions, RESOLUTIONS } from './decision-checks.ts';
+export {
+  type Confirmation,
+  checkedDuration,
+  checkName,
+  type Decision,
+  fittingResolutions,
+  RESOLUTIONS,
+} from './decision-checks.ts';
 export type { Decided, Pin } from './decisions.ts';
 export type {
+  ApprovalOptions,
   Budget,
   ConfirmationPolicy,
   ContextDefinition,
@@ -133,6 +141,7 @@ export type { ShadowRollout } from './shadow-rollout.ts';
 export type { ShadowCounts, ShadowRun } from './shadow-run.ts';
 export { asShare, type ShadowShare } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
+export type { StartOptions } from './start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
 export { storableText } from './storable-text.ts';
 export { CANCELLING, isRunnable, PAUSED } from './stream-rows.ts';

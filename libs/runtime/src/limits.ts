@@ -68,6 +68,8 @@ export const BEAT_STALL_MS = 5_000;
 export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
 /** How long, in milliseconds, a stopping worker waits for its leases to be let go after its drain budget. */
 export const HAND_OVER_MAX_MS = 2_000;
+/** Open approvals in one page, at most. */
+export const APPROVALS_PAGE_COUNT = 100;
 /** Time, in milliseconds, that steps under way have to finish once their workflow is cancelled. */
 export const CANCEL_GRACE_MS = 10_000;
 /** A run that has appended nothing for so long looks whether its workflow was cancelled or paused, in milliseconds. */

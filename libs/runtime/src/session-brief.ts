@@ -227,7 +227,7 @@ function taskBrief(task: TaskState, content: StreamContent): TaskBrief {
 
 /** Signals and timers are alternatives to each other; everything else must come true as well. */
 function blockedWords(blocked: readonly Blocked[]): string {
-  const isAlternative = ({ on }: Blocked): boolean => on === 'signal' || on === 'timer';
+  const isAlternative = ({ on }: Blocked): boolean => on === 'signal' || on === 'timer' || on === 'approval';
   const either = blocked.filter(isAlternative).map(reasonWords).join(' or ');
   const needed = blocked.filter((reason) => !isAlternative(reason)).map(reasonWords);
   return [...needed, ...(either === '' ? [] : [either])].join(', and ');
@@ -243,6 +243,8 @@ function reasonWords(blocked: Blocked): string {
       return `waits for the signal ${blocked.names.join(' or ')}`;
     case 'timer':
       return `waits until ${isoTime(blocked.dueAtMs)}`;
+    case 'approval':
+      return `asks ${blocked.assignee ?? 'a person'} for the approval ${blocked.name}`;
     case 'retry':
       return `failed ${blocked.failureCount} ${blocked.failureCount === 1 ? 'time' : 'times'}, tried again at ${isoTime(blocked.dueAtMs)}`;
     case 'confirmation': {

@@ -15,6 +15,8 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import {
+  type ApprovalQuery,
+  type ApprovalRow,
   type CheckpointRow,
   type DueTimer,
   type EffectRow,
@@ -38,6 +40,7 @@ import {
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
+import { approvalsIn } from './simulated-approvals.ts';
 import { partitionFor, refusalOf } from './simulated-placing.ts';
 import { putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
 import { SimulatedSearch } from './simulated-search.ts';
@@ -326,6 +329,11 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
   async tasks(workflow: WorkflowId): Promise<readonly TaskRow[]> {
     await this.#enter('tasks');
     return [...(this.rows.get(workflow)?.tasks.values() ?? [])].sort((a, b) => a.rank - b.rank);
+  }
+
+  async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {
+    await this.#enter('approvals');
+    return approvalsIn([...this.rows.values()], query);
   }
 
   async checkpoints(

@@ -5,11 +5,12 @@
 
 import type { WorkflowId } from '@tidemark/core';
 import type { EventLog } from '@tidemark/ports';
-import { Client, type StartOptions } from './client.ts';
+import { Client } from './client.ts';
 import { Coordinator } from './coordinator.ts';
 import type { Definition } from './definition.ts';
 import { LamportClock } from './ports.ts';
 import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
+import type { StartOptions } from './start-options.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 export class SimulatedWorld {

@@ -14,6 +14,7 @@ import {
   InvalidError,
   type Json,
   type Lamport,
+  LIFECYCLE_RULES_VERSION,
   type Offset,
   type Partition,
   type Priority,
@@ -26,7 +27,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
-import { declareTasks } from './commit.ts';
+import { declareTasks, needsLifecycle } from './commit.ts';
 import { checkedFragments } from './commit-context.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
@@ -58,6 +59,8 @@ export interface StartRequest {
   readonly priority?: Priority | undefined;
   /** Admission counts for it; absent: it doesn't. */
   readonly isLimited?: boolean | undefined;
+  /** Time from now, in milliseconds, after which it is cancelled; the definition's when absent. */
+  readonly timeoutMs?: number | undefined;
   /** Set for an undo. */
   readonly compensates?: Compensates | undefined;
 }
@@ -201,6 +204,7 @@ export class Starter {
   #opening({ definition, input, ...how }: StartRequest): Opening {
     const { clock, digest } = this.#options.ports;
     const atMs = clock.nowMs();
+    const timeoutMs = how.timeoutMs ?? definition.timeoutMs;
     const parsed = definition.parseInput(input);
     const begun = definition.begin(parsed);
     const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
@@ -213,12 +217,13 @@ export class Starter {
       control: {
         definition: definition.name,
         version: definition.version,
-        rules: RULES_VERSION,
+        rules: timeoutMs !== undefined || needsLifecycle(declared.tasks) ? LIFECYCLE_RULES_VERSION : RULES_VERSION,
         inputDigest: digestOf(digest, parsed),
         tasks: declared.tasks,
         pinned: how.pinned ?? false,
         shadow: how.shadow ?? false,
         compensates: how.compensates ?? null,
+        ...(timeoutMs !== undefined && { timeoutMs }),
         ...(how.session !== undefined && { session: how.session }),
         ...(how.user !== undefined && { user: how.user }),
         ...(how.tags !== undefined && how.tags.length > 0 && { tags: how.tags }),
@@ -226,7 +231,13 @@ export class Starter {
         ...(dispatch !== undefined && { dispatch }),
         ...(fragments.length > 0 && { hasContext: true }),
       },
-      payload: { input: parsed, belief, tasks: declared.inputs, ...(fragments.length > 0 && { fragments }) },
+      payload: {
+        input: parsed,
+        belief,
+        tasks: declared.inputs,
+        ...(declared.asks !== undefined && { asks: declared.asks }),
+        ...(fragments.length > 0 && { fragments }),
+      },
     };
   }
 

@@ -21,7 +21,7 @@ import {
 import type { EffectRow, MemoryStore } from '@tidemark/ports';
 import { failureDrafts, parkDraft } from './attempt-failure.ts';
 import { Attempts, WorkflowCancelledError } from './attempts.ts';
-import { commitDrafts, followStaged } from './commit.ts';
+import { commitDrafts, followStaged, rulesRaised } from './commit.ts';
 import { bringsContext, type CommitContext, commitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition } from './definition.ts';
@@ -303,7 +303,7 @@ export class WorkflowRunner {
       context,
     });
     const startedMs = ports.clock.monotonicMs();
-    const accepted = stream.stage(drafts);
+    const accepted = stream.stage([...rulesRaised(state.rules, drafts), ...drafts]);
     // Nothing was added, since an event is too large: then nothing may follow from it.
     if (stream.speculative === state) await accepted;
     followStaged(content, drafts, current);

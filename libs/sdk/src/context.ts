@@ -5,6 +5,7 @@
 
 import { InvalidError, type Json, type TaskId, type WorkflowId } from '@tidemark/core';
 import type {
+  GivenApproval,
   MemoryEntry,
   MemoryQuery,
   Model,
@@ -23,6 +24,7 @@ import { freeze } from './freeze.ts';
 import { callModel, type ModelCallOptions, type ModelReply } from './model-call.ts';
 import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import { callTool, type ToolOutcome, type Tools } from './tool.ts';
+import type { ApprovalName } from './wait.ts';
 
 /** What comes back of a journaled closure: undefined is stored as null. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a closure without a return statement has it
@@ -90,16 +92,27 @@ export interface Context<Input, Belief, Outputs, Names extends string, Signals e
   outputs<Name extends Names>(step: Name): Promise<readonly ParsedOr<MemberOf<Outputs, Name>>[]>;
 }
 
-/** A signal with the value that came with it, or a timer. */
+/** A signal with the value that came with it, a person's answer, or a timer. */
 export type CauseOf<Signals extends Schemas> =
   | { readonly kind: 'timer' }
   | {
-      [Name in keyof Signals & string]: {
-        readonly kind: 'signal';
-        readonly name: Name;
-        readonly value: Frozen<Parsed<Signals[Name]>>;
-      };
+      [Name in keyof Signals & string]: Name extends ApprovalName<infer Approval>
+        ? ApprovalCause<Approval, Frozen<Parsed<Signals[Name]>>>
+        : {
+            readonly kind: 'signal';
+            readonly name: Name;
+            readonly value: Frozen<Parsed<Signals[Name]>>;
+          };
     }[keyof Signals & string];
+
+/** A person's answer. */
+export type ApprovalCause<Name extends string, Value> = {
+  readonly kind: 'approval';
+  readonly name: Name;
+  /** Who answered. */
+  readonly by: string;
+  readonly why: string | null;
+} & ({ readonly approved: true; readonly value: Value } | { readonly approved: false; readonly value: null });
 
 /** A context of some definition, once its types are checked. */
 export type AnyContext = Context<unknown, unknown, unknown, string, Schemas>;
@@ -162,12 +175,23 @@ function causeOf({ cause, step }: StepContext, { definition, parseSignal }: Cont
   if (cause === null) return null;
   if (cause.kind === 'timer') return { kind: 'timer' };
   const { name, value, event } = cause;
+  const code = `${cause.kind}-unfit`;
   try {
+    if (cause.kind === 'approval') return approvalCause(name, value as unknown as GivenApproval, parseSignal);
     return { kind: 'signal', name, value: freeze((parseSignal.get(name)?.(value) ?? value) as Json) as never };
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
-    throw new ParkError('signal-unfit', `${definition}, step ${step}: ${error.message}`, null, { signal: name, event });
+    throw new ParkError(code, `${definition}, step ${step}: ${error.message}`, null, {
+      [cause.kind]: name,
+      event,
+    });
   }
+}
+
+function approvalCause(name: string, given: GivenApproval, parsers: ContextRules['parseSignal']): CauseOf<Schemas> {
+  const parse = parsers.get(`approval ${name}`);
+  const value = given.approved && parse !== undefined ? parse(given.value) : given.value;
+  return { kind: 'approval', name, ...given, value: freeze(value) } as never;
 }
 
 /** Where effects are listed, only those; where they aren't, none that must be: nobody would find it. */

@@ -3,12 +3,15 @@
  * Mistakes are refused, all at once.
  */
 
-import type { EffectDefinition } from '@tidemark/runtime';
+import { checkedDuration, type EffectDefinition } from '@tidemark/runtime';
+import { toJSONSchema, type ZodType } from 'zod';
 import { CONTEXT_MEMBERS, type ContextSpec, contextProblems } from './context-spec.ts';
 import { DISPATCH_MEMBERS } from './dispatch-spec.ts';
 import { PARALLEL_MAX_COUNT } from './limits.ts';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type Flow, reach } from './reach.ts';
+import type { Schema } from './schema.ts';
+import { hasSecrets } from './secret.ts';
 import { type AnyStep, settingsOf } from './step.ts';
 import { upcastProblems } from './upcast.ts';
 
@@ -22,6 +25,7 @@ export interface AnySpec extends ContextSpec {
   readonly tasks: { readonly [step: string]: unknown };
   readonly outputs?: { readonly [step: string]: unknown } | undefined;
   readonly signals?: { readonly [name: string]: unknown } | undefined;
+  readonly approvals?: { readonly [name: string]: unknown } | undefined;
   readonly flow: Flow;
   readonly starts?: readonly string[] | undefined;
   readonly effects?: readonly EffectDefinition[] | undefined;
@@ -33,6 +37,7 @@ export interface AnySpec extends ContextSpec {
   readonly placement?: string | undefined;
   readonly onFailure?: string | undefined;
   readonly stepBudget?: number | undefined;
+  readonly timeout?: string | number | undefined;
   readonly upcast?: object | undefined;
 }
 
@@ -46,13 +51,14 @@ const KNOWN = [
     'tasks',
     'outputs',
     'signals',
+    'approvals',
     'flow',
     'starts',
     'effects',
     'begin',
     'steps',
   ],
-  ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'upcast', 'agent'],
+  ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'timeout', 'upcast', 'agent'],
   ...CONTEXT_MEMBERS,
   ...DISPATCH_MEMBERS,
 ];
@@ -111,11 +117,22 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
       "onFailure is 'compensate', so list the workflow's effects in effects: what isn't listed can't be undone.";
     problems.push(problem('effects-unlisted', message));
   }
+  problems.push(...timeoutProblems(spec.timeout));
   const stepBudget = spec.stepBudget ?? 1;
   if (!Number.isSafeInteger(stepBudget) || stepBudget < 1) {
     problems.push(problem('step-budget-invalid', 'stepBudget must be a whole number, 1 or more.'));
   }
   return problems;
+}
+
+function timeoutProblems(timeout: unknown): DefinitionProblem[] {
+  if (timeout === undefined) return [];
+  try {
+    checkedDuration('timeout', timeout as string);
+    return [];
+  } catch (error) {
+    return [problem('timeout-invalid', (error as Error).message)];
+  }
 }
 
 function allSchemaProblems(spec: AnySpec): DefinitionProblem[] {
@@ -129,7 +146,29 @@ function allSchemaProblems(spec: AnySpec): DefinitionProblem[] {
       ...nameProblems('signal', name),
       ...schemaProblems(`signals.${name}`, schema),
     ]),
+    ...Object.entries(spec.approvals ?? {}).flatMap(([name, schema]) => [
+      ...nameProblems('approval', name),
+      ...schemaProblems(`approvals.${name}`, schema),
+      ...formProblems(name, schema),
+    ]),
   ];
+}
+
+/** A form is shown to whoever answers it, and its answer to whoever reads the history. */
+function formProblems(name: string, schema: unknown): DefinitionProblem[] {
+  // What is no schema is refused as such.
+  if (schemaProblems(name, schema).length > 0) return [];
+  if (hasSecrets(schema as Schema)) {
+    const message = `approvals.${name} has a secret field: an answer is read by whoever may read the history. Ask for secrets elsewhere.`;
+    return [problem('approval-secret', message)];
+  }
+  try {
+    toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline' });
+    return [];
+  } catch (error) {
+    const message = `approvals.${name} can't be shown as a form (${error instanceof Error ? error.message : error}). Use types that JSON has.`;
+    return [problem('approval-form', message)];
+  }
 }
 
 function stepProblems(spec: AnySpec): DefinitionProblem[] {

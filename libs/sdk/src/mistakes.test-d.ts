@@ -1,7 +1,7 @@
 /** Owns the proof that mistakes don't compile, one under each `@ts-expect-error`: checked by `tsc`, run by no one. */
 
 import { z } from 'zod';
-import { defineEffect, defineWorkflow, done, pending, signal, task } from './index.ts';
+import { approval, defineEffect, defineWorkflow, done, pending, signal, task } from './index.ts';
 
 const base = {
   name: 'x',
@@ -301,6 +301,36 @@ export const unknownSignal = defineWorkflow({
     // @ts-expect-error there is no signal of that name
     async price() {
       return { next: [task('credit', { orderId: 'o', cents: 5 }, { when: signal('aproved') })] };
+    },
+  },
+});
+
+export const unknownApproval = defineWorkflow({
+  ...base,
+  flow,
+  signals: { amount: z.object({}) },
+  approvals: { refund: z.object({ cents: z.number() }) },
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error amount is a signal, and no approval
+    async price() {
+      return { next: [task('credit', { orderId: 'o', cents: 5 }, { when: approval('amount') })] };
+    },
+  },
+});
+
+export const wrongAnswer = defineWorkflow({
+  ...base,
+  flow,
+  approvals: { refund: z.object({ cents: z.number() }) },
+  begin,
+  steps: {
+    ...rest,
+    async price({ cause }) {
+      if (cause?.kind !== 'approval') return {};
+      // @ts-expect-error what was rejected has no value
+      return { lastAction: `${cause.value.cents}` };
     },
   },
 });

@@ -196,9 +196,15 @@ function checkWait(when: unknown, signals: StepRules['parseSignal'], where: stri
     refuse(`${where}.when is ${kindOf(when)}, not what a task can wait for`, remedy);
   }
   for (const wait of anyOf) {
-    if (wait.kind !== 'signal' || signals.has(wait.name)) continue;
-    const known = [...signals.keys()].join(', ') || 'none';
-    refuse(`${where}.when names the signal ${wait.name}, which the definition doesn't have`, `Its signals: ${known}.`);
+    if (wait.kind !== 'signal' && wait.kind !== 'approval') continue;
+    const isApproval = wait.kind === 'approval';
+    if (signals.has(isApproval ? `approval ${wait.name}` : wait.name)) continue;
+    const names = [...signals.keys()].filter((name) => name.startsWith('approval ') === isApproval);
+    const known = names.map((name) => name.replace(/^approval /, '')).join(', ') || 'none';
+    refuse(
+      `${where}.when names the ${wait.kind} ${wait.name}, which the definition doesn't have`,
+      `Its ${wait.kind}s: ${known}.`,
+    );
   }
 }
 

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import * as mini from 'zod/mini';
 import {
   anyOf,
+  approval,
   type BeliefOf,
   checkTogether,
   defineEffect,
@@ -282,7 +283,7 @@ export const agent = defineWorkflow({
   },
 });
 
-const approval = defineWorkflow({
+const approvalFlow = defineWorkflow({
   name: 'approval',
   version: 1,
   input: z.object({}),
@@ -305,5 +306,34 @@ const approval = defineWorkflow({
   },
 });
 
-export const definitions: readonly Workflow[] = [refund, fan, quiet, open, agent, approval];
+export const definitions: readonly Workflow[] = [refund, fan, quiet, open, agent, approvalFlow];
 export const warnings = checkTogether([refund, fan, quiet, open]);
+
+// What a person answered is typed by the form that they were asked with.
+export const asked = defineWorkflow({
+  name: 'asked',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  tasks: { ask: z.object({}), decide: z.object({}) },
+  flow: { ask: ['decide'], decide: [] },
+  signals: { go: z.object({ on: z.string() }) },
+  approvals: { amount: z.object({ cents: z.number() }), plain: z.object({}) },
+  timeout: '24h',
+  begin: () => ({ belief: {}, next: [task('ask', {}, { when: approval('plain') })] }),
+  steps: {
+    ask: () => ({
+      next: [task('decide', {}, { when: anyOf(approval('amount', { assignee: 'ana' }), signal('go'), timer('2d')) })],
+    }),
+    decide: ({ cause }) => {
+      if (cause?.kind === 'approval' && cause.name === 'amount') {
+        same<typeof cause.by, string>(true);
+        if (cause.approved) same<typeof cause.value, { readonly cents: number }>(true);
+        else same<typeof cause.value, null>(true);
+      }
+      if (cause?.kind === 'signal') same<typeof cause.value, { readonly on: string }>(true);
+      return { done: {} };
+    },
+  },
+});

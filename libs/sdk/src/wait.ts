@@ -4,7 +4,7 @@
  */
 
 import { InvalidError, parseDuration } from '@tidemark/core';
-import type { WaitRequest } from '@tidemark/runtime';
+import type { ApprovalOptions, WaitRequest } from '@tidemark/runtime';
 
 /** What a task waits for; any one of it is enough. */
 export interface Wait<Signal extends string = string> {
@@ -15,6 +15,19 @@ export interface Wait<Signal extends string = string> {
 export const signal = <const Signal extends string>(name: Signal): Wait<Signal> => ({
   anyOf: [{ kind: 'signal', name }],
 });
+
+/** How the names of approvals are told from those of signals, in types alone. */
+export type ApprovalName<Name extends string = string> = `approval ${Name}`;
+
+/**
+ * A person's answer to the definition's approval of this name: approved with what its form holds, or rejected. `assignee`: who is to answer;
+ * `title` and `detail`: what they are told.
+ */
+export const approval = <const Name extends string>(
+  name: Name,
+  options: ApprovalOptions = {},
+): Wait<ApprovalName<Name>> =>
+  ({ anyOf: [{ kind: 'approval', name, ...options }] }) as unknown as Wait<ApprovalName<Name>>;
 
 /**
  * So long after the task was added: `90s`, `15m`, `36h`, `7d`, or milliseconds; at most ten years. Throws `InvalidError`

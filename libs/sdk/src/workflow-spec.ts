@@ -14,6 +14,7 @@ import type { RetryOptions } from './retry.ts';
 import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import type { StepFunction, StepSettings } from './step.ts';
 import type { AnyTask, TaskOf } from './task.ts';
+import type { ApprovalName } from './wait.ts';
 
 /** For each step, the steps whose tasks it may add. */
 export type FlowOf<Tasks> = { readonly [S in keyof Tasks]: readonly (keyof Tasks & string)[] };
@@ -23,6 +24,11 @@ export type OutputsOf<Tasks> = { readonly [S in keyof Tasks]?: Schema };
 export type StartsOf<F extends Flow> = readonly Sources<F>[];
 
 type Refused<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
+
+/** All that tasks wait for, by name; approvals under names of their own. */
+export type Waited<Signals extends Schemas, Approvals extends Schemas> = Signals & {
+  readonly [Name in keyof Approvals & string as ApprovalName<Name>]: Approvals[Name];
+};
 
 /** What a user writes. */
 export interface WorkflowSpec<
@@ -34,6 +40,7 @@ export interface WorkflowSpec<
   Starts extends readonly (keyof Tasks & string)[],
   Outputs extends OutputsOf<Tasks>,
   Signals extends Schemas = Record<never, never>,
+  Approvals extends Schemas = Record<never, never>,
 > extends ContextSpec {
   readonly name: string;
   /** 1, 2, 3 …; raise it when running workflows could not go on with the new code, and say in `upcast` how they can. */
@@ -50,6 +57,8 @@ export interface WorkflowSpec<
   readonly outputs?: (Outputs & Refused<Outputs, NoInfer<Tasks>>) | undefined;
   /** What others may send it, by name: tasks wait for it with `when: signal(name)`, and find what came in `ctx.cause`. */
   readonly signals?: Signals | undefined;
+  /** What people are asked, by name, with the form of their answer: tasks wait for it with `when: approval(name)`. */
+  readonly approvals?: Approvals | undefined;
   /** What each step may add. */
   readonly flow: F & Refused<F, NoInfer<Tasks>>;
   /** What `begin` may add; by default the one step that no other step names. */
@@ -64,7 +73,7 @@ export interface WorkflowSpec<
   /** The first belief and the first tasks. Runs with whoever starts the workflow, so work belongs in a step. */
   readonly begin: (input: Parsed<NoInfer<Input>>) => {
     readonly belief: Given<NoInfer<Belief>>;
-    readonly next: readonly TaskOf<NoInfer<Tasks>, NoInfer<Starts>[number], NoInfer<Signals>>[];
+    readonly next: readonly TaskOf<NoInfer<Tasks>, NoInfer<Starts>[number], NoInfer<Waited<Signals, Approvals>>>[];
     /** What the agent is told before its first step: goal, constraints, the user's words. */
     readonly fragments?: readonly FragmentDraft[] | undefined;
   };
@@ -78,7 +87,7 @@ export interface WorkflowSpec<
         NoInfer<Outputs>,
         S,
         NoInfer<F>[S][number],
-        NoInfer<Signals>
+        NoInfer<Waited<Signals, Approvals>>
       >,
       Parsed<NoInfer<Tasks>[S]>,
       ParsedOr<MemberOf<NoInfer<Outputs>, S>>
@@ -100,6 +109,11 @@ export interface WorkflowSpec<
   readonly priority?: Priority | ((input: Frozen<Parsed<NoInfer<Input>>>) => Priority) | undefined;
   /** What keeps a workflow waiting while too many others of the same key are at work, or began a moment ago. */
   readonly limits?: readonly Limit[] | ((input: Frozen<Parsed<NoInfer<Input>>>) => readonly Limit[]) | undefined;
+  /**
+   * Time from its opening after which a workflow is cancelled: `24h`, `7d`, or milliseconds. Neither a pause nor a recovery extends it. Who
+   * starts one may say otherwise. By default none.
+   */
+  readonly timeout?: string | number | undefined;
   /** Checkpoints after which a person is asked whether the workflow should go on; default 100,000. */
   readonly stepBudget?: number | undefined;
   /**

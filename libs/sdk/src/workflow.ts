@@ -13,6 +13,8 @@ import type {
   RetryPolicy,
   StepDefinition,
 } from '@tidemark/runtime';
+import { checkedDuration } from '@tidemark/runtime';
+import { toJSONSchema, type ZodType } from 'zod';
 import { type ContextSpec, contextDefinition } from './context-spec.ts';
 import { type AnySpec, checkSpec } from './definition-checks.ts';
 import { warningsOf } from './definition-warnings.ts';
@@ -42,8 +44,9 @@ export function defineWorkflow<
   const Starts extends readonly (keyof Tasks & string)[] = StartsOf<F>,
   const Outputs extends OutputsOf<Tasks> = Record<never, never>,
   const Signals extends Schemas = Record<never, never>,
+  const Approvals extends Schemas = Record<never, never>,
 >(
-  spec: WorkflowSpec<Input, Belief, Output, Tasks, F, Starts, Outputs, Signals>,
+  spec: WorkflowSpec<Input, Belief, Output, Tasks, F, Starts, Outputs, Signals, Approvals>,
 ): Workflow<Input, Belief, Output, Tasks, Outputs, Signals> {
   return build(spec as unknown as CheckedSpec) as Workflow<Input, Belief, Output, Tasks, Outputs, Signals>;
 }
@@ -56,6 +59,7 @@ interface CheckedSpec extends AnySpec, ContextSpec, DispatchSpec {
   readonly tasks: Schemas;
   readonly outputs?: Schemas | undefined;
   readonly signals?: Schemas | undefined;
+  readonly approvals?: Schemas | undefined;
   readonly begin: (input: Json) => unknown;
   readonly durability?: 'durable' | 'staged' | undefined;
   readonly placement?: 'exclusive' | 'shared' | undefined;
@@ -111,8 +115,10 @@ function build(spec: CheckedSpec): Workflow {
     starts,
     effects,
     onFailure: spec.onFailure ?? 'fail',
+    ...(spec.timeout !== undefined && { timeoutMs: checkedDuration('timeout', spec.timeout) }),
     stepBudget: spec.stepBudget ?? STEP_BUDGET_DEFAULT_COUNT,
     upcasters: upcasters(spec.upcast, title),
+    ...(spec.approvals !== undefined && { approvals: formsOf(spec.approvals) }),
     context: contextDefinition(spec, title),
     dispatch: dispatchDefinition(spec),
     warnings: warningsOf(spec),
@@ -206,17 +212,28 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
   };
 }
 
-const signalParsers = ({ signals = {} }: CheckedSpec, title: string): ReadonlyMap<string, Parse> =>
-  new Map(
-    Object.entries(signals).map(([name, schema]) => [
-      name,
-      parser(schema, {
-        code: 'signal-unfit',
-        what: `${title}, signal ${name}`,
-        remedy: 'Fix what is sent, or signals.',
-      }),
-    ]),
-  );
+/** Of what comes to tasks that wait, by its name; approvals as `approval {name}`. */
+const signalParsers = ({ signals = {}, approvals = {} }: CheckedSpec, title: string): ReadonlyMap<string, Parse> =>
+  new Map([
+    ...Object.entries(signals).map(([name, schema]) => {
+      const what = `${title}, signal ${name}`;
+      return [name, parser(schema, { code: 'signal-unfit', what, remedy: 'Fix what is sent, or signals.' })] as const;
+    }),
+    ...Object.entries(approvals).map(([name, schema]) => {
+      const what = `${title}, approval ${name}`;
+      const remedy = 'Fix what is answered, or approvals.';
+      return [`approval ${name}`, parser(schema, { code: 'approval-unfit', what, remedy })] as const;
+    }),
+  ]);
+
+/** What answers hold, for whoever shows and checks a form without the definition. */
+const formsOf = (approvals: Schemas): ReadonlyMap<string, Json> =>
+  new Map(Object.entries(approvals).map(([name, schema]) => [name, formJson(schema)]));
+
+function formJson(schema: Schema): Json {
+  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline' });
+  return rest as Json;
+}
 
 const schemasOf = ({ input, belief, output, tasks, outputs = {}, signals = {} }: CheckedSpec): readonly Schema[] => [
   ...[input, belief, output],

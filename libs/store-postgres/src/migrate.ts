@@ -16,6 +16,7 @@ import * as forks from './migrations/0009-forks.ts';
 import * as blobs from './migrations/0010-blobs.ts';
 import * as traces from './migrations/0011-traces.ts';
 import * as search from './migrations/0012-search.ts';
+import * as approvals from './migrations/0013-approvals.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
   blobs,
   traces,
   search,
+  approvals,
 ];
 
 /** Any number; the key of the lock under which migrations run. */

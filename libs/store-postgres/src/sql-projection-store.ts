@@ -5,6 +5,8 @@
 
 import type { Lamport, Offset, Partition, Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
 import type {
+  ApprovalQuery,
+  ApprovalRow,
   CheckpointRow,
   DueTimer,
   EffectRow,
@@ -48,6 +50,7 @@ import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadSignals, signalsOf, withSignals } from './sql/load-signals.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
+import { approvalOf, readApprovals } from './sql/read-approvals.ts';
 import * as history from './sql/read-history.ts';
 import { readLamportOf } from './sql/read-memories.ts';
 import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
@@ -204,6 +207,10 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
 
   async tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]> {
     return (await this.read(history.readTasks(workflow, limit))).map(history.taskOf);
+  }
+
+  async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {
+    return (await this.read(readApprovals(query))).map(approvalOf);
   }
 
   async checkpoints(

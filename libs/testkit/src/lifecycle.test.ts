@@ -69,21 +69,25 @@ const travel = defineWorkflow({
   },
 });
 
+/** May take an hour, and would wait for two. */
+const timed = (timeout: string) => defineWorkflow({ ...plainSpec, name: 'timed', timeout });
+
 /** Has nothing to undo. */
-const plain = defineWorkflow({
+const plainSpec = {
   name: 'plain',
   version: 1,
   input: z.object({}),
   belief: z.object({}),
   output: z.object({}),
   tasks: { wait: z.object({}), end: z.object({}) },
-  flow: { wait: ['end'], end: [] },
+  flow: { wait: ['end'], end: [] } as const,
   begin: () => ({ belief: {}, next: [task('wait', {})] }),
   steps: {
     wait: () => ({ next: [task('end', {}, { when: timer('2h') })] }),
     end: () => ({ done: {} }),
   },
-});
+};
+const plain = defineWorkflow(plainSpec);
 
 const statusOf = async (world: TestWorld, id: string) => {
   const row = await world.client.run(id).summary();
@@ -245,5 +249,41 @@ describe('a workflow that is paused', () => {
     expect(await statusOf(world, run.id)).toEqual(['open', 'paused', 1]);
     await world.client.resume(run.id, ask);
     expect(await run.result()).toEqual({});
+  });
+});
+
+describe('a workflow whose time is up', () => {
+  it('is cancelled, whatever it waits for, and paused or not', async () => {
+    const hour = timed('1h');
+    const world = await open({ workflows: [hour] });
+    const run = await world.start(hour, {});
+    const paused = await world.start(hour, {});
+    const longer = await world.start(hour, {}, { timeout: '3h' });
+    for (const { id } of [run, paused, longer]) await waiting(world, id);
+    await world.client.pause(paused.id, ask);
+    world.advance('30m');
+    expect(await statusOf(world, run.id)).toEqual(['open', null, 1]);
+    world.advance('31m');
+    await expect(run.result()).rejects.toThrow('failed (timed-out)');
+    await expect(paused.result()).rejects.toThrow('failed (timed-out)');
+    world.advance('1h');
+    expect(await longer.result()).toEqual({});
+  });
+
+  it('has what it did undone', async () => {
+    const world = await open({ workflows: [travel] });
+    const begun = hold(() => Promise.resolve());
+    const run = await world.start(travel, {}, { timeout: '1h' });
+    await begun;
+    await expect.poll(async () => (await run.summary())?.holder).toBeNull();
+    world.advance('2h');
+    await expect(run.result()).rejects.toThrow('was undone (timed-out)');
+    expect(undone).toEqual(['b-sea']);
+  });
+
+  it('is given a time that is one', async () => {
+    const world = await open({ workflows: [plain] });
+    await expect(world.start(plain, {}, { timeout: 'soon' })).rejects.toMatchObject({ code: 'duration-invalid' });
+    expect(() => timed('-1h')).toThrow(/timeout: give a whole number and a unit/);
   });
 });

@@ -44,6 +44,10 @@ function blockedJson(blocked: Blocked) {
       return { on: 'signal' as const, names: blocked.names };
     case 'timer':
       return { on: 'timer' as const, timer: blocked.timer, due_at: isoTime(blocked.dueAtMs) };
+    case 'approval': {
+      const { name, assignee, askedAtMs } = blocked;
+      return { on: 'approval' as const, name, assignee, asked_at: isoTime(askedAtMs) };
+    }
     case 'retry':
       return { on: 'retry' as const, failure_count: blocked.failureCount, due_at: isoTime(blocked.dueAtMs) };
     case 'confirmation': {

@@ -17,6 +17,7 @@ import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import { inQuestion, uncheckedOperation, underToken } from '../state/response-check.ts';
 import { printable } from '../text/width.ts';
+import { answerApproval } from './approvals.ts';
 
 interface PlaceOptions {
   readonly state?: string | undefined;
@@ -24,6 +25,8 @@ interface PlaceOptions {
 }
 
 export interface RejectOptions extends PlaceOptions {
+  /** The approval that a task waits for is answered, not a question. */
+  readonly task?: string | undefined;
   readonly by: string;
   readonly why: string;
   readonly question?: string | undefined;
@@ -32,6 +35,7 @@ export interface RejectOptions extends PlaceOptions {
 export interface ApproveOptions extends RejectOptions {
   readonly as?: Exclude<Resolution, 'fail'> | undefined;
   readonly response?: string | undefined;
+  readonly value?: string | undefined;
 }
 
 export interface ConfirmOptions extends PlaceOptions {
@@ -45,14 +49,36 @@ export interface SignalOptions extends PlaceOptions {
 }
 
 export async function approve(session: Session, id: string, options: ApproveOptions): Promise<number> {
-  const { as, response } = options;
+  const { as, response, task, value } = options;
+  if ((task === undefined) !== (value === undefined) || (task !== undefined && (as ?? response) !== undefined)) {
+    const message = 'Give --task and --value to answer an approval; --as and --response to answer a question.';
+    throw new InvalidError('answer-invalid', message);
+  }
+  if (task !== undefined) return approveTask(session, id, task, options, await readJson('--value', value!, session));
   const given = response === undefined ? undefined : await readJson('--response', response, session);
   // Whoever gives a response says that it happened.
   return answer(session, id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
 }
 
 export const reject = (session: Session, id: string, options: RejectOptions): Promise<number> =>
-  answer(session, id, options, 'fail', undefined);
+  options.task === undefined
+    ? answer(session, id, options, 'fail', undefined)
+    : approveTask(session, id, options.task, options, undefined);
+
+/** Without a value it is rejected. */
+async function approveTask(
+  session: Session,
+  id: string,
+  task: string,
+  options: RejectOptions,
+  value: Json | undefined,
+): Promise<number> {
+  const { by, why } = options;
+  await withDesk(session, options, (desk) =>
+    answerApproval(session, desk, id, task, { approved: value !== undefined, by, why, value }),
+  );
+  return EXIT.ok;
+}
 
 async function answer(
   session: Session,

@@ -41,7 +41,11 @@ export function addRecovery({ command, does, listed, common }: CommandKit): void
       .argument('<id>', 'id of the run')
       .requiredOption('--by <name>', 'who decides it')
       .requiredOption('--why <text>', 'the reason, kept with the decision')
-      .option('--question <id>', 'the question that is meant (default: the open one)');
+      .option('--question <id>', 'the question that is meant (default: the open one)')
+      .option(
+        '--task <id>',
+        'the task whose approval is answered, in place of a question; tidemark approvals lists them',
+      );
 
   answering('approve', 'answer the question of a workflow that waits for a person, so that it goes on')
     .addOption(
@@ -53,6 +57,7 @@ export function addRecovery({ command, does, listed, common }: CommandKit): void
       ]),
     )
     .option('--response <json>', 'what the effect in question answered: JSON, @file, or - for standard input')
+    .option('--value <json>', 'with --task: what its form asks for: JSON, @file, or - for standard input')
     .action((id: string, options: ApproveOptions, self: Command) =>
       does<[string, ApproveOptions]>(approve)(id, listed(options), self),
     );

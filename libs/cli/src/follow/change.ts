@@ -126,6 +126,11 @@ export function eventChange(row: WorkflowSummary, event: EventRow): Change | und
       const { why } = decodePayload(event.type, event.payload);
       return { ...about, type: ASKED[event.type], by: String(control.by), why };
     }
+    case 'ApprovalGiven': {
+      const why = (decodePayload(event.type, event.payload).value as { readonly why?: string | null }).why ?? '';
+      const resolution = control.approved === true ? 'approved' : 'rejected';
+      return { ...about, type: 'decided', by: String(control.by), resolution: `${resolution} ${control.name}`, why };
+    }
     case 'WorkflowTerminated': {
       const { message } = decodePayload(event.type, event.payload).error;
       return { ...about, type: 'failed', reason: String(control.code), message, tookMs };

@@ -5,8 +5,17 @@
 
 import type { DefinitionCard } from '@tidemark/api/shapes';
 import type { Lease, Priority } from '@tidemark/core';
-import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
-import type { Confirmation, Decided, Decision, LifecycleAct, LifecycleAsk, LifecycleDone } from '@tidemark/runtime';
+import type { ApprovalQuery, ProjectionStore, StoreCounts } from '@tidemark/ports';
+import type {
+  ApprovalAnswer,
+  ApprovalPage,
+  Confirmation,
+  Decided,
+  Decision,
+  LifecycleAct,
+  LifecycleAsk,
+  LifecycleDone,
+} from '@tidemark/runtime';
 import type { CommandArchive } from './archive-desk.ts';
 import type { CommandKeys } from './keys-desk.ts';
 import type { CommandMemory } from './memory-desk.ts';
@@ -142,6 +151,10 @@ export interface Desk {
   confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void>;
   /** Counts once for its key; see `Client.signal`. */
   signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void>;
+  /** What people are asked; see `Client.approvals`. */
+  approvals(query: ApprovalQuery): Promise<ApprovalPage>;
+  /** Answers an approval; see `Client.approve`. */
+  answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }>;
   /** Cancels, ends, pauses or resumes; see `Client.cancel`. */
   lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone>;
   /** Takes the live lease away; see `Client.revoke`. */

@@ -4,7 +4,10 @@ import { cardOf, type DefinitionCard, inputOf } from '@tidemark/api/shapes';
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
 import { type Lease, tenantId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
+import type { ApprovalQuery } from '@tidemark/ports';
 import {
+  type ApprovalAnswer,
+  type ApprovalPage,
   type Confirmation,
   type Decided,
   type Decision,
@@ -85,6 +88,14 @@ export class HostDesk implements Desk {
 
   signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void> {
     return this.host.client.signal(workflow, name, value, options);
+  }
+
+  approvals(query: ApprovalQuery): Promise<ApprovalPage> {
+    return this.host.client.approvals(query);
+  }
+
+  answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
+    return this.host.client.approve(workflow, task, answer);
   }
 
   lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {

@@ -12,7 +12,17 @@ import {
   TidemarkError,
   UnavailableError,
 } from '@tidemark/core';
-import type { Confirmation, Decided, Decision, LifecycleAct, LifecycleAsk, LifecycleDone } from '@tidemark/runtime';
+import type { ApprovalQuery } from '@tidemark/ports';
+import type {
+  ApprovalAnswer,
+  ApprovalPage,
+  Confirmation,
+  Decided,
+  Decision,
+  LifecycleAct,
+  LifecycleAsk,
+  LifecycleDone,
+} from '@tidemark/runtime';
 import { SOCKET_GREETING_MS } from '../limits.ts';
 import { ARCHIVE_CALLS, type CommandArchive } from './archive-desk.ts';
 import {
@@ -142,6 +152,14 @@ export class SocketDesk implements Desk {
 
   async signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void> {
     await this.#call('signal', [workflow, name, value, options]);
+  }
+
+  approvals(query: ApprovalQuery): Promise<ApprovalPage> {
+    return this.#call('approvals', [query]);
+  }
+
+  answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
+    return this.#call('answer', [workflow, task, answer]);
   }
 
   lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {

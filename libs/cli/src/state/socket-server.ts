@@ -9,7 +9,9 @@ import { createServer, type Server, type Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { TidemarkError } from '@tidemark/core';
+import type { ApprovalQuery } from '@tidemark/ports';
 import {
+  type ApprovalAnswer,
   type Confirmation,
   type Decision,
   LIFECYCLE_ACTS,
@@ -124,6 +126,8 @@ async function perform(
   if (call === 'decide') return desk.decide(String(given[0]), given[1] as Decision);
   if (call === 'confirm') return desk.confirm(String(given[0]), String(given[1]), given[2] as Confirmation);
   if (call === 'signal') return desk.signal(String(given[0]), String(given[1]), given[2], given[3] as { key: string });
+  if (call === 'approvals') return desk.approvals(given[0] as ApprovalQuery);
+  if (call === 'answer') return desk.answer(String(given[0]), String(given[1]), given[2] as ApprovalAnswer);
   if (call === 'lifecycle') return desk.lifecycle(String(given[0]), lifecycleAct(given[1]), given[2] as LifecycleAsk);
   if (call === 'revoke') return desk.revoke(String(given[0]));
   if (call === 'definitions') return desk.definitions();

@@ -27,7 +27,8 @@ export function taskWords(task: PendingTask, steps: StepNames, nowMs: number, is
   return [...needed, ...(waits === '' ? [] : [waits])].join(', and ');
 }
 
-const isAlternative = ({ on }: Blocked): boolean => on === 'signal' || on === 'timer';
+const ALTERNATIVES: readonly Blocked['on'][] = ['signal', 'timer', 'approval'];
+const isAlternative = ({ on }: Blocked): boolean => ALTERNATIVES.includes(on);
 
 function readyWords({ effects, failureCount, cause }: TaskState, isHeld: boolean): string {
   const open = effects.find((effect) => effect.status === 'intended');
@@ -47,6 +48,8 @@ function blockedWords(blocked: Blocked, steps: StepNames, nowMs: number): string
       return `waits for signal ${blocked.names.join(' or ')}`;
     case 'timer':
       return `waits until ${timeWords(blocked.dueAtMs, nowMs)}`;
+    case 'approval':
+      return `asks ${blocked.assignee ?? 'a person'} for approval (${blocked.name})`;
     case 'retry':
       return `failed ${counted(blocked.failureCount, 'time')}, tried again ${until(blocked.dueAtMs, nowMs).replace('due', 'now')}`;
     case 'confirmation': {

@@ -33,7 +33,7 @@ import {
   textAt,
 } from '../sql-client.ts';
 
-const taskOfRank = (rank: number): TaskId =>
+export const taskOfRank = (rank: number): TaskId =>
   taskId(Math.floor(rank / TASKS_PER_CHECKPOINT_MAX), rank % TASKS_PER_CHECKPOINT_MAX);
 
 export const readTasks = (workflow: WorkflowId, limit: number): Statement => ({

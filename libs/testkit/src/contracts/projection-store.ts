@@ -6,6 +6,7 @@
 import type { ProjectionStore } from '@tidemark/ports';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { testApplying } from './projection-store-apply.ts';
+import { testApprovals } from './projection-store-approvals.ts';
 import { testBlobs } from './projection-store-blobs.ts';
 import { testClaims } from './projection-store-claims.ts';
 import { testCoordination } from './projection-store-coordination.ts';
@@ -58,6 +59,7 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
       },
     };
     testApplying(under);
+    testApprovals(under);
     testClaims(under);
     testPlacement(under);
     testCoordination(under);

@@ -62,7 +62,9 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   WorkflowTerminated: { code: 'terminated', by: 'ann' },
   PauseRequested: { by: 'ann' },
   ResumeRequested: { by: 'ann' },
+  ApprovalGiven: { task: '0.0', name: 'refund', approved: true, by: 'ann' },
   LeaseClaimed: {},
+  RulesRaised: { rules: 4 },
   LeaseReleased: { reason: 'idle' },
   CheckpointReserved: { checkpoint: 'c1', task: '0.0' },
   EffectIntended: {

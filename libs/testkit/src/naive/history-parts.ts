@@ -29,7 +29,31 @@ export function conditions(
 ): Loose<Controls['WorkflowOpened']['tasks'][number]['when']> {
   const signal = { kind: 'signal', name: choose(['go', 'stop', 'more'], decide(3)) };
   const timer = { kind: 'timer', timer: `t${decide(3)}`, anchorMs: 1_000_000, delayMs: 500 };
-  return choose([[signal], [timer], [signal, timer], [signal, { kind: 'signal', name: 'other' }]], decide(4));
+  const approval = {
+    kind: 'approval',
+    name: choose(['pay', 'ship'], decide(2)),
+    askedAtMs: 1_000_000,
+    ...(decide(2) === 0 && { assignee: 'ann' }),
+  };
+  const all = [
+    [signal],
+    [timer],
+    [signal, timer],
+    [signal, { kind: 'signal', name: 'other' }],
+    [approval],
+    [timer, approval],
+  ];
+  return choose(all, decide(6));
+}
+
+/** Mostly to a task that asks. */
+export function answerOf(stream: NaiveStream, decide: (below: number) => number): Loose<Controls['ApprovalGiven']> {
+  const asking = stream.tasks.flatMap(({ id, when }) =>
+    when.flatMap((condition) => (condition.kind === 'approval' ? [{ task: id, name: condition.name }] : [])),
+  );
+  const other = { task: stream.tasks[0]?.id ?? '0.0', name: 'pay' };
+  const { task, name } = asking.length > 0 ? choose(asking, decide(97)) : other;
+  return { task, name: decide(9) === 0 ? 'ship' : name, approved: decide(2) === 0, by: 'ann' };
 }
 
 /** Names of timers that the stream waits for, and one that nobody waits for when there are none. */

@@ -7,7 +7,7 @@
 import type { Controls, Envelope, EventType, LogEntry } from '@tidemark/core';
 import { digestOf, entryOf, type Loose } from './events.ts';
 import { NaivePartition } from './fold.ts';
-import { choose, conditions, decisions, LIFECYCLE, openOf, timersOf, tokensOf } from './history-parts.ts';
+import { answerOf, choose, conditions, decisions, LIFECYCLE, openOf, timersOf, tokensOf } from './history-parts.ts';
 import { type NaiveStream, type NaiveTask, outcomeIsOpen } from './stream.ts';
 import { TWISTS, type Twist } from './twists.ts';
 
@@ -33,6 +33,8 @@ export const ACTS = [
   'raise',
   'cancel',
   'terminate',
+  'answer',
+  'raise-rules',
   'pause',
   'resume',
   'signal',
@@ -210,6 +212,8 @@ function inboxDraft(
       return decide(3) === 0
         ? envelope(writer, stream, 'MemoryWritten', { count: 1 + decide(2) })
         : envelope(writer, stream, 'VersionPinned', { pinned: decide(2) === 0, by: 'ann' });
+    case 'answer':
+      return envelope(writer, stream, 'ApprovalGiven', answerOf(stream, decide));
     case 'cancel':
     case 'terminate':
     case 'pause':
@@ -247,6 +251,7 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
   const task =
     decide(6) === 0 || unblocked.length === 0 ? choose(stream.tasks, decide(97)) : choose(unblocked, decide(3));
   if (act === 'release') return envelope(writer, stream, 'LeaseReleased', { reason: 'idle' });
+  if (act === 'raise-rules') return envelope(writer, stream, 'RulesRaised', { rules: 4 });
   const inDoubt = openOf(stream);
   if (act === 'park') {
     const about = decide(4) > 0 && inDoubt.length > 0 ? choose(inDoubt, decide(97)) : undefined;

@@ -47,6 +47,9 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
     case 'LeaseReleased':
       if (event.control.reason === 'fault') countCrash(stream, event.atMs);
       break;
+    case 'RulesRaised':
+      if (event.control.rules > stream.rules) stream.rules = event.control.rules;
+      return null;
     case 'CheckpointReserved': {
       const task = stream.tasks.find((one) => one.id === event.control.task);
       if (task === undefined) return absent(stream, event.control.task);

@@ -29,6 +29,7 @@ const INBOX_TYPES = [
   'WorkflowTerminated',
   'PauseRequested',
   'ResumeRequested',
+  'ApprovalGiven',
 ] as const;
 
 export type InboxEvent = Envelope<(typeof INBOX_TYPES)[number]>;
@@ -113,6 +114,15 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       if (stream.status === 'compensating' || stream.paused === undefined) return 'not-asked';
       stream.paused = undefined;
       return null;
+    case 'ApprovalGiven': {
+      const { name, task } = event.control;
+      const asking = stream.tasks.find((one) => one.id === task);
+      const asked = asking?.when.filter((condition) => condition.kind === 'approval' && condition.name === name) ?? [];
+      if (stream.status === 'compensating' || asking === undefined || asked.length === 0) return 'not-asked';
+      asking.when = [];
+      asking.cause = { kind: 'approval', name, event: event.id };
+      return null;
+    }
     case 'BudgetRaised': {
       const { tokens, costMicros } = event.control;
       stream.raised ??= { tokens: 0, costMicros: 0 };

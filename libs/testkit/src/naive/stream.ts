@@ -28,7 +28,7 @@ export interface NaiveTask {
   /** Tasks that were pending when this one was declared and must be done before it. */
   blockers: string[];
   when: Condition[];
-  cause: { kind: 'signal' | 'timer'; name: string; event: string } | null;
+  cause: { kind: 'signal' | 'timer' | 'approval'; name: string; event: string } | null;
   failureCount: number;
   failureCode: string | null;
   sameFailureCount: number;

@@ -1,0 +1,33 @@
+/** Owns the part of the projection that tells what people are asked. Rows follow from the log, like all others. */
+
+import type { TaskId, TenantId, WorkflowId } from '@tidemark/core';
+import type { JsonText } from './projection-store.ts';
+
+/** A place in the order of approvals. */
+export interface ApprovalPlace {
+  readonly askedAtMs: number;
+  readonly workflow: WorkflowId;
+  readonly task: TaskId;
+}
+
+export interface ApprovalQuery {
+  readonly tenant?: string | undefined;
+  /** Those of any of these; absent: all. */
+  readonly assignees?: readonly string[] | undefined;
+  readonly after?: ApprovalPlace | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** A task that waits for a person's answer, and for no other task. */
+export interface ApprovalRow extends ApprovalPlace {
+  readonly tenant: TenantId;
+  readonly definition: string;
+  readonly step: string;
+  /** The task's state, as core serialises it. */
+  readonly state: JsonText;
+}
+
+export interface ApprovalStore {
+  /** Tasks of open workflows that wait for a person's answer, and for no other task; those that were asked first at first. */
+  approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]>;
+}

@@ -1,0 +1,167 @@
+/** People who are asked, and answer: by a form, once, over deaths of whoever held the workflow, and in forks. */
+
+import { anyOf, approval, defineWorkflow, InvalidError, secret, task, timer } from '@tidemark/sdk';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type TestWorld, testWorld } from './test-world.ts';
+
+const worlds: TestWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+async function open(...args: Parameters<typeof testWorld>): Promise<TestWorld> {
+  const world = await testWorld(...args);
+  worlds.push(world);
+  return world;
+}
+
+/** Asks how much is refunded; after two days somebody else is asked. */
+const refund = defineWorkflow({
+  name: 'refund',
+  version: 1,
+  input: z.object({ cents: z.number() }),
+  belief: z.object({}),
+  output: z.object({ by: z.string(), cents: z.number().nullable(), why: z.string().nullable() }),
+  tasks: { ask: z.object({}), decide: z.object({}) },
+  flow: { ask: ['decide'], decide: ['decide'] },
+  approvals: { amount: z.object({ cents: z.int().min(1).max(5_000), note: z.string().optional() }) },
+  begin: () => ({ belief: {}, next: [task('ask', {})] }),
+  steps: {
+    ask: ({ input }) => {
+      const asked = approval('amount', {
+        assignee: 'user:ana',
+        title: `Refund ${input.cents} cents?`,
+        detail: { cents: input.cents },
+      });
+      return { next: [task('decide', {}, { when: anyOf(asked, timer('2d')) })] };
+    },
+    decide: ({ cause }) => {
+      if (cause?.kind !== 'approval') {
+        return { next: [task('decide', {}, { when: approval('amount', { assignee: 'role:lead' }) })] };
+      }
+      const cents = cause.approved ? cause.value.cents : null;
+      return { done: { by: cause.by, cents, why: cause.why } };
+    },
+  },
+});
+
+const asked = async (world: TestWorld, query = {}) => (await world.client.approvals(query)).approvals;
+const waiting = (world: TestWorld) => expect.poll(() => asked(world)).toHaveLength(1);
+
+describe('a task that waits for a person', () => {
+  it('is found with its form, and goes on with the answer', async () => {
+    const world = await open({ workflows: [refund] });
+    const run = await world.start(refund, { cents: 700 });
+    await waiting(world);
+    const [one] = await asked(world);
+    expect(one).toMatchObject({
+      workflow: run.id,
+      definition: 'refund',
+      step: 'decide',
+      name: 'amount',
+      assignee: 'user:ana',
+      title: 'Refund 700 cents?',
+      detail: { cents: 700 },
+      form: {
+        type: 'object',
+        properties: { cents: { type: 'integer', minimum: 1, maximum: 5_000 } },
+        required: ['cents'],
+      },
+    });
+    const answer = { approved: true, by: 'ana', value: { cents: 500 } };
+    expect(await world.client.approve(run.id, one!.task, answer)).toEqual({ changed: true });
+    expect(await run.result()).toEqual({ by: 'ana', cents: 500, why: null });
+    expect(await asked(world)).toEqual([]);
+    expect(await world.client.approve(run.id, one!.task, answer)).toEqual({ changed: false });
+    await expect(world.client.approve(run.id, one!.task, { approved: false, by: 'bob' })).rejects.toMatchObject({
+      code: 'already-answered',
+      details: { by: 'ana', approved: true },
+    });
+  });
+
+  it('is told why it was rejected', async () => {
+    const world = await open({ workflows: [refund] });
+    const run = await world.start(refund, { cents: 700 });
+    await waiting(world);
+    const [one] = await asked(world);
+    world.crash({ after: 'LeaseClaimed' });
+    await world.client.approve(run.id, one!.task, { approved: false, by: 'ana', why: 'too late' });
+    expect(await run.result()).toEqual({ by: 'ana', cents: null, why: 'too late' });
+    expect(world.crashCount).toBe(1);
+  });
+
+  it('takes no answer that does not fit its form, and none to what is not asked', async () => {
+    const world = await open({ workflows: [refund] });
+    const run = await world.start(refund, { cents: 700 });
+    await waiting(world);
+    const [one] = await asked(world);
+    const answer = (value: unknown, by = 'ana') =>
+      world.client.approve(run.id, one!.task, { approved: true, by, value });
+    await expect(answer({ cents: 9_999 })).rejects.toThrow(
+      "The value doesn't fit the form: value/cents must be <= 5000.",
+    );
+    await expect(answer({})).rejects.toThrow("value must have required property 'cents'");
+    await expect(answer(undefined)).rejects.toMatchObject({ code: 'approval-unfit' });
+    await expect(answer({ cents: 5 }, '')).rejects.toMatchObject({ code: 'by-invalid' });
+    const refused = { approved: false, by: 'ana', value: { cents: 5 } };
+    await expect(world.client.approve(run.id, one!.task, refused)).rejects.toMatchObject({ code: 'approval-unfit' });
+    await expect(world.client.approve(run.id, '9.9', { approved: true, by: 'ana' })).rejects.toMatchObject({
+      code: 'not-asked',
+    });
+    expect(await asked(world)).toHaveLength(1);
+  });
+
+  it('is escalated when nobody answers, and found by who is asked, page by page', async () => {
+    const world = await open({ workflows: [refund] });
+    const runs = [];
+    for (const id of ['a', 'b', 'c']) runs.push(await world.start(refund, { cents: 700 }, { id }));
+    await expect.poll(() => asked(world)).toHaveLength(3);
+    expect(await asked(world, { assignees: ['role:lead'] })).toEqual([]);
+    expect(await asked(world, { tenant: 'other' as never })).toEqual([]);
+    const first = await world.client.approvals({ assignees: ['user:ana', 'user:bob'], limit: 2 });
+    expect(first.approvals).toHaveLength(2);
+    const second = await world.client.approvals({ limit: 2, after: first.next! });
+    expect([...first.approvals, ...second.approvals].map(({ workflow }) => workflow).sort()).toEqual(['a', 'b', 'c']);
+    expect(second.next).toBeNull();
+    world.advance('3d');
+    await expect.poll(() => asked(world, { assignees: ['role:lead'] })).toHaveLength(3);
+    expect(await asked(world, { assignees: ['user:ana'] })).toEqual([]);
+  });
+
+  it('asks nobody while its workflow is paused', async () => {
+    const world = await open({ workflows: [refund] });
+    const run = await world.start(refund, { cents: 700 });
+    await waiting(world);
+    await world.client.pause(run.id, { by: 'ana', why: 'audit' });
+    expect(await asked(world)).toEqual([]);
+    await world.client.resume(run.id, { by: 'ana', why: 'over' });
+    await waiting(world);
+  });
+
+  it('asks the same in a fork', async () => {
+    const world = await open({ workflows: [refund] });
+    const run = await world.start(refund, { cents: 700 }, { id: 'base' });
+    await waiting(world);
+    await world.client.fork('base', { at: 1, effects: 'live', by: 'ana', definitions: [refund], id: 'fork' } as never);
+    await expect.poll(() => asked(world)).toHaveLength(2);
+    const found = (await asked(world)).find(({ workflow }) => workflow === 'fork');
+    expect(found).toMatchObject({ title: 'Refund 700 cents?', task: '0.0' });
+    await world.client.approve('fork', found!.task, { approved: true, by: 'ana', value: { cents: 5 } });
+    expect(await world.client.run('fork').result()).toMatchObject({ cents: 5 });
+    expect((await run.summary())?.status).toBe('open');
+  });
+});
+
+it('a form that asks for a secret is refused', () => {
+  const define = () =>
+    defineWorkflow({
+      ...{ name: 'bad', version: 1, input: z.object({}), belief: z.object({}), output: z.object({}) },
+      tasks: { ask: z.object({}) },
+      flow: { ask: [] },
+      approvals: { card: z.object({ number: secret(z.string()) }), when: z.object({ at: z.date() }) },
+      begin: () => ({ belief: {}, next: [task('ask', {})] }),
+      steps: { ask: () => ({ done: {} }) },
+    });
+  expect(define).toThrow(InvalidError);
+  expect(define).toThrow(/approvals.card has a secret field/);
+});
