@@ -19,11 +19,12 @@ import {
   systemPrng,
 } from '@tidemark/runtime';
 import { openPostgresRebuild, openPostgresStore, type RebuildPurpose } from '@tidemark/store-postgres';
-import { openTelemetry, tracing } from '@tidemark/telemetry';
+import { bothTelemetries, openPrometheus, openTelemetry, tracing } from '@tidemark/telemetry';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
 import { type OpenedKeyStore, openKeys } from './keys.ts';
 import { embedderIn } from './memory-index.ts';
+import { openMetricsEndpoint } from './metrics-endpoint.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
 import { type Below, openBlobs, openObjects, viewsOver } from './tiers.ts';
@@ -37,9 +38,9 @@ export interface OpenOptions {
 export function openCluster(config: ClusterConfig, options: OpenOptions = {}): Promise<Host> {
   const embedder = embedderIn(config.embedderFolder);
   const { traces } = config;
-  const plain: Telemetry = config.telemetry ? openTelemetry() : noTelemetry;
-  const telemetry = traces === undefined ? plain : tracing(plain, traces.ratio);
   return Opened.all(async (opened) => {
+    const plain = await openMetrics(config, opened);
+    const telemetry = traces === undefined ? plain : tracing(plain, traces.ratio);
     const redis = { url: config.redisUrl, prefix: config.topic, tls: config.tls.redis };
     const below = await openBelow(config, opened, options);
     const views = viewsOver(below);
@@ -60,7 +61,7 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
       prng: systemPrng,
       digest: sha256Digest,
       watch,
-      memory: sessionMemory({ store: views.store, embedder }),
+      memory: sessionMemory({ store: views.store, embedder, telemetry }),
       secrets: below.secrets?.workflows,
     };
     const { partitionsMax, admission } = config;
@@ -70,6 +71,15 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const parts = { partitionsMax, admission, embedder, tiers, keys, secrets, retention, traces };
     return new Host(ports, () => opened.close(), parts);
   });
+}
+
+/** What is measured goes to the process's own OpenTelemetry SDK, to the endpoint that scrapers ask, to both, or nowhere. */
+async function openMetrics(config: ClusterConfig, opened: Opened): Promise<Telemetry> {
+  const own = config.telemetry ? openTelemetry() : noTelemetry;
+  if (config.metricsListen === '') return own;
+  const registry = openPrometheus();
+  await opened.add(openMetricsEndpoint(config.metricsListen, registry));
+  return bothTelemetries(own, registry.telemetry);
 }
 
 /** Rows made anew beside those of the cluster. Throws as `openCluster` does. */

@@ -91,6 +91,11 @@ const settings = {
   TIDEMARK_KEEP: z.union([z.literal(''), duration]).default(''),
   /** Bytes that a compactor moves in a second at most, in MB. */
   TIDEMARK_COMPACTOR_MB_PER_S: count(1, 10_000).default(32),
+  /** Where `GET /metrics` is answered, `host:port`; empty: nowhere. */
+  TIDEMARK_METRICS_LISTEN: z
+    .string()
+    .regex(/^$|^[^\s/@]+:\d{1,5}$/, 'expected host:port, such as 0.0.0.0:9464')
+    .default(''),
   /** `on`: spans and metrics go to the OpenTelemetry API of the process. */
   TIDEMARK_TELEMETRY: z.enum(['on', 'off']).default('off'),
 } as const;
@@ -111,6 +116,8 @@ export interface ClusterConfig {
   readonly spotNotice: { readonly file: string; readonly url: string };
   readonly workflowModules: readonly string[];
   readonly telemetry: boolean;
+  /** Empty: nowhere. */
+  readonly metricsListen: string;
   /** By OpenTelemetry's own names in the environment; undefined: no traces are exported. */
   readonly traces: TraceSettings | undefined;
   /** Empty: none. */
@@ -186,6 +193,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       .map((name) => name.trim())
       .filter((name) => name !== ''),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
+    metricsListen: data.TIDEMARK_METRICS_LISTEN,
     traces: traceSettings(env),
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',

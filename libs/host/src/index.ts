@@ -10,17 +10,10 @@ export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerR
 export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
 export { liveTraces } from './live-traces.ts';
 export { loadDefinitions } from './load-definitions.ts';
+export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
 export { embedderIn } from './memory-index.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
-export {
-  failureReporter,
-  type LogLevel,
-  logLine,
-  runService,
-  SERVICE_NODE_FLAGS,
-  type Service,
-  warningLine,
-} from './service.ts';
+export { runService, SERVICE_NODE_FLAGS, type Service } from './service.ts';
 export { type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';
 export type { Tiers } from './tiers.ts';
 export { TLS_SERVICES, type TlsConfig, type TlsFiles, type TlsService, tlsFromEnv } from './tls.ts';

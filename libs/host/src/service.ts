@@ -1,46 +1,15 @@
-/** Owns the life of a service process: structured lines on standard error, orderly end on SIGTERM and SIGINT, distinct exit codes. */
+/** Owns the life of a service process: orderly end on SIGTERM and SIGINT, distinct exit codes. */
 
 import { TidemarkError, UnavailableError } from '@tidemark/core';
 import { systemClock } from '@tidemark/runtime';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
+import { logLine } from './log.ts';
 
 /**
  * Flags of Node for a service process. By itself Node lets a heap grow to gigabytes before it is cleared; with these a worker
  * of 1,000 live workflows stays below 300 MB. Workflows with much state want a larger `--max-old-space-size`.
  */
 export const SERVICE_NODE_FLAGS = ['--max-semi-space-size=16', '--max-old-space-size=224'] as const;
-
-export type LogLevel = 'info' | 'warn' | 'error';
-
-/** One JSON object a line. Fields hold ids, counts and codes; never payloads or secrets. */
-export function logLine(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
-  process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, message, ...fields })}\n`);
-}
-
-/** What an opening warns of, as a line. */
-export const warningLine = (code: string, message: string): void => logLine('warn', message, { code });
-
-/** Repetitions of one failure within this many milliseconds are counted, not written. */
-const REPEAT_WINDOW_MS = 5_000;
-
-/** A reporter for failures that are outlived: each kind at most once a window, with how often it came. */
-export function failureReporter(): (where: string, error: unknown) => void {
-  const seen = new Map<string, { sinceMs: number; repeatCount: number }>();
-  return (where, error) => {
-    const code = error instanceof TidemarkError ? error.code : 'error';
-    const text = error instanceof Error ? error.message : String(error);
-    const key = `${where} ${code} ${text}`;
-    const last = seen.get(key);
-    const now = performance.now();
-    if (last !== undefined && now - last.sinceMs < REPEAT_WINDOW_MS) {
-      last.repeatCount++;
-      return;
-    }
-    logLine('warn', text, { where, code, ...(last === undefined ? {} : { repeated: last.repeatCount }) });
-    seen.set(key, { sinceMs: now, repeatCount: 0 });
-    if (seen.size > 1_000) seen.clear();
-  };
-}
 
 export interface Service {
   /** Hands over and lets go. */

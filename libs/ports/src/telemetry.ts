@@ -37,7 +37,9 @@ export type MetricName =
   | 'memory_scope_violations_total'
   | 'session_summaries_missing_total'
   | 'trace_spans_exported_total'
-  | 'trace_spans_dropped_total';
+  | 'trace_spans_dropped_total'
+  | 'checkpoint_resumes_total'
+  | 'session_recall_entries_total';
 
 export interface Telemetry {
   /** Share of the traces that are kept whatever becomes of them, 0..1; absent: workflows have no traces here. */
@@ -46,10 +48,10 @@ export interface Telemetry {
   readonly within?: (<T>(trace: string, work: () => T) => T) | undefined;
   /** Starts a span; `parent` is a `traceparent`. */
   span(name: string, attributes?: Attributes, parent?: string): Span;
-  /** Adds to a counter. */
-  count(name: MetricName, value: number, attributes?: Attributes): void;
+  /** Adds to a counter. `trace`: the `traceparent` of an example of what was counted. */
+  count(name: MetricName, value: number, attributes?: Attributes, trace?: string): void;
   /** Records one value of a histogram; durations in seconds. */
-  observe(name: MetricName, value: number, attributes?: Attributes): void;
+  observe(name: MetricName, value: number, attributes?: Attributes, trace?: string): void;
   /** Sets a gauge. */
   gauge(name: MetricName, value: number, attributes?: Attributes): void;
 }

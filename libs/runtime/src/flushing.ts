@@ -3,27 +3,29 @@
  * accepted, staged ones within the limits of requirement C4. Must not know what the events mean.
  */
 
-import type { Clock } from '@tidemark/ports';
 import type { Draft, HeldStream } from './held-stream.ts';
 import { STAGED_DELAY_MAX_MS, STAGED_UNFLUSHED_MAX } from './limits.ts';
+import type { Ports } from './ports.ts';
 
 /** A reason that is at hand: by default each abort would make an error with a stack. */
 const FLUSHED = 'flushed';
 
 export class Flushing {
   readonly #stream: HeldStream;
-  readonly #clock: Clock;
+  readonly #ports: Pick<Ports, 'clock' | 'telemetry'>;
   /** Told of a staged checkpoint that was not accepted. */
   readonly #onLost: (error: unknown) => void;
   #unflushedCount = 0;
+  /** Acceptance of the last staged checkpoint that was not flushed yet. */
+  #lastStaged: Promise<void> | undefined;
   /** Set while a flush is due; aborted when another came first. */
   #due: AbortController | undefined;
   /** Durable writes that wait for their acceptance. */
   durableInFlightCount = 0;
 
-  constructor(stream: HeldStream, clock: Clock, onLost: (error: unknown) => void) {
+  constructor(stream: HeldStream, ports: Pick<Ports, 'clock' | 'telemetry'>, onLost: (error: unknown) => void) {
     this.#stream = stream;
-    this.#clock = clock;
+    this.#ports = ports;
     this.#onLost = onLost;
   }
 
@@ -45,6 +47,7 @@ export class Flushing {
   /** Staged: waits only when too much is unflushed. */
   async staged(accepted: Promise<void>): Promise<void> {
     this.#unflushedCount++;
+    this.#lastStaged = accepted;
     const settled = accepted.then(() => {
       this.#unflushedCount--;
     }, this.#onLost);
@@ -59,13 +62,26 @@ export class Flushing {
   now(): void {
     this.stop();
     this.#stream.flush();
+    if (this.#lastStaged !== undefined) this.#timed(this.#lastStaged);
+    this.#lastStaged = undefined;
+  }
+
+  /** How long it takes until all that was staged is known to be in the log. */
+  #timed(accepted: Promise<void>): void {
+    const { clock, telemetry } = this.#ports;
+    const startedMs = clock.monotonicMs();
+    const drained = (): void => {
+      const seconds = (clock.monotonicMs() - startedMs) / 1_000;
+      telemetry.observe('checkpoint_buffer_drain_latency_seconds', seconds, undefined, this.#stream.trace);
+    };
+    accepted.then(drained, () => {});
   }
 
   soon(): void {
     if (this.#due !== undefined) return;
     const due = new AbortController();
     this.#due = due;
-    void this.#clock.sleep(STAGED_DELAY_MAX_MS, due.signal).then(() => {
+    void this.#ports.clock.sleep(STAGED_DELAY_MAX_MS, due.signal).then(() => {
       if (!due.signal.aborted) this.now();
     });
   }

@@ -185,6 +185,11 @@ export class HeldStream {
     return { envelope, record, beginsGroup: true, after: stream, settle };
   }
 
+  /** `traceparent` of the lease that is held, where traces are on. */
+  get trace(): string | undefined {
+    return this.#trace(this.#confirmed.epoch);
+  }
+
   /** Of the lease under which it is written: travels as a header, where traces are on. */
   #trace(epoch: Epoch): string | undefined {
     const { traceRatio } = this.#options.ports.telemetry;

@@ -14,7 +14,7 @@ import {
   sessionSummarySchema,
   userSubject,
 } from '@tidemark/memory';
-import type { MemoryRow, MemoryStore } from '@tidemark/ports';
+import type { MemoryRow, MemoryStore, RecalledMemory, Telemetry } from '@tidemark/ports';
 import { INJECTED_FACTS_MAX_COUNT, INJECTED_STATE_MAX_COUNT } from './limits.ts';
 import type { SessionMemory } from './ports.ts';
 import { sessionSubject } from './summaries.ts';
@@ -25,9 +25,16 @@ export interface SessionMemoryOptions {
   readonly embedder: Embedder | null;
   /** Told why words decided alone although there is an embedder. */
   readonly onWarning?: ((message: string) => void) | undefined;
+  readonly telemetry?: Pick<Telemetry, 'count'> | undefined;
 }
 
-export const sessionMemory = ({ store, embedder, onWarning }: SessionMemoryOptions): SessionMemory => ({
+/** From which on words, or meaning, count as fitting the question. */
+const RELEVANT_FROM = 0.5;
+
+const isRelevant = ({ wordsScore, similarity }: RecalledMemory): boolean =>
+  (wordsScore ?? 0) >= RELEVANT_FROM || (similarity ?? 0) >= RELEVANT_FROM;
+
+export const sessionMemory = ({ store, embedder, onWarning, telemetry }: SessionMemoryOptions): SessionMemory => ({
   async inject({ tenant, session, user, query }) {
     const [summaries, handOvers, known] = await Promise.all([
       user === undefined ? [] : recalled(user, query, tenant),
@@ -43,6 +50,9 @@ export const sessionMemory = ({ store, embedder, onWarning }: SessionMemoryOptio
     async function recalled(of: string, words: string, at: TenantId): Promise<readonly SessionSummary[]> {
       const { entries, warning } = await recall({ store, embedder, tenant: at, user: of, query: words });
       if (warning !== undefined) onWarning?.(warning.message);
+      for (const entry of entries) {
+        telemetry?.count('session_recall_entries_total', 1, { relevant: String(isRelevant(entry)) });
+      }
       return entries.flatMap(({ memory }) => summaryIn(memory));
     }
   },

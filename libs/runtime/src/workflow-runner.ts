@@ -99,7 +99,7 @@ export class WorkflowRunner {
     this.#lookedMs = options.ports.clock.monotonicMs();
     this.#attempts = new Attempts(options.ports.clock, (task) => hasOpen(options.stream.speculative, task));
     options.abandon.addEventListener('abort', this.#onAbandon, { once: true });
-    this.#flushing = new Flushing(options.stream, options.ports.clock, (error) => {
+    this.#flushing = new Flushing(options.stream, options.ports, (error) => {
       this.#failure ??= error;
     });
     this.#journalHost = journalHost({
@@ -168,7 +168,10 @@ export class WorkflowRunner {
     const { stream, definition, content } = this.#options;
     if (!canRun(definition, stream.confirmed)) return undefined;
     const signal = this.#abort.signal;
-    const first = await takeOver(stream.confirmed, { ...this.#options, host: this.#journalHost, signal });
+    const first = await takeOver(stream.confirmed, {
+      ...this.#options,
+      ...{ host: this.#journalHost, signal, trace: stream.trace },
+    });
     return first ?? contentDraft(definition, content);
   }
 
@@ -311,8 +314,10 @@ export class WorkflowRunner {
     if (drafts.length > 1 && this.#running.size > 1) this.cancel(new FencedError('closed', 'The workflow has ended.'));
     if (step.durability === 'staged' && drafts.length === 1) await this.#flushing.staged(accepted);
     else await this.#flushing.durable(accepted);
-    ports.telemetry.observe('checkpoint_commit_latency_seconds', (ports.clock.monotonicMs() - startedMs) / 1_000);
-    ports.telemetry.count('steps_total', 1, { step: step.name });
+    const { telemetry } = ports;
+    const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
+    telemetry.observe('checkpoint_commit_latency_seconds', seconds, undefined, stream.trace);
+    telemetry.count('steps_total', 1, { step: step.name }, stream.trace);
   }
 
   /** When the worker must go, the lease goes in one append with the last checkpoint. A rejection surfaces with that one's. */

@@ -9,40 +9,60 @@ export interface InstrumentDescription {
   /** UCUM. */
   readonly unit: string;
   readonly description: string;
+  /** Its labels in the metrics endpoint: of attributes, these alone, since every value of a label is a time series. */
+  readonly labels: readonly string[];
 }
 
-const counter = (description: string, unit = '1'): InstrumentDescription => ({ kind: 'counter', unit, description });
-const seconds = (description: string): InstrumentDescription => ({ kind: 'histogram', unit: 's', description });
-const gauge = (description: string, unit: string): InstrumentDescription => ({ kind: 'gauge', unit, description });
+type Labels = readonly string[];
+const counter = (description: string, labels: Labels = []): InstrumentDescription => ({
+  ...{ kind: 'counter', unit: '1', description, labels },
+});
+const seconds = (description: string, labels: Labels = []): InstrumentDescription => ({
+  ...{ kind: 'histogram', unit: 's', description, labels },
+});
+const gauge = (description: string, unit: string, labels: Labels = []): InstrumentDescription => ({
+  ...{ kind: 'gauge', unit, description, labels },
+});
 
 export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = {
   checkpoint_commit_latency_seconds: seconds('From the end of a step to the acknowledged append of its checkpoint.'),
   checkpoint_buffer_drain_latency_seconds: seconds('Time to flush the staged checkpoints of a worker.'),
-  recovery_attempts_total: counter('Recoveries, by action: replay, compensate, fail.'),
+  recovery_attempts_total: counter('Recoveries, by action: replay, compensate, fail.', ['action']),
   recovery_duration_seconds: seconds('From the claim of an interrupted workflow to its next commit.'),
-  effect_validation_failures_total: counter('Recorded effect outcomes that their validator refused, by operation.'),
+  effect_validation_failures_total: counter('Recorded effect outcomes that their validator refused, by operation.', [
+    'operation',
+  ]),
   compensation_depth_current: gauge('How deep the undos that are under way lie in one another at most.', '1'),
-  events_rejected_total: counter('Events that the fold rejected, by reason.'),
+  events_rejected_total: counter('Events that the fold rejected, by reason.', ['reason']),
   records_malformed_total: counter('Records of the log that are no events.'),
-  steps_total: counter('Committed steps.'),
-  step_retries_total: counter('Steps that were run again.'),
+  steps_total: counter('Committed steps.', ['step']),
+  step_retries_total: counter('Steps that were run again.', ['step']),
   clock_skew_warnings_total: counter('Checkpoints whose holder had a clock behind that of the one before.'),
   projection_lag_events: gauge('Appended events that the projections do not show yet.', '1'),
   projection_batch_seconds: seconds('Time to fold and write one batch of the projector.'),
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
+  checkpoint_resumes_total: counter(
+    'Workflows taken over from a lost holder: resumed from their newest checkpoint, or stopped for a person or an undo.',
+    ['outcome'],
+  ),
+  session_recall_entries_total: counter(
+    'Summaries of earlier sessions that were recalled, by whether words or meaning fit the question.',
+    ['relevant'],
+  ),
   trace_spans_exported_total: counter('Spans that the collector has taken.'),
-  trace_spans_dropped_total: counter('Spans (or histories of them) that were given up, by reason.'),
+  trace_spans_dropped_total: counter('Spans (or histories of them) that were given up, by reason.', ['reason']),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
   blobs_collected_total: counter('Large payloads that nothing named any more, deleted.'),
   storage_bytes: gauge(
     'What history takes, by tenant and form: rows, segments, and segments as the log held them.',
     'By',
+    ['tenant', 'form'],
   ),
-  storage_workflow_bytes: gauge('The same of the workflows that take most.', 'By'),
-  segments_written_total: counter('Segments that were archived.'),
-  segment_bytes_total: counter('Bytes of the segments that were archived.'),
-  archived_bytes_total: counter('Bytes of the records in them, as the log held them.'),
+  storage_workflow_bytes: gauge('The same of the workflows that take most.', 'By', ['workflow', 'form']),
+  segments_written_total: counter('Segments that were archived.', ['tenant']),
+  segment_bytes_total: counter('Bytes of the segments that were archived.', ['tenant']),
+  archived_bytes_total: counter('Bytes of the records in them, as the log held them.', ['tenant']),
 };
 
 /** Bounds of every histogram, in seconds: from a staged step (tens of µs) to a slow recovery. */

@@ -24,6 +24,18 @@ const hrTime = (ms: number): HrTime => {
   return [seconds, Math.round((ms - seconds * MS_PER_S) * NS_PER_MS)];
 };
 
+/**
+ * Events are told to the millisecond, so much begins and ends in the same one. Jaeger takes a span without length for one of negative
+ * length, changes it, and then no longer knows it when it comes again.
+ */
+const LENGTH_MIN_NS = 1_000;
+
+const endOf = (startMs: number, endMs: number): HrTime => {
+  if (endMs > startMs) return hrTime(endMs);
+  const [seconds, nanos] = hrTime(startMs);
+  return [seconds, nanos + LENGTH_MIN_NS];
+};
+
 const contextOf = (traceId: string, spanId: string): SpanContext => ({
   traceId,
   spanId,
@@ -38,8 +50,8 @@ function readable(span: TraceSpan, resource: Resource): ReadableSpan {
     spanContext: () => contextOf(traceId, spanId),
     ...(parentSpanId !== null && { parentSpanContext: contextOf(traceId, parentSpanId) }),
     startTime: hrTime(startMs),
-    endTime: hrTime(endMs),
-    duration: hrTime(endMs - startMs),
+    endTime: endOf(startMs, endMs),
+    duration: endOf(0, endMs - startMs),
     ended: true,
     status: error === undefined ? { code: SpanStatusCode.UNSET } : { code: SpanStatusCode.ERROR, message: error },
     attributes: attributes as ReadableSpan['attributes'],

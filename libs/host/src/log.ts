@@ -1,0 +1,88 @@
+/**
+ * Owns the lines that services write: one JSON object a line on standard error, by pino. `at`, `level` and `message` come first; then ids,
+ * counts and codes, never payloads. A line about a workflow carries `trace_id` and `span_id` of its trace. Whatever looks like a secret is
+ * taken out, wherever it came from.
+ */
+
+import { TidemarkError, type WorkflowId } from '@tidemark/core';
+import { traceIdOf, workflowSpan } from '@tidemark/runtime';
+import { maskSecrets } from '@tidemark/secrets';
+import { type DestinationStream, destination, type Logger, pino } from 'pino';
+
+export type LogLevel = 'info' | 'warn' | 'error';
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Names of fields whose values nobody needs to read in a log. */
+const SECRET_FIELDS = ['password', 'secret', 'token', 'authorization', 'apiKey', 'api_key', 'credentials'];
+const GONE = '[redacted]';
+
+export function createLogger(stream: DestinationStream): Logger {
+  return pino(
+    {
+      base: null,
+      messageKey: 'message',
+      timestamp: () => `,"at":"${new Date().toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+      redact: { paths: [...SECRET_FIELDS, ...SECRET_FIELDS.map((name) => `*.${name}`)], censor: GONE },
+    },
+    stream,
+  );
+}
+
+/** Written at once: a process that exits right after leaves no line behind. */
+const standard = createLogger(destination({ fd: 2, sync: true }));
+
+/** One JSON object a line. Fields hold ids, counts and codes; never payloads or secrets. */
+export function logLine(level: LogLevel, message: string, fields: LogFields = {}, logger = standard): void {
+  // Only of free text the form decides: an id may look like a key.
+  logger[level]({ ...withoutSecrets(fields), ...traceOf(fields) }, maskSecrets(cleaned(message)));
+}
+
+/** What an opening warns of, as a line. */
+export const warningLine = (code: string, message: string): void => logLine('warn', message, { code });
+
+/** Where a workflow is named, its trace. */
+function traceOf({ workflow }: LogFields): LogFields {
+  if (typeof workflow !== 'string' || workflow === '') return {};
+  return { trace_id: traceIdOf(workflow as WorkflowId), span_id: workflowSpan(workflow as WorkflowId) };
+}
+
+const withoutSecrets = (fields: LogFields): LogFields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? cleaned(value) : value]),
+  );
+
+/** Credentials in an address. */
+const cleaned = (text: string): string => text.replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${GONE}@`);
+
+/** Repetitions of one failure within this many milliseconds are counted, not written. */
+const REPEAT_WINDOW_MS = 5_000;
+/** Different failures that are remembered, at most. */
+const FAILURES_MAX_COUNT = 1_000;
+
+/** A reporter for failures that are outlived: each kind at most once a window, with how often it came. */
+export function failureReporter(logger = standard): (where: string, error: unknown) => void {
+  const seen = new Map<string, { sinceMs: number; repeatCount: number }>();
+  return (where, error) => {
+    const code = error instanceof TidemarkError ? error.code : 'error';
+    const text = error instanceof Error ? error.message : String(error);
+    const key = `${where} ${code} ${text}`;
+    const last = seen.get(key);
+    const now = performance.now();
+    if (last !== undefined && now - last.sinceMs < REPEAT_WINDOW_MS) {
+      last.repeatCount++;
+      return;
+    }
+    const workflow = workflowOf(where, error);
+    const told = { where, code, ...(workflow !== undefined && { workflow }) };
+    logLine('warn', text, { ...told, ...(last !== undefined && { repeated: last.repeatCount }) }, logger);
+    seen.set(key, { sinceMs: now, repeatCount: 0 });
+    if (seen.size > FAILURES_MAX_COUNT) seen.clear();
+  };
+}
+
+/** Which workflow it is about, as far as either says. */
+function workflowOf(where: string, error: unknown): string | undefined {
+  const named = error instanceof TidemarkError ? error.details.workflow : undefined;
+  return typeof named === 'string' ? named : /^(?:workflow|hand-over of) (.+)$/.exec(where)?.[1];
+}

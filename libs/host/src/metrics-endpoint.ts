@@ -1,0 +1,58 @@
+/** Owns the metrics endpoint of a process: `GET /metrics`, and nothing else. It holds names and counts, never payloads. */
+
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ConfigError } from '@tidemark/core';
+import type { PrometheusRegistry } from '@tidemark/telemetry';
+
+export interface MetricsEndpoint {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Time that one request may take, in milliseconds. */
+const REQUEST_MAX_MS = 10_000;
+/** Connections at once; scrapers need one or two. */
+const CONNECTIONS_MAX_COUNT = 32;
+
+/** `host:port`; port 0: any. Throws `ConfigError` (`metrics-listen`) when it can't listen there. */
+export async function openMetricsEndpoint(listen: string, registry: PrometheusRegistry): Promise<MetricsEndpoint> {
+  const at = listen.lastIndexOf(':');
+  const [host, port] = [listen.slice(0, at).replace(/^\[|\]$/g, ''), Number(listen.slice(at + 1))];
+  const server = createServer({ requestTimeout: REQUEST_MAX_MS }, (request, response) => {
+    const isAsked =
+      request.url?.split('?')[0] === '/metrics' && (request.method === 'GET' || request.method === 'HEAD');
+    if (isAsked) void answer(response, registry);
+    else response.writeHead(404).end();
+  });
+  server.maxConnections = CONNECTIONS_MAX_COUNT;
+  await listening(server, host, port);
+  server.unref();
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+async function answer(response: ServerResponse, registry: PrometheusRegistry): Promise<void> {
+  try {
+    const text = await registry.text();
+    response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+  } catch {
+    response.writeHead(500).end();
+  }
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) => {
+      const message = `TIDEMARK_METRICS_LISTEN: can't listen on ${host}:${port} (${cause.message}).`;
+      reject(new ConfigError('metrics-listen', message, { cause }));
+    });
+    server.listen(port, host, resolve);
+  });
+}

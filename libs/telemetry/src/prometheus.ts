@@ -1,0 +1,87 @@
+/**
+ * Owns the Telemetry port as a Prometheus registry: every metric of the port with its declared labels, and exemplars that name a trace. It
+ * keeps no spans. The text is OpenMetrics, since exemplars are in no older format.
+ */
+
+import { invariant } from '@tidemark/core';
+import type { Attributes, MetricName, Telemetry } from '@tidemark/ports';
+import { noTelemetry } from '@tidemark/ports';
+import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client';
+import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
+
+export interface PrometheusRegistry {
+  readonly telemetry: Telemetry;
+  readonly contentType: string;
+  /** All metrics, as a scrape takes them. */
+  text(): Promise<string>;
+}
+
+export function openPrometheus(): PrometheusRegistry {
+  const registry = new Registry<OpenMetricsContentType>();
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  const metrics = new Map((Object.keys(INSTRUMENTS) as MetricName[]).map((name) => [name, metricOf(name, registry)]));
+  const found = <T>(name: MetricName, kind: InstrumentKind): T => {
+    invariant(INSTRUMENTS[name]?.kind === kind, `the metric ${name} is no ${kind}`);
+    return metrics.get(name) as T;
+  };
+  return {
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    telemetry: {
+      ...noTelemetry,
+      count(name, value, attributes, trace) {
+        if (value === 0) return;
+        found<Counter>(name, 'counter').inc({ value, ...labelled(name, attributes, trace) });
+      },
+      observe(name, value, attributes, trace) {
+        found<Histogram>(name, 'histogram').observe({ value, ...labelled(name, attributes, trace) });
+      },
+      gauge(name, value, attributes) {
+        found<Gauge>(name, 'gauge').set(labelsOf(name, attributes), value);
+      },
+    },
+  };
+}
+
+function metricOf(name: MetricName, registry: Registry<OpenMetricsContentType>): Counter | Histogram | Gauge {
+  const { kind, description, labels } = INSTRUMENTS[name];
+  const given = { name, help: description, labelNames: [...labels], registers: [registry as unknown as Registry] };
+  if (kind === 'counter') return new Counter({ ...given, enableExemplars: true });
+  if (kind === 'gauge') return new Gauge(given);
+  return new Histogram({ ...given, buckets: [...SECONDS_BOUNDARIES], enableExemplars: true });
+}
+
+/** The metric's own labels alone: what else an attribute tells would be a time series for each value. */
+function labelsOf(name: MetricName, attributes: Attributes = {}): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (const label of INSTRUMENTS[name].labels) {
+    const value = attributes[label];
+    if (value !== undefined) labels[label] = String(value);
+  }
+  return labels;
+}
+
+function labelled(name: MetricName, attributes: Attributes | undefined, trace: string | undefined) {
+  const labels = labelsOf(name, attributes);
+  // `00-TRACE-SPAN-01`; the flag says that it is kept.
+  const [, trace_id, span_id, flags] = trace?.split('-') ?? [];
+  if (trace_id === undefined || span_id === undefined || flags !== '01') return { labels };
+  return { labels, exemplarLabels: { trace_id, span_id } };
+}
+
+/** Tells both. Spans and traces are the first's. */
+export const bothTelemetries = (first: Telemetry, second: Telemetry): Telemetry => ({
+  ...first,
+  count: (...told) => {
+    first.count(...told);
+    second.count(...told);
+  },
+  observe: (...told) => {
+    first.observe(...told);
+    second.observe(...told);
+  },
+  gauge: (...told) => {
+    first.gauge(...told);
+    second.gauge(...told);
+  },
+});
