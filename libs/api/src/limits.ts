@@ -73,3 +73,14 @@ export const REPLAYS_AT_ONCE = 4;
 export const FEED_OPEN_MAX_COUNT = 200;
 /** Who follows is judged again after so many milliseconds: so long a revoked key or an expired token may go on with a stream. */
 export const FOLLOWER_JUDGED_MS = 10_000;
+
+/** How long a view of the fleet is told again instead of looked at anew, in milliseconds. */
+export const FLEET_KEPT_MS = 2_000;
+/** How often the rate of events is sampled, in milliseconds, and samples that are kept: ten minutes. */
+export const FLEET_SAMPLE_PERIOD_MS = 5_000;
+export const FLEET_SAMPLES_MAX_COUNT = 121;
+/** How long the coordinators' marker must have stood for a beat to prove anything, in milliseconds. */
+export const LIVENESS_MARKER_MS = 2_000;
+/** Period in which changes of workflows are gathered for lists, in milliseconds; more changed partitions than this are told as a number. */
+export const CHANGES_PERIOD_MS = 250;
+export const CHANGES_PARTITIONS_MAX_COUNT = 500;

@@ -8,6 +8,7 @@
 import type { Principal, Right } from '@tidemark/ports';
 import { z } from 'zod';
 import type { Desk } from './desk.ts';
+import type { Fleet } from './fleet.ts';
 
 type Shape = z.ZodType;
 type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -21,6 +22,7 @@ export interface Call<P, Q, B> {
   /** It may see content; what is marked as such is taken out of the answer otherwise. */
   readonly seesContent: boolean;
   readonly desk: Desk;
+  readonly fleet: Fleet;
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }

@@ -1,8 +1,13 @@
 /** Owns the list of all routes, by name; the order is that of the reference. */
 
 import { confirm, decide, pinWorkflow, revokeLease, signalWorkflow } from './routes/actions.ts';
-import { followWorkflow } from './routes/follow.ts';
+import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
+import { followFleet, followWorkflow } from './routes/follow.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
+import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
+import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
+import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
+import { getSession, handOver, recallMemories } from './routes/sessions.ts';
 import { getResult, getWorkflow, listDefinitions, listWorkflows, startWorkflow } from './routes/workflows.ts';
 
 export const routes = {
@@ -20,10 +25,33 @@ export const routes = {
   confirm,
   pinWorkflow,
   revokeLease,
+  pauseWorkflow,
+  resumeWorkflow,
+  cancelWorkflow,
+  terminateWorkflow,
+  retryWorkflow,
+  getWorkflowAt,
+  listCallPlaces,
+  listModelCalls,
+  compareCalls,
+  compare,
+  forkWorkflow,
+  getWorkflowSpend,
+  raiseBudget,
+  listBudgets,
+  setBudget,
+  getSession,
+  handOver,
+  recallMemories,
+  getFleet,
+  listQuestions,
+  listRejected,
+  listSegments,
+  getStorage,
 } as const;
 
 export type Routes = typeof routes;
 
-export const streamRoutes = { followWorkflow } as const;
+export const streamRoutes = { followWorkflow, followFleet } as const;
 
 export type StreamRoutes = typeof streamRoutes;

@@ -18,6 +18,7 @@ import { checkDepth, checkTexts, textOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
 import { Desk, type Place } from './desk.ts';
 import { Streams } from './events/streams.ts';
+import { Fleet } from './fleet.ts';
 import {
   BODY_MAX_BYTES,
   CONNECTION_TIMEOUT_MS,
@@ -106,10 +107,13 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request) => guard(request, options));
   const admit = admission(app, options);
   const desk = new Desk(options.place, options.definitions);
-  for (const route of allRoutes) serve(app, route, { desk, admit, options });
+  const fleet = new Fleet(desk);
+  app.addHook('preClose', async () => fleet.close());
+  const serving = { desk, fleet, admit, options };
+  for (const route of allRoutes) serve(app, route, serving);
   const streams = new Streams(options.place, options.onError ?? (() => {}));
   app.addHook('preClose', () => streams.close());
-  for (const stream of allStreams) serveStream(app, stream, { desk, admit, options }, streams);
+  for (const stream of allStreams) serveStream(app, stream, serving, streams);
   const document = JSON.stringify(documentOf(options.version));
   app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document));
   app.get('/healthz', (_request, reply) => reply.type('application/json').send('{"ok":true}'));
@@ -225,6 +229,7 @@ function certificateOf({ socket }: IncomingMessage): string | undefined {
 
 interface Serving {
   readonly desk: Desk;
+  readonly fleet: Fleet;
   readonly admit: Admit;
   readonly options: ApiOptions;
 }
@@ -232,7 +237,7 @@ interface Serving {
 /** `/v1/x/{id}` as Fastify writes it. */
 export const pathOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-function serve(app: FastifyInstance, route: AnyRoute, { desk, admit, options }: Serving): void {
+function serve(app: FastifyInstance, route: AnyRoute, { desk, fleet, admit, options }: Serving): void {
   const redactors = new Map(
     Object.entries(route.answers).map(([status, schema]) => [Number(status), redactorOf(schema)]),
   );
@@ -250,7 +255,7 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, admit, options }: 
         params,
         query: parsed('query', route.query, request.query),
         body: parsed('body', route.body, request.body),
-        ...{ principal, seesContent, desk, signal },
+        ...{ principal, seesContent, desk, fleet, signal },
       } as Call<never, never, never>;
       const showsContent = hasContent && seesContent;
       const { status, body } = await audited(options.audit, { route, principal, showsContent, params }, () =>

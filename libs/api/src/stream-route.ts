@@ -57,7 +57,7 @@ export function streamRoute<
     readonly query?: Q;
     readonly events: { readonly [K in keyof N]: { readonly schema: N[K]; readonly about: string } };
   },
-): StreamRoute<P, Q> & { readonly path: L; readonly events: typeof declared.events } {
+): Omit<StreamRoute<P, Q>, 'path' | 'events'> & { readonly path: L; readonly events: typeof declared.events } {
   const { params, query } = declared;
   return { ...declared, params: params as P, query: query as Q };
 }

@@ -1,6 +1,7 @@
 /** Owns what a program does with workflows through the HTTP API: start, find, follow and steer them. Runs in browsers as well. */
 
-import type { Answer, Endpoint, Input } from './endpoints.ts';
+import type { Answer, Endpoint, EventOf, Input } from './endpoints.ts';
+import { type FollowOptions, follow } from './follow.ts';
 import { Run } from './run.ts';
 import { type AskOptions, Wire, type WireOptions } from './wire.ts';
 
@@ -33,6 +34,12 @@ export class Client {
   /** A run by its id; whether it exists shows when it is asked. */
   run(id: string): Run {
     return new Run(this.#wire, id);
+  }
+
+  /** What lists show, as it changes; read the list first, and again when `onLost` tells of a lost connection. */
+  changes(options: FollowOptions & { readonly tenant?: string } = {}): AsyncGenerator<EventOf<'GET /v1/events'>> {
+    const { tenant, ...how } = options;
+    return follow(this.#wire, 'GET /v1/events', { query: { tenant } }, how);
   }
 
   /** One page. */

@@ -111,6 +111,44 @@ export class Run {
     await this.#wire.ask('POST /v1/workflows/{workflow}/pin', { params: this.#params, body }, REPEATABLE);
   }
 
+  /** No further task starts; what was done is undone where that is registered. Asked twice, it is done once. */
+  cancel(why: string): Promise<Answer<`POST ${One}/cancel`>> {
+    return this.#wire.ask('POST /v1/workflows/{workflow}/cancel', { params: this.#params, body: { why } }, REPEATABLE);
+  }
+
+  /** Ends it at once; nothing is undone. */
+  terminate(why: string): Promise<Answer<`POST ${One}/terminate`>> {
+    return this.#wire.ask(
+      'POST /v1/workflows/{workflow}/terminate',
+      { params: this.#params, body: { why } },
+      REPEATABLE,
+    );
+  }
+
+  pause(why: string): Promise<Answer<`POST ${One}/pause`>> {
+    return this.#wire.ask('POST /v1/workflows/{workflow}/pause', { params: this.#params, body: { why } }, REPEATABLE);
+  }
+
+  resume(why: string): Promise<Answer<`POST ${One}/resume`>> {
+    return this.#wire.ask('POST /v1/workflows/{workflow}/resume', { params: this.#params, body: { why } }, REPEATABLE);
+  }
+
+  /** As it stood right after a checkpoint; 0 is its opening. */
+  at(sequence: number): Promise<Answer<`GET ${One}/at/{sequence}`>> {
+    return this.#wire.ask('GET /v1/workflows/{workflow}/at/{sequence}', { params: { ...this.#params, sequence } });
+  }
+
+  /** A new workflow that goes on from a checkpoint. */
+  async fork(request: Input<`POST ${One}/forks`>['body']): Promise<Run> {
+    const body = { ...request, id: request.id ?? crypto.randomUUID() };
+    const forked = await this.#wire.ask(
+      'POST /v1/workflows/{workflow}/forks',
+      { params: this.#params, body },
+      REPEATABLE,
+    );
+    return new Run(this.#wire, forked.workflow, { created: forked.created });
+  }
+
   async revoke(): Promise<Answer<`POST ${One}/revocations`>['lease']> {
     const { lease } = await this.#wire.ask('POST /v1/workflows/{workflow}/revocations', { params: this.#params });
     return lease;

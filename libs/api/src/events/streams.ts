@@ -5,12 +5,14 @@ import { LimitError } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import type { Place } from '../desk.ts';
 import { HEARTBEAT_PERIOD_MS, STREAM_LIFE_MAX_MS, STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
+import { Changes } from './changes.ts';
 import { Feeds } from './feeds.ts';
 import { EventSink } from './sink.ts';
 import { Watches } from './watches.ts';
 
 export class Streams {
   readonly feeds: Feeds;
+  readonly changes: Changes;
   readonly watches: Watches;
   readonly #sinks = new Map<EventSink, number>();
   readonly #counts = new Map<string, number>();
@@ -18,6 +20,7 @@ export class Streams {
 
   constructor({ ports, client }: Place, onError: (where: string, error: unknown) => void) {
     this.feeds = new Feeds(ports, onError);
+    this.changes = new Changes(ports, onError);
     this.watches = new Watches(client);
     this.#heart = setInterval(() => this.#beat(performance.now()), HEARTBEAT_PERIOD_MS);
     this.#heart.unref();
@@ -59,6 +62,7 @@ export class Streams {
   async close(): Promise<void> {
     clearInterval(this.#heart);
     for (const sink of this.#sinks.keys()) sink.end();
+    await this.changes.close();
     await this.feeds.close();
   }
 }

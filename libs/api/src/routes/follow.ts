@@ -2,9 +2,10 @@
 
 import { workflowId } from '@tidemark/core';
 import { z } from 'zod';
+import { tenantFor } from '../desk.ts';
 import { invalidRequest } from '../problem.ts';
-import { flagSchema, positionSchema, workflowParams } from '../schemas/common.ts';
-import { eventSchema } from '../schemas/workflow.ts';
+import { flagSchema, positionSchema, tenantSchema, workflowParams } from '../schemas/common.ts';
+import { eventSchema, workflowSchema } from '../schemas/workflow.ts';
 import { streamRoute } from '../stream-route.ts';
 
 const deltaSchema = z
@@ -49,5 +50,30 @@ export const followWorkflow = streamRoute({
       if (query.deltas && seesContent) await streams.watches.add(workflowId(row.workflow), sink);
       await streams.feeds.follow(row, { sink, seesContent, next });
     };
+  },
+});
+
+export const followFleet = streamRoute({
+  method: 'GET',
+  path: '/v1/events',
+  name: 'followFleet',
+  summary: 'Follow all workflows',
+  description:
+    'What lists show, as it changes: the newest state of each workflow that moved, gathered for a quarter of a second. Nothing from before, and not each step in between: read the list first, and again when the connection was lost.',
+  chapter: 'Following',
+  right: 'read',
+  problems: ['streams-too-many', 'tenant-unknown'],
+  query: z.object({ tenant: tenantSchema.optional() }),
+  events: {
+    workflow: { schema: workflowSchema, about: 'a workflow that changed (Workflow)' },
+    many: {
+      schema: z.object({ partitions: z.int() }),
+      about: 'so much changed at once that the list is to be read again',
+    },
+  },
+  mayEnd: false,
+  async follow({ query, principal, streams }) {
+    const tenant = tenantFor(principal, query.tenant, undefined) ?? null;
+    return (sink) => streams.changes.follow({ sink, tenant });
   },
 });

@@ -3,6 +3,7 @@
  * the call; and the comparison of two. Reads only.
  */
 
+import { callJson } from '@tidemark/api/shapes';
 import { CorruptError, diffBundles, InvalidError, type Sequence, workflowId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { MODEL_OPERATION, type RebuiltCall, rebuildCalls, sha256Digest } from '@tidemark/runtime';
@@ -13,7 +14,7 @@ import { noticeStall } from '../stall.ts';
 import type { Desk } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
-import { bundleLines, callJson, callsLines, diffLines, type ListedCall } from '../views/bundle.ts';
+import { bundleLines, callsLines, diffLines, type ListedCall } from '../views/bundle.ts';
 
 export interface BundleOptions {
   readonly state?: string | undefined;

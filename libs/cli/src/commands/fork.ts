@@ -1,5 +1,6 @@
 /** Owns `tidemark fork` and `tidemark compare`: a workflow that goes on from a checkpoint of another, and what became of the two. */
 
+import { comparisonJson } from '@tidemark/api/shapes';
 import type { Fork, Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { Definition, Forked } from '@tidemark/runtime';
@@ -14,7 +15,7 @@ import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { awaitWorkflow, requireWorkflow } from '../state/require-workflow.ts';
 import { commandLine, shellWord, stateWords } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
-import { comparisonJson, comparisonLines } from '../views/comparison.ts';
+import { comparisonLines } from '../views/comparison.ts';
 import { forkWords } from '../views/fork.ts';
 import { COMMAND_SOURCE } from './memory-place.ts';
 

@@ -1,11 +1,10 @@
 /** Owns `tidemark show --at`: a workflow as it stood after one of its checkpoints, from whichever tier has its history. */
 
-import { checkpointJson, forkJson, pendingState, taskJson } from '@tidemark/api/shapes';
-import { isoTime, type Sequence, type TaskState } from '@tidemark/core';
-import type { EffectRow, FragmentWithText, WorkflowSummary } from '@tidemark/ports';
+import { type PastView, pastJson, pendingState } from '@tidemark/api/shapes';
+import type { Sequence, TaskState } from '@tidemark/core';
+import type { FragmentWithText, WorkflowSummary } from '@tidemark/ports';
 import { FRAGMENTS_SHOWN_COUNT } from '../limits.ts';
 import type { Desk } from '../state/desk.ts';
-import type { PastView } from '../state/past-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
@@ -26,32 +25,6 @@ export async function showAt(desk: Desk, terminal: Terminal, id: string, at: num
   terminal.document(pastJson(row, past, effects));
   if (!terminal.json) terminal.lines(pastLines(row, past, terminal, Date.now()));
 }
-
-const pastJson = (row: WorkflowSummary, past: PastView, effects: readonly EffectRow[]) => ({
-  workflow: row.workflow,
-  tenant: row.tenant,
-  definition: row.definition,
-  definition_version: past.version,
-  ...forkJson(row.fork),
-  sequence_number: past.checkpoint.sequence,
-  newest_sequence_number: row.sequence,
-  at: isoTime(past.checkpoint.atMs),
-  opened_at: isoTime(past.openedAtMs),
-  tokens: past.tokens,
-  cost_micros: past.costMicros,
-  last_action: past.lastAction,
-  input: past.input,
-  belief: past.belief,
-  frontier: past.tasks.map((task) => taskJson(pendingState(task))),
-  last_checkpoint: past.checkpoint.sequence === 0 ? null : checkpointJson(past.checkpoint, effects),
-  fragments: past.fragments.map(({ sequence, index, type, text, call, tool }) => ({
-    place: `${sequence}.${index}`,
-    type,
-    text,
-    ...(call !== null && { call }),
-    ...(tool !== null && { tool }),
-  })),
-});
 
 type Look = Pick<Terminal, 'paint' | 'width'>;
 

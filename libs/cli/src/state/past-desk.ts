@@ -3,29 +3,12 @@
  * checkpoint, and a new workflow that goes on from there.
  */
 
-import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
-import type { Json, Sequence, TaskState, WorkflowId } from '@tidemark/core';
+import { type PastView, pastOf } from '@tidemark/api/shapes';
+import type { Sequence, WorkflowId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
-import type { CheckpointRow, FragmentWithText } from '@tidemark/ports';
-import { type Definition, type Forked, type ForkOptions, readsOf, workflowAt } from '@tidemark/runtime';
+import type { Definition, Forked, ForkOptions } from '@tidemark/runtime';
 import { type DrawnTrace, type TraceSpan, traceOf } from '@tidemark/traces';
 import { TRACE_PAGE_COUNT } from '../limits.ts';
-
-/** A workflow right after one of its checkpoints. */
-export interface PastView {
-  readonly version: number;
-  readonly input: Json;
-  readonly belief: Json;
-  readonly tasks: readonly TaskState[];
-  readonly openedAtMs: number;
-  readonly tokens: number;
-  readonly costMicros: number;
-  readonly lastAction: string;
-  /** Sequence 0 is the opening. */
-  readonly checkpoint: CheckpointRow;
-  /** What model calls saw; of a fork, counted on through what it shares. */
-  readonly fragments: readonly FragmentWithText[];
-}
 
 export type ForkCall = Omit<ForkOptions, 'definitions'>;
 
@@ -64,21 +47,7 @@ function lastOf(draw: (workflow: WorkflowId, content: boolean) => Promise<DrawnT
 export function hostPast({ ports, client }: Host, definitions: readonly Definition[]): CommandPast {
   const drawn = lastOf((workflow: WorkflowId, content: boolean) => traceOf(ports, workflow, { content }));
   return {
-    async at(workflow, sequence) {
-      const { state, content, checkpoint } = await workflowAt(ports, workflow, sequence);
-      return {
-        version: state.version,
-        input: maskSecrets(content.input),
-        belief: maskSecrets(content.belief),
-        tasks: [...state.frontier.tasks],
-        openedAtMs: state.openedAtMs,
-        tokens: state.tokens,
-        costMicros: state.costMicros,
-        lastAction: state.lastAction,
-        checkpoint: { ...checkpoint, payload: maskSecretsIn(checkpoint.payload) },
-        fragments: await readsOf(ports.store, workflow, content.fork).fragments(workflow, sequence),
-      };
-    },
+    at: (workflow, sequence) => pastOf(ports, workflow, sequence),
     async trace(workflow, { from, content }) {
       const { spans, open } = await drawn(workflow, content, from);
       const all = [...spans, ...open];

@@ -56,14 +56,6 @@ function answerIn({ status, payload }: EffectRow): ModelAnswer | undefined {
 
 const usd = (micros: number): string => `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}`;
 
-export const callJson = (call: RebuiltCall) => ({
-  ...call,
-  identical: call.sent === call.rebuilt,
-  bundle: call.bundle && { ...call.bundle.bundle, hash: call.bundle.hash },
-  manifest: call.bundle?.manifest ?? null,
-  messages: call.bundle?.messages ?? null,
-});
-
 export function bundleLines(
   call: RebuiltCall,
   shown: { readonly messages?: boolean | undefined; readonly items?: boolean | undefined },

@@ -1,6 +1,6 @@
-/** Owns how the comparison of two workflows reads, in JSON and on a terminal. Pure. */
+/** Owns how the comparison of two workflows reads, on a terminal. Pure. */
 
-import { forkJson } from '@tidemark/api/shapes';
+import { totalsOf } from '@tidemark/api/shapes';
 import { canonicalJson } from '@tidemark/codec';
 import type { ComparedPoint, ComparedWorkflow, Comparison, Totals } from '@tidemark/runtime';
 import type { Terminal } from '../terminal.ts';
@@ -12,54 +12,6 @@ import { forkWords } from './fork.ts';
 
 const INDENT = '  ';
 const VALUE_LINES_MAX = 12;
-
-export const comparisonJson = ({ workflows, isSameOutcome, firstDifference }: Comparison) => ({
-  workflows: workflows.map(workflowJson),
-  same_outcome: isSameOutcome,
-  first_difference:
-    firstDifference === null
-      ? null
-      : { sequence_number: firstDifference.at, checkpoints: firstDifference.points.map(pointJson) },
-});
-
-const workflowJson = (one: ComparedWorkflow) => ({
-  workflow: one.workflow,
-  definition: one.definition,
-  definition_version: one.version,
-  ...forkJson(one.fork),
-  status: one.status,
-  reason: one.reason,
-  ...(one.output === undefined ? {} : { output: one.output }),
-  ...totalsJson(sum(one)),
-  own: totalsJson(one.own),
-  shared: totalsJson(one.shared),
-  called_effects: one.effects.calledCount,
-  replayed_effects: one.effects.replayedCount,
-  took_ms: one.tookMs,
-});
-
-const totalsJson = ({ checkpointCount, tokens, costMicros }: Totals) => ({
-  checkpoints: checkpointCount,
-  tokens,
-  cost_micros: costMicros,
-});
-
-const sum = ({ own, shared }: ComparedWorkflow): Totals => ({
-  checkpointCount: own.checkpointCount + shared.checkpointCount,
-  tokens: own.tokens + shared.tokens,
-  costMicros: own.costMicros + shared.costMicros,
-});
-
-const pointJson = (point: ComparedPoint | null) =>
-  point === null
-    ? null
-    : {
-        workflow: point.workflow,
-        sequence_number: point.sequence,
-        step: point.step,
-        belief: point.belief,
-        output: point.output,
-      };
 
 type Look = Pick<Terminal, 'paint' | 'width'>;
 
@@ -92,7 +44,7 @@ export function comparisonLines(comparison: Comparison, look: Look): readonly st
 
 /** `7 (2 shared)`. */
 function withShared(one: ComparedWorkflow, tell: (totals: Totals) => string): string {
-  const whole = tell(sum(one));
+  const whole = tell(totalsOf(one));
   return one.fork === undefined ? whole : `${whole} (${tell(one.shared)} shared)`;
 }
 

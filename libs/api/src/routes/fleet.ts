@@ -1,0 +1,260 @@
+/** Owns the routes about all workflows together: the overview, what waits for people, rejected events, storage. */
+
+import { isoTime, type Partition, type WorkflowId } from '@tidemark/core';
+import { z } from 'zod';
+import { cursorOf, placeOf } from '../cursor.ts';
+import { maySee, tenantFor } from '../desk.ts';
+import { ok, route } from '../route.ts';
+import {
+  cursorSchema,
+  digestSchema,
+  limitSchema,
+  nextCursorSchema,
+  tenantSchema,
+  timeSchema,
+  workflowParams,
+} from '../schemas/common.ts';
+import { questionSchema, statusSchema, workflowSchema } from '../schemas/workflow.ts';
+import { questionOf } from '../shapes/question.ts';
+import { workflowJson } from '../shapes/workflow.ts';
+
+const CHAPTER = 'Fleet';
+/** What is counted for callers of all tenants alone. */
+const ofAll = (description: string) =>
+  z
+    .int()
+    .nullable()
+    .meta({ description: `${description} Null where the caller sees one tenant.` });
+const whose = z.object({ tenant: tenantSchema.optional() });
+
+export const getFleet = route({
+  method: 'GET',
+  path: '/v1/fleet',
+  name: 'getFleet',
+  summary: 'What all workflows are at',
+  description:
+    'Counts, lag, workers and what they hold, queues, throughput, cost. Counted anew every two seconds at most.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['tenant-unknown'],
+  query: whose,
+  answers: {
+    200: z
+      .object({
+        workflows: z.array(z.object({ status: statusSchema, count: z.int() })),
+        ready_count: ofAll('Open, and waiting for a worker.'),
+        running_count: z.int().meta({ description: "In a worker's hands." }),
+        unappended_count: ofAll('Placed, and not yet known to be in the log.'),
+        rejected_count: ofAll('Events that changed nothing.'),
+        rows_ready: z.boolean().meta({ description: 'False: rows are being rebuilt from the log.' }),
+        lag: z.object({ events: z.int(), partitions: z.int() }),
+        partition_count: z.int(),
+        workers: z.array(z.object({ holder: z.string(), alive: z.boolean(), held_count: z.int() })),
+        queued: z.array(z.object({ definition: z.string(), count: z.int() })),
+        events_per_second: z.object({ last_minute: z.number().nullable(), last_five_minutes: z.number().nullable() }),
+        spent: z.array(z.object({ hour: timeSchema, tokens: z.number(), cost_micros: z.number() })).meta({
+          description: 'By model calls, hour by hour, of the last day.',
+        }),
+      })
+      .meta({ id: 'Fleet' }),
+  },
+  async handle({ query, principal, fleet }) {
+    const tenant = tenantFor(principal, query.tenant, undefined) ?? null;
+    const view = await fleet.view(tenant);
+    const { counts } = view;
+    const seesAll = tenant === null;
+    return ok({
+      workflows: view.statuses.map(({ status, count }) => ({ status, count })),
+      ready_count: seesAll ? counts.runnableCount : null,
+      running_count: view.workers.reduce((sum, { heldCount }) => sum + heldCount, 0),
+      unappended_count: seesAll ? counts.unappendedCount : null,
+      rejected_count: seesAll ? counts.rejectedCount : null,
+      rows_ready: view.isReady,
+      lag: { events: view.lagCount, partitions: view.laggingPartitionCount },
+      partition_count: counts.partitionCount,
+      workers: view.workers.map(({ holder, isAlive, heldCount }) => ({
+        holder,
+        alive: isAlive,
+        held_count: heldCount,
+      })),
+      queued: (seesAll ? [...view.queued] : []).map(([definition, count]) => ({ definition, count })),
+      events_per_second: {
+        last_minute: fleet.eventsPerSecond(60_000),
+        last_five_minutes: fleet.eventsPerSecond(300_000),
+      },
+      spent: view.spentHours.map(({ hourMs, tokens, costMicros }) => ({
+        hour: isoTime(hourMs),
+        tokens,
+        cost_micros: costMicros,
+      })),
+    });
+  },
+});
+
+export const listQuestions = route({
+  method: 'GET',
+  path: '/v1/questions',
+  name: 'listQuestions',
+  summary: 'What waits for people',
+  description: 'Parked workflows with what each asks, newest first.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['tenant-unknown', 'cursor-invalid'],
+  query: whose.extend({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: cursorSchema.optional() }),
+  answers: {
+    200: z.object({
+      questions: z.array(z.object({ workflow: workflowSchema, question: questionSchema })),
+      next_cursor: nextCursorSchema,
+    }),
+  },
+  async handle({ query, principal, desk }) {
+    const { limit, cursor } = query;
+    const rows = await desk.reads.search({
+      status: 'parked',
+      tenant: tenantFor(principal, query.tenant, undefined),
+      after: cursor === undefined ? undefined : placeOf(cursor),
+      limit: limit + 1,
+    });
+    const page = rows.slice(0, limit);
+    const asked = await Promise.all(
+      page.map(async (row) => ({ row, question: await questionOf(desk.reads, row.workflow) })),
+    );
+    const questions = asked.flatMap(({ row, question }) =>
+      question === null ? [] : [{ workflow: workflowJson(row, false), question }],
+    );
+    return ok({ questions, next_cursor: rows.length > limit ? cursorOf(page.at(-1)!) : null });
+  },
+});
+
+export const listRejected = route({
+  method: 'GET',
+  path: '/v1/rejected',
+  name: 'listRejected',
+  summary: 'Events that changed nothing, and why',
+  description:
+    'The newest, kept for audit: what a holder wrote that had lost its lease, second copies, foreign records. Most follow from take-overs, as they are meant to.',
+  chapter: CHAPTER,
+  right: 'read',
+  query: z.object({ limit: limitSchema }),
+  answers: {
+    200: z.object({
+      rejected: z.array(
+        z.object({
+          partition: z.int(),
+          offset: z.int(),
+          workflow: z.string().nullable(),
+          type: z.string().nullable(),
+          reason: z.string(),
+          evidence: z.string().meta({ description: 'Clear parts of the record, as JSON; never its payload.' }),
+          at: timeSchema.nullable(),
+        }),
+      ),
+    }),
+  },
+  async handle({ query, principal, desk }) {
+    const rows = await desk.reads.rejected(query.limit);
+    // Whose they are is known of their workflows alone; those of nobody are the whole fleet's.
+    const owned = await Promise.all(
+      rows.map(async (row) => {
+        if (principal.tenant === null) return true;
+        const owner = row.workflow === null ? undefined : await desk.reads.workflow(row.workflow as WorkflowId);
+        return owner !== undefined && maySee(principal, owner.tenant);
+      }),
+    );
+    const rejected = rows
+      .filter((_, at) => owned[at])
+      .map(({ atMs, ...row }) => ({ ...row, at: atMs === 0 ? null : isoTime(atMs) }));
+    return ok({ rejected });
+  },
+});
+
+const segmentSchema = z.object({
+  partition: z.int(),
+  from: z.int(),
+  to: z.int(),
+  object: z.string(),
+  digest: digestSchema,
+  bytes: z.number(),
+  raw_bytes: z.number(),
+  event_count: z.int(),
+  first_at: timeSchema,
+  last_at: timeSchema,
+  tier: z.enum(['warm', 'cold', 'deleted']),
+});
+
+export const listSegments = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/segments',
+  name: 'listSegments',
+  summary: "Where a workflow's archived history is",
+  description: 'Its segments in order; none: all of it is in the log and in rows.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown'],
+  params: workflowParams,
+  query: z.object({ limit: limitSchema }),
+  answers: { 200: z.object({ segments: z.array(segmentSchema), has_rows: z.boolean() }) },
+  async handle({ params, query, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const found = await desk.reads.segments({ workflow, limit: query.limit });
+    const without = await desk.reads.withoutRows([workflow]);
+    const segments = found.map(
+      ({ partition, from, to, object, digest, bytes, rawBytes, eventCount, firstAtMs, lastAtMs, tier }) => ({
+        ...{ partition: partition as Partition, from, to, object, digest, bytes, tier },
+        raw_bytes: rawBytes,
+        event_count: eventCount,
+        first_at: isoTime(firstAtMs),
+        last_at: isoTime(lastAtMs),
+      }),
+    );
+    return ok({ segments, has_rows: without.length === 0 });
+  },
+});
+
+export const getStorage = route({
+  method: 'GET',
+  path: '/v1/storage',
+  name: 'getStorage',
+  summary: 'What takes how much room',
+  description:
+    'By tenant or by workflow, what takes most first. Reads all rows of history: for people, not for a loop.',
+  chapter: CHAPTER,
+  right: 'administer',
+  query: z.object({ by: z.enum(['tenant', 'workflow']).default('tenant'), limit: limitSchema }),
+  answers: {
+    200: z.object({
+      log_bytes: z.number(),
+      storage: z.array(
+        z.object({
+          name: z.string(),
+          workflow_count: z.int(),
+          hot_bytes: z.number(),
+          archived_event_count: z.int(),
+          archived_raw_bytes: z.number(),
+          archived_bytes: z.number(),
+        }),
+      ),
+    }),
+  },
+  async handle({ query, principal, desk }) {
+    const found = await desk.reads.storage(query.by, query.limit);
+    const own = await Promise.all(
+      found.map(async ({ name }) => {
+        if (principal.tenant === null) return true;
+        if (query.by === 'tenant') return name === principal.tenant;
+        return (await desk.reads.workflow(name as WorkflowId))?.tenant === principal.tenant;
+      }),
+    );
+    const storage = found
+      .filter((_, at) => own[at])
+      .map((use) => ({
+        name: use.name,
+        workflow_count: use.workflowCount,
+        hot_bytes: use.hotBytes,
+        archived_event_count: use.archivedEventCount,
+        archived_raw_bytes: use.archivedRawBytes,
+        archived_bytes: use.archivedBytes,
+      }));
+    return ok({ log_bytes: await desk.ports.log.sizeBytes(), storage });
+  },
+});

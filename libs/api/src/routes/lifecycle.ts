@@ -1,0 +1,91 @@
+/** Owns the routes that steer a workflow's life: cancel, terminate, pause and resume it, and let a parked one try again. */
+
+import { z } from 'zod';
+import type { Call } from '../route.ts';
+import { ok, route } from '../route.ts';
+import { byWhy, workflowParams } from '../schemas/common.ts';
+
+const CHAPTER = 'Actions';
+
+const ask = z.strictObject({ ...byWhy }).meta({ id: 'Ask' });
+const changed = z
+  .object({ workflow: z.string(), changed: z.boolean().meta({ description: 'False: it was so before.' }) })
+  .meta({ id: 'Changed' });
+
+type Asked = Call<z.output<typeof workflowParams>, undefined, z.output<typeof ask>>;
+
+async function asked(call: Asked, act: 'cancel' | 'terminate' | 'pause' | 'resume') {
+  const { params, body, principal, desk } = call;
+  const workflow = await desk.check(principal, params.workflow);
+  const done = await desk.client[act](workflow, { by: principal.subject, why: body.why });
+  return ok({ workflow: done.workflow, changed: done.changed });
+}
+
+const problems = ['workflow-unknown', 'workflow-closed', 'workflow-compensating', 'workflow-cancelling'];
+const shared = {
+  chapter: CHAPTER,
+  right: 'operate',
+  problems,
+  params: workflowParams,
+  body: ask,
+  answers: { 200: changed },
+} as const;
+
+export const cancelWorkflow = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/cancel',
+  name: 'cancelWorkflow',
+  summary: 'Cancel a workflow',
+  description:
+    'No further task starts; what was done is undone where that is registered, and it ends as `compensated` or `failed`. Answered once it is asked.',
+  handle: (call) => asked(call, 'cancel'),
+});
+
+export const terminateWorkflow = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/terminate',
+  name: 'terminateWorkflow',
+  summary: 'End a workflow at once',
+  description: 'Whoever holds it, and nothing is undone.',
+  handle: (call) => asked(call, 'terminate'),
+});
+
+export const pauseWorkflow = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/pause',
+  name: 'pauseWorkflow',
+  summary: 'Pause a workflow',
+  description: 'No further task starts until it is resumed; what comes meanwhile is kept.',
+  handle: (call) => asked(call, 'pause'),
+});
+
+export const resumeWorkflow = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/resume',
+  name: 'resumeWorkflow',
+  summary: 'Resume a paused workflow',
+  handle: (call) => asked(call, 'resume'),
+});
+
+export const retryWorkflow = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/retry',
+  name: 'retryWorkflow',
+  summary: 'Let a parked workflow try again',
+  description: 'Answers its question with `retry`: it goes on as if nothing had failed yet.',
+  chapter: CHAPTER,
+  right: 'decide',
+  problems: ['workflow-unknown', 'not-asked', 'workflow-closed'],
+  params: workflowParams,
+  body: ask,
+  answers: { 200: z.object({ workflow: z.string(), question: z.string(), resolution: z.string() }) },
+  async handle({ params, body, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const decision = { resolution: 'retry', by: principal.subject, why: body.why } as const;
+    return ok({ ...(await desk.client.decide(workflow, decision, desk.effects)) });
+  },
+});

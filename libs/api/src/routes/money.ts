@@ -1,0 +1,140 @@
+/** Owns the routes about budgets: what may be spent, what was, and raising it. */
+
+import { DEFAULT_TENANT, streamFromJson } from '@tidemark/core';
+import { sharedSpends, spentByWorkflow } from '@tidemark/runtime';
+import { z } from 'zod';
+import { tenantFor, unknownWorkflow } from '../desk.ts';
+import { ok, route } from '../route.ts';
+import { byWhy, nameSchema, tenantSchema, workflowParams } from '../schemas/common.ts';
+
+const CHAPTER = 'Budgets';
+const amount = z.int().min(0);
+const spendSchema = z.object({ tokens: z.number(), cost_micros: z.number() }).meta({ id: 'Spend' });
+const spendJson = ({ tokens, costMicros }: { readonly tokens: number; readonly costMicros: number }) => ({
+  tokens,
+  cost_micros: costMicros,
+});
+
+export const getWorkflowSpend = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/budget',
+  name: 'getWorkflowSpend',
+  summary: 'What a workflow has spent, and what was added to its budgets',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown'],
+  params: workflowParams,
+  answers: {
+    200: z.object({
+      workflow: z.string(),
+      user: z.string().nullable(),
+      spent: spendSchema.meta({ description: 'Spent and reserved.' }),
+      raised: spendSchema,
+    }),
+  },
+  async handle({ params, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const [snapshot] = await desk.ports.store.loadStreams([workflow]);
+    if (snapshot === undefined) throw unknownWorkflow(workflow);
+    const state = streamFromJson(snapshot.state, snapshot.tasks);
+    const { user = null, raised = { tokens: 0, costMicros: 0 } } = state;
+    return ok({ workflow, user, spent: spendJson(spentByWorkflow(state)), raised: spendJson(raised) });
+  },
+});
+
+export const raiseBudget = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/budget',
+  name: 'raiseBudget',
+  summary: 'Let a workflow spend more',
+  description: 'Added to its budgets; one that is paused for want of budget goes on.',
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: ['workflow-unknown', 'workflow-closed', 'budget-invalid'],
+  params: workflowParams,
+  body: z
+    .strictObject({ tokens: amount.optional(), cost_micros: amount.optional(), ...byWhy })
+    .meta({ id: 'BudgetRaise' }),
+  answers: { 200: z.object({ workflow: z.string() }) },
+  async handle({ params, body, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const { tokens, cost_micros: costMicros, why } = body;
+    await desk.client.memory.raiseBudget(workflow, { tokens, costMicros, by: principal.subject, why });
+    return ok({ workflow });
+  },
+});
+
+const PERIODS = ['hour', 'day', 'month', 'total'] as const;
+
+const whose = z.object({
+  tenant: tenantSchema.optional(),
+  user: nameSchema.optional().meta({ description: "A user's; without it the tenant's own." }),
+});
+
+export const listBudgets = route({
+  method: 'GET',
+  path: '/v1/budgets',
+  name: 'listBudgets',
+  summary: 'Budgets of a tenant and of one of its users, with what was spent of them',
+  description: 'Those that are set. `reserved` is what calls under way may cost at most.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['tenant-unknown'],
+  query: whose,
+  answers: {
+    200: z.object({
+      budgets: z.array(
+        z.object({
+          of: z.string(),
+          tokens: z.number().nullable(),
+          cost_micros: z.number().nullable(),
+          period: z.string(),
+          spent: spendSchema,
+          reserved: spendSchema,
+        }),
+      ),
+    }),
+  },
+  async handle({ query, principal, desk }) {
+    const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
+    const found = await sharedSpends(desk.ports, tenant, query.user);
+    const budgets = found.map(({ of, budget, spent }) => ({
+      of,
+      tokens: budget.tokens ?? null,
+      cost_micros: budget.costMicros ?? null,
+      period: budget.period,
+      spent: spendJson(spent.settled),
+      reserved: spendJson(spent.reserved),
+    }));
+    return ok({ budgets });
+  },
+});
+
+export const setBudget = route({
+  method: 'PUT',
+  path: '/v1/budgets',
+  name: 'setBudget',
+  summary: 'Set or take away a budget',
+  description:
+    'Of the tenant, or of one of its users. Without `tokens` and `cost_micros` it is taken away. All that was paused for want of it looks again.',
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: ['tenant-unknown', 'budget-invalid'],
+  query: whose,
+  body: z
+    .strictObject({
+      tokens: amount.optional(),
+      cost_micros: amount.optional(),
+      period: z.enum(PERIODS).default('total'),
+    })
+    .meta({ id: 'Budget' }),
+  answers: { 200: z.object({ tenant: z.string(), user: z.string().nullable() }) },
+  async handle({ query, body, principal, desk }) {
+    const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
+    const { user } = query;
+    const { tokens, cost_micros: costMicros, period } = body;
+    const budget = tokens === undefined && costMicros === undefined ? undefined : { tokens, costMicros, period };
+    await desk.client.memory.setBudget(tenant, user === undefined ? {} : { user }, budget);
+    return ok({ tenant, user: user ?? null });
+  },
+});

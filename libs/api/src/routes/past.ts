@@ -1,0 +1,325 @@
+/** Owns the routes into a workflow's past: how it stood, what a model call saw, how two of them differ, and a new one that goes on from there. */
+
+import { diffBundles, InvalidError, type Sequence, workflowId } from '@tidemark/core';
+import { compareWorkflows, MODEL_OPERATION, type RebuiltCall, rebuildCalls } from '@tidemark/runtime';
+import { z } from 'zod';
+import type { Desk } from '../desk.ts';
+import { content, ok, route } from '../route.ts';
+import {
+  digestSchema,
+  givenJson,
+  jsonSchema,
+  limitSchema,
+  sequenceSchema,
+  timeSchema,
+  workflowIdSchema,
+  workflowParams,
+} from '../schemas/common.ts';
+import { checkpointSchema, forkSchema, statusSchema, taskSchema } from '../schemas/workflow.ts';
+import { callJson } from '../shapes/call.ts';
+import { comparisonJson } from '../shapes/comparison.ts';
+import { pastJson, pastOf } from '../shapes/past.ts';
+
+const CHAPTER = 'The past';
+
+const pastParams = workflowParams.extend({ sequence: sequenceSchema });
+
+const fragmentSchema = z.object({
+  place: z.string(),
+  type: z.string(),
+  text: content(z.string()),
+  call: content(z.string()),
+  tool: content(z.string()),
+});
+
+export const getWorkflowAt = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/at/{sequence}',
+  name: 'getWorkflowAt',
+  summary: 'A workflow as it stood right after a checkpoint',
+  description:
+    'Belief, frontier and what models were given, folded anew from its history, from whichever tier has it; the same for ever. 0 is its opening.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown', 'sequence-unknown', 'history-forgotten', 'object-archived'],
+  params: pastParams,
+  answers: {
+    200: z
+      .object({
+        workflow: z.string(),
+        tenant: z.string(),
+        definition: z.string(),
+        definition_version: z.int(),
+        fork: forkSchema.optional(),
+        sequence_number: z.int(),
+        newest_sequence_number: z.int(),
+        at: timeSchema,
+        opened_at: timeSchema,
+        tokens: z.number(),
+        cost_micros: z.number(),
+        last_action: z.string(),
+        input: content(jsonSchema),
+        belief: content(jsonSchema),
+        frontier: z.array(taskSchema),
+        last_checkpoint: checkpointSchema.nullable(),
+        fragments: z.array(fragmentSchema),
+      })
+      .meta({ id: 'PastWorkflow' }),
+  },
+  async handle({ params, principal, desk }) {
+    const row = await desk.find(principal, params.workflow);
+    const past = await pastOf(desk.ports, row.workflow, params.sequence as Sequence);
+    const { task } = past.checkpoint;
+    const effects = task === null ? [] : await desk.reads.effects(row.workflow, { task });
+    return ok(pastJson(row, past, effects));
+  },
+});
+
+const callSchema = z
+  .object({
+    key: z.string(),
+    task: z.string(),
+    sequence: z
+      .int()
+      .nullable()
+      .meta({ description: 'The checkpoint that it led to; null while its step has not committed.' }),
+    status: z.string(),
+    provider: z.string(),
+    model: z.string(),
+    sent: digestSchema.nullable(),
+    rebuilt: digestSchema.nullable(),
+    identical: z.boolean().meta({ description: 'What is rebuilt is, byte for byte, what was sent.' }),
+    bundle: content(jsonSchema),
+    manifest: jsonSchema.meta({
+      description: 'What was kept, what was trimmed and why, with tokens by lane; null: a call without a bundle.',
+    }),
+    messages: content(jsonSchema),
+    prompt: content(jsonSchema),
+    answer: content(jsonSchema),
+  })
+  .meta({ id: 'ModelCall', description: 'A past model call, rebuilt from the history.' });
+
+export const listModelCalls = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/at/{sequence}/calls',
+  name: 'listModelCalls',
+  summary: 'What the model calls of a checkpoint saw',
+  description:
+    'Of the step that the checkpoint committed, in the order of their keys, rebuilt byte for byte with their manifests. The sequence after the newest means steps under way.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'tokenizer-unknown'],
+  params: pastParams,
+  answers: { 200: z.object({ calls: z.array(callSchema) }) },
+  async handle({ params, principal, desk }) {
+    const calls = await callsAt(desk, await desk.check(principal, params.workflow), params.sequence);
+    return ok({ calls: calls.map((call) => callJson(call) as unknown as z.input<typeof callSchema>) });
+  },
+});
+
+async function callsAt({ reads, ports }: Desk, workflow: string, at: number): Promise<readonly RebuiltCall[]> {
+  // Its tables take long to load, and few ask for them.
+  const { tokenizerById } = await import('@tidemark/tokenizer');
+  return rebuildCalls({ store: reads, digest: ports.digest, tokenizerById }, workflowId(workflow), at as Sequence);
+}
+
+export const listCallPlaces = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/calls',
+  name: 'listCallPlaces',
+  summary: "Where a workflow's model calls are",
+  description: 'By checkpoint: `at` is the sequence under which the calls are told with what they saw.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown', 'store-rebuilding'],
+  params: workflowParams,
+  query: z.object({ limit: limitSchema }),
+  answers: {
+    200: z.object({
+      calls: z.array(
+        z.object({
+          at: z.int(),
+          idempotency_key: z.string(),
+          task: z.string(),
+          status: z.string(),
+          made_at: timeSchema,
+        }),
+      ),
+    }),
+  },
+  async handle({ params, query, principal, desk }) {
+    const row = await desk.find(principal, params.workflow);
+    const effects = (await desk.reads.effects(row.workflow)).filter(({ operation }) => operation === MODEL_OPERATION);
+    const newest = effects.slice(-query.limit);
+    const tasks = new Set(newest.map(({ task }) => task));
+    const sequences = new Map<string, number>();
+    for (let from = 1; from <= row.sequence; from += PAGE_COUNT) {
+      for (const each of await desk.reads.checkpoints(row.workflow, { from: from as Sequence, limit: PAGE_COUNT })) {
+        if (each.task !== null && tasks.has(each.task)) sequences.set(each.task, each.sequence);
+      }
+    }
+    const calls = newest.map(({ key, task, status, atMs }) => ({
+      at: sequences.get(task) ?? row.sequence + 1,
+      ...{ idempotency_key: key, task, status, made_at: new Date(atMs).toISOString() },
+    }));
+    return ok({ calls });
+  },
+});
+
+/** Checkpoints that are read at once. */
+const PAGE_COUNT = 1_000;
+
+const totalsSchema = z.object({ checkpoints: z.int(), tokens: z.number(), cost_micros: z.number() });
+const comparedSchema = totalsSchema
+  .extend({
+    workflow: z.string(),
+    definition: z.string(),
+    definition_version: z.int(),
+    fork: forkSchema.optional(),
+    status: statusSchema,
+    reason: z.string().nullable(),
+    output: content(jsonSchema),
+    own: totalsSchema,
+    shared: totalsSchema,
+    called_effects: z.int(),
+    replayed_effects: z.int(),
+    took_ms: z.number(),
+  })
+  .meta({ id: 'ComparedWorkflow' });
+const pointSchema = z
+  .object({
+    workflow: z.string(),
+    sequence_number: z.int(),
+    step: z.string().nullable(),
+    belief: content(jsonSchema),
+    output: content(jsonSchema),
+  })
+  .nullable();
+
+export const compare = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/comparison/{other}',
+  name: 'compareWorkflows',
+  summary: 'Compare two workflows',
+  description:
+    'Mostly a fork with its base: how each ended, what it took, and the first checkpoint at which they differ, counted on through what they share.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown', 'history-forgotten'],
+  params: workflowParams.extend({ other: workflowIdSchema }),
+  answers: {
+    200: z
+      .object({
+        workflows: z.array(comparedSchema),
+        same_outcome: z.boolean(),
+        first_difference: z.object({ sequence_number: z.int(), checkpoints: z.array(pointSchema) }).nullable(),
+      })
+      .meta({ id: 'Comparison' }),
+  },
+  async handle({ params, principal, desk }) {
+    const [one, other] = [await desk.check(principal, params.workflow), await desk.check(principal, params.other)];
+    return ok(comparisonJson(await compareWorkflows(desk.reads, one, other)));
+  },
+});
+
+export const compareCalls = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison',
+  name: 'compareCalls',
+  summary: 'Compare what two model calls saw',
+  description:
+    'Which pieces came, went or changed, by lane; the second call is that of `to`, in the same workflow unless `other` names one.',
+  chapter: CHAPTER,
+  right: 'content',
+  problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'call-unknown', 'no-bundle'],
+  params: pastParams.extend({
+    call: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(10_000)
+      .meta({ description: 'Of the checkpoint, from 1.', type: 'integer' }),
+  }),
+  query: z.object({
+    to: sequenceSchema,
+    to_call: z.coerce.number().int().min(1).max(10_000).default(1),
+    other: workflowIdSchema.optional(),
+  }),
+  answers: { 200: z.object({ difference: jsonSchema }) },
+  async handle({ params, query, principal, desk }) {
+    const one = await desk.check(principal, params.workflow);
+    const other = query.other === undefined ? one : await desk.check(principal, query.other);
+    const before = await bundleAt(desk, one, params.sequence, params.call);
+    const after = await bundleAt(desk, other, query.to, query.to_call);
+    return ok({ difference: JSON.parse(JSON.stringify(diffBundles(before, after))) });
+  },
+});
+
+async function bundleAt(desk: Desk, workflow: string, at: number, call: number) {
+  const calls = await callsAt(desk, workflow, at);
+  const found = calls[call - 1];
+  if (found === undefined) {
+    throw new InvalidError(
+      'call-unknown',
+      `call: checkpoint ${at} of ${workflow} made ${calls.length} model calls, counted from 1.`,
+    );
+  }
+  if (found.bundle === undefined)
+    throw new InvalidError('no-bundle', `Model call ${found.key} was made without a bundle.`);
+  return found.bundle;
+}
+
+export const forkWorkflow = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/forks',
+  name: 'forkWorkflow',
+  summary: 'Go on from a checkpoint, in a new workflow',
+  description:
+    'It shares the history up to there. With `replay` what was recorded answers its effects and nothing is called; with `live` they are called, under keys of its own. The same `id` answers the same fork.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: [
+    'workflow-unknown',
+    'sequence-unknown',
+    'fork-nothing-left',
+    'workflow-differs',
+    'version-unknown',
+    'fork-too-deep',
+  ],
+  params: workflowParams,
+  body: z
+    .strictObject({
+      at: z.int().min(0).meta({ description: 'The checkpoint after which it goes on; 0: the opening.' }),
+      effects: z.enum(['replay', 'live']),
+      id: workflowIdSchema.optional(),
+      belief: givenJson.optional().meta({ description: 'In place of the belief at the checkpoint.' }),
+      version: z.int().min(0).optional().meta({ description: 'It runs with exactly this version of its definition.' }),
+    })
+    .meta({ id: 'ForkRequest' }),
+  answers: {
+    201: z
+      .object({
+        workflow: z.string(),
+        created: z.boolean(),
+        base: forkSchema,
+        definition: z.string(),
+        definition_version: z.int(),
+        tasks: z.array(z.object({ task: z.string(), base: z.string(), step: z.string() })).readonly(),
+        begun: z
+          .array(z.object({ task: z.string(), operation: z.string(), status: z.string() }))
+          .readonly()
+          .meta({
+            description: 'Effects that had been begun in those tasks: with `live` they are called again.',
+          }),
+      })
+      .meta({ id: 'Forked' }),
+  },
+  async handle({ params, body, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const forked = await desk.client.fork(workflow, { ...body, by: principal.subject, definitions: desk.definitions });
+    if (forked.created) desk.started(forked.workflow);
+    const { base, version, ...rest } = forked;
+    const told = { workflow: base.workflow, sequence_number: base.sequence, effects: base.effects };
+    return { status: 201 as const, body: { ...rest, base: told, definition_version: version } };
+  },
+});
