@@ -9,8 +9,8 @@ import { lineOf, type Violation } from './violation.ts';
 
 /** A file of more lines must be split. Tests may be longer. */
 const fileLinesMax = 400;
-/** vitest reads its configuration from a default export. */
-const defaultExportFiles = /(^|\/)vitest\.config\.ts$/;
+/** vitest and vite read their configuration from a default export. */
+const defaultExportFiles = /(^|\/)(vitest|vite)\.config\.ts$/;
 
 export function checkFile(file: SourceFile): Violation[] {
   return [

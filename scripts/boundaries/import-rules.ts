@@ -3,7 +3,7 @@
  * core and ports may import, who may see the testkit. Must read no files.
  */
 import path from 'node:path';
-import { forbidden, interfacesFolder, layerOf, pureFolder, testkitFolder } from './layers.ts';
+import { bundledFolder, forbidden, interfacesFolder, layerOf, pureFolder, testkitFolder } from './layers.ts';
 import type { PackageInfo, SourceFile, Tree } from './tree.ts';
 import { lineOf, type Violation } from './violation.ts';
 
@@ -96,6 +96,7 @@ function checkPurity(file: SourceFile, specifier: string, other: PackageInfo | u
 function checkDeclared(tree: Tree, file: SourceFile, name: string): Finding | undefined {
   const { owner } = file;
   if (name === owner.name || owner.dependencies.has(name)) return undefined;
+  if (owner.folder === bundledFolder && owner.devDependencies.has(name)) return undefined;
   // The testkit's suites run inside the project's own test runner.
   if (owner.folder === testkitFolder && tree.root.devDependencies.has(name)) return undefined;
   return { rule: 'undeclared', message: `${name} is not among the dependencies of ${owner.folder}/package.json` };

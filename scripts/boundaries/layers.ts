@@ -27,6 +27,8 @@ const layers: readonly Layer[] = [
 export const testkitFolder = 'libs/testkit';
 /** Imports nothing, not even Node, and does nothing but compute. */
 export const pureFolder = 'libs/core';
+/** Built into files that hold what it imports, so that whoever installs it needs none of that. */
+export const bundledFolder = 'libs/console';
 /** Interfaces alone: they import core and nothing else. */
 export const interfacesFolder = 'libs/ports';
 

@@ -43,6 +43,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listEffects: { right: 'read' },
   listTasks: { right: 'read' },
   listNotes: { right: 'read', showsContent: true },
+  getTimeline: { right: 'read' },
   signalWorkflow: { right: 'operate', body: { name: 'unheard', value: 1, key: 'once' } },
   decide: { right: 'decide', body: { resolution: 'retry', why: 'a test' }, letIn: ['not-asked'] },
   confirm: { right: 'report', body: { token: 'none', response: {} }, letIn: ['token-unknown'] },

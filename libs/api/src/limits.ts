@@ -33,6 +33,8 @@ export const PAGE_DEFAULT_COUNT = 50;
 /** Pending tasks, and newest events, that come with a workflow. */
 export const TASKS_SHOWN_COUNT = 200;
 export const EVENTS_READ_MAX = 1_000;
+/** Events of a timeline that one answer tells; they are small. */
+export const TIMELINE_PAGE_COUNT = 20_000;
 
 /** What was started here is looked for so long where rows don't know it yet, and how often, in milliseconds; and how many are remembered. */
 export const STARTED_GRACE_MS = 5_000;

@@ -8,6 +8,7 @@ import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminate
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
 import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
 import { getSession, handOver, recallMemories } from './routes/sessions.ts';
+import { getTimeline } from './routes/timeline.ts';
 import { getResult, getWorkflow, listDefinitions, listWorkflows, startWorkflow } from './routes/workflows.ts';
 
 export const routes = {
@@ -20,6 +21,7 @@ export const routes = {
   listEffects,
   listTasks,
   listEvents,
+  getTimeline,
   signalWorkflow,
   decide,
   confirm,

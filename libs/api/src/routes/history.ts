@@ -1,10 +1,10 @@
 /** Owns the routes that tell a workflow's history from its rows: checkpoints, effects, other events, and what remains to be done. */
 
-import type { EffectKey, Sequence } from '@tidemark/core';
+import type { EffectKey, Sequence, TaskId } from '@tidemark/core';
 import { z } from 'zod';
 import { EVENTS_READ_MAX, PAGE_MAX_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
-import { limitSchema, sequenceSchema, workflowParams } from '../schemas/common.ts';
+import { limitSchema, nameSchema, sequenceSchema, workflowParams } from '../schemas/common.ts';
 import { checkpointSchema, effectSchema, eventSchema, taskSchema } from '../schemas/workflow.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { checkpointJson, effectJson, eventJson } from '../shapes/history.ts';
@@ -53,12 +53,13 @@ export const listEffects = route({
   params: workflowParams,
   query: z.object({
     after: z.string().max(2_000).optional().meta({ description: 'Goes on after the effect with this key.' }),
+    task: nameSchema.optional().meta({ description: 'Of this task alone.' }),
     limit: limitSchema,
   }),
   answers: { 200: z.object({ effects: z.array(effectSchema), next_after: z.string().nullable() }) },
   async handle({ params, query, principal, desk }) {
     const workflow = await desk.check(principal, params.workflow);
-    const all = await desk.reads.effects(workflow);
+    const all = await desk.reads.effects(workflow, query.task === undefined ? {} : { task: query.task as TaskId });
     const start = query.after === undefined ? 0 : all.findIndex(({ key }) => key === (query.after as EffectKey)) + 1;
     const page = all.slice(start, start + query.limit);
     const next_after = start + page.length < all.length ? (page.at(-1)?.key ?? null) : null;

@@ -1,0 +1,60 @@
+/** Owns starting a workflow by hand: which definition, its input, its id. The server checks the input. */
+
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Ask, Field } from '../parts/dialog.tsx';
+import { api } from '../shell/client.ts';
+import { go, workflowAddress } from '../shell/router.ts';
+
+export function StartDialog({ onClose }: { readonly onClose: () => void }) {
+  const known = useQuery({
+    queryKey: ['definitions'],
+    queryFn: ({ signal }) => api.ask('GET /v1/definitions', {}, { signal }),
+  });
+  const names = [...new Set(known.data?.definitions.map(({ name }) => name))].sort();
+  const [chosen, setChosen] = useState('');
+  const [input, setInput] = useState('{}');
+  const [id, setId] = useState('');
+  const definition = chosen === '' ? (names[0] ?? '') : chosen;
+  const start = async (): Promise<void> => {
+    const run = await api.start(definition, JSON.parse(input) as unknown, id.trim() === '' ? {} : { id: id.trim() });
+    go(workflowAddress(run.id));
+  };
+  return (
+    <Ask title="Start a workflow" verb="Start" missing={missing(definition, input)} onDo={start} onClose={onClose}>
+      <div className="field">
+        <label htmlFor="definition">Definition</label>
+        <select id="definition" value={definition} onChange={(event) => setChosen(event.target.value)}>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      <Field
+        name="Input"
+        value={input}
+        onChange={setInput}
+        lines={7}
+        mono
+        hint="JSON, as the definition’s schema has it."
+      />
+      <Field
+        name="Id"
+        value={id}
+        onChange={setId}
+        mono
+        hint="The same id answers the same run. Left empty, it gets one."
+      />
+    </Ask>
+  );
+}
+
+function missing(definition: string, input: string): string | null {
+  if (definition === '') return 'No definition is loaded here.';
+  try {
+    JSON.parse(input);
+    return null;
+  } catch {
+    return 'The input is no JSON.';
+  }
+}

@@ -1,0 +1,180 @@
+/** Owns the list of workflows: searched by the server, page by page as it is scrolled, and drawn only where it is looked at. */
+
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import '../styles/list.css';
+import { Empty, Failure, Loading } from '../parts/answers.tsx';
+import { Ago, Name, State, Worker } from '../parts/words.tsx';
+import { api, LIST_PERIOD_MS } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { addressOf, go, workflowAddress } from '../shell/router.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
+import { money, plain, short } from '../text/format.ts';
+import { Filters, filterOf } from './workflow-filters.tsx';
+
+const StartDialog = lazy(() => import('./start-dialog.tsx').then((loaded) => ({ default: loaded.StartDialog })));
+
+const PAGE_COUNT = 100;
+const ROW_PX = 34;
+/** Rows before the end at which the next page is fetched. */
+const AHEAD_COUNT = 30;
+
+type Page = Awaited<ReturnType<typeof api.list>>;
+export type Listed = Page['workflows'][number];
+
+export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
+  const filter = filterOf(query);
+  const [isStarting, setStarting] = useState(false);
+  const pages = useInfiniteQuery({
+    queryKey: ['workflows', filter],
+    queryFn: ({ pageParam, signal }) =>
+      api.ask(
+        'GET /v1/workflows',
+        { query: { ...filter, limit: PAGE_COUNT, ...(pageParam !== '' && { cursor: pageParam }) } },
+        { signal },
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor }: Page) => next_cursor ?? undefined,
+    // Whoever has scrolled on reads what is there; the first page is told anew.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIST_PERIOD_MS),
+    placeholderData: (before) => before,
+  });
+  const rows = pages.data?.pages.flatMap(({ workflows }) => workflows) ?? [];
+  return (
+    <div className="page whole">
+      <header>
+        <h1>Workflows</h1>
+        <span className="end">
+          <button type="button" className="primary" onClick={() => setStarting(true)}>
+            Start a workflow
+          </button>
+        </span>
+      </header>
+      <Filters query={query} />
+      {pages.error !== null && rows.length === 0 ? (
+        <Failure error={pages.error} again={() => void pages.refetch()} />
+      ) : pages.isPending ? (
+        <Loading />
+      ) : rows.length === 0 ? (
+        <Empty title="No workflow fits.">
+          {query.size > 0
+            ? 'Take a filter away, or search for something else.'
+            : 'Start one here, or with tidemark run.'}
+        </Empty>
+      ) : (
+        <Rows
+          rows={rows}
+          onEnd={pages.hasNextPage && !pages.isFetchingNextPage ? () => void pages.fetchNextPage() : null}
+        />
+      )}
+      {isStarting ? (
+        <Suspense>
+          <StartDialog onClose={() => setStarting(false)} />
+        </Suspense>
+      ) : null}
+    </div>
+  );
+}
+
+function Rows({ rows, onEnd }: { readonly rows: readonly Listed[]; readonly onEnd: (() => void) | null }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [at, setAt] = useState(-1);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= rows.length - AHEAD_COUNT) onEnd?.();
+  }, [last, rows.length, onEnd]);
+  const move = (by: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, at + by));
+    setAt(next);
+    virtual.scrollToIndex(next);
+  };
+  useShortcuts('Workflows', [
+    { keys: 'j', what: 'Next', run: () => move(1) },
+    { keys: 'k', what: 'Before', run: () => move(-1) },
+    { keys: 'Enter', what: 'Open', run: () => rows[at] && go(workflowAddress(rows[at].workflow)) },
+  ]);
+  return (
+    <div className="list" role="table" aria-label="Workflows" aria-rowcount={rows.length + 1}>
+      <div className="list-head" role="row">
+        {['State', 'Workflow', 'Definition', 'Last action', 'Worker', 'Steps', 'Tokens', 'Cost', 'Changed'].map(
+          (name) => (
+            <span key={name} role="columnheader">
+              {name}
+            </span>
+          ),
+        )}
+      </div>
+      <div className="list-body" ref={box}>
+        <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+          {items.map(({ index, start }) => (
+            <Row key={rows[index]!.workflow} row={rows[index]!} top={start} isAt={index === at} place={index + 2} />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Row({
+  row,
+  top,
+  isAt,
+  place,
+}: {
+  readonly row: Listed;
+  readonly top: number;
+  readonly isAt: boolean;
+  readonly place: number;
+}) {
+  const { workflow, definition, definition_version, activity, reason, fork } = row;
+  return (
+    <div
+      role="row"
+      className="list-row"
+      aria-rowindex={place}
+      aria-selected={isAt}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <span role="cell">
+        <State of={activity} reason={reason} />
+      </span>
+      <span role="cell">
+        <Link to={workflowAddress(workflow)}>
+          <Name of={workflow} />
+        </Link>
+        {fork === undefined ? null : <small className="chip">fork</small>}
+      </span>
+      <span role="cell">
+        <Link to={addressOf(['workflows'], { definition })}>
+          <Name of={definition} mono={false} /> <span className="dim">v{definition_version}</span>
+        </Link>
+      </span>
+      <span role="cell" className="soft">
+        <bdi>{plain(row.last_action)}</bdi>
+      </span>
+      <span role="cell">
+        <Worker holder={row.holder} />
+      </span>
+      <span role="cell" className="num">
+        {short(row.sequence_number)}
+      </span>
+      <span role="cell" className="num">
+        {row.tokens === 0 ? <span className="dim">–</span> : short(row.tokens)}
+      </span>
+      <span role="cell" className="num">
+        {row.cost_micros === 0 ? <span className="dim">–</span> : money(row.cost_micros)}
+      </span>
+      <span role="cell" className="num dim">
+        <Ago at={row.updated_at} />
+      </span>
+    </div>
+  );
+}

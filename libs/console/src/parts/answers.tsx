@@ -1,0 +1,56 @@
+/** Owns what is shown in place of an answer: while it comes, where it failed, where it holds nothing. */
+
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { codeOf, messageOf } from '../shell/client.ts';
+import { plain } from '../text/format.ts';
+
+export function Failure({ error, again }: { readonly error: unknown; readonly again?: (() => void) | undefined }) {
+  return (
+    <div className="failure" role="alert">
+      <strong>{plain(messageOf(error))}</strong>
+      <code>{plain(codeOf(error))}</code>
+      {again === undefined ? null : (
+        <button type="button" onClick={again}>
+          Ask again
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <svg viewBox="0 0 120 40" aria-hidden="true">
+        <path d="M4 16c12-12 22-12 34 0s22 12 34 0 22-12 34 0" />
+        <path d="M14 28c12-12 22-12 34 0s22 12 34 0 20-11 30-3" />
+      </svg>
+      <strong>{title}</strong>
+      {children === undefined ? null : <p>{children}</p>}
+    </div>
+  );
+}
+
+export function Loading({ label = 'Loading' }: { readonly label?: string }) {
+  return (
+    <div className="loading" role="status">
+      <span aria-hidden="true" />
+      <span className="unseen">{label}</span>
+    </div>
+  );
+}
+
+/** What came before stays while it is asked again; a failure then is told beside it. */
+export function Answer<T>({
+  query,
+  children,
+}: {
+  readonly query: UseQueryResult<T>;
+  readonly children: (data: T) => ReactNode;
+}) {
+  const { data, error, isPending, refetch } = query;
+  if (data !== undefined) return <>{children(data)}</>;
+  if (error !== null) return <Failure error={error} again={() => void refetch()} />;
+  return isPending ? <Loading /> : null;
+}

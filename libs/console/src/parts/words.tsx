@@ -1,0 +1,101 @@
+/** Owns small words that look alike everywhere: states, times, workers, money. All of them are text and nothing else. */
+
+import { useSyncExternalStore } from 'react';
+import { ago, holderName, moment, plain, words } from '../text/format.ts';
+
+/** Period in which times that are told relative to now are told anew, in milliseconds. */
+const NOW_PERIOD_MS = 1_000;
+
+let now = Date.now();
+const heard = new Set<() => void>();
+let timer: number | undefined;
+
+/** One timer for all of them, and none while nobody looks. */
+function hearNow(hear: () => void): () => void {
+  heard.add(hear);
+  timer ??= window.setInterval(() => {
+    if (document.hidden) return;
+    now = Date.now();
+    for (const each of heard) each();
+  }, NOW_PERIOD_MS);
+  return () => {
+    heard.delete(hear);
+    if (heard.size > 0) return;
+    window.clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+export const useNow = (): number => useSyncExternalStore(hearNow, () => now);
+
+export function Ago({ at }: { readonly at: string }) {
+  const nowMs = useNow();
+  const atMs = Date.parse(at);
+  return (
+    <time dateTime={at} title={moment(atMs, 0)}>
+      {ago(atMs, nowMs)}
+    </time>
+  );
+}
+
+const SAID: Readonly<Record<string, string>> = {
+  running: 'Running',
+  ready: 'Ready',
+  waiting: 'Waiting',
+  parked: 'Asks',
+  open: 'Open',
+  compensating: 'Undoing',
+  compensated: 'Undone',
+  completed: 'Completed',
+  failed: 'Failed',
+};
+
+export function State({ of, reason }: { readonly of: string; readonly reason?: string | null | undefined }) {
+  return (
+    <span className="state" data-state={of}>
+      <i aria-hidden="true" />
+      {SAID[of] ?? of}
+      {reason == null || reason === '' ? null : <small>{plain(words(reason))}</small>}
+    </span>
+  );
+}
+
+/** Names that people and programs gave: text, in its own direction, cut where it is too long. */
+export function Name({ of, mono = true }: { readonly of: string; readonly mono?: boolean }) {
+  return (
+    <bdi className={mono ? 'name mono' : 'name'} title={plain(of)}>
+      {plain(of)}
+    </bdi>
+  );
+}
+
+export function Worker({ holder, lane }: { readonly holder: string | null; readonly lane?: number | undefined }) {
+  if (holder === null) return <span className="dim">–</span>;
+  return (
+    <span className="worker" title={plain(holder)} data-lane={lane === undefined ? undefined : lane % 6}>
+      {lane === undefined ? null : <i aria-hidden="true" />}
+      {plain(holderName(holder))}
+    </span>
+  );
+}
+
+export function Key({ children }: { readonly children: string }) {
+  return <kbd>{children}</kbd>;
+}
+
+export function Fact({
+  name,
+  children,
+  tone,
+}: {
+  readonly name: string;
+  readonly children: React.ReactNode;
+  readonly tone?: string | undefined;
+}) {
+  return (
+    <div className="fact" data-tone={tone}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,157 @@
+/** Owns the frame around every page: where one can go, the keys that lead there, light and dark, and who is signed in. */
+
+import { QueryClientProvider, useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { Loading } from '../parts/answers.tsx';
+import { Key } from '../parts/words.tsx';
+import { short } from '../text/format.ts';
+import { api, hasKey, LIST_PERIOD_MS, queries, signOut, useSignedOut } from './client.ts';
+import { Guarded } from './guarded.tsx';
+import { Link } from './link.tsx';
+import { go, usePlace } from './router.ts';
+import { ShortcutHelp } from './shortcut-help.tsx';
+import { useShortcuts } from './shortcuts.ts';
+import { SignIn } from './sign-in.tsx';
+import { chooseTheme, nextTheme, useTheme } from './theme.ts';
+
+const Fleet = lazy(() => import('../pages/fleet.tsx').then(({ FleetPage }) => ({ default: FleetPage })));
+const List = lazy(() => import('../pages/workflows.tsx').then(({ WorkflowsPage }) => ({ default: WorkflowsPage })));
+const One = lazy(() => import('../workflow/page.tsx').then(({ WorkflowPage }) => ({ default: WorkflowPage })));
+const Inbox = lazy(() => import('../pages/inbox.tsx').then(({ InboxPage }) => ({ default: InboxPage })));
+
+interface Destination {
+  readonly part: string;
+  readonly name: string;
+  readonly key: string;
+  readonly icon: string;
+}
+
+const DESTINATIONS: readonly Destination[] = [
+  {
+    part: '',
+    name: 'Fleet',
+    key: 'f',
+    icon: 'M2 11c2-2.500 3.500-2.500 5.500 0s3.500 2.500 5.500 0M2 6c2-2.500 3.500-2.500 5.500 0S11 8.500 13 6',
+  },
+  { part: 'workflows', name: 'Workflows', key: 'w', icon: 'M2.500 4h10M2.500 7.500h10M2.500 11h6' },
+  {
+    part: 'inbox',
+    name: 'Inbox',
+    key: 'i',
+    icon: 'M2 8.500 4 3h7l2 5.500v3.500H2zM2 8.500h3.500l1 1.500h2l1-1.500H13',
+  },
+];
+
+export function App() {
+  return (
+    <QueryClientProvider client={queries}>
+      <Frame />
+    </QueryClientProvider>
+  );
+}
+
+function Frame() {
+  const place = usePlace();
+  const isSignedOut = useSignedOut();
+  const [isHelp, setHelp] = useState(false);
+  useShortcuts('Go to', [
+    ...DESTINATIONS.map(({ part, name, key }) => ({ keys: `g ${key}`, what: name, run: () => go(`/${part}`) })),
+    { keys: '?', what: 'All keys', run: () => setHelp(true) },
+  ]);
+  if (isSignedOut) return <SignIn />;
+  const [first = ''] = place.parts;
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <header className="side">
+        <Link to="/" className="brand" label="Tidemark, fleet">
+          <svg viewBox="0 0 24 24" aria-hidden="true">
+            <path d="M2 8.500c2.600-3 4.600-3 7 0s4.600 3 7 0 4.200-2.900 6-1" />
+            <path d="M2 15.500c2.600-3 4.600-3 7 0s4.600 3 7 0 4.200-2.900 6-1" opacity=".5" />
+          </svg>
+          <span>Tidemark</span>
+        </Link>
+        <nav aria-label="Pages">
+          {DESTINATIONS.map(({ part, name, key, icon }) => (
+            <Link key={part} to={`/${part}`} current={part === first} title={`g ${key}`}>
+              <svg viewBox="0 0 15 15" aria-hidden="true">
+                <path d={icon} />
+              </svg>
+              <span>{name}</span>
+              {part === 'inbox' ? <InboxCount /> : null}
+            </Link>
+          ))}
+        </nav>
+        <Foot onHelp={() => setHelp(true)} />
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Guarded key={first}>
+          <Suspense fallback={<Loading />}>
+            <Page parts={place.parts} query={place.query} />
+          </Suspense>
+        </Guarded>
+      </main>
+      {isHelp ? <ShortcutHelp onClose={() => setHelp(false)} /> : null}
+    </div>
+  );
+}
+
+function Page({ parts, query }: { readonly parts: readonly string[]; readonly query: URLSearchParams }) {
+  const [first, second] = parts;
+  if (first === undefined) return <Fleet />;
+  if (first === 'workflows' && second === undefined) return <List query={query} />;
+  if (first === 'workflows') return <One key={second} workflow={second!} query={query} />;
+  if (first === 'inbox') return <Inbox />;
+  return (
+    <div className="empty">
+      <strong>There is no such page.</strong>
+      <Link to="/">To the fleet</Link>
+    </div>
+  );
+}
+
+function InboxCount() {
+  const { data } = useQuery({
+    queryKey: ['inbox-count'],
+    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { status: 'parked', limit: 500 } }, { signal }),
+    refetchInterval: LIST_PERIOD_MS * 2,
+  });
+  const waiting = data?.workflows.length ?? 0;
+  if (waiting === 0) return null;
+  const said = waiting >= 500 ? '500+' : short(waiting);
+  return (
+    <b className="count" title={`${said} wait for a person`}>
+      {said}
+    </b>
+  );
+}
+
+function Foot({ onHelp }: { readonly onHelp: () => void }) {
+  const theme = useTheme();
+  const next = nextTheme(theme);
+  return (
+    <div className="foot">
+      <button type="button" className="quiet" onClick={() => chooseTheme(next)} aria-label={`Use the ${next} theme`}>
+        <svg viewBox="0 0 15 15" aria-hidden="true">
+          <path
+            d={
+              next === 'dark'
+                ? 'M12.500 9A5.500 5.500 0 0 1 6 2.500 5.500 5.500 0 1 0 12.500 9Z'
+                : 'M7.500 4.500a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM7.500 1v1.500M7.500 12.500V14M1 7.500h1.500M12.500 7.500H14M3 3l1 1M11 11l1 1M3 12l1-1M11 4l1-1'
+            }
+          />
+        </svg>
+      </button>
+      <button type="button" className="quiet" onClick={onHelp} aria-label="Keyboard shortcuts">
+        <Key>?</Key>
+      </button>
+      {hasKey() ? (
+        <button type="button" className="quiet" onClick={signOut}>
+          Sign out
+        </button>
+      ) : null}
+    </div>
+  );
+}

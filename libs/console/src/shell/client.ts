@@ -1,0 +1,86 @@
+/**
+ * Owns speaking to the server: one typed client, the key that the reader signed in with, and what is asked again when. The key is kept for
+ * this tab alone, and never stands in an address.
+ */
+
+import { QueryCache, QueryClient } from '@tanstack/react-query';
+import { connect, TidemarkApiError } from '@tidemark/client';
+import { useSyncExternalStore } from 'react';
+
+const KEY_NAME = 'tidemark-key';
+
+/** Period in which lists and counts are asked again while they are looked at, in milliseconds. */
+export const LIST_PERIOD_MS = 3_000;
+
+const heard = new Set<() => void>();
+let isSignedOut = false;
+let key = window.sessionStorage.getItem(KEY_NAME) ?? '';
+
+function tell(): void {
+  for (const hear of heard) hear();
+}
+
+/** Tries it before it is kept. Throws `TidemarkApiError`. */
+export async function signIn(given: string): Promise<void> {
+  const tried = connect({ url: window.location.origin, token: given, tries: 1 });
+  await tried.ask('GET /v1/workflows', { query: { limit: 1 } });
+  key = given;
+  window.sessionStorage.setItem(KEY_NAME, given);
+  isSignedOut = false;
+  queries.clear();
+  tell();
+}
+
+export function signOut(): void {
+  key = '';
+  window.sessionStorage.removeItem(KEY_NAME);
+  queries.clear();
+  isSignedOut = true;
+  tell();
+}
+
+export const hasKey = (): boolean => key !== '';
+
+/** Whether the server wants to know who asks, and does not. */
+export function useSignedOut(): boolean {
+  return useSyncExternalStore(
+    (hear) => {
+      heard.add(hear);
+      return () => heard.delete(hear);
+    },
+    () => isSignedOut,
+  );
+}
+
+/** Any part of the console that was answered 401 tells so here. */
+export function noteRefusal(error: unknown): void {
+  if (!(error instanceof TidemarkApiError) || error.status !== 401 || isSignedOut) return;
+  isSignedOut = true;
+  tell();
+}
+
+/** Without a key nothing is shown: embedded folders need none. */
+async function withKey(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  if (key === '') return fetch(input, init);
+  const headers = new Headers(init?.headers);
+  headers.set('authorization', `Bearer ${key}`);
+  return fetch(input, { ...init, headers });
+}
+
+export const api = connect({ url: window.location.origin, fetch: withKey as typeof fetch, tries: 3 });
+
+export const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: noteRefusal }),
+  defaultOptions: {
+    queries: {
+      // The client tries again by itself where that may help.
+      retry: false,
+      staleTime: 1_000,
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export const codeOf = (error: unknown): string => (error instanceof TidemarkApiError ? error.code : 'unexpected');

@@ -1,0 +1,33 @@
+/** Owns links within the console: real links for the browser, without loading the page again. */
+
+import type { MouseEvent, ReactNode } from 'react';
+import { go } from './router.ts';
+
+export interface LinkProps {
+  readonly to: string;
+  readonly className?: string | undefined;
+  readonly title?: string | undefined;
+  readonly current?: boolean | undefined;
+  readonly label?: string | undefined;
+  readonly children: ReactNode;
+}
+
+export function Link({ to, className, title, current = false, label, children }: LinkProps) {
+  const follow = (event: MouseEvent): void => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(to);
+  };
+  return (
+    <a
+      href={to}
+      className={className}
+      title={title}
+      aria-label={label}
+      aria-current={current ? 'page' : undefined}
+      onClick={follow}
+    >
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,38 @@
+/** Owns light and dark: as the system has it unless the reader chose, which this browser remembers. */
+
+import { useSyncExternalStore } from 'react';
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const NAME = 'tidemark-theme';
+const heard = new Set<() => void>();
+
+function stored(): Theme {
+  const found = window.localStorage.getItem(NAME);
+  return found === 'light' || found === 'dark' ? found : 'system';
+}
+
+export function applyTheme(theme: Theme = stored()): void {
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+export function chooseTheme(theme: Theme): void {
+  if (theme === 'system') window.localStorage.removeItem(NAME);
+  else window.localStorage.setItem(NAME, theme);
+  applyTheme(theme);
+  for (const hear of heard) hear();
+}
+
+export function useTheme(): Theme {
+  return useSyncExternalStore((hear) => {
+    heard.add(hear);
+    return () => heard.delete(hear);
+  }, stored);
+}
+
+/** The one after it, for a single button. */
+export function nextTheme(theme: Theme): Theme {
+  if (theme === 'system') return window.matchMedia('(prefers-color-scheme: dark)').matches ? 'light' : 'dark';
+  return theme === 'dark' ? 'light' : 'dark';
+}

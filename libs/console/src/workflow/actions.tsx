@@ -1,0 +1,135 @@
+/** Owns what can be done with a workflow from its page, each after a question that says what follows. */
+
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Ask, Field } from '../parts/dialog.tsx';
+import { api } from '../shell/client.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
+import { plain } from '../text/format.ts';
+import type { WorkflowView } from './page.tsx';
+
+type Action = 'signal' | 'pin' | 'revoke';
+
+export function Actions({ view }: { readonly view: WorkflowView }) {
+  const [asked, setAsked] = useState<Action | null>(null);
+  const isOpen = ['open', 'parked'].includes(view.status);
+  const close = (): void => setAsked(null);
+  useShortcuts('Actions', isOpen ? [{ keys: 's', what: 'Send a signal', run: () => setAsked('signal') }] : []);
+  if (!isOpen) return null;
+  return (
+    <span className="end">
+      <button type="button" onClick={() => setAsked('signal')}>
+        Signal
+      </button>
+      <button type="button" onClick={() => setAsked('pin')}>
+        {view.pinned ? 'Unpin' : 'Pin'}
+      </button>
+      {view.holder === null ? null : (
+        <button type="button" onClick={() => setAsked('revoke')}>
+          Take its lease
+        </button>
+      )}
+      {asked === 'signal' ? <SignalDialog view={view} onClose={close} /> : null}
+      {asked === 'pin' ? <PinDialog view={view} onClose={close} /> : null}
+      {asked === 'revoke' ? <RevokeDialog view={view} onClose={close} /> : null}
+    </span>
+  );
+}
+
+interface Props {
+  readonly view: WorkflowView;
+  readonly onClose: () => void;
+}
+
+function useDone(workflow: string): () => void {
+  const queries = useQueryClient();
+  return () => void queries.invalidateQueries({ queryKey: ['workflow', workflow] });
+}
+
+function SignalDialog({ view, onClose }: Props) {
+  const awaited = view.frontier.flatMap(({ blocked_on }) =>
+    blocked_on.flatMap((on) => (on.on === 'signal' ? on.names : [])),
+  );
+  const [name, setName] = useState(awaited[0] ?? '');
+  const [value, setValue] = useState('null');
+  const done = useDone(view.workflow);
+  const isJson = (() => {
+    try {
+      JSON.parse(value);
+      return true;
+    } catch {
+      return false;
+    }
+  })();
+  return (
+    <Ask
+      title="Send a signal"
+      verb="Send"
+      missing={name.trim() === '' ? 'It needs a name.' : isJson ? null : 'The value is no JSON.'}
+      onDo={async () => {
+        await api.run(view.workflow).signal(name.trim(), JSON.parse(value) as unknown);
+        done();
+      }}
+      onClose={onClose}
+    >
+      <Field
+        name="Name"
+        value={name}
+        onChange={setName}
+        mono
+        autoFocus={awaited.length === 0}
+        hint={
+          awaited.length === 0
+            ? 'No task waits for one now; it is kept until one does.'
+            : `Waited for: ${awaited.map(plain).join(', ')}`
+        }
+      />
+      <Field
+        name="Value"
+        value={value}
+        onChange={setValue}
+        lines={4}
+        mono
+        hint="JSON, as the definition’s schema has it."
+      />
+    </Ask>
+  );
+}
+
+function PinDialog({ view, onClose }: Props) {
+  const [why, setWhy] = useState('');
+  const done = useDone(view.workflow);
+  const pins = !view.pinned;
+  return (
+    <Ask
+      title={pins ? `Keep it to version ${view.definition_version}?` : 'Let it go on with newer versions?'}
+      verb={pins ? 'Pin' : 'Unpin'}
+      missing={why.trim() === '' ? 'Say why.' : null}
+      onDo={async () => {
+        await api.run(view.workflow).pin(pins, why);
+        done();
+      }}
+      onClose={onClose}
+    >
+      <Field name="Why" value={why} onChange={setWhy} autoFocus />
+    </Ask>
+  );
+}
+
+function RevokeDialog({ view, onClose }: Props) {
+  const done = useDone(view.workflow);
+  return (
+    <Ask
+      title="Take its lease?"
+      verb="Take it"
+      danger
+      onDo={async () => {
+        await api.run(view.workflow).revoke();
+        done();
+      }}
+      onClose={onClose}
+    >
+      <p>Another worker goes on from the last checkpoint. The one that has it now can do nothing more that counts.</p>
+    </Ask>
+  );
+}

@@ -1,0 +1,134 @@
+/** Owns a checkpoint as it is read: what its step changed in belief and frontier, against any other checkpoint, and what it left behind. */
+
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Json } from '../belief/changes.ts';
+import { Answer } from '../parts/answers.tsx';
+import { ChangesTree, JsonTree } from '../parts/json-tree.tsx';
+import { api } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { workflowAddress } from '../shell/router.ts';
+import { plain } from '../text/format.ts';
+import type { CheckpointRow } from '../timeline/rows.ts';
+import { Frontier } from './frontier.tsx';
+import { Part } from './inspector.tsx';
+import type { WorkflowView } from './page.tsx';
+import { usePast } from './past.ts';
+
+export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; readonly row: CheckpointRow }) {
+  const { workflow } = view;
+  const [other, setOther] = useState(row.sequence - 1);
+  const [onlyChanges, setOnlyChanges] = useState(true);
+  const here = usePast(workflow, row.sequence);
+  const there = usePast(workflow, other);
+  return (
+    <>
+      {row.lastAction === '' ? null : <p className="said">{plain(row.lastAction)}</p>}
+      <section>
+        <header className="bar">
+          <h3>Belief</h3>
+          <label>
+            against{' '}
+            <input
+              type="number"
+              aria-label="Compare with checkpoint"
+              min={0}
+              max={view.sequence_number}
+              value={other}
+              onChange={(event) => setOther(clamp(event.target.valueAsNumber, view.sequence_number))}
+            />
+          </label>
+          <label>
+            <input type="checkbox" checked={onlyChanges} onChange={(event) => setOnlyChanges(event.target.checked)} />{' '}
+            only what differs
+          </label>
+        </header>
+        <Answer query={here}>
+          {(after) => (
+            <Answer query={there}>
+              {(before) =>
+                after.belief === undefined ? (
+                  <p className="dim">You may not see its content.</p>
+                ) : (
+                  <ChangesTree
+                    before={before.belief as Json}
+                    after={after.belief as Json}
+                    onlyChanges={onlyChanges}
+                    label="Belief"
+                  />
+                )
+              }
+            </Answer>
+          )}
+        </Answer>
+      </section>
+      <section>
+        <h3>Frontier after it</h3>
+        <Answer query={here}>
+          {(after) => <Frontier tasks={after.frontier} before={there.data?.frontier.map(({ task }) => task)} />}
+        </Answer>
+      </section>
+      <Left workflow={workflow} sequence={row.sequence} />
+      <p>
+        <Link className="body-link" to={workflowAddress(workflow, { tab: 'forks', at: row.sequence })}>
+          Fork from here
+        </Link>
+      </p>
+    </>
+  );
+}
+
+const clamp = (value: number, max: number): number => (Number.isNaN(value) ? 0 : Math.max(0, Math.min(max, value)));
+
+/** What its step left for later ones, and what it logged. */
+function Left({ workflow, sequence }: { readonly workflow: string; readonly sequence: number }) {
+  const checkpoint = useQuery({
+    queryKey: ['workflow', workflow, 'checkpoint', sequence],
+    queryFn: ({ signal }) =>
+      api.ask(
+        'GET /v1/workflows/{workflow}/checkpoints',
+        { params: { workflow }, query: { from: sequence, limit: 1 } },
+        { signal },
+      ),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <Answer query={checkpoint}>
+      {({ checkpoints: [found] }) =>
+        found === undefined ? null : (
+          <>
+            {found.output_state == null ? null : <Part name="Output of the step" value={found.output_state} />}
+            {found.log === undefined || found.log.length === 0 ? null : (
+              <section>
+                <h3>Log</h3>
+                <ul className="log">
+                  {found.log.map(({ at, action, detail }, index) => (
+                    <li key={index}>
+                      <time dateTime={at}>{at.slice(11, 19)}</time> <bdi>{plain(action)}</bdi>
+                      {detail === undefined ? null : <JsonTree value={detail} label="Detail" />}
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            )}
+            <section>
+              <h3>Identity</h3>
+              <dl className="identity">
+                <dt>checkpoint</dt>
+                <dd>{found.checkpoint_id ?? '–'}</dd>
+                <dt>parent</dt>
+                <dd>{found.parent_checkpoint_id ?? 'the opening'}</dd>
+                <dt>step</dt>
+                <dd>
+                  {plain(found.step_definition_ref ?? '–')} v{found.step_version}
+                </dd>
+                <dt>input</dt>
+                <dd title={found.input_state_hash}>sha256 {found.input_state_hash.slice(0, 16)}…</dd>
+              </dl>
+            </section>
+          </>
+        )
+      }
+    </Answer>
+  );
+}

@@ -1,0 +1,111 @@
+/** Owns who held the workflow, one after another: how long, how it ended, what was going on then, and how it was taken up again. */
+
+import { Empty } from '../parts/answers.tsx';
+import { Worker } from '../parts/words.tsx';
+import { count, duration, moment, plain, words } from '../text/format.ts';
+import type { EffectRow, Lease, Row, Timeline } from '../timeline/rows.ts';
+import type { WatchedTimeline } from '../timeline/use-timeline.ts';
+
+const SHOWN_COUNT = 300;
+
+export function HoldersTab({ watched: { timeline } }: { readonly watched: WatchedTimeline }) {
+  const { leases, holders, crashCount } = timeline;
+  if (leases.length === 0) return <Empty title="No worker has held it yet." />;
+  const nowMs = Date.now();
+  return (
+    <section className="card">
+      <header>
+        <h2>Hand-overs and recovery</h2>
+        <span className="dim">
+          {count(leases.length)} leases of {count(holders.length)} workers, {count(crashCount)} lost
+        </span>
+      </header>
+      <table>
+        <thead>
+          <tr>
+            <th className="num">Epoch</th>
+            <th>Worker</th>
+            <th>From</th>
+            <th className="num">Held for</th>
+            <th className="num">Checkpoints</th>
+            <th>Ended</th>
+            <th>Left under way</th>
+          </tr>
+        </thead>
+        <tbody>
+          {leases
+            .toReversed()
+            .slice(0, SHOWN_COUNT)
+            .map((lease) => {
+              const rows = rowsOf(timeline, lease);
+              return (
+                <tr key={`${lease.epoch} ${lease.fromMs}`}>
+                  <td className="num">{lease.epoch}</td>
+                  <td>
+                    <Worker holder={holders[lease.lane] ?? null} lane={lease.lane} />
+                  </td>
+                  <td>{moment(lease.fromMs, nowMs)}</td>
+                  <td className="num">{duration((lease.toMs ?? nowMs) - lease.fromMs)}</td>
+                  <td className="num">{rows.filter(({ kind }) => kind === 'checkpoint').length}</td>
+                  <td>
+                    <Ended lease={lease} />
+                  </td>
+                  <td>
+                    <LeftBehind rows={rows} timeline={timeline} />
+                  </td>
+                </tr>
+              );
+            })}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function rowsOf({ rows, leases }: Timeline, lease: Lease): readonly Row[] {
+  const next = leases[leases.indexOf(lease) + 1];
+  return rows.slice(lease.fromRow, next?.fromRow ?? rows.length);
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  'holder-dead': 'its process is gone',
+  'lease-not-listed': 'it no longer said that it had it',
+  asked: 'somebody asked for it',
+  idle: 'nothing to do for now',
+  drain: 'its worker was leaving',
+  fault: 'an error that is no step’s',
+};
+
+function Ended({ lease: { end, reason } }: { readonly lease: Lease }) {
+  if (end === 'live')
+    return (
+      <span className="chip" data-tone="good">
+        holds it
+      </span>
+    );
+  const why = WHY[reason] ?? plain(words(reason));
+  if (end === 'revoked')
+    return (
+      <span className="chip" data-tone={reason === 'asked' ? 'warn' : 'bad'}>
+        taken: {why}
+      </span>
+    );
+  return <span className="dim">{why === '' ? 'with the workflow' : `let go: ${why}`}</span>;
+}
+
+/** What was called and had no answer when the worker was lost, and what became of it after. */
+function LeftBehind({ rows, timeline }: { readonly rows: readonly Row[]; readonly timeline: Timeline }) {
+  const lost = rows.filter((row): row is EffectRow => row.kind === 'effect' && row.status === 'lost');
+  if (lost.length === 0) return <span className="dim">–</span>;
+  return lost.map((row) => (
+    <div key={`${row.key} ${row.attempt}`}>
+      {plain(row.operation)} <span className="dim">{became(row, timeline)}</span>
+    </div>
+  ));
+}
+
+function became(lost: EffectRow, { rows }: Timeline): string {
+  const later = rows.findLast((row): row is EffectRow => row.kind === 'effect' && row.key === lost.key && row !== lost);
+  if (later === undefined || later.atMs < lost.atMs) return 'nobody has looked yet';
+  return later.status === 'done' ? 'called again, done' : `called again, ${later.status}`;
+}

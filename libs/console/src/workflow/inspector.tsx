@@ -1,0 +1,160 @@
+/** Owns what is shown beside the timeline of what is selected in it: a checkpoint, an effect, or another event. */
+
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import type { Json } from '../belief/changes.ts';
+import { Answer, Loading } from '../parts/answers.tsx';
+import { JsonTree } from '../parts/json-tree.tsx';
+import { Fact, Worker } from '../parts/words.tsx';
+import { api } from '../shell/client.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
+import { count, duration, moment, money, plain, words } from '../text/format.ts';
+import type { EffectRow, NoteRow, Row, Timeline } from '../timeline/rows.ts';
+import { CheckpointPanel } from './checkpoint-panel.tsx';
+import type { WorkflowView } from './page.tsx';
+
+const CallPanel = lazy(() => import('./call-panel.tsx').then((loaded) => ({ default: loaded.CallPanel })));
+
+export function Inspector(props: {
+  readonly view: WorkflowView;
+  readonly timeline: Timeline;
+  readonly row: Row;
+  readonly onClose: () => void;
+}) {
+  const { view, timeline, row, onClose } = props;
+  useShortcuts('Selected', [{ keys: 'Escape', what: 'Close it', run: onClose }]);
+  return (
+    <aside className="inspector" aria-label="Selected">
+      <header>
+        <h2>{titleOf(row)}</h2>
+        <button type="button" className="quiet" onClick={onClose} aria-label="Close">
+          ✕
+        </button>
+      </header>
+      <Where row={row} timeline={timeline} />
+      {row.kind === 'checkpoint' ? (
+        <CheckpointPanel key={row.sequence} view={view} row={row} />
+      ) : row.kind === 'effect' ? (
+        <EffectPanel key={row.key} workflow={view.workflow} row={row} />
+      ) : (
+        <NotePanel key={row.position} workflow={view.workflow} row={row} />
+      )}
+    </aside>
+  );
+}
+
+function titleOf(row: Row): string {
+  if (row.kind === 'checkpoint') return `Checkpoint ${row.sequence} · ${plain(row.step)}`;
+  if (row.kind === 'effect') return row.isModel ? 'Model call' : `Effect · ${plain(row.operation)}`;
+  return row.title;
+}
+
+function Where({ row, timeline }: { readonly row: Row; readonly timeline: Timeline }) {
+  const holder = timeline.holders[row.lane];
+  return (
+    <dl className="facts">
+      <Fact name="At">{moment(row.atMs, Date.now())}</Fact>
+      <Fact name="After opening">{duration(row.atMs - timeline.openedAtMs)}</Fact>
+      {holder === undefined ? null : (
+        <Fact name="Worker">
+          <Worker holder={holder} lane={row.lane} />
+        </Fact>
+      )}
+      {row.epoch === 0 ? null : <Fact name="Epoch">{row.epoch}</Fact>}
+      <Fact name="Position">{count(row.position)}</Fact>
+      {row.kind === 'note' || row.tokens === 0 ? null : <Fact name="Tokens">{count(row.tokens)}</Fact>}
+      {row.kind === 'note' || row.costMicros === 0 ? null : <Fact name="Cost">{money(row.costMicros)}</Fact>}
+    </dl>
+  );
+}
+
+function EffectPanel({ workflow, row }: { readonly workflow: string; readonly row: EffectRow }) {
+  const effect = useQuery({
+    queryKey: ['workflow', workflow, 'effects', row.task, row.status],
+    queryFn: ({ signal }) =>
+      api.ask(
+        'GET /v1/workflows/{workflow}/effects',
+        { params: { workflow }, query: { task: row.task, limit: 500 } },
+        { signal },
+      ),
+  });
+  return (
+    <>
+      <dl className="facts">
+        <Fact name="Became" tone={row.status === 'failed' || row.status === 'lost' ? 'bad' : undefined}>
+          {STATUS_WORDS[row.status]}
+        </Fact>
+        <Fact name="Kind">{row.effectKind}</Fact>
+        <Fact name="Task">{row.task}</Fact>
+        {row.endedAtMs === undefined ? null : <Fact name="Took">{duration(row.endedAtMs - row.atMs)}</Fact>}
+      </dl>
+      <section>
+        <h3>Key</h3>
+        <code className="wrap">{plain(row.key)}</code>
+      </section>
+      {row.isModel ? (
+        <Suspense fallback={<Loading />}>
+          <CallPanel workflow={workflow} effectKey={row.key} task={row.task} />
+        </Suspense>
+      ) : null}
+      <Answer query={effect}>
+        {({ effects }) => {
+          const found = effects.find(({ idempotency_key: key }) => key === row.key);
+          if (found === undefined) return null;
+          const { request, response, error } = found as { request?: Json; response?: Json; error?: Json };
+          return (
+            <>
+              {request === undefined ? null : <Part name="Request" value={request} />}
+              {response === undefined ? null : <Part name="Response" value={response} />}
+              {error === undefined ? null : <Part name="Error" value={error} />}
+            </>
+          );
+        }}
+      </Answer>
+    </>
+  );
+}
+
+const STATUS_WORDS: Readonly<Record<EffectRow['status'], string>> = {
+  running: 'under way',
+  pending: 'accepted, not confirmed yet',
+  done: 'done',
+  failed: 'failed',
+  lost: 'unknown when its worker was lost',
+};
+
+function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteRow }) {
+  const notes = useQuery({
+    queryKey: ['workflow', workflow, 'notes'],
+    queryFn: ({ signal }) =>
+      api.ask('GET /v1/workflows/{workflow}/notes', { params: { workflow }, query: { limit: 500 } }, { signal }),
+  });
+  return (
+    <>
+      {row.detail === '' ? null : <p>{plain(words(row.detail))}</p>}
+      <Answer query={notes}>
+        {({ events }) => {
+          const found = events.find(({ position }) => position === row.position);
+          if (found === undefined) return null;
+          const { control, payload } = found as { control: Json; payload?: Json };
+          return (
+            <>
+              {payload === undefined || isEmpty(payload) ? null : <Part name="What it brought" value={payload} />}
+              {isEmpty(control) ? null : <Part name="What it says" value={control} />}
+            </>
+          );
+        }}
+      </Answer>
+    </>
+  );
+}
+
+const isEmpty = (value: Json): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+export const Part = ({ name, value }: { readonly name: string; readonly value: Json }) => (
+  <section>
+    <h3>{name}</h3>
+    <JsonTree value={value} label={name} />
+  </section>
+);

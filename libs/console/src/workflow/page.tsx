@@ -1,0 +1,184 @@
+/** Owns one workflow's page: what it is and how it stands, and below it its timeline, state, calls, holders and relatives. */
+
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import '../styles/workflow.css';
+import { Answer, Failure, Loading } from '../parts/answers.tsx';
+import { Ago, Fact, Name, State, useNow, Worker } from '../parts/words.tsx';
+import { api } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { addressOf, go, workflowAddress } from '../shell/router.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
+import { count, counted, duration, money, plain } from '../text/format.ts';
+import { useTimeline, type WatchedTimeline } from '../timeline/use-timeline.ts';
+import { Actions } from './actions.tsx';
+import { QuestionCard } from './question.tsx';
+import { TimelineTab } from './timeline-tab.tsx';
+
+const StateTab = lazy(() => import('./state-tab.tsx').then((loaded) => ({ default: loaded.StateTab })));
+const CallsTab = lazy(() => import('./calls-tab.tsx').then((loaded) => ({ default: loaded.CallsTab })));
+const HoldersTab = lazy(() => import('./holders-tab.tsx').then((loaded) => ({ default: loaded.HoldersTab })));
+const ForksTab = lazy(() => import('./forks-tab.tsx').then((loaded) => ({ default: loaded.ForksTab })));
+
+const TABS = [
+  ['timeline', 'Timeline', '1'],
+  ['state', 'State', '2'],
+  ['calls', 'Calls', '3'],
+  ['holders', 'Hand-overs', '4'],
+  ['forks', 'Fork and compare', '5'],
+] as const;
+type Tab = (typeof TABS)[number][0];
+
+export type WorkflowView = Awaited<ReturnType<ReturnType<typeof api.run>['get']>>;
+
+export function WorkflowPage({ workflow, query }: { readonly workflow: string; readonly query: URLSearchParams }) {
+  const watched = useTimeline(workflow);
+  const view = useQuery({
+    queryKey: ['workflow', workflow],
+    queryFn: ({ signal }) => api.run(workflow).get({ signal }),
+    placeholderData: (before) => before,
+  });
+  const tab = TABS.find(([name]) => name === query.get('tab'))?.[0] ?? 'timeline';
+  const show = (next: Tab): void =>
+    go(workflowAddress(workflow, { tab: next === 'timeline' ? undefined : next }), { replaces: true });
+  useShortcuts('Workflow', [
+    ...TABS.map(([name, title, key]) => ({ keys: key, what: title, run: () => show(name) })),
+    { keys: 'u', what: 'Back to the list', run: () => go('/workflows') },
+  ]);
+  return (
+    <div className="page whole workflow">
+      <Answer query={view}>
+        {(data) => (
+          <>
+            <Head view={data} watched={watched} />
+            <nav className="tabs" aria-label="Parts of the workflow">
+              {TABS.map(([name, title]) => (
+                <button key={name} type="button" aria-pressed={name === tab} onClick={() => show(name)}>
+                  {title}
+                </button>
+              ))}
+              <Watching of={watched} />
+            </nav>
+            <div className="tab">
+              <Suspense fallback={<Loading />}>
+                <Content tab={tab} view={data} watched={watched} query={query} />
+              </Suspense>
+            </div>
+          </>
+        )}
+      </Answer>
+    </div>
+  );
+}
+
+function Content(props: {
+  readonly tab: Tab;
+  readonly view: WorkflowView;
+  readonly watched: WatchedTimeline;
+  readonly query: URLSearchParams;
+}) {
+  const { tab, view, watched, query } = props;
+  if (watched.state === 'failed' && tab !== 'state') return <Failure error={watched.error} />;
+  switch (tab) {
+    case 'timeline':
+      return <TimelineTab view={view} watched={watched} query={query} />;
+    case 'state':
+      return <StateTab view={view} />;
+    case 'calls':
+      return <CallsTab view={view} watched={watched} query={query} />;
+    case 'holders':
+      return <HoldersTab watched={watched} />;
+    case 'forks':
+      return <ForksTab view={view} query={query} />;
+  }
+}
+
+function Head({ view, watched }: { readonly view: WorkflowView; readonly watched: WatchedTimeline }) {
+  const { workflow, definition, definition_version: version, fork } = view;
+  return (
+    <div className="head">
+      <header>
+        <h1>
+          <Name of={workflow} mono={false} />
+        </h1>
+        <State of={view.activity} reason={view.reason} />
+        <span className="dim">
+          <Link to={addressOf(['workflows'], { definition })} className="body-link">
+            {plain(definition)}
+          </Link>{' '}
+          v{version}
+          {view.pinned ? ', pinned' : ''}
+          {fork === undefined ? null : (
+            <>
+              {' · fork of '}
+              <Link to={workflowAddress(fork.workflow)} className="body-link">
+                {plain(fork.workflow)}
+              </Link>{' '}
+              at {fork.sequence_number}
+            </>
+          )}
+        </span>
+        <Actions view={view} />
+      </header>
+      <Facts view={view} watched={watched} />
+      {view.error === undefined ? null : (
+        <div className="failure">
+          <strong>{plain(view.error.message ?? '')}</strong>
+          <code>{plain(view.error.code)}</code>
+        </div>
+      )}
+      {view.question === null ? null : <QuestionCard workflow={workflow} question={view.question} />}
+    </div>
+  );
+}
+
+function Facts({ view, watched: { timeline } }: { readonly view: WorkflowView; readonly watched: WatchedTimeline }) {
+  const nowMs = useNow();
+  const openedMs = Date.parse(view.opened_at);
+  const isOver = ['completed', 'failed', 'compensated'].includes(view.status);
+  const tookMs = (isOver ? Date.parse(view.updated_at) : nowMs) - openedMs;
+  return (
+    <dl className="facts">
+      <Fact name="Checkpoints">{count(view.sequence_number)}</Fact>
+      <Fact name={isOver ? 'Took' : 'Open for'}>{duration(tookMs)}</Fact>
+      <Fact name="Tokens">{count(view.tokens)}</Fact>
+      <Fact name="Cost">{money(view.cost_micros)}</Fact>
+      <Fact name="Worker">
+        <Worker holder={view.holder} lane={laneOf(timeline.holders, view.holder)} />
+      </Fact>
+      <Fact name="Workers so far" tone={timeline.crashCount > 0 ? 'bad' : undefined}>
+        {timeline.holders.length}
+        {timeline.crashCount > 0 ? `, ${counted(timeline.crashCount, 'time')} lost` : ''}
+      </Fact>
+      <Fact name="Tasks left">{count(view.pending_task_count)}</Fact>
+      <Fact name="Changed">
+        <Ago at={view.updated_at} />
+      </Fact>
+      {view.last_action === '' ? null : (
+        <Fact name="Last action">
+          <bdi className="last-action">{plain(view.last_action)}</bdi>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+const laneOf = (holders: readonly string[], holder: string | null): number | undefined => {
+  const lane = holder === null ? -1 : holders.indexOf(holder);
+  return lane === -1 ? undefined : lane;
+};
+
+const WATCHING: Readonly<Record<WatchedTimeline['state'], string>> = {
+  loading: 'Reading its history',
+  live: 'Live',
+  lost: 'Connection lost, trying again',
+  ended: 'Ended',
+  failed: 'Not followed',
+};
+
+const Watching = ({ of: { state } }: { readonly of: WatchedTimeline }) => (
+  <span className="watching" data-state={state} role="status">
+    <i aria-hidden="true" />
+    {WATCHING[state]}
+  </span>
+);

@@ -1,0 +1,60 @@
+/** Owns the workflow as it stands now: what it believes, what is left to do, what it was given and what it gave. */
+
+import { JsonTree } from '../parts/json-tree.tsx';
+import { Flow } from './flow.tsx';
+import { Frontier } from './frontier.tsx';
+import type { WorkflowView } from './page.tsx';
+
+export function StateTab({ view }: { readonly view: WorkflowView }) {
+  const { belief, frontier, input, output, flow, forgotten } = view;
+  if (forgotten) return <p className="dim">What it held is gone for good: its key was destroyed.</p>;
+  return (
+    <div className="cards">
+      <section className="card">
+        <header>
+          <h2>Belief</h2>
+          <span className="dim">after checkpoint {view.sequence_number}</span>
+        </header>
+        {belief === undefined ? (
+          <p className="dim">You may not see its content.</p>
+        ) : (
+          <JsonTree value={belief} label="Belief" />
+        )}
+      </section>
+      <div className="cards-column">
+        <section className="card">
+          <header>
+            <h2>Frontier</h2>
+            <span className="dim">{view.pending_task_count} tasks</span>
+          </header>
+          <Frontier tasks={frontier} />
+        </section>
+        {flow === null ? null : (
+          <section className="card">
+            <header>
+              <h2>Flow</h2>
+              <span className="dim">what each step may add</span>
+            </header>
+            <Flow starts={flow.starts ?? []} steps={flow.steps} at={view.frontier.map(({ step }) => step)} />
+          </section>
+        )}
+        {output === undefined ? null : (
+          <section className="card">
+            <header>
+              <h2>Output</h2>
+            </header>
+            <JsonTree value={output} label="Output" />
+          </section>
+        )}
+        {input === undefined ? null : (
+          <section className="card">
+            <header>
+              <h2>Input</h2>
+            </header>
+            <JsonTree value={input} label="Input" />
+          </section>
+        )}
+      </div>
+    </div>
+  );
+}
