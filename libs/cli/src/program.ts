@@ -23,6 +23,7 @@ import { addRecovery } from './commands/recovery-program.ts';
 import { addRepoState } from './commands/repo-state-program.ts';
 import { addRetention } from './commands/retention-program.ts';
 import { type RunOptions, run } from './commands/run.ts';
+import { addSchedule } from './commands/schedule-program.ts';
 import { addShadow } from './commands/shadow-program.ts';
 import { type ShowOptions, show } from './commands/show.ts';
 import { addTrace } from './commands/trace-program.ts';
@@ -232,7 +233,9 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addMemory(kit);
   addMcp(kit);
   addArchive(kit);
-  addFork({ ...kit, listed, modules: (sub) => sub.addOption(workflows()) });
+  const withModuleOption = { ...kit, listed, modules: (sub: Command) => sub.addOption(workflows()) };
+  addFork(withModuleOption);
+  addSchedule(withModuleOption);
   addKeys(kit);
   addTrace(kit);
   addRetention(kit);

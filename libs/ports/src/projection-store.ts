@@ -270,6 +270,8 @@ export interface WorkflowQuery {
   readonly tenant?: TenantId;
   /** Absent: all but the system's own, whose names begin with `tidemark.`. */
   readonly definition?: string;
+  /** Schedules alone, of whichever definitions. */
+  readonly schedules?: true;
   readonly status?: StreamStatus;
   /** Why it is in that status: `budget_exceeded`. */
   readonly reason?: string;

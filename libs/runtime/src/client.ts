@@ -3,7 +3,6 @@
  * decide, pin. Speaks to the log and the rows; what it writes are inbox events, which the fold judges like any other.
  */
 
-import { decodePayload } from '@tidemark/codec';
 import {
   ConfigError,
   DEFAULT_TENANT,
@@ -26,12 +25,13 @@ import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkedDuration, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
-import { historyForgotten, isEndForgotten } from './forgotten.ts';
 import { drawUpFork, type Forked, type ForkOptions, isSameFork } from './fork.ts';
 import { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts';
 import { SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { Admission } from './placing.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { outcomeOf } from './run-outcome.ts';
+import { Schedules } from './schedules.ts';
 import { shownSecrets } from './secrets.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
 import type { ShadowRun } from './shadow-run.ts';
@@ -47,10 +47,6 @@ import { checkedTags, checkedWorkflowId } from './workflow-name.ts';
 const RESULT_LOOK_PERIOD_MS = 250;
 /** At hand: by default each abort would make an error with a stack. */
 const WOKEN = 'woken';
-/** The workflow ended with an error. */
-export class WorkflowFailedError extends TidemarkError {
-  override readonly name = 'WorkflowFailedError';
-}
 
 export interface ClientOptions {
   readonly ports: Ports;
@@ -66,6 +62,8 @@ export class Client {
   readonly #options: ClientOptions;
   /** Roll-outs of shadow mode, and their comparison. */
   readonly shadows: Shadows;
+  /** Runs at the times of cron patterns. */
+  readonly schedules: Schedules;
   /** Long-term memory, sessions and budgets. */
   readonly memory: ClientMemory;
   /** What the system itself writes down. */
@@ -86,6 +84,7 @@ export class Client {
     this.#lifecycle = new Lifecycle(this.#told);
     this.#approvals = new Approvals(ports, this.#told, this.#closing.signal);
     this.shadows = new Shadows(options);
+    this.schedules = new Schedules(this, ports);
     this.system = new SystemStreams(options);
     this.memory = new ClientMemory({
       ports,
@@ -368,32 +367,4 @@ function asTraceParent(text: string | undefined): string | undefined {
     /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/.exec(text ?? '') ?? [];
   const isNone = version === 'ff' || !/[1-9a-f]/.test(trace ?? '') || !/[1-9a-f]/.test(span ?? '');
   return isNone ? undefined : parent;
-}
-
-function outcomeOf(summary: WorkflowSummary): { readonly output: Json } | undefined {
-  const { workflow, status, reason, result } = summary;
-  if (isEndForgotten(summary)) throw historyForgotten(workflow);
-  switch (status) {
-    case 'completed':
-      return result === null ? undefined : decodePayload('WorkflowCompleted', result);
-    case 'failed': {
-      if (result === null) return undefined;
-      // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
-      const { error } = decodePayload('CompensationFinished', result);
-      const message = `Workflow ${workflow} failed (${reason}): ${error?.message ?? 'it says no more'}`;
-      throw new WorkflowFailedError('workflow-failed', message, { workflow, reason, error });
-    }
-    case 'compensated':
-      throw new WorkflowFailedError('workflow-compensated', `Workflow ${workflow} was undone (${reason}).`, {
-        workflow,
-        reason,
-      });
-    case 'parked':
-      throw new WorkflowFailedError('workflow-parked', `Workflow ${workflow} waits for a person (${reason}).`, {
-        workflow,
-        reason,
-      });
-    default:
-      return undefined;
-  }
 }

@@ -11,6 +11,9 @@ import { COMPENSATION_DEPTH_MAX } from './limits.ts';
 /** Ends the names of undo workflows and of their definitions; no other name may end so. */
 export const UNDO_SUFFIX = '~undo';
 
+/** Ends the names of the definitions of schedules. */
+export const SCHEDULE_SUFFIX = '~schedule';
+
 /** The workflow that undoes this one: derived, so that whoever starts it starts the same. */
 export const undoId = (workflow: WorkflowId): WorkflowId => workflowId(`${workflow}${UNDO_SUFFIX}`);
 
@@ -24,9 +27,10 @@ export function depthOf(workflow: WorkflowId): number {
   return undone === undefined ? 0 : depthOf(undone) + 1;
 }
 
-/** The definition under which jobs of this one are queued: whoever runs a definition runs its undos. */
+/** The definition under which jobs of this one are queued: whoever runs a definition runs its undos and its schedules. */
 export function queuedAs(definition: string): string {
-  return definition.endsWith(UNDO_SUFFIX) ? queuedAs(definition.slice(0, -UNDO_SUFFIX.length)) : definition;
+  const suffix = [UNDO_SUFFIX, SCHEDULE_SUFFIX].find((each) => definition.endsWith(each));
+  return suffix === undefined ? definition : queuedAs(definition.slice(0, -suffix.length));
 }
 
 /** How deep the undo of this workflow lies: 1 for that of an ordinary one. */

@@ -9,7 +9,6 @@ export { ACCESS_SUBJECT } from './budget-entry.ts';
 export {
   Client,
   Run,
-  WorkflowFailedError,
 } from './client.ts';
 export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
 export { Compactor, type CompactorOptions, type CompactorPolicy, type PassReport } from './compactor.ts';
@@ -20,7 +19,7 @@ export {
   compareWorkflows,
   type Totals,
 } from './compare.ts';
-export { UNDO_SUFFIX, undoId } from './compensation.ts';
+export { SCHEDULE_SUFFIX, UNDO_SUFFIX, undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
 export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
 export {
@@ -118,6 +117,9 @@ export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './reten
 export { DEFAULT_RETRY } from './retry.ts';
 export { contentsThrough, type ViewOf } from './row-contents.ts';
 export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
+export { WorkflowFailedError } from './run-outcome.ts';
+export { OVERLAPS, type Overlap, type ScheduleSpec } from './schedule-spec.ts';
+export { type ScheduleOptions, type ScheduleState, scheduleHost } from './schedules.ts';
 export { SealedLog } from './sealed-log.ts';
 export { sealedStore } from './sealed-store.ts';
 export { SealedWatch } from './sealed-watch.ts';

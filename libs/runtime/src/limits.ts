@@ -291,3 +291,17 @@ export const NEWCOMER_PARTITIONS_SHARE = 1 / 16;
 export const NEWCOMER_PARTITIONS_MAX = 64;
 /** When one whose start was refused for want of room may try again, in milliseconds. */
 export const ADMISSION_RETRY_AFTER_MS = 1_000;
+
+/** Characters of a schedule's cron pattern. */
+export const CRON_MAX_CHARS = 200;
+/** Missed slots that a schedule may make up for. */
+export const CATCH_UP_MAX_COUNT = 1_000;
+/** Missed slots that are counted one by one; of more it is known that there are as many at least. */
+export const SCHEDULE_SCAN_MAX_COUNT = 2_000;
+/** A slot that begins within so many milliseconds is in time; later it is missed. */
+export const SCHEDULE_GRACE_MS = 60_000;
+/** Period of the look whether the run has ended that a slot waits for: first, and at most, in milliseconds. */
+export const SCHEDULE_POLL_MIN_MS = 1_000;
+export const SCHEDULE_POLL_MAX_MS = 60_000;
+/** Characters of a schedule's id: the slot's time follows it in those of its runs. */
+export const SCHEDULE_ID_MAX_CHARS = 170;

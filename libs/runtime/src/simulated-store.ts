@@ -316,11 +316,12 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
 
   async workflows(query?: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
     await this.#enter('workflows');
-    const { tenant, definition, status, reason, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
+    const { tenant, definition, schedules, status, reason, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
     const isSystem = (name: string): boolean => name.startsWith('tidemark.');
     return Array.from(this.rows.values(), summaryOf)
       .filter((row) => tenant === undefined || row.tenant === tenant)
       .filter((row) => (definition === undefined ? !isSystem(row.definition) : row.definition === definition))
+      .filter((row) => schedules !== true || row.definition.endsWith('~schedule'))
       .filter((row) => status === undefined || row.status === status)
       .filter((row) => reason === undefined || row.reason === reason)
       .slice(0, limit);

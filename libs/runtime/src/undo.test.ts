@@ -3,12 +3,12 @@
 import { DEFAULT_TENANT, eventId, type Json, streamFromJson, UnavailableError, type WorkflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { WorkflowFailedError } from './client.ts';
 import { undoId } from './compensation.ts';
 import { Coordinator } from './coordinator.ts';
 import type { Definition, EffectDefinition, StepDefinition } from './definition.ts';
 import { Inbox } from './inbox.ts';
 import { LamportClock } from './ports.ts';
+import type { WorkflowFailedError } from './run-outcome.ts';
 import { definitionOf, effectOf, NO_RETRY, RETRY_AT_ONCE } from './simulated-definition.ts';
 import { SimulatedWorld } from './simulated-world.ts';
 import { ParkError } from './step-errors.ts';

@@ -37,6 +37,7 @@ import { outputsOf, type PageOf } from './lineage.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Replay } from './replay.ts';
+import { type ScheduleHost, scheduleDefinition } from './schedule-definition.ts';
 import { checkSecrets, ownerOf, withSecrets } from './secrets.ts';
 import { isRunnable } from './stream-rows.ts';
 import type { ToldDelta } from './told-delta.ts';
@@ -51,6 +52,8 @@ export interface WorkerOptions {
   /** Workflows run at once, at most. */
   readonly concurrency: number;
   readonly onProgress?: (progress: Progress & { readonly workflow: string; readonly step: string }) => void;
+  /** What schedules of the definitions start runs with; absent: this worker runs no schedules. */
+  readonly schedules?: ScheduleHost | undefined;
   /** Told of each piece of a model's answer as it comes. */
   readonly onDelta?: (told: ToldDelta) => void;
   /** Told of every claimed workflow, with the checkpoint that it goes on from. */
@@ -89,7 +92,9 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     const { ports } = options;
-    this.#definitions = withUndos(options.definitions, ports.store);
+    const { definitions, schedules } = options;
+    const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
+    this.#definitions = withUndos([...definitions, ...own], ports.store);
     this.holder = holderId(`worker-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
     this.#applied = new Applied(ports);
     this.#drain = new Drain(ports.clock);

@@ -17,6 +17,7 @@ import * as blobs from './migrations/0010-blobs.ts';
 import * as traces from './migrations/0011-traces.ts';
 import * as search from './migrations/0012-search.ts';
 import * as approvals from './migrations/0013-approvals.ts';
+import * as schedules from './migrations/0014-schedules.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   traces,
   search,
   approvals,
+  schedules,
 ];
 
 /** Any number; the key of the lock under which migrations run. */

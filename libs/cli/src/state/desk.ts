@@ -20,6 +20,7 @@ import type { CommandArchive } from './archive-desk.ts';
 import type { CommandKeys } from './keys-desk.ts';
 import type { CommandMemory } from './memory-desk.ts';
 import type { CommandPast } from './past-desk.ts';
+import type { CommandSchedules } from './schedules-desk.ts';
 
 /** The reads that commands make; a store has them, and a socket passes them on. */
 export const READS = [
@@ -137,6 +138,8 @@ export interface Desk {
   readonly keys: CommandKeys;
   /** How workflows stood, and new ones that go on from there. */
   readonly past: CommandPast;
+  /** Runs at the times of cron patterns. */
+  readonly schedules: CommandSchedules;
   /** Whether this process itself runs workflows there. */
   readonly runsWorker: boolean;
   /** Workflows that whoever holds the place can run; on a cluster those of this process. */

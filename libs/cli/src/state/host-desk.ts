@@ -27,6 +27,7 @@ import type { Desk, Health, NewsListener, PinRequest, Place, Reads, StartAnswer,
 import { type CommandKeys, hostKeys } from './keys-desk.ts';
 import { type CommandMemory, hostMemory } from './memory-desk.ts';
 import { type CommandPast, hostPast } from './past-desk.ts';
+import { type CommandSchedules, hostSchedules } from './schedules-desk.ts';
 
 export class HostDesk implements Desk {
   readonly place: Place;
@@ -35,6 +36,7 @@ export class HostDesk implements Desk {
   readonly archive: CommandArchive;
   readonly keys: CommandKeys;
   readonly past: CommandPast;
+  readonly schedules: CommandSchedules;
   runsWorker = false;
   readonly host: Host;
   readonly #definitions: readonly Definition[];
@@ -51,6 +53,7 @@ export class HostDesk implements Desk {
     this.archive = hostArchive(host);
     this.keys = hostKeys(host);
     this.past = hostPast(host, definitions);
+    this.schedules = hostSchedules(host, definitions, place.kind === 'cluster' ? 'in the given modules' : 'here');
     this.#definitions = definitions;
   }
 

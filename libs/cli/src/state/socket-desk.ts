@@ -41,6 +41,7 @@ import {
 import { type CommandKeys, KEY_CALLS } from './keys-desk.ts';
 import { type CommandMemory, MEMORY_CALLS } from './memory-desk.ts';
 import { type CommandPast, PAST_CALLS } from './past-desk.ts';
+import { type CommandSchedules, SCHEDULE_CALLS } from './schedules-desk.ts';
 import {
   type Answer,
   type ErrorNote,
@@ -92,6 +93,7 @@ export class SocketDesk implements Desk {
   readonly archive: CommandArchive;
   readonly keys: CommandKeys;
   readonly past: CommandPast;
+  readonly schedules: CommandSchedules;
   readonly runsWorker = false;
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -110,6 +112,7 @@ export class SocketDesk implements Desk {
     this.archive = this.#group<CommandArchive>('archive', ARCHIVE_CALLS);
     this.keys = this.#group<CommandKeys>('keys', KEY_CALLS);
     this.past = this.#group<CommandPast>('past', PAST_CALLS);
+    this.schedules = this.#group<CommandSchedules>('schedules', SCHEDULE_CALLS);
     socket.once('close', () => this.#gone());
   }
 

@@ -24,6 +24,7 @@ import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartR
 import { KEY_CALLS } from './keys-desk.ts';
 import { MEMORY_CALLS } from './memory-desk.ts';
 import { PAST_CALLS } from './past-desk.ts';
+import { SCHEDULE_CALLS } from './schedules-desk.ts';
 import {
   type Answer,
   type Call,
@@ -103,7 +104,13 @@ async function answer(desk: Desk, { id, call, with: given }: Call, subscribe: ()
 type Perform = (...args: readonly unknown[]) => Promise<unknown>;
 
 /** Calls that are passed on by kind and name. */
-const GROUPS = { memory: MEMORY_CALLS, archive: ARCHIVE_CALLS, keys: KEY_CALLS, past: PAST_CALLS } as const;
+const GROUPS = {
+  memory: MEMORY_CALLS,
+  archive: ARCHIVE_CALLS,
+  keys: KEY_CALLS,
+  past: PAST_CALLS,
+  schedules: SCHEDULE_CALLS,
+} as const;
 
 async function perform(
   desk: Desk,

@@ -62,10 +62,20 @@ const questionIn = (state: string | null): Question | null =>
 /** The one status that is asked for all the time has an index, which a parameter would keep the planner from. */
 const compensating = newest.replace('($3::text is null or status = $3)', `status = $3 and status = 'compensating'`);
 
+/** Few among many, with an index of their own. */
+const schedules = newest
+  .replace('(definition = $2 or', "(definition like '%~schedule' and $2::text is null or")
+  .replace("or ($2::text is null and not starts_with(definition, 'tidemark.'))", '');
+
+const variantOf = ({ schedules: isSchedules, status }: WorkflowQuery): Pick<Statement, 'name' | 'text'> => {
+  if (isSchedules === true) return { name: 'read-schedules', text: schedules };
+  if (status === 'compensating') return { name: 'read-compensating', text: compensating };
+  return { name: 'read-workflows', text: newest };
+};
+
 /** Newest first. */
 export const readWorkflows = (query: WorkflowQuery): Statement => ({
-  name: query.status === 'compensating' ? 'read-compensating' : 'read-workflows',
-  text: query.status === 'compensating' ? compensating : newest,
+  ...variantOf(query),
   values: [
     query.tenant ?? null,
     query.definition ?? null,

@@ -1,0 +1,53 @@
+/** Owns the arguments and options of `schedule`, and their help. Must hold no logic. */
+
+import { OVERLAPS } from '@tidemark/runtime';
+import { type Command, Option } from 'commander';
+import { tenantName, wholeNumber } from '../arguments.ts';
+import { CATCH_UP_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
+import type { CommandKit } from './recovery-program.ts';
+import {
+  type ListSchedulesOptions,
+  type SetScheduleOptions,
+  scheduleFire,
+  scheduleList,
+  scheduleSet,
+} from './schedule.ts';
+
+export function addSchedule({
+  command,
+  does,
+  common,
+  listed,
+  modules,
+}: Omit<CommandKit, 'listed'> & {
+  readonly listed: <T extends { readonly workflows?: readonly string[] | undefined }>(options: T) => T;
+  readonly modules: (command: Command) => Command;
+}): void {
+  const parent = command('schedule', 'start runs of a workflow at the times of a cron pattern').helpCommand(false);
+  const sub = (usage: string, what: string, isDefault = false): Command =>
+    common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
+  sub('list', 'schedules, newest first, with their next slots', true)
+    .option('--tenant <name>', 'of this tenant only', tenantName)
+    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
+    .action(does<[ListSchedulesOptions]>(scheduleList));
+  modules(sub('set', 'make a schedule, or change the one of this id'))
+    .argument('<id>', 'id of the schedule: its runs are named ID@TIME')
+    .argument('<workflow>', 'name of the workflow')
+    .requiredOption(
+      '--cron <pattern>',
+      "minute hour day month weekday, such as '0 9 * * 1-5'; six fields begin with seconds",
+    )
+    .option('--time-zone <name>', 'IANA name, such as Europe/Berlin (default: UTC)')
+    .option('--input <json>', 'input of each run: JSON, @file, or - for standard input (default: {})')
+    .addOption(new Option('--overlap <policy>', 'while an earlier run is live (default: skip)').choices([...OVERLAPS]))
+    .option('--catch-up <count>', 'missed slots that are made up for (default: 1)', wholeNumber(0, CATCH_UP_MAX_COUNT))
+    .option('--slot-field <name>', 'field of the input that is given the time of the slot')
+    .option('--tenant <name>', 'whose runs they are (default: default)', tenantName)
+    .option('--user <name>', 'the user they are for')
+    .action((id: string, workflow: string, options: SetScheduleOptions, self: Command) =>
+      does<[string, string, SetScheduleOptions]>(scheduleSet)(id, workflow, listed(options), self),
+    );
+  sub('fire', 'have a schedule begin a run now, by its overlap policy')
+    .argument('<id>', 'id of the schedule')
+    .action(does<[string, { state?: string }]>(scheduleFire));
+}

@@ -1,0 +1,127 @@
+/** Owns `tidemark schedule`: schedules made, changed, fired and listed. Pausing and ending one is what it is of any workflow. */
+
+import { isoTime } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import type { Overlap, ScheduleState } from '@tidemark/runtime';
+import { noState } from '../failures.ts';
+import { readInput } from '../input.ts';
+import type { Session } from '../session.ts';
+import { noticeStall } from '../stall.ts';
+import { readDefinitions } from '../state/definitions.ts';
+import type { Desk } from '../state/desk.ts';
+import { exists, openToRead, targetOf } from '../state/open-desk.ts';
+import { table } from '../text/table.ts';
+import { printable } from '../text/width.ts';
+
+/** Slots to come that a list shows. */
+const SLOTS_SHOWN_COUNT = 3;
+
+export interface ListSchedulesOptions {
+  readonly tenant?: string | undefined;
+  readonly limit: number;
+  readonly state?: string | undefined;
+}
+
+export interface SetScheduleOptions {
+  readonly cron: string;
+  readonly timeZone?: string | undefined;
+  readonly input?: string | undefined;
+  readonly overlap?: Overlap | undefined;
+  readonly catchUp?: number | undefined;
+  readonly slotField?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly user?: string | undefined;
+  readonly workflows?: readonly string[] | undefined;
+  readonly state?: string | undefined;
+}
+
+async function atDesk<T>(
+  session: Session,
+  options: Pick<SetScheduleOptions, 'state' | 'workflows'>,
+  mayBegin: boolean,
+  work: (desk: Desk) => Promise<T>,
+): Promise<T> {
+  const { terminal, env, cwd } = session;
+  const target = targetOf(options.state, env, cwd);
+  if (!mayBegin && !exists(target)) throw noState(target.kind === 'embedded' ? target.shown : '');
+  const modules = options.workflows ?? [];
+  const desk = await openToRead(target, modules.length === 0 ? [] : await readDefinitions(modules, cwd));
+  try {
+    return await noticeStall(terminal, desk.place, work(desk));
+  } finally {
+    await desk.close();
+  }
+}
+
+export async function scheduleSet(
+  session: Session,
+  id: string,
+  definition: string,
+  { workflows, state, input: given, ...options }: SetScheduleOptions,
+): Promise<number> {
+  const input = await readInput(given, session);
+  const { created } = await atDesk(session, { workflows, state }, true, (desk) =>
+    desk.schedules.set({ ...options, id, definition, input }),
+  );
+  session.terminal.document({ schedule: id, definition, created });
+  session.terminal.line(`${printable(id)} is ${created ? 'made' : 'changed'}; tidemark schedule tells when it comes.`);
+  return EXIT.ok;
+}
+
+export async function scheduleFire(session: Session, id: string, options: { state?: string }): Promise<number> {
+  await atDesk(session, options, false, (desk) => desk.schedules.fire(id));
+  session.terminal.document({ schedule: id });
+  session.terminal.line(`${printable(id)} begins a run, unless its overlap policy says otherwise.`);
+  return EXIT.ok;
+}
+
+export async function scheduleList(session: Session, options: ListSchedulesOptions): Promise<number> {
+  const { tenant, limit } = options;
+  const schedules = await atDesk(session, options, false, (desk) =>
+    desk.schedules.list({ tenant, limit, count: SLOTS_SHOWN_COUNT }),
+  );
+  const { terminal } = session;
+  terminal.document({ schedules: schedules.map(scheduleJson) });
+  if (schedules.length === 0) {
+    terminal.line('No schedules. tidemark schedule set makes one.');
+    return EXIT.ok;
+  }
+  const columns = [
+    { title: 'SCHEDULE', shrinksTo: 16 },
+    { title: 'STATUS' },
+    { title: 'WORKFLOW' },
+    { title: 'PATTERN' },
+    { title: 'NEXT' },
+    { title: 'STARTED' },
+    { title: 'SKIPPED' },
+    { title: 'MISSED' },
+  ] as const;
+  const rows = schedules.map((schedule) => [
+    printable(schedule.id),
+    schedule.status,
+    printable(schedule.definition),
+    `${schedule.spec.cron} ${schedule.spec.timeZone}`,
+    schedule.next[0] === undefined ? '' : isoTime(schedule.next[0]),
+    ...[schedule.startedCount, schedule.skippedCount, schedule.missedCount].map(String),
+  ]);
+  terminal.lines(table(columns, rows, { width: terminal.width }));
+  return EXIT.ok;
+}
+
+const scheduleJson = (schedule: ScheduleState) => ({
+  schedule: schedule.id,
+  tenant: schedule.tenant,
+  definition: schedule.definition,
+  status: schedule.status,
+  cron: schedule.spec.cron,
+  time_zone: schedule.spec.timeZone,
+  overlap: schedule.spec.overlap,
+  catch_up: schedule.spec.catchUp,
+  input: schedule.spec.input,
+  last_run: schedule.run?.id ?? null,
+  waiting_slot: schedule.heldMs === null ? null : isoTime(schedule.heldMs),
+  started_count: schedule.startedCount,
+  skipped_count: schedule.skippedCount,
+  missed_count: schedule.missedCount,
+  next: schedule.next.map(isoTime),
+});

@@ -1,0 +1,40 @@
+/** Owns what a caller is told of a workflow's end. Pure. */
+
+import { decodePayload } from '@tidemark/codec';
+import { type Json, TidemarkError } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { historyForgotten, isEndForgotten } from './forgotten.ts';
+
+/** The workflow ended with an error. */
+export class WorkflowFailedError extends TidemarkError {
+  override readonly name = 'WorkflowFailedError';
+}
+
+/** Undefined while it has not ended. Throws `WorkflowFailedError`, `InvalidError` (`history-forgotten`). */
+export function outcomeOf(summary: WorkflowSummary): { readonly output: Json } | undefined {
+  const { workflow, status, reason, result } = summary;
+  if (isEndForgotten(summary)) throw historyForgotten(workflow);
+  switch (status) {
+    case 'completed':
+      return result === null ? undefined : decodePayload('WorkflowCompleted', result);
+    case 'failed': {
+      if (result === null) return undefined;
+      // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
+      const { error } = decodePayload('CompensationFinished', result);
+      const message = `Workflow ${workflow} failed (${reason}): ${error?.message ?? 'it says no more'}`;
+      throw new WorkflowFailedError('workflow-failed', message, { workflow, reason, error });
+    }
+    case 'compensated':
+      throw new WorkflowFailedError('workflow-compensated', `Workflow ${workflow} was undone (${reason}).`, {
+        workflow,
+        reason,
+      });
+    case 'parked':
+      throw new WorkflowFailedError('workflow-parked', `Workflow ${workflow} waits for a person (${reason}).`, {
+        workflow,
+        reason,
+      });
+    default:
+      return undefined;
+  }
+}

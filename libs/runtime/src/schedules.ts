@@ -1,0 +1,160 @@
+/** Owns schedules from the caller's side: set one, have it begin a run now, say how it stands. A schedule is a workflow; see schedule-definition.ts. */
+
+import { toJson } from '@tidemark/codec';
+import {
+  ConflictError,
+  DEFAULT_TENANT,
+  InvalidError,
+  isClosed,
+  type Json,
+  type StreamStatus,
+  streamFromJson,
+  type TenantId,
+  tenantId,
+} from '@tidemark/core';
+import type { Clock, StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
+import type { Client } from './client.ts';
+import { SCHEDULE_SUFFIX } from './compensation.ts';
+import { StreamContent } from './content.ts';
+import type { Definition } from './definition.ts';
+import { SCHEDULE_ID_MAX_CHARS } from './limits.ts';
+import type { Ports } from './ports.ts';
+import {
+  SCHEDULE_SIGNAL,
+  type ScheduleBelief,
+  type ScheduleHost,
+  type ScheduleInput,
+  scheduleDefinition,
+} from './schedule-definition.ts';
+import { checkedSpec, inputAt, nextSlot, type Overlap, type ScheduleSpec } from './schedule-spec.ts';
+
+export interface ScheduleOptions {
+  /** The same id is the same schedule: set again, it is changed. Also begins the ids of its runs. */
+  readonly id: string;
+  /** Five fields (minute, hour, day, month, weekday), or six with seconds first. */
+  readonly cron: string;
+  /** IANA name; default `UTC`. */
+  readonly timeZone?: string | undefined;
+  /** While an earlier run is live; default `skip`. */
+  readonly overlap?: Overlap | undefined;
+  /** Missed slots that are made up for, the newest ones; default 1. */
+  readonly catchUp?: number | undefined;
+  /** Field of the input that is given the slot's time (ISO 8601, UTC). */
+  readonly slotField?: string | undefined;
+  readonly tenant?: TenantId | undefined;
+  /** Whose runs they are. */
+  readonly user?: string | undefined;
+}
+
+/** How a schedule stands. Times in milliseconds since the Unix epoch. */
+export interface ScheduleState extends Omit<ScheduleBelief, 'pastMs'> {
+  readonly id: string;
+  readonly tenant: TenantId;
+  /** Whose runs it starts. */
+  readonly definition: string;
+  readonly status: StreamStatus;
+  /** The slots to come, at most so many as asked for. */
+  readonly next: readonly number[];
+}
+
+export interface ScheduleQuery {
+  readonly tenant?: TenantId | undefined;
+  readonly limit: number;
+  readonly count: number;
+}
+
+/** What a caller's client gives a schedule to work with. */
+export function scheduleHost(client: Client, clock: Clock): ScheduleHost {
+  return {
+    nowMs: () => clock.nowMs(),
+    async start(definition, { id, tenant, user, input }) {
+      await client.start(definition, input, { id, tenant: tenantId(tenant), ...(user !== null && { user }) });
+    },
+    statusOf: async (workflow) => (await client.run(workflow).summary())?.status,
+    async end(workflow, how, by) {
+      try {
+        await client[how](workflow, { by, why: 'Its schedule begins the next run.' });
+      } catch (error) {
+        // It has ended by itself meanwhile.
+        if (!(error instanceof ConflictError) || error.code !== 'workflow-closed') throw error;
+      }
+    },
+  };
+}
+
+/** What callers do with schedules. */
+export class Schedules {
+  readonly #client: Client;
+  readonly #ports: Pick<Ports, 'clock' | 'store'>;
+
+  constructor(client: Client, ports: Pick<Ports, 'clock' | 'store'>) {
+    this.#client = client;
+    this.#ports = ports;
+  }
+
+  /**
+   * Starts runs of the definition with this input at the times of a cron pattern; a schedule that has this id is changed. It is a workflow
+   * itself: pause, resume and cancel it as one. Throws `InvalidError` (`schedule-invalid` names the field; `schedule-secrets`; the
+   * definition's of its input), `ConflictError` (`workflow-differs`: the id is another's; `workflow-closed`: it was cancelled).
+   */
+  async set<Input>(
+    definition: Definition<Input, never> | Definition<Input, unknown>,
+    input: NoInfer<Input> | Json,
+    { id, tenant = DEFAULT_TENANT, ...options }: ScheduleOptions,
+  ): Promise<{ readonly created: boolean }> {
+    const of = definition as Definition;
+    refuseSecrets(of);
+    if (id.length > SCHEDULE_ID_MAX_CHARS) {
+      const message = `id: at most ${SCHEDULE_ID_MAX_CHARS} characters, since those of its runs are longer.`;
+      throw new InvalidError('schedule-invalid', message, { field: 'id' });
+    }
+    const spec = checkedSpec({ ...options, input: toJson(input, 'input of the schedule') });
+    // As a run will be given it: what doesn't fit is said now, and not at night.
+    of.parseInput(inputAt(spec, 0));
+    const begun: ScheduleInput = { tenant, spec, fromMs: this.#ports.clock.nowMs() };
+    const schedule = scheduleDefinition(of, scheduleHost(this.#client, this.#ports.clock));
+    const { created } = await this.#client.start(schedule, begun, { id, tenant });
+    if (!created) await this.#client.signal(id, SCHEDULE_SIGNAL, { set: spec });
+    return { created };
+  }
+
+  /** Has a schedule begin a run now, by its overlap policy; with a `key` once. Throws as `Client.signal` does. */
+  fire(id: string, options: { readonly key?: string | undefined } = {}): Promise<void> {
+    return this.#client.signal(id, SCHEDULE_SIGNAL, { fire: true }, options);
+  }
+
+  /** The newest, at most `limit`, those that have ended among them; of each as many slots to come as `count` says. */
+  async list({ tenant, limit, count }: ScheduleQuery): Promise<readonly ScheduleState[]> {
+    const { store } = this.#ports;
+    const rows = await store.workflows({ schedules: true, limit, ...(tenant !== undefined && { tenant }) });
+    const snapshots = await store.loadStreams(rows.map(({ workflow }) => workflow));
+    const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
+    return rows.flatMap((row) => {
+      const snapshot = found.get(row.workflow);
+      return snapshot === undefined ? [] : [stateOf(row, snapshot, count)];
+    });
+  }
+}
+
+function refuseSecrets({ name, hasSecrets }: Definition): void {
+  if (hasSecrets !== true) return;
+  const message = `${name} has secret fields, and a schedule keeps its input readable. Let the runs fetch what is secret.`;
+  throw new InvalidError('schedule-secrets', message, { definition: name });
+}
+
+function stateOf(row: WorkflowSummary, snapshot: StreamSnapshot, count: number): ScheduleState {
+  const state = streamFromJson(snapshot.state, snapshot.tasks);
+  const { pastMs, ...belief } = StreamContent.from(snapshot, state).belief as unknown as ScheduleBelief;
+  return {
+    ...{ id: row.workflow, tenant: row.tenant, status: row.status },
+    definition: row.definition.slice(0, -SCHEDULE_SUFFIX.length),
+    ...belief,
+    next: isClosed(state) ? [] : slotsAfter(belief.spec, pastMs, count),
+  };
+}
+
+function slotsAfter(spec: ScheduleSpec, afterMs: number, count: number): number[] {
+  const slots: number[] = [];
+  for (let at = nextSlot(spec, afterMs); at !== null && slots.length < count; at = nextSlot(spec, at)) slots.push(at);
+  return slots;
+}

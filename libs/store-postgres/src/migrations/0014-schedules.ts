@@ -1,0 +1,7 @@
+/** Owns what the fourteenth version adds: schedules are found among all workflows. */
+
+export const name = '0014-schedules';
+
+export const sql = `
+create index workflows_schedules on workflows (opened_at_ms desc, workflow) where definition like '%~schedule';
+`;
