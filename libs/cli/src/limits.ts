@@ -84,3 +84,10 @@ export const TRACE_NAME_COLUMNS = 48;
 
 /** Missed slots that a schedule may make up for. */
 export const CATCH_UP_MAX_COUNT = 1_000;
+/** Keys or tenants that one command lists at most. */
+export const ACCESS_LIST_MAX_COUNT = 10_000;
+/** Entries of the audit that one command shows, by default and at most. */
+export const AUDIT_SHOWN_COUNT = 50;
+export const AUDIT_SHOWN_MAX_COUNT = 10_000;
+/** Life of a key for which nothing else is said, in milliseconds: 90 days. */
+export const KEY_LIFE_DEFAULT_MS = 90 * 86_400_000;

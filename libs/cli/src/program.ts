@@ -4,6 +4,7 @@ import type { StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { Command, CommanderError, Option } from 'commander';
 import { tenantName, wholeNumber } from './arguments.ts';
+import { addAccess } from './commands/access-program.ts';
 import { type ApprovalsOptions, approvals } from './commands/approvals.ts';
 import { addArchive } from './commands/archive-program.ts';
 import { addBundle } from './commands/bundle-program.ts';
@@ -239,6 +240,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addKeys(kit);
   addTrace(kit);
   addRetention(kit);
+  addAccess(kit);
 
   command('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')
     .addOption(state())

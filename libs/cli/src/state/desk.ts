@@ -16,6 +16,7 @@ import type {
   LifecycleAsk,
   LifecycleDone,
 } from '@tidemark/runtime';
+import type { CommandAccess } from './access-desk.ts';
 import type { CommandArchive } from './archive-desk.ts';
 import type { CommandKeys } from './keys-desk.ts';
 import type { CommandMemory } from './memory-desk.ts';
@@ -136,6 +137,8 @@ export interface Desk {
   readonly archive: CommandArchive;
   /** What protects history. */
   readonly keys: CommandKeys;
+  /** Who is let in over HTTP, and what they did. */
+  readonly access: CommandAccess;
   /** How workflows stood, and new ones that go on from there. */
   readonly past: CommandPast;
   /** Runs at the times of cron patterns. */

@@ -21,6 +21,7 @@ import {
   type ToldDelta,
   type WorkerOptions,
 } from '@tidemark/runtime';
+import { type CommandAccess, hostAccess } from './access-desk.ts';
 import { type CommandArchive, hostArchive } from './archive-desk.ts';
 import { pick } from './definitions.ts';
 import type { Desk, Health, NewsListener, PinRequest, Place, Reads, StartAnswer, StartRequest } from './desk.ts';
@@ -35,6 +36,7 @@ export class HostDesk implements Desk {
   readonly memory: CommandMemory;
   readonly archive: CommandArchive;
   readonly keys: CommandKeys;
+  readonly access: CommandAccess;
   readonly past: CommandPast;
   readonly schedules: CommandSchedules;
   runsWorker = false;
@@ -52,6 +54,7 @@ export class HostDesk implements Desk {
     this.memory = hostMemory(host);
     this.archive = hostArchive(host);
     this.keys = hostKeys(host);
+    this.access = hostAccess(host);
     this.past = hostPast(host, definitions);
     this.schedules = hostSchedules(host, definitions, place.kind === 'cluster' ? 'in the given modules' : 'here');
     this.#definitions = definitions;

@@ -24,6 +24,7 @@ import type {
   LifecycleDone,
 } from '@tidemark/runtime';
 import { SOCKET_GREETING_MS } from '../limits.ts';
+import { ACCESS_CALLS, type CommandAccess } from './access-desk.ts';
 import { ARCHIVE_CALLS, type CommandArchive } from './archive-desk.ts';
 import {
   type Desk,
@@ -92,6 +93,7 @@ export class SocketDesk implements Desk {
   readonly memory: CommandMemory;
   readonly archive: CommandArchive;
   readonly keys: CommandKeys;
+  readonly access: CommandAccess;
   readonly past: CommandPast;
   readonly schedules: CommandSchedules;
   readonly runsWorker = false;
@@ -111,6 +113,7 @@ export class SocketDesk implements Desk {
     this.memory = this.#group<CommandMemory>('memory', MEMORY_CALLS);
     this.archive = this.#group<CommandArchive>('archive', ARCHIVE_CALLS);
     this.keys = this.#group<CommandKeys>('keys', KEY_CALLS);
+    this.access = this.#group<CommandAccess>('access', ACCESS_CALLS);
     this.past = this.#group<CommandPast>('past', PAST_CALLS);
     this.schedules = this.#group<CommandSchedules>('schedules', SCHEDULE_CALLS);
     socket.once('close', () => this.#gone());

@@ -19,6 +19,7 @@ import {
   type LifecycleAsk,
 } from '@tidemark/runtime';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
+import { ACCESS_CALLS } from './access-desk.ts';
 import { ARCHIVE_CALLS } from './archive-desk.ts';
 import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
 import { KEY_CALLS } from './keys-desk.ts';
@@ -110,6 +111,7 @@ const GROUPS = {
   keys: KEY_CALLS,
   past: PAST_CALLS,
   schedules: SCHEDULE_CALLS,
+  access: ACCESS_CALLS,
 } as const;
 
 async function perform(
