@@ -27,7 +27,9 @@ export async function serveApi(
   api: ApiConfig,
   onError: OnError,
 ): Promise<Listening> {
-  const definitions = await loadDefinitions(config.workflowModules, process.cwd());
+  // Without modules nothing is started by name here; all else is served.
+  const modules = config.workflowModules;
+  const definitions = modules.length === 0 ? [] : await loadDefinitions(modules, process.cwd());
   const access = api.access === null ? localAccess(host, onError) : openAccess(host, api.access, { onError });
   const { authenticator, audit } = access;
   const hosts = api.hosts.length > 0 ? api.hosts : api.access === null ? LOOPBACK_HOSTS : undefined;
