@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { measureAssembly } from './context-assemble.ts';
 import { measureRecall } from './context-recall.ts';
 import { measureSession } from './context-session.ts';
+import { controlParts, measureControl } from './control.ts';
 import { measurePartitions } from './partitions.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
@@ -15,6 +16,7 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]
        npm run bench -- context [--json] [--only assemble|session|recall]
+       npm run bench -- control [--json] [--only ${controlParts.join('|')}]
        npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]`;
 
 const { values, positionals } = parseArgs({
@@ -37,6 +39,9 @@ if (positionals[0] === 'steps') {
 } else if (positionals[0] === 'context' && isContextPart(values.only)) {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureContext(values.only);
+} else if (positionals[0] === 'control' && (values.only === undefined || controlParts.includes(values.only))) {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
+  await measureControl(report, values.only);
 } else if (positionals[0] === 'tiers' && isTierPart(values.only)) {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureTiers(report, values.only);

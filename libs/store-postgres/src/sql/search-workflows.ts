@@ -46,16 +46,24 @@ function given(filter: Filter, query: WorkflowSearch): string | undefined {
   return value === undefined ? undefined : storable(String(value));
 }
 
+/** Filters whose matches lie anywhere in the order of lists. */
+const SCATTERED: readonly Filter[] = ['tags', 'text'];
+/** Fewer matches than these are gathered and sorted; of more the list is walked from its head, where a page of them is soon found. */
+const FEW_MAX_COUNT = 2_000;
+
 export function searchWorkflows(query: WorkflowSearch): Statement {
   const values: string[] = [];
   const place = (value: string): string => `$${values.push(value)}`;
   const conditions: string[] = [];
+  const scattered: string[] = [];
   const names: string[] = [];
   for (const filter of ALL) {
     const value = given(filter, query);
     if (value === undefined) continue;
     names.push(filter);
-    conditions.push(FILTERS[filter](place(value)));
+    const condition = FILTERS[filter](place(value));
+    conditions.push(condition);
+    if (SCATTERED.includes(filter)) scattered.push(condition);
   }
   if (query.definition === undefined) conditions.push(`not starts_with(definition, 'tidemark.')`);
   if (query.after !== undefined) {
@@ -63,15 +71,29 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
     conditions.push(`opened_at_ms <= ${at}::float8 and (opened_at_ms < ${at}::float8 or workflow > ${id} collate "C")`);
     names.push('after');
   }
+  const where = conditions.length === 0 ? 'true' : conditions.join('\n  and ');
+  const order = `order by opened_at_ms desc, workflow limit ${place(String(query.limit))}`;
+  const walk = `select ${listedColumns} from workflows where ${where} ${order}`;
   return {
     name: `search-${names.join('-')}`,
-    text: `
-select ${listedColumns} from workflows
-where ${conditions.length === 0 ? 'true' : conditions.join('\n  and ')}
-order by opened_at_ms desc, workflow limit ${place(String(query.limit))}`,
+    text: scattered.length === 0 ? walk : fewOrWalk(scattered, where, order),
     values,
   };
 }
+
+/** Nobody can tell beforehand how many fit, so they are counted as far as few goes; only one of the two ways is then gone. */
+const fewOrWalk = (scattered: readonly string[], where: string, order: string): string => `
+with few as materialized (
+  select * from workflows where ${scattered.join(' and ')} limit ${FEW_MAX_COUNT + 1}
+)
+select * from (
+  (select ${listedColumns}, opened_at_ms as placed_at, workflow as placed from few
+  where (select count(*) from few) <= ${FEW_MAX_COUNT} and ${where} ${order})
+  union all
+  (select ${listedColumns}, opened_at_ms, workflow from workflows
+  where (select count(*) from few) > ${FEW_MAX_COUNT} and ${where} ${order})
+) found
+order by placed_at desc, placed`;
 
 export const countStatuses = (tenant: TenantId | null): Statement => ({
   name: tenant === null ? 'count-statuses' : 'count-statuses-of',

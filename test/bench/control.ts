@@ -1,0 +1,19 @@
+/** `npm run bench -- control [--only PART]`: what the control plane takes. Each part is a file of its own. */
+
+import { measureFollowers } from './control-followers.ts';
+import { measureList } from './control-list.ts';
+import { measureStart } from './control-start.ts';
+import type { Report } from './report.ts';
+
+const parts: Readonly<Record<string, (report: Report) => Promise<void>>> = {
+  start: measureStart,
+  list: measureList,
+  followers: measureFollowers,
+};
+
+export const controlParts = Object.keys(parts);
+
+/** One part, or all of them. */
+export async function measureControl(report: Report, only: string | undefined): Promise<void> {
+  for (const [name, measure] of Object.entries(parts)) if (only === undefined || only === name) await measure(report);
+}
