@@ -1,133 +1,252 @@
-/** Owns the fleet at a glance: what runs, what waits, what is stuck, who works, and what is going on now. */
+/** Owns the fleet at a glance: what runs, waits and is stuck, who works and who is gone, how far behind rows are, and what it costs. */
 
 import { useQuery } from '@tanstack/react-query';
 import '../styles/fleet.css';
-import { Answer, Empty } from '../parts/answers.tsx';
-import { Ago, Name, State, Worker } from '../parts/words.tsx';
+import { Answer } from '../parts/answers.tsx';
+import { Ago, Fact, Name, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, workflowAddress } from '../shell/router.ts';
-import { money, plain, short } from '../text/format.ts';
+import { count, counted, money, plain, short } from '../text/format.ts';
+import { useFleetChanges } from './fleet-changes.ts';
+import { SpentChart } from './spent-chart.tsx';
 
-const SAMPLE_COUNT = 500;
+const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
+const RECENT_COUNT = 15;
+const WORKERS_SHOWN_COUNT = 12;
 
-export function FleetPage() {
-  const all = useQuery({
+const useFleet = () =>
+  useQuery({
     queryKey: ['fleet'],
-    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { limit: SAMPLE_COUNT } }, { signal }),
+    queryFn: ({ signal }) => api.ask('GET /v1/fleet', {}, { signal }),
     refetchInterval: LIST_PERIOD_MS,
   });
+
+type Fleet = NonNullable<ReturnType<typeof useFleet>['data']>;
+
+export function FleetPage() {
+  const fleet = useFleet();
+  useFleetChanges();
   return (
     <div className="page">
       <header>
         <h1>Fleet</h1>
+        {fleet.data?.rows_ready === false ? (
+          <span className="chip" data-tone="warn">
+            rows are being rebuilt from the log
+          </span>
+        ) : null}
       </header>
-      <Answer query={all}>
-        {({ workflows }) =>
-          workflows.length === 0 ? (
-            <Empty title="No workflow was started yet.">
-              Start one with tidemark run, or on the page of workflows.
-            </Empty>
-          ) : (
-            <Overview workflows={workflows} />
-          )
-        }
+      <Answer query={fleet}>
+        {(data) => (
+          <>
+            <Counts fleet={data} />
+            <div className="fleet-cards">
+              <Recent />
+              <div className="cards-column">
+                <Workers fleet={data} />
+                <Pace fleet={data} />
+                <Queues fleet={data} />
+              </div>
+            </div>
+          </>
+        )}
       </Answer>
     </div>
   );
 }
 
-type Listed = Awaited<ReturnType<typeof api.list>>['workflows'][number];
-const ACTIVITIES = ['running', 'ready', 'waiting', 'parked', 'compensating', 'completed', 'failed'] as const;
-
-function Overview({ workflows }: { readonly workflows: readonly Listed[] }) {
-  const by = Map.groupBy(workflows, ({ activity }) => activity);
-  const holders = Map.groupBy(
-    workflows.filter(({ holder }) => holder !== null),
-    ({ holder }) => holder!,
-  );
-  const live = workflows.filter(({ status }) => status === 'open' || status === 'parked' || status === 'compensating');
+function Counts({ fleet }: { readonly fleet: Fleet }) {
+  const of = (status: string): number => fleet.workflows.find((each) => each.status === status)?.count ?? 0;
+  const { running_count: running, ready_count: ready } = fleet;
   return (
-    <>
-      <ul className="counts">
-        {ACTIVITIES.map((activity) => (
-          <li key={activity} data-state={activity}>
-            <Link to={addressOf(['workflows'], { status: statusOf(activity) })}>
-              <strong>{short(by.get(activity)?.length ?? 0)}</strong>
-              <State of={activity} />
-            </Link>
-          </li>
-        ))}
-      </ul>
-      <div className="fleet-cards">
-        <section className="card">
-          <header>
-            <h2>Under way</h2>
-            <span className="dim">newest first</span>
-          </header>
-          {live.length === 0 ? <p className="dim">Nothing is under way.</p> : <UnderWay rows={live.slice(0, 14)} />}
-        </section>
-        <section className="card">
-          <header>
-            <h2>Workers</h2>
-            <span className="dim">that hold a workflow</span>
-          </header>
-          {holders.size === 0 ? (
-            <p className="dim">Nobody holds one now.</p>
+    <ul className="counts">
+      <li>
+        <Link to={addressOf(['workflows'], { status: 'open' })}>
+          <strong>{short(running)}</strong>
+          <State of="running" />
+        </Link>
+      </li>
+      <li>
+        <Link to={addressOf(['workflows'], { status: 'open' })}>
+          <strong>{short(Math.max(0, of('open') - running))}</strong>
+          <span className="state">
+            <State of="waiting" reason={ready === null || ready === 0 ? null : `${short(ready)} ready`} />
+          </span>
+        </Link>
+      </li>
+      {STATUSES.filter((status) => status !== 'open').map((status) => (
+        <li key={status}>
+          <Link to={status === 'parked' ? '/inbox' : addressOf(['workflows'], { status })}>
+            <strong>{short(of(status))}</strong>
+            <State of={status} />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
+  const gone = workers.filter(({ alive, held_count: held }) => !alive && held > 0);
+  const sorted = workers.toSorted((a, b) => Number(a.alive) - Number(b.alive) || b.held_count - a.held_count);
+  const most = Math.max(...workers.map(({ held_count: held }) => held), 1);
+  return (
+    <section className="card">
+      <header>
+        <h2>Workers</h2>
+        <span className="dim">{counted(workers.filter(({ alive }) => alive).length, 'here')}</span>
+        {gone.length === 0 ? null : (
+          <span className="chip end" data-tone="bad">
+            recovering{' '}
+            {counted(
+              gone.reduce((sum, { held_count: held }) => sum + held, 0),
+              'workflow',
+            )}
+          </span>
+        )}
+      </header>
+      {workers.length === 0 ? (
+        <p className="dim">No worker is here: nothing goes on until one comes.</p>
+      ) : (
+        <table>
+          <tbody>
+            {sorted.slice(0, WORKERS_SHOWN_COUNT).map(({ holder, alive, held_count: held }) => (
+              <tr key={holder}>
+                <td>
+                  <Worker holder={holder} />
+                </td>
+                <td>
+                  <span className="chip" data-tone={alive ? 'good' : 'bad'}>
+                    {alive ? 'here' : 'gone'}
+                  </span>
+                </td>
+                <td className="bar-cell">
+                  <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+                    <rect className="fill" width={(100 * held) / most} height={6} />
+                  </svg>
+                </td>
+                <td className="num">{counted(held, 'workflow')}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function Pace({ fleet }: { readonly fleet: Fleet }) {
+  const { last_minute: minute, last_five_minutes: five } = fleet.events_per_second;
+  const cost = fleet.spent.reduce((sum, { cost_micros: micros }) => sum + micros, 0);
+  const tokens = fleet.spent.reduce((sum, hour) => sum + hour.tokens, 0);
+  const rate = (value: number | null): string => (value === null ? '–' : `${short(Math.round(value * 10) / 10)}/s`);
+  return (
+    <section className="card">
+      <header>
+        <h2>Pace and cost</h2>
+        <span className="dim">models, last day</span>
+      </header>
+      <dl className="facts">
+        <Fact name="Events, last minute">{rate(minute)}</Fact>
+        <Fact name="Last five">{rate(five)}</Fact>
+        <Fact name="Rows behind by" tone={fleet.lag.events > 10_000 ? 'bad' : undefined}>
+          {counted(fleet.lag.events, 'event')}
+        </Fact>
+        <Fact name="Spent">{money(cost)}</Fact>
+        <Fact name="Tokens">{short(tokens)}</Fact>
+        {fleet.rejected_count === null ? null : (
+          <Fact name="Rejected events">
+            <Link to="/rejected">{count(fleet.rejected_count)}</Link>
+          </Fact>
+        )}
+      </dl>
+      <SpentChart hours={fleet.spent} />
+    </section>
+  );
+}
+
+function Queues({ fleet: { queued } }: { readonly fleet: Fleet }) {
+  const waiting = queued.filter((each) => each.count > 0).toSorted((a, b) => b.count - a.count);
+  if (waiting.length === 0) return null;
+  return (
+    <section className="card">
+      <header>
+        <h2>Queued</h2>
+        <span className="dim">by definition</span>
+      </header>
+      <table>
+        <tbody>
+          {waiting.slice(0, 8).map(({ definition, count: jobs }) => (
+            <tr key={definition}>
+              <td>{plain(definition)}</td>
+              <td className="num">{count(jobs)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Recent() {
+  const recent = useQuery({
+    queryKey: ['workflows', 'recent'],
+    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { limit: RECENT_COUNT } }, { signal }),
+    refetchInterval: LIST_PERIOD_MS * 3,
+  });
+  return (
+    <section className="card">
+      <header>
+        <h2>Newest workflows</h2>
+        <Link to="/workflows" className="body-link end">
+          All
+        </Link>
+      </header>
+      <Answer query={recent}>
+        {({ workflows }) =>
+          workflows.length === 0 ? (
+            <p className="dim">
+              No workflow was started yet. Start one with tidemark run, or on the page of workflows.
+            </p>
           ) : (
             <table>
+              <thead>
+                <tr>
+                  <th>State</th>
+                  <th>Workflow</th>
+                  <th>Last action</th>
+                  <th className="num">Cost</th>
+                  <th className="num">Changed</th>
+                </tr>
+              </thead>
               <tbody>
-                {[...holders].map(([holder, held]) => (
-                  <tr key={holder}>
+                {workflows.map((row) => (
+                  <tr key={row.workflow}>
                     <td>
-                      <Worker holder={holder} />
+                      <State of={row.activity} reason={row.reason} />
                     </td>
-                    <td className="num">{held.length}</td>
+                    <td>
+                      <Link to={workflowAddress(row.workflow)}>
+                        <Name of={row.workflow} />
+                      </Link>
+                    </td>
+                    <td className="dim cut">
+                      <bdi>{plain(row.last_action)}</bdi>
+                    </td>
+                    <td className="num">
+                      {row.cost_micros === 0 ? <span className="dim">–</span> : money(row.cost_micros)}
+                    </td>
+                    <td className="num dim">
+                      <Ago at={row.updated_at} />
+                    </td>
                   </tr>
                 ))}
               </tbody>
             </table>
-          )}
-        </section>
-      </div>
-    </>
+          )
+        }
+      </Answer>
+    </section>
   );
 }
-
-const statusOf = (activity: (typeof ACTIVITIES)[number]): string =>
-  activity === 'running' || activity === 'ready' || activity === 'waiting' ? 'open' : activity;
-
-const UnderWay = ({ rows }: { readonly rows: readonly Listed[] }) => (
-  <table>
-    <thead>
-      <tr>
-        <th>State</th>
-        <th>Workflow</th>
-        <th>Last action</th>
-        <th className="num">Cost</th>
-        <th className="num">Changed</th>
-      </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
-        <tr key={row.workflow}>
-          <td>
-            <State of={row.activity} reason={row.reason} />
-          </td>
-          <td>
-            <Link to={workflowAddress(row.workflow)}>
-              <Name of={row.workflow} />
-            </Link>
-          </td>
-          <td className="dim">
-            <bdi>{plain(row.last_action)}</bdi>
-          </td>
-          <td className="num">{row.cost_micros === 0 ? '–' : money(row.cost_micros)}</td>
-          <td className="num dim">
-            <Ago at={row.updated_at} />
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
-);

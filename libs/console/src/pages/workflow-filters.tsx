@@ -4,60 +4,42 @@ import { useEffect, useRef, useState } from 'react';
 import { Key, State } from '../parts/words.tsx';
 import { addressOf, go } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { plain } from '../text/format.ts';
-
-const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
-type Status = (typeof STATUSES)[number];
+import { filterOf, parsedSearch, STATUSES, type Status, searchText } from './search-text.ts';
 
 /** Pause in typing after which the server is asked, in milliseconds. */
 const TYPED_PAUSE_MS = 200;
 
-export interface Filter {
-  readonly status?: Status;
-  readonly definition?: string;
-  readonly reason?: string;
-}
-
-export function filterOf(query: URLSearchParams): Filter {
-  const status = STATUSES.find((each) => each === query.get('status'));
-  const named = (name: string): string | undefined => query.get(name) ?? undefined;
-  const [definition, reason] = [named('definition'), named('reason')];
-  return {
-    ...(status !== undefined && { status }),
-    ...(definition !== undefined && { definition }),
-    ...(reason !== undefined && { reason }),
-  };
-}
-
-const NAMES = ['status', 'definition', 'reason'] as const;
-
-function goWith(query: URLSearchParams, changed: Readonly<Record<string, string | undefined>>): void {
-  const all = Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? undefined]));
-  go(addressOf(['workflows'], { ...all, ...changed }), { replaces: true });
+function goWith(filter: Readonly<Record<string, string | undefined>>): void {
+  go(addressOf(['workflows'], filter), { replaces: true });
 }
 
 export function Filters({ query }: { readonly query: URLSearchParams }) {
   const field = useRef<HTMLInputElement>(null);
-  const given = query.get('definition') ?? '';
+  const filter = filterOf(query);
+  const { status } = filter;
+  const given = searchText(filter);
   const [text, setText] = useState(given);
-  useEffect(() => setText(given), [given]);
+  const typed = useRef(given);
   useEffect(() => {
-    if (text === given) return;
-    const timer = window.setTimeout(() => goWith(query, { definition: text.trim() }), TYPED_PAUSE_MS);
+    // What stands in the address counts unless it came from here.
+    if (typed.current !== given) setText(given);
+    typed.current = given;
+  }, [given]);
+  useEffect(() => {
+    const next = searchText(parsedSearch(text));
+    if (next === typed.current) return;
+    const timer = window.setTimeout(() => {
+      typed.current = next;
+      goWith({ ...parsedSearch(text), status });
+    }, TYPED_PAUSE_MS);
     return () => window.clearTimeout(timer);
-  }, [text, given, query]);
-  useShortcuts('Search', [
-    {
-      keys: '/',
-      what: 'Search',
-      run: () => {
-        field.current?.focus();
-        field.current?.select();
-      },
-    },
-  ]);
-  const status = query.get('status');
-  const reason = query.get('reason');
+  }, [text, status]);
+  const focus = (): void => {
+    field.current?.focus();
+    field.current?.select();
+  };
+  useShortcuts('Search', [{ keys: '/', what: 'Search', run: focus }]);
+  const withStatus = (next: Status | undefined): void => goWith({ ...parsedSearch(text), status: next });
   return (
     <search className="filters">
       <div className="search">
@@ -65,14 +47,14 @@ export function Filters({ query }: { readonly query: URLSearchParams }) {
           ref={field}
           type="search"
           aria-label="Search workflows"
-          placeholder="Name of a definition"
+          placeholder="Words, or definition: session: user: tag: reason:"
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
         <Key>/</Key>
       </div>
       <fieldset className="states" aria-label="State">
-        <button type="button" aria-pressed={status === null} onClick={() => goWith(query, { status: undefined })}>
+        <button type="button" aria-pressed={status === undefined} onClick={() => withStatus(undefined)}>
           All
         </button>
         {STATUSES.map((each) => (
@@ -80,17 +62,12 @@ export function Filters({ query }: { readonly query: URLSearchParams }) {
             key={each}
             type="button"
             aria-pressed={status === each}
-            onClick={() => goWith(query, { status: status === each ? undefined : each })}
+            onClick={() => withStatus(status === each ? undefined : each)}
           >
             <State of={each} />
           </button>
         ))}
       </fieldset>
-      {reason === null ? null : (
-        <button type="button" className="quiet" onClick={() => goWith(query, { reason: undefined })}>
-          reason {plain(reason)} ✕
-        </button>
-      )}
     </search>
   );
 }

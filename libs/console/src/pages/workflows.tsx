@@ -11,7 +11,9 @@ import { Link } from '../shell/link.tsx';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { money, plain, short } from '../text/format.ts';
-import { Filters, filterOf } from './workflow-filters.tsx';
+import { useFleetChanges } from './fleet-changes.ts';
+import { filterOf } from './search-text.ts';
+import { Filters } from './workflow-filters.tsx';
 
 const StartDialog = lazy(() => import('./start-dialog.tsx').then((loaded) => ({ default: loaded.StartDialog })));
 
@@ -26,6 +28,7 @@ export type Listed = Page['workflows'][number];
 export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
   const filter = filterOf(query);
   const [isStarting, setStarting] = useState(false);
+  useFleetChanges();
   const pages = useInfiniteQuery({
     queryKey: ['workflows', filter],
     queryFn: ({ pageParam, signal }) =>

@@ -17,6 +17,9 @@ import { chooseTheme, nextTheme, useTheme } from './theme.ts';
 const Fleet = lazy(() => import('../pages/fleet.tsx').then(({ FleetPage }) => ({ default: FleetPage })));
 const List = lazy(() => import('../pages/workflows.tsx').then(({ WorkflowsPage }) => ({ default: WorkflowsPage })));
 const One = lazy(() => import('../workflow/page.tsx').then(({ WorkflowPage }) => ({ default: WorkflowPage })));
+const Sessions = lazy(() => import('../pages/sessions.tsx').then(({ SessionsPage }) => ({ default: SessionsPage })));
+const Rejected = lazy(() => import('../pages/rejected.tsx').then(({ RejectedPage }) => ({ default: RejectedPage })));
+const Storage = lazy(() => import('../pages/storage.tsx').then(({ StoragePage }) => ({ default: StoragePage })));
 const Inbox = lazy(() => import('../pages/inbox.tsx').then(({ InboxPage }) => ({ default: InboxPage })));
 
 interface Destination {
@@ -39,6 +42,24 @@ const DESTINATIONS: readonly Destination[] = [
     name: 'Inbox',
     key: 'i',
     icon: 'M2 8.500 4 3h7l2 5.500v3.500H2zM2 8.500h3.500l1 1.500h2l1-1.500H13',
+  },
+  {
+    part: 'sessions',
+    name: 'Sessions',
+    key: 's',
+    icon: 'M2 3.5h8v6H5.5L3.500 11.500v-2H2zM12 6h1v5h-1v1.500L10.500 11H8',
+  },
+  {
+    part: 'rejected',
+    name: 'Rejected',
+    key: 'r',
+    icon: 'M7.500 2v7M7.500 12.500v.1M2 7.500a5.500 5.500 0 1 0 11 0 5.500 5.500 0 1 0-11 0',
+  },
+  {
+    part: 'storage',
+    name: 'Storage',
+    key: 't',
+    icon: 'M2 4c0-2.500 11-2.500 11 0v7c0 2.500-11 2.500-11 0zM2 4c0 2.500 11 2.500 11 0M2 7.500c0 2.500 11 2.500 11 0',
   },
 ];
 
@@ -104,6 +125,9 @@ function Page({ parts, query }: { readonly parts: readonly string[]; readonly qu
   if (first === 'workflows' && second === undefined) return <List query={query} />;
   if (first === 'workflows') return <One key={second} workflow={second!} query={query} />;
   if (first === 'inbox') return <Inbox />;
+  if (first === 'sessions') return <Sessions session={second} />;
+  if (first === 'rejected') return <Rejected />;
+  if (first === 'storage') return <Storage />;
   return (
     <div className="empty">
       <strong>There is no such page.</strong>

@@ -98,6 +98,7 @@ export class Timeline {
   readonly #effects = new Map<string, EffectRow>();
   readonly #attempts = new Map<string, number>();
   readonly #bySequence = new Map<number, number>();
+  readonly #byTask = new Map<string, number>();
   #lostAtMs: number | undefined;
 
   /** T1. True: it was new. */
@@ -114,6 +115,11 @@ export class Timeline {
   /** Place of a checkpoint's row; undefined: it is not here (yet). */
   rowOf(sequence: number): number | undefined {
     return this.#bySequence.get(sequence);
+  }
+
+  /** The checkpoint that committed a task; undefined: none has yet. */
+  sequenceOf(task: string): number | undefined {
+    return this.#byTask.get(task);
   }
 
   get live(): Lease | undefined {
@@ -272,6 +278,7 @@ export class Timeline {
     const sequence = number(control.sequence);
     this.checkpointCount++;
     this.#bySequence.set(sequence, this.rows.length);
+    this.#byTask.set(text(control.task), sequence);
     this.rows.push({
       kind: 'checkpoint',
       ...this.#common(event, atMs),

@@ -8,11 +8,28 @@ import { useShortcuts } from '../shell/shortcuts.ts';
 import { plain } from '../text/format.ts';
 import type { WorkflowView } from './page.tsx';
 
-type Action = 'signal' | 'pin' | 'revoke';
+type Life = 'pause' | 'resume' | 'cancel' | 'terminate';
+type Action = 'signal' | 'pin' | 'revoke' | Life;
+
+const LIFE: Readonly<Record<Life, { readonly title: string; readonly follows: string; readonly danger?: true }>> = {
+  pause: { title: 'Pause it?', follows: 'Steps under way finish, and nothing further starts until it is resumed.' },
+  resume: { title: 'Resume it?', follows: 'It goes on with whatever is ready, and what came meanwhile.' },
+  cancel: {
+    title: 'Cancel it?',
+    follows: 'No further task starts. What was done is undone where that is registered, and it ends.',
+    danger: true,
+  },
+  terminate: {
+    title: 'Terminate it?',
+    follows: 'It ends at once, whoever holds it, and nothing is undone.',
+    danger: true,
+  },
+};
 
 export function Actions({ view }: { readonly view: WorkflowView }) {
   const [asked, setAsked] = useState<Action | null>(null);
   const isOpen = ['open', 'parked'].includes(view.status);
+  const isPaused = view.reason === 'paused';
   const close = (): void => setAsked(null);
   useShortcuts('Actions', isOpen ? [{ keys: 's', what: 'Send a signal', run: () => setAsked('signal') }] : []);
   if (!isOpen) return null;
@@ -20,6 +37,15 @@ export function Actions({ view }: { readonly view: WorkflowView }) {
     <span className="end">
       <button type="button" onClick={() => setAsked('signal')}>
         Signal
+      </button>
+      <button type="button" onClick={() => setAsked(isPaused ? 'resume' : 'pause')}>
+        {isPaused ? 'Resume' : 'Pause'}
+      </button>
+      <button type="button" onClick={() => setAsked('cancel')}>
+        Cancel
+      </button>
+      <button type="button" className="danger" onClick={() => setAsked('terminate')}>
+        Terminate
       </button>
       <button type="button" onClick={() => setAsked('pin')}>
         {view.pinned ? 'Unpin' : 'Pin'}
@@ -31,6 +57,7 @@ export function Actions({ view }: { readonly view: WorkflowView }) {
       )}
       {asked === 'signal' ? <SignalDialog view={view} onClose={close} /> : null}
       {asked === 'pin' ? <PinDialog view={view} onClose={close} /> : null}
+      {asked !== null && asked in LIFE ? <LifeDialog view={view} act={asked as Life} onClose={close} /> : null}
       {asked === 'revoke' ? <RevokeDialog view={view} onClose={close} /> : null}
     </span>
   );
@@ -92,6 +119,29 @@ function SignalDialog({ view, onClose }: Props) {
         mono
         hint="JSON, as the definition’s schema has it."
       />
+    </Ask>
+  );
+}
+
+function LifeDialog({ view, act, onClose }: Props & { readonly act: Life }) {
+  const [why, setWhy] = useState('');
+  const done = useDone(view.workflow);
+  const { title, follows, danger } = LIFE[act];
+  return (
+    <Ask
+      title={title}
+      verb={`${act[0]!.toUpperCase()}${act.slice(1)}`}
+      danger={danger}
+      missing={why.trim() === '' ? 'Say why.' : null}
+      onDo={async () => {
+        const asked = { params: { workflow: view.workflow }, body: { why } };
+        await api.ask(`POST /v1/workflows/{workflow}/${act}`, asked);
+        done();
+      }}
+      onClose={onClose}
+    >
+      <p>{follows}</p>
+      <Field name="Why" value={why} onChange={setWhy} hint="Kept in the history, with your name." autoFocus />
     </Ask>
   );
 }

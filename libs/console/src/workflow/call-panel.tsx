@@ -1,16 +1,24 @@
-/** Owns a model call as it is read: which model, what it used and cost, and what it answered. */
+/**
+ * Owns a model call as it is read: what it was sent, rebuilt byte for byte, with the account of what was kept and what was left out and
+ * why; what it used and cost; and what it answered.
+ */
 
 import { useQuery } from '@tanstack/react-query';
-import { Answer } from '../parts/answers.tsx';
+import { useState } from 'react';
+import { Failure, Loading } from '../parts/answers.tsx';
 import { Lines } from '../parts/json-tree.tsx';
 import { Fact } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
-import { count, duration, plain } from '../text/format.ts';
+import { count, duration, money, plain, words } from '../text/format.ts';
+import { type Manifest, ManifestView } from './manifest.tsx';
+import { type Message, Messages } from './messages.tsx';
 
 interface Answered {
   readonly text?: string;
+  readonly toolCalls?: readonly { readonly name: string; readonly input: unknown }[];
   readonly finishReason?: string;
   readonly latencyMs?: number;
+  readonly costMicros?: number;
   readonly usage?: {
     readonly inputTokens?: number;
     readonly outputTokens?: number;
@@ -18,43 +26,92 @@ interface Answered {
   };
 }
 
-export function CallPanel(props: { readonly workflow: string; readonly effectKey: string; readonly task: string }) {
-  const { workflow, effectKey, task } = props;
-  const effects = useQuery({
-    queryKey: ['workflow', workflow, 'effects', task, 'model'],
+interface PanelProps {
+  readonly workflow: string;
+  readonly effectKey: string;
+  /** The checkpoint that its step led to, or the one after the newest. */
+  readonly sequence: number;
+}
+
+export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
+  const calls = useQuery({
+    queryKey: ['workflow', workflow, 'calls', sequence],
     queryFn: ({ signal }) =>
-      api.ask(
-        'GET /v1/workflows/{workflow}/effects',
-        { params: { workflow }, query: { task, limit: 500 } },
-        { signal },
-      ),
+      api.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', { params: { workflow, sequence } }, { signal }),
+    staleTime: 10_000,
   });
+  if (calls.isPending) return <Loading label="Rebuilding what it saw" />;
+  if (calls.error !== null) return <Failure error={calls.error} again={() => void calls.refetch()} />;
+  const call = calls.data.calls.find(({ key }) => key === effectKey);
+  if (call === undefined) return <p className="dim">It is not rebuilt before its step has committed.</p>;
+  const answer = (call.answer ?? undefined) as Answered | undefined;
+  const manifest = call.manifest as unknown as Manifest | null;
+  const messages = [
+    ...((call.messages ?? []) as unknown as Message[]),
+    ...((call.prompt ?? []) as unknown as Message[]),
+  ];
   return (
-    <Answer query={effects}>
-      {(data) => {
-        const found = data.effects.find(({ idempotency_key: key }) => key === effectKey);
-        const answer = found?.response as Answered | undefined;
-        if (answer === undefined || answer === null) return null;
-        const { usage, text = '', finishReason, latencyMs } = answer;
-        return (
-          <>
-            <dl className="facts">
-              {finishReason === undefined ? null : <Fact name="Finished by">{plain(String(finishReason))}</Fact>}
-              {latencyMs === undefined ? null : <Fact name="Model took">{duration(latencyMs)}</Fact>}
-              <Fact name="Tokens in">{count(usage?.inputTokens ?? 0)}</Fact>
-              <Fact name="Tokens out">{count(usage?.outputTokens ?? 0)}</Fact>
-            </dl>
-            {text === '' ? null : (
-              <section>
-                <h3>Answer</h3>
-                <div className="message" data-role="assistant">
-                  <Lines text={text} />
-                </div>
-              </section>
-            )}
-          </>
-        );
-      }}
-    </Answer>
+    <div className="call">
+      <dl className="facts">
+        <Fact name="Model">{plain(`${call.provider} ${call.model}`)}</Fact>
+        <Fact name="Tokens in">{count(answer?.usage?.inputTokens ?? 0)}</Fact>
+        <Fact name="Tokens out">{count(answer?.usage?.outputTokens ?? 0)}</Fact>
+        {answer?.costMicros === undefined ? null : <Fact name="Cost">{money(answer.costMicros)}</Fact>}
+        {answer?.latencyMs === undefined ? null : <Fact name="Model took">{duration(answer.latencyMs)}</Fact>}
+        {answer?.finishReason === undefined ? null : <Fact name="Ended by">{plain(words(answer.finishReason))}</Fact>}
+      </dl>
+      {manifest === null ? null : (
+        <p>
+          <span className="chip" data-tone={call.identical ? 'good' : 'bad'}>
+            {call.identical ? 'rebuilt, identical to what was sent' : 'NOT what was sent'}
+          </span>{' '}
+          <span className="dim mono">sha256 {call.rebuilt?.slice(0, 16)}…</span>
+        </p>
+      )}
+      <Parts manifest={manifest} messages={messages} answer={answer} />
+    </div>
   );
 }
+
+function Parts(props: {
+  readonly manifest: Manifest | null;
+  readonly messages: readonly Message[];
+  readonly answer: Answered | undefined;
+}) {
+  const { manifest, messages, answer } = props;
+  const [part, setPart] = useState<'messages' | 'manifest'>('messages');
+  return (
+    <>
+      <fieldset className="states" aria-label="Part of the call">
+        <button type="button" aria-pressed={part === 'messages'} onClick={() => setPart('messages')}>
+          What it saw and said
+        </button>
+        {manifest === null ? null : (
+          <button type="button" aria-pressed={part === 'manifest'} onClick={() => setPart('manifest')}>
+            Kept and trimmed
+          </button>
+        )}
+      </fieldset>
+      {part === 'manifest' && manifest !== null ? (
+        <ManifestView manifest={manifest} />
+      ) : (
+        <>
+          <Messages messages={messages} />
+          {answer === undefined ? null : <Said answer={answer} />}
+        </>
+      )}
+    </>
+  );
+}
+
+const Said = ({ answer: { text = '', toolCalls = [] } }: { readonly answer: Answered }) => (
+  <div className="message" data-role="answer">
+    <h3>answer</h3>
+    {text === '' ? null : <Lines text={text} />}
+    {toolCalls.map(({ name, input }, index) => (
+      <code key={index} className="wrap">
+        {plain(`${name}(${JSON.stringify(input)})`)}
+      </code>
+    ))}
+  </div>
+);

@@ -15,6 +15,7 @@ const SHOWN_COUNT = 200;
 export function CallsTab({
   view,
   watched: { timeline },
+  query,
 }: {
   readonly view: WorkflowView;
   readonly watched: WatchedTimeline;
@@ -22,7 +23,9 @@ export function CallsTab({
 }) {
   const calls = timeline.rows.filter((row): row is EffectRow => row.kind === 'effect' && row.isModel);
   const [shown, setShown] = useState(SHOWN_COUNT);
-  const [picked, setPicked] = useState<EffectRow | null>(null);
+  const [picked, setPicked] = useState<EffectRow | null>(
+    () => calls.find(({ task }) => timeline.sequenceOf(task) === Number(query.get('call'))) ?? null,
+  );
   if (calls.length === 0) return <Empty title="It has asked no model." />;
   const most = Math.max(...calls.map(({ tokens }) => tokens), 1);
   const total = calls.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -82,7 +85,12 @@ export function CallsTab({
       </section>
       {picked === null ? null : (
         <section className="card">
-          <CallPanel key={picked.key} workflow={view.workflow} effectKey={picked.key} task={picked.task} />
+          <CallPanel
+            key={picked.key}
+            workflow={view.workflow}
+            effectKey={picked.key}
+            sequence={timeline.sequenceOf(picked.task) ?? view.sequence_number + 1}
+          />
         </section>
       )}
     </div>

@@ -1,7 +1,148 @@
-/** Owns where this run came from, and comparing it with another. */
+/** Owns forking a run from any of its checkpoints, and comparing it with another one, side by side. */
 
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Json } from '../belief/changes.ts';
+import { Answer } from '../parts/answers.tsx';
+import { Field } from '../parts/dialog.tsx';
+import { ChangesTree } from '../parts/json-tree.tsx';
+import { Name, State } from '../parts/words.tsx';
+import { api } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { go, workflowAddress } from '../shell/router.ts';
+import { count, duration, money, plain } from '../text/format.ts';
+import { ForkDialog } from './fork-dialog.tsx';
 import type { WorkflowView } from './page.tsx';
 
-export function ForksTab({ view }: { readonly view: WorkflowView; readonly query: URLSearchParams }) {
-  return <p className="dim">Checkpoints 0 to {view.sequence_number} can be forked from.</p>;
+export function ForksTab({ view, query }: { readonly view: WorkflowView; readonly query: URLSearchParams }) {
+  const { workflow, fork } = view;
+  const at = Number(query.get('at') ?? view.sequence_number);
+  const other = query.get('with') ?? fork?.workflow ?? '';
+  const [named, setNamed] = useState(other);
+  const [isForking, setForking] = useState(false);
+  const compareWith = (id: string): void =>
+    go(workflowAddress(workflow, { tab: 'forks', with: id.trim() }), { replaces: true });
+  return (
+    <div className="forks">
+      <section className="card">
+        <header>
+          <h2>Fork</h2>
+          <span className="dim">a new run that goes on from one of its checkpoints</span>
+        </header>
+        <p>
+          It shares the history up to there, without a copy. What was recorded answers its effects, or they are called
+          again under keys of their own.
+        </p>
+        <p>
+          <button type="button" onClick={() => setForking(true)}>
+            Fork from a checkpoint
+          </button>
+        </p>
+      </section>
+      <section className="card">
+        <header>
+          <h2>Compare</h2>
+          <span className="dim">how two runs ended, and where they part</span>
+        </header>
+        <form
+          className="bar"
+          onSubmit={(event) => {
+            event.preventDefault();
+            compareWith(named);
+          }}
+        >
+          <Field name="With the workflow" value={named} onChange={setNamed} mono />
+          <button type="submit" disabled={named.trim() === ''}>
+            Compare
+          </button>
+        </form>
+        {other === '' ? null : <Comparison workflow={workflow} other={other} />}
+      </section>
+      {isForking ? <ForkDialog view={view} at={at} onClose={() => setForking(false)} /> : null}
+    </div>
+  );
 }
+
+function Comparison({ workflow, other }: { readonly workflow: string; readonly other: string }) {
+  const comparison = useQuery({
+    queryKey: ['comparison', workflow, other],
+    queryFn: ({ signal }) =>
+      api.ask('GET /v1/workflows/{workflow}/comparison/{other}', { params: { workflow, other } }, { signal }),
+  });
+  return (
+    <Answer query={comparison}>
+      {({ workflows, same_outcome: isSame, first_difference: parts }) => {
+        const [left, right] = parts?.checkpoints ?? [];
+        return (
+          <>
+            <p>
+              <span className="chip" data-tone={isSame ? 'good' : 'warn'}>
+                {isSame ? 'the same outcome' : 'another outcome'}
+              </span>{' '}
+              {parts === null ? 'They never differ.' : `They part at checkpoint ${parts.sequence_number}.`}
+            </p>
+            <table className="compared">
+              <thead>
+                <tr>
+                  <th />
+                  {workflows.map((one) => (
+                    <th key={one.workflow}>
+                      <Link to={workflowAddress(one.workflow)}>
+                        <Name of={one.workflow} />
+                      </Link>
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                <Line name="State">
+                  {workflows.map((one) => (
+                    <State key={one.workflow} of={one.status} reason={one.reason} />
+                  ))}
+                </Line>
+                <Line name="Took">{workflows.map((one) => duration(one.took_ms))}</Line>
+                <Line name="Checkpoints">
+                  {workflows.map(
+                    (one) =>
+                      `${count(one.checkpoints)}${one.shared.checkpoints > 0 ? `, ${count(one.shared.checkpoints)} shared` : ''}`,
+                  )}
+                </Line>
+                <Line name="Tokens">{workflows.map((one) => count(one.tokens))}</Line>
+                <Line name="Cost">{workflows.map((one) => money(one.cost_micros))}</Line>
+                <Line name="Effects called">
+                  {workflows.map(
+                    (one) =>
+                      `${one.called_effects}${one.replayed_effects > 0 ? `, ${one.replayed_effects} replayed` : ''}`,
+                  )}
+                </Line>
+              </tbody>
+            </table>
+            {parts === null ? null : (
+              <>
+                <h3>
+                  Belief where they part: {plain(left?.step ?? 'ended before')} and{' '}
+                  {plain(right?.step ?? 'ended before')}
+                </h3>
+                <ChangesTree
+                  before={left?.belief as Json | undefined}
+                  after={right?.belief as Json | undefined}
+                  onlyChanges
+                  label="Belief of the one against the other"
+                />
+              </>
+            )}
+          </>
+        );
+      }}
+    </Answer>
+  );
+}
+
+const Line = ({ name, children }: { readonly name: string; readonly children: readonly React.ReactNode[] }) => (
+  <tr>
+    <th scope="row">{name}</th>
+    {children.map((child, index) => (
+      <td key={index}>{child}</td>
+    ))}
+  </tr>
+);

@@ -35,7 +35,12 @@ export function Inspector(props: {
       {row.kind === 'checkpoint' ? (
         <CheckpointPanel key={row.sequence} view={view} row={row} />
       ) : row.kind === 'effect' ? (
-        <EffectPanel key={row.key} workflow={view.workflow} row={row} />
+        <EffectPanel
+          key={row.key}
+          workflow={view.workflow}
+          row={row}
+          sequence={timeline.sequenceOf(row.task) ?? view.sequence_number + 1}
+        />
       ) : (
         <NotePanel key={row.position} workflow={view.workflow} row={row} />
       )}
@@ -68,7 +73,8 @@ function Where({ row, timeline }: { readonly row: Row; readonly timeline: Timeli
   );
 }
 
-function EffectPanel({ workflow, row }: { readonly workflow: string; readonly row: EffectRow }) {
+function EffectPanel(props: { readonly workflow: string; readonly row: EffectRow; readonly sequence: number }) {
+  const { workflow, row, sequence } = props;
   const effect = useQuery({
     queryKey: ['workflow', workflow, 'effects', row.task, row.status],
     queryFn: ({ signal }) =>
@@ -94,7 +100,7 @@ function EffectPanel({ workflow, row }: { readonly workflow: string; readonly ro
       </section>
       {row.isModel ? (
         <Suspense fallback={<Loading />}>
-          <CallPanel workflow={workflow} effectKey={row.key} task={row.task} />
+          <CallPanel key={sequence} workflow={workflow} effectKey={row.key} sequence={sequence} />
         </Suspense>
       ) : null}
       <Answer query={effect}>
@@ -104,8 +110,8 @@ function EffectPanel({ workflow, row }: { readonly workflow: string; readonly ro
           const { request, response, error } = found as { request?: Json; response?: Json; error?: Json };
           return (
             <>
-              {request === undefined ? null : <Part name="Request" value={request} />}
-              {response === undefined ? null : <Part name="Response" value={response} />}
+              {request === undefined || row.isModel ? null : <Part name="Request" value={request} />}
+              {response === undefined || row.isModel ? null : <Part name="Response" value={response} />}
               {error === undefined ? null : <Part name="Error" value={error} />}
             </>
           );

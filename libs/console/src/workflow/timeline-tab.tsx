@@ -39,7 +39,7 @@ export function TimelineTab(props: {
           <Overview {...{ timeline, version, selected, onPick: pick }} nowMs={undefined} />
         )}
         <div className="line line-head" aria-hidden="true">
-          <span>since opening</span>
+          <span>after</span>
           <span />
           <span>event</span>
           <span>took</span>

@@ -1,0 +1,64 @@
+/** Owns asking what is remembered of a user that fits some words, and how well it fits. */
+
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Json } from '../belief/changes.ts';
+import { Answer } from '../parts/answers.tsx';
+import { Field } from '../parts/dialog.tsx';
+import { JsonTree } from '../parts/json-tree.tsx';
+import { Ago } from '../parts/words.tsx';
+import { api } from '../shell/client.ts';
+import { plain } from '../text/format.ts';
+
+export function Recall({ user }: { readonly user: string }) {
+  const [words, setWords] = useState('');
+  const [asked, setAsked] = useState('');
+  const found = useQuery({
+    queryKey: ['recall', user, asked],
+    queryFn: ({ signal }) =>
+      api.ask('GET /v1/users/{user}/recall', { params: { user }, query: { query: asked, limit: 10 } }, { signal }),
+    enabled: asked !== '',
+  });
+  return (
+    <section className="card">
+      <header>
+        <h2>Recall</h2>
+        <span className="dim">what is remembered of {plain(user)}</span>
+      </header>
+      <form
+        className="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setAsked(words.trim());
+        }}
+      >
+        <Field name="Words" value={words} onChange={setWords} />
+        <button type="submit">Recall</button>
+      </form>
+      {asked === '' ? null : (
+        <Answer query={found}>
+          {({ by, warning, entries }) => (
+            <>
+              <p className="dim">
+                {entries.length === 0 ? 'Nothing fits' : `${entries.length} fit`}, by {plain(by)}.{' '}
+                {plain(warning ?? '')}
+              </p>
+              {entries.map(({ kind, key, score, at, source, value }) => (
+                <article key={`${kind} ${key}`} className="recalled">
+                  <header>
+                    <span className="chip">{plain(kind)}</span>
+                    <b>{Math.round(score * 100)} %</b>
+                    <span className="dim">
+                      {plain(source)}, <Ago at={at} />
+                    </span>
+                  </header>
+                  {value === undefined ? null : <JsonTree value={value as Json} label={key} />}
+                </article>
+              ))}
+            </>
+          )}
+        </Answer>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,119 @@
+/** Owns dead letters: events that changed nothing, each with the reason, and what there is to know about it. */
+
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Json } from '../belief/changes.ts';
+import { Answer, Empty } from '../parts/answers.tsx';
+import { JsonTree, Lines } from '../parts/json-tree.tsx';
+import { Ago, Name } from '../parts/words.tsx';
+import { api, LIST_PERIOD_MS } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { workflowAddress } from '../shell/router.ts';
+import { count, plain, words } from '../text/format.ts';
+
+const MEANS: Readonly<Record<string, string>> = {
+  'stale-epoch': 'its writer had lost the lease before',
+  'wrong-holder': 'its writer was not the holder',
+  duplicate: 'a second copy of one that counts',
+  'ordinal-gap': 'something before it was lost, so nothing may build on it',
+  'wrong-parent': 'it was not made from the newest checkpoint',
+  'lamport-regression': 'its clock went back',
+  'clock-regression': 'older than its parent by more than a second',
+  closed: 'the workflow had ended',
+  'wrong-generation': 'meant for another workflow of the partition',
+  malformed: 'its bytes are no event',
+};
+
+export function RejectedPage() {
+  const rejected = useQuery({
+    queryKey: ['rejected'],
+    queryFn: ({ signal }) => api.ask('GET /v1/rejected', { query: { limit: 500 } }, { signal }),
+    refetchInterval: LIST_PERIOD_MS * 2,
+  });
+  const [reason, setReason] = useState<string | null>(null);
+  return (
+    <div className="page">
+      <header>
+        <h1>Rejected events</h1>
+        <span className="dim">
+          They changed nothing and are kept for audit. Most follow from take-overs, as they are meant to.
+        </span>
+      </header>
+      <Answer query={rejected}>
+        {({ rejected: all }) => {
+          if (all.length === 0) return <Empty title="No event was rejected." />;
+          const by = [...Map.groupBy(all, (each) => each.reason)].sort(([, a], [, b]) => b.length - a.length);
+          const shown = all.filter((each) => reason === null || each.reason === reason);
+          return (
+            <>
+              <ul className="reasons">
+                {by.map(([name, of]) => (
+                  <li key={name}>
+                    <button
+                      type="button"
+                      aria-pressed={name === reason}
+                      onClick={() => setReason(name === reason ? null : name)}
+                    >
+                      <b>{count(of.length)}</b> {plain(words(name))} <span className="dim">{MEANS[name] ?? ''}</span>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+              <table>
+                <thead>
+                  <tr>
+                    <th>Reason</th>
+                    <th>Type</th>
+                    <th>Workflow</th>
+                    <th>Place</th>
+                    <th>What is known</th>
+                    <th className="num">When</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {shown.map((each) => (
+                    <tr key={`${each.partition} ${each.offset}`}>
+                      <td>
+                        <span className="chip" data-tone={each.reason === 'malformed' ? 'bad' : 'warn'}>
+                          {plain(words(each.reason))}
+                        </span>
+                      </td>
+                      <td>{plain(each.type ?? '–')}</td>
+                      <td>
+                        {each.workflow === null ? (
+                          <span className="dim">–</span>
+                        ) : (
+                          <Link to={workflowAddress(each.workflow)}>
+                            <Name of={each.workflow} />
+                          </Link>
+                        )}
+                      </td>
+                      <td className="mono">
+                        {each.partition}:{count(each.offset)}
+                      </td>
+                      <td>
+                        <details>
+                          <summary>Evidence</summary>
+                          <Evidence text={each.evidence} />
+                        </details>
+                      </td>
+                      <td className="num dim">{each.at === null ? '–' : <Ago at={each.at} />}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </>
+          );
+        }}
+      </Answer>
+    </div>
+  );
+}
+
+function Evidence({ text }: { readonly text: string }) {
+  try {
+    return <JsonTree value={JSON.parse(text) as Json} label="Evidence" />;
+  } catch {
+    return <Lines text={text} />;
+  }
+}

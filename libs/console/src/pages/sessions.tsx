@@ -1,0 +1,195 @@
+/** Owns sessions: where one stands, who handed it to whom, what earlier workflows left in words, and what is remembered of its user. */
+
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import '../styles/workflow.css';
+import type { Json } from '../belief/changes.ts';
+import { Answer, Empty } from '../parts/answers.tsx';
+import { Field } from '../parts/dialog.tsx';
+import { JsonTree } from '../parts/json-tree.tsx';
+import { Ago, Fact, Name, State } from '../parts/words.tsx';
+import { api } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { addressOf, go, workflowAddress } from '../shell/router.ts';
+import { plain, words } from '../text/format.ts';
+import { Recall } from './recall.tsx';
+
+export function SessionsPage({ session }: { readonly session: string | undefined }) {
+  const [named, setNamed] = useState(session ?? '');
+  useEffect(() => setNamed(session ?? ''), [session]);
+  return (
+    <div className="page">
+      <header>
+        <h1>Sessions</h1>
+      </header>
+      <form
+        className="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (named.trim() !== '') go(addressOf(['sessions', named.trim()]));
+        }}
+      >
+        <Field name="Session" value={named} onChange={setNamed} mono />
+        <button type="submit">Show</button>
+      </form>
+      {session === undefined ? (
+        <Empty title="Which session?">
+          A session is a scope in which workflows run one after another. Give its id.
+        </Empty>
+      ) : (
+        <Session key={session} session={session} />
+      )}
+    </div>
+  );
+}
+
+interface Told {
+  readonly workflow: string;
+  readonly definition: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly last_action: string;
+  readonly goal?: readonly string[];
+  readonly belief?: Json;
+}
+
+interface HandOver {
+  readonly from: string;
+  readonly to: string;
+  readonly message: string;
+  readonly at?: string;
+}
+
+function Session({ session }: { readonly session: string }) {
+  const found = useQuery({
+    queryKey: ['session', session],
+    queryFn: ({ signal }) => api.ask('GET /v1/sessions/{session}', { params: { session } }, { signal }),
+  });
+  return (
+    <Answer query={found}>
+      {(data) => {
+        const workflow = data.workflow as unknown as Told | null | undefined;
+        const handovers = (data.handovers ?? []) as unknown as readonly HandOver[];
+        const summaries = (data.summaries ?? []) as unknown as readonly Readonly<Record<string, Json>>[];
+        return (
+          <div className="cards">
+            <div className="cards-column">
+              <section className="card">
+                <header>
+                  <h2>{data.is_live ? 'Under way' : 'Its newest workflow'}</h2>
+                </header>
+                {workflow == null ? (
+                  <p className="dim">None.</p>
+                ) : (
+                  <>
+                    <dl className="facts">
+                      <Fact name="Workflow">
+                        <Link to={workflowAddress(workflow.workflow)} className="body-link">
+                          <Name of={workflow.workflow} />
+                        </Link>
+                      </Fact>
+                      <Fact name="State">
+                        <State of={workflow.status} reason={workflow.reason} />
+                      </Fact>
+                      <Fact name="User">{plain(data.user ?? '–')}</Fact>
+                      <Fact name="Last action">
+                        <bdi>{plain(workflow.last_action)}</bdi>
+                      </Fact>
+                    </dl>
+                    {(workflow.goal ?? []).map((goal) => (
+                      <p key={goal}>{plain(goal)}</p>
+                    ))}
+                    {workflow.belief == null ? null : <JsonTree value={workflow.belief} label="Belief" />}
+                  </>
+                )}
+              </section>
+              <section className="card">
+                <header>
+                  <h2>Earlier</h2>
+                </header>
+                {data.earlier.length === 0 ? (
+                  <p className="dim">It began with this one.</p>
+                ) : (
+                  <table>
+                    <tbody>
+                      {data.earlier.map((one) => (
+                        <tr key={one.workflow}>
+                          <td>
+                            <State of={one.status} />
+                          </td>
+                          <td>
+                            <Link to={workflowAddress(one.workflow)}>
+                              <Name of={one.workflow} />
+                            </Link>
+                          </td>
+                          <td className="num dim">
+                            <Ago at={one.opened_at} />
+                          </td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                )}
+              </section>
+            </div>
+            <div className="cards-column">
+              {handovers.length === 0 ? null : (
+                <section className="card">
+                  <header>
+                    <h2>Hand-overs</h2>
+                  </header>
+                  {handovers.map(({ from, to, message }, index) => (
+                    <p key={index}>
+                      <b>{plain(from)}</b> to <b>{plain(to)}</b>: {plain(message)}
+                    </p>
+                  ))}
+                </section>
+              )}
+              <section className="card">
+                <header>
+                  <h2>What was left in words</h2>
+                </header>
+                {summaries.length === 0 ? (
+                  <p className="dim">Nothing yet.</p>
+                ) : (
+                  summaries.map((summary, index) => <Summary key={index} of={summary} />)
+                )}
+              </section>
+              {data.user === null ? null : <Recall user={data.user} />}
+            </div>
+          </div>
+        );
+      }}
+    </Answer>
+  );
+}
+
+/** Its parts in words; those that hold nothing are left out. */
+function Summary({ of }: { readonly of: Readonly<Record<string, Json>> }) {
+  const parts = Object.entries(of).filter(
+    ([name, value]) =>
+      name !== 'session_id' && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0),
+  );
+  return (
+    <dl className="summary">
+      {parts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{plain(words(name))}</dt>
+          <dd>
+            {Array.isArray(value) && value.every((each) => typeof each === 'string') ? (
+              <ul>
+                {(value as readonly string[]).map((each, index) => (
+                  <li key={index}>{plain(each)}</li>
+                ))}
+              </ul>
+            ) : typeof value === 'object' ? (
+              <JsonTree value={value} label={name} />
+            ) : (
+              plain(String(value))
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
