@@ -23,9 +23,9 @@ export function CallsTab({
 }) {
   const calls = timeline.rows.filter((row): row is EffectRow => row.kind === 'effect' && row.isModel);
   const [shown, setShown] = useState(SHOWN_COUNT);
-  const [picked, setPicked] = useState<EffectRow | null>(
-    () => calls.find(({ task }) => timeline.sequenceOf(task) === Number(query.get('call'))) ?? null,
-  );
+  const [clicked, setPicked] = useState<EffectRow | null>(null);
+  const asked = Number(query.get('call') ?? Number.NaN);
+  const picked = clicked ?? calls.find(({ task }) => timeline.sequenceOf(task) === asked) ?? null;
   if (calls.length === 0) return <Empty title="It has asked no model." />;
   const most = Math.max(...calls.map(({ tokens }) => tokens), 1);
   const total = calls.reduce((sum, { tokens }) => sum + tokens, 0);
