@@ -3,12 +3,14 @@
 import { measureFollowers } from './control-followers.ts';
 import { measureList } from './control-list.ts';
 import { measureStart } from './control-start.ts';
+import { measureTracing } from './control-tracing.ts';
 import type { Report } from './report.ts';
 
 const parts: Readonly<Record<string, (report: Report) => Promise<void>>> = {
   start: measureStart,
   list: measureList,
   followers: measureFollowers,
+  tracing: measureTracing,
 };
 
 export const controlParts = Object.keys(parts);

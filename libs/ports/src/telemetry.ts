@@ -44,8 +44,11 @@ export type MetricName =
 export interface Telemetry {
   /** Share of the traces that are kept whatever becomes of them, 0..1; absent: workflows have no traces here. */
   readonly traceRatio?: number | undefined;
-  /** Does the work with the span of this `traceparent` as the active one, so that what users' own instrumentation begins is below it. */
-  readonly within?: (<T>(trace: string, work: () => T) => T) | undefined;
+  /**
+   * Does the work with the span of this `traceparent` as the active one, so that what users' own instrumentation begins is below it. It
+   * is asked for only where somebody could find it.
+   */
+  readonly within?: (<T>(trace: () => string, work: () => T) => T) | undefined;
   /** Starts a span; `parent` is a `traceparent`. */
   span(name: string, attributes?: Attributes, parent?: string): Span;
   /** Adds to a counter. `trace`: the `traceparent` of an example of what was counted. */

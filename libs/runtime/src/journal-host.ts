@@ -46,8 +46,8 @@ export function journalHost(around: JournalSurroundings): JournalHost {
       const { within, traceRatio } = ports.telemetry;
       if (within === undefined) return work();
       const { workflow, epoch } = stream.confirmed;
-      const span = effectSpan(workflow, key, epoch, intentions.get(key) ?? 0);
-      return within(traceParentOf(workflow, span, traceRatio), work);
+      const span = (): string => effectSpan(workflow, key, epoch, intentions.get(key) ?? 0);
+      return within(() => traceParentOf(workflow, span(), traceRatio), work);
     },
     replay,
     onProgress,

@@ -83,7 +83,7 @@ export async function attemptStep(
     });
     const run = (): ReturnType<typeof step.run> => step.run(context, input);
     const { within } = ports.telemetry;
-    const running = within === undefined ? run() : within(context.traceparent, run);
+    const running = within === undefined ? run() : within(() => context.traceparent, run);
     const result = running instanceof Promise ? await unlessAborted(running, ends.over) : await running;
     isOver = true;
     stops.check();

@@ -1,9 +1,13 @@
 /** The port on a tracer and a meter of the test's own, which remember what they are told. */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Span as ApiSpan,
   type Context,
+  type ContextManager,
+  context,
   type Meter,
+  ROOT_CONTEXT,
   type SpanContext,
   type SpanOptions,
   SpanStatusCode,
@@ -11,10 +15,10 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { UnavailableError } from '@tidemark/core';
-import type { MetricName } from '@tidemark/ports';
+import { type MetricName, noTelemetry } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import { INSTRUMENTS } from './instruments.ts';
-import { openTelemetry } from './open-telemetry.ts';
+import { openTelemetry, tracing } from './open-telemetry.ts';
 import { formatTraceParent, parseTraceParent } from './trace-parent.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -184,5 +188,45 @@ describe('traceparent', () => {
 
   test('a later version may have more fields', () => {
     expect(parseTraceParent(`01-${TRACE_ID}-${SPAN_ID}-01-more`)).toMatchObject({ traceId: TRACE_ID });
+  });
+});
+
+describe('the context of a step', () => {
+  const active = (): SpanContext | undefined => trace.getSpanContext(context.active());
+  const traceParent = (): string => `00-${TRACE_ID}-${SPAN_ID}-01`;
+  const { within } = tracing(noTelemetry, 1);
+
+  test('is active while it runs, across awaits, where a context manager is registered', async () => {
+    const storage = new AsyncLocalStorage<Context>();
+    const manager: ContextManager = {
+      active: () => storage.getStore() ?? ROOT_CONTEXT,
+      with: (own, work, self, ...given) => storage.run(own, () => work.call(self as never, ...given)),
+      bind: (_, target) => target,
+      enable: () => manager,
+      disable: () => manager,
+    };
+    context.setGlobalContextManager(manager);
+    try {
+      const seen = await within!(traceParent, async () => {
+        await Promise.resolve();
+        return active();
+      });
+      expect(seen).toMatchObject({ traceId: TRACE_ID, spanId: SPAN_ID });
+      expect(active()).toBeUndefined();
+    } finally {
+      context.disable();
+    }
+  });
+
+  test('is not even worked out where nobody could find it', () => {
+    let count = 0;
+    const told = within!(
+      () => {
+        count++;
+        return traceParent();
+      },
+      () => 'done',
+    );
+    expect([told, count]).toEqual(['done', 0]);
   });
 });

@@ -13,7 +13,7 @@ import type { Clock, PartitionAdvance, TraceStore } from '@tidemark/ports';
 import type { FoldedEvent, TraceSink } from '@tidemark/runtime';
 import { Histories } from './histories.ts';
 import type { HistoryPorts } from './history.ts';
-import { LOOK_PERIOD_MS } from './limits.ts';
+import { LOOK_PERIOD_MS, MARK_PERIOD_MS } from './limits.ts';
 import type { TraceSpan } from './span.ts';
 import { type DropReason, SpanQueue } from './span-queue.ts';
 import type { DrawingOptions } from './traced-event.ts';
@@ -50,6 +50,7 @@ export class LiveTraces implements TraceSink {
   /** Partitions whose rows were ahead at the last look. */
   #behind = new Map<Partition, Offset>();
   #lookedMs = 0;
+  #markedMs = 0;
 
   constructor(options: LiveTracesOptions) {
     this.#options = options;
@@ -60,7 +61,7 @@ export class LiveTraces implements TraceSink {
       onDropped,
       onError,
       onFlushed: async () => {
-        await this.#remember();
+        await this.#remember(MARK_PERIOD_MS);
         await this.#look();
       },
     });
@@ -94,13 +95,15 @@ export class LiveTraces implements TraceSink {
     await this.#histories.settled();
     await this.#queue.stop();
     // The last flush may have settled what a mark waited for.
-    for (let round = 0; round < 2; round++) await this.#remember().catch(this.#options.onError);
+    for (let round = 0; round < 2; round++) await this.#remember(0).catch(this.#options.onError);
   }
 
   /** Remembers how far all is handed on: what came since the last mark is marked, and written once everything before it is. */
-  async #remember(): Promise<void> {
+  async #remember(periodMs: number): Promise<void> {
+    const nowMs = this.#options.ports.clock.monotonicMs();
     if (this.#mark === undefined) {
-      if (this.#pending.size === 0) return;
+      if (this.#pending.size === 0 || nowMs - this.#markedMs < periodMs) return;
+      this.#markedMs = nowMs;
       this.#mark = { to: this.#pending, historyCount: this.#histories.askedCount, spanCount: undefined };
       this.#pending = new Map();
     }

@@ -31,15 +31,17 @@ export interface Beginning {
 export class SpanSheet {
   readonly workflow: WorkflowId;
   readonly #traceId: string;
+  readonly #root: SpanId;
   #ended: TraceSpan[] = [];
 
   constructor(workflow: WorkflowId) {
     this.workflow = workflow;
     this.#traceId = traceIdOf(workflow);
+    this.#root = workflowSpan(workflow);
   }
 
   begin({ spanId, parentSpanId, name, kind = 'internal', startMs, attributes = {}, links = [] }: Beginning): OpenSpan {
-    const parent = parentSpanId === undefined ? workflowSpan(this.workflow) : parentSpanId;
+    const parent = parentSpanId === undefined ? this.#root : parentSpanId;
     return { spanId, parentSpanId: parent, name, kind, startMs, attributes, links, events: [] };
   }
 
@@ -88,7 +90,7 @@ export class SpanSheet {
       },
       error,
       links,
-      events: [...events],
+      events,
     };
   }
 }

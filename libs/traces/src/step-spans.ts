@@ -31,6 +31,8 @@ export class StepSpans {
   readonly #effects: EffectSpans;
   readonly #attempts = new Map<TaskId, OpenSpan>();
   #epoch = 0 as Epoch;
+  /** The lease's own span. */
+  #parentSpanId: SpanId = '';
   /** When the next attempt could begin at the earliest, for those that don't say. */
   #idleSinceMs = 0;
   /** The task whose failure was the last event. */
@@ -49,6 +51,7 @@ export class StepSpans {
     switch (envelope.type) {
       case 'LeaseClaimed':
         this.#epoch = envelope.epoch;
+        this.#parentSpanId = leaseSpan(this.#sheet.workflow, envelope.epoch);
         this.#idleSinceMs = envelope.atMs;
         this.#effects.claimed();
         return;
@@ -115,7 +118,7 @@ export class StepSpans {
     const plan = plans.has(step) ? planSpan(definition) : undefined;
     return this.#sheet.begin({
       spanId: stepSpan(workflow, task, this.#epoch, attempt),
-      parentSpanId: leaseSpan(workflow, this.#epoch),
+      parentSpanId: this.#parentSpanId,
       name: plan?.name ?? `step ${step}`,
       startMs,
       attributes: { ...stepAttributes(task, step, attempt, this.#epoch), ...plan?.attributes },

@@ -24,6 +24,7 @@ export class WaitSpans {
   /** By token, with the effect's key. */
   readonly #confirmations = new Map<string, { readonly key: string; readonly span: OpenSpan }>();
   #person: OpenSpan | undefined;
+  #pause: OpenSpan | undefined;
 
   constructor(sheet: SpanSheet) {
     this.#sheet = sheet;
@@ -58,6 +59,15 @@ export class WaitSpans {
       case 'WorkflowParked':
         this.#parked(event, envelope);
         break;
+      case 'ApprovalGiven':
+        this.#look(event, envelope.control.task);
+        break;
+      case 'PauseRequested':
+        this.#pause ??= this.#begin('wait resume', 'resume', after.position, envelope.atMs, {});
+        break;
+      case 'ResumeRequested':
+        this.#resumed(envelope.atMs);
+        break;
       default:
         // What else may fulfil a condition names no task: each that waits is looked at.
         if (envelope.ordinal === 0) for (const task of [...this.#tasks.keys()]) this.#look(event, task);
@@ -73,11 +83,12 @@ export class WaitSpans {
     this.#retries.clear();
     this.#confirmations.clear();
     this.#person = undefined;
+    this.#pause = undefined;
   }
 
   open(): readonly OpenSpan[] {
     const waits = [...this.#tasks.values(), ...this.#confirmations.values()].map(({ span }) => span);
-    return [...waits, ...this.#retries.values(), ...(this.#person === undefined ? [] : [this.#person])];
+    return [...waits, ...this.#retries.values(), ...[this.#person, this.#pause].filter((span) => span !== undefined)];
   }
 
   #declared({ envelope, after }: TracedEvent): void {
@@ -145,6 +156,12 @@ export class WaitSpans {
     if (span === undefined) return;
     this.#retries.delete(control.timer);
     this.#sheet.end(span, atMs, { 'tidemark.wait.outcome': 'fulfilled' });
+  }
+
+  #resumed(atMs: number): void {
+    if (this.#pause === undefined) return;
+    this.#sheet.end(this.#pause, atMs, { 'tidemark.wait.outcome': 'fulfilled' });
+    this.#pause = undefined;
   }
 
   #pending({ after }: TracedEvent, { control, atMs }: Envelope<'EffectPending'>): void {

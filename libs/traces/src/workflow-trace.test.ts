@@ -19,6 +19,9 @@ const charge = defineEffect({
   timeoutMs: 100,
 });
 
+/** What the step that pays was given. */
+let given = '';
+
 const order = defineWorkflow({
   name: 'order',
   version: 1,
@@ -42,6 +45,7 @@ const order = defineWorkflow({
       },
     },
     async pay(ctx, { cents }) {
+      given = ctx.traceparent;
       const { receipt } = await ctx.effect(charge, { cents });
       return { next: [task('close', { receipt })] };
     },
@@ -113,6 +117,7 @@ describe('a workflow that goes well', () => {
     });
     expect(spans.filter(({ name }) => name === 'queue').length).toBeGreaterThan(0);
     expect(root.events.map(({ name }) => name)).toEqual(['SignalReceived']);
+    expect(given).toBe(`00-${root.traceId}-${named(spans, 'step pay').spanId}-01`);
   });
 
   test('is drawn alike each time, and as far as it is decided while it runs', async () => {
