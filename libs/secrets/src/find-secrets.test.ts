@@ -14,6 +14,7 @@ const BAD: readonly (readonly [kind: string, text: string])[] = [
   ['aws-access-key', `AK${'IA'}QWERTYUIOPASDFGH`],
   ['password', `AWS_SECRET_ACCESS_KEY${'='}${made(40)}`],
   ['high-entropy', made(40)],
+  ['tidemark-key', `tm${'k_'}${'q4mz'.repeat(4)}_${'k7wd'.repeat(13)}`],
   ['github-token', `gh${'p_'}${made(36)}`],
   ['github-token', `push with gh${'s_'}${made(40)} please`],
   ['github-token', `github_${'pat_'}${made(22)}_${made(50)}`],

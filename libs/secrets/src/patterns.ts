@@ -64,6 +64,8 @@ export const PATTERNS: readonly Pattern[] = [
   { kind: 'private-key', form: /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g },
   { kind: 'private-key', form: /AGE-SECRET-KEY-1[0-9A-Z]{50,70}/g },
   { kind: 'aws-access-key', form: /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])/g },
+  // Our own: tmk_, the key's id, its secret.
+  { kind: 'tidemark-key', form: /(?<![A-Za-z0-9])tmk_[a-z2-7]{16}_[a-z2-7]{52}(?![A-Za-z0-9])/g },
   { kind: 'github-token', form: /(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})/g },
   {
     kind: 'gitlab-token',
