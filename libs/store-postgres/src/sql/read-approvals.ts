@@ -6,20 +6,17 @@
 import { type TenantId, taskRank, type WorkflowId } from '@tidemark/core';
 import type { ApprovalQuery, ApprovalRow } from '@tidemark/ports';
 import { texts } from '../binary-array.ts';
-import { ASKED_AT, ASKING } from '../migrations/0013-approvals.ts';
 import { numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 import { taskOfRank } from './read-history.ts';
 
 const asked = `
-select t.workflow, t.rank, t.step, t.state, t.asked_at, w.tenant, w.definition
-from (
-  select workflow, rank, step, state, ${ASKED_AT} as asked_at from tasks where ${ASKING}
-) t join workflows w on w.workflow = t.workflow
-where w.status = 'open' and w.reason is null
+select t.workflow, t.rank, t.step, t.state, t.asked_at_ms, w.tenant, w.definition
+from tasks t join workflows w on w.workflow = t.workflow
+where t.asked_at_ms is not null and w.status = 'open' and w.reason is null
   and ($1::text is null or w.tenant = $1)
   and ($2::text[] is null or exists (select from unnest($2::text[]) assignee where position(assignee in t.state) > 0))
-  and (t.asked_at, t.workflow, t.rank) > ($3::bigint, $4 collate "C", $5::bigint)
-order by t.asked_at, t.workflow, t.rank limit $6`;
+  and (t.asked_at_ms, t.workflow, t.rank) > ($3::bigint, $4 collate "C", $5::bigint)
+order by t.asked_at_ms, t.workflow, t.rank limit $6`;
 
 export const readApprovals = ({
   tenant,
