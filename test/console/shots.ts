@@ -29,7 +29,7 @@ for (const [name, address] of Object.entries(PAGES)) {
     .first()
     .waitFor({ state: 'detached', timeout: 10_000 })
     .catch(() => {});
-  await page.evaluate(() => document.fonts.ready);
+  await page.evaluate('document.fonts.ready.then(() => null)');
   await page.waitForTimeout(1_200);
   await page.screenshot({ path: path.join(folder, `${name}-${theme}.png`) });
 }

@@ -12,7 +12,7 @@ import { go, usePlace } from './router.ts';
 import { ShortcutHelp } from './shortcut-help.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { SignIn } from './sign-in.tsx';
-import { chooseTheme, nextTheme, useTheme } from './theme.ts';
+import { chooseTheme, useOtherTheme } from './theme.ts';
 
 const Fleet = lazy(() => import('../pages/fleet.tsx').then(({ FleetPage }) => ({ default: FleetPage })));
 const List = lazy(() => import('../pages/workflows.tsx').then(({ WorkflowsPage }) => ({ default: WorkflowsPage })));
@@ -153,8 +153,7 @@ function InboxCount() {
 }
 
 function Foot({ onHelp }: { readonly onHelp: () => void }) {
-  const theme = useTheme();
-  const next = nextTheme(theme);
+  const next = useOtherTheme();
   return (
     <div className="foot">
       <button type="button" className="quiet" onClick={() => chooseTheme(next)} aria-label={`Use the ${next} theme`}>

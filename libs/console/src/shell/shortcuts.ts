@@ -29,7 +29,11 @@ function pressed(event: KeyboardEvent): void {
   if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
   const { key, target } = event;
   if (isField(target)) {
-    if (key === 'Escape' && target instanceof HTMLElement) target.blur();
+    if (key === 'Escape' && target instanceof HTMLElement && target.closest('dialog') === null) {
+      // A search field would empty itself.
+      event.preventDefault();
+      target.blur();
+    }
     return;
   }
   if (document.querySelector('dialog[open]') !== null) return;

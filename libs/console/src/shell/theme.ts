@@ -31,8 +31,17 @@ export function useTheme(): Theme {
   }, stored);
 }
 
-/** The one after it, for a single button. */
-export function nextTheme(theme: Theme): Theme {
-  if (theme === 'system') return window.matchMedia('(prefers-color-scheme: dark)').matches ? 'light' : 'dark';
-  return theme === 'dark' ? 'light' : 'dark';
+const system = window.matchMedia('(prefers-color-scheme: dark)');
+
+/** The other one than is shown now, for a single button. */
+export function useOtherTheme(): Theme {
+  const isSystemDark = useSyncExternalStore(
+    (hear) => {
+      system.addEventListener('change', hear);
+      return () => system.removeEventListener('change', hear);
+    },
+    () => system.matches,
+  );
+  const theme = useTheme();
+  return (theme === 'system' ? isSystemDark : theme === 'dark') ? 'light' : 'dark';
 }
