@@ -9,6 +9,7 @@ import { type ApiOptions, createApi, localAuthenticator } from '@tidemark/api';
 import { AccessError, tenantId } from '@tidemark/core';
 import { type Host, openEmbedded } from '@tidemark/host';
 import type { Authenticator, Role } from '@tidemark/ports';
+import type { Definition } from '@tidemark/runtime';
 import { defineEffect, defineWorkflow, signal, task, unknown } from '@tidemark/sdk';
 import { z } from 'zod';
 
@@ -101,6 +102,7 @@ export interface Served {
   readonly host: Host;
   readonly app: Awaited<ReturnType<typeof createApi>>;
   readonly folder: string;
+  readonly definitions: readonly Definition[];
   /** Where it listens. */
   readonly url: string;
   /** Connections on which a stream is open. */
@@ -138,7 +140,7 @@ export async function serveApi({ folder, runs = true, port = 0, ...options }: Se
   });
   const url = await app.listen({ host: '127.0.0.1', port });
   return {
-    ...{ host, app, folder: root, url, streams },
+    ...{ host, app, folder: root, url, streams, definitions },
     async close({ keepsFolder } = { keepsFolder: false }) {
       await app.close();
       await host.close();

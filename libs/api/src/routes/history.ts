@@ -4,7 +4,7 @@ import type { EffectKey, Sequence, TaskId } from '@tidemark/core';
 import { z } from 'zod';
 import { EVENTS_READ_MAX, PAGE_MAX_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
-import { limitSchema, nameSchema, sequenceSchema, workflowParams } from '../schemas/common.ts';
+import { limitSchema, sequenceSchema, taskIdSchema, workflowParams } from '../schemas/common.ts';
 import { checkpointSchema, effectSchema, eventSchema, taskSchema } from '../schemas/workflow.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { checkpointJson, effectJson, eventJson } from '../shapes/history.ts';
@@ -53,7 +53,7 @@ export const listEffects = route({
   params: workflowParams,
   query: z.object({
     after: z.string().max(2_000).optional().meta({ description: 'Goes on after the effect with this key.' }),
-    task: nameSchema.optional().meta({ description: 'Of this task alone.' }),
+    task: taskIdSchema.optional().meta({ description: 'Of this task alone.' }),
     limit: limitSchema,
   }),
   answers: { 200: z.object({ effects: z.array(effectSchema), next_after: z.string().nullable() }) },

@@ -5,13 +5,22 @@ import { TAG_MAX_CHARS, WORKFLOW_ID_MAX_CHARS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { PAGE_DEFAULT_COUNT, PAGE_MAX_COUNT } from '../limits.ts';
 
-const NO_CONTROLS = /^[^\p{Cc}\p{Cs}]*$/u;
+/** Written so that readers of the document in other languages understand it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is refused.
+const NO_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 const wellFormed = (maxChars: number) =>
-  z.string().min(1).max(maxChars).regex(NO_CONTROLS, 'has control characters, or halves of characters');
+  z
+    .string()
+    .min(1)
+    .max(maxChars)
+    .regex(NO_CONTROLS, 'has control characters')
+    .refine((text) => text.isWellFormed(), 'has halves of characters');
 
 /** A name that people give: of a session, a user, a signal, a tag. */
 export const nameSchema = wellFormed(200);
 export const tagSchema = wellFormed(TAG_MAX_CHARS);
+/** `{sequence that created it}.{index}`, of which rows hold no more than so many digits. */
+export const taskIdSchema = z.string().regex(/^\d{1,9}\.\d{1,6}$/, 'is no id of a task, such as 3.0');
 /** What people say of what they do. */
 export const textSchema = z
   .string()
