@@ -1,6 +1,7 @@
 /** `npm run bench -- SUITE [--json]`: measures, never judges. With --json one object a line and nothing else on standard output. */
 
 import { parseArgs } from 'node:util';
+import { measureConsole } from './console.ts';
 import { measureAssembly } from './context-assemble.ts';
 import { measureRecall } from './context-recall.ts';
 import { measureSession } from './context-session.ts';
@@ -14,6 +15,7 @@ import { measureTiers, type TierPart, tierParts } from './tiers.ts';
 
 const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
+       npm run bench -- console [--json]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]
        npm run bench -- context [--json] [--only assemble|session|recall]
        npm run bench -- control [--json] [--only ${controlParts.join('|')}]
@@ -33,6 +35,9 @@ if (positionals[0] === 'steps') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   const counts = (values.counts ?? '100,1000,4000').split(',').map(Number);
   await measurePartitions(counts, report);
+} else if (positionals[0] === 'console') {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
+  await measureConsole(report);
 } else if (positionals[0] === 'resume') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureResume(report, values.only);
