@@ -1,0 +1,132 @@
+/**
+ * `npm run bench -- control --only fairness|signal|timers`: how soon a workflow's step begins: beside another tenant's backlog, after a
+ * signal, at a timer. A coordinator and a worker on a cluster whose broker keeps its data in memory.
+ */
+
+import { type TenantId, tenantId } from '@tidemark/core';
+import { configFromEnv, type Host, openCluster } from '@tidemark/host';
+import type { Run } from '@tidemark/runtime';
+import { startService } from '@tidemark/testkit/processes';
+import { startClusterServers } from '@tidemark/testkit/servers';
+import { asking, dreaming, listening, waking } from './control-dispatch-workflows.ts';
+import { median, quantile, type Report } from './report.ts';
+
+/** Workflows that the worker runs at once, and how long each waits: what it could do at most is far more than a processor's. */
+const WORKER_CONCURRENCY = 64;
+const ASK_MS = 200;
+const BACKLOG_COUNT = 10_000;
+const STARTS_AT_ONCE = 200;
+const SAMPLE_COUNT = 150;
+const SAMPLE_PERIOD_MS = 100;
+
+const SIGNAL_COUNT = 300;
+
+const TIMERS_PER_DREAMER = 1_000;
+const DREAMER_COUNT = 99;
+const WAKER_COUNT = 1_000;
+/** Wakers are due over this time, which begins when all of them wait. */
+const WAKING_MS = 10_000;
+const WAKING_AFTER_MS = 15_000;
+
+async function onDispatchCluster(concurrency: number, work: (host: Host) => Promise<void>): Promise<void> {
+  const servers = await startClusterServers({ dataIn: 'memory' });
+  const env = {
+    TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
+    TIDEMARK_REDIS_URL: servers.redis.address,
+    TIDEMARK_POSTGRES_URL: servers.postgres.address,
+    TIDEMARK_TOPIC: `bench-dispatch-${process.pid}`,
+    TIDEMARK_PARTITIONS: '1024',
+    TIDEMARK_PARTITIONS_MAX: '1024',
+    TIDEMARK_CONCURRENCY: String(concurrency),
+    TIDEMARK_ENCRYPTION: 'off',
+    TIDEMARK_WORKFLOWS: './test/bench/control-dispatch-workflows.ts',
+  };
+  try {
+    const services = [await startService('coordinator', env), await startService('worker', env)];
+    const host = await openCluster(configFromEnv(env));
+    try {
+      await work(host);
+    } finally {
+      await host.close();
+      for (const service of services.reverse()) await service.stop();
+    }
+  } finally {
+    await servers.stop();
+  }
+}
+
+/** From the call of `start` to the first step, of one workflow after the other. */
+async function startsToSteps(host: Host, tenant: TenantId): Promise<number[]> {
+  const took: Promise<number>[] = [];
+  for (let n = 0; n < SAMPLE_COUNT; n++) {
+    const calledMs = Date.now();
+    const run = host.client.start(asking, { askMs: ASK_MS }, { tenant });
+    took.push(run.then((started) => beganAt(started)).then((beganMs) => beganMs - calledMs));
+    await new Promise((resolve) => setTimeout(resolve, SAMPLE_PERIOD_MS));
+  }
+  return Promise.all(took);
+}
+
+const beganAt = async (run: Run<{ beganMs: number }>): Promise<number> => (await run.result()).beganMs;
+
+export function measureFairness(report: Report): Promise<void> {
+  return onDispatchCluster(WORKER_CONCURRENCY, async (host) => {
+    const [small, flood] = [tenantId('small'), tenantId('flood')];
+    report.note(
+      `fairness: ${BACKLOG_COUNT} of one tenant, each ${ASK_MS} ms, ${WORKER_CONCURRENCY} at once; another tenant starts one every ${SAMPLE_PERIOD_MS} ms`,
+    );
+    await startsToSteps(host, small);
+    const idle = await startsToSteps(host, small);
+    const starting: Promise<unknown>[] = [];
+    for (let n = 0; n < BACKLOG_COUNT; n += STARTS_AT_ONCE) {
+      const page = Array.from({ length: STARTS_AT_ONCE }, () =>
+        host.client.start(asking, { askMs: ASK_MS }, { tenant: flood }),
+      );
+      starting.push(Promise.all(page));
+      await Promise.all(page);
+    }
+    await Promise.all(starting);
+    const before = await host.ports.queue.depth(['bench-asking']);
+    const loaded = await startsToSteps(host, small);
+    const after = await host.ports.queue.depth(['bench-asking']);
+    report.add('control.fairness.queued_first', before.get('bench-asking') ?? 0, 'count');
+    report.add('control.fairness.queued_last', after.get('bench-asking') ?? 0, 'count');
+    for (const [name, times] of Object.entries({ idle, loaded })) {
+      report.add(`control.fairness.${name}.median_ms`, median(times), 'ms');
+      report.add(`control.fairness.${name}.p99_ms`, quantile(times, 0.99), 'ms');
+    }
+    report.add('control.fairness_ratio', quantile(loaded, 0.99) / quantile(idle, 0.99), 'ratio');
+  });
+}
+
+export function measureSignal(report: Report): Promise<void> {
+  return onDispatchCluster(1_000, async (host) => {
+    report.note(`signal: ${SIGNAL_COUNT} waiting workflows, each sent one, one after the other`);
+    const runs: Run<{ beganMs: number }>[] = [];
+    for (let n = 0; n < SIGNAL_COUNT; n++) runs.push(await host.client.start(listening, {}));
+    const took: number[] = [];
+    for (const run of runs) {
+      const sentMs = Date.now();
+      await host.client.signal(run.id, 'go', null);
+      took.push((await beganAt(run)) - sentMs);
+    }
+    report.add('control.signal.median_ms', median(took), 'ms');
+    report.add('control.signal.p99_ms', quantile(took, 0.99), 'ms');
+  });
+}
+
+export function measureTimers(report: Report): Promise<void> {
+  return onDispatchCluster(1_000, async (host) => {
+    const pendingCount = DREAMER_COUNT * TIMERS_PER_DREAMER + WAKER_COUNT;
+    report.note(`timers: ${pendingCount} pending, ${WAKER_COUNT} of them due over ${WAKING_MS} ms`);
+    for (let n = 0; n < DREAMER_COUNT; n++) await host.client.start(dreaming, { timers: TIMERS_PER_DREAMER });
+    const firstMs = Date.now() + WAKING_AFTER_MS;
+    const due = Array.from({ length: WAKER_COUNT }, (_, n) => firstMs + (n * WAKING_MS) / WAKER_COUNT);
+    const runs = await Promise.all(due.map((dueMs) => host.client.start(waking, { dueMs })));
+    report.add('control.timers100k.ready_before_ms', firstMs - Date.now(), 'ms');
+    const late = await Promise.all(runs.map(async (run, n) => (await beganAt(run)) - due[n]!));
+    report.add('control.timers100k.pending', pendingCount, 'count');
+    report.add('control.timers100k.lateness_median_ms', median(late), 'ms');
+    report.add('control.timers100k.lateness_p99_ms', quantile(late, 0.99), 'ms');
+  });
+}
