@@ -68,6 +68,13 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getSession: { right: 'content', letIn: ['session-unknown'] },
   handOver: { right: 'operate', body: { from: 'one', to: 'another', message: 'a test' } },
   recall: { right: 'content', query: '?query=anything' },
+  setSchedule: {
+    right: 'operate',
+    body: { definition: 'patient', input: {}, cron: '0 0 1 1 *' },
+    letIn: ['workflow-differs'],
+  },
+  listSchedules: { right: 'read' },
+  fireSchedule: { right: 'operate', body: {}, letIn: ['workflow-unknown'] },
   getFleet: { right: 'read' },
   listQuestions: { right: 'read' },
   listRejected: { right: 'read' },

@@ -1,5 +1,6 @@
 /** `npm run bench -- control [--only PART]`: what the control plane takes. Each part is a file of its own. */
 
+import { measureFairness, measureSignal, measureTimers } from './control-dispatch.ts';
 import { measureFollowers } from './control-followers.ts';
 import { measureList } from './control-list.ts';
 import { measureStart } from './control-start.ts';
@@ -11,6 +12,9 @@ const parts: Readonly<Record<string, (report: Report) => Promise<void>>> = {
   list: measureList,
   followers: measureFollowers,
   tracing: measureTracing,
+  signal: measureSignal,
+  timers: measureTimers,
+  fairness: measureFairness,
 };
 
 export const controlParts = Object.keys(parts);

@@ -86,3 +86,5 @@ export const LIVENESS_MARKER_MS = 2_000;
 /** Period in which changes of workflows are gathered for lists, in milliseconds; more changed partitions than this are told as a number. */
 export const CHANGES_PERIOD_MS = 250;
 export const CHANGES_PARTITIONS_MAX_COUNT = 500;
+/** Slots to come that a schedule is told with. */
+export const SCHEDULE_SLOTS_SHOWN_COUNT = 5;

@@ -7,6 +7,7 @@ import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/hi
 import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
 import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
+import { fireSchedule, listSchedules, setSchedule } from './routes/schedules.ts';
 import { getSession, handOver, recallMemories } from './routes/sessions.ts';
 import { getTimeline } from './routes/timeline.ts';
 import { getResult, getWorkflow, listDefinitions, listWorkflows, startWorkflow } from './routes/workflows.ts';
@@ -45,6 +46,9 @@ export const routes = {
   getSession,
   handOver,
   recallMemories,
+  setSchedule,
+  listSchedules,
+  fireSchedule,
   getFleet,
   listQuestions,
   listRejected,

@@ -118,8 +118,17 @@ export class Schedules {
     return { created };
   }
 
-  /** Has a schedule begin a run now, by its overlap policy; with a `key` once. Throws as `Client.signal` does. */
-  fire(id: string, options: { readonly key?: string | undefined } = {}): Promise<void> {
+  /**
+   * Has a schedule begin a run now, by its overlap policy; with a `key` once. Throws `InvalidError` (`schedule-unknown`: the workflow is none),
+   * and as `Client.signal` does.
+   */
+  async fire(id: string, options: { readonly key?: string | undefined } = {}): Promise<void> {
+    const row = await this.#client.run(id).summary();
+    if (row !== undefined && !row.definition.endsWith(SCHEDULE_SUFFIX)) {
+      throw new InvalidError('schedule-unknown', `${id} is no schedule, but a run of ${row.definition}.`, {
+        workflow: id,
+      });
+    }
     return this.#client.signal(id, SCHEDULE_SIGNAL, { fire: true }, options);
   }
 

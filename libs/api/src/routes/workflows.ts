@@ -1,7 +1,7 @@
 /** Owns the routes that start workflows, find them, and tell how one stands. */
 
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
-import { DEFAULT_TENANT } from '@tidemark/core';
+import { DEFAULT_TENANT, PRIORITIES } from '@tidemark/core';
 import type { Principal, WorkflowSearch, WorkflowSummary } from '@tidemark/ports';
 import { TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
@@ -44,6 +44,10 @@ const startBody = z
       .max(TAGS_MAX_COUNT)
       .optional()
       .meta({ description: 'By which it is found; stored in clear.' }),
+    priority: z
+      .literal(PRIORITIES)
+      .optional()
+      .meta({ description: '1 is served first, 5 last; by default its definition says.' }),
     pinned: z.boolean().optional().meta({ description: 'Runs with exactly this version of its definition.' }),
   })
   .meta({ id: 'Start' });
@@ -67,14 +71,23 @@ export const startWorkflow = route({
     'Answered once its opening is durable. With an `id` it may be sent again: the same id answers the same run (200), and starts nothing. Without one the server makes one, so a repetition is another run.',
   chapter: CHAPTER,
   right: 'operate',
-  problems: ['definition-unknown', 'workflow-differs', 'session-busy', 'tenant-unknown', 'pool-full'],
+  problems: [
+    'definition-unknown',
+    'workflow-differs',
+    'session-busy',
+    'tenant-unknown',
+    'pool-full',
+    'tenant-full',
+    'fleet-full',
+  ],
   body: startBody,
   answers: { 200: startedSchema, 201: startedSchema },
   async handle({ body, principal, desk }) {
     const definition = definitionNamed(desk.definitions, body.definition);
     const tenant = tenantFor(principal, body.tenant, DEFAULT_TENANT);
-    const { id, session, user, pinned, tags } = body;
-    const run = await desk.client.start(definition, body.input ?? null, { id, tenant, session, user, pinned, tags });
+    const { id, session, user, pinned, tags, priority } = body;
+    const how = { id, tenant, session, user, pinned, tags, priority };
+    const run = await desk.client.start(definition, body.input ?? null, how);
     if (run.created) desk.started(run.id);
     const before = run.created ? undefined : await inputOf(desk.reads, run.id);
     const given = before === undefined ? undefined : definition.parseInput(body.input ?? null, () => SECRET_MASK);

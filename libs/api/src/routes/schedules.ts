@@ -1,0 +1,151 @@
+/** Owns the routes of schedules: set one, list them, have one begin a run now. Pausing and ending one is what it is of any workflow. */
+
+import { DEFAULT_TENANT, isoTime } from '@tidemark/core';
+import { OVERLAPS, type ScheduleState } from '@tidemark/runtime';
+import { z } from 'zod';
+import { definitionNamed, tenantFor } from '../desk.ts';
+import { SCHEDULE_SLOTS_SHOWN_COUNT } from '../limits.ts';
+import { content, ok, route } from '../route.ts';
+import {
+  givenJson,
+  jsonSchema,
+  limitSchema,
+  nameSchema,
+  tenantSchema,
+  timeSchema,
+  workflowIdSchema,
+} from '../schemas/common.ts';
+import { statusSchema } from '../schemas/workflow.ts';
+
+const CHAPTER = 'Schedules';
+const params = z.object({ schedule: workflowIdSchema });
+
+const scheduleBody = z
+  .strictObject({
+    definition: nameSchema.meta({ description: 'Name of a definition that this process has loaded.' }),
+    input: givenJson.optional(),
+    cron: z.string().max(200).meta({
+      description: "Minute, hour, day, month, weekday, such as '0 9 * * 1-5'; with six fields the first are seconds.",
+    }),
+    time_zone: nameSchema.optional().meta({ description: 'IANA name, such as `Europe/Berlin`; by default `UTC`.' }),
+    overlap: z.enum(OVERLAPS).optional().meta({ description: 'While an earlier run is live; by default `skip`.' }),
+    catch_up: z
+      .int()
+      .min(0)
+      .max(1_000)
+      .optional()
+      .meta({ description: 'Missed slots that are made up for; by default 1.' }),
+    slot_field: nameSchema.optional().meta({ description: "Field of the input that is given the slot's time." }),
+    tenant: tenantSchema.optional(),
+    user: nameSchema.optional().meta({ description: 'Whose runs they are.' }),
+  })
+  .meta({ id: 'SetSchedule' });
+
+const scheduleSchema = z
+  .object({
+    schedule: z.string(),
+    tenant: z.string(),
+    definition: z.string(),
+    status: statusSchema,
+    cron: z.string(),
+    time_zone: z.string(),
+    overlap: z.enum(OVERLAPS),
+    catch_up: z.int(),
+    input: content(jsonSchema),
+    last_run: z.string().nullable().meta({ description: 'Id of the newest run that it started.' }),
+    waiting_slot: timeSchema.nullable().meta({ description: 'The slot that waits for the end of that run.' }),
+    started_count: z.int(),
+    skipped_count: z.int(),
+    missed_count: z.int(),
+    next: z.array(timeSchema).meta({ description: 'The slots to come.' }),
+  })
+  .meta({ id: 'Schedule' });
+
+export const setSchedule = route({
+  method: 'PUT',
+  path: '/v1/schedules/{schedule}',
+  name: 'setSchedule',
+  summary: 'Make a schedule, or change the one of this id',
+  description:
+    'Each slot begins one run, named by the schedule and the time. A schedule is a workflow: pause, resume and cancel it as one.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: [
+    'schedule-invalid',
+    'schedule-secrets',
+    'definition-unknown',
+    'workflow-differs',
+    'workflow-closed',
+    'tenant-unknown',
+  ],
+  params,
+  body: scheduleBody,
+  answers: { 200: z.object({ schedule: z.string(), created: z.boolean() }).meta({ id: 'ScheduleSet' }) },
+  async handle({ params: { schedule }, body, principal, desk }) {
+    const { definition, input, time_zone, catch_up, slot_field, tenant, ...options } = body;
+    const { created } = await desk.client.schedules.set(definitionNamed(desk.definitions, definition), input ?? {}, {
+      ...options,
+      id: schedule,
+      timeZone: time_zone,
+      catchUp: catch_up,
+      slotField: slot_field,
+      tenant: tenantFor(principal, tenant, DEFAULT_TENANT),
+    });
+    if (created) desk.started(schedule);
+    return ok({ schedule, created });
+  },
+});
+
+export const listSchedules = route({
+  method: 'GET',
+  path: '/v1/schedules',
+  name: 'listSchedules',
+  summary: 'List schedules, newest first',
+  description: 'Those that have ended are among them.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['tenant-unknown'],
+  query: z.object({ tenant: tenantSchema.optional(), limit: limitSchema }),
+  answers: { 200: z.object({ schedules: z.array(scheduleSchema) }).meta({ id: 'Schedules' }) },
+  async handle({ query: { tenant, limit }, principal, desk }) {
+    const of = tenantFor(principal, tenant, undefined);
+    const found = await desk.client.schedules.list({ tenant: of, limit, count: SCHEDULE_SLOTS_SHOWN_COUNT });
+    return ok({ schedules: found.map(scheduleJson) });
+  },
+});
+
+export const fireSchedule = route({
+  method: 'POST',
+  path: '/v1/schedules/{schedule}/fire',
+  name: 'fireSchedule',
+  summary: 'Have a schedule begin a run now',
+  description: 'By its overlap policy. With a `key` it counts once, however often it is sent.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: ['workflow-unknown', 'schedule-unknown', 'workflow-closed'],
+  params,
+  body: z.strictObject({ key: nameSchema.optional() }).meta({ id: 'Fire' }),
+  answers: { 200: z.object({ schedule: z.string() }).meta({ id: 'Fired' }) },
+  async handle({ params: { schedule }, body, principal, desk }) {
+    await desk.client.schedules.fire(await desk.check(principal, schedule), { key: body.key });
+    return ok({ schedule });
+  },
+});
+
+const scheduleJson = (schedule: ScheduleState) => ({
+  schedule: schedule.id,
+  tenant: schedule.tenant,
+  definition: schedule.definition,
+  status: schedule.status,
+  cron: schedule.spec.cron,
+  time_zone: schedule.spec.timeZone,
+  overlap: schedule.spec.overlap,
+  catch_up: schedule.spec.catchUp,
+  input: schedule.spec.input,
+  last_run: schedule.run?.id ?? null,
+  waiting_slot: schedule.heldMs === null ? null : isoTime(schedule.heldMs),
+  started_count: schedule.startedCount,
+  skipped_count: schedule.skippedCount,
+  missed_count: schedule.missedCount,
+  next: schedule.next.map(isoTime),
+});

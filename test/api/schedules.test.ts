@@ -1,0 +1,59 @@
+/** Schedules over HTTP: made, changed, listed with their slots, fired; what is no schedule is refused. */
+
+import { connect } from '@tidemark/client';
+import { eventually } from '@tidemark/testkit/eventually';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Served, sayingAuthenticator, serveApi } from './served.ts';
+
+let served: Served;
+beforeAll(async () => {
+  served = await serveApi({ authenticator: sayingAuthenticator });
+});
+afterAll(() => served.close());
+
+const client = (token = 'admin') => connect({ url: served.url, token });
+const params = { schedule: 'nightly' };
+const set = (body: object) =>
+  client().ask('PUT /v1/schedules/{schedule}', {
+    params,
+    body: { definition: 'greet', cron: '0 2 * * *', input: { name: 'Ana' }, ...body },
+  });
+
+it('is made, changed, listed and fired', async () => {
+  expect(await set({ time_zone: 'Europe/Berlin', overlap: 'allow' })).toEqual({ schedule: 'nightly', created: true });
+  const list = async (token?: string) => (await client(token).ask('GET /v1/schedules', { query: {} })).schedules;
+  const [listed] = await list();
+  expect(listed).toMatchObject({
+    ...{ schedule: 'nightly', definition: 'greet', status: 'open', cron: '0 2 * * *', time_zone: 'Europe/Berlin' },
+    ...{ overlap: 'allow', catch_up: 1, input: { name: 'Ana' }, last_run: null, started_count: 0 },
+  });
+  expect(listed?.next).toHaveLength(5);
+  expect((await list('viewer'))[0]).not.toHaveProperty('input');
+  for (let times = 0; times < 2; times++) {
+    await client().ask('POST /v1/schedules/{schedule}/fire', { params, body: { key: 'once' } });
+  }
+  await eventually(async () => (await list())[0]?.started_count === 1);
+  const run = (await list())[0]!.last_run!;
+  expect(run).toMatch(/^nightly@/);
+  expect(await client().run(run).result()).toEqual({ text: 'Hello, Ana!' });
+  expect(await set({ cron: '0 0 1 1 *' })).toEqual({ schedule: 'nightly', created: false });
+  await eventually(async () => (await list())[0]?.cron === '0 0 1 1 *');
+});
+
+it.each([
+  ['a pattern that is none', { cron: 'x' }, 400, 'schedule-invalid'],
+  ['a time zone that is none', { time_zone: 'Mars/X' }, 400, 'schedule-invalid'],
+  ['an input that does not fit', { input: {} }, 400, 'input-invalid'],
+  ['an unknown workflow', { definition: 'nobody' }, 404, 'definition-unknown'],
+  ['an unknown field', { every: 5 }, 400, 'request-invalid'],
+])('with %s is refused', async (_, body, status, code) => {
+  await expect(set(body)).rejects.toMatchObject({ status, code });
+});
+
+it('that is none can not be fired', async () => {
+  const run = await client().start('patient', {}, { id: 'no-schedule' });
+  const fire = (schedule: string) =>
+    client().ask('POST /v1/schedules/{schedule}/fire', { params: { schedule }, body: {} });
+  await expect(fire(run.id)).rejects.toMatchObject({ code: 'schedule-unknown' });
+  await expect(fire('nobody')).rejects.toMatchObject({ status: 404, code: 'workflow-unknown' });
+});
