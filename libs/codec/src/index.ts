@@ -13,6 +13,8 @@ export type {
   ApprovalAsk,
   Asks,
   BundleOrigin,
+  ChildOpening,
+  Children,
   ErrorNote,
   ForkOrigin,
   LogNote,

@@ -119,6 +119,22 @@ export interface ApprovalAsk {
   readonly form: Json;
 }
 
+/** A workflow as it is to be opened, drawn up by whoever declared it. */
+export interface ChildOpening {
+  readonly mode: 'exclusive' | 'shared';
+  /** The opening's control, without its place. */
+  readonly control: Json;
+  readonly input: Json;
+  readonly belief: Json;
+  readonly tasks: readonly Json[];
+  readonly fragments?: readonly StoredFragment[];
+  readonly asks?: Asks;
+  readonly children?: Children;
+}
+
+/** By the index of the task that waits. */
+export type Children = Readonly<Record<string, ChildOpening>>;
+
 /** By the index of the task that waits. */
 export type Asks = Readonly<Record<string, ApprovalAsk>>;
 
@@ -131,6 +147,7 @@ export interface Payloads {
     readonly fragments?: readonly StoredFragment[];
     readonly fork?: ForkOrigin;
     readonly asks?: Asks;
+    readonly children?: Children;
   };
   readonly PartitionFenced: null;
   readonly SignalReceived: { readonly value: Json };
@@ -150,6 +167,8 @@ export interface Payloads {
   readonly ResumeRequested: { readonly why: string };
   /** What the step is told: who answered, whether it was approved, and what the form holds. */
   readonly ApprovalGiven: { readonly value: Json };
+  /** What the step is told: how the child ended, and with what. */
+  readonly ChildClosed: { readonly value: Json };
   readonly LeaseClaimed: null;
   readonly RulesRaised: null;
   readonly LeaseReleased: null;
@@ -178,6 +197,7 @@ export interface Payloads {
     readonly scope?: ScopeChange;
     readonly memories?: readonly MemoryWrite[];
     readonly asks?: Asks;
+    readonly children?: Children;
   };
   readonly StepFailed: { readonly error: ErrorNote };
   readonly WorkflowCompleted: { readonly output: Json };

@@ -141,7 +141,11 @@ function opened(control: Parsed): Parsed | undefined {
   const { definition, version, rules, partition, placement, inputDigest } = control;
   const { pinned = false, shadow = false, compensates = null, session, user, hasContext } = control;
   if (compensates !== null || !isFlag(hasContext)) return undefined;
-  if ([control.fork, control.trace, control.dispatch, control.timeoutMs].some((part) => part !== undefined))
+  if (
+    [control.fork, control.trace, control.dispatch, control.timeoutMs, control.parent].some(
+      (part) => part !== undefined,
+    )
+  )
     return undefined;
   const hasDefinition = isText(definition) && isWhole(version, 0) && isWhole(rules, 1) && isDigest(inputDigest);
   const hasPlace = isWhole(partition, 0) && (placement === 'exclusive' || placement === 'shared');

@@ -49,6 +49,7 @@ const kind = z.enum(['pure', 'idempotent', 'irreversible']);
 const condition = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('signal'), name: text() }),
   z.object({ kind: z.literal('timer'), timer: text(), anchorMs: timeMs, delayMs: timeMs }),
+  z.object({ kind: z.literal('child'), child: text<WorkflowId>(), isVital: z.literal(true).optional() }),
   z.object({ kind: z.literal('approval'), name: text(), askedAtMs: timeMs, assignee: text().optional() }),
 ]);
 
@@ -113,6 +114,9 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
       .object({ workflow: text<WorkflowId>(), sequence: whole<Sequence>(0), effects: z.enum(['replay', 'live']) })
       .optional(),
     trace: traceHints.optional(),
+    parent: z
+      .object({ workflow: text<WorkflowId>(), task, onClose: z.enum(['cancel', 'terminate', 'abandon']) })
+      .optional(),
     timeoutMs: whole<number>(1).optional(),
     dispatch: dispatch.optional(),
     hasContext,
@@ -142,6 +146,11 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   PauseRequested: z.object({ by: text() }),
   ResumeRequested: z.object({ by: text() }),
   ApprovalGiven: z.object({ task, name: text(), approved: z.boolean(), by: text() }),
+  ChildClosed: z.object({
+    task,
+    child: text<WorkflowId>(),
+    outcome: z.enum(['completed', 'failed', 'compensated']),
+  }),
   LeaseClaimed: z.object({}),
   RulesRaised: z.object({ rules: whole<number>(1) }),
   LeaseReleased: z.object({ reason: z.enum(['idle', 'drain', 'fault']) }),

@@ -47,7 +47,19 @@ export type Condition =
       readonly name: string;
       readonly askedAtMs: number;
       readonly assignee?: string | undefined;
-    };
+    }
+  /** The end of a workflow that is started for it. `isVital`: unless that completes, this one is cancelled. */
+  | { readonly kind: 'child'; readonly child: WorkflowId; readonly isVital?: true | undefined };
+
+/** What becomes of a child when its parent ends, or is undone. */
+export type ParentClosePolicy = 'cancel' | 'terminate' | 'abandon';
+
+/** The task of another workflow that waits for this one. */
+export interface Parent {
+  readonly workflow: WorkflowId;
+  readonly task: TaskId;
+  readonly onClose: ParentClosePolicy;
+}
 
 /** A task as it is added to the frontier; its id follows from the sequence that adds it and its index in the list. */
 export interface TaskDeclaration {
@@ -156,6 +168,8 @@ export interface Controls {
     readonly tags?: readonly string[] | undefined;
     readonly fork?: Fork | undefined;
     readonly trace?: TraceHints | undefined;
+    /** Absent: it was started by itself. */
+    readonly parent?: Parent | undefined;
     /** Time from its opening, in milliseconds, after which it is cancelled. */
     readonly timeoutMs?: number | undefined;
     /** Absent: the default priority, and no limits. */
@@ -208,6 +222,12 @@ export interface Controls {
     readonly name: string;
     readonly approved: boolean;
     readonly by: string;
+  };
+  /** The workflow that a task waits for has ended; its output or error is in the payload. */
+  readonly ChildClosed: {
+    readonly task: TaskId;
+    readonly child: WorkflowId;
+    readonly outcome: 'completed' | 'failed' | 'compensated';
   };
 
   // Holder events: written with the fencing token (epoch, holder) and the next ordinal.

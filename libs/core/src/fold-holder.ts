@@ -7,6 +7,7 @@ import type { Envelope, HolderEventType } from './event.ts';
 import { crashed } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
+import { declaresChild } from './lifecycle.ts';
 import {
   CLOCK_REGRESSION_MAX_MS,
   type EffectState,
@@ -232,6 +233,7 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     tokens: stream.tokens + control.tokens,
     costMicros: stream.costMicros + control.costMicros,
     lastAction: control.lastAction,
+    ...(declaresChild(control.tasks) && { hasChildren: true }),
     version: Math.max(stream.version, control.stepVersion),
     crashCount: 0,
     crashTimesMs: NO_CRASHES,

@@ -7,7 +7,7 @@
 import type { Envelope, Spend } from './event.ts';
 import { fulfil, given, updateTask, withEffect } from './frontier.ts';
 import type { EventId } from './ids.ts';
-import { foldLifecycle, timedOut } from './lifecycle.ts';
+import { CHILD_FAILED, cancelled, foldLifecycle, timedOut } from './lifecycle.ts';
 import {
   CRASH_TIMES_MAX,
   type EffectState,
@@ -35,6 +35,7 @@ export type InboxEnvelope = Envelope<
   | 'PauseRequested'
   | 'ResumeRequested'
   | 'ApprovalGiven'
+  | 'ChildClosed'
 >;
 
 export function foldInbox(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
@@ -87,6 +88,8 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
       return foldLifecycle(stream, envelope);
     case 'ApprovalGiven':
       return approve(stream, envelope);
+    case 'ChildClosed':
+      return childClosed(stream, envelope);
   }
 }
 
@@ -97,6 +100,21 @@ function approve(stream: StreamState, { id, control }: Envelope<'ApprovalGiven'>
   const isAsked = task?.when.some((condition) => condition.kind === 'approval' && condition.name === name);
   if (task === undefined || !isAsked || stream.status === 'compensating') return 'not-asked';
   return { ...stream, frontier: updateTask(stream.frontier, given(task, { kind: 'approval', name, event: id })) };
+}
+
+/** Its task may run; where it was vital and didn't complete, the workflow is cancelled instead. */
+function childClosed(stream: StreamState, { id, control }: Envelope<'ChildClosed'>): StreamState | RejectReason {
+  const { child, outcome } = control;
+  const task = stream.frontier.tasks.get(control.task);
+  const waited = task?.when.find((condition) => condition.kind === 'child' && condition.child === child);
+  if (task === undefined || waited?.kind !== 'child' || stream.status === 'compensating') return 'not-asked';
+  const told = {
+    ...stream,
+    frontier: updateTask(stream.frontier, given(task, { kind: 'child', name: child, event: id })),
+  };
+  if (outcome === 'completed' || waited.isVital !== true) return told;
+  const outcomeOf = cancelled(told, { code: CHILD_FAILED, by: child, event: id });
+  return typeof outcomeOf === 'string' ? told : outcomeOf;
 }
 
 /** The reason of a pause that ends when the budget is raised. */

@@ -51,6 +51,7 @@ const ACT_WEIGHTS: Record<Act, number> = {
   pause: 2,
   resume: 2,
   answer: 5,
+  'child-ends': 5,
   'raise-rules': 1,
   signal: 9,
   timer: 8,

@@ -11,7 +11,7 @@ import { addTasks } from './frontier.ts';
 import type { Generation, Offset, Position, WorkflowId } from './ids.ts';
 import { ZERO } from './ids.ts';
 import { witness } from './lamport.ts';
-import { WORKFLOW_TIMER } from './lifecycle.ts';
+import { declaresChild, WORKFLOW_TIMER } from './lifecycle.ts';
 import { EMPTY_FRONTIER, isClosed, type PartitionState, type StreamState } from './state.ts';
 import { type RejectReason, rejected, type Verdict } from './verdict.ts';
 
@@ -83,6 +83,7 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
     case 'PauseRequested':
     case 'ResumeRequested':
     case 'ApprovalGiven':
+    case 'ChildClosed':
       return foldInbox(stream, envelope);
     default:
       return foldHolder(stream, envelope);
@@ -155,6 +156,8 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     ...(control.user !== undefined && { user: control.user }),
     ...(control.tags !== undefined && { tags: control.tags }),
     ...(control.fork !== undefined && { fork: control.fork }),
+    ...(control.parent !== undefined && { parent: control.parent }),
+    ...(declaresChild(control.tasks) && { hasChildren: true }),
     ...(control.timeoutMs !== undefined && {
       deadline: { timer: WORKFLOW_TIMER, anchorMs: envelope.atMs, delayMs: control.timeoutMs },
     }),

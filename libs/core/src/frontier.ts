@@ -5,7 +5,7 @@
  */
 
 import type { Retry, TaskDeclaration } from './event.ts';
-import { type EffectKey, type Sequence, type TaskId, taskId } from './ids.ts';
+import { type EffectKey, type Sequence, type TaskId, taskId, type WorkflowId } from './ids.ts';
 import {
   type Cause,
   type EffectState,
@@ -28,6 +28,7 @@ export type Blocked =
       readonly assignee: string | null;
       readonly askedAtMs: number;
     }
+  | { readonly on: 'child'; readonly child: WorkflowId }
   | { readonly on: 'retry'; readonly failureCount: number; readonly dueAtMs: number }
   | {
       readonly on: 'confirmation';
@@ -47,6 +48,7 @@ export function blockedOn(task: TaskState): readonly Blocked[] {
     if (condition.kind === 'timer') {
       reasons.push({ on: 'timer', timer: condition.timer, dueAtMs: condition.anchorMs + condition.delayMs });
     }
+    if (condition.kind === 'child') reasons.push({ on: 'child', child: condition.child });
     if (condition.kind === 'approval') {
       const { name, assignee = null, askedAtMs } = condition;
       reasons.push({ on: 'approval', name, assignee, askedAtMs });

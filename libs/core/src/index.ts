@@ -70,6 +70,8 @@ export {
   type InboxEventType,
   LIFECYCLE_RULES_VERSION,
   type LogEntry,
+  type Parent,
+  type ParentClosePolicy,
   PRIORITIES,
   PRIORITY_DEFAULT,
   type Priority,
@@ -136,7 +138,7 @@ export {
 } from './ids.ts';
 export { isoDay, isoTime } from './iso-time.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
-export { TIMED_OUT, WORKFLOW_TIMER } from './lifecycle.ts';
+export { CHILD_FAILED, PARENT_CLOSED, TIMED_OUT, WORKFLOW_TIMER } from './lifecycle.ts';
 export {
   crashVerdict,
   type FoundEffect,

@@ -6,7 +6,7 @@
  * L2 What is being undone is neither cancelled nor ended nor paused: its undo is a workflow of its own.
  */
 
-import { type Envelope, LIFECYCLE_RULES_VERSION } from './event.ts';
+import { type Envelope, LIFECYCLE_RULES_VERSION, type TaskDeclaration } from './event.ts';
 import type { StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
@@ -14,6 +14,12 @@ import type { RejectReason } from './verdict.ts';
 export const WORKFLOW_TIMER = 'timeout';
 /** Why a workflow is cancelled whose time is up. */
 export const TIMED_OUT = 'timed-out';
+/** Why one is whose vital child didn't complete, and one whose parent has ended. */
+export const CHILD_FAILED = 'child-failed';
+export const PARENT_CLOSED = 'parent-closed';
+
+export const declaresChild = (tasks: readonly TaskDeclaration[]): boolean =>
+  tasks.some(({ when }) => when.some(({ kind }) => kind === 'child'));
 
 type LifecycleEnvelope = Envelope<'CancelRequested' | 'WorkflowTerminated' | 'PauseRequested' | 'ResumeRequested'>;
 

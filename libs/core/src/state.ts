@@ -3,7 +3,7 @@
  * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
  */
 
-import type { Compensates, Condition, Dispatch, EffectKind, Fork, Retry, Sha256, Spend } from './event.ts';
+import type { Compensates, Condition, Dispatch, EffectKind, Fork, Parent, Retry, Sha256, Spend } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -74,7 +74,7 @@ export interface PendingConfirmation {
 
 /** What fulfilled a task's condition. */
 export interface Cause {
-  readonly kind: 'signal' | 'timer' | 'approval';
+  readonly kind: 'signal' | 'timer' | 'approval' | 'child';
   readonly name: string;
   /** The event that brought it; its payload holds the value. */
   readonly event: EventId;
@@ -167,6 +167,10 @@ export interface StreamState {
   readonly cancel?: (Asking & { readonly code: string }) | undefined;
   /** Nobody claims it while it is paused. */
   readonly paused?: (Asking & { readonly atMs: number }) | undefined;
+  /** The task that waits for it; absent: none. */
+  readonly parent?: Parent | undefined;
+  /** It has had children. */
+  readonly hasChildren?: true | undefined;
   /** The timer that cancels it. */
   readonly deadline?: Retry | undefined;
   /** Runs with exactly its version. */

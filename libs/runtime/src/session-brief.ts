@@ -227,7 +227,8 @@ function taskBrief(task: TaskState, content: StreamContent): TaskBrief {
 
 /** Signals and timers are alternatives to each other; everything else must come true as well. */
 function blockedWords(blocked: readonly Blocked[]): string {
-  const isAlternative = ({ on }: Blocked): boolean => on === 'signal' || on === 'timer' || on === 'approval';
+  const isAlternative = ({ on }: Blocked): boolean =>
+    on === 'signal' || on === 'timer' || on === 'approval' || on === 'child';
   const either = blocked.filter(isAlternative).map(reasonWords).join(' or ');
   const needed = blocked.filter((reason) => !isAlternative(reason)).map(reasonWords);
   return [...needed, ...(either === '' ? [] : [either])].join(', and ');
@@ -243,6 +244,8 @@ function reasonWords(blocked: Blocked): string {
       return `waits for the signal ${blocked.names.join(' or ')}`;
     case 'timer':
       return `waits until ${isoTime(blocked.dueAtMs)}`;
+    case 'child':
+      return `waits for the workflow ${blocked.child}`;
     case 'approval':
       return `asks ${blocked.assignee ?? 'a person'} for the approval ${blocked.name}`;
     case 'retry':

@@ -51,6 +51,7 @@ const blockedSchema = z.union([
   z.object({ on: z.literal('all_earlier'), remaining_count: z.int() }),
   z.object({ on: z.literal('signal'), names: z.array(z.string()).readonly() }),
   z.object({ on: z.literal('timer'), timer: z.string(), due_at: timeSchema }),
+  z.object({ on: z.literal('child'), child: z.string() }),
   z.object({
     on: z.literal('approval'),
     name: z.string(),
@@ -74,7 +75,7 @@ export const taskSchema = z
     blocked_on: z.array(blockedSchema).readonly(),
     failure_count: z.int(),
     cause: z
-      .object({ kind: z.enum(['signal', 'timer', 'approval']), name: z.string(), event: z.string() })
+      .object({ kind: z.enum(['signal', 'timer', 'approval', 'child']), name: z.string(), event: z.string() })
       .nullable()
       .readonly(),
     reserved_checkpoint_id: z.string().nullable(),

@@ -44,6 +44,8 @@ function blockedJson(blocked: Blocked) {
       return { on: 'signal' as const, names: blocked.names };
     case 'timer':
       return { on: 'timer' as const, timer: blocked.timer, due_at: isoTime(blocked.dueAtMs) };
+    case 'child':
+      return { on: 'child' as const, child: blocked.child };
     case 'approval': {
       const { name, assignee, askedAtMs } = blocked;
       return { on: 'approval' as const, name, assignee, asked_at: isoTime(askedAtMs) };

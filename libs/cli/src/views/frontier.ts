@@ -27,7 +27,7 @@ export function taskWords(task: PendingTask, steps: StepNames, nowMs: number, is
   return [...needed, ...(waits === '' ? [] : [waits])].join(', and ');
 }
 
-const ALTERNATIVES: readonly Blocked['on'][] = ['signal', 'timer', 'approval'];
+const ALTERNATIVES: readonly Blocked['on'][] = ['signal', 'timer', 'approval', 'child'];
 const isAlternative = ({ on }: Blocked): boolean => ALTERNATIVES.includes(on);
 
 function readyWords({ effects, failureCount, cause }: TaskState, isHeld: boolean): string {
@@ -48,6 +48,8 @@ function blockedWords(blocked: Blocked, steps: StepNames, nowMs: number): string
       return `waits for signal ${blocked.names.join(' or ')}`;
     case 'timer':
       return `waits until ${timeWords(blocked.dueAtMs, nowMs)}`;
+    case 'child':
+      return `waits for workflow ${blocked.child}`;
     case 'approval':
       return `asks ${blocked.assignee ?? 'a person'} for approval (${blocked.name})`;
     case 'retry':

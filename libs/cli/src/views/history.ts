@@ -29,6 +29,8 @@ export function eventWords(row: EventRow): string {
       return `${control.undo}: ${control.outcome}`;
     case 'CancelRequested':
       return `${control.code} by ${control.by}: ${decodePayload('CancelRequested', row.payload).why ?? FORGOTTEN}`;
+    case 'ChildClosed':
+      return `${control.child}: ${control.outcome} (task ${control.task})`;
     case 'ApprovalGiven':
       return `${control.by} ${control.approved === true ? 'approved' : 'rejected'} ${control.name} (task ${control.task})`;
     case 'WorkflowTerminated':

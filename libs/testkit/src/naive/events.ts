@@ -62,6 +62,7 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   WorkflowTerminated: { code: 'terminated', by: 'ann' },
   PauseRequested: { by: 'ann' },
   ResumeRequested: { by: 'ann' },
+  ChildClosed: { task: '0.0', child: 'c', outcome: 'completed' },
   ApprovalGiven: { task: '0.0', name: 'refund', approved: true, by: 'ann' },
   LeaseClaimed: {},
   RulesRaised: { rules: 4 },

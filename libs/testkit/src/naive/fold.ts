@@ -91,6 +91,7 @@ export class NaivePartition {
       session: event.control.session,
       user: event.control.user,
       fork: event.control.fork,
+      parent: event.control.parent,
       deadline:
         event.control.timeoutMs === undefined
           ? undefined

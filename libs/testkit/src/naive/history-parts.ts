@@ -35,7 +35,10 @@ export function conditions(
     askedAtMs: 1_000_000,
     ...(decide(2) === 0 && { assignee: 'ann' }),
   };
+  const child = { kind: 'child', child: `c${decide(3)}`, ...(decide(2) === 0 && { isVital: true as const }) };
   const all = [
+    [child],
+    [timer, child],
     [signal],
     [timer],
     [signal, timer],
@@ -43,7 +46,17 @@ export function conditions(
     [approval],
     [timer, approval],
   ];
-  return choose(all, decide(6));
+  return choose(all, decide(8));
+}
+
+/** Mostly of a child that a task waits for. */
+export function childEnd(stream: NaiveStream, decide: (below: number) => number): Loose<Controls['ChildClosed']> {
+  const waiting = stream.tasks.flatMap(({ id, when }) =>
+    when.flatMap((condition) => (condition.kind === 'child' ? [{ task: id, child: condition.child }] : [])),
+  );
+  const { task, child } = waiting.length > 0 ? choose(waiting, decide(97)) : { task: '0.0', child: 'c9' };
+  const outcome = choose(['completed', 'completed', 'failed', 'compensated'], decide(4));
+  return { task, child: decide(9) === 0 ? 'c9' : child, outcome };
 }
 
 /** Mostly to a task that asks. */

@@ -7,7 +7,17 @@
 import type { Controls, Envelope, EventType, LogEntry } from '@tidemark/core';
 import { digestOf, entryOf, type Loose } from './events.ts';
 import { NaivePartition } from './fold.ts';
-import { answerOf, choose, conditions, decisions, LIFECYCLE, openOf, timersOf, tokensOf } from './history-parts.ts';
+import {
+  answerOf,
+  childEnd,
+  choose,
+  conditions,
+  decisions,
+  LIFECYCLE,
+  openOf,
+  timersOf,
+  tokensOf,
+} from './history-parts.ts';
 import { type NaiveStream, type NaiveTask, outcomeIsOpen } from './stream.ts';
 import { TWISTS, type Twist } from './twists.ts';
 
@@ -34,6 +44,7 @@ export const ACTS = [
   'cancel',
   'terminate',
   'answer',
+  'child-ends',
   'raise-rules',
   'pause',
   'resume',
@@ -164,6 +175,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
     compensates: decide(10) === 0 ? { workflow: 'w0', depth: 1 } : null,
     ...(decide(4) === 0 && { session: 's1', user: 'ana' }),
     ...(decide(5) === 0 && { timeoutMs: 500 }),
+    ...(decide(6) === 0 && { parent: { workflow: 'p', task: '1.0', onClose: 'cancel' } }),
     ...(decide(6) === 0 && { fork: { workflow: 'w0', sequence: 2, effects: 'replay' } }),
   });
 }
@@ -212,6 +224,8 @@ function inboxDraft(
       return decide(3) === 0
         ? envelope(writer, stream, 'MemoryWritten', { count: 1 + decide(2) })
         : envelope(writer, stream, 'VersionPinned', { pinned: decide(2) === 0, by: 'ann' });
+    case 'child-ends':
+      return envelope(writer, stream, 'ChildClosed', childEnd(stream, decide));
     case 'answer':
       return envelope(writer, stream, 'ApprovalGiven', answerOf(stream, decide));
     case 'cancel':

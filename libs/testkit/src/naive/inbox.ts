@@ -30,6 +30,7 @@ const INBOX_TYPES = [
   'PauseRequested',
   'ResumeRequested',
   'ApprovalGiven',
+  'ChildClosed',
 ] as const;
 
 export type InboxEvent = Envelope<(typeof INBOX_TYPES)[number]>;
@@ -114,6 +115,16 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       if (stream.status === 'compensating' || stream.paused === undefined) return 'not-asked';
       stream.paused = undefined;
       return null;
+    case 'ChildClosed': {
+      const { child, task, outcome } = event.control;
+      const waiting = stream.tasks.find((one) => one.id === task);
+      const waited = waiting?.when.find((condition) => condition.kind === 'child' && condition.child === child);
+      if (stream.status === 'compensating' || waiting === undefined || waited?.kind !== 'child') return 'not-asked';
+      waiting.when = [];
+      waiting.cause = { kind: 'child', name: child, event: event.id };
+      if (waited.isVital && outcome !== 'completed') cancel(stream, 'child-failed', child, event.id);
+      return null;
+    }
     case 'ApprovalGiven': {
       const { name, task } = event.control;
       const asking = stream.tasks.find((one) => one.id === task);

@@ -28,7 +28,7 @@ export interface NaiveTask {
   /** Tasks that were pending when this one was declared and must be done before it. */
   blockers: string[];
   when: Condition[];
-  cause: { kind: 'signal' | 'timer' | 'approval'; name: string; event: string } | null;
+  cause: { kind: 'signal' | 'timer' | 'approval' | 'child'; name: string; event: string } | null;
   failureCount: number;
   failureCode: string | null;
   sameFailureCount: number;
@@ -51,6 +51,8 @@ export interface NaiveStream {
   cancel?: { code: string; by: string; event: string } | undefined;
   paused?: { by: string; event: string; atMs: number } | undefined;
   deadline?: Retry | undefined;
+  parent?: { workflow: string; task: string; onClose: string } | undefined;
+  hasChildren?: true | undefined;
   pinned: boolean;
   shadow: boolean;
   compensates: { workflow: string; depth: number } | null;
@@ -106,6 +108,7 @@ export function handOutSignals(stream: NaiveStream): void {
 
 /** Adds tasks one by one. Of the tasks that one names, those no longer pending are done; a later sibling never counts. */
 export function declare(stream: NaiveStream, sequence: number, declarations: readonly TaskDeclaration[]): void {
+  if (declarations.some(({ when }) => when.some(({ kind }) => kind === 'child'))) stream.hasChildren = true;
   declarations.forEach((declaration, index) => {
     const pending: string[] = stream.tasks.map((task) => task.id);
     const { after } = declaration;

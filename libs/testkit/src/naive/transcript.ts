@@ -139,6 +139,8 @@ function blockedWords(blocked: Blocked): string {
       return `on signal ${blocked.names.join(' or ')}`;
     case 'timer':
       return `on timer ${blocked.timer}`;
+    case 'child':
+      return `on child ${blocked.child}`;
     case 'approval':
       return `on approval ${blocked.name}${blocked.assignee === null ? '' : ` of ${blocked.assignee}`}`;
     case 'retry':
