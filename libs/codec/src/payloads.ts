@@ -121,6 +121,8 @@ export interface ApprovalAsk {
 
 /** A workflow as it is to be opened, drawn up by whoever declared it. */
 export interface ChildOpening {
+  /** Among the children of its parent's definition. */
+  readonly name: string;
   readonly mode: 'exclusive' | 'shared';
   /** The opening's control, without its place. */
   readonly control: Json;

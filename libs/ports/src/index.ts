@@ -23,6 +23,7 @@ export {
   digestAt,
   refuseTooLarge,
 } from './blob-store.ts';
+export type { ChildDuty, ChildStore } from './child-store.ts';
 export type {
   ContextBatch,
   ContextStore,

@@ -31,6 +31,7 @@ import type {
   WorkflowId,
 } from '@tidemark/core';
 import type { ApprovalStore } from './approval-store.ts';
+import type { ChildStore } from './child-store.ts';
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placed, Placement, PlacementRequest, PlacementRules } from './placement.ts';
@@ -296,7 +297,14 @@ export interface NewPartition {
   readonly rebuildTo: Offset;
 }
 
-export interface ProjectionStore extends ContextStore, MemoryStore, TierStore, TraceStore, SearchStore, ApprovalStore {
+export interface ProjectionStore
+  extends ContextStore,
+    MemoryStore,
+    TierStore,
+    TraceStore,
+    SearchStore,
+    ApprovalStore,
+    ChildStore {
   readonly kind: 'postgres' | 'pglite';
 
   /**

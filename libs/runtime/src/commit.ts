@@ -12,14 +12,17 @@ import {
   isOpen,
   type Json,
   LIFECYCLE_RULES_VERSION,
+  type ParentClosePolicy,
   type Sequence,
   type TaskDeclaration,
   type TaskId,
   type TaskState,
   taskId,
   taskOrder,
+  type WorkflowId,
+  workflowId,
 } from '@tidemark/core';
-import type { Digest } from '@tidemark/ports';
+import type { Clock, Digest } from '@tidemark/ports';
 import { type CommitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import { checkName, checkText } from './decision-checks.ts';
@@ -27,12 +30,22 @@ import type { Definition, StepDefinition, StepResult, TaskRequest, WaitRequest }
 import type { Draft } from './held-stream.ts';
 import { digestOf } from './json-digest.ts';
 import { TIMER_MAX_MS, WAITS_PER_TASK_MAX } from './limits.ts';
+import { childrenOf, withChildren } from './opening.ts';
 
 export interface DeclaredTasks {
   readonly tasks: readonly TaskDeclaration[];
   readonly inputs: readonly Json[];
   /** What people are asked; absent: nothing. */
   readonly asks?: Asks | undefined;
+  /** Workflows that tasks wait for, by the tasks' index; their ids follow from the tasks'. Absent: none. */
+  readonly children?: Readonly<Record<string, ChildRequest>> | undefined;
+}
+
+export interface ChildRequest {
+  readonly name: string;
+  readonly definition: Definition;
+  readonly input: unknown;
+  readonly onClose: ParentClosePolicy;
 }
 
 /**
@@ -50,6 +63,7 @@ export function declareTasks(
   const tasks: TaskDeclaration[] = [];
   const inputs: Json[] = [];
   const asks: Record<string, ApprovalAsk> = {};
+  const children: Record<string, ChildRequest> = {};
   const indexes = new Map(requests.map((request, index) => [request, index]));
   for (const [index, request] of requests.entries()) {
     const where = `next[${index}] of ${definition.name}.${by?.name ?? 'begin'}`;
@@ -74,9 +88,16 @@ export function declareTasks(
     });
     const ask = request.when === undefined ? undefined : askOf(definition, request.when.anyOf, where);
     if (ask !== undefined) asks[index] = ask;
+    const child = request.when === undefined ? undefined : childOf(definition, request.when.anyOf, where);
+    if (child !== undefined) children[index] = child;
     inputs.push(step.parseInput(request.input));
   }
-  return { tasks, inputs, ...(Object.keys(asks).length > 0 && { asks }) };
+  return {
+    tasks,
+    inputs,
+    ...(Object.keys(asks).length > 0 && { asks }),
+    ...(Object.keys(children).length > 0 && { children }),
+  };
 }
 
 /** Timers are named after the task and their place in its list, so that no two of a workflow share a name. */
@@ -88,6 +109,8 @@ function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: s
   if (waits.length > WAITS_PER_TASK_MAX) refuse(`'when' has ${waits.length} waits; at most ${WAITS_PER_TASK_MAX}`);
   return waits.map((wait, at) => {
     if (wait.kind === 'signal') return { kind: 'signal', name: checkName('signal', wait.name) };
+    // Its id follows from the workflow's, which is not known here: see withChildren.
+    if (wait.kind === 'child') return { kind: 'child', child: NO_CHILD, ...(wait.isVital && { isVital: true }) };
     if (wait.kind === 'approval') {
       const { name, assignee } = wait;
       const given = assignee === undefined ? {} : { assignee: checkName('assignee', assignee) };
@@ -99,6 +122,19 @@ function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: s
     }
     return { kind: 'timer', timer: `wait:${task}:${at}`, anchorMs: nowMs, delayMs };
   });
+}
+
+const NO_CHILD = workflowId('~');
+
+/** One at most, whose id is the task's. */
+function childOf(definition: Definition, waits: readonly WaitRequest[], where: string): ChildRequest | undefined {
+  const [wait, other] = waits.filter((each) => each.kind === 'child');
+  if (wait === undefined) return undefined;
+  const child = definition.children?.get(wait.name);
+  if (child !== undefined && other === undefined)
+    return { name: wait.name, definition: child, input: wait.input, onClose: wait.onClose };
+  const problem = other === undefined ? `names the child '${wait.name}', which is none` : 'has two children';
+  throw new InvalidError('task-when-invalid', `${where}: 'when' ${problem}.`, { child: wait.name });
 }
 
 /** What a person is asked before the task may run: by one approval at most, so that an answer to the task is one to that. */
@@ -162,6 +198,9 @@ export interface CommitInput {
   readonly result: StepResult;
   readonly notes: readonly LogNote[];
   readonly content: StreamContent;
+  /** Whose checkpoint it is; absent: its tasks wait for no children. */
+  readonly workflow?: WorkflowId | undefined;
+  readonly user?: string | undefined;
   /** No other task is pending. */
   readonly isLast: boolean;
   readonly checkpoint: CheckpointId;
@@ -198,11 +237,14 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       { step: step.name, task: task.id },
     );
   }
+  const of = { workflow: given.workflow ?? NO_CHILD, user: given.user };
+  const children = childrenOf(declared, sequence, of, { clock: { nowMs: () => given.nowMs } as Clock, digest });
   const belief = believe(definition, step, result, content);
   const payload: Payloads['CheckpointCommitted'] = {
     output,
     tasks: declared.inputs,
     ...(declared.asks !== undefined && { asks: declared.asks }),
+    ...(children !== undefined && { children }),
     ...belief.payload,
     ...(given.notes.length === 0 ? {} : { log: given.notes }),
     ...contextPayload(context),
@@ -217,7 +259,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       step: step.name,
       stepVersion: definition.version,
       inputDigest: digestOf(digest, given.input),
-      tasks: declared.tasks,
+      tasks: withChildren(declared.tasks, given.workflow ?? NO_CHILD, sequence),
       belief: belief.kind,
       tokens: countOf(result.tokens, 'tokens', step) + spent.tokens,
       costMicros: countOf(result.costMicros, 'costMicros', step) + spent.costMicros,
@@ -304,7 +346,7 @@ function believe(definition: Definition, step: StepDefinition, result: StepResul
 
 /** Whether a stream with such a task needs the rules of a lifecycle. */
 export const needsLifecycle = (tasks: readonly TaskDeclaration[]): boolean =>
-  tasks.some(({ when }) => when.some(({ kind }) => kind === 'approval'));
+  tasks.some(({ when }) => when.some(({ kind }) => kind === 'approval' || kind === 'child'));
 
 /** What comes before a checkpoint that only later rules can read. */
 export function rulesRaised(rules: number, drafts: readonly Draft[]): readonly Draft[] {

@@ -7,12 +7,14 @@
 import { TidemarkError } from '@tidemark/core';
 import type { Placement } from '@tidemark/ports';
 import { type Loop, startLoop } from './backoff.ts';
+import { Children } from './children.ts';
 import { Compensations } from './compensations.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { TraceSink } from './folded-event.ts';
 import { Inbox } from './inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import {
+  CHILD_PERIOD_MS,
   COMPENSATION_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
@@ -48,7 +50,9 @@ export class Coordinator {
   readonly #timers: Timers;
   readonly #starter: Starter;
   readonly #compensations: Compensations;
+  readonly #children: Children;
   #undoing: Loop | undefined;
+  #parenting: Loop | undefined;
   #loops: Loop[] = [];
   #unsubscribe: (() => Promise<void>) | undefined;
   #unwatch: (() => Promise<void>) | undefined;
@@ -65,6 +69,7 @@ export class Coordinator {
       onApplied: (streams, next) => {
         this.#dispatcher.applied(streams, next);
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
+        if (streams.some(({ state }) => mayOwe(state))) this.#parenting?.wake();
       },
       onError: (error) => this.#failed('projection', error),
       traces: options.traces,
@@ -74,6 +79,8 @@ export class Coordinator {
     this.#starter = new Starter({ ports, lamport });
     const onError = (error: unknown): void => this.#report('compensation', error);
     this.#compensations = new Compensations({ ports, inbox, starter: this.#starter, onError });
+    const onChild = (error: unknown): void => this.#report('children', error);
+    this.#children = new Children({ ports, inbox, lamport, starter: this.#starter, onError: onChild });
   }
 
   /** Makes the store ready, takes ranges, and starts all loops. Throws when a server is absent or wrong at the start. */
@@ -88,8 +95,10 @@ export class Coordinator {
     const leases = this.#loop('leases', LEASE_CHECK_PERIOD_MS, () => this.#leases.check());
     const sweep = this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog());
     this.#undoing = this.#loop('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
+    this.#parenting = this.#loop('children', CHILD_PERIOD_MS, () => this.#children.look());
     this.#loops = [
       leases,
+      this.#parenting,
       this.#undoing,
       this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),
       sweep,
@@ -190,3 +199,6 @@ export class Coordinator {
     await Promise.all(placements.map(append));
   }
 }
+
+/** Whether the stream has or is a child: members of its state, since quotes within texts are escaped. */
+const mayOwe = (state: string): boolean => state.includes('"hasChildren":true') || state.includes('"parent":{');

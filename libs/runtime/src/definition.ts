@@ -13,6 +13,7 @@ import type {
   EffectKind,
   Fragment,
   Json,
+  ParentClosePolicy,
   Sequence,
   Spend,
   TaskId,
@@ -44,6 +45,15 @@ export interface ApprovalOptions {
 /** What a task may wait for besides other tasks. */
 export type WaitRequest<Signal extends string = string> =
   | { readonly kind: 'signal'; readonly name: Signal }
+  /** The end of another workflow, which is started for the task. */
+  | {
+      readonly kind: 'child';
+      readonly name: Signal;
+      readonly definition?: Definition | undefined;
+      readonly input: unknown;
+      readonly isVital?: true | undefined;
+      readonly onClose: ParentClosePolicy;
+    }
   /** A person's answer. */
   | ({ readonly kind: 'approval'; readonly name: Signal } & ApprovalOptions)
   /** From when the task is added, in milliseconds. */
@@ -346,6 +356,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly upcasters: ReadonlyMap<number, Upcaster>;
   /** Models decide in it what is done: its span is an `invoke_agent`. */
   readonly agent?: boolean | undefined;
+  /** Workflows that its tasks may wait for, by name. Absent: none. */
+  readonly children?: ReadonlyMap<string, Definition> | undefined;
   /** What answers to its approvals hold, as JSON Schema, by their names. Absent: it has none. */
   readonly approvals?: ReadonlyMap<string, Json> | undefined;
   /** Absent: its steps call no model with a bundle, and have no phases. */

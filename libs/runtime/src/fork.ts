@@ -31,10 +31,11 @@ import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from
 import { digestOf } from './json-digest.ts';
 import { FORK_DEPTH_MAX } from './limits.ts';
 import { placeOf } from './lineage.ts';
+import { traceHints } from './opening.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ownerOf, withSecrets } from './secrets.ts';
 import { sessionFor } from './session-context.ts';
-import { type OpenRequest, traceHints } from './starter.ts';
+import type { OpenRequest } from './starter.ts';
 import { type PastWorkflow, workflowAt } from './workflow-at.ts';
 import { checkedWorkflowId, WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
 
@@ -209,6 +210,9 @@ async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: Pa
       'fork-too-deep',
       `${workflow} is the last of ${FORK_DEPTH_MAX} forks of forks: fork one before it.`,
     );
+  }
+  if (frontier.tasks.find(({ when }) => when.some(({ kind }) => kind === 'child')) !== undefined) {
+    refuse('fork-of-parent', 'a task waits for a child there, which is its own. Fork it at another checkpoint.');
   }
   const row = await store.workflow(workflow);
   const isLast = row?.status === 'completed' && row.sequence === head.sequence;

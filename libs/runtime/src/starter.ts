@@ -4,7 +4,7 @@
  * duplicate in the fold. Starts that come together share one placement transaction.
  */
 
-import { type Payloads, toJson } from '@tidemark/codec';
+import type { Payloads } from '@tidemark/codec';
 import {
   generation as asGeneration,
   type Compensates,
@@ -12,29 +12,21 @@ import {
   type Envelope,
   eventId,
   InvalidError,
-  type Json,
   type Lamport,
-  LIFECYCLE_RULES_VERSION,
   type Offset,
   type Partition,
   type Priority,
-  RULES_VERSION,
-  type Sequence,
   streamFromJson,
   type TenantId,
-  type TraceHints,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
 import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
-import { declareTasks, needsLifecycle } from './commit.ts';
-import { checkedFragments } from './commit-context.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
 import type { Definition } from './definition.ts';
-import { checkedDispatch } from './dispatch.ts';
 import { inboxRecord } from './inbox.ts';
-import { digestOf } from './json-digest.ts';
+import { drawUpOpening } from './opening.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { Placing, type PlacingOptions } from './placing.ts';
 import { withSecrets } from './secrets.ts';
@@ -122,7 +114,10 @@ export class Starter {
       ...request,
       name: definition.name,
       mode: definition.placement,
-      opening: this.#opening({ ...request, definition: sealed }),
+      opening: {
+        lamport: this.#options.lamport.stamp(),
+        ...drawUpOpening({ ...request, definition: sealed }, this.#options.ports),
+      },
       // Who observes says itself what is none; an undo's id is nobody else's.
       isPlain: !shadow && compensates === undefined,
     });
@@ -201,46 +196,6 @@ export class Starter {
     );
   }
 
-  #opening({ definition, input, ...how }: StartRequest): Opening {
-    const { clock, digest } = this.#options.ports;
-    const atMs = clock.nowMs();
-    const timeoutMs = how.timeoutMs ?? definition.timeoutMs;
-    const parsed = definition.parseInput(input);
-    const begun = definition.begin(parsed);
-    const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
-    const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
-    const dispatch = checkedDispatch(definition, parsed, how.priority);
-    const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
-    return {
-      lamport: this.#options.lamport.stamp(),
-      atMs,
-      control: {
-        definition: definition.name,
-        version: definition.version,
-        rules: timeoutMs !== undefined || needsLifecycle(declared.tasks) ? LIFECYCLE_RULES_VERSION : RULES_VERSION,
-        inputDigest: digestOf(digest, parsed),
-        tasks: declared.tasks,
-        pinned: how.pinned ?? false,
-        shadow: how.shadow ?? false,
-        compensates: how.compensates ?? null,
-        ...(timeoutMs !== undefined && { timeoutMs }),
-        ...(how.session !== undefined && { session: how.session }),
-        ...(how.user !== undefined && { user: how.user }),
-        ...(how.tags !== undefined && how.tags.length > 0 && { tags: how.tags }),
-        ...traceHints(definition, how.trace),
-        ...(dispatch !== undefined && { dispatch }),
-        ...(fragments.length > 0 && { hasContext: true }),
-      },
-      payload: {
-        input: parsed,
-        belief,
-        tasks: declared.inputs,
-        ...(declared.asks !== undefined && { asks: declared.asks }),
-        ...(fragments.length > 0 && { fragments }),
-      },
-    };
-  }
-
   #record(placement: Placement): LogRecord {
     return this.#encode(JSON.parse(placement.opening) as Opening, placement);
   }
@@ -262,22 +217,6 @@ export class Starter {
     } as const;
     return inboxRecord(this.#options.ports.log, event, payload);
   }
-}
-
-/** What the workflow's trace is drawn with; nothing where there is nothing to say. */
-export function traceHints(
-  { agent, steps }: Pick<Definition, 'agent' | 'steps'>,
-  parent: string | undefined,
-): { readonly trace?: TraceHints } {
-  const plans = [...steps.values()].flatMap(({ name, plans }) => (plans === true ? [name] : []));
-  if (parent === undefined && agent !== true && plans.length === 0) return {};
-  return {
-    trace: {
-      ...(parent !== undefined && { parent }),
-      ...(agent === true && { agent }),
-      ...(plans.length > 0 && { plans }),
-    },
-  };
 }
 
 const reserved = (workflow: WorkflowId): InvalidError =>

@@ -296,6 +296,8 @@ export class WorkflowRunner {
       result,
       notes,
       content,
+      workflow: state.workflow,
+      user: state.user,
       isLast: state.frontier.tasks.size === 1,
       checkpoint: current.reserved ?? this.#newCheckpoint(),
       sequence: (state.head.sequence + 1) as Sequence,

@@ -24,7 +24,7 @@ import { freeze } from './freeze.ts';
 import { callModel, type ModelCallOptions, type ModelReply } from './model-call.ts';
 import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import { callTool, type ToolOutcome, type Tools } from './tool.ts';
-import type { ApprovalName } from './wait.ts';
+import type { ApprovalName, ChildName } from './wait.ts';
 
 /** What comes back of a journaled closure: undefined is stored as null. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a closure without a return statement has it
@@ -98,12 +98,25 @@ export type CauseOf<Signals extends Schemas> =
   | {
       [Name in keyof Signals & string]: Name extends ApprovalName<infer Approval>
         ? ApprovalCause<Approval, Frozen<Parsed<Signals[Name]>>>
-        : {
-            readonly kind: 'signal';
-            readonly name: Name;
-            readonly value: Frozen<Parsed<Signals[Name]>>;
-          };
+        : Name extends ChildName<infer Child>
+          ? ChildCause<Child, Frozen<Parsed<Signals[Name]>>>
+          : {
+              readonly kind: 'signal';
+              readonly name: Name;
+              readonly value: Frozen<Parsed<Signals[Name]>>;
+            };
     }[keyof Signals & string];
+
+/** How a child ended. */
+export type ChildCause<Name extends string, Output> = {
+  readonly kind: 'child';
+  readonly name: Name;
+  /** Its id. */
+  readonly workflow: string;
+} & (
+  | { readonly outcome: 'completed'; readonly output: Output }
+  | { readonly outcome: 'failed' | 'compensated'; readonly reason: string | null; readonly message: string | null }
+);
 
 /** A person's answer. */
 export type ApprovalCause<Name extends string, Value> = {
@@ -177,6 +190,7 @@ function causeOf({ cause, step }: StepContext, { definition, parseSignal }: Cont
   const { name, value, event } = cause;
   const code = `${cause.kind}-unfit`;
   try {
+    if (cause.kind === 'child') return childCause(value as unknown as EndedChild, parseSignal);
     if (cause.kind === 'approval') return approvalCause(name, value as unknown as GivenApproval, parseSignal);
     return { kind: 'signal', name, value: freeze((parseSignal.get(name)?.(value) ?? value) as Json) as never };
   } catch (error) {
@@ -186,6 +200,25 @@ function causeOf({ cause, step }: StepContext, { definition, parseSignal }: Cont
       event,
     });
   }
+}
+
+interface EndedChild {
+  readonly name: string;
+  readonly workflow: string;
+  readonly outcome: 'completed' | 'failed' | 'compensated';
+  readonly output: Json;
+  readonly reason: string | null;
+  readonly message: string | null;
+}
+
+function childCause(
+  { name, workflow, outcome, output, reason, message }: EndedChild,
+  parsers: ContextRules['parseSignal'],
+): CauseOf<Schemas> {
+  const about = { kind: 'child', name, workflow, outcome };
+  if (outcome !== 'completed') return { ...about, reason, message } as never;
+  const parse = parsers.get(`child ${name}`);
+  return { ...about, output: freeze(parse === undefined ? output : parse(output)) } as never;
 }
 
 function approvalCause(name: string, given: GivenApproval, parsers: ContextRules['parseSignal']): CauseOf<Schemas> {

@@ -26,6 +26,7 @@ export interface AnySpec extends ContextSpec {
   readonly outputs?: { readonly [step: string]: unknown } | undefined;
   readonly signals?: { readonly [name: string]: unknown } | undefined;
   readonly approvals?: { readonly [name: string]: unknown } | undefined;
+  readonly children?: { readonly [name: string]: unknown } | undefined;
   readonly flow: Flow;
   readonly starts?: readonly string[] | undefined;
   readonly effects?: readonly EffectDefinition[] | undefined;
@@ -52,6 +53,7 @@ const KNOWN = [
     'outputs',
     'signals',
     'approvals',
+    'children',
     'flow',
     'starts',
     'effects',

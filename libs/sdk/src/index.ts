@@ -32,7 +32,7 @@ export {
   type RunOptions,
   WorkflowCancelledError,
 } from '@tidemark/runtime';
-export type { ApprovalCause, CauseOf, Context, Recorded, StepActions } from './context.ts';
+export type { ApprovalCause, CauseOf, ChildCause, Context, Recorded, StepActions } from './context.ts';
 export type { BudgetOptions, ContextSpec, PhaseOptions } from './context-spec.ts';
 export type { Limit } from './dispatch-spec.ts';
 export { type Answer, defineEffect, done, type Effect, type EffectSpec, notDone, pending, unknown } from './effect.ts';
@@ -82,7 +82,7 @@ export type { Change, DoneStep, StepFunction, StepSettings } from './step.ts';
 export { type AnyTask, type Task, type TaskOf, type TaskOptions, task } from './task.ts';
 export { checkTogether } from './together.ts';
 export { type Tool, type ToolOptions, type ToolOutcome, type Tools, tool, toolCallSchema } from './tool.ts';
-export { anyOf, approval, at, signal, timer, type Wait } from './wait.ts';
+export { anyOf, approval, at, type ChildOptions, child, signal, timer, type Wait } from './wait.ts';
 export { defineWorkflow } from './workflow.ts';
 export type {
   BeliefOf,

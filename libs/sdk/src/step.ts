@@ -196,15 +196,12 @@ function checkWait(when: unknown, signals: StepRules['parseSignal'], where: stri
     refuse(`${where}.when is ${kindOf(when)}, not what a task can wait for`, remedy);
   }
   for (const wait of anyOf) {
-    if (wait.kind !== 'signal' && wait.kind !== 'approval') continue;
-    const isApproval = wait.kind === 'approval';
-    if (signals.has(isApproval ? `approval ${wait.name}` : wait.name)) continue;
-    const names = [...signals.keys()].filter((name) => name.startsWith('approval ') === isApproval);
-    const known = names.map((name) => name.replace(/^approval /, '')).join(', ') || 'none';
-    refuse(
-      `${where}.when names the ${wait.kind} ${wait.name}, which the definition doesn't have`,
-      `Its ${wait.kind}s: ${known}.`,
-    );
+    if (wait.kind === 'timer' || wait.kind === 'at') continue;
+    const prefix = wait.kind === 'signal' ? '' : `${wait.kind} `;
+    if (signals.has(`${prefix}${wait.name}`)) continue;
+    const names = [...signals.keys()].filter((name) => (/^(approval|child) /.exec(name)?.[0] ?? '') === prefix);
+    const known = names.map((name) => name.slice(prefix.length)).join(', ') || 'none';
+    refuse(`${where}.when names the ${wait.kind} ${wait.name}, which the definition doesn't have`, `Known: ${known}.`);
   }
 }
 

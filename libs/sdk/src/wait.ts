@@ -3,6 +3,7 @@
  * while a task waits: no worker, no lease, no memory. Must not decide what has come: the fold does.
  */
 
+import type { ParentClosePolicy } from '@tidemark/core';
 import { InvalidError, parseDuration } from '@tidemark/core';
 import type { ApprovalOptions, WaitRequest } from '@tidemark/runtime';
 
@@ -28,6 +29,29 @@ export const approval = <const Name extends string>(
   options: ApprovalOptions = {},
 ): Wait<ApprovalName<Name>> =>
   ({ anyOf: [{ kind: 'approval', name, ...options }] }) as unknown as Wait<ApprovalName<Name>>;
+
+/** How the names of children are told from those of signals, in types alone. */
+export type ChildName<Name extends string = string> = `child ${Name}`;
+
+export interface ChildOptions {
+  /** When it doesn't complete: `tell` (default) runs the task, which finds it in `ctx.cause`; `fail` cancels this workflow. */
+  readonly onFailure?: 'tell' | 'fail' | undefined;
+  /** When this workflow ends first, or is undone: what becomes of the child; `cancel` by default. */
+  readonly onParentClose?: ParentClosePolicy | undefined;
+}
+
+/**
+ * The end of another workflow, one of the definition's `children`, which is started for the task when that is added: its id is
+ * `{this workflow}~{task}`. The input is checked by its definition.
+ */
+export const child = <const Name extends string>(
+  name: Name,
+  input: unknown,
+  { onFailure, onParentClose = 'cancel' }: ChildOptions = {},
+): Wait<ChildName<Name>> =>
+  ({
+    anyOf: [{ kind: 'child', name, input, onClose: onParentClose, ...(onFailure === 'fail' && { isVital: true }) }],
+  }) as unknown as Wait<ChildName<Name>>;
 
 /**
  * So long after the task was added: `90s`, `15m`, `36h`, `7d`, or milliseconds; at most ten years. Throws `InvalidError`

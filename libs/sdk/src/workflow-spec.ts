@@ -14,7 +14,7 @@ import type { RetryOptions } from './retry.ts';
 import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import type { StepFunction, StepSettings } from './step.ts';
 import type { AnyTask, TaskOf } from './task.ts';
-import type { ApprovalName } from './wait.ts';
+import type { ApprovalName, ChildName } from './wait.ts';
 
 /** For each step, the steps whose tasks it may add. */
 export type FlowOf<Tasks> = { readonly [S in keyof Tasks]: readonly (keyof Tasks & string)[] };
@@ -26,8 +26,15 @@ export type StartsOf<F extends Flow> = readonly Sources<F>[];
 type Refused<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
 
 /** All that tasks wait for, by name; approvals under names of their own. */
-export type Waited<Signals extends Schemas, Approvals extends Schemas> = Signals & {
+export type Waited<Signals extends Schemas, Approvals extends Schemas, Children extends ChildDefinitions> = Signals & {
   readonly [Name in keyof Approvals & string as ApprovalName<Name>]: Approvals[Name];
+} & {
+  readonly [Name in keyof Children & string as ChildName<Name>]: Children[Name]['schemas']['output'];
+};
+
+/** What a parent needs to know of its children. */
+export type ChildDefinitions = {
+  readonly [name: string]: Definition & { readonly schemas: { readonly output: Schema } };
 };
 
 /** What a user writes. */
@@ -41,6 +48,7 @@ export interface WorkflowSpec<
   Outputs extends OutputsOf<Tasks>,
   Signals extends Schemas = Record<never, never>,
   Approvals extends Schemas = Record<never, never>,
+  Children extends ChildDefinitions = Record<never, never>,
 > extends ContextSpec {
   readonly name: string;
   /** 1, 2, 3 …; raise it when running workflows could not go on with the new code, and say in `upcast` how they can. */
@@ -59,6 +67,8 @@ export interface WorkflowSpec<
   readonly signals?: Signals | undefined;
   /** What people are asked, by name, with the form of their answer: tasks wait for it with `when: approval(name)`. */
   readonly approvals?: Approvals | undefined;
+  /** Workflows that its tasks start and wait for, by name: `when: child(name, input)`. */
+  readonly children?: Children | undefined;
   /** What each step may add. */
   readonly flow: F & Refused<F, NoInfer<Tasks>>;
   /** What `begin` may add; by default the one step that no other step names. */
@@ -73,7 +83,11 @@ export interface WorkflowSpec<
   /** The first belief and the first tasks. Runs with whoever starts the workflow, so work belongs in a step. */
   readonly begin: (input: Parsed<NoInfer<Input>>) => {
     readonly belief: Given<NoInfer<Belief>>;
-    readonly next: readonly TaskOf<NoInfer<Tasks>, NoInfer<Starts>[number], NoInfer<Waited<Signals, Approvals>>>[];
+    readonly next: readonly TaskOf<
+      NoInfer<Tasks>,
+      NoInfer<Starts>[number],
+      NoInfer<Waited<Signals, Approvals, Children>>
+    >[];
     /** What the agent is told before its first step: goal, constraints, the user's words. */
     readonly fragments?: readonly FragmentDraft[] | undefined;
   };
@@ -87,7 +101,7 @@ export interface WorkflowSpec<
         NoInfer<Outputs>,
         S,
         NoInfer<F>[S][number],
-        NoInfer<Waited<Signals, Approvals>>
+        NoInfer<Waited<Signals, Approvals, Children>>
       >,
       Parsed<NoInfer<Tasks>[S]>,
       ParsedOr<MemberOf<NoInfer<Outputs>, S>>

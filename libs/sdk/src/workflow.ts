@@ -29,7 +29,15 @@ import type { Schema, Schemas } from './schema.ts';
 import { hasSecrets } from './secret.ts';
 import { type AnyStep, checkTasks, compensation, runStep, settingsOf } from './step.ts';
 import { upcasters } from './upcast.ts';
-import type { FlowOf, OutputsOf, StartsOf, VersionUpcast, Workflow, WorkflowSpec } from './workflow-spec.ts';
+import type {
+  ChildDefinitions,
+  FlowOf,
+  OutputsOf,
+  StartsOf,
+  VersionUpcast,
+  Workflow,
+  WorkflowSpec,
+} from './workflow-spec.ts';
 
 /**
  * Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists
@@ -45,8 +53,9 @@ export function defineWorkflow<
   const Outputs extends OutputsOf<Tasks> = Record<never, never>,
   const Signals extends Schemas = Record<never, never>,
   const Approvals extends Schemas = Record<never, never>,
+  const Children extends ChildDefinitions = Record<never, never>,
 >(
-  spec: WorkflowSpec<Input, Belief, Output, Tasks, F, Starts, Outputs, Signals, Approvals>,
+  spec: WorkflowSpec<Input, Belief, Output, Tasks, F, Starts, Outputs, Signals, Approvals, Children>,
 ): Workflow<Input, Belief, Output, Tasks, Outputs, Signals> {
   return build(spec as unknown as CheckedSpec) as Workflow<Input, Belief, Output, Tasks, Outputs, Signals>;
 }
@@ -60,6 +69,7 @@ interface CheckedSpec extends AnySpec, ContextSpec, DispatchSpec {
   readonly outputs?: Schemas | undefined;
   readonly signals?: Schemas | undefined;
   readonly approvals?: Schemas | undefined;
+  readonly children?: ChildDefinitions | undefined;
   readonly begin: (input: Json) => unknown;
   readonly durability?: 'durable' | 'staged' | undefined;
   readonly placement?: 'exclusive' | 'shared' | undefined;
@@ -118,6 +128,7 @@ function build(spec: CheckedSpec): Workflow {
     ...(spec.timeout !== undefined && { timeoutMs: checkedDuration('timeout', spec.timeout) }),
     stepBudget: spec.stepBudget ?? STEP_BUDGET_DEFAULT_COUNT,
     upcasters: upcasters(spec.upcast, title),
+    ...(spec.children !== undefined && { children: new Map(Object.entries(spec.children)) }),
     ...(spec.approvals !== undefined && { approvals: formsOf(spec.approvals) }),
     context: contextDefinition(spec, title),
     dispatch: dispatchDefinition(spec),
@@ -213,7 +224,10 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
 }
 
 /** Of what comes to tasks that wait, by its name; approvals as `approval {name}`. */
-const signalParsers = ({ signals = {}, approvals = {} }: CheckedSpec, title: string): ReadonlyMap<string, Parse> =>
+const signalParsers = (
+  { signals = {}, approvals = {}, children = {} }: CheckedSpec,
+  title: string,
+): ReadonlyMap<string, Parse> =>
   new Map([
     ...Object.entries(signals).map(([name, schema]) => {
       const what = `${title}, signal ${name}`;
@@ -223,6 +237,11 @@ const signalParsers = ({ signals = {}, approvals = {} }: CheckedSpec, title: str
       const what = `${title}, approval ${name}`;
       const remedy = 'Fix what is answered, or approvals.';
       return [`approval ${name}`, parser(schema, { code: 'approval-unfit', what, remedy })] as const;
+    }),
+    ...Object.entries(children).map(([name, { schemas }]) => {
+      const what = `${title}, output of the child ${name}`;
+      const remedy = 'Fix the output of that workflow, or raise its version.';
+      return [`child ${name}`, parser(schemas.output, { code: 'child-unfit', what, remedy })] as const;
     }),
   ]);
 

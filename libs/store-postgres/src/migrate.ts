@@ -18,6 +18,7 @@ import * as traces from './migrations/0011-traces.ts';
 import * as search from './migrations/0012-search.ts';
 import * as approvals from './migrations/0013-approvals.ts';
 import * as schedules from './migrations/0014-schedules.ts';
+import * as children from './migrations/0015-children.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
   search,
   approvals,
   schedules,
+  children,
 ];
 
 /** Any number; the key of the lock under which migrations run. */

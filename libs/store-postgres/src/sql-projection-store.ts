@@ -8,6 +8,7 @@ import type {
   ApprovalQuery,
   ApprovalRow,
   CheckpointRow,
+  ChildDuty,
   DueTimer,
   EffectRow,
   EventRow,
@@ -51,6 +52,7 @@ import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadSignals, signalsOf, withSignals } from './sql/load-signals.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
 import { approvalOf, readApprovals } from './sql/read-approvals.ts';
+import { childDutyOf, readChildDuties } from './sql/read-child-duties.ts';
 import * as history from './sql/read-history.ts';
 import { readLamportOf } from './sql/read-memories.ts';
 import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
@@ -207,6 +209,10 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
 
   async tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]> {
     return (await this.read(history.readTasks(workflow, limit))).map(history.taskOf);
+  }
+
+  async childDuties(limit: number): Promise<readonly ChildDuty[]> {
+    return (await this.read(readChildDuties(limit))).map(childDutyOf);
   }
 
   async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {

@@ -1,0 +1,19 @@
+/** Owns the part of the projection that tells what is owed to parents and children. Derived from rows alone: served again until it is done. */
+
+import type { TaskId, WorkflowId } from '@tidemark/core';
+
+/**
+ * `start`: a task waits for a child that isn't there; `tell`: one waits for a child that has ended; `end`: a child goes on whose parent has
+ * ended, or is being undone.
+ */
+export interface ChildDuty {
+  readonly kind: 'start' | 'tell' | 'end';
+  readonly parent: WorkflowId;
+  readonly task: TaskId;
+  readonly child: WorkflowId;
+}
+
+export interface ChildStore {
+  /** Those of parents that are paused or cancelled start none. */
+  childDuties(limit: number): Promise<readonly ChildDuty[]>;
+}

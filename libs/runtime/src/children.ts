@@ -1,0 +1,152 @@
+/**
+ * Owns what is owed to parents and children: a child is started for each task that waits for one, its end is told to the task, and it is
+ * ended with its parent where that was said. Derived from rows, and ids from their causes, so any number of coordinators may do the same,
+ * as often as they like. Must not draw up an opening: whoever declared the child has.
+ */
+
+import { type ChildOpening, decodePayload, type Payloads } from '@tidemark/codec';
+import {
+  eventId,
+  type Json,
+  PARENT_CLOSED,
+  type Sequence,
+  streamFromJson,
+  taskOrder,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { ChildDuty, WorkflowSummary } from '@tidemark/ports';
+import type { Inbox } from './inbox.ts';
+import { CHILD_DUTIES_AT_ONCE, CHILD_DUTIES_COUNT, CHILD_DUTY_RETRY_MS } from './limits.ts';
+import type { LamportClock, Ports } from './ports.ts';
+import type { Opening, Starter } from './starter.ts';
+
+export interface ChildrenOptions {
+  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly inbox: Inbox;
+  readonly starter: Pick<Starter, 'open'>;
+  readonly lamport: LamportClock;
+  readonly onError: (error: unknown) => void;
+}
+
+type Declared = Payloads['WorkflowOpened' | 'CheckpointCommitted'] | undefined;
+
+export class Children {
+  readonly #options: ChildrenOptions;
+  /** Served, and when rows that still owe it are taken at their word again (monotonic milliseconds). */
+  #served = new Map<string, number>();
+
+  constructor(options: ChildrenOptions) {
+    this.#options = options;
+  }
+
+  async look(): Promise<void> {
+    const { store, clock } = this.#options.ports;
+    const nowMs = clock.monotonicMs();
+    const owed = await store.childDuties(CHILD_DUTIES_COUNT);
+    const known = new Set(owed.map(nameOf));
+    this.#served = new Map([...this.#served].filter(([name, untilMs]) => known.has(name) && untilMs > nowMs));
+    const due = owed.filter((duty) => !this.#served.has(nameOf(duty)));
+    // Of one parent and one checkpoint there may be thousands.
+    const parents = new Map<WorkflowId, Promise<WorkflowSummary | undefined>>();
+    const declared = new Map<string, Promise<Declared>>();
+    const shared = {
+      parent: (id: WorkflowId) => once(parents, id, () => store.workflow(id)),
+      declared: (id: WorkflowId, sequence: Sequence) =>
+        once(declared, `${id} ${sequence}`, () => this.#declared(id, sequence)),
+    };
+    const serve = async (): Promise<void> => {
+      for (let duty = due.shift(); duty !== undefined; duty = due.shift()) {
+        // Each on its own: one that can't be served must not keep the others waiting.
+        await this.#serve(duty, shared).catch(this.#options.onError);
+        this.#served.set(nameOf(duty), clock.monotonicMs() + CHILD_DUTY_RETRY_MS);
+      }
+    };
+    await Promise.all(Array.from({ length: CHILD_DUTIES_AT_ONCE }, serve));
+  }
+
+  async #serve(duty: ChildDuty, shared: Shared): Promise<void> {
+    const parent = await shared.parent(duty.parent);
+    if (parent === undefined) return;
+    this.#options.lamport.witness(parent.lamport);
+    if (duty.kind === 'start') return this.#start(duty, parent, shared);
+    const child = await this.#options.ports.store.workflow(duty.child);
+    if (child === undefined) return;
+    return duty.kind === 'tell' ? this.#tell(duty, parent, child, shared) : this.#end(duty, child);
+  }
+
+  async #start({ child, task }: ChildDuty, parent: WorkflowSummary, shared: Shared): Promise<void> {
+    const [sequence, index] = taskOrder(task);
+    const declared = await shared.declared(parent.workflow, sequence as Sequence);
+    const drawn = declared?.children?.[index];
+    if (drawn === undefined) return;
+    const { name: _, mode, control, ...payload } = drawn as ChildOpening;
+    await this.#options.starter.open({
+      workflow: child,
+      tenant: parent.tenant,
+      mode,
+      name: (control as unknown as Opening['control']).definition,
+      isPlain: true,
+      opening: {
+        lamport: this.#options.lamport.stamp(),
+        atMs: this.#options.ports.clock.nowMs(),
+        control: control as unknown as Opening['control'],
+        payload,
+      },
+    });
+  }
+
+  /** `WorkflowOpened` and `CheckpointCommitted` have their children in the same place. */
+  async #declared(workflow: WorkflowId, sequence: Sequence): Promise<Declared> {
+    const [row] = await this.#options.ports.store.checkpoints(workflow, { from: sequence, limit: 1 });
+    if (row?.sequence !== sequence) return undefined;
+    return decodePayload(sequence === 0 ? 'WorkflowOpened' : ('CheckpointCommitted' as never), row.payload);
+  }
+
+  async #tell(
+    { task, child }: ChildDuty,
+    parent: WorkflowSummary,
+    row: WorkflowSummary,
+    shared: Shared,
+  ): Promise<void> {
+    const [sequence, index] = taskOrder(task);
+    const declared = await shared.declared(parent.workflow, sequence as Sequence);
+    const name = declared?.children?.[index]?.name ?? null;
+    const { status, reason, result } = row;
+    const outcome = status === 'completed' ? 'completed' : status === 'compensated' ? 'compensated' : 'failed';
+    const ended = result === null ? {} : decodePayload('CompensationFinished', result);
+    const output =
+      outcome === 'completed' && result !== null ? decodePayload('WorkflowCompleted', result).output : null;
+    const value = { name, workflow: child, outcome, output, reason, message: ended.error?.message ?? null };
+    const control = { task, child, outcome } as const;
+    this.#options.lamport.witness(row.lamport);
+    await this.#options.inbox.write(parent, eventId(`child:${child}`), 'ChildClosed', control, {
+      value: value as Json,
+    });
+  }
+
+  async #end({ parent, child }: ChildDuty, row: WorkflowSummary): Promise<void> {
+    const [found] = await this.#options.ports.store.loadStreams([child]);
+    const onClose = found === undefined ? undefined : streamFromJson(found.state, found.tasks).parent?.onClose;
+    const control = { code: PARENT_CLOSED, by: parent };
+    const why = `Its parent ${parent} has ended.`;
+    if (onClose === 'cancel') {
+      await this.#options.inbox.write(row, eventId(`parent:${child}:cancel`), 'CancelRequested', control, { why });
+    } else if (onClose === 'terminate') {
+      const error = { name: 'WorkflowTerminated', code: PARENT_CLOSED, message: why };
+      await this.#options.inbox.write(row, eventId(`parent:${child}`), 'WorkflowTerminated', control, { why, error });
+    }
+  }
+}
+
+interface Shared {
+  readonly parent: (id: WorkflowId) => Promise<WorkflowSummary | undefined>;
+  readonly declared: (id: WorkflowId, sequence: Sequence) => Promise<Declared>;
+}
+
+const nameOf = ({ kind, child }: ChildDuty): string => `${kind} ${child}`;
+
+function once<K, T>(known: Map<K, Promise<T>>, key: K, read: () => Promise<T>): Promise<T> {
+  const found = known.get(key) ?? read();
+  known.set(key, found);
+  return found;
+}

@@ -1,0 +1,139 @@
+/**
+ * Owns what a workflow's opening says, drawn up from its definition and input: by whoever starts it, or by the worker whose task waits for it.
+ * Runs the definition's `begin`, and nothing else of a user's. Must not write.
+ */
+
+import { type ChildOpening, type Children, toJson } from '@tidemark/codec';
+import {
+  InvalidError,
+  type Json,
+  LIFECYCLE_RULES_VERSION,
+  type Parent,
+  RULES_VERSION,
+  type Sequence,
+  type StreamState,
+  type TaskId,
+  type TraceHints,
+  taskId,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+import type { Digest } from '@tidemark/ports';
+import { type DeclaredTasks, declareTasks, needsLifecycle } from './commit.ts';
+import { checkedFragments } from './commit-context.ts';
+import type { Definition } from './definition.ts';
+import { checkedDispatch } from './dispatch.ts';
+import { digestOf } from './json-digest.ts';
+import type { Ports } from './ports.ts';
+import type { Opening, StartRequest } from './starter.ts';
+
+type OpeningRequest = Omit<StartRequest, 'tenant'> & { readonly parent?: Parent | undefined };
+
+export function drawUpOpening(
+  { definition, input, ...how }: OpeningRequest,
+  { clock, digest }: Pick<Ports, 'clock' | 'digest'>,
+): Omit<Opening, 'lamport'> {
+  const atMs = clock.nowMs();
+  const timeoutMs = how.timeoutMs ?? definition.timeoutMs;
+  const parsed = definition.parseInput(input);
+  const begun = definition.begin(parsed);
+  const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
+  const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
+  const children = childrenOf(declared, 0 as Sequence, { workflow: how.workflow, user: how.user }, { clock, digest });
+  const dispatch = checkedDispatch(definition, parsed, how.priority);
+  const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
+  const isTimed = timeoutMs !== undefined || how.parent !== undefined;
+  return {
+    atMs,
+    control: {
+      definition: definition.name,
+      version: definition.version,
+      rules: isTimed || needsLifecycle(declared.tasks) ? LIFECYCLE_RULES_VERSION : RULES_VERSION,
+      inputDigest: digestOf(digest, parsed),
+      tasks: withChildren(declared.tasks, how.workflow, 0 as Sequence),
+      pinned: how.pinned ?? false,
+      shadow: how.shadow ?? false,
+      compensates: how.compensates ?? null,
+      ...(how.parent !== undefined && { parent: how.parent }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(how.session !== undefined && { session: how.session }),
+      ...(how.user !== undefined && { user: how.user }),
+      ...(how.tags !== undefined && how.tags.length > 0 && { tags: how.tags }),
+      ...traceHints(definition, how.trace),
+      ...(dispatch !== undefined && { dispatch }),
+      ...(fragments.length > 0 && { hasContext: true }),
+    },
+    payload: {
+      input: parsed,
+      belief,
+      tasks: declared.inputs,
+      ...(declared.asks !== undefined && { asks: declared.asks }),
+      ...(children !== undefined && { children }),
+      ...(fragments.length > 0 && { fragments }),
+    },
+  };
+}
+
+/** The id of the child that a task waits for: it follows from the task, so that whoever starts it starts the same. */
+export const childId = (parent: WorkflowId, task: TaskId): WorkflowId => workflowId(`${parent}~${task}`);
+
+/** Tasks that wait for children, with the children's ids. */
+export const withChildren = (
+  tasks: DeclaredTasks['tasks'],
+  parent: WorkflowId,
+  sequence: Sequence,
+): DeclaredTasks['tasks'] =>
+  tasks.map((task, index) => {
+    if (!task.when.some(({ kind }) => kind === 'child')) return task;
+    const child = childId(parent, taskId(sequence, index));
+    return { ...task, when: task.when.map((wait) => (wait.kind === 'child' ? { ...wait, child } : wait)) };
+  });
+
+/** Throws what their definitions do, and `InvalidError` (`child-secret`, `children-too-deep`). */
+export function childrenOf(
+  { children = {} }: DeclaredTasks,
+  sequence: Sequence,
+  { workflow, user }: Pick<StreamState, 'workflow' | 'user'>,
+  ports: { readonly clock: Ports['clock']; readonly digest: Digest },
+): Children | undefined {
+  const drawn: Record<string, ChildOpening> = {};
+  for (const [index, { name, definition, input, onClose }] of Object.entries(children)) {
+    if (definition.hasSecrets === true) throw childSecret(definition);
+    const task = taskId(sequence, Number(index));
+    const parent: Parent = { workflow, task, onClose };
+    const request = { definition, input, workflow: childId(workflow, task), user, parent };
+    const { control, payload } = drawUpOpening(request, ports);
+    drawn[index] = {
+      name,
+      mode: definition.placement,
+      control: control as unknown as Json,
+      ...payload,
+    } as ChildOpening;
+  }
+  return Object.keys(drawn).length === 0 ? undefined : drawn;
+}
+
+const childSecret = ({ name }: Definition): InvalidError =>
+  new InvalidError(
+    'child-secret',
+    `${name} has secret fields, which are sealed with a key of its own: it can't be a child. Start it by an effect.`,
+    {
+      definition: name,
+    },
+  );
+
+/** What the workflow's trace is drawn with; nothing where there is nothing to say. */
+export function traceHints(
+  { agent, steps }: Pick<Definition, 'agent' | 'steps'>,
+  parent: string | undefined,
+): { readonly trace?: TraceHints } {
+  const plans = [...steps.values()].flatMap(({ name, plans }) => (plans === true ? [name] : []));
+  if (parent === undefined && agent !== true && plans.length === 0) return {};
+  return {
+    trace: {
+      ...(parent !== undefined && { parent }),
+      ...(agent === true && { agent }),
+      ...(plans.length > 0 && { plans }),
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * What is owed to parents and children. Inputs: a limit. Locks: none. Index: tasks_of_children, workflows_bound. The cost follows the tasks that
+ * wait for children and the children that go on: 20 ms for 2,000.
+ */
+
+import type { WorkflowId } from '@tidemark/core';
+import type { ChildDuty } from '@tidemark/ports';
+import { numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import { taskOfRank } from './read-history.ts';
+
+/** Ids of children follow from the task that waits for them: see childId in the runtime. */
+const duties = `
+select case when c.workflow is null then 'start' else 'tell' end, t.workflow, t.rank,
+  t.workflow || '~' || (t.rank >> 20) || '.' || (t.rank & 1048575)
+from tasks t
+join workflows p on p.workflow = t.workflow
+left join workflows c on c.workflow = t.workflow || '~' || (t.rank >> 20) || '.' || (t.rank & 1048575)
+where t.waits_child and p.status in ('open', 'parked')
+  and (c.status in ('completed', 'failed', 'compensated')
+    or (c.workflow is null and coalesce(p.reason, '') not in ('cancelling', 'paused')))
+union all
+select 'end', p.workflow, 0, c.workflow
+from workflows c
+join workflows p on p.workflow = regexp_replace(c.workflow, '~[0-9]+[.][0-9]+$', '')
+where c.is_bound and c.closed_in_generation is null and c.status in ('open', 'parked')
+  and coalesce(c.reason, '') <> 'cancelling' and p.status not in ('open', 'parked')
+limit $1`;
+
+export const readChildDuties = (limit: number): Statement => ({
+  name: 'read-child-duties',
+  text: duties,
+  values: [String(limit)],
+});
+
+export const childDutyOf = (row: Row): ChildDuty => ({
+  kind: textAt(row, 0) as ChildDuty['kind'],
+  parent: textAt(row, 1) as WorkflowId,
+  task: taskOfRank(numberAt(row, 2)),
+  child: textAt(row, 3) as WorkflowId,
+});
