@@ -1,6 +1,7 @@
 /** Owns the part of the projection that tells what is owed to parents and children. Derived from rows alone: served again until it is done. */
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
+import type { WorkflowListing } from './projection-store.ts';
 
 /**
  * `start`: a task waits for a child that isn't there; `tell`: one waits for a child that has ended; `end`: a child goes on whose parent has
@@ -13,7 +14,16 @@ export interface ChildDuty {
   readonly child: WorkflowId;
 }
 
+export interface ChildQuery {
+  readonly parent: WorkflowId;
+  /** The child after whose id to begin. */
+  readonly after?: WorkflowId | undefined;
+  readonly limit: number;
+}
+
 export interface ChildStore {
   /** Those of parents that are paused or cancelled start none. */
   childDuties(limit: number): Promise<readonly ChildDuty[]>;
+  /** Workflows that tasks of this one have started, however they stand, in order of their ids; without children of theirs. */
+  children(query: ChildQuery): Promise<readonly WorkflowListing[]>;
 }

@@ -23,7 +23,7 @@ export {
   digestAt,
   refuseTooLarge,
 } from './blob-store.ts';
-export type { ChildDuty, ChildStore } from './child-store.ts';
+export type { ChildDuty, ChildQuery, ChildStore } from './child-store.ts';
 export type {
   ContextBatch,
   ContextStore,

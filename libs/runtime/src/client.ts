@@ -18,7 +18,7 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
-import type { ApprovalQuery, CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import type { ApprovalQuery, CheckpointRow, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
 import { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
 import { whileUnavailable } from './backoff.ts';
 import { ClientMemory } from './client-memory.ts';
@@ -27,7 +27,7 @@ import { type Decided, Decisions, type Pin } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import { drawUpFork, type Forked, type ForkOptions, isSameFork } from './fork.ts';
 import { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts';
-import { SESSION_NAME_MAX_CHARS } from './limits.ts';
+import { CHILDREN_PAGE_COUNT, SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { Admission } from './placing.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { outcomeOf } from './run-outcome.ts';
@@ -56,6 +56,12 @@ export interface ClientOptions {
   readonly admission?: Admission | undefined;
   /** Null or absent: recall by words alone. */
   readonly embedder?: Embedder | null | undefined;
+}
+
+export interface ChildPage {
+  /** The child after whose id to begin. */
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
 export class Client {
@@ -216,6 +222,20 @@ export class Client {
     options: { readonly key?: string | undefined } = {},
   ): Promise<void> {
     return this.#decisions.signal(workflow, name, value, options.key);
+  }
+
+  /** Workflows that this one's tasks have started, in order of their ids, which follow from the tasks; page by page. */
+  children(
+    workflow: string,
+    { after, limit = CHILDREN_PAGE_COUNT }: ChildPage = {},
+  ): Promise<readonly WorkflowListing[]> {
+    const { store, clock } = this.#options.ports;
+    const query = {
+      parent: workflowId(workflow),
+      after: after === undefined ? undefined : workflowId(after),
+      limit: Math.min(limit, CHILDREN_PAGE_COUNT),
+    };
+    return whileUnavailable(clock, this.#closing.signal, () => store.children(query));
   }
 
   /** What people are asked now, the oldest first: of a tenant, of some assignees, page by page. */

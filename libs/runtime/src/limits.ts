@@ -74,6 +74,8 @@ export const CHILD_DUTIES_AT_ONCE = 32;
 export const CHILD_DUTY_RETRY_MS = 2_000;
 /** Period of the look at it, in milliseconds. */
 export const CHILD_PERIOD_MS = 1_000;
+/** Children in one page, at most. */
+export const CHILDREN_PAGE_COUNT = 1_000;
 /** Open approvals in one page, at most. */
 export const APPROVALS_PAGE_COUNT = 100;
 /** Time, in milliseconds, that steps under way have to finish once their workflow is cancelled. */

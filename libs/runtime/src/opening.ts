@@ -26,6 +26,7 @@ import { checkedDispatch } from './dispatch.ts';
 import { digestOf } from './json-digest.ts';
 import type { Ports } from './ports.ts';
 import type { Opening, StartRequest } from './starter.ts';
+import { WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
 
 type OpeningRequest = Omit<StartRequest, 'tenant'> & { readonly parent?: Parent | undefined };
 
@@ -74,8 +75,16 @@ export function drawUpOpening(
   };
 }
 
-/** The id of the child that a task waits for: it follows from the task, so that whoever starts it starts the same. */
-export const childId = (parent: WorkflowId, task: TaskId): WorkflowId => workflowId(`${parent}~${task}`);
+/** The id of the child that a task waits for: it follows from the task, so that whoever starts it starts the same. Throws `InvalidError` (`children-too-deep`). */
+export function childId(parent: WorkflowId, task: TaskId): WorkflowId {
+  const id = `${parent}~${task}`;
+  if (id.length <= WORKFLOW_ID_MAX_CHARS) return workflowId(id);
+  throw new InvalidError(
+    'children-too-deep',
+    `Task ${task} of ${parent}: the id of its child would have more than ${WORKFLOW_ID_MAX_CHARS} characters. Give the first parent a shorter id, or have fewer generations.`,
+    { workflow: parent, task },
+  );
+}
 
 /** Tasks that wait for children, with the children's ids. */
 export const withChildren = (

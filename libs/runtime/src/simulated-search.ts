@@ -2,6 +2,8 @@
 
 import type { Partition, TenantId } from '@tidemark/core';
 import {
+  type ChildDuty,
+  type ChildQuery,
   type SpentHour,
   type StatusCount,
   searchWords,
@@ -9,6 +11,7 @@ import {
   type WorkflowSearch,
   type WorkflowSummary,
 } from '@tidemark/ports';
+import { dutiesIn } from './simulated-children.ts';
 import { summaryOf } from './simulated-rows.ts';
 import { SimulatedTiers } from './simulated-tiers.ts';
 
@@ -33,6 +36,21 @@ export abstract class SimulatedSearch extends SimulatedTiers {
       partitions.includes(partition) &&
       (closedInGeneration === null || closedInGeneration === this.partitions.get(partition)?.generation);
     return Array.from(this.rows.values(), summaryOf).filter(isMoving);
+  }
+
+  async childDuties(limit: number): Promise<readonly ChildDuty[]> {
+    await this.enter('childDuties');
+    return dutiesIn(this.rows, limit);
+  }
+
+  async children({ parent, after, limit }: ChildQuery): Promise<readonly WorkflowListing[]> {
+    await this.enter('children');
+    const isChild = ({ workflow }: WorkflowListing): boolean =>
+      workflow.startsWith(`${parent}~`) && /^\d+\.\d+$/.test(workflow.slice(parent.length + 1));
+    return Array.from(this.rows.values(), summaryOf)
+      .filter((row) => isChild(row) && row.workflow > (after ?? ''))
+      .sort((a, b) => (a.workflow < b.workflow ? -1 : 1))
+      .slice(0, limit);
   }
 
   async spentHours(): Promise<readonly SpentHour[]> {

@@ -18,7 +18,6 @@ import {
   type ApprovalQuery,
   type ApprovalRow,
   type CheckpointRow,
-  type ChildDuty,
   type DueTimer,
   type EffectRow,
   type EventRow,
@@ -42,7 +41,6 @@ import {
   type WorkflowSummary,
 } from '@tidemark/ports';
 import { approvalsIn } from './simulated-approvals.ts';
-import { dutiesIn } from './simulated-children.ts';
 import { partitionFor, refusalOf } from './simulated-placing.ts';
 import { putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
 import { SimulatedSearch } from './simulated-search.ts';
@@ -332,11 +330,6 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
   async tasks(workflow: WorkflowId): Promise<readonly TaskRow[]> {
     await this.#enter('tasks');
     return [...(this.rows.get(workflow)?.tasks.values() ?? [])].sort((a, b) => a.rank - b.rank);
-  }
-
-  async childDuties(limit: number): Promise<readonly ChildDuty[]> {
-    await this.#enter('childDuties');
-    return dutiesIn(this.rows, limit);
   }
 
   async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {

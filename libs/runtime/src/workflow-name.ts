@@ -31,6 +31,12 @@ export function checkedWorkflowId(id: string): WorkflowId {
       `id: '${id.slice(0, 100)}' begins with '${MEMORY_PREFIX}', as streams of memories do. Choose another.`,
     );
   }
+  if (/~\d+\.\d+$/.test(id)) {
+    throw new InvalidError(
+      'workflow-id-reserved',
+      `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends as ids of children do, with '~' and a task. Choose another.`,
+    );
+  }
   if (id === '' || id.length > WORKFLOW_ID_MAX_CHARS || /\p{Cc}/u.test(id)) {
     throw new InvalidError(
       'workflow-id-invalid',

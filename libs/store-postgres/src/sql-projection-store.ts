@@ -9,6 +9,7 @@ import type {
   ApprovalRow,
   CheckpointRow,
   ChildDuty,
+  ChildQuery,
   DueTimer,
   EffectRow,
   EventRow,
@@ -55,7 +56,7 @@ import { approvalOf, readApprovals } from './sql/read-approvals.ts';
 import { childDutyOf, readChildDuties } from './sql/read-child-duties.ts';
 import * as history from './sql/read-history.ts';
 import { readLamportOf } from './sql/read-memories.ts';
-import { readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
+import { listingOf, readChildren, readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
 import * as traced from './sql/trace-cursors.ts';
@@ -213,6 +214,10 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
 
   async childDuties(limit: number): Promise<readonly ChildDuty[]> {
     return (await this.read(readChildDuties(limit))).map(childDutyOf);
+  }
+
+  async children(query: ChildQuery): Promise<readonly WorkflowListing[]> {
+    return (await this.read(readChildren(query))).map(listingOf);
   }
 
   async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {

@@ -138,6 +138,23 @@ describe('a task that waits for a child', () => {
     }
   });
 
+  it("has its children listed, whose ids are nobody else's to give", async () => {
+    const world = await open({ workflows });
+    const run = await world.start(sum, given([2, 3]), { id: 's' });
+    await run.result();
+    const ids = async (query: object) => (await world.client.children('s', query)).map(({ workflow }) => workflow);
+    expect(await ids({})).toEqual(['s~1.0', 's~1.1']);
+    expect(await ids({ limit: 1 })).toEqual(['s~1.0']);
+    expect(await ids({ after: 's~1.0' })).toEqual(['s~1.1']);
+    await expect(world.start(sum, given([2]), { id: 's~1.7' })).rejects.toMatchObject({ code: 'workflow-id-reserved' });
+  });
+
+  it('is refused where its id would be too long', async () => {
+    const world = await open({ workflows });
+    const run = await world.start(sum, given([2]), { id: 's'.repeat(198) });
+    await expect.poll(() => statusOf(world, run.id)).toMatch(/children-too-deep/);
+  });
+
   it('is refused where the input does not fit', async () => {
     const world = await open({ workflows });
     const run = await world.start(sum, given(['x' as never]), { id: 's' }).catch((error: unknown) => error);

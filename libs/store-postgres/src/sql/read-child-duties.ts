@@ -3,14 +3,13 @@
  * wait for children and the children that go on: 20 ms for 2,000.
  */
 
-import type { WorkflowId } from '@tidemark/core';
+import type { TaskId, WorkflowId } from '@tidemark/core';
 import type { ChildDuty } from '@tidemark/ports';
-import { numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
-import { taskOfRank } from './read-history.ts';
+import { type Row, type Statement, textAt } from '../sql-client.ts';
 
 /** Ids of children follow from the task that waits for them: see childId in the runtime. */
 const duties = `
-select case when c.workflow is null then 'start' else 'tell' end, t.workflow, t.rank,
+select case when c.workflow is null then 'start' else 'tell' end, t.workflow,
   t.workflow || '~' || (t.rank >> 20) || '.' || (t.rank & 1048575)
 from tasks t
 join workflows p on p.workflow = t.workflow
@@ -19,7 +18,7 @@ where t.waits_child and p.status in ('open', 'parked')
   and (c.status in ('completed', 'failed', 'compensated')
     or (c.workflow is null and coalesce(p.reason, '') not in ('cancelling', 'paused')))
 union all
-select 'end', p.workflow, 0, c.workflow
+select 'end', p.workflow, c.workflow
 from workflows c
 join workflows p on p.workflow = regexp_replace(c.workflow, '~[0-9]+[.][0-9]+$', '')
 where c.is_bound and c.closed_in_generation is null and c.status in ('open', 'parked')
@@ -32,9 +31,12 @@ export const readChildDuties = (limit: number): Statement => ({
   values: [String(limit)],
 });
 
-export const childDutyOf = (row: Row): ChildDuty => ({
-  kind: textAt(row, 0) as ChildDuty['kind'],
-  parent: textAt(row, 1) as WorkflowId,
-  task: taskOfRank(numberAt(row, 2)),
-  child: textAt(row, 3) as WorkflowId,
-});
+export const childDutyOf = (row: Row): ChildDuty => {
+  const child = textAt(row, 2);
+  return {
+    kind: textAt(row, 0) as ChildDuty['kind'],
+    parent: textAt(row, 1) as WorkflowId,
+    task: child.slice(child.lastIndexOf('~') + 1) as TaskId,
+    child: child as WorkflowId,
+  };
+};

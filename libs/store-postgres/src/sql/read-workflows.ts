@@ -18,7 +18,7 @@ import type {
   TenantId,
   WorkflowId,
 } from '@tidemark/core';
-import type { WorkflowListing, WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
+import type { ChildQuery, WorkflowListing, WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
 import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 /** What is told in lists: no payload, and nothing that has to be looked for. */
@@ -53,6 +53,19 @@ export const readOpen = (after: WorkflowId | null, limit: number): Statement => 
   name: 'read-open-workflows',
   text: open,
   values: [after ?? '', String(limit)],
+});
+
+const children = `
+select ${listedColumns} from workflows
+where workflow > $1 || '~' collate "C" and workflow < $1 || chr(127) collate "C" and workflow > $2 collate "C"
+  and substr(workflow, length($1) + 2) ~ '^[0-9]+[.][0-9]+$'
+order by workflow limit $3`;
+
+/** Through the primary key, in which a workflow's whole kin is together; those that aren't its own children are passed over. */
+export const readChildren = ({ parent, after, limit }: ChildQuery): Statement => ({
+  name: 'read-children',
+  text: children,
+  values: [parent, after ?? '', String(limit)],
 });
 
 /** Only a parked stream's state holds one. */

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import { testApplying } from './projection-store-apply.ts';
 import { testApprovals } from './projection-store-approvals.ts';
 import { testBlobs } from './projection-store-blobs.ts';
+import { testChildren } from './projection-store-children.ts';
 import { testClaims } from './projection-store-claims.ts';
 import { testCoordination } from './projection-store-coordination.ts';
 import { testMemories } from './projection-store-memories.ts';
@@ -60,6 +61,7 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
     };
     testApplying(under);
     testApprovals(under);
+    testChildren(under);
     testClaims(under);
     testPlacement(under);
     testCoordination(under);

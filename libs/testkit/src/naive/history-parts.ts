@@ -24,9 +24,7 @@ export const LIFECYCLE = {
   resume: 'ResumeRequested',
 } as const;
 
-export function conditions(
-  decide: (below: number) => number,
-): Loose<Controls['WorkflowOpened']['tasks'][number]['when']> {
+function conditions(decide: (below: number) => number): Loose<Controls['WorkflowOpened']['tasks'][number]['when']> {
   const signal = { kind: 'signal', name: choose(['go', 'stop', 'more'], decide(3)) };
   const timer = { kind: 'timer', timer: `t${decide(3)}`, anchorMs: 1_000_000, delayMs: 500 };
   const approval = {
@@ -88,3 +86,21 @@ export const tokensOf = (stream: NaiveStream): string[] =>
 /** The effects whose outcome is unknown, with their tasks. */
 export const openOf = (stream: NaiveStream): { readonly task: string; readonly key: string }[] =>
   stream.tasks.flatMap(({ id, effects }) => effects.filter(outcomeIsOpen).map(({ key }) => ({ task: id, key })));
+
+/** Tasks after nothing, after some that are pending, done, siblings or to come, or after all; some with conditions. */
+export function declarations(
+  pending: readonly string[],
+  sequence: number,
+  count: number,
+  decide: (below: number) => number,
+): Loose<Controls['WorkflowOpened']['tasks']> {
+  return Array.from({ length: count }, (_, index) => {
+    const names = [...pending, '0.0', `${sequence}.0`, `${sequence}.${index}`, `${sequence}.${index + 1}`];
+    const after = Array.from({ length: decide(4) }, () => choose(names, decide(97)));
+    return {
+      step: `s${decide(3)}`,
+      after: decide(5) === 0 ? 'all' : decide(2) === 0 ? [] : after,
+      when: decide(3) > 0 ? [] : conditions(decide),
+    };
+  });
+}

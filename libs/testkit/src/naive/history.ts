@@ -11,8 +11,8 @@ import {
   answerOf,
   childEnd,
   choose,
-  conditions,
   decisions,
+  declarations,
   LIFECYCLE,
   openOf,
   timersOf,
@@ -391,22 +391,4 @@ function checkpoint(
     lastAction: `did ${task.id}`,
     supersedes: sequence > 1 && decide(6) === 0 ? 1 + decide(sequence - 1) : null,
   };
-}
-
-/** Tasks after nothing, after some that are pending, done, siblings or to come, or after all; some with conditions. */
-function declarations(
-  pending: readonly string[],
-  sequence: number,
-  count: number,
-  decide: (below: number) => number,
-): Loose<Controls['WorkflowOpened']['tasks']> {
-  return Array.from({ length: count }, (_, index) => {
-    const names = [...pending, '0.0', `${sequence}.0`, `${sequence}.${index}`, `${sequence}.${index + 1}`];
-    const after = Array.from({ length: decide(4) }, () => choose(names, decide(97)));
-    return {
-      step: `s${decide(3)}`,
-      after: decide(5) === 0 ? 'all' : decide(2) === 0 ? [] : after,
-      when: decide(3) > 0 ? [] : conditions(decide),
-    };
-  });
 }
