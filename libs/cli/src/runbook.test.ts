@@ -1,0 +1,59 @@
+/** The runbook is true: its commands are run in order, on workflows such as it speaks of, and print what it says. */
+
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { callCli } from './called-cli.ts';
+import { AGENTS, cliFolder } from './spawned-cli.ts';
+
+const TIMEOUT_MS = 300_000;
+const RUNBOOK = path.resolve(import.meta.dirname, '../../../docs/runbook.md');
+
+interface Called {
+  readonly command: string;
+  /** Texts that its output holds, in order. */
+  readonly says: readonly string[];
+}
+
+function commandsIn(text: string): readonly Called[] {
+  const blocks = [...text.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, block]) => block!);
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .filter((part) => part.trim() !== '')
+      .map((part) => {
+        const [command = '', ...says] = part.trimEnd().split('\n');
+        return { command, says };
+      }),
+  );
+}
+
+/** As a shell splits it: words, and texts in single quotes. */
+const wordsOf = (command: string): string[] =>
+  [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
+
+it(
+  'each command exists, ends well, and says what to expect',
+  async (context) => {
+    const { folder, call } = await cliFolder(context);
+    const env = { TIDEMARK_WORKFLOWS: AGENTS };
+    const input = JSON.stringify({ journal: path.join(folder, 'journal') });
+    await call('run', 'trip', '--id', 't1', '--input', input, '--workflows', AGENTS);
+    await call('run', 'parcel', '--id', 'p1', '--detach', '--workflows', AGENTS);
+    const commands = commandsIn(await readFile(RUNBOOK, 'utf8'));
+    expect(commands.length).toBeGreaterThan(20);
+    for (const { command, says } of commands) {
+      const [program, ...args] = wordsOf(command);
+      expect(program).toBe('tidemark');
+      const { code, out, err } = await callCli(args, { cwd: folder, env });
+      expect.soft(code, `${command}\n${out}${err}`).toBe(0);
+      let from = 0;
+      for (const text of says) {
+        const at = `${out}${err}`.indexOf(text, from);
+        expect.soft(at, `${command} says '${text}':\n${out}${err}`).toBeGreaterThanOrEqual(0);
+        from = Math.max(at, from);
+      }
+    }
+  },
+  TIMEOUT_MS,
+);
