@@ -2,12 +2,13 @@
 
 import type { StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import { Command, CommanderError, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { tenantName, wholeNumber } from './arguments.ts';
 import { addAccess } from './commands/access-program.ts';
 import { type ApprovalsOptions, approvals } from './commands/approvals.ts';
 import { addArchive } from './commands/archive-program.ts';
 import { addBundle } from './commands/bundle-program.ts';
+import { completion, SHELLS, type Shell } from './commands/completion.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { addFiles } from './commands/files-program.ts';
@@ -222,6 +223,9 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     does,
     common: (sub: Command) => sub.addOption(state()).addOption(json()),
   };
+  command('completion', 'print a script by which a shell completes commands and options')
+    .addArgument(new Argument('<shell>', 'bash or zsh').choices([...SHELLS]))
+    .action(does<[Shell]>(completion(program)));
   addBundle(kit);
   addLifecycle(kit);
   command('approvals', 'list what people are asked by tasks that wait for them, the oldest first')
