@@ -38,6 +38,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listWorkflows: { right: 'read' },
   getWorkflow: { right: 'read', showsContent: true },
   getResult: { right: 'read' },
+  listChildren: { right: 'read' },
   listDefinitions: { right: 'read' },
   listCheckpoints: { right: 'read', showsContent: true },
   listEffects: { right: 'read' },
@@ -46,6 +47,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getTimeline: { right: 'read' },
   signalWorkflow: { right: 'operate', body: { name: 'unheard', value: 1, key: 'once' } },
   decide: { right: 'decide', body: { resolution: 'retry', why: 'a test' }, letIn: ['not-asked'] },
+  listApprovals: { right: 'read' },
+  answerApproval: { right: 'decide', body: { approved: false }, letIn: ['not-asked', 'workflow-closed'] },
   confirm: { right: 'report', body: { token: 'none', response: {} }, letIn: ['token-unknown'] },
   pinWorkflow: { right: 'operate', body: { pinned: false, why: 'a test' } },
   revokeLease: { right: 'operate' },
@@ -184,7 +187,10 @@ describe.each(allRoutes.map(({ name }) => name))('%s', (name) => {
   const sample = SAMPLES[name] ?? { right };
   const ofWorkflow = path.includes('{workflow}');
   const of = (workflow: string): string => {
-    const filled = path.replaceAll(/\{(workflow|other)\}/g, workflow).replaceAll(/\{(sequence|call)\}/g, '1');
+    const filled = path
+      .replaceAll(/\{(workflow|other)\}/g, workflow)
+      .replaceAll(/\{(sequence|call)\}/g, '1')
+      .replaceAll('{task}', '9.9');
     return `${filled.replaceAll(/\{\w+\}/g, 'anybody')}${sample.query ?? ''}`;
   };
 

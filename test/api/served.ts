@@ -10,7 +10,7 @@ import { AccessError, tenantId } from '@tidemark/core';
 import { type Host, openEmbedded } from '@tidemark/host';
 import type { Authenticator, Role } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
-import { defineEffect, defineWorkflow, signal, task, unknown } from '@tidemark/sdk';
+import { approval, child, defineEffect, defineWorkflow, signal, task, unknown } from '@tidemark/sdk';
 import { z } from 'zod';
 
 /** Two steps, and it is done. */
@@ -80,6 +80,42 @@ export const asking = defineWorkflow({
       const { receipt } = await ctx.effect(wire, { cents });
       return { done: { receipt } };
     },
+  },
+});
+
+/** Asks whoever its input names, and ends with who answered. */
+export const askSomebody = defineWorkflow({
+  name: 'ask-somebody',
+  version: 1,
+  input: z.object({ assignee: z.string().optional() }),
+  belief: z.object({}),
+  output: z.object({ by: z.string() }),
+  tasks: { hear: z.object({}) },
+  flow: { hear: [] },
+  approvals: { pay: z.object({ cents: z.int() }) },
+  begin: ({ assignee }) => ({
+    belief: {},
+    next: [task('hear', {}, { when: approval('pay', { assignee, title: 'Pay?', detail: { cents: 5 } }) })],
+  }),
+  steps: { hear: ({ cause }) => ({ done: { by: cause?.kind === 'approval' ? cause.by : 'nobody' } }) },
+});
+
+/** Has that one as its child, and ends as it does. */
+export const family = defineWorkflow({
+  name: 'family',
+  version: 1,
+  input: z.object({ assignee: z.string().optional() }),
+  belief: z.object({}),
+  output: z.object({ by: z.string() }),
+  tasks: { tell: z.object({}) },
+  flow: { tell: [] },
+  children: { ask: askSomebody },
+  begin: (input) => ({ belief: {}, next: [task('tell', {}, { when: child('ask', input) })] }),
+  steps: {
+    tell: ({ cause }) =>
+      cause?.kind === 'child' && cause.outcome === 'completed'
+        ? { done: { by: cause.output.by } }
+        : { done: { by: 'nobody' } },
   },
 });
 

@@ -88,3 +88,7 @@ export const CHANGES_PERIOD_MS = 250;
 export const CHANGES_PARTITIONS_MAX_COUNT = 500;
 /** Slots to come that a schedule is told with. */
 export const SCHEDULE_SLOTS_SHOWN_COUNT = 5;
+
+/** Approvals in one page: at most, and where nothing is said. */
+export const APPROVALS_MAX_COUNT = 100;
+export const APPROVALS_DEFAULT_COUNT = 50;

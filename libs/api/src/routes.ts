@@ -1,6 +1,7 @@
 /** Owns the list of all routes, by name; the order is that of the reference. */
 
 import { confirm, decide, pinWorkflow, revokeLease, signalWorkflow } from './routes/actions.ts';
+import { answerApproval, listApprovals } from './routes/approvals.ts';
 import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
 import { followFleet, followWorkflow } from './routes/follow.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
@@ -10,13 +11,21 @@ import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, lis
 import { fireSchedule, listSchedules, setSchedule } from './routes/schedules.ts';
 import { getSession, handOver, recallMemories } from './routes/sessions.ts';
 import { getTimeline } from './routes/timeline.ts';
-import { getResult, getWorkflow, listDefinitions, listWorkflows, startWorkflow } from './routes/workflows.ts';
+import {
+  getResult,
+  getWorkflow,
+  listChildren,
+  listDefinitions,
+  listWorkflows,
+  startWorkflow,
+} from './routes/workflows.ts';
 
 export const routes = {
   startWorkflow,
   listWorkflows,
   getWorkflow,
   getResult,
+  listChildren,
   listDefinitions,
   listCheckpoints,
   listEffects,
@@ -25,6 +34,8 @@ export const routes = {
   getTimeline,
   signalWorkflow,
   decide,
+  listApprovals,
+  answerApproval,
   confirm,
   pinWorkflow,
   revokeLease,

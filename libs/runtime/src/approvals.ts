@@ -53,6 +53,8 @@ export interface ApprovalAnswer {
   readonly why?: string | undefined;
   /** What the form holds; none where it is rejected. */
   readonly value?: unknown;
+  /** Judges, before anything is written, whether whoever answers may do so in that assignee's place; throws where not. */
+  readonly admit?: ((assignee: string | null) => void) | undefined;
 }
 
 /** What an answer is to the step that waited for it. */
@@ -103,6 +105,7 @@ export class Approvals {
     const waiting = state.frontier.tasks.get(task as TaskId);
     const asking = waiting === undefined || isClosed(state) ? undefined : askingOf(waiting);
     if (asking === undefined) return this.#settled(row.workflow, task, given);
+    given.admit?.(asking.assignee ?? null);
     const ask = await askOf(this.#ports.store, row.workflow, task as TaskId);
     const value = given.approved ? checkedForm(given.value, ask?.form ?? {}) : refusedForm(given.value);
     const answer: Json = { approved: given.approved, by, why: given.why ?? null, value };

@@ -1,7 +1,7 @@
 /** Owns the proof that mistakes don't compile, one under each `@ts-expect-error`: checked by `tsc`, run by no one. */
 
 import { z } from 'zod';
-import { approval, defineEffect, defineWorkflow, done, pending, signal, task } from './index.ts';
+import { approval, child, defineEffect, defineWorkflow, done, pending, signal, task } from './index.ts';
 
 const base = {
   name: 'x',
@@ -316,6 +316,20 @@ export const unknownApproval = defineWorkflow({
     // @ts-expect-error amount is a signal, and no approval
     async price() {
       return { next: [task('credit', { orderId: 'o', cents: 5 }, { when: approval('amount') })] };
+    },
+  },
+});
+
+export const unknownChild = defineWorkflow({
+  ...base,
+  flow,
+  signals: { amount: z.object({}) },
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error amount is a signal, and no child
+    async price() {
+      return { next: [task('credit', { orderId: 'o', cents: 5 }, { when: child('amount', {}) })] };
     },
   },
 });

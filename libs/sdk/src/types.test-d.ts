@@ -8,6 +8,7 @@ import {
   approval,
   type BeliefOf,
   checkTogether,
+  child,
   defineEffect,
   defineWorkflow,
   done,
@@ -306,7 +307,32 @@ const approvalFlow = defineWorkflow({
   },
 });
 
-export const definitions: readonly Workflow[] = [refund, fan, quiet, open, agent, approvalFlow];
+// What a child ended with is typed by its definition.
+export const parentFlow = defineWorkflow({
+  name: 'parent',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({ by: z.string() }),
+  tasks: { hear: z.object({}) },
+  flow: { hear: [] },
+  children: { approval: approvalFlow },
+  begin: () => ({ belief: {}, next: [task('hear', {}, { when: anyOf(child('approval', {}), timer('2h')) })] }),
+  steps: {
+    hear: ({ cause }) => {
+      same<NonNullable<typeof cause>['kind'], 'child' | 'timer'>(true);
+      if (cause?.kind !== 'child') return { done: { by: 'nobody' } };
+      same<typeof cause.name, 'approval'>(true);
+      if (cause.outcome !== 'completed') {
+        same<typeof cause.reason, string | null>(true);
+        return { done: { by: 'nobody' } };
+      }
+      return { done: { by: cause.output.by } };
+    },
+  },
+});
+
+export const definitions: readonly Workflow[] = [refund, fan, quiet, open, agent, approvalFlow, parentFlow];
 export const warnings = checkTogether([refund, fan, quiet, open]);
 
 // What a person answered is typed by the form that they were asked with.

@@ -5,7 +5,7 @@ import { DEFAULT_TENANT, PRIORITIES } from '@tidemark/core';
 import type { Principal, WorkflowSearch, WorkflowSummary } from '@tidemark/ports';
 import { TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
-import { cursorOf, placeOf } from '../cursor.ts';
+import { childOf, cursorOf, cursorOfChild, placeOf } from '../cursor.ts';
 import { type Desk, definitionNamed, tenantFor } from '../desk.ts';
 import { RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
@@ -159,6 +159,30 @@ function searchOf(query: z.output<typeof listQuery>, principal: Principal): Omit
     openedToMs: to === undefined ? undefined : Date.parse(to),
   };
 }
+
+export const listChildren = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/children',
+  name: 'listChildren',
+  summary: 'Workflows that its tasks have started',
+  description: 'In order of their ids, which are `{workflow}~{task}`; without children of theirs.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['workflow-unknown', 'cursor-invalid'],
+  params: workflowParams,
+  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  answers: { 200: z.object({ children: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
+  async handle({ params, query, principal, desk }) {
+    const { workflow: parent, tenant } = await desk.find(principal, params.workflow);
+    const { limit, cursor } = query;
+    const after = cursor === undefined ? undefined : childOf(cursor);
+    const rows = await desk.reads.children({ parent, after, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    // An id of that form may be older than children are, and another's.
+    const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, false));
+    return ok({ children, next_cursor: rows.length > limit ? cursorOfChild(page.at(-1)!.workflow) : null });
+  },
+});
 
 export const getWorkflow = route({
   method: 'GET',

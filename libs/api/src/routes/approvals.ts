@@ -1,0 +1,125 @@
+/** Owns the routes of what people are asked by tasks that wait for them: the inbox, and the answer. */
+
+import { AccessError, isoTime, type TaskId, type WorkflowId } from '@tidemark/core';
+import { mayDo, type Principal } from '@tidemark/ports';
+import { z } from 'zod';
+import { cursorOfApproval, placeOfApproval } from '../cursor.ts';
+import { tenantFor } from '../desk.ts';
+import { APPROVALS_DEFAULT_COUNT, APPROVALS_MAX_COUNT } from '../limits.ts';
+import { content, ok, route } from '../route.ts';
+import {
+  cursorSchema,
+  givenJson,
+  jsonSchema,
+  nameSchema,
+  nextCursorSchema,
+  taskIdSchema,
+  tenantSchema,
+  textSchema,
+  timeSchema,
+  workflowParams,
+} from '../schemas/common.ts';
+
+const CHAPTER = 'Approvals';
+
+const approvalSchema = z
+  .object({
+    workflow: z.string(),
+    tenant: z.string(),
+    definition: z.string(),
+    task: z.string(),
+    step: z.string().meta({ description: 'The step that waits for the answer.' }),
+    name: z.string(),
+    assignee: z.string().nullable().meta({ description: 'Who is to answer; null: whoever may decide.' }),
+    asked_at: timeSchema,
+    title: content(z.string().nullable()),
+    detail: content(jsonSchema),
+    form: content(jsonSchema),
+  })
+  .meta({ id: 'Approval', description: 'What a task asks a person. `form` is the JSON Schema of the answer.' });
+
+export const listApprovals = route({
+  method: 'GET',
+  path: '/v1/approvals',
+  name: 'listApprovals',
+  summary: 'What people are asked by tasks that wait for them',
+  description: 'The oldest first, page by page. Workflows that are paused or being cancelled ask nobody.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['tenant-unknown', 'cursor-invalid'],
+  query: z.object({
+    tenant: tenantSchema.optional(),
+    assignee: z
+      .union([nameSchema, z.array(nameSchema).min(1).max(APPROVALS_MAX_COUNT)])
+      .optional()
+      .meta({ description: 'Those of this assignee; several: of any of them.' }),
+    limit: z.coerce.number().int().min(1).max(APPROVALS_MAX_COUNT).default(APPROVALS_DEFAULT_COUNT),
+    cursor: cursorSchema.optional(),
+  }),
+  answers: { 200: z.object({ approvals: z.array(approvalSchema), next_cursor: nextCursorSchema }) },
+  async handle({ query, principal, desk }) {
+    const { assignee, limit, cursor } = query;
+    const page = await desk.client.approvals({
+      tenant: tenantFor(principal, query.tenant, undefined),
+      assignees: assignee === undefined ? undefined : [assignee].flat(),
+      after: cursor === undefined ? undefined : placeOfApproval(cursor),
+      limit,
+    });
+    const approvals = page.approvals.map(({ askedAtMs, title = null, detail = null, ...one }) => ({
+      ...{ workflow: one.workflow, tenant: one.tenant, definition: one.definition, task: one.task, step: one.step },
+      ...{ name: one.name, assignee: one.assignee, asked_at: isoTime(askedAtMs), title, detail, form: one.form },
+    }));
+    return ok({ approvals, next_cursor: page.next === null ? null : cursorOfApproval(page.next) });
+  },
+});
+
+export const answerApproval = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/approvals/{task}',
+  name: 'answerApproval',
+  summary: 'Answer what a task asks',
+  description:
+    'Where somebody is named as its assignee, that subject alone (such as `token:ana` or `key:…`) or an admin may answer. The same answer of the same person may be given again; another one is refused once one was taken.',
+  chapter: CHAPTER,
+  right: 'decide',
+  problems: [
+    'workflow-unknown',
+    'assignee-differs',
+    'not-asked',
+    'approval-unfit',
+    'already-answered',
+    'workflow-closed',
+  ],
+  params: workflowParams.extend({ task: taskIdSchema }),
+  body: z
+    .strictObject({
+      approved: z.boolean(),
+      value: givenJson.optional().meta({ description: 'What the form holds; none where it is rejected.' }),
+      why: textSchema.optional(),
+    })
+    .meta({ id: 'ApprovalAnswer' }),
+  answers: {
+    200: z.object({
+      workflow: z.string(),
+      task: z.string(),
+      changed: z.boolean().meta({ description: 'False: the same was answered before.' }),
+    }),
+  },
+  async handle({ params, body, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const { changed } = await desk.client.approve(workflow, params.task, {
+      ...{ approved: body.approved, by: principal.subject, why: body.why, value: body.value },
+      admit: (assignee) => checkAssignee(principal, assignee, workflow, params.task as TaskId),
+    });
+    return ok({ workflow, task: params.task, changed });
+  },
+});
+
+function checkAssignee(principal: Principal, assignee: string | null, workflow: WorkflowId, task: TaskId): void {
+  if (assignee === null || assignee === principal.subject || mayDo(principal, 'administer')) return;
+  throw new AccessError(
+    'assignee-differs',
+    `Task ${task} of ${workflow} asks somebody else than ${principal.subject}. Its assignee or an admin may answer.`,
+    { workflow, task },
+  );
+}

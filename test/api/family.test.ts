@@ -1,0 +1,71 @@
+/** Children and approvals over HTTP: who is asked, who may answer, and whose children are told. */
+
+import { connect } from '@tidemark/client';
+import { eventually } from '@tidemark/testkit/eventually';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { askSomebody, family, type Served, sayingAuthenticator, serveApi } from './served.ts';
+
+let served: Served;
+beforeAll(async () => {
+  const definitions = [family, askSomebody];
+  served = await serveApi({ authenticator: sayingAuthenticator, definitions });
+});
+afterAll(() => served.close());
+
+const client = (token = 'admin') => connect({ url: served.url, token });
+const inbox = async (query: object = {}, token?: string) =>
+  (await client(token).ask('GET /v1/approvals', { query })) as {
+    readonly approvals: readonly { readonly workflow: string }[];
+    readonly next_cursor: string | null;
+  };
+const answer = (workflow: string, token: string, body: object = { approved: true, value: { cents: 3 } }) =>
+  client(token).ask('POST /v1/workflows/{workflow}/approvals/{task}', {
+    params: { workflow, task: '0.0' },
+    body: body as { readonly approved: boolean },
+  });
+
+it('a child asks its assignee, who alone answers, or an admin', async () => {
+  const run = await client('operator acme').start('family', { assignee: 'approver-of-acme' }, { id: 'f1' });
+  const other = await client('operator acme').start('family', { assignee: 'somebody' }, { id: 'f2' });
+  await eventually(async () => expect((await inbox()).approvals).toHaveLength(2));
+  const [asked] = (await inbox({ assignee: 'approver-of-acme' })).approvals;
+  expect(asked).toMatchObject({ workflow: 'f1~0.0', tenant: 'acme', name: 'pay', title: 'Pay?', detail: { cents: 5 } });
+  expect((await inbox({ assignee: ['nobody', 'somebody'] })).approvals).toMatchObject([{ workflow: 'f2~0.0' }]);
+  expect((await inbox({}, 'approver globex')).approvals).toEqual([]);
+  const [seen] = (await inbox({}, 'viewer acme')).approvals;
+  expect(seen).not.toHaveProperty('title');
+  expect(seen).not.toHaveProperty('form');
+  const first = await inbox({ limit: 1 });
+  const second = await inbox({ limit: 1, cursor: first.next_cursor });
+  expect([...first.approvals, ...second.approvals].map(({ workflow }) => workflow).sort()).toEqual([
+    'f1~0.0',
+    'f2~0.0',
+  ]);
+  expect(second.next_cursor).toBeNull();
+
+  await expect(answer('f1~0.0', 'operator acme')).rejects.toMatchObject({ status: 403, code: 'right-missing' });
+  await expect(answer('f1~0.0', 'approver globex')).rejects.toMatchObject({ status: 404, code: 'workflow-unknown' });
+  await expect(answer('f2~0.0', 'approver acme')).rejects.toMatchObject({ status: 403, code: 'assignee-differs' });
+  const unfit = answer('f1~0.0', 'approver acme', { approved: true, value: { cents: 'x' } });
+  await expect(unfit).rejects.toMatchObject({ status: 400, code: 'approval-unfit' });
+  expect(await answer('f1~0.0', 'approver acme')).toEqual({ workflow: 'f1~0.0', task: '0.0', changed: true });
+  expect(await answer('f1~0.0', 'approver acme')).toMatchObject({ changed: false });
+  await expect(answer('f1~0.0', 'admin acme')).rejects.toMatchObject({ status: 409, code: 'already-answered' });
+  expect(await run.result()).toEqual({ by: 'approver-of-acme' });
+  expect(await answer('f2~0.0', 'admin acme')).toMatchObject({ changed: true });
+  expect(await other.result()).toEqual({ by: 'admin-of-acme' });
+});
+
+it('children are listed by their parent', async () => {
+  const run = await client('operator acme').start('family', {}, { id: 'f3' });
+  const list = (token: string) =>
+    client(token).ask('GET /v1/workflows/{workflow}/children', { params: { workflow: run.id }, query: {} });
+  await eventually(async () =>
+    expect(await list('viewer acme')).toMatchObject({
+      children: [{ workflow: 'f3~0.0', definition: 'ask-somebody', tenant: 'acme' }],
+      next_cursor: null,
+    }),
+  );
+  await expect(list('viewer globex')).rejects.toMatchObject({ status: 404, code: 'workflow-unknown' });
+  await expect(client().start('family', {}, { id: 'f3~0.1' })).rejects.toMatchObject({ code: 'workflow-id-reserved' });
+});
