@@ -1,5 +1,6 @@
 /** `npm run bench -- control [--only PART]`: what the control plane takes. Each part is a file of its own. */
 
+import { measureChildren } from './control-children.ts';
 import { measureFairness, measureSignal, measureTimers } from './control-dispatch.ts';
 import { measureFollowers } from './control-followers.ts';
 import { measureList } from './control-list.ts';
@@ -15,6 +16,7 @@ const parts: Readonly<Record<string, (report: Report) => Promise<void>>> = {
   signal: measureSignal,
   timers: measureTimers,
   fairness: measureFairness,
+  children: measureChildren,
 };
 
 export const controlParts = Object.keys(parts);
