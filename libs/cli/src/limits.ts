@@ -6,6 +6,8 @@ export const LIST_MAX_COUNT = 10_000;
 /** Pending tasks that `show` lists without `--tasks`, and reads at most. */
 export const TASKS_SHOWN_COUNT = 12;
 export const TASKS_READ_MAX = 10_000;
+/** Children of one workflow that are told, at most. */
+export const CHILDREN_READ_MAX = 10_000;
 /** Checkpoints in one page of a read. */
 export const CHECKPOINTS_PAGE_COUNT = 500;
 /** Events of one workflow, other than checkpoints and effects, that are read at most. */

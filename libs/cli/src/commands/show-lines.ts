@@ -37,6 +37,7 @@ export function showLines(found: Found, options: ShowOptions, look: Look, nowMs:
           section('Belief', valueLines(found.belief, look), look),
         ]),
     frontierLines(found, options, look, nowMs),
+    childLines(found, look),
     lastLines(found, look, nowMs),
     found.definition === undefined ? [] : section('Flow', flowSection(found, look), look),
     options.checkpoints === true ? checkpointLines(found, look) : [],
@@ -187,6 +188,16 @@ function confirmLines(
   if (wait?.on !== 'confirmation') return [];
   const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...stateWords(state));
   return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
+}
+
+function childLines({ children, idle }: Found, look: Look): readonly string[] {
+  if (children.length === 0) return [];
+  const shown = children.slice(0, TASKS_SHOWN_COUNT).map((row) => {
+    const activity = activityOf(row, idle);
+    return `${INDENT}${printable(row.workflow)}  ${printable(row.definition)}  ${look.paint(ACTIVITY_COLOURS[activity], activity)}`;
+  });
+  const more = children.length - shown.length;
+  return section('Children', more > 0 ? [...shown, `${INDENT}… and ${count(more)} more`] : shown, look);
 }
 
 function lastLines({ lastCheckpoint, row }: Found, look: Look, nowMs: number): readonly string[] {

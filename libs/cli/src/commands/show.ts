@@ -18,9 +18,9 @@ import {
 } from '@tidemark/api/shapes';
 import type { Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { CheckpointRow, EffectRow, EventRow, WorkflowSummary } from '@tidemark/ports';
+import type { CheckpointRow, EffectRow, EventRow, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
 import { noState } from '../failures.ts';
-import { EVENTS_READ_MAX, TASKS_READ_MAX } from '../limits.ts';
+import { CHILDREN_READ_MAX, EVENTS_READ_MAX, TASKS_READ_MAX } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { readDefinitions } from '../state/definitions.ts';
 import { type Desk, isIdle } from '../state/desk.ts';
@@ -57,6 +57,7 @@ export interface Found {
   readonly input: Json;
   readonly belief: Json;
   readonly tasks: readonly PendingTask[];
+  readonly children: readonly WorkflowListing[];
   readonly lastCheckpoint: CheckpointRow | undefined;
   readonly checkpoints: readonly CheckpointRow[] | undefined;
   readonly effects: readonly EffectRow[];
@@ -105,6 +106,7 @@ async function find(desk: Desk, id: string, options: ShowOptions, given: readonl
     input: (await inputOf(reads, workflow)) ?? null,
     belief: await beliefOf(reads, row),
     tasks: (await reads.tasks(workflow, TASKS_READ_MAX)).map(pendingTask),
+    children: await reads.children({ parent: workflow, limit: CHILDREN_READ_MAX }),
     lastCheckpoint:
       checkpoints?.at(-1) ?? (await collect(checkpointsOf(reads, workflow, Math.max(sequence, 1), sequence)))[0],
     checkpoints,
@@ -134,6 +136,9 @@ function showJson(found: Found, options: ShowOptions): unknown {
     ...(found.asked === undefined ? {} : { question: askedJson(found.asked) }),
     ...(found.undoing === undefined ? {} : { undo: undoJson(found.undoing, found.undoAsked) }),
     frontier: tasks.map((task) => taskJson(task, standsWords(row.status) !== undefined)),
+    ...(found.children.length === 0
+      ? {}
+      : { children: found.children.map(({ workflow, definition, status }) => ({ workflow, definition, status })) }),
     last_checkpoint: lastCheckpoint === undefined ? null : checkpointJson(lastCheckpoint, ofTask(lastCheckpoint.task)),
     flow: definition === undefined ? null : { starts: definition.starts, steps: definition.flow },
     ...(checkpoints === undefined

@@ -30,6 +30,7 @@ export const READS = [
   'openWorkflows',
   'loadStreams',
   'tasks',
+  'children',
   'checkpoints',
   'effects',
   'events',
