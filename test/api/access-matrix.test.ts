@@ -71,6 +71,13 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getSession: { right: 'content', letIn: ['session-unknown'] },
   handOver: { right: 'operate', body: { from: 'one', to: 'another', message: 'a test' } },
   recall: { right: 'content', query: '?query=anything' },
+  startJob: {
+    right: 'operate',
+    body: { id: 'matrix', act: 'pause', filter: { text: 'nothing-fits' }, ...WHY },
+    letIn: ['workflow-differs'],
+  },
+  getJob: { right: 'read', letIn: ['job-unknown'] },
+  listJobs: { right: 'read' },
   setSchedule: {
     right: 'operate',
     body: { definition: 'patient', input: {}, cron: '0 0 1 1 *' },

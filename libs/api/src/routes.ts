@@ -5,6 +5,7 @@ import { answerApproval, listApprovals } from './routes/approvals.ts';
 import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
 import { followFleet, followWorkflow } from './routes/follow.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
+import { getJob, listJobs, startJob } from './routes/jobs.ts';
 import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
 import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
@@ -57,6 +58,9 @@ export const routes = {
   getSession,
   handOver,
   recallMemories,
+  startJob,
+  getJob,
+  listJobs,
   setSchedule,
   listSchedules,
   fireSchedule,

@@ -5,6 +5,7 @@ import type { Embedder } from '@tidemark/memory';
 import type { SegmentRow } from '@tidemark/ports';
 import {
   type Admission,
+  bulkHost,
   Client,
   Compactor,
   type CompactorPolicy,
@@ -153,6 +154,7 @@ export class Host {
       definitions,
       concurrency,
       schedules: scheduleHost(this.client, this.ports.clock),
+      bulk: bulkHost(this.client, this.ports.store),
       ...(onError === undefined ? {} : { onError }),
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(onResume === undefined ? {} : { onResume }),

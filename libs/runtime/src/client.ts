@@ -21,6 +21,7 @@ import type { Embedder } from '@tidemark/memory';
 import type { ApprovalQuery, CheckpointRow, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
 import { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
 import { whileUnavailable } from './backoff.ts';
+import { Bulk } from './bulk.ts';
 import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkedDuration, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
@@ -68,6 +69,8 @@ export class Client {
   readonly #options: ClientOptions;
   /** Roll-outs of shadow mode, and their comparison. */
   readonly shadows: Shadows;
+  /** One thing done to many workflows. */
+  readonly bulk: Bulk;
   /** Runs at the times of cron patterns. */
   readonly schedules: Schedules;
   /** Long-term memory, sessions and budgets. */
@@ -91,6 +94,7 @@ export class Client {
     this.#approvals = new Approvals(ports, this.#told, this.#closing.signal);
     this.shadows = new Shadows(options);
     this.schedules = new Schedules(this, ports);
+    this.bulk = new Bulk(this, ports.store);
     this.system = new SystemStreams(options);
     this.memory = new ClientMemory({
       ports,

@@ -6,6 +6,8 @@ export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
 export type { SweepReport } from './blob-sweep.ts';
 export { type BlobStores, Blobs } from './blobs.ts';
 export { ACCESS_SUBJECT } from './budget-entry.ts';
+export { type BulkJob, type BulkRequest, bulkHost } from './bulk.ts';
+export { BULK_ACTS, type BulkAct } from './bulk-definition.ts';
 export {
   Client,
   Run,

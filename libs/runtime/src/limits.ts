@@ -313,3 +313,9 @@ export const SCHEDULE_POLL_MIN_MS = 1_000;
 export const SCHEDULE_POLL_MAX_MS = 60_000;
 /** Characters of a schedule's id: the slot's time follows it in those of its runs. */
 export const SCHEDULE_ID_MAX_CHARS = 170;
+
+/** Workflows that a bulk job looks up in one go, and those that it asks at once. */
+export const BULK_PAGE_COUNT = 200;
+export const BULK_AT_ONCE_COUNT = 16;
+/** Workflows that refused, of which a bulk job tells why. */
+export const BULK_PROBLEMS_MAX_COUNT = 100;

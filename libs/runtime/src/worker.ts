@@ -24,6 +24,7 @@ import type { Consumer, EffectRow, Job, StreamSnapshot } from '@tidemark/ports';
 import { Applied } from './applied.ts';
 import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
 import { batched } from './batcher.ts';
+import { type BulkHost, bulkDefinition } from './bulk-definition.ts';
 import { StreamContent } from './content.ts';
 import { contextReads, readMemories } from './context-reads.ts';
 import type { Definition, Progress } from './definition.ts';
@@ -54,6 +55,8 @@ export interface WorkerOptions {
   readonly onProgress?: (progress: Progress & { readonly workflow: string; readonly step: string }) => void;
   /** What schedules of the definitions start runs with; absent: this worker runs no schedules. */
   readonly schedules?: ScheduleHost | undefined;
+  /** What bulk jobs act through; absent: this worker runs none. */
+  readonly bulk?: BulkHost | undefined;
   /** Told of each piece of a model's answer as it comes. */
   readonly onDelta?: (told: ToldDelta) => void;
   /** Told of every claimed workflow, with the checkpoint that it goes on from. */
@@ -72,6 +75,8 @@ export class Worker {
   readonly #options: WorkerOptions;
   /** What it can run, undos included. */
   readonly #definitions: readonly Definition[];
+  /** Those of the system's own. */
+  readonly #system: readonly Definition[];
   /** This incarnation's name; never reused. */
   readonly holder: HolderId;
   readonly #running = new Map<WorkflowId, Promise<void>>();
@@ -92,9 +97,10 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     const { ports } = options;
-    const { definitions, schedules } = options;
+    const { definitions, schedules, bulk } = options;
     const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
-    this.#definitions = withUndos([...definitions, ...own], ports.store);
+    this.#system = bulk === undefined ? [] : [bulkDefinition(bulk)];
+    this.#definitions = [...withUndos([...definitions, ...own], ports.store), ...this.#system];
     this.holder = holderId(`worker-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
     this.#applied = new Applied(ports);
     this.#drain = new Drain(ports.clock);
@@ -115,7 +121,7 @@ export class Worker {
       periodMs: BEAT_PERIOD_MS,
       onError: (error) => this.#report('beat', error),
     });
-    const routes = routesOf(this.#options.definitions);
+    const routes = routesOf([...this.#options.definitions, ...this.#system]);
     this.#consumer = await ports.queue.consume({ concurrency, routes }, (job) => this.#handle(job));
   }
 

@@ -19,6 +19,7 @@ import { Host } from '@tidemark/host';
 import { type Clock, type EventLog, type LogRecord, noTelemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
 import {
+  bulkHost,
   type CallEffect,
   type Client,
   type Coordinator,
@@ -252,6 +253,7 @@ export class TestWorld {
       definitions: workflows,
       concurrency: CONCURRENCY,
       schedules: scheduleHost(this.#host.client, this.#ports.clock),
+      bulk: bulkHost(this.#host.client, this.#ports.store),
       callEffect: this.#callEffect(life.signal),
       ...(onError === undefined ? {} : { onError }),
       ...(onDelta === undefined ? {} : { onDelta }),

@@ -1,0 +1,149 @@
+/** Owns the routes of bulk jobs: one thing done to many workflows, with progress. */
+
+import { AccessError, InvalidError, isoTime, type Json, tenantId, uuidv7 } from '@tidemark/core';
+import { mayDo } from '@tidemark/ports';
+import { BULK_ACTS, type BulkJob, TAGS_MAX_COUNT } from '@tidemark/runtime';
+import { z } from 'zod';
+import { maySee, tenantFor } from '../desk.ts';
+import { content, ok, route } from '../route.ts';
+import {
+  byWhy,
+  givenJson,
+  limitSchema,
+  nameSchema,
+  tagSchema,
+  tenantSchema,
+  textSchema,
+  timeSchema,
+} from '../schemas/common.ts';
+import { statusSchema } from '../schemas/workflow.ts';
+
+const CHAPTER = 'Jobs';
+/** Whose jobs are those over all tenants: none of them sees any. */
+const ALL_TENANTS = tenantId('~tidemark');
+
+const filter = z
+  .strictObject({
+    definition: nameSchema.optional(),
+    status: statusSchema.optional(),
+    reason: nameSchema.optional(),
+    tenant: tenantSchema.optional(),
+    session: nameSchema.optional(),
+    user: nameSchema.optional(),
+    tags: z.array(tagSchema).max(TAGS_MAX_COUNT).optional(),
+    text: nameSchema.optional(),
+    opened_from: z.iso.datetime({ offset: true }).optional(),
+    opened_to: z.iso.datetime({ offset: true }).optional(),
+  })
+  .meta({ id: 'JobFilter', description: 'As for listing workflows; filters hold together.' });
+
+const jobSchema = z
+  .object({
+    job: z.string(),
+    status: statusSchema.meta({ description: '`open` while it works.' }),
+    reason: z.string().nullable(),
+    act: z.enum(BULK_ACTS),
+    by: z.string(),
+    why: content(textSchema),
+    begun_at: timeSchema,
+    done_count: z.int(),
+    refused_count: z.int(),
+    refused: z
+      .array(z.object({ workflow: z.string(), code: z.string(), message: z.string() }))
+      .meta({ description: 'The first hundred of those that refused.' }),
+  })
+  .meta({ id: 'Job' });
+
+export const startJob = route({
+  method: 'POST',
+  path: '/v1/jobs',
+  name: 'startJob',
+  summary: 'Do one thing to many workflows',
+  description:
+    'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not among them. At least one filter beside `tenant` must be given, or `everything`. `retry` needs the right to decide.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: ['filter-missing', 'signal-invalid', 'workflow-differs', 'tenant-unknown', 'right-missing'],
+  body: z
+    .strictObject({
+      id: nameSchema.max(100).optional(),
+      act: z.enum(BULK_ACTS),
+      filter,
+      everything: z.literal(true).optional().meta({ description: 'All workflows that may be seen are meant.' }),
+      ...byWhy,
+      signal: z.strictObject({ name: nameSchema, value: givenJson.optional() }).optional(),
+    })
+    .meta({ id: 'StartJob' }),
+  answers: { 202: z.object({ job: z.string(), created: z.boolean() }).meta({ id: 'JobStarted' }) },
+  async handle({ body, principal, desk }) {
+    const { act, everything, why, signal } = body;
+    if (act === 'retry' && !mayDo(principal, 'decide')) {
+      throw new AccessError('right-missing', "act: 'retry' answers questions, which needs the right to decide.");
+    }
+    const { tenant: named, opened_from: from, opened_to: to, ...fits } = body.filter;
+    if (everything !== true && [from, to, ...Object.values(fits)].every((value) => value === undefined)) {
+      throw new InvalidError('filter-missing', 'filter: give at least one beside tenant, or everything: true.');
+    }
+    const { clock, prng } = desk.ports;
+    const id = body.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
+    const tenant = tenantFor(principal, named, undefined);
+    const { created } = await desk.client.bulk.start({
+      ...{ id, act, by: principal.subject, why, tenant: tenant ?? ALL_TENANTS },
+      filter: {
+        ...{ ...fits, tenant },
+        openedFromMs: from === undefined ? undefined : Date.parse(from),
+        openedToMs: to === undefined ? undefined : Date.parse(to),
+      },
+      signal: signal === undefined ? null : { name: signal.name, value: (signal.value ?? null) as Json },
+    });
+    return { status: 202 as const, body: { job: id, created } };
+  },
+});
+
+export const getJob = route({
+  method: 'GET',
+  path: '/v1/jobs/{job}',
+  name: 'getJob',
+  summary: 'Tell how far a job is',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['job-unknown'],
+  params: z.object({ job: nameSchema }),
+  answers: { 200: jobSchema },
+  async handle({ params, principal, desk }) {
+    const job = await desk.client.bulk.get(params.job);
+    if (job === undefined || !maySee(principal, job.tenant)) {
+      throw new InvalidError('job-unknown', `No job has the id '${params.job}'.`);
+    }
+    return ok(jobJson(job));
+  },
+});
+
+export const listJobs = route({
+  method: 'GET',
+  path: '/v1/jobs',
+  name: 'listJobs',
+  summary: 'List jobs, newest first',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['tenant-unknown'],
+  query: z.object({ tenant: tenantSchema.optional(), limit: limitSchema }),
+  answers: { 200: z.object({ jobs: z.array(jobSchema) }).meta({ id: 'Jobs' }) },
+  async handle({ query: { tenant, limit }, principal, desk }) {
+    const jobs = await desk.client.bulk.list({ tenant: tenantFor(principal, tenant, undefined), limit });
+    return ok({ jobs: jobs.map(jobJson) });
+  },
+});
+
+const jobJson = (job: BulkJob) => ({
+  job: job.id,
+  status: job.status,
+  reason: job.reason,
+  act: job.act,
+  by: job.by,
+  why: job.why,
+  begun_at: isoTime(job.openedAtMs),
+  done_count: job.doneCount,
+  refused_count: job.refusedCount,
+  refused: [...job.refused],
+});

@@ -1,0 +1,88 @@
+/** Bulk jobs: each workflow that the filter finds is asked once, also over crashes; those that refuse are counted; progress can be seen. */
+
+import { defineWorkflow, signal, task } from '@tidemark/sdk';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { eventually } from './eventually.ts';
+import { type TestWorld, testWorld } from './test-world.ts';
+
+const patient = defineWorkflow({
+  name: 'patient',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({ heard: z.int() }),
+  output: z.object({}),
+  signals: { go: z.string() },
+  tasks: { listen: z.object({}) },
+  flow: { listen: ['listen'] },
+  starts: ['listen'],
+  begin: () => ({ belief: { heard: 0 }, next: [task('listen', {}, { when: signal('go') })] }),
+  steps: {
+    listen: (ctx) => ({
+      belief: () => ({ heard: ctx.belief.heard + 1 }),
+      next: [task('listen', {}, { when: signal('go') })],
+    }),
+  },
+});
+
+let world: TestWorld;
+beforeEach(async () => {
+  world = await testWorld({ workflows: [patient] });
+});
+afterEach(() => world.close());
+
+const COUNT = 230;
+const everything = { by: 'ana', why: 'a test', signal: null } as const;
+async function startMany(tags: readonly string[]): Promise<void> {
+  await Promise.all(Array.from({ length: COUNT }, (_, n) => world.start(patient, {}, { id: `w-${n}`, tags })));
+  await eventually(
+    async () => (await world.ports.store.workflows({ definition: 'patient', limit: 500 })).length === COUNT,
+  );
+}
+const ended = async (id: string) => {
+  await world.fastForward(
+    eventually(async () => (await world.client.bulk.get(id))?.status === 'completed', { timeoutMs: 60_000 }),
+  );
+  return (await world.client.bulk.get(id))!;
+};
+
+describe('a bulk job', () => {
+  it('asks each workflow that its filter finds, once, also when its worker dies in the middle', async () => {
+    await startMany(['old']);
+    await world.start(patient, {}, { id: 'other' });
+    world.crash({ after: 'CheckpointCommitted' });
+    const filter = { definition: 'patient', tags: ['old'] };
+    const go = { ...everything, act: 'signal', filter, signal: { name: 'go', value: 'x' } } as const;
+    expect(await world.client.bulk.start({ ...go, id: 'j1' })).toEqual({ id: 'j1', created: true });
+    expect(await world.client.bulk.start({ ...go, id: 'j1' })).toEqual({ id: 'j1', created: false });
+    expect(await ended('j1')).toMatchObject({ act: 'signal', by: 'ana', doneCount: COUNT, refusedCount: 0 });
+    expect(world.crashCount).toBe(1);
+    await eventually(async () => {
+      const rows = await world.ports.store.workflows({ definition: 'patient', limit: 500 });
+      return rows.filter(({ sequence }) => sequence === 1).length === COUNT;
+    });
+    expect((await world.client.run('other').summary())?.sequence).toBe(0);
+  }, 120_000);
+
+  it('counts those that refuse, and says why', async () => {
+    for (const id of ['a', 'b', 'c']) await world.start(patient, {}, { id });
+    await eventually(async () => (await world.client.run('c').summary()) !== undefined);
+    await world.client.terminate('b', { by: 'ana', why: 'a test' });
+    await world.client.bulk.start({ ...everything, id: 'j2', act: 'pause', filter: { definition: 'patient' } });
+    const job = await ended('j2');
+    expect(job).toMatchObject({ doneCount: 2, refusedCount: 1 });
+    expect(job.refused).toEqual([expect.objectContaining({ workflow: 'b', code: 'workflow-closed' })]);
+    expect((await world.client.bulk.list({ limit: 10 })).map(({ id }) => id)).toEqual(['j2']);
+    expect(await world.client.bulk.get('nobody')).toBeUndefined();
+  }, 120_000);
+
+  it.each([
+    ['an unknown act', { act: 'forget' }, 'act-invalid'],
+    ['a signal of another act', { signal: { name: 'go', value: 1 } }, 'signal-invalid'],
+    ['the system’s own', { filter: { definition: 'tidemark.audit' } }, 'definition-unknown'],
+    ['no reason', { why: ' ' }, 'why-invalid'],
+  ])('with %s is refused', async (_, fields, code) => {
+    const request = { ...everything, id: 'j', act: 'pause', filter: {}, ...fields } as never;
+    await expect(world.client.bulk.start(request)).rejects.toMatchObject({ name: 'InvalidError', code });
+  });
+});

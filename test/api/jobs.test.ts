@@ -1,0 +1,54 @@
+/** Bulk jobs over HTTP: begun, seen to progress, by whom they may be seen; what would do too much is refused. */
+
+import { connect } from '@tidemark/client';
+import { eventually } from '@tidemark/testkit/eventually';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Served, sayingAuthenticator, serveApi } from './served.ts';
+
+let served: Served;
+beforeAll(async () => {
+  served = await serveApi({ authenticator: sayingAuthenticator });
+});
+afterAll(() => served.close());
+
+const client = (token = 'admin') => connect({ url: served.url, token });
+const start = (body: object, token?: string) =>
+  client(token).ask('POST /v1/jobs', {
+    body: { act: 'pause', filter: { definition: 'patient' }, why: 'a test', ...body } as never,
+  });
+
+it('is begun once for its id, done, and tells how far it is', async () => {
+  for (const id of ['one', 'two', 'three']) await client().start('patient', {}, { id });
+  await eventually(async () => (await client().run('three').get()).status === 'open');
+  expect(await start({ id: 'freeze' })).toEqual({ job: 'freeze', created: true });
+  expect(await start({ id: 'freeze' })).toEqual({ job: 'freeze', created: false });
+  const get = () => client().ask('GET /v1/jobs/{job}', { params: { job: 'freeze' } });
+  await eventually(async () => {
+    const job = await get().catch(() => undefined);
+    return job?.status === 'completed';
+  });
+  expect(await get()).toMatchObject({ act: 'pause', why: 'a test', done_count: 3, refused_count: 0, refused: [] });
+  expect(await client().run('two').get()).toMatchObject({ reason: 'paused' });
+  const { jobs } = await client('viewer').ask('GET /v1/jobs', { query: {} });
+  expect(jobs.map(({ job }) => job)).toEqual(['freeze']);
+  expect(jobs[0]).not.toHaveProperty('why');
+});
+
+it.each([
+  ['no filter', { filter: {} }, 400, 'filter-missing'],
+  ['a tenant alone', { filter: { tenant: 'default' } }, 400, 'filter-missing'],
+  ['an unknown filter', { filter: { definitions: 'x' } }, 400, 'request-invalid'],
+  ['a signal of another act', { signal: { name: 'go' } }, 400, 'signal-invalid'],
+  ["the system's own", { filter: { definition: 'tidemark.audit' } }, 404, 'definition-unknown'],
+])('with %s is refused', async (_, body, status, code) => {
+  await expect(start(body)).rejects.toMatchObject({ status, code });
+});
+
+it('that answers questions needs the right to decide', async () => {
+  await expect(start({ act: 'retry' }, 'operator')).rejects.toMatchObject({ status: 403, code: 'right-missing' });
+});
+
+it('that nobody began is unknown', async () => {
+  const asked = client().ask('GET /v1/jobs/{job}', { params: { job: 'nobody' } });
+  await expect(asked).rejects.toMatchObject({ status: 404, code: 'job-unknown' });
+});
