@@ -154,7 +154,12 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
       code: 'opening-unclear',
       details: { workflows: 'first' },
     });
-    await sql(`insert into workflows select * from public_rebuild.workflows where workflow = 'first'`);
+    const [{ columns }] = (await sql(
+      `select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns where table_schema = 'public' and table_name = 'workflows' and is_generated = 'NEVER'`,
+    )) as [{ columns: string }];
+    await sql(
+      `insert into workflows (${columns}) select ${columns} from public_rebuild.workflows where workflow = 'first'`,
+    );
     await sql(`update workflows set partition = 0 where workflow = 'first'`);
     await rebuild.placeAnew();
     await fold(rebuild, log.toReversed());
