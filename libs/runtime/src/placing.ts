@@ -40,6 +40,7 @@ export class Placing {
   readonly #place: (request: PlacementRequest) => Promise<Placed | undefined>;
   /** Whether the pool has its largest size; it never shrinks. */
   #isFull = false;
+  #hasLooked = false;
 
   constructor(options: PlacingOptions) {
     this.#options = options;
@@ -62,7 +63,7 @@ export class Placing {
   async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placed | undefined)[]> {
     const placed = new Map<string, Placed>();
     let waiting = requests;
-    this.#isFull ||= (await this.#options.ports.log.partitionCount()) >= this.#partitionsMax;
+    await this.#look();
     for (let isShared = false; ; ) {
       for (const each of await this.#options.ports.store.place(waiting, this.#rules())) placed.set(each.workflow, each);
       waiting = waiting.filter((request) => !placed.has(request.workflow));
@@ -79,6 +80,14 @@ export class Placing {
       answered.add(workflow);
       return placement;
     });
+  }
+
+  /** Once: whether the pool had its largest size when this process came. Placing itself doesn't depend on the log. */
+  async #look(): Promise<void> {
+    if (this.#hasLooked) return;
+    this.#hasLooked = true;
+    const count = await this.#options.ports.log.partitionCount().catch(() => 0);
+    this.#isFull ||= count >= this.#partitionsMax;
   }
 
   /** In a pool that can't grow, one tenant's backlog leaves some partitions to those that have none. */
