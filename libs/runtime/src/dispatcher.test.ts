@@ -108,6 +108,17 @@ describe('a dispatcher', () => {
   });
 
   describe('sweeping', () => {
+    it('sends nothing again while as many jobs wait: a backlog is no loss', async () => {
+      runnable = [stream('a'), stream('b')];
+      ports.queue.depth = async () => new Map([['d', 2]]);
+      await dispatcher.sweep();
+      await dispatcher.sweep();
+      expect(sent()).toEqual([]);
+      ports.queue.depth = async () => new Map([['d', 1]]);
+      await dispatcher.sweep();
+      expect(sent()).toEqual(['a', 'b']);
+    });
+
     it('sends again what stayed runnable and unchanged since the last sweep, and nothing else', async () => {
       runnable = [stream('a'), stream('b'), stream('c')];
       await dispatcher.sweep();

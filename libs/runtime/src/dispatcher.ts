@@ -48,20 +48,31 @@ export class Dispatcher {
     }
   }
 
-  /** Enqueues every stream that was runnable, and unchanged, at the last sweep and still is. */
+  /**
+   * Enqueues every stream that was runnable, and unchanged, at the last sweep and still is; of a definition of which as many jobs wait, none:
+   * a backlog is no loss, and to send ten thousand jobs again every other second would delay everybody.
+   */
   async sweep(): Promise<void> {
     const { store, queue } = this.#options.ports;
     const seen = new Map<WorkflowId, Lamport>();
+    const suspected: Job[] = [];
     let after: WorkflowId | null = null;
     for (;;) {
       const page = await store.runnable(after, REDISPATCH_PAGE_COUNT);
-      const lost = page.filter((stream) => this.#suspects.get(stream.workflow) === stream.lamport);
-      for (const stream of page) seen.set(stream.workflow, stream.lamport);
-      if (lost.length > 0) {
-        await queue.enqueue(lost.map((stream) => jobOf(stream, stream.next)));
+      for (const stream of page) {
+        seen.set(stream.workflow, stream.lamport);
+        if (this.#suspects.get(stream.workflow) === stream.lamport) suspected.push(jobOf(stream, stream.next));
       }
       if (page.length < REDISPATCH_PAGE_COUNT) break;
       after = page.at(-1)!.workflow;
+    }
+    const byDefinition = Map.groupBy(suspected, ({ definition }) => definition);
+    const waiting = byDefinition.size === 0 ? new Map<string, number>() : await queue.depth([...byDefinition.keys()]);
+    for (const [definition, jobs] of byDefinition) {
+      if ((waiting.get(definition) ?? 0) >= jobs.length) continue;
+      for (let at = 0; at < jobs.length; at += REDISPATCH_PAGE_COUNT) {
+        await queue.enqueue(jobs.slice(at, at + REDISPATCH_PAGE_COUNT));
+      }
     }
     this.#suspects = seen;
   }

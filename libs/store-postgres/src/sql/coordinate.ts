@@ -83,10 +83,13 @@ export const leaseOf = (row: Row): LeaseRow => ({
 
 const due = `
 select t.workflow, t.timer, t.partition, t.due_at_ms, w.tenant, w.generation
-from timers t
+from (
+  -- Limited first: else a plan for any parameter looks up the workflow of every timer there is.
+  select workflow, timer, partition, due_at_ms from timers
+  where due_at_ms <= $1 order by due_at_ms, workflow, timer limit $2
+) t
 cross join lateral (select tenant, generation from workflows where workflow = t.workflow limit 1) w
-where t.due_at_ms <= $1
-order by t.due_at_ms, t.workflow, t.timer limit $2`;
+order by t.due_at_ms, t.workflow, t.timer`;
 
 export const findDueTimers = (nowMs: number, limit: number): Statement => ({
   name: 'find-due-timers',
