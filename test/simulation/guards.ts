@@ -138,7 +138,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     file: 'libs/runtime/src/partition-rows.ts',
     edits: [['await Promise.all(some.map((partition) => fence(options, partition)));', '']],
     faults: ['drop', 'cut'],
-    from: 601,
+    from: 588,
   },
   'question-id': {
     file: 'libs/core/src/fold-inbox.ts',
