@@ -3,7 +3,7 @@
  * before it says anything about it. Must not know HTTP.
  */
 
-import { InvalidError, type TenantId, tenantId, type WorkflowId, workflowId } from '@tidemark/core';
+import { InvalidError, isSystemDefinition, type TenantId, tenantId, type WorkflowId, workflowId } from '@tidemark/core';
 import type { Principal, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { type Client, type Definition, type EffectDefinition, maskedStore, type Ports } from '@tidemark/runtime';
 import { STARTED_GRACE_MS, STARTED_KEPT_MAX_COUNT, STARTED_LOOK_MS } from './limits.ts';
@@ -38,7 +38,8 @@ export class Desk {
   /** R1. Throws `InvalidError` (`workflow-unknown`), alike for what isn't there and for what is another tenant's or the system's own. */
   async find(principal: Principal, id: string): Promise<WorkflowSummary> {
     const row = (await this.reads.workflow(workflowId(id))) ?? (await this.#startedNow(id));
-    if (row === undefined || !maySee(principal, row.tenant) || isSystem(row)) throw unknownWorkflow(id);
+    if (row === undefined || !maySee(principal, row.tenant) || isSystemDefinition(row.definition))
+      throw unknownWorkflow(id);
     return row;
   }
 
@@ -71,8 +72,6 @@ export class Desk {
 }
 
 export const maySee = ({ tenant }: Principal, of: TenantId): boolean => tenant === null || tenant === of;
-
-const isSystem = ({ definition }: WorkflowSummary): boolean => definition.startsWith('tidemark.');
 
 export const unknownWorkflow = (id: string): InvalidError =>
   new InvalidError('workflow-unknown', `No workflow has the id '${id.slice(0, 200)}'.`);

@@ -9,4 +9,5 @@ export { type PendingTask, pendingState, pendingTask, taskJson } from './shapes/
 export { checkpointJson, effectJson, eventJson } from './shapes/history.ts';
 export { type PastView, pastJson, pastOf } from './shapes/past.ts';
 export { type QuestionTold, questionOf } from './shapes/question.ts';
+export { scheduleJson } from './shapes/schedule.ts';
 export { type Activity, activityOf, forkJson, workflowJson } from './shapes/workflow.ts';

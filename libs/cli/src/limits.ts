@@ -83,9 +83,6 @@ export const TRACE_ALIKE_COUNT = 4;
 /** Columns of the picture beside the tree, and of the tree's names, at most. */
 export const TRACE_PICTURE_COLUMNS = 40;
 export const TRACE_NAME_COLUMNS = 48;
-
-/** Missed slots that a schedule may make up for. */
-export const CATCH_UP_MAX_COUNT = 1_000;
 /** Keys or tenants that one command lists at most. */
 export const ACCESS_LIST_MAX_COUNT = 10_000;
 /** Entries of the audit that one command shows, by default and at most. */

@@ -182,6 +182,7 @@ export {
   type TaskState,
   type UnconsumedSignal,
 } from './state.ts';
+export { isSystemDefinition, SYSTEM_PREFIX } from './system-names.ts';
 export { type Keyed, TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';
 export { uuidv7 } from './uuid.ts';
 export { type RejectReason, rejected, type Verdict } from './verdict.ts';

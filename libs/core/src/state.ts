@@ -240,7 +240,7 @@ export const emptyPartition = (partition: Partition, next: Offset): PartitionSta
   streams: new Map(),
 });
 
-export const isClosed = ({ status }: StreamState): boolean =>
+export const isClosed = ({ status }: Pick<StreamState, 'status'>): boolean =>
   status === 'completed' || status === 'failed' || status === 'compensated';
 
 /** Whether nothing of it ever leaves the process: its effects are answered by what another workflow recorded. */

@@ -3,8 +3,8 @@
 import {
   DEFAULT_TENANT,
   InvalidError,
+  isSystemDefinition,
   type StreamStatus,
-  streamFromJson,
   type TenantId,
   workflowId,
 } from '@tidemark/core';
@@ -18,9 +18,9 @@ import {
   bulkDefinition,
 } from './bulk-definition.ts';
 import type { Client } from './client.ts';
-import { StreamContent } from './content.ts';
 import { checkName, checkText } from './decision-checks.ts';
 import type { Ports } from './ports.ts';
+import { withContents } from './workflow-contents.ts';
 
 export interface BulkRequest extends BulkInput {
   /** The same id is the same job. */
@@ -81,7 +81,7 @@ export class Bulk {
     if ((input.act === 'signal') !== (input.signal !== null)) {
       throw new InvalidError('signal-invalid', "signal: give it for the act 'signal', and only for that one.");
     }
-    if (input.filter.definition?.startsWith('tidemark.') === true) {
+    if (isSystemDefinition(input.filter.definition ?? '')) {
       throw new InvalidError('definition-unknown', "definition: those of the system's own are nobody's to steer.");
     }
     const tenant = owner ?? input.filter.tenant ?? DEFAULT_TENANT;
@@ -113,16 +113,11 @@ export class Bulk {
   }
 
   async #jobs(rows: readonly WorkflowSummary[]): Promise<readonly BulkJob[]> {
-    const snapshots = await this.#store.loadStreams(rows.map(({ workflow }) => workflow));
-    const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
-    return rows.flatMap((row) => {
-      const snapshot = found.get(row.workflow);
-      if (snapshot === undefined) return [];
-      const content = StreamContent.from(snapshot, streamFromJson(snapshot.state, snapshot.tasks));
+    return (await withContents(this.#store, rows)).map(({ row, content }) => {
       const { act, by, why } = content.input as unknown as BulkInput;
       const { after: _, ...progress } = content.belief as unknown as BulkProgress;
       const { tenant, status, reason, openedAtMs } = row;
-      return [{ id: row.workflow.slice(PREFIX.length), tenant, status, reason, act, by, why, openedAtMs, ...progress }];
+      return { id: row.workflow.slice(PREFIX.length), tenant, status, reason, act, by, why, openedAtMs, ...progress };
     });
   }
 }

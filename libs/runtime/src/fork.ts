@@ -12,6 +12,7 @@ import {
   FORK_RULES_VERSION,
   type Fork,
   InvalidError,
+  isSystemDefinition,
   type Json,
   LIFECYCLE_RULES_VERSION,
   LimitError,
@@ -200,7 +201,7 @@ async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: Pa
   const refuse = (code: string, why: string): never => {
     throw new InvalidError(code, `${workflow} can't be forked: ${why}`, { workflow, sequence: head.sequence });
   };
-  if (definition.startsWith('tidemark.')) refuse('fork-of-system', 'it is a stream of the system’s own.');
+  if (isSystemDefinition(definition)) refuse('fork-of-system', 'it is a stream of the system’s own.');
   if (state.shadow) refuse('fork-of-shadow', 'its agent runs elsewhere, and no step of it is here to be run.');
   if (state.compensates !== null) {
     refuse('fork-of-undo', `it undoes ${state.compensates.workflow}, which is done once. Fork that one.`);

@@ -76,6 +76,7 @@ export {
   type LifecycleAsk,
   type LifecycleDone,
 } from './lifecycle.ts';
+export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './limits.ts';
 export { readsOf } from './lineage.ts';
 export { type LostTail, lostTail } from './lost-tail.ts';
 export { memoryWorkflow } from './memory-streams.ts';

@@ -7,7 +7,7 @@
  * T2 What is decided about a slot follows from belief and from how earlier runs stand; only then is the slot past.
  */
 
-import { InvalidError, type Json, LimitError, type StreamStatus, type WorkflowId } from '@tidemark/core';
+import { InvalidError, isClosed, type Json, LimitError, type StreamStatus, type WorkflowId } from '@tidemark/core';
 import { SCHEDULE_SUFFIX } from './compensation.ts';
 import type { Definition, RetryPolicy, StepContext, StepDefinition, StepResult, TaskRequest } from './definition.ts';
 import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
@@ -90,8 +90,8 @@ export function scheduleDefinition(of: Definition, host: ScheduleHost): Definiti
       return { belief, next: slotTasks(belief) };
     },
     steps: new Map([
-      ['slot', step('slot', (ctx) => slot(of, host, ctx))],
-      ['held', step('held', (ctx, input) => held(of, host, ctx, input as unknown as HeldInput))],
+      ['slot', step('slot', (ctx) => slot({ of, host, ctx }))],
+      ['held', step('held', (ctx, input) => held({ of, host, ctx }, input as unknown as HeldInput))],
     ]),
   };
 }
@@ -121,12 +121,20 @@ function slotTasks({ spec, pastMs }: ScheduleBelief): TaskRequest[] {
 
 const beliefOf = (ctx: StepContext): ScheduleBelief => ctx.belief as unknown as ScheduleBelief;
 
-async function slot(of: Definition, host: ScheduleHost, ctx: StepContext): Promise<StepResult> {
+/** One attempt at a step of a schedule. */
+interface Turn {
+  /** Whose runs it starts. */
+  readonly of: Definition;
+  readonly host: ScheduleHost;
+  readonly ctx: StepContext;
+}
+
+async function slot(turn: Turn): Promise<StepResult> {
+  const { ctx, host } = turn;
   const nowMs = (await ctx.run('now', () => host.nowMs())) as number;
   const before = beliefOf(ctx);
   const wasHeld = before.heldMs !== null;
-  const after =
-    ctx.cause?.kind === 'signal' ? await hear(of, host, ctx, before, nowMs) : await begin(of, host, ctx, before, nowMs);
+  const after = ctx.cause?.kind === 'signal' ? await hear(turn, before, nowMs) : await begin(turn, before, nowMs);
   const isHeld = after.heldMs !== null;
   return {
     belief: () => after,
@@ -135,45 +143,27 @@ async function slot(of: Definition, host: ScheduleHost, ctx: StepContext): Promi
   };
 }
 
-async function hear(
-  of: Definition,
-  host: ScheduleHost,
-  ctx: StepContext,
-  belief: ScheduleBelief,
-  nowMs: number,
-): Promise<ScheduleBelief> {
-  const word = ctx.cause?.value as unknown as Partial<{ set: unknown; fire: unknown }>;
+async function hear(turn: Turn, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
+  const word = turn.ctx.cause?.value as unknown as Partial<{ set: unknown; fire: unknown }>;
   if (word?.set !== undefined) return { ...belief, spec: checkedSpec(word.set), pastMs: nowMs };
-  return fire(of, host, ctx, belief, nowMs);
+  return fire(turn, belief, nowMs);
 }
 
 /** Begins what is due by now. */
-async function begin(
-  of: Definition,
-  host: ScheduleHost,
-  ctx: StepContext,
-  belief: ScheduleBelief,
-  nowMs: number,
-): Promise<ScheduleBelief> {
+async function begin(turn: Turn, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
   // A coordinator's clock let the slot come, and this one may be behind it.
   const untilMs = Math.max(nowMs, nextSlot(belief.spec, belief.pastMs) ?? nowMs);
   const { slots, missedCount } = dueSlots(belief.spec, { afterMs: belief.pastMs, untilMs, graceMs: SCHEDULE_GRACE_MS });
   let after: ScheduleBelief = { ...belief, pastMs: untilMs, missedCount: belief.missedCount + missedCount };
-  for (const slotMs of slots) after = await fire(of, host, ctx, after, slotMs);
+  for (const slotMs of slots) after = await fire(turn, after, slotMs);
   return after;
 }
 
 /** One slot, by the overlap policy (T2). */
-async function fire(
-  of: Definition,
-  host: ScheduleHost,
-  ctx: StepContext,
-  belief: ScheduleBelief,
-  slotMs: number,
-): Promise<ScheduleBelief> {
+async function fire(turn: Turn, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
   const { spec, run } = belief;
-  if (spec.overlap === 'allow' || run === null || !(await isLive(host, run.id)))
-    return start(of, host, ctx, belief, slotMs);
+  const { host, ctx } = turn;
+  if (spec.overlap === 'allow' || run === null || !(await isLive(host, run.id))) return start(turn, belief, slotMs);
   switch (spec.overlap) {
     case 'skip':
       return { ...belief, skippedCount: belief.skippedCount + 1 };
@@ -184,7 +174,7 @@ async function fire(
       return hold(belief, slotMs);
     case 'terminate':
       await host.end(run.id as WorkflowId, 'terminate', ctx.workflow);
-      return start(of, host, ctx, belief, slotMs);
+      return start(turn, belief, slotMs);
   }
 }
 
@@ -194,17 +184,11 @@ const hold = (belief: ScheduleBelief, slotMs: number): ScheduleBelief =>
 /** A run that was started and isn't in the rows yet is live. */
 async function isLive(host: ScheduleHost, id: string): Promise<boolean> {
   const status = await host.statusOf(id as WorkflowId);
-  return status === undefined || !['completed', 'failed', 'compensated'].includes(status);
+  return status === undefined || !isClosed({ status });
 }
 
 /** Whom nobody could start it for is told in the log, and the next slot is tried as ever. */
-async function start(
-  of: Definition,
-  host: ScheduleHost,
-  ctx: StepContext,
-  belief: ScheduleBelief,
-  slotMs: number,
-): Promise<ScheduleBelief> {
+async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
   const at = new Date(slotMs).toISOString();
   const { tenant } = ctx.input as unknown as ScheduleInput;
   const { spec } = belief;
@@ -232,7 +216,8 @@ const heldTask = (pollMs: number): TaskRequest => ({
 });
 
 /** Looks whether the run that a slot waits for has ended; less and less often. */
-async function held(of: Definition, host: ScheduleHost, ctx: StepContext, { pollMs }: HeldInput): Promise<StepResult> {
+async function held(turn: Turn, { pollMs }: HeldInput): Promise<StepResult> {
+  const { host, ctx } = turn;
   const before = beliefOf(ctx);
   const { heldMs, run } = before;
   if (heldMs === null) return { lastAction: 'nothing waits any more' };
@@ -242,7 +227,7 @@ async function held(of: Definition, host: ScheduleHost, ctx: StepContext, { poll
       lastAction: `waits for the end of ${run.id}`,
     };
   }
-  const after = await start(of, host, ctx, { ...before, heldMs: null }, heldMs);
+  const after = await start(turn, { ...before, heldMs: null }, heldMs);
   return { belief: () => after, lastAction: wordsOf(before, after) };
 }
 

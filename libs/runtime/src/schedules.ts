@@ -5,17 +5,14 @@ import {
   ConflictError,
   DEFAULT_TENANT,
   InvalidError,
-  isClosed,
   type Json,
   type StreamStatus,
-  streamFromJson,
   type TenantId,
   tenantId,
 } from '@tidemark/core';
-import type { Clock, StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
+import type { Clock } from '@tidemark/ports';
 import type { Client } from './client.ts';
 import { SCHEDULE_SUFFIX } from './compensation.ts';
-import { StreamContent } from './content.ts';
 import type { Definition } from './definition.ts';
 import { SCHEDULE_ID_MAX_CHARS } from './limits.ts';
 import type { Ports } from './ports.ts';
@@ -27,6 +24,7 @@ import {
   scheduleDefinition,
 } from './schedule-definition.ts';
 import { checkedSpec, inputAt, nextSlot, type Overlap, type ScheduleSpec } from './schedule-spec.ts';
+import { type WorkflowContents, withContents } from './workflow-contents.ts';
 
 export interface ScheduleOptions {
   /** The same id is the same schedule: set again, it is changed. Also begins the ids of its runs. */
@@ -136,12 +134,7 @@ export class Schedules {
   async list({ tenant, limit, count }: ScheduleQuery): Promise<readonly ScheduleState[]> {
     const { store } = this.#ports;
     const rows = await store.workflows({ schedules: true, limit, ...(tenant !== undefined && { tenant }) });
-    const snapshots = await store.loadStreams(rows.map(({ workflow }) => workflow));
-    const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
-    return rows.flatMap((row) => {
-      const snapshot = found.get(row.workflow);
-      return snapshot === undefined ? [] : [stateOf(row, snapshot, count)];
-    });
+    return (await withContents(store, rows)).map((one) => stateOf(one, count));
   }
 }
 
@@ -151,14 +144,13 @@ function refuseSecrets({ name, hasSecrets }: Definition): void {
   throw new InvalidError('schedule-secrets', message, { definition: name });
 }
 
-function stateOf(row: WorkflowSummary, snapshot: StreamSnapshot, count: number): ScheduleState {
-  const state = streamFromJson(snapshot.state, snapshot.tasks);
-  const { pastMs, ...belief } = StreamContent.from(snapshot, state).belief as unknown as ScheduleBelief;
+function stateOf({ row, content }: WorkflowContents, count: number): ScheduleState {
+  const { pastMs, ...belief } = content.belief as unknown as ScheduleBelief;
   return {
     ...{ id: row.workflow, tenant: row.tenant, status: row.status },
     definition: row.definition.slice(0, -SCHEDULE_SUFFIX.length),
     ...belief,
-    next: isClosed(state) ? [] : slotsAfter(belief.spec, pastMs, count),
+    next: row.closedInGeneration === null ? slotsAfter(belief.spec, pastMs, count) : [],
   };
 }
 

@@ -1,6 +1,6 @@
 /** Owns finding workflows in the simulated store, as the contract has it. Must not be used outside tests. */
 
-import type { Partition, TenantId } from '@tidemark/core';
+import { isSystemDefinition, type Partition, type TenantId } from '@tidemark/core';
 import {
   type ChildDuty,
   type ChildQuery,
@@ -71,7 +71,7 @@ function searched(rows: readonly WorkflowSummary[], query: WorkflowSearch): read
   const words = searchWords(text);
   const isFound = (row: WorkflowSummary): boolean =>
     wanted.every((field) => query[field] === undefined || row[field] === query[field]) &&
-    (query.definition === undefined ? !row.definition.startsWith('tidemark.') : row.definition === query.definition) &&
+    (query.definition === undefined ? !isSystemDefinition(row.definition) : row.definition === query.definition) &&
     tags.every((tag) => row.tags?.includes(tag)) &&
     row.openedAtMs >= openedFromMs &&
     row.openedAtMs < openedToMs &&

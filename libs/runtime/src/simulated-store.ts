@@ -6,6 +6,7 @@
 import {
   ConflictError,
   type Generation,
+  isSystemDefinition,
   type Offset,
   type Partition,
   type Position,
@@ -40,6 +41,7 @@ import {
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
+import { SCHEDULE_SUFFIX } from './compensation.ts';
 import { approvalsIn } from './simulated-approvals.ts';
 import { partitionFor, refusalOf } from './simulated-placing.ts';
 import { putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
@@ -283,7 +285,7 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
   async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
     await this.#enter('openWorkflows');
     const open = this.#streams().filter(
-      ({ closedInGeneration, definition }) => closedInGeneration === null && !definition.startsWith('tidemark.'),
+      ({ closedInGeneration, definition }) => closedInGeneration === null && !isSystemDefinition(definition),
     );
     return open.flatMap(({ workflow }) => (workflow > (after ?? '') ? [workflow] : [])).slice(0, limit);
   }
@@ -317,11 +319,10 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
   async workflows(query?: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
     await this.#enter('workflows');
     const { tenant, definition, schedules, status, reason, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
-    const isSystem = (name: string): boolean => name.startsWith('tidemark.');
     return Array.from(this.rows.values(), summaryOf)
       .filter((row) => tenant === undefined || row.tenant === tenant)
-      .filter((row) => (definition === undefined ? !isSystem(row.definition) : row.definition === definition))
-      .filter((row) => schedules !== true || row.definition.endsWith('~schedule'))
+      .filter((row) => (definition === undefined ? !isSystemDefinition(row.definition) : row.definition === definition))
+      .filter((row) => schedules !== true || row.definition.endsWith(SCHEDULE_SUFFIX))
       .filter((row) => status === undefined || row.status === status)
       .filter((row) => reason === undefined || row.reason === reason)
       .slice(0, limit);

@@ -1,6 +1,6 @@
 /** Owns what is found wrong, or worth a warning, in a definition before it runs. All of it is reported at once. */
 
-import { InvalidError } from '@tidemark/core';
+import { InvalidError, SYSTEM_PREFIX } from '@tidemark/core';
 import { NAME_MAX_CHARS } from './limits.ts';
 import { unstorable } from './storable.ts';
 
@@ -24,9 +24,6 @@ export function refuseProblems(code: string, what: string, problems: readonly De
 }
 
 /** Names stand in keys, logs and commands, so they are plain. */
-/** Definitions of the system itself are named so. */
-const SYSTEM_PREFIX = 'tidemark.';
-
 export function nameProblems(what: string, name: unknown): readonly DefinitionProblem[] {
   if (typeof name === 'string' && name.startsWith(SYSTEM_PREFIX)) {
     return [

@@ -7,9 +7,9 @@
 import { decodeRecord } from '@tidemark/codec';
 import {
   isClosed,
+  isSystemDefinition,
   type Offset,
   type Partition,
-  type StreamState,
   TidemarkError,
   type WorkflowId,
 } from '@tidemark/core';
@@ -77,7 +77,7 @@ export class Histories {
   }
 
   add(event: FoldedEvent): void {
-    if (isSystem(event.after)) return;
+    if (isSystemDefinition(event.after.definition)) return;
     const { workflow } = event.envelope;
     const waiting = this.#asked.get(workflow);
     if (waiting !== undefined) {
@@ -170,7 +170,7 @@ export class Histories {
     try {
       const drawn = new DrawnHistory(workflow, this.#options);
       for await (const { offset, event } of historyOf(this.#options.ports, workflow)) {
-        if (isSystem(event.after)) break;
+        if (isSystemDefinition(event.after.definition)) break;
         drawn.add(offset, event);
       }
       if (asked.events === undefined) {
@@ -193,7 +193,6 @@ export class Histories {
 }
 
 /** The system's own streams (memory, keys, tenants) do no work of anyone's. */
-const isSystem = ({ definition }: StreamState): boolean => definition.startsWith('tidemark.');
 
 /** A trace drawn from its beginning, with the event that ended each span. */
 class DrawnHistory {

@@ -3,7 +3,7 @@
  * every step in between is told, and nothing from before: a list is read first, then followed, and read again when the connection was lost.
  */
 
-import type { Partition, TenantId, WorkflowId } from '@tidemark/core';
+import { isSystemDefinition, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing } from '@tidemark/ports';
 import type { Ports } from '@tidemark/runtime';
 import { CHANGES_PARTITIONS_MAX_COUNT, CHANGES_PERIOD_MS } from '../limits.ts';
@@ -96,7 +96,7 @@ export class Changes {
   }
 
   #tell(row: WorkflowListing): void {
-    if (row.definition.startsWith('tidemark.')) return;
+    if (isSystemDefinition(row.definition)) return;
     let bytes: Buffer | undefined;
     for (const { sink, tenant } of this.#followers) {
       if (tenant !== null && tenant !== row.tenant) continue;

@@ -2,39 +2,20 @@
 
 import { AccessError, InvalidError, isoTime, type Json, tenantId, uuidv7 } from '@tidemark/core';
 import { mayDo } from '@tidemark/ports';
-import { BULK_ACTS, type BulkJob, TAGS_MAX_COUNT } from '@tidemark/runtime';
+import { BULK_ACTS, type BulkJob } from '@tidemark/runtime';
 import { z } from 'zod';
 import { maySee, tenantFor } from '../desk.ts';
 import { content, ok, route } from '../route.ts';
-import {
-  byWhy,
-  givenJson,
-  limitSchema,
-  nameSchema,
-  tagSchema,
-  tenantSchema,
-  textSchema,
-  timeSchema,
-} from '../schemas/common.ts';
+import { byWhy, givenJson, limitSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
+import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
 
 const CHAPTER = 'Jobs';
 /** Whose jobs are those over all tenants: none of them sees any. */
 const ALL_TENANTS = tenantId('~tidemark');
 
 const filter = z
-  .strictObject({
-    definition: nameSchema.optional(),
-    status: statusSchema.optional(),
-    reason: nameSchema.optional(),
-    tenant: tenantSchema.optional(),
-    session: nameSchema.optional(),
-    user: nameSchema.optional(),
-    tags: z.array(tagSchema).max(TAGS_MAX_COUNT).optional(),
-    text: nameSchema.optional(),
-    opened_from: z.iso.datetime({ offset: true }).optional(),
-    opened_to: z.iso.datetime({ offset: true }).optional(),
-  })
+  .strictObject({ ...filterFields, tags: tagsSchema.optional() })
   .meta({ id: 'JobFilter', description: 'As for listing workflows; filters hold together.' });
 
 const jobSchema = z
@@ -80,20 +61,16 @@ export const startJob = route({
     if (act === 'retry' && !mayDo(principal, 'decide')) {
       throw new AccessError('right-missing', "act: 'retry' answers questions, which needs the right to decide.");
     }
-    const { tenant: named, opened_from: from, opened_to: to, ...fits } = body.filter;
-    if (everything !== true && [from, to, ...Object.values(fits)].every((value) => value === undefined)) {
+    const { tenant: _, ...fits } = body.filter;
+    if (everything !== true && Object.values(fits).every((value) => value === undefined)) {
       throw new InvalidError('filter-missing', 'filter: give at least one beside tenant, or everything: true.');
     }
     const { clock, prng } = desk.ports;
     const id = body.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
-    const tenant = tenantFor(principal, named, undefined);
+    const search = searchOf(body.filter, principal);
     const { created } = await desk.client.bulk.start({
-      ...{ id, act, by: principal.subject, why, tenant: tenant ?? ALL_TENANTS },
-      filter: {
-        ...{ ...fits, tenant },
-        openedFromMs: from === undefined ? undefined : Date.parse(from),
-        openedToMs: to === undefined ? undefined : Date.parse(to),
-      },
+      ...{ id, act, by: principal.subject, why, tenant: search.tenant ?? ALL_TENANTS },
+      filter: search,
       signal: signal === undefined ? null : { name: signal.name, value: (signal.value ?? null) as Json },
     });
     return { status: 202 as const, body: { job: id, created } };

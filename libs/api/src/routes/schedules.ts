@@ -1,7 +1,7 @@
 /** Owns the routes of schedules: set one, list them, have one begin a run now. Pausing and ending one is what it is of any workflow. */
 
-import { DEFAULT_TENANT, isoTime } from '@tidemark/core';
-import { OVERLAPS, type ScheduleState } from '@tidemark/runtime';
+import { DEFAULT_TENANT } from '@tidemark/core';
+import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { definitionNamed, tenantFor } from '../desk.ts';
 import { SCHEDULE_SLOTS_SHOWN_COUNT } from '../limits.ts';
@@ -16,6 +16,7 @@ import {
   workflowIdSchema,
 } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
+import { scheduleJson } from '../shapes/schedule.ts';
 
 const CHAPTER = 'Schedules';
 const params = z.object({ schedule: workflowIdSchema });
@@ -24,7 +25,7 @@ const scheduleBody = z
   .strictObject({
     definition: nameSchema.meta({ description: 'Name of a definition that this process has loaded.' }),
     input: givenJson.optional(),
-    cron: z.string().max(200).meta({
+    cron: z.string().max(CRON_MAX_CHARS).meta({
       description: "Minute, hour, day, month, weekday, such as '0 9 * * 1-5'; with six fields the first are seconds.",
     }),
     time_zone: nameSchema.optional().meta({ description: 'IANA name, such as `Europe/Berlin`; by default `UTC`.' }),
@@ -32,7 +33,7 @@ const scheduleBody = z
     catch_up: z
       .int()
       .min(0)
-      .max(1_000)
+      .max(CATCH_UP_MAX_COUNT)
       .optional()
       .meta({ description: 'Missed slots that are made up for; by default 1.' }),
     slot_field: nameSchema.optional().meta({ description: "Field of the input that is given the slot's time." }),
@@ -130,22 +131,4 @@ export const fireSchedule = route({
     await desk.client.schedules.fire(await desk.check(principal, schedule), { key: body.key });
     return ok({ schedule });
   },
-});
-
-const scheduleJson = (schedule: ScheduleState) => ({
-  schedule: schedule.id,
-  tenant: schedule.tenant,
-  definition: schedule.definition,
-  status: schedule.status,
-  cron: schedule.spec.cron,
-  time_zone: schedule.spec.timeZone,
-  overlap: schedule.spec.overlap,
-  catch_up: schedule.spec.catchUp,
-  input: schedule.spec.input,
-  last_run: schedule.run?.id ?? null,
-  waiting_slot: schedule.heldMs === null ? null : isoTime(schedule.heldMs),
-  started_count: schedule.startedCount,
-  skipped_count: schedule.skippedCount,
-  missed_count: schedule.missedCount,
-  next: schedule.next.map(isoTime),
 });

@@ -1,8 +1,8 @@
 /** Owns the routes that start workflows, find them, and tell how one stands. */
 
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
-import { DEFAULT_TENANT, PRIORITIES } from '@tidemark/core';
-import type { Principal, WorkflowSearch, WorkflowSummary } from '@tidemark/ports';
+import { DEFAULT_TENANT, isSystemDefinition, PRIORITIES } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
 import { TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
 import { childOf, cursorOf, cursorOfChild, placeOf } from '../cursor.ts';
@@ -21,6 +21,7 @@ import {
   workflowParams,
 } from '../schemas/common.ts';
 import { endingSchema, statusSchema, workflowSchema, workflowViewSchema } from '../schemas/workflow.ts';
+import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
 import { beliefOf, inputOf, isHistoryForgotten } from '../shapes/belief.ts';
 import { cardOf } from '../shapes/definition.ts';
 import { endingOf } from '../shapes/ending.ts';
@@ -98,24 +99,8 @@ export const startWorkflow = route({
 });
 
 const listQuery = z.object({
-  text: nameSchema.optional().meta({
-    description:
-      'Each of its words begins a word of the id, the definition, the session, the user or a tag. What workflows hold is not searched.',
-  }),
-  status: statusSchema.optional(),
-  definition: nameSchema.optional(),
-  tenant: tenantSchema.optional(),
-  session: nameSchema.optional(),
-  user: nameSchema.optional(),
-  tag: z
-    .union([tagSchema, z.array(tagSchema).max(TAGS_MAX_COUNT)])
-    .optional()
-    .meta({ description: 'It has this tag; several: all of them.' }),
-  reason: nameSchema
-    .optional()
-    .meta({ description: 'Why it is in that status, such as `budget_exceeded` or `paused`.' }),
-  opened_from: z.iso.datetime({ offset: true }).optional(),
-  opened_to: z.iso.datetime({ offset: true }).optional().meta({ description: 'Opened before then.' }),
+  ...filterFields,
+  tag: z.union([tagSchema, tagsSchema]).optional().meta({ description: 'It has this tag; several: all of them.' }),
   limit: limitSchema,
   cursor: cursorSchema.optional(),
 });
@@ -133,11 +118,12 @@ export const listWorkflows = route({
   answers: { 200: z.object({ workflows: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, desk }) {
     // The system's own are nobody's to see, also by name.
-    if (query.definition?.startsWith('tidemark.') === true) return ok({ workflows: [], next_cursor: null });
-    const { limit, cursor } = query;
+    if (isSystemDefinition(query.definition ?? '')) return ok({ workflows: [], next_cursor: null });
+    const { limit, cursor, tag } = query;
+    const tags = tag === undefined ? undefined : [tag].flat();
     // One more than is told says whether there is another page.
     const rows = await desk.reads.search({
-      ...searchOf(query, principal),
+      ...searchOf({ ...query, tags }, principal),
       after: cursor === undefined ? undefined : placeOf(cursor),
       limit: limit + 1,
     });
@@ -147,18 +133,6 @@ export const listWorkflows = route({
     return ok({ workflows: page.map((row) => workflowJson(row, false)), next_cursor });
   },
 });
-
-/** R1: whose workflows are looked for is the caller's tenant, whatever is asked. */
-function searchOf(query: z.output<typeof listQuery>, principal: Principal): Omit<WorkflowSearch, 'limit'> {
-  const { text, status, definition, session, user, tag, reason, opened_from: from, opened_to: to } = query;
-  return {
-    ...{ text, status, definition, session, user, reason },
-    tenant: tenantFor(principal, query.tenant, undefined),
-    tags: tag === undefined ? undefined : [tag].flat(),
-    openedFromMs: from === undefined ? undefined : Date.parse(from),
-    openedToMs: to === undefined ? undefined : Date.parse(to),
-  };
-}
 
 export const listChildren = route({
   method: 'GET',

@@ -8,11 +8,9 @@ import { CorruptError, diffBundles, InvalidError, type Sequence, workflowId } fr
 import { EXIT } from '@tidemark/host';
 import { MODEL_OPERATION, type RebuiltCall, rebuildCalls, sha256Digest } from '@tidemark/runtime';
 import { tokenizerById } from '@tidemark/tokenizer';
-import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
-import { noticeStall } from '../stall.ts';
+import { atDesk } from '../state/at-desk.ts';
 import type { Desk } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import { bundleLines, callsLines, diffLines, type ListedCall } from '../views/bundle.ts';
 
@@ -34,7 +32,7 @@ export interface BundleDiffOptions extends BundleOptions {
 }
 
 export function bundle(session: Session, id: string, options: BundleOptions): Promise<number> {
-  return atDesk(session, options, async (desk) => {
+  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
     const { terminal } = session;
     const row = await requireWorkflow(desk, id);
     if (options.at === undefined) {
@@ -52,7 +50,7 @@ export function bundle(session: Session, id: string, options: BundleOptions): Pr
 }
 
 export function bundleDiff(session: Session, id: string, options: BundleDiffOptions): Promise<number> {
-  return atDesk(session, options, async (desk) => {
+  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
     const other = options.other ?? id;
     const before = await bundleAt(desk, id, options.at, options.call);
     const after = await bundleAt(desk, other, options.to, options.toCall);
@@ -61,21 +59,6 @@ export function bundleDiff(session: Session, id: string, options: BundleDiffOpti
     session.terminal.lines(diffLines(diff, session.terminal));
     return EXIT.ok;
   });
-}
-
-async function atDesk(
-  { terminal, env, cwd }: Session,
-  { state }: BundleOptions,
-  work: (desk: Desk) => Promise<number>,
-): Promise<number> {
-  const target = targetOf(state, env, cwd);
-  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-  const desk = await openToRead(target);
-  try {
-    return await noticeStall(terminal, desk.place, work(desk));
-  } finally {
-    await desk.close();
-  }
 }
 
 async function findCall(desk: Desk, id: string, at: number, number = 1): Promise<RebuiltCall> {

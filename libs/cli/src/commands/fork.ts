@@ -3,15 +3,13 @@
 import { comparisonJson } from '@tidemark/api/shapes';
 import type { Fork, Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { Definition, Forked } from '@tidemark/runtime';
+import type { Forked } from '@tidemark/runtime';
 import { compareWorkflows } from '@tidemark/runtime';
-import { noState } from '../failures.ts';
 import { readJson } from '../input.ts';
 import type { Session } from '../session.ts';
-import { noticeStall } from '../stall.ts';
+import { atDesk } from '../state/at-desk.ts';
 import { readDefinitions } from '../state/definitions.ts';
 import type { Desk } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { awaitWorkflow, requireWorkflow } from '../state/require-workflow.ts';
 import { commandLine, shellWord, stateWords } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
@@ -41,7 +39,7 @@ export async function fork(session: Session, id: string, options: ForkCommandOpt
   const belief = options.with === undefined ? undefined : await readBelief(options.with, session);
   const named = options.workflows ?? [];
   const definitions = named.length === 0 ? [] : await readDefinitions(named, cwd);
-  return atDesk(session, options, definitions, async (desk) => {
+  return atDesk(session, { state: options.state, how: 'look', definitions: async () => definitions }, async (desk) => {
     const { workflow } = await requireWorkflow(desk, id);
     const given = { ...(belief !== undefined && { belief }), ...(version !== undefined && { version }) };
     const forked = await desk.past.fork(workflow, { at, effects, by, id: options.id, ...given });
@@ -58,22 +56,6 @@ export async function fork(session: Session, id: string, options: ForkCommandOpt
 function readBelief(given: string, session: Session): Promise<Json> {
   const isJson = /^\s*[[{"@]|^-$|^(null|true|false|-?\d+(\.\d+)?)$/.test(given);
   return readJson('--with', isJson ? given : `@${given}`, session);
-}
-
-async function atDesk(
-  { terminal, env, cwd }: Session,
-  { state }: CompareOptions,
-  definitions: readonly Definition[],
-  work: (desk: Desk) => Promise<number>,
-): Promise<number> {
-  const target = targetOf(state, env, cwd);
-  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-  const desk = await openToRead(target, definitions);
-  try {
-    return await noticeStall(terminal, desk.place, work(desk));
-  } finally {
-    await desk.close();
-  }
 }
 
 const forkedJson = ({ workflow, created, base, definition, version, tasks, begun }: Forked) => ({
@@ -107,7 +89,7 @@ function* notesOn(forked: Forked, { place }: Desk, { state, workflows = [] }: Fo
 
 export function compare(session: Session, a: string, b: string, options: CompareOptions): Promise<number> {
   const { terminal } = session;
-  return atDesk(session, options, [], async (desk) => {
+  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
     const [left, right] = [await requireWorkflow(desk, a), await requireWorkflow(desk, b)];
     const comparison = await compareWorkflows(desk.reads, left.workflow, right.workflow);
     terminal.document(comparisonJson(comparison));

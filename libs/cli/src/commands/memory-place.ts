@@ -1,11 +1,9 @@
 /** Owns what the commands for sessions, memory, preferences and budgets share: their place, their tenant, and how they open it. */
 
 import { DEFAULT_TENANT, InvalidError, type TenantId, tenantId } from '@tidemark/core';
-import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
-import { noticeStall } from '../stall.ts';
+import { type AtDeskOptions, atDesk as atDeskOf } from '../state/at-desk.ts';
 import type { Desk } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 
 export interface MemoryOptions {
   readonly state?: string | undefined;
@@ -17,21 +15,12 @@ export interface OfUser extends MemoryOptions {
 }
 
 /** `look`: where nothing is kept yet, nothing is made. Throws `ConfigError` (`state-missing`) then. */
-export async function atDesk<T>(
-  { terminal, env, cwd }: Session,
+export const atDesk = <T>(
+  session: Session,
   { state, tenant = DEFAULT_TENANT }: MemoryOptions,
-  how: 'look' | 'write',
+  how: AtDeskOptions['how'],
   work: (desk: Desk, tenant: TenantId) => Promise<T>,
-): Promise<T> {
-  const target = targetOf(state, env, cwd);
-  if (target.kind === 'embedded' && !exists(target) && how === 'look') throw noState(target.shown);
-  const desk = await openToRead(target);
-  try {
-    return await noticeStall(terminal, desk.place, work(desk, tenantId(tenant)));
-  } finally {
-    await desk.close();
-  }
-}
+): Promise<T> => atDeskOf(session, { state, how }, (desk) => work(desk, tenantId(tenant)));
 
 /** Who says so, where nobody else is named. */
 export const COMMAND_SOURCE = 'user';

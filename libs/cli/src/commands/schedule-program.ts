@@ -1,9 +1,9 @@
 /** Owns the arguments and options of `schedule`, and their help. Must hold no logic. */
 
-import { OVERLAPS } from '@tidemark/runtime';
+import { CATCH_UP_MAX_COUNT, OVERLAPS } from '@tidemark/runtime';
 import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
-import { CATCH_UP_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
+import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
 import type { CommandKit } from './recovery-program.ts';
 import {
   type ListSchedulesOptions,

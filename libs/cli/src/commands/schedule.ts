@@ -1,15 +1,13 @@
 /** Owns `tidemark schedule`: schedules made, changed, fired and listed. Pausing and ending one is what it is of any workflow. */
 
+import { scheduleJson } from '@tidemark/api/shapes';
 import { isoTime } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { Overlap, ScheduleState } from '@tidemark/runtime';
-import { noState } from '../failures.ts';
+import type { Overlap } from '@tidemark/runtime';
 import { readInput } from '../input.ts';
 import type { Session } from '../session.ts';
-import { noticeStall } from '../stall.ts';
+import { atDesk } from '../state/at-desk.ts';
 import { readDefinitions } from '../state/definitions.ts';
-import type { Desk } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { table } from '../text/table.ts';
 import { printable } from '../text/width.ts';
 
@@ -35,24 +33,6 @@ export interface SetScheduleOptions {
   readonly state?: string | undefined;
 }
 
-async function atDesk<T>(
-  session: Session,
-  options: Pick<SetScheduleOptions, 'state' | 'workflows'>,
-  mayBegin: boolean,
-  work: (desk: Desk) => Promise<T>,
-): Promise<T> {
-  const { terminal, env, cwd } = session;
-  const target = targetOf(options.state, env, cwd);
-  if (!mayBegin && !exists(target)) throw noState(target.kind === 'embedded' ? target.shown : '');
-  const modules = options.workflows ?? [];
-  const desk = await openToRead(target, modules.length === 0 ? [] : await readDefinitions(modules, cwd));
-  try {
-    return await noticeStall(terminal, desk.place, work(desk));
-  } finally {
-    await desk.close();
-  }
-}
-
 export async function scheduleSet(
   session: Session,
   id: string,
@@ -60,7 +40,9 @@ export async function scheduleSet(
   { workflows, state, input: given, ...options }: SetScheduleOptions,
 ): Promise<number> {
   const input = await readInput(given, session);
-  const { created } = await atDesk(session, { workflows, state }, true, (desk) =>
+  const modules = workflows ?? [];
+  const definitions = async () => (modules.length === 0 ? [] : readDefinitions(modules, session.cwd));
+  const { created } = await atDesk(session, { state, how: 'write', definitions }, (desk) =>
     desk.schedules.set({ ...options, id, definition, input }),
   );
   session.terminal.document({ schedule: id, definition, created });
@@ -69,7 +51,7 @@ export async function scheduleSet(
 }
 
 export async function scheduleFire(session: Session, id: string, options: { state?: string }): Promise<number> {
-  await atDesk(session, options, false, (desk) => desk.schedules.fire(id));
+  await atDesk(session, { state: options.state, how: 'look' }, (desk) => desk.schedules.fire(id));
   session.terminal.document({ schedule: id });
   session.terminal.line(`${printable(id)} begins a run, unless its overlap policy says otherwise.`);
   return EXIT.ok;
@@ -77,7 +59,7 @@ export async function scheduleFire(session: Session, id: string, options: { stat
 
 export async function scheduleList(session: Session, options: ListSchedulesOptions): Promise<number> {
   const { tenant, limit } = options;
-  const schedules = await atDesk(session, options, false, (desk) =>
+  const schedules = await atDesk(session, { state: options.state, how: 'look' }, (desk) =>
     desk.schedules.list({ tenant, limit, count: SLOTS_SHOWN_COUNT }),
   );
   const { terminal } = session;
@@ -107,21 +89,3 @@ export async function scheduleList(session: Session, options: ListSchedulesOptio
   terminal.lines(table(columns, rows, { width: terminal.width }));
   return EXIT.ok;
 }
-
-const scheduleJson = (schedule: ScheduleState) => ({
-  schedule: schedule.id,
-  tenant: schedule.tenant,
-  definition: schedule.definition,
-  status: schedule.status,
-  cron: schedule.spec.cron,
-  time_zone: schedule.spec.timeZone,
-  overlap: schedule.spec.overlap,
-  catch_up: schedule.spec.catchUp,
-  input: schedule.spec.input,
-  last_run: schedule.run?.id ?? null,
-  waiting_slot: schedule.heldMs === null ? null : isoTime(schedule.heldMs),
-  started_count: schedule.startedCount,
-  skipped_count: schedule.skippedCount,
-  missed_count: schedule.missedCount,
-  next: schedule.next.map(isoTime),
-});

@@ -5,11 +5,9 @@ import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { collectorOf, otlpRequest, sendAll, type TraceSpan } from '@tidemark/traces';
-import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
-import { noticeStall } from '../stall.ts';
+import { atDesk } from '../state/at-desk.ts';
 import type { Desk } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import { counted } from '../text/units.ts';
 import { traceLines } from '../views/trace.ts';
@@ -28,7 +26,7 @@ export interface TraceExportOptions extends Omit<TraceShowOptions, 'all'> {
 
 export function traceShow(session: Session, id: string, options: TraceShowOptions): Promise<number> {
   const { terminal } = session;
-  return atDesk(session, options, async (desk) => {
+  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
     const spans = await spansOf(desk, id, options);
     terminal.document(spans);
     if (!terminal.json) terminal.lines(traceLines(spans, { terminal, isWhole: options.all === true }));
@@ -46,7 +44,7 @@ export function traceExport(session: Session, id: string, options: TraceExportOp
       'Name a collector (--otlp http://HOST:4318, or OTEL_EXPORTER_OTLP_ENDPOINT), or a file (--file FILE, - for standard output).',
     );
   }
-  return atDesk(session, options, async (desk) => {
+  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
     const all = await spansOf(desk, id, options);
     const spans = options.open === true ? all : all.filter(({ isOpen }) => !isOpen);
     const leftCount = all.length - spans.length;
@@ -72,20 +70,5 @@ async function spansOf(desk: Desk, id: string, options: TraceShowOptions): Promi
     const page = await desk.past.trace(workflow, { from: spans.length, content: options.content === true });
     spans.push(...page.spans);
     if (!page.hasMore) return spans;
-  }
-}
-
-async function atDesk(
-  { terminal, env, cwd }: Session,
-  { state }: TraceShowOptions,
-  work: (desk: Desk) => Promise<number>,
-): Promise<number> {
-  const target = targetOf(state, env, cwd);
-  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-  const desk = await openToRead(target);
-  try {
-    return await noticeStall(terminal, desk.place, work(desk));
-  } finally {
-    await desk.close();
   }
 }

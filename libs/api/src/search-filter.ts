@@ -1,0 +1,40 @@
+/** Owns by what workflows are found: the filters of lists and of jobs, and what they mean to the store. */
+
+import type { Principal, WorkflowSearch } from '@tidemark/ports';
+import { TAGS_MAX_COUNT } from '@tidemark/runtime';
+import { z } from 'zod';
+import { tenantFor } from './desk.ts';
+import { nameSchema, tagSchema, tenantSchema } from './schemas/common.ts';
+import { statusSchema } from './schemas/workflow.ts';
+
+export const tagsSchema = z.array(tagSchema).max(TAGS_MAX_COUNT);
+
+export const filterFields = {
+  text: nameSchema.optional().meta({
+    description:
+      'Each of its words begins a word of the id, the definition, the session, the user or a tag. What workflows hold is not searched.',
+  }),
+  status: statusSchema.optional(),
+  definition: nameSchema.optional(),
+  tenant: tenantSchema.optional(),
+  session: nameSchema.optional(),
+  user: nameSchema.optional(),
+  reason: nameSchema
+    .optional()
+    .meta({ description: 'Why it is in that status, such as `budget_exceeded` or `paused`.' }),
+  opened_from: z.iso.datetime({ offset: true }).optional(),
+  opened_to: z.iso.datetime({ offset: true }).optional().meta({ description: 'Opened before then.' }),
+} as const;
+
+type Filter = z.output<z.ZodObject<typeof filterFields>> & { readonly tags?: readonly string[] | undefined };
+
+/** R1: whose workflows are looked for is the caller's tenant, whatever is asked. */
+export function searchOf(filter: Filter, principal: Principal): Omit<WorkflowSearch, 'limit' | 'after'> {
+  const { text, status, definition, session, user, tags, reason, opened_from: from, opened_to: to } = filter;
+  return {
+    ...{ text, status, definition, session, user, reason, tags },
+    tenant: tenantFor(principal, filter.tenant, undefined),
+    openedFromMs: from === undefined ? undefined : Date.parse(from),
+    openedToMs: to === undefined ? undefined : Date.parse(to),
+  };
+}

@@ -1,0 +1,22 @@
+/** Owns how a schedule is told. */
+
+import { isoTime } from '@tidemark/core';
+import type { ScheduleState } from '@tidemark/runtime';
+
+export const scheduleJson = (schedule: ScheduleState) => ({
+  schedule: schedule.id,
+  tenant: schedule.tenant,
+  definition: schedule.definition,
+  status: schedule.status,
+  cron: schedule.spec.cron,
+  time_zone: schedule.spec.timeZone,
+  overlap: schedule.spec.overlap,
+  catch_up: schedule.spec.catchUp,
+  input: schedule.spec.input,
+  last_run: schedule.run?.id ?? null,
+  waiting_slot: schedule.heldMs === null ? null : isoTime(schedule.heldMs),
+  started_count: schedule.startedCount,
+  skipped_count: schedule.skippedCount,
+  missed_count: schedule.missedCount,
+  next: schedule.next.map(isoTime),
+});
