@@ -110,7 +110,8 @@ export const listWorkflows = route({
   path: '/v1/workflows',
   name: 'listWorkflows',
   summary: 'List and search workflows',
-  description: "Newest first, page by page; without the system's own. Filters that are given hold together.",
+  description:
+    "Newest first, page by page; without the system's own. Filters that are given hold together. One that was just started is in it a moment later.",
   chapter: CHAPTER,
   right: 'read',
   problems: ['cursor-invalid', 'tenant-unknown'],
