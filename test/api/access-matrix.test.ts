@@ -86,6 +86,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listSchedules: { right: 'read' },
   fireSchedule: { right: 'operate', body: {}, letIn: ['workflow-unknown'] },
   getFleet: { right: 'read' },
+  whoAmI: { right: 'read' },
   listQuestions: { right: 'read' },
   listRejected: { right: 'read' },
   listSegments: { right: 'read' },

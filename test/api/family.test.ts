@@ -30,6 +30,23 @@ it('a child asks its assignee, who alone answers, or an admin', async () => {
   await eventually(async () => expect((await inbox()).approvals).toHaveLength(2));
   const [asked] = (await inbox({ assignee: 'approver-of-acme' })).approvals;
   expect(asked).toMatchObject({ workflow: 'f1~0.0', tenant: 'acme', name: 'pay', title: 'Pay?', detail: { cents: 5 } });
+  const answerable = async (token: string) =>
+    ((await inbox({}, token)).approvals as readonly { workflow: string; answerable?: boolean }[]).map((one) => [
+      one.workflow,
+      one.answerable,
+    ]);
+  expect(await answerable('approver acme')).toEqual(
+    expect.arrayContaining([
+      ['f1~0.0', true],
+      ['f2~0.0', false],
+    ]),
+  );
+  expect(await answerable('viewer acme')).toEqual(
+    expect.arrayContaining([
+      ['f1~0.0', false],
+      ['f2~0.0', false],
+    ]),
+  );
   expect((await inbox({ assignee: ['nobody', 'somebody'] })).approvals).toMatchObject([{ workflow: 'f2~0.0' }]);
   expect((await inbox({}, 'approver globex')).approvals).toEqual([]);
   const [seen] = (await inbox({}, 'viewer acme')).approvals;
@@ -47,7 +64,11 @@ it('a child asks its assignee, who alone answers, or an admin', async () => {
   await expect(answer('f1~0.0', 'approver globex')).rejects.toMatchObject({ status: 404, code: 'workflow-unknown' });
   await expect(answer('f2~0.0', 'approver acme')).rejects.toMatchObject({ status: 403, code: 'assignee-differs' });
   const unfit = answer('f1~0.0', 'approver acme', { approved: true, value: { cents: 'x' } });
-  await expect(unfit).rejects.toMatchObject({ status: 400, code: 'approval-unfit' });
+  await expect(unfit).rejects.toMatchObject({ code: 'approval-unfit', fields: [{ field: 'value/cents' }] });
+  await expect(answer('f1~0.0', 'approver acme', { approved: true, value: {} })).rejects.toMatchObject({
+    ...{ status: 400, code: 'approval-unfit' },
+    fields: [{ field: 'value/cents', problem: expect.stringContaining('required') }],
+  });
   expect(await answer('f1~0.0', 'approver acme')).toEqual({ workflow: 'f1~0.0', task: '0.0', changed: true });
   expect(await answer('f1~0.0', 'approver acme')).toMatchObject({ changed: false });
   await expect(answer('f1~0.0', 'admin acme')).rejects.toMatchObject({ status: 409, code: 'already-answered' });
@@ -66,6 +87,16 @@ it('children are listed by their parent', async () => {
       next_cursor: null,
     }),
   );
+  expect((await client('viewer acme').run('f3~0.0').get()).parent).toEqual({ workflow: 'f3', task: '0.0' });
+  expect((await client('viewer acme').run('f3').get()).parent).toBeNull();
   await expect(list('viewer globex')).rejects.toMatchObject({ status: 404, code: 'workflow-unknown' });
   await expect(client().start('family', {}, { id: 'f3~0.1' })).rejects.toMatchObject({ code: 'workflow-id-reserved' });
+});
+
+it('tells callers who they are and what they may do', async () => {
+  expect(await client('viewer acme').ask('GET /v1/me', {})).toMatchObject({
+    ...{ tenant: 'acme', roles: ['viewer'] },
+    rights: ['read'],
+  });
+  expect((await client('approver acme').ask('GET /v1/me', {})).rights).toEqual(['read', 'content', 'decide']);
 });

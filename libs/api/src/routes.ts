@@ -7,6 +7,7 @@ import { followFleet, followWorkflow } from './routes/follow.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
 import { getJob, listJobs, startJob } from './routes/jobs.ts';
 import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
+import { whoAmI } from './routes/me.ts';
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
 import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
 import { fireSchedule, listSchedules, setSchedule } from './routes/schedules.ts';
@@ -65,6 +66,7 @@ export const routes = {
   listSchedules,
   fireSchedule,
   getFleet,
+  whoAmI,
   listQuestions,
   listRejected,
   listSegments,

@@ -19,7 +19,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { ApprovalPlace, ApprovalQuery, ApprovalRow, ProjectionStore } from '@tidemark/ports';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { whileUnavailable } from './backoff.ts';
 import { checkName, checkText } from './decision-checks.ts';
 import { digestOf } from './json-digest.ts';
@@ -172,10 +172,20 @@ function checkedForm(value: unknown, form: Json): Json {
   const given = toJson(value ?? null, 'value of the approval');
   const isFit = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(form as object);
   if (isFit(given)) return given;
-  const problems = (isFit.errors ?? [])
-    .slice(0, PROBLEMS_TOLD_COUNT)
-    .map(({ instancePath, message }) => `value${instancePath} ${message}`);
-  throw new InvalidError('approval-unfit', `The value doesn't fit the form: ${problems.join('; ')}.`, { problems });
+  const wrong = (isFit.errors ?? []).slice(0, PROBLEMS_TOLD_COUNT);
+  const problems = wrong.map(({ instancePath, message }) => `value${instancePath} ${message}`);
+  throw new InvalidError('approval-unfit', `The value doesn't fit the form: ${problems.join('; ')}.`, {
+    problems,
+    fields: wrong.map((error) => ({ field: `value${placeOfError(error)}`, problem: error.message ?? error.keyword })),
+  });
+}
+
+/** As a JSON pointer; of what is missing, where it would be. */
+function placeOfError({ instancePath, params }: ErrorObject): string {
+  const missing: unknown = params.missingProperty;
+  return typeof missing === 'string'
+    ? `${instancePath}/${missing.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    : instancePath;
 }
 
 /** Of what is wrong with a value, in an error. */

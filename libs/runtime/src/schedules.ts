@@ -51,6 +51,8 @@ export interface ScheduleState extends Omit<ScheduleBelief, 'pastMs'> {
   /** Whose runs it starts. */
   readonly definition: string;
   readonly status: StreamStatus;
+  /** Such as `paused`. */
+  readonly reason: string | null;
   /** The slots to come, at most so many as asked for. */
   readonly next: readonly number[];
 }
@@ -147,7 +149,7 @@ function refuseSecrets({ name, hasSecrets }: Definition): void {
 function stateOf({ row, content }: WorkflowContents, count: number): ScheduleState {
   const { pastMs, ...belief } = content.belief as unknown as ScheduleBelief;
   return {
-    ...{ id: row.workflow, tenant: row.tenant, status: row.status },
+    ...{ id: row.workflow, tenant: row.tenant, status: row.status, reason: row.reason },
     definition: row.definition.slice(0, -SCHEDULE_SUFFIX.length),
     ...belief,
     next: row.closedInGeneration === null ? slotsAfter(belief.spec, pastMs, count) : [],

@@ -32,6 +32,7 @@ const approvalSchema = z
     name: z.string(),
     assignee: z.string().nullable().meta({ description: 'Who is to answer; null: whoever may decide.' }),
     asked_at: timeSchema,
+    answerable: z.boolean().meta({ description: 'Whether you may answer it.' }),
     title: content(z.string().nullable()),
     detail: content(jsonSchema),
     form: content(jsonSchema),
@@ -68,6 +69,7 @@ export const listApprovals = route({
     const approvals = page.approvals.map(({ askedAtMs, title = null, detail = null, ...one }) => ({
       ...{ workflow: one.workflow, tenant: one.tenant, definition: one.definition, task: one.task, step: one.step },
       ...{ name: one.name, assignee: one.assignee, asked_at: isoTime(askedAtMs), title, detail, form: one.form },
+      answerable: mayDo(principal, 'decide') && isAsked(principal, one.assignee),
     }));
     return ok({ approvals, next_cursor: page.next === null ? null : cursorOfApproval(page.next) });
   },
@@ -115,8 +117,11 @@ export const answerApproval = route({
   },
 });
 
+const isAsked = (principal: Principal, assignee: string | null): boolean =>
+  assignee === null || assignee === principal.subject || mayDo(principal, 'administer');
+
 function checkAssignee(principal: Principal, assignee: string | null, workflow: WorkflowId, task: TaskId): void {
-  if (assignee === null || assignee === principal.subject || mayDo(principal, 'administer')) return;
+  if (isAsked(principal, assignee)) return;
   throw new AccessError(
     'assignee-differs',
     `Task ${task} of ${workflow} asks somebody else than ${principal.subject}. Its assignee or an admin may answer.`,

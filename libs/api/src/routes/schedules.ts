@@ -48,6 +48,7 @@ const scheduleSchema = z
     tenant: z.string(),
     definition: z.string(),
     status: statusSchema,
+    reason: z.string().nullable().meta({ description: 'Such as `paused`.' }),
     cron: z.string(),
     time_zone: z.string(),
     overlap: z.enum(OVERLAPS),

@@ -1,7 +1,7 @@
 /** Owns the routes that start workflows, find them, and tell how one stands. */
 
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
-import { DEFAULT_TENANT, isSystemDefinition, PRIORITIES } from '@tidemark/core';
+import { DEFAULT_TENANT, isSystemDefinition, PRIORITIES, workflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
@@ -193,11 +193,19 @@ async function viewOf(desk: Desk, row: WorkflowSummary, seesContent: boolean) {
     ...(seesContent && { input: (await inputOf(reads, workflow)) ?? null, belief: await beliefOf(reads, row) }),
     ...endingJson(row),
     question: status === 'parked' ? await questionOf(reads, workflow) : null,
+    parent: await parentOf(desk, row),
     frontier: tasks.map((task) => taskJson(task, stands)),
     last_checkpoint: last === undefined ? null : checkpointJson(last, ofTask),
     undo: await undoOf(desk, row),
     flow: card === undefined ? null : { starts: card.starts, steps: { ...card.flow } },
   };
+}
+
+/** By the form of its id, as children are found. */
+async function parentOf({ reads }: Desk, { workflow, tenant }: WorkflowSummary) {
+  const [, parent, task] = /^(.+)~(\d+\.\d+)$/s.exec(workflow) ?? [];
+  const row = parent === undefined ? undefined : await reads.workflow(workflowId(parent));
+  return row === undefined || row.tenant !== tenant ? null : { workflow: row.workflow, task: task! };
 }
 
 function endingJson(row: WorkflowSummary) {

@@ -182,6 +182,10 @@ export const workflowViewSchema = workflowSchema
     belief: content(jsonSchema),
     ...endingSchema,
     question: questionSchema.nullable(),
+    parent: z
+      .object({ workflow: z.string(), task: z.string() })
+      .nullable()
+      .meta({ description: 'The workflow whose task waits for this one, its child; null: it was started by itself.' }),
     frontier: z.array(taskSchema).readonly().meta({ description: 'Pending tasks, by order of creation, at most 200.' }),
     last_checkpoint: checkpointSchema.nullable(),
     undo: z

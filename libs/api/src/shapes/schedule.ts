@@ -8,6 +8,7 @@ export const scheduleJson = (schedule: ScheduleState) => ({
   tenant: schedule.tenant,
   definition: schedule.definition,
   status: schedule.status,
+  reason: schedule.reason,
   cron: schedule.spec.cron,
   time_zone: schedule.spec.timeZone,
   overlap: schedule.spec.overlap,

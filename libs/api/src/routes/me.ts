@@ -1,0 +1,30 @@
+/** Owns the route by which a caller learns who it is here and what it may do: what to offer before anything is refused. */
+
+import { mayDo, RIGHTS, ROLES } from '@tidemark/ports';
+import { z } from 'zod';
+import { ok, route } from '../route.ts';
+
+export const whoAmI = route({
+  method: 'GET',
+  path: '/v1/me',
+  name: 'whoAmI',
+  summary: 'Who you are here, and what you may do',
+  description: 'So that whoever shows these routes to people offers no button that would be refused.',
+  chapter: 'Fleet',
+  right: 'read',
+  answers: {
+    200: z
+      .object({
+        subject: z.string(),
+        tenant: z.string().nullable().meta({ description: "Null: all tenants' things may be seen." }),
+        kind: z.enum(['key', 'token', 'certificate', 'local']),
+        roles: z.array(z.enum(ROLES)).readonly(),
+        rights: z.array(z.enum(RIGHTS)),
+      })
+      .meta({ id: 'Me' }),
+  },
+  handle: async ({ principal }) => {
+    const { subject, tenant, kind, roles } = principal;
+    return ok({ subject, tenant, kind, roles, rights: RIGHTS.filter((right) => mayDo(principal, right)) });
+  },
+});
