@@ -22,8 +22,11 @@ export interface ChildQuery {
 }
 
 export interface ChildStore {
-  /** Those of parents that are paused or cancelled start none. */
-  childDuties(limit: number): Promise<readonly ChildDuty[]>;
+  /**
+   * Parents take turns: the first of each, then the second of each, so that no parent's thousands keep another's one waiting. Those of
+   * parents that are paused or cancelled start none. `skip`: so many are passed over.
+   */
+  childDuties(limit: number, skip?: number): Promise<readonly ChildDuty[]>;
   /** Workflows that tasks of this one have started, however they stand, in order of their ids; without children of theirs. */
   children(query: ChildQuery): Promise<readonly WorkflowListing[]>;
 }

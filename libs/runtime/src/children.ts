@@ -16,8 +16,15 @@ import {
 } from '@tidemark/core';
 import type { ChildDuty, WorkflowSummary } from '@tidemark/ports';
 import type { Inbox } from './inbox.ts';
-import { CHILD_DUTIES_AT_ONCE, CHILD_DUTIES_COUNT, CHILD_DUTY_RETRY_MS } from './limits.ts';
+import {
+  CHILD_DUTIES_AT_ONCE,
+  CHILD_DUTIES_COUNT,
+  CHILD_DUTY_PAGES_MAX,
+  CHILD_DUTY_RETRY_MAX_MS,
+  CHILD_DUTY_RETRY_MS,
+} from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { backoffMs } from './retry.ts';
 import type { Opening, Starter } from './starter.ts';
 
 export interface ChildrenOptions {
@@ -32,8 +39,7 @@ type Declared = Payloads['WorkflowOpened' | 'CheckpointCommitted'] | undefined;
 
 export class Children {
   readonly #options: ChildrenOptions;
-  /** Served, and when rows that still owe it are taken at their word again (monotonic milliseconds). */
-  #served = new Map<string, number>();
+  readonly #served = new Map<string, Served>();
 
   constructor(options: ChildrenOptions) {
     this.#options = options;
@@ -41,11 +47,8 @@ export class Children {
 
   async look(): Promise<void> {
     const { store, clock } = this.#options.ports;
-    const nowMs = clock.monotonicMs();
-    const owed = await store.childDuties(CHILD_DUTIES_COUNT);
-    const known = new Set(owed.map(nameOf));
-    this.#served = new Map([...this.#served].filter(([name, untilMs]) => known.has(name) && untilMs > nowMs));
-    const due = owed.filter((duty) => !this.#served.has(nameOf(duty)));
+    this.#forgetOld(clock.monotonicMs());
+    const due = await this.#due();
     // Of one parent and one checkpoint there may be thousands.
     const parents = new Map<WorkflowId, Promise<WorkflowSummary | undefined>>();
     const declared = new Map<string, Promise<Declared>>();
@@ -57,11 +60,42 @@ export class Children {
     const serve = async (): Promise<void> => {
       for (let duty = due.shift(); duty !== undefined; duty = due.shift()) {
         // Each on its own: one that can't be served must not keep the others waiting.
-        await this.#serve(duty, shared).catch(this.#options.onError);
-        this.#served.set(nameOf(duty), clock.monotonicMs() + CHILD_DUTY_RETRY_MS);
+        let isServed = true;
+        await this.#serve(duty, shared).catch((error: unknown) => {
+          isServed = false;
+          this.#options.onError(error);
+        });
+        this.#note(nameOf(duty), isServed);
       }
     };
     await Promise.all(Array.from({ length: CHILD_DUTIES_AT_ONCE }, serve));
+  }
+
+  /** What was served waits for rows, and what failed for its time: both are passed over, however many they are. */
+  async #due(): Promise<ChildDuty[]> {
+    const { store, clock } = this.#options.ports;
+    const due: ChildDuty[] = [];
+    for (let page = 0; page < CHILD_DUTY_PAGES_MAX && due.length < CHILD_DUTIES_COUNT; page++) {
+      const owed = await store.childDuties(CHILD_DUTIES_COUNT, page * CHILD_DUTIES_COUNT);
+      const nowMs = clock.monotonicMs();
+      due.push(...owed.filter((duty) => (this.#served.get(nameOf(duty))?.untilMs ?? 0) <= nowMs));
+      if (owed.length < CHILD_DUTIES_COUNT) break;
+    }
+    return due;
+  }
+
+  /** What fails again and again is tried ever more seldom. */
+  #note(name: string, isServed: boolean): void {
+    const failureCount = isServed ? 0 : (this.#served.get(name)?.failureCount ?? 0) + 1;
+    const waitMs = backoffMs(Math.max(failureCount, 1), CHILD_DUTY_RETRY_MS, CHILD_DUTY_RETRY_MAX_MS);
+    this.#served.set(name, { untilMs: this.#options.ports.clock.monotonicMs() + waitMs, failureCount });
+  }
+
+  /** Of what failed more is known for as long as it may come again. */
+  #forgetOld(nowMs: number): void {
+    for (const [name, { untilMs, failureCount }] of this.#served) {
+      if (untilMs + (failureCount === 0 ? 0 : CHILD_DUTY_RETRY_MAX_MS) < nowMs) this.#served.delete(name);
+    }
   }
 
   async #serve(duty: ChildDuty, shared: Shared): Promise<void> {
@@ -136,6 +170,13 @@ export class Children {
       await this.#options.inbox.write(row, eventId(`parent:${child}`), 'WorkflowTerminated', control, { why, error });
     }
   }
+}
+
+interface Served {
+  /** When rows that still owe it are taken at their word again, on the monotonic clock. */
+  readonly untilMs: number;
+  /** In a row. */
+  readonly failureCount: number;
 }
 
 interface Shared {

@@ -68,10 +68,15 @@ export const BEAT_STALL_MS = 5_000;
 export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
 /** How long, in milliseconds, a stopping worker waits for its leases to be let go after its drain budget. */
 export const HAND_OVER_MAX_MS = 2_000;
-/** What is owed to parents and children: served in one look, and at once; when it is served again where rows still owe it, in milliseconds. */
+/**
+ * What is owed to parents and children: served in one look, and at once; when it is served again where rows still owe it, in milliseconds:
+ * the first time, and at most, since it doubles for what fails; and pages that a look goes through at most for something that is due.
+ */
 export const CHILD_DUTIES_COUNT = 2_000;
 export const CHILD_DUTIES_AT_ONCE = 32;
 export const CHILD_DUTY_RETRY_MS = 2_000;
+export const CHILD_DUTY_RETRY_MAX_MS = 60_000;
+export const CHILD_DUTY_PAGES_MAX = 10;
 /** Period of the look at it, in milliseconds. */
 export const CHILD_PERIOD_MS = 1_000;
 /** Children in one page, at most. */

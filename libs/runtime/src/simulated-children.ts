@@ -1,6 +1,6 @@
 /** Owns what simulated rows owe to parents and children. Pure. */
 
-import type { Condition, StreamState, TaskState, WorkflowId } from '@tidemark/core';
+import { type Condition, type StreamState, type TaskState, taskOrder, type WorkflowId } from '@tidemark/core';
 import type { ChildDuty, StreamRow, TaskRow } from '@tidemark/ports';
 
 interface Rows {
@@ -10,8 +10,23 @@ interface Rows {
 
 const isLive = ({ status }: StreamRow): boolean => status === 'open' || status === 'parked';
 
-export const dutiesIn = (all: ReadonlyMap<WorkflowId, Rows>, limit: number): readonly ChildDuty[] =>
-  [...all.values()].flatMap((rows) => [...owedBy(all, rows), ...owedTo(all, rows)]).slice(0, limit);
+/** By turns of parents, each one's in the order of its tasks. */
+export function dutiesIn(all: ReadonlyMap<WorkflowId, Rows>): readonly ChildDuty[] {
+  const owed = [...all.values()].flatMap((rows) => [...owedBy(all, rows), ...owedTo(all, rows)]);
+  const turns = [...Map.groupBy(owed, ({ parent }) => parent).values()].flatMap((of) =>
+    of.sort(inOrder).map((duty, turn) => ({ duty, turn })),
+  );
+  const byTurn = turns.sort((a, b) => a.turn - b.turn || (a.duty.child < b.duty.child ? -1 : 1));
+  return byTurn.map(({ duty }) => duty);
+}
+
+function inOrder(a: ChildDuty, b: ChildDuty): number {
+  const [first, second] = [rankOf(a), rankOf(b)];
+  return first[0] - second[0] || first[1] - second[1] || (a.child < b.child ? -1 : 1);
+}
+
+/** What is to be ended comes first. */
+const rankOf = ({ kind, task }: ChildDuty) => (kind === 'end' ? ([0, 0] as const) : taskOrder(task));
 
 function owedBy(all: ReadonlyMap<WorkflowId, Rows>, { stream, tasks }: Rows): readonly ChildDuty[] {
   if (!isLive(stream)) return [];

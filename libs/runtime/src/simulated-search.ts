@@ -38,9 +38,9 @@ export abstract class SimulatedSearch extends SimulatedTiers {
     return Array.from(this.rows.values(), summaryOf).filter(isMoving);
   }
 
-  async childDuties(limit: number): Promise<readonly ChildDuty[]> {
+  async childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
     await this.enter('childDuties');
-    return dutiesIn(this.rows, limit);
+    return dutiesIn(this.rows).slice(skip, skip + limit);
   }
 
   async children({ parent, after, limit }: ChildQuery): Promise<readonly WorkflowListing[]> {

@@ -212,8 +212,8 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
     return (await this.read(history.readTasks(workflow, limit))).map(history.taskOf);
   }
 
-  async childDuties(limit: number): Promise<readonly ChildDuty[]> {
-    return (await this.read(readChildDuties(limit))).map(childDutyOf);
+  async childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
+    return (await this.read(readChildDuties(limit, skip))).map(childDutyOf);
   }
 
   async children(query: ChildQuery): Promise<readonly WorkflowListing[]> {

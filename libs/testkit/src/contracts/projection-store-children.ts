@@ -101,6 +101,19 @@ export function testChildren(under: StoreUnderTest): void {
       expect(await duties()).toEqual([]);
     });
 
+    test('are owed by turns of their parents, and page by page', async () => {
+      const parents = ['p', 'q', 'r'];
+      await under.partitions(parents.length);
+      for (const [index, parent] of parents.entries()) await add(parent, index);
+      const tasks = [taskId(2, 0), taskId(1, 10), taskId(1, 9)];
+      const put = [...tasks.map((task) => waiting('p', task)), waiting('q'), waiting('r', tasks[0])];
+      await under.store.apply(rows.batch({ partitions: [rows.advance(0, 1, 2)], tasksPut: put }));
+      const all = ['p~1.9', 'q~1.0', 'r~2.0', 'p~1.10', 'p~2.0'];
+      expect((await under.store.childDuties(100)).map(({ child }) => child)).toEqual(all);
+      expect((await under.store.childDuties(2, 2)).map(({ child }) => child)).toEqual(all.slice(2, 4));
+      expect(await under.store.childDuties(2, 5)).toEqual([]);
+    });
+
     test('are listed by their parent, page by page, without theirs and what is alike', async () => {
       const ids = ['p', 'p~1.0', 'p~1.0~2.0', 'p~1.1', 'p~fork-12', 'p~2.0:undo', 'p2~1.0', 'q~1.0'];
       await under.partitions(ids.length);
