@@ -16,11 +16,13 @@ export interface ControlCluster {
 
 export interface ControlOptions {
   readonly worker: boolean;
+  /** Settings beside the ordinary ones, or in place of them. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Opens it, works, and ends all of it. The broker's data is in memory. */
 export async function onCluster<T>(
-  { worker }: ControlOptions,
+  { worker, env: given = {} }: ControlOptions,
   work: (cluster: ControlCluster) => Promise<T>,
 ): Promise<T> {
   const servers = await startClusterServers({ dataIn: 'memory' });
@@ -36,6 +38,7 @@ export async function onCluster<T>(
     TIDEMARK_AUTH: 'off',
     TIDEMARK_API_HOST: '127.0.0.1',
     TIDEMARK_API_PORT: String(port),
+    ...given,
   };
   const services: ServiceProcess[] = [];
   try {

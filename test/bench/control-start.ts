@@ -6,9 +6,11 @@ import { median, quantile, type Report } from './report.ts';
 const WARM_COUNT = 100;
 const START_COUNT = 1_000;
 const AT_ONCE = 16;
+/** Nothing ends, and a pool that grows meanwhile is another measurement (`bench partitions`). */
+const PARTITION_COUNT = 4_096;
 
 export function measureStart(report: Report): Promise<void> {
-  return onCluster({ worker: false }, async ({ client }) => {
+  return onCluster({ worker: false, env: { TIDEMARK_PARTITIONS: String(PARTITION_COUNT) } }, async ({ client }) => {
     report.note(`control: ${START_COUNT} starts, one after the other, then ${AT_ONCE} at once; no worker`);
     const start = async (): Promise<number> => {
       const beganMs = performance.now();

@@ -131,7 +131,12 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'start-accepted': {
     file: 'libs/runtime/src/starter.ts',
-    edits: [['if (await this.#openings.isAccepted({ placement, offset })) return;', 'if (offset >= 0) return;']],
+    edits: [
+      [
+        'if (await this.#openings.isAccepted({ placement, offset, value: record.value, before: await rows })) return;',
+        'if (offset >= 0) return;',
+      ],
+    ],
     faults: ['drop', 'cut', 'slow'],
   },
   'partition-fence': {

@@ -1,8 +1,9 @@
 /** A start is acknowledged only when the fold has taken its opening, wherever rows stand at that moment (I6). */
 
-import { type Offset, type Partition, workflowId } from '@tidemark/core';
+import { eventId, generation, type Lamport, type Offset, type Partition, workflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, expect, it } from 'vitest';
+import { inboxRecord } from './inbox.ts';
 import { BACKOFF_FIRST_MS, GAP_EMPTY_READS_MAX } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import { definitionOf, P0, TENANT, typesOf } from './simulated-definition.ts';
@@ -29,6 +30,14 @@ function hideReads(count: number): void {
   };
 }
 
+/** Just before the next append comes what was meant for a workflow that was here long ago, which rows don't know of. */
+function interposeLate(): void {
+  const late = { tenant: TENANT, workflow: workflowId('w0'), generation: generation(99), lamport: 1 as Lamport };
+  const control = { name: 'late', key: null };
+  const event = { ...late, id: eventId('late'), atMs: 0, type: 'SignalReceived', control } as const;
+  log.interpose([inboxRecord(log, event, { value: null }).value]);
+}
+
 async function inTime<T>(promise: Promise<T>): Promise<T> {
   let isSettled = false;
   const settled = promise.finally(() => {
@@ -47,7 +56,13 @@ const start = (id: string) =>
     tenant: TENANT,
   });
 
+it('acknowledges a start by rows and its own record, where nothing lies between', async () => {
+  expect(await start('w1')).toMatchObject({ workflow: 'w1', partition: 0 });
+  expect(log.readCount).toBe(0);
+});
+
 it('acknowledges a start by the log alone, while no rows follow', async () => {
+  interposeLate();
   expect(await start('w1')).toMatchObject({ workflow: 'w1', partition: 0 });
   expect(ports.store.rows.size).toBe(0);
 });
@@ -67,12 +82,14 @@ it('does not acknowledge an opening that was rejected, since its placement was l
 });
 
 it('asks a log that lags again, each time after a pause', async () => {
+  interposeLate();
   hideReads(3);
   expect(await inTime(start('w1'))).toMatchObject({ workflow: 'w1' });
   expect(ports.clock.monotonicMs()).toBeGreaterThanOrEqual(3 * BACKOFF_FIRST_MS);
 });
 
 it('gives up on a log that goes on to hide what it acknowledged; another try is the same start', async () => {
+  interposeLate();
   hideReads(GAP_EMPTY_READS_MAX);
   await expect(inTime(start('w1'))).rejects.toMatchObject({ code: 'log-gap' });
   expect(await start('w1')).toMatchObject({ workflow: 'w1', partition: 0 });

@@ -32,14 +32,36 @@ export interface AppendedOpening {
   readonly offset: Offset;
 }
 
+/** An opening that this process has appended itself. */
+export interface OwnOpening extends AppendedOpening {
+  /** The record as it was given to the log. */
+  readonly value: Uint8Array;
+  /** What rows said while it was on its way; undefined where they couldn't be read. */
+  readonly before: PartitionState | undefined;
+}
+
 export class OpeningCheck {
   readonly #ports: Pick<Ports, 'log' | 'store' | 'clock'>;
-  /** Whether the workflow is open, or has been. Rejects with `UnavailableError` (`log-gap`) while the log shows too little to say. */
-  readonly isAccepted: (opening: AppendedOpening) => Promise<boolean>;
+  /** What rows say of a partition; undefined where it is unknown or they can't be read. Never rejects. */
+  readonly rowsOf: (partition: Partition) => Promise<PartitionState | undefined>;
+  readonly #isAcceptedByLog: (opening: AppendedOpening) => Promise<boolean>;
 
   constructor(ports: Pick<Ports, 'log' | 'store' | 'clock'>) {
     this.#ports = ports;
-    this.isAccepted = batched(PLACE_BATCH_MAX, (openings) => this.#checkAll(openings));
+    this.#isAcceptedByLog = batched(PLACE_BATCH_MAX, (openings) => this.#checkAll(openings));
+    this.rowsOf = batched(PLACE_BATCH_MAX, async (partitions) => {
+      const states = await this.#load(partitions).catch(() => undefined);
+      return partitions.map((partition) => states?.get(partition));
+    });
+  }
+
+  /**
+   * Whether the workflow is open, or has been. Where nothing lies between rows and the opening, the fold of the one on the other says it,
+   * whatever became of the rows since; else the log is read. Throws `UnavailableError` (`log-gap`) while that shows too little to say.
+   */
+  async isAccepted({ placement, offset, value, before }: OwnOpening): Promise<boolean> {
+    const state = before?.next === offset ? foldEntry(before, decodeRecord(value)).state : undefined;
+    return state?.streams.has(placement.workflow) === true || this.#isAcceptedByLog({ placement, offset });
   }
 
   async #checkAll(openings: readonly AppendedOpening[]): Promise<readonly boolean[]> {
@@ -61,11 +83,7 @@ export class OpeningCheck {
 
   /** The partitions as folded through these offsets, or further where rows are. */
   async #foldThrough(wanted: ReadonlyMap<Partition, Offset>): Promise<ReadonlyMap<Partition, PartitionState>> {
-    const states = new Map<Partition, PartitionState>();
-    for (const { partition, next, generation, streams } of await this.#ports.store.loadPartitions([...wanted.keys()])) {
-      const folded = streams.map((stream) => streamFromJson(stream.state, stream.tasks));
-      states.set(partition, partitionFrom(partition, next, generation, folded));
-    }
+    const states = await this.#load([...wanted.keys()]);
     for (let emptyCount = 0; ; ) {
       const behind = [...states.values()].filter(({ partition, next }) => next <= wanted.get(partition)!);
       if (behind.length === 0) return states;
@@ -81,6 +99,15 @@ export class OpeningCheck {
       }
       await this.#ports.clock.sleep(backoffMs(emptyCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS));
     }
+  }
+
+  async #load(partitions: readonly Partition[]): Promise<Map<Partition, PartitionState>> {
+    const states = new Map<Partition, PartitionState>();
+    for (const { partition, next, generation, streams } of await this.#ports.store.loadPartitions(partitions)) {
+      const folded = streams.map((stream) => streamFromJson(stream.state, stream.tasks));
+      states.set(partition, partitionFrom(partition, next, generation, folded));
+    }
+    return states;
   }
 
   /** Folds one read of the log; false when it held nothing. */

@@ -176,17 +176,23 @@ export class Starter {
   }
 
   /** Appends the opening that the placement holds; harmless when it is in the log already. Returns where it stands. */
-  async append(placement: Placement): Promise<Offset> {
+  append(placement: Placement): Promise<Offset> {
+    return this.#append(placement, this.#record(placement));
+  }
+
+  async #append({ partition }: Placement, record: LogRecord): Promise<Offset> {
     const { log, hints } = this.#options.ports;
-    const offset = await log.append(placement.partition, [this.#record(placement)]);
-    hints.publish('appended', placement.partition);
+    const offset = await log.append(partition, [record]);
+    hints.publish('appended', partition);
     return offset;
   }
 
   /** Nothing is called started that the fold has not taken. What it rejected is placed anew, by a sweep or by the next try. */
   async #appendUntilAccepted(placement: Placement): Promise<void> {
-    const offset = await this.append(placement);
-    if (await this.#openings.isAccepted({ placement, offset })) return;
+    const record = this.#record(placement);
+    const rows = this.#openings.rowsOf(placement.partition);
+    const offset = await this.#append(placement, record);
+    if (await this.#openings.isAccepted({ placement, offset, value: record.value, before: await rows })) return;
     throw new UnavailableError(
       'start-in-doubt',
       `The opening of ${placement.workflow} was not taken; start it again.`,
