@@ -77,6 +77,28 @@ it('a child asks its assignee, who alone answers, or an admin', async () => {
   expect(await other.result()).toEqual({ by: 'admin-of-acme' });
 });
 
+it.each([
+  ['user:ana', 'approver acme user:ana', 'approver acme user:anna'],
+  ['group:leads', 'approver acme user:bob group:leads', 'approver acme team:leads'],
+  ['team:risk', 'approver acme team:risk', 'approver acme group:risk'],
+  ['role:approver', 'approver acme', 'admin globex'],
+  ['approver-of-acme', 'approver acme', 'approver acme-2 user:approver-of-acme'],
+])('%s is asked for by that name, and nobody else', async (assignee, fit, unfit) => {
+  const id = `asked-${assignee.replace(':', '-')}`;
+  await client('operator acme').start('ask-somebody', { assignee }, { id });
+  const mine = async (token: string) =>
+    (await inbox({ mine: 'true' }, token)).approvals.map(({ workflow }) => workflow);
+  await eventually(async () => expect(await mine(fit)).toContain(id));
+  expect(await mine(unfit)).not.toContain(id);
+  expect(await mine('operator acme')).not.toContain(id);
+  // Both filters hold together.
+  expect((await inbox({ mine: 'true', assignee: 'user:nobody' }, fit)).approvals).toEqual([]);
+  expect((await client(fit).ask('GET /v1/me', {})).asked_as).toContain(assignee);
+  const code = unfit.includes(' acme ') ? 'assignee-differs' : 'workflow-unknown';
+  await expect(answer(id, unfit)).rejects.toMatchObject({ code });
+  expect(await answer(id, fit)).toMatchObject({ changed: true });
+});
+
 it('children are listed by their parent', async () => {
   const run = await client('operator acme').start('family', {}, { id: 'f3' });
   const list = (token: string) =>

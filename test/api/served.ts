@@ -119,10 +119,10 @@ export const family = defineWorkflow({
   },
 });
 
-/** `Bearer ROLE TENANT`: whoever it says. */
+/** `Bearer ROLE TENANT NAME…`: whoever it says, by these names besides. */
 export const sayingAuthenticator: Authenticator = {
   async authenticate({ authorization }) {
-    const [, role, tenant] = /^Bearer (\w+)(?: (\S+))?$/.exec(authorization ?? '') ?? [];
+    const [, role, tenant, names] = /^Bearer (\w+)(?: (\S+)((?: \S+)*))?$/.exec(authorization ?? '') ?? [];
     if (role === undefined) throw new AccessError('credentials-missing', 'Show credentials.');
     const kind = 'key' as const;
     return {
@@ -130,6 +130,7 @@ export const sayingAuthenticator: Authenticator = {
       tenant: tenant === undefined ? null : tenantId(tenant),
       roles: [role as Role],
       kind,
+      names: names?.split(' ').slice(1),
     };
   },
 };

@@ -16,9 +16,13 @@ export interface ClaimMapping {
   readonly rolesClaim: string;
   /** Which role each of them gives; absent: those that are called like our roles. */
   readonly roles?: ReadonlyMap<string, Role> | undefined;
+  /** The claim by which tasks ask for a person (`user:…`): one that nobody can choose for themselves; `sub` when absent. */
+  readonly userClaim?: string | undefined;
+  /** The claim with the teams that tasks ask for (`team:…`): a list of texts, or one text with spaces; absent: none. */
+  readonly teamsClaim?: string | undefined;
 }
 
-type Claims = Readonly<Record<string, unknown>>;
+export type Claims = Readonly<Record<string, unknown>>;
 
 /** Null: every tenant's. Throws `InvalidError` (`tenant-invalid`): also when there is none. */
 export function tenantIn(claims: Claims, { tenantClaim, tenant, allTenants }: ClaimMapping): TenantId | null {
@@ -30,19 +34,22 @@ export function tenantIn(claims: Claims, { tenantClaim, tenant, allTenants }: Cl
 
 /** Empty where none is given: who it is is known then, and they may do nothing. */
 export function rolesIn(claims: Claims, { rolesClaim, roles }: ClaimMapping): readonly Role[] {
-  const said = claimAt(claims, rolesClaim);
-  const names: readonly unknown[] = typeof said === 'string' ? said.split(' ') : Array.isArray(said) ? said : [];
   const given = new Set<Role>();
-  for (const name of names.slice(0, CLAIMED_ROLES_MAX_COUNT)) {
-    if (typeof name !== 'string') continue;
+  for (const name of textsIn(claimAt(claims, rolesClaim))) {
     const role = roles === undefined ? name : roles.get(name);
     if (isRole(role)) given.add(role);
   }
   return [...given];
 }
 
+/** Of a list, or of one text with spaces. */
+export function textsIn(said: unknown): readonly string[] {
+  const names: readonly unknown[] = typeof said === 'string' ? said.split(' ') : Array.isArray(said) ? said : [];
+  return names.slice(0, CLAIMED_ROLES_MAX_COUNT).filter((name) => typeof name === 'string');
+}
+
 /** Names with dots are names first: many issuers use addresses. */
-function claimAt(claims: Claims, path: string): unknown {
+export function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let at: unknown = claims;
   for (const part of path.split('.')) {

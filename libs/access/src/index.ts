@@ -5,6 +5,7 @@ export {
   type StoredKey,
   type StoredTenant,
 } from './access-records.ts';
+export { assigneeNames, isAskedFor } from './assignees.ts';
 export { type AuditQuery, readAudit } from './audit-reading.ts';
 export { AUDIT_DEFINITION, type AuditRecord } from './audit-record.ts';
 export { WrittenTrail, type WrittenTrailOptions } from './audit-trail.ts';

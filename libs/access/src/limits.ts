@@ -31,9 +31,9 @@ export const ISSUER_ASKED_AGAIN_MS = 5_000;
 /** Longest wait for an issuer's answer, in milliseconds, and its largest, in bytes. */
 export const ISSUER_TIMEOUT_MS = 5_000;
 export const ISSUER_ANSWER_MAX_BYTES = 1_048_576;
-/** Roles and groups in a token that are looked at. */
+/** Roles and groups in a token that are looked at, and teams. */
 export const CLAIMED_ROLES_MAX_COUNT = 1_000;
-/** Longest subject of a token, in characters. */
+/** Longest subject of a token, and longest name in it that tasks can ask for, in characters. */
 export const SUBJECT_MAX_CHARS = 256;
 
 /** What is audited is in the log within so many milliseconds, while the log takes anything. */

@@ -8,6 +8,7 @@ import { AUDIENCE, TokenIssuer } from '@tidemark/testkit/token-issuer';
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MovedClock, RecordsInMemory } from './access-fixture.ts';
+import { assigneeNames, isAskedFor } from './assignees.ts';
 import { CLOCK_TOLERANCE_S, ISSUER_ASKED_AGAIN_MS, ISSUER_KEYS_FRESH_MS, ISSUER_KEYS_STALE_MAX_MS } from './limits.ts';
 import { OidcAuthenticator, type OidcAuthenticatorOptions } from './oidc-authenticator.ts';
 import { StandingTenants } from './standing-tenants.ts';
@@ -54,7 +55,26 @@ describe('a token of the issuer', () => {
       tenant: 'acme',
       roles: ['operator'],
       kind: 'token',
+      names: ['user:ci', 'group:operator', 'group:astronaut'],
     });
+  });
+
+  it('is asked for by the names that its claims give, and by no others', async () => {
+    const exp = nowS() + 60;
+    const claims = { exp, email: 'ana@acme.example', roles: ['leads', 7, '', 'team:x'], org: { teams: 'risk  ops' } };
+    const by = authenticator({ userClaim: 'email', teamsClaim: 'org.teams', roles: new Map([['leads', 'approver']]) });
+    const ana = await show(await issuer.signed(claims), by);
+    const names = ['user:ana@acme.example', 'group:leads', 'group:team:x', 'team:risk', 'team:ops'];
+    expect(assigneeNames(ana)).toEqual([ana.subject, ...names, 'role:approver']);
+    for (const name of names) expect(isAskedFor(ana, name)).toBe(true);
+    for (const name of ['team:x', 'group:', 'role:admin', 'user:ANA@acme.example', 'leads']) {
+      expect(isAskedFor(ana, name)).toBe(false);
+    }
+    expect(isAskedFor(ana, null)).toBe(true);
+    expect(isAskedFor({ ...ana, roles: ['admin'] }, 'user:bob')).toBe(true);
+    // A claim that isn't there, or is no text, names nobody.
+    const none = await show(await issuer.signed({ exp, email: ['a'], roles: {} }), by);
+    expect(assigneeNames(none)).toEqual([none.subject]);
   });
 
   it('of another tenant is another tenant’s, and of none is refused', async () => {

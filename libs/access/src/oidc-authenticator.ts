@@ -11,6 +11,7 @@ import type { Authenticator, Clock, Credentials, Principal } from '@tidemark/por
 import { checkName } from '@tidemark/runtime';
 import { errors, type JWTVerifyResult, jwtVerify } from 'jose';
 import { KEY_PREFIX } from './api-key.ts';
+import { claimedNames } from './assignees.ts';
 import { bearerOf } from './bearer.ts';
 import { type ClaimMapping, rolesIn, tenantIn } from './claims.ts';
 import { IssuerKeys } from './issuer-keys.ts';
@@ -83,7 +84,8 @@ export class OidcAuthenticator implements Authenticator {
     const tenant = this.#read(() => tenantIn(payload, this.#options));
     const subject = this.#read(() => checkName('sub', payload.sub, SUBJECT_MAX_CHARS));
     await this.#options.tenants.check(tenant);
-    return { subject: `token:${subject}`, tenant, roles: rolesIn(payload, this.#options), kind: 'token' };
+    const [roles, names] = [rolesIn(payload, this.#options), claimedNames(payload, this.#options)];
+    return { subject: `token:${subject}`, names, tenant, roles, kind: 'token' };
   }
 
   async #verified(token: string): Promise<JWTVerifyResult> {

@@ -37,6 +37,7 @@ describe('the settings of access', () => {
         audience: 'https://tidemark.example/api',
         tenantClaim: 'org.name',
         rolesClaim: 'roles',
+        userClaim: 'sub',
         algorithms: ['ES256', 'EdDSA'],
         allTenants: '*',
         roles: new Map([

@@ -47,6 +47,9 @@ const settings = {
       z.array(z.string().regex(new RegExp(`^.+=(${ROLES.join('|')})$`), `expected NAME=ROLE of ${ROLES.join(', ')}`)),
     )
     .default([]),
+  /** The claim by which tasks ask for a person, and the one with teams; empty: nobody is asked for by a team. */
+  TIDEMARK_AUTH_OIDC_USER_CLAIM: z.string().min(1).default('sub'),
+  TIDEMARK_AUTH_OIDC_TEAMS_CLAIM: z.string().default(''),
 } as const;
 
 export interface ApiConfig {
@@ -121,6 +124,8 @@ function oidcOf(data: Data): OidcOptions | null {
     audience: data.TIDEMARK_AUTH_OIDC_AUDIENCE,
     tenantClaim: data.TIDEMARK_AUTH_OIDC_TENANT_CLAIM,
     rolesClaim: data.TIDEMARK_AUTH_OIDC_ROLES_CLAIM,
+    userClaim: data.TIDEMARK_AUTH_OIDC_USER_CLAIM,
+    ...(data.TIDEMARK_AUTH_OIDC_TEAMS_CLAIM !== '' && { teamsClaim: data.TIDEMARK_AUTH_OIDC_TEAMS_CLAIM }),
     ...(jwksUrl !== '' && { jwksUrl }),
     ...(data.TIDEMARK_AUTH_OIDC_ALGORITHMS.length > 0 && { algorithms: data.TIDEMARK_AUTH_OIDC_ALGORITHMS }),
     ...(tenant !== '' && { tenant: callersTenant(tenant) }),

@@ -40,6 +40,8 @@ export interface Principal {
   readonly roles: readonly Role[];
   /** `local`: the owner of an embedded folder, over loopback. */
   readonly kind: 'key' | 'token' | 'certificate' | 'local';
+  /** By which tasks ask for it besides its subject and its roles: `user:…`, `group:…`, `team:…`. */
+  readonly names?: readonly string[] | undefined;
 }
 
 export const mayDo = ({ roles }: Pick<Principal, 'roles'>, right: Right): boolean =>

@@ -21,7 +21,7 @@ export const signal = <const Signal extends string>(name: Signal): Wait<Signal> 
 export type ApprovalName<Name extends string = string> = `approval ${Name}`;
 
 /**
- * A person's answer to the definition's approval of this name: approved with what its form holds, or rejected. `assignee`: who is to answer;
+ * A person's answer to the definition's approval of this name: approved with what its form holds, or rejected. `assignee`: who is to answer (`user:ana`, `group:leads`, `role:approver`);
  * `title` and `detail`: what they are told.
  */
 export const approval = <const Name extends string>(

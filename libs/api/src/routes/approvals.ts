@@ -1,5 +1,6 @@
 /** Owns the routes of what people are asked by tasks that wait for them: the inbox, and the answer. */
 
+import { assigneeNames, isAskedFor } from '@tidemark/access';
 import { AccessError, isoTime, type TaskId, type WorkflowId } from '@tidemark/core';
 import { mayDo, type Principal } from '@tidemark/ports';
 import { z } from 'zod';
@@ -9,6 +10,7 @@ import { APPROVALS_DEFAULT_COUNT, APPROVALS_MAX_COUNT } from '../limits.ts';
 import { content, ok, route } from '../route.ts';
 import {
   cursorSchema,
+  flagSchema,
   givenJson,
   jsonSchema,
   nameSchema,
@@ -30,7 +32,9 @@ const approvalSchema = z
     task: z.string(),
     step: z.string().meta({ description: 'The step that waits for the answer.' }),
     name: z.string(),
-    assignee: z.string().nullable().meta({ description: 'Who is to answer; null: whoever may decide.' }),
+    assignee: z.string().nullable().meta({
+      description: 'Who is to answer: a subject, `user:…`, `group:…`, `team:…` or `role:…`; null: whoever may decide.',
+    }),
     asked_at: timeSchema,
     answerable: z.boolean().meta({ description: 'Whether you may answer it.' }),
     title: content(z.string().nullable()),
@@ -54,22 +58,23 @@ export const listApprovals = route({
       .union([nameSchema, z.array(nameSchema).min(1).max(APPROVALS_MAX_COUNT)])
       .optional()
       .meta({ description: 'Those of this assignee; several: of any of them.' }),
+    mine: flagSchema.meta({ description: '`true`: those that ask for you, by any of the names that `whoAmI` tells.' }),
     limit: z.coerce.number().int().min(1).max(APPROVALS_MAX_COUNT).default(APPROVALS_DEFAULT_COUNT),
     cursor: cursorSchema.optional(),
   }),
   answers: { 200: z.object({ approvals: z.array(approvalSchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, desk }) {
-    const { assignee, limit, cursor } = query;
+    const { limit, cursor } = query;
     const page = await desk.client.approvals({
       tenant: tenantFor(principal, query.tenant, undefined),
-      assignees: assignee === undefined ? undefined : [assignee].flat(),
+      assignees: assigneesIn(query, principal),
       after: cursor === undefined ? undefined : placeOfApproval(cursor),
       limit,
     });
     const approvals = page.approvals.map(({ askedAtMs, title = null, detail = null, ...one }) => ({
       ...{ workflow: one.workflow, tenant: one.tenant, definition: one.definition, task: one.task, step: one.step },
       ...{ name: one.name, assignee: one.assignee, asked_at: isoTime(askedAtMs), title, detail, form: one.form },
-      answerable: mayDo(principal, 'decide') && isAsked(principal, one.assignee),
+      answerable: mayDo(principal, 'decide') && isAskedFor(principal, one.assignee),
     }));
     return ok({ approvals, next_cursor: page.next === null ? null : cursorOfApproval(page.next) });
   },
@@ -81,7 +86,7 @@ export const answerApproval = route({
   name: 'answerApproval',
   summary: 'Answer what a task asks',
   description:
-    'Where somebody is named as its assignee, that subject alone (such as `token:ana` or `key:…`) or an admin may answer. The same answer of the same person may be given again; another one is refused once one was taken.',
+    'Where somebody is named as its assignee, only whoever that is (a subject such as `token:ana` or `key:…`, or one with that `user:…`, `group:…`, `team:…` or `role:…`) or an admin may answer. The same answer of the same person may be given again; another one is refused once one was taken.',
   chapter: CHAPTER,
   right: 'decide',
   problems: [
@@ -117,11 +122,19 @@ export const answerApproval = route({
   },
 });
 
-const isAsked = (principal: Principal, assignee: string | null): boolean =>
-  assignee === null || assignee === principal.subject || mayDo(principal, 'administer');
+/** Undefined: all. Of those that are named, those that are the caller's, where both are asked for. */
+function assigneesIn(
+  { assignee, mine }: { readonly assignee?: string | readonly string[] | undefined; readonly mine: boolean },
+  principal: Principal,
+): readonly string[] | undefined {
+  const named = assignee === undefined ? undefined : [assignee].flat();
+  if (!mine) return named;
+  const own = assigneeNames(principal);
+  return named === undefined ? own : own.filter((name) => named.includes(name));
+}
 
 function checkAssignee(principal: Principal, assignee: string | null, workflow: WorkflowId, task: TaskId): void {
-  if (isAsked(principal, assignee)) return;
+  if (isAskedFor(principal, assignee)) return;
   throw new AccessError(
     'assignee-differs',
     `Task ${task} of ${workflow} asks somebody else than ${principal.subject}. Its assignee or an admin may answer.`,

@@ -1,5 +1,6 @@
 /** Owns the route by which a caller learns who it is here and what it may do: what to offer before anything is refused. */
 
+import { assigneeNames } from '@tidemark/access';
 import { mayDo, RIGHTS, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
 import { ok, route } from '../route.ts';
@@ -20,11 +21,16 @@ export const whoAmI = route({
         kind: z.enum(['key', 'token', 'certificate', 'local']),
         roles: z.array(z.enum(ROLES)).readonly(),
         rights: z.array(z.enum(RIGHTS)),
+        asked_as: z
+          .array(z.string())
+          .readonly()
+          .meta({ description: 'Names of assignees for whom you may answer approvals.' }),
       })
       .meta({ id: 'Me' }),
   },
   handle: async ({ principal }) => {
     const { subject, tenant, kind, roles } = principal;
-    return ok({ subject, tenant, kind, roles, rights: RIGHTS.filter((right) => mayDo(principal, right)) });
+    const rights = RIGHTS.filter((right) => mayDo(principal, right));
+    return ok({ subject, tenant, kind, roles, rights, asked_as: assigneeNames(principal) });
   },
 });
