@@ -112,7 +112,7 @@ beforeAll(async () => {
   let authenticator: Authenticator | undefined;
   served = await serveApi({
     authenticator: { authenticate: (credentials) => authenticator!.authenticate(credentials) },
-    audit: { admit: () => trail.admit(), record: (entry) => trail.record(entry) },
+    audit: { admit: () => trail.admit(), record: (entry) => trail.record(entry), write: (entry) => trail.write(entry) },
     rateMaxCount: 100_000,
     checksAnswers: true,
   });

@@ -6,7 +6,7 @@ import { hashOfSecret, parseApiKey } from './api-key.ts';
 
 export class MovedClock implements Clock {
   ms = 1_800_000_000_000;
-  readonly #waking = new Set<() => void>();
+  readonly #waking = new Map<() => void, number>();
 
   nowMs(): number {
     return this.ms;
@@ -16,17 +16,20 @@ export class MovedClock implements Clock {
     return this.ms;
   }
 
-  sleep(_ms: number, signal?: AbortSignal): Promise<void> {
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      this.#waking.add(resolve);
+      this.#waking.set(resolve, ms);
       signal?.addEventListener('abort', () => resolve(), { once: true });
     });
   }
 
-  /** Everybody who sleeps has slept long enough. */
-  wakeAll(): void {
-    for (const wake of this.#waking) wake();
-    this.#waking.clear();
+  /** Everybody who sleeps for at most so long has slept long enough. */
+  wakeAll(maxMs = Number.POSITIVE_INFINITY): void {
+    for (const [wake, ms] of this.#waking) {
+      if (ms > maxMs) continue;
+      this.#waking.delete(wake);
+      wake();
+    }
   }
 }
 

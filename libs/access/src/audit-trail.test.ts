@@ -8,7 +8,9 @@ import { MovedClock } from './access-fixture.ts';
 import type { AuditRecord } from './audit-record.ts';
 import { WrittenTrail } from './audit-trail.ts';
 import {
+  AUDIT_BATCH_MAX_COUNT,
   AUDIT_BEHIND_MAX_MS,
+  AUDIT_GATHER_MS,
   AUDIT_STREAM_IDLE_MS,
   AUDIT_STREAM_MAX_MS,
   AUDIT_STREAM_MAX_WRITES,
@@ -48,11 +50,18 @@ class StreamInMemory {
 class Streams {
   isAway = false;
   isDoubtful = false;
+  stuckTenant: string | undefined;
+  freed = (): void => {};
   readonly opened: { readonly tenant: string; readonly workflow: string; readonly stream: StreamInMemory }[] = [];
   abandoned: { workflow: string; tenant: string; openedAtMs: number }[] = [];
 
   async open({ tenant, workflow }: { tenant: string; workflow: string }) {
     if (this.isAway) throw new UnavailableError('store-unavailable', 'gone');
+    if (tenant === this.stuckTenant) {
+      await new Promise<void>((resolve) => {
+        this.freed = resolve;
+      });
+    }
     const stream = new StreamInMemory(this);
     this.opened.push({ tenant, workflow, stream });
     return stream;
@@ -105,6 +114,56 @@ describe('an audit trail', () => {
       ['globex', 1, 1],
     ]);
     expect(new Set(world.records.map(({ id }) => id)).size).toBe(31);
+  });
+
+  it('has in the log what an answer waits for, at once, and all who ask at once in one write', async () => {
+    const told: number[] = [];
+    const ask = async (count: number) => {
+      await trail.write(entry({ target: `w${count}` }));
+      expect(world.records.map(({ target }) => target)).toContain(`w${count}`);
+      told.push(count);
+    };
+    await ask(0);
+    const asked = Array.from({ length: 1_000 }, (_, count) => ask(count + 1));
+    await turns();
+    // Writes don't follow each other closely, but where there are as many as one takes.
+    expect(told).toHaveLength(1 + AUDIT_BATCH_MAX_COUNT * 2);
+    await Promise.all(asked);
+    const [last, recorded] = [ask(1_001), () => world.records.filter(({ target }) => target === 'quiet')];
+    trail.record(entry({ target: 'quiet' }));
+    await turns();
+    expect(told).toHaveLength(1_001);
+    clock.ms += AUDIT_GATHER_MS;
+    clock.wakeAll(AUDIT_GATHER_MS);
+    await last;
+    // What nobody waits for goes with it.
+    expect(recorded()).toHaveLength(1);
+    expect(world.opened.map(({ stream }) => stream.writeCount)).toEqual([4]);
+    expect(world.records.map(({ target }) => target)).toEqual([...told.map((count) => `w${count}`), 'quiet']);
+  });
+
+  it('refuses what an answer waits for while the log takes nothing, and writes it later', async () => {
+    world.isAway = true;
+    const asked = trail.write(entry());
+    await turns();
+    clock.wakeAll();
+    await expect(asked).rejects.toMatchObject({ code: 'audit-behind' });
+    expect(world.records).toEqual([]);
+    world.isAway = false;
+    await turns();
+    clock.wakeAll();
+    await trail.flushed();
+    expect(world.records).toHaveLength(1);
+  });
+
+  it('has nobody wait for another tenant’s stream', async () => {
+    world.stuckTenant = 'globex';
+    const stuck = trail.write(entry({ tenant: 'globex' as TenantId }));
+    await trail.write(entry());
+    expect(world.records).toHaveLength(1);
+    world.freed();
+    await stuck;
+    expect(world.records).toHaveLength(2);
   });
 
   it('puts what somebody of no tenant did to the tenant whose workflow it was', async () => {

@@ -36,15 +36,19 @@ export const CLAIMED_ROLES_MAX_COUNT = 1_000;
 /** Longest subject of a token, and longest name in it that tasks can ask for, in characters. */
 export const SUBJECT_MAX_CHARS = 256;
 
-/** What is audited is in the log within so many milliseconds, while the log takes anything. */
+/**
+ * What is audited is in the log within so many milliseconds, while the log takes anything; what an answer waits for at once, but writes of one
+ * tenant begin so many milliseconds apart, that those who ask at once share one.
+ */
 export const AUDIT_FLUSH_MS = 1_000;
+export const AUDIT_GATHER_MS = 25;
 /** What waits longer than this, in milliseconds, or is more, keeps what follows from being answered. */
 export const AUDIT_BEHIND_MAX_MS = 10_000;
 export const AUDIT_WAITING_MAX_COUNT = 10_000;
 /** Entries that go to the log in one write. */
 export const AUDIT_BATCH_MAX_COUNT = 500;
 /** A stream of entries ends after so many writes, or so many milliseconds, and another begins: so old ones are archived. */
-export const AUDIT_STREAM_MAX_WRITES = 2_000;
+export const AUDIT_STREAM_MAX_WRITES = 10_000;
 export const AUDIT_STREAM_MAX_MS = 86_400_000;
 /** One that nothing was written to for so long ends as well, in milliseconds; pause between two looks. */
 export const AUDIT_STREAM_IDLE_MS = 3_600_000;

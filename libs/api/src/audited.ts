@@ -3,7 +3,7 @@
  * that something exists is; of reads those that show content. Must not see payloads.
  */
 
-import { TidemarkError } from '@tidemark/core';
+import { type TenantId, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { AuditEntry, AuditTrail, Principal } from '@tidemark/ports';
 import type { RouteFacts } from './route.ts';
 
@@ -14,6 +14,8 @@ export interface AuditedCall {
   readonly showsContent: boolean;
   /** What the address names. */
   readonly params: unknown;
+  /** Whose it is that was named, as far as it was looked at; asked of callers of no tenant. */
+  readonly tenantOf?: ((target: string) => TenantId | undefined) | undefined;
 }
 
 /** R4. Throws as `AuditTrail.admit` and the work do. */
@@ -27,9 +29,12 @@ export async function audited<T extends { readonly body: unknown }>(
   try {
     const answer = await work();
     // Of what begins here, the answer has the id.
-    trail.record(entryOf(call, { outcome: 'done', target: targetIn(call.params) ?? targetIn(answer.body) }));
+    const entry = entryOf(call, { outcome: 'done', target: targetIn(call.params) ?? targetIn(answer.body) });
+    if (!call.showsContent) trail.record(entry);
+    else await trail.write(entry);
     return answer;
   } catch (error) {
+    if (error instanceof UnavailableError && error.code === 'audit-behind') throw error;
     trail.record(entryOf(call, { outcome: 'failed', target: targetIn(call.params), code: codeOf(error) }));
     throw error;
   }
@@ -46,9 +51,12 @@ export function noteRefused(
 }
 
 const entryOf = (
-  { route, principal }: Omit<AuditedCall, 'showsContent'>,
+  { route, principal, tenantOf }: Omit<AuditedCall, 'showsContent'>,
   more: Pick<AuditEntry, 'outcome' | 'target' | 'code'>,
-): AuditEntry => ({ principal, tenant: principal.tenant, action: route.name, right: route.right, ...more });
+): AuditEntry => {
+  const tenant = principal.tenant ?? (more.target === undefined ? null : (tenantOf?.(more.target) ?? null));
+  return { principal, tenant, action: route.name, right: route.right, ...more };
+};
 
 const codeOf = (error: unknown): string => (error instanceof TidemarkError ? error.code : 'internal');
 

@@ -6,7 +6,7 @@
 import { InvalidError, isSystemDefinition, type TenantId, tenantId, type WorkflowId, workflowId } from '@tidemark/core';
 import type { Principal, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { type Client, type Definition, type EffectDefinition, maskedStore, type Ports } from '@tidemark/runtime';
-import { STARTED_GRACE_MS, STARTED_KEPT_MAX_COUNT, STARTED_LOOK_MS } from './limits.ts';
+import { STARTED_GRACE_MS, STARTED_KEPT_MAX_COUNT, STARTED_LOOK_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
 
 /** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
 export interface Place {
@@ -21,6 +21,8 @@ export class Desk {
   readonly reads: ProjectionStore;
   /** Workflows that can be started here by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
+  /** Whose workflows are that were looked at lately. */
+  readonly #tenants = new Map<string, TenantId>();
   /** When it was started, on the monotonic clock, the oldest first. */
   readonly #started = new Map<string, number>();
 
@@ -40,8 +42,14 @@ export class Desk {
     const row = (await this.reads.workflow(workflowId(id))) ?? (await this.#startedNow(id));
     if (row === undefined || !maySee(principal, row.tenant) || isSystemDefinition(row.definition))
       throw unknownWorkflow(id);
+    this.#tenants.delete(id);
+    this.#tenants.set(id, row.tenant);
+    dropOldest(this.#tenants, TENANTS_KEPT_MAX_COUNT);
     return row;
   }
+
+  /** Whose workflow that is, if it was found here lately: no look at rows. */
+  readonly tenantOf = (id: string): TenantId | undefined => this.#tenants.get(id);
 
   /** It was just started here: rows are about to know it, and whoever started it is to find it. */
   started(id: string): void {
@@ -68,6 +76,14 @@ export class Desk {
   /** The same where the row itself isn't needed. */
   async check(principal: Principal, id: string): Promise<WorkflowId> {
     return (await this.find(principal, id)).workflow;
+  }
+}
+
+function dropOldest(kept: Map<string, unknown>, maxCount: number): void {
+  if (kept.size <= maxCount) return;
+  for (const oldest of kept.keys()) {
+    kept.delete(oldest);
+    return;
   }
 }
 

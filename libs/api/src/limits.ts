@@ -41,6 +41,9 @@ export const STARTED_GRACE_MS = 5_000;
 export const STARTED_LOOK_MS = 5;
 export const STARTED_KEPT_MAX_COUNT = 10_000;
 
+/** Workflows of which it is remembered whose they are, the last that were asked for. */
+export const TENANTS_KEPT_MAX_COUNT = 10_000;
+
 /** A request that waits for a result is answered after this long at the latest, in milliseconds. */
 export const RESULT_WAIT_MAX_MS = 20_000;
 /** Told with a refusal for want of room or of a server: when to come again, in seconds. */

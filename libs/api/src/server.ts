@@ -258,9 +258,8 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, fleet, admit, opti
         ...{ principal, seesContent, desk, fleet, signal },
       } as Call<never, never, never>;
       const showsContent = hasContent && seesContent;
-      const { status, body } = await audited(options.audit, { route, principal, showsContent, params }, () =>
-        inTime(route.handle(call), signal),
-      );
+      const about = { route, principal, showsContent, params, tenantOf: desk.tenantOf };
+      const { status, body } = await audited(options.audit, about, () => inTime(route.handle(call), signal));
       if (options.checksAnswers === true) route.answers[status]!.parse(body);
       const redact = seesContent ? undefined : redactors.get(status);
       return reply
@@ -294,7 +293,7 @@ function serveStream(
       } as Follow<never, never>;
       const release = streams.admit(principal);
       try {
-        const about = { route: stream, principal, showsContent: seesContent, params };
+        const about = { route: stream, principal, showsContent: seesContent, params, tenantOf: desk.tenantOf };
         const { following } = await audited(options.audit, about, async () => ({
           body: null,
           following: await stream.follow(call),

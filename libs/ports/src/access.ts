@@ -5,7 +5,7 @@
  * R1 A principal of a tenant sees nothing of another tenant (I9): what is another's is told as unknown, never as forbidden.
  * R2 Content (inputs, outputs, belief, texts, prompts) is read by those alone who might run the workflow.
  * R3 Fields that a schema marks as secret are shown to those alone who have the right to secrets; others see a mask in their place.
- * R4 Who reads content, and who does or decides anything, is written down before the answer is given.
+ * R4 Who reads content is written down before it is shown; who does or decides anything at once after it, which the log has besides.
  */
 
 import type { TenantId } from '@tidemark/core';
@@ -84,6 +84,11 @@ export interface AuditTrail {
    * taken what came before: then nothing may be read or done.
    */
   admit(): void;
-  /** Takes the entry, which is in the log within a named time; call it before the answer is given (R4). */
+  /** Takes the entry, which is in the log within a named time: for what stands in the log by itself. */
   record(entry: AuditEntry): void;
+  /**
+   * Resolves when the log has the entry: call it before content is shown (R4). Throws `UnavailableError` (`audit-behind`) when the log doesn't
+   * take it within a named time; it may be written later.
+   */
+  write(entry: AuditEntry): Promise<void>;
 }

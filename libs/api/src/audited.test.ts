@@ -1,0 +1,72 @@
+/** What is shown was written down before, and what can't be written down isn't shown (R4). */
+
+import { InvalidError, type TenantId, UnavailableError } from '@tidemark/core';
+import type { AuditEntry, Principal } from '@tidemark/ports';
+import { beforeEach, expect, it } from 'vitest';
+import { type AuditedCall, audited } from './audited.ts';
+
+const PLATFORM: Principal = { subject: 'key:a', tenant: null, roles: ['admin'], kind: 'key' };
+const BODY = { body: { workflow: 'w' } };
+
+let [written, recorded]: AuditEntry[][] = [];
+let settle: { readonly resolve: () => void; readonly reject: (error: unknown) => void };
+beforeEach(() => {
+  [written, recorded] = [[], []];
+});
+
+const trail = {
+  admit: () => {},
+  record: (entry: AuditEntry) => void recorded!.push(entry),
+  write: (entry: AuditEntry) =>
+    new Promise<void>((resolve, reject) => {
+      written!.push(entry);
+      settle = { resolve, reject };
+    }),
+};
+const call = (more: Partial<AuditedCall> = {}): AuditedCall => ({
+  ...{
+    route: { name: 'getWorkflow', right: 'read' },
+    principal: PLATFORM,
+    showsContent: true,
+    params: { workflow: 'w' },
+  },
+  tenantOf: (target) => (target === 'w' ? ('acme' as TenantId) : undefined),
+  ...more,
+});
+
+it('shows content once its entry is in the log, with the tenant whose it was', async () => {
+  let isShown = false;
+  const answer = audited(trail, call(), async () => BODY).then(() => {
+    isShown = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(written).toMatchObject([{ action: 'getWorkflow', target: 'w', tenant: 'acme', outcome: 'done' }]);
+  expect(isShown).toBe(false);
+  settle.resolve();
+  await answer;
+  expect(recorded).toEqual([]);
+});
+
+it('shows nothing where that can’t be written', async () => {
+  const answer = audited(trail, call(), async () => BODY);
+  await new Promise((resolve) => setImmediate(resolve));
+  settle.reject(new UnavailableError('audit-behind', 'the log is away'));
+  await expect(answer).rejects.toMatchObject({ code: 'audit-behind' });
+  expect(recorded).toEqual([]);
+});
+
+it('waits for nothing where no content is shown', async () => {
+  const action = call({ route: { name: 'signalWorkflow', right: 'operate' }, showsContent: false });
+  expect(await audited(trail, action, async () => BODY)).toBe(BODY);
+  const failing = audited(trail, call(), async () => {
+    throw new InvalidError('workflow-unknown', 'none');
+  });
+  await expect(failing).rejects.toMatchObject({ code: 'workflow-unknown' });
+  // A viewer sees no content: nothing to be written down.
+  await audited(trail, call({ showsContent: false }), async () => BODY);
+  expect(recorded!.map(({ action: name, outcome, code }) => [name, outcome, code])).toEqual([
+    ['signalWorkflow', 'done', undefined],
+    ['getWorkflow', 'failed', 'workflow-unknown'],
+  ]);
+  expect(written).toEqual([]);
+});
