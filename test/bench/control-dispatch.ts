@@ -11,9 +11,11 @@ import { startClusterServers } from '@tidemark/testkit/servers';
 import { asking, dreaming, listening, waking } from './control-dispatch-workflows.ts';
 import { median, quantile, type Report } from './report.ts';
 
-/** Workflows that the worker runs at once, and how long each waits: what it could do at most is far more than a processor's. */
+/** Workflows that the worker runs at once, and how long each waits, as for a model: its slots are what is scarce. */
 const WORKER_CONCURRENCY = 64;
-const ASK_MS = 200;
+const ASK_MS = 1_000;
+/** Short enough for two processors to be what is scarce. */
+const SATURATING_ASK_MS = 200;
 const BACKLOG_COUNT = 10_000;
 const STARTS_AT_ONCE = 200;
 const SAMPLE_COUNT = 150;
@@ -56,11 +58,11 @@ async function onDispatchCluster(concurrency: number, work: (host: Host) => Prom
 }
 
 /** From the call of `start` to the first step, of one workflow after the other. */
-async function startsToSteps(host: Host, tenant: TenantId): Promise<number[]> {
+async function startsToSteps(host: Host, tenant: TenantId, askMs: number): Promise<number[]> {
   const took: Promise<number>[] = [];
   for (let n = 0; n < SAMPLE_COUNT; n++) {
     const calledMs = Date.now();
-    const run = host.client.start(asking, { askMs: ASK_MS }, { tenant });
+    const run = host.client.start(asking, { askMs }, { tenant });
     took.push(run.then((started) => beganAt(started)).then((beganMs) => beganMs - calledMs));
     await new Promise((resolve) => setTimeout(resolve, SAMPLE_PERIOD_MS));
   }
@@ -69,33 +71,38 @@ async function startsToSteps(host: Host, tenant: TenantId): Promise<number[]> {
 
 const beganAt = async (run: Run<{ beganMs: number }>): Promise<number> => (await run.result()).beganMs;
 
-export function measureFairness(report: Report): Promise<void> {
+export async function measureFairness(report: Report): Promise<void> {
+  await fairness(report, 'fairness', ASK_MS);
+  await fairness(report, 'fairness_saturated', SATURATING_ASK_MS);
+}
+
+function fairness(report: Report, called: string, askMs: number): Promise<void> {
   return onDispatchCluster(WORKER_CONCURRENCY, async (host) => {
     const [small, flood] = [tenantId('small'), tenantId('flood')];
     report.note(
-      `fairness: ${BACKLOG_COUNT} of one tenant, each ${ASK_MS} ms, ${WORKER_CONCURRENCY} at once; another tenant starts one every ${SAMPLE_PERIOD_MS} ms`,
+      `${called}: ${BACKLOG_COUNT} of one tenant, each ${askMs} ms, ${WORKER_CONCURRENCY} at once; another tenant starts one every ${SAMPLE_PERIOD_MS} ms`,
     );
-    await startsToSteps(host, small);
-    const idle = await startsToSteps(host, small);
+    await startsToSteps(host, small, askMs);
+    const idle = await startsToSteps(host, small, askMs);
     const starting: Promise<unknown>[] = [];
     for (let n = 0; n < BACKLOG_COUNT; n += STARTS_AT_ONCE) {
       const page = Array.from({ length: STARTS_AT_ONCE }, () =>
-        host.client.start(asking, { askMs: ASK_MS }, { tenant: flood }),
+        host.client.start(asking, { askMs }, { tenant: flood }),
       );
       starting.push(Promise.all(page));
       await Promise.all(page);
     }
     await Promise.all(starting);
     const before = await host.ports.queue.depth(['bench-asking']);
-    const loaded = await startsToSteps(host, small);
+    const loaded = await startsToSteps(host, small, askMs);
     const after = await host.ports.queue.depth(['bench-asking']);
-    report.add('control.fairness.queued_first', before.get('bench-asking') ?? 0, 'count');
-    report.add('control.fairness.queued_last', after.get('bench-asking') ?? 0, 'count');
+    report.add(`control.${called}.queued_first`, before.get('bench-asking') ?? 0, 'count');
+    report.add(`control.${called}.queued_last`, after.get('bench-asking') ?? 0, 'count');
     for (const [name, times] of Object.entries({ idle, loaded })) {
-      report.add(`control.fairness.${name}.median_ms`, median(times), 'ms');
-      report.add(`control.fairness.${name}.p99_ms`, quantile(times, 0.99), 'ms');
+      report.add(`control.${called}.${name}.median_ms`, median(times), 'ms');
+      report.add(`control.${called}.${name}.p99_ms`, quantile(times, 0.99), 'ms');
     }
-    report.add('control.fairness_ratio', quantile(loaded, 0.99) / quantile(idle, 0.99), 'ratio');
+    report.add(`control.${called}_ratio`, quantile(loaded, 0.99) / quantile(idle, 0.99), 'ratio');
   });
 }
 

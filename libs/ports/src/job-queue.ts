@@ -47,7 +47,7 @@ export interface ConsumeOptions {
 /**
  * Which of the waiting jobs of a route is next: the one of the highest priority; of one priority, tenants in turn, so that none waits
  * for another's backlog; of one tenant, the one that came first. One whose limit is reached waits aside until it isn't any more, and
- * keeps nobody waiting. A limit that several jobs state differently is for each of them as that one states it.
+ * keeps nobody waiting. A consumer's last slots are kept for tenants that run less than their share there (`TenantSlots`). A limit that several jobs state differently is for each of them as that one states it.
  */
 export interface JobQueue {
   /** Adds jobs; one that is already waiting (same workflow and Lamport time) is not added twice. Throws `UnavailableError`. */

@@ -22,6 +22,10 @@ export interface QueueLimits {
   readonly limitSlotTtlMs: number;
   /** Period of each consumer's look for what limits have freed: rates by time, and slots of the dead. */
   readonly limitSweepMs: number;
+  /** A consumer whose last slots are kept looks this often for whom they are kept, when nothing tells it. */
+  readonly newcomerLookMs: number;
+  /** Jobs of each priority that such a look sees, at most: of each tenant that waits one is among the first. */
+  readonly newcomersLookedAtMax: number;
   /** A ticket is in BullMQ's active list for two round trips only; when its taker dies just then, it returns after this. */
   readonly ticketLockMs: number;
   /** Period of BullMQ's check for such tickets. */
@@ -49,6 +53,8 @@ export const QUEUE_LIMITS: QueueLimits = {
   commandTimeoutMs: 5_000,
   limitSlotTtlMs: 30_000,
   limitSweepMs: 1_000,
+  newcomerLookMs: 1_000,
+  newcomersLookedAtMax: 64,
   ticketLockMs: 5_000,
   stalledCheckMs: 5_000,
   idleBlockMs: 5_000,

@@ -1,33 +1,46 @@
-/** Owns the count of jobs that may still begin. Invariant: 0 ≤ free ≤ concurrency. */
+/** Owns the waiting for a consumer's slots. */
 
-export class Slots {
-  #free: number;
+import type { TenantId } from '@tidemark/core';
+import { TenantSlots } from '@tidemark/ports';
+
+export class Slots extends TenantSlots {
   #waiting: (() => void)[] = [];
+  #isClosed = false;
 
-  constructor(concurrency: number) {
-    this.#free = concurrency;
+  get isOnlyKept(): boolean {
+    return this.free > 0 && this.open === 0;
   }
 
-  get free(): number {
-    return this.#free;
+  override give(): void {
+    super.give();
+    this.#wake();
   }
 
-  take(): void {
-    this.#free -= 1;
+  override begin(tenant: TenantId): void {
+    super.begin(tenant);
+    if (this.open === 0) this.#wake();
   }
 
-  give(): void {
-    this.#free += 1;
-    this.wake();
+  /** Resolves when any tenant may have a slot, or on `close`. */
+  available(): Promise<void> {
+    return this.#until(() => this.open > 0);
   }
 
-  /** Resolves when a slot is free, or on `wake`. */
-  async available(): Promise<void> {
-    if (this.#free > 0) return;
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /** Resolves when there are free slots, all of them kept, or on `close`. */
+  onlyKept(): Promise<void> {
+    return this.#until(() => this.isOnlyKept);
   }
 
-  wake(): void {
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!this.#isClosed && !isSo()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #wake(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve();

@@ -6,11 +6,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ConsumeOptions, type Consumer, type Job, type Route, routeKey, type Telemetry } from '@tidemark/ports';
+import type { ConsumeOptions, Consumer, Job, Route, Telemetry } from '@tidemark/ports';
 import { type Job as Ticket, Worker } from 'bullmq';
 import { type Connection, type Endable, endNow } from './connection.ts';
 import { endSlots, type LimitKeys, limitKeysOf, limitsOf, renewSlots, sweepSlots, type Woken } from './limit-slots.ts';
 import type { QueueLimits } from './limits.ts';
+import { distinctRoutes, Newcomers } from './newcomers.ts';
 import { queueName, unpackJob } from './route-queue.ts';
 import { Slots } from './slots.ts';
 import { countOf, TicketOffice } from './ticket-office.ts';
@@ -38,6 +39,7 @@ export class TicketConsumer implements Consumer {
   readonly #limitKeys: LimitKeys;
   /** Jobs under way that count against limits. */
   readonly #limited = new Set<{ readonly queueName: string; readonly job: Job }>();
+  #newcomers: Newcomers | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
   #sweepAtMs = Number.POSITIVE_INFINITY;
   #renewedAtMs = performance.now();
@@ -57,13 +59,18 @@ export class TicketConsumer implements Consumer {
   async start(routes: readonly Route[]): Promise<void> {
     const { connection, limits } = this.#setting;
     await connection.whenReady(limits.connectTimeoutMs);
-    const different = new Map(routes.map((route) => [routeKey(route), route]));
-    const workers = [...different.values()].map((route) => [route, this.#worker(route)] as const);
+    const workers = distinctRoutes(routes).map((route) => [route, this.#worker(route)] as const);
     await connection.bounded(limits.connectTimeoutMs, () =>
       Promise.all(workers.map(([, worker]) => this.#whenReady(worker))),
     );
     this.#sweepIn(limits.limitSweepMs);
-    this.#loops = Promise.all(workers.map(([route, worker]) => this.#consume(route, worker)));
+    this.#newcomers = new Newcomers({
+      ...{ redis: connection.redis, limits, limitKeys: this.#limitKeys, slots: this.#slots, routes: workers },
+      stopped: this.#stopped.signal,
+      begin: (name, job) => this.#begin(name, job),
+    });
+    const consuming = workers.map(([route, worker]) => this.#consume(route, worker));
+    this.#loops = Promise.all([...consuming, this.#newcomers.run()]);
   }
 
   pause(): Promise<void> {
@@ -86,7 +93,8 @@ export class TicketConsumer implements Consumer {
   async #stopTaking(): Promise<void> {
     this.#stopped.abort();
     clearTimeout(this.#sweepTimer);
-    this.#slots.wake();
+    this.#slots.close();
+    this.#newcomers?.close();
     // By force: an ordinary close would wait behind the blocking command.
     const closed = this.#workers.map((worker) => worker.close(true));
     for (const client of this.#blocking) endNow(client);
@@ -139,7 +147,7 @@ export class TicketConsumer implements Consumer {
   async #redeem(route: Route, worker: Worker, ticket: Ticket): Promise<void> {
     const { connection, limits } = this.#setting;
     const count = countOf(ticket.data);
-    const room = this.#stopped.signal.aborted ? 0 : Math.min(count, this.#slots.free);
+    const room = this.#stopped.signal.aborted ? 0 : Math.min(count, this.#slots.open);
     if (room === 0) {
       await (count === 0 ? ticket.moveToCompleted(null, this.#token, false) : ticket.moveToWait(this.#token));
       return;
@@ -173,11 +181,12 @@ export class TicketConsumer implements Consumer {
 
   /** The slot is taken. */
   #begin(name: string, job: Job): void {
+    this.#slots.begin(job.tenant);
     const isLimited = limitsOf(job).length > 0;
     const entry = { queueName: name, job };
     if (isLimited) this.#limited.add(entry);
     const run: Promise<void> = this.#run(job).finally(() => {
-      this.#slots.give();
+      this.#slots.end(job.tenant);
       this.#underWay.delete(run);
       if (!isLimited) return;
       this.#limited.delete(entry);

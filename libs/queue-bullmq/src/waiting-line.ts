@@ -20,10 +20,15 @@ export interface KeyNames {
 const jobsKey = (names: KeyNames): string => names.toKey('waiting-jobs');
 const turnsKey = (names: KeyNames): string => names.toKey('waiting-turns');
 const lineKeys = (names: KeyNames): string[] => [1, 2, 3, 4, 5].map((priority) => names.toKey(`waiting-${priority}`));
-const ownKeys = (names: KeyNames): string[] => [jobsKey(names), turnsKey(names), ...lineKeys(names)];
+/** Jobs that are next of their tenants, while some consumer has kept slots for such. */
+export const newcomersKey = (names: KeyNames): string => names.toKey('newcomers');
+/** There is such a consumer. */
+export const newcomersWantedKey = (names: KeyNames): string => names.toKey('newcomers-wanted');
+export const ownKeys = (names: KeyNames): string[] => [jobsKey(names), turnsKey(names), ...lineKeys(names)];
 
 /**
- * KEYS jobs, turns, five lines, BullMQ's wait and active lists, limits' waiting keys; ARGV identity, tenant, priority, job, and so on.
+ * KEYS jobs, turns, five lines, BullMQ's wait and active lists, limits' waiting keys, newcomers, and whether they are wanted; ARGV identity,
+ * tenant, priority, job, and so on.
  * Returns how many tickets are to be sent: one for each new job; for all that wait when there is none, since whoever was to send
  * them died. O(jobs × log waiting).
  */
@@ -34,7 +39,7 @@ local function waiting()
   return count
 end
 if waiting() == 0 and redis.call('SCARD', KEYS[10]) == 0 then redis.call('DEL', KEYS[1]) end
-local fresh = 0
+local fresh, wanted = 0, redis.call('EXISTS', KEYS[12]) == 1
 for i = 1, #ARGV, 4 do
   local id, class = ARGV[i], ARGV[i + 2]
   if redis.call('HSETNX', KEYS[1], id, ARGV[i + 3]) == 1 then
@@ -44,7 +49,12 @@ for i = 1, #ARGV, 4 do
     redis.call('HSET', KEYS[2], owner, turn)
     redis.call('ZADD', KEYS[2 + class], turn, id)
     fresh = fresh + 1
+    if wanted and turn <= served + 1 then redis.call('LPUSH', KEYS[11], id) end
   end
+end
+if wanted then
+  redis.call('LTRIM', KEYS[11], 0, 999)
+  redis.call('PEXPIRE', KEYS[11], 86400000)
 end
 if fresh > 0 then for key = 1, 7 do redis.call('PEXPIRE', KEYS[key], 86400000) end end
 if redis.call('LLEN', KEYS[8]) + redis.call('LLEN', KEYS[9]) == 0 then return waiting() end
@@ -58,7 +68,14 @@ export async function lineUp(
   limits: LimitKeys,
   jobs: readonly Job[],
 ): Promise<number> {
-  const keys = [...ownKeys(queue), queue.keys.wait!, queue.keys.active!, limits.waiting];
+  const keys = [
+    ...ownKeys(queue),
+    queue.keys.wait!,
+    queue.keys.active!,
+    limits.waiting,
+    newcomersKey(queue),
+    newcomersWantedKey(queue),
+  ];
   const args = jobs.flatMap((job) => [jobIdentity(job), job.tenant, priorityOf(job), packJob(job)]);
   return (await lineUpScript.run(redis, keys, args)) as number;
 }

@@ -3,8 +3,8 @@
  * run inside `enqueue`. Never more than `concurrency` handlers of a consumer run.
  */
 
-import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
-import { type ConsumeOptions, type Consumer, type Job, type JobQueue, routeKey } from '@tidemark/ports';
+import { InvalidError, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
+import { type ConsumeOptions, type Consumer, type Job, type JobQueue, routeKey, TenantSlots } from '@tidemark/ports';
 import { LimitBoard } from './limit-board.ts';
 import { WAITING_JOBS_MAX } from './limits.ts';
 import { WaitingLine } from './waiting-line.ts';
@@ -85,7 +85,7 @@ class MemoryQueue implements JobQueue {
     let wanting = [...this.#consumers];
     while (wanting.length > 0 && this.#waitingCount > 0) {
       wanting = wanting.filter((consumer) => {
-        const job = consumer.wants((route) => this.#next(route));
+        const job = consumer.wants((route, full) => this.#next(route, full));
         if (!job) return false;
         this.#waitingCount -= 1;
         consumer.begin(job);
@@ -95,10 +95,10 @@ class MemoryQueue implements JobQueue {
     this.#awaitDue();
   }
 
-  /** The next job of the route that may begin; those whose limits are reached wait aside. */
-  #next(route: string): Job | undefined {
+  /** The next job of the route that may begin, of another tenant than those that are full; those whose limits are reached wait aside. */
+  #next(route: string, full: ReadonlySet<TenantId> | undefined): Job | undefined {
     const line = this.#lines.get(route);
-    for (let job = line?.next(); job !== undefined; job = line!.next()) {
+    for (let job = line?.next(full); job !== undefined; job = line!.next(full)) {
       if (!this.#limits.admit(job, performance.now())) continue;
       line!.begun(job);
       return job;
@@ -132,7 +132,7 @@ class MemoryQueue implements JobQueue {
 
 class MemoryConsumer implements Consumer {
   readonly #routes: readonly string[];
-  readonly #concurrency: number;
+  readonly #slots: TenantSlots;
   readonly #handle: (job: Job) => Promise<void>;
   readonly #on: { freed(job: Job): void; left(): void };
   readonly #underWay = new Set<Promise<void>>();
@@ -146,25 +146,29 @@ class MemoryConsumer implements Consumer {
     on: { freed(job: Job): void; left(): void },
   ) {
     this.#routes = routes;
-    this.#concurrency = concurrency;
+    this.#slots = new TenantSlots(concurrency);
     this.#handle = handle;
     this.#on = on;
   }
 
   /** Takes the next job off its routes' lines, each route in turn; none when there is no slot. */
-  wants(nextOf: (route: string) => Job | undefined): Job | undefined {
-    if (this.#paused || this.#underWay.size >= this.#concurrency) return undefined;
+  wants(nextOf: (route: string, full?: ReadonlySet<TenantId>) => Job | undefined): Job | undefined {
+    if (this.#paused || this.#slots.free === 0) return undefined;
+    const full = this.#slots.open > 0 ? undefined : this.#slots.full;
     for (let tried = 0; tried < this.#routes.length; tried += 1) {
       const route = this.#routes[this.#next]!;
       this.#next = (this.#next + 1) % this.#routes.length;
-      const job = nextOf(route);
+      const job = nextOf(route, full);
       if (job) return job;
     }
     return undefined;
   }
 
   begin(job: Job): void {
+    this.#slots.take();
+    this.#slots.begin(job.tenant);
     const run: Promise<void> = this.#run(job).finally(() => {
+      this.#slots.end(job.tenant);
       this.#underWay.delete(run);
       this.#on.freed(job);
     });

@@ -3,7 +3,7 @@
  * turn; of one tenant, first come first served. One of the same workflow and Lamport time at a time.
  */
 
-import { PRIORITIES, PRIORITY_DEFAULT, type Priority } from '@tidemark/core';
+import { PRIORITIES, PRIORITY_DEFAULT, type Priority, type TenantId } from '@tidemark/core';
 import type { Job } from '@tidemark/ports';
 
 export const identityOf = (job: Job): string => `${job.lamport} ${job.workflow}`;
@@ -15,7 +15,7 @@ export class WaitingLine {
   /** Those in line, and those that wait aside for a limit. */
   readonly #identities = new Set<string>();
   /** Of each priority, the tenants with jobs in line, whose turn is next first. */
-  readonly #classes = new Map<Priority, Map<string, TenantLine>>(PRIORITIES.map((priority) => [priority, new Map()]));
+  readonly #classes = new Map<Priority, Map<TenantId, TenantLine>>(PRIORITIES.map((priority) => [priority, new Map()]));
 
   constructor(definition: string) {
     this.definition = definition;
@@ -39,10 +39,11 @@ export class WaitingLine {
     this.#lineOf(job).unshift(job);
   }
 
-  /** The next job, which still counts as waiting until it has begun. */
-  next(): Job | undefined {
+  /** The next job, which still counts as waiting until it has begun; none of the left-out tenants. */
+  next(leftOut?: ReadonlySet<TenantId>): Job | undefined {
     for (const tenants of this.#classes.values()) {
       for (const [tenant, line] of tenants) {
+        if (leftOut?.has(tenant)) continue;
         const job = line.shift()!;
         // Its turn is over, with or without more to do.
         tenants.delete(tenant);

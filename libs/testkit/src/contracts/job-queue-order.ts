@@ -59,6 +59,59 @@ export function orderTests(queue: () => JobQueue): void {
   });
 }
 
+/** Jobs that run until they are let go. */
+function holding() {
+  const begun: string[] = [];
+  let waiting: (() => void)[] = [];
+  let isOver = false;
+  return {
+    begun,
+    handle: async ({ workflow }: Job): Promise<void> => {
+      begun.push(workflow);
+      if (!isOver) await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+    letGo: (): void => {
+      for (const resolve of waiting) resolve();
+      waiting = [];
+    },
+    letAllGo(): void {
+      isOver = true;
+      this.letGo();
+    },
+  };
+}
+
+export function keptSlotTests(queue: () => JobQueue): void {
+  let held = holding();
+  // Before the queue is closed, which waits for what is held.
+  afterEach(() => held.letAllGo());
+
+  test("a tenant that runs little begins at once, while another's long jobs and backlog want every slot", async () => {
+    held = holding();
+    await queue().consume({ concurrency: 32, routes: routesOf(definition) }, held.handle);
+    await queue().enqueue([job('first-a', { tenant: 'flood' }), job('first-b', { tenant: 'small' })]);
+    await eventually(() => held.begun.length === 2);
+    held.letGo();
+    await queue().enqueue(many('flood', 200, { tenant: 'flood' }));
+    await eventually(() => held.begun.length === 2 + 30);
+    // One after the other, since each takes a kept slot.
+    for (const name of ['small0', 'small1']) {
+      await queue().enqueue([job(name, { tenant: 'small' })]);
+      await eventually(() => held.begun.includes(name));
+    }
+    expect(held.begun).toHaveLength(2 + 30 + 2);
+    held.letAllGo();
+    await eventually(() => held.begun.length === 2 + 200 + 2, { timeoutMs: 20_000 });
+  });
+
+  test('a tenant that is alone has all slots', async () => {
+    held = holding();
+    await queue().consume({ concurrency: 32, routes: routesOf(definition) }, held.handle);
+    await queue().enqueue(many('w', 40));
+    await eventually(() => held.begun.length === 32);
+  });
+}
+
 export function limitTests(queue: () => JobQueue): void {
   const limited = (count: number, dispatch: Dispatch, fields: Parameters<typeof job>[1] = {}): Job[] =>
     many(`limited-${fields.tenant ?? ''}-${fields.definition ?? ''}-`, count, { ...fields, dispatch });

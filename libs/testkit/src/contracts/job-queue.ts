@@ -2,7 +2,7 @@ import type { Job, JobQueue } from '@tidemark/ports';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { definition, job, routesOf } from './job-queue-jobs.ts';
-import { limitTests, orderTests } from './job-queue-order.ts';
+import { keptSlotTests, limitTests, orderTests } from './job-queue-order.ts';
 
 export interface OpenedJobQueue {
   readonly queue: JobQueue;
@@ -23,6 +23,7 @@ export function jobQueueContract(name: string, open: () => Promise<OpenedJobQueu
     deliveryTests(() => queue);
     concurrencyTests(() => queue);
     orderTests(() => queue);
+    keptSlotTests(() => queue);
     limitTests(() => queue);
     endTests(() => queue);
   });

@@ -1,0 +1,149 @@
+/**
+ * Owns what becomes of a consumer's kept slots: while no others are free, jobs of tenants that run less than their share here are looked for
+ * past the backlogs of those that run theirs. The line tells of such jobs as they come; whoever misses that finds them with the next look. Their
+ * tickets stay with BullMQ, so that nothing depends on this.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TenantId } from '@tidemark/core';
+import { type Job, type Route, routeKey } from '@tidemark/ports';
+import type { Redis } from 'ioredis';
+import { endNow } from './connection.ts';
+import { LIMIT_LUA, type LimitKeys } from './limit-slots.ts';
+import type { QueueLimits } from './limits.ts';
+import { queueName, unpackJob } from './route-queue.ts';
+import { script } from './script.ts';
+import type { Slots } from './slots.ts';
+import { type KeyNames, newcomersKey, newcomersWantedKey, ownKeys } from './waiting-line.ts';
+
+/**
+ * KEYS jobs, turns, five lines; ARGV prefix of limits, this queue's name, most to look at of each priority, time to live of a slot in ms, then the tenants
+ * to pass over. Takes the first job of another tenant that may begin; returns it, or nothing. O(looked at × log waiting).
+ */
+const pickScript = script(`${LIMIT_LUA}
+local passed = {}
+for i = 5, #ARGV do passed[ARGV[i]] = true end
+local now = nowMs()
+for class = 1, 5 do
+  local line = redis.call('ZRANGE', KEYS[2 + class], 0, tonumber(ARGV[3]) - 1, 'WITHSCORES')
+  for i = 1, #line, 2 do
+    local id, turn = line[i], line[i + 1]
+    local job = redis.call('HGET', KEYS[1], id)
+    local tenant = job and cjson.decode(job)[2]
+    if job and not passed[tenant] then
+      local limits = limitsOf(job)
+      redis.call('ZREM', KEYS[2 + class], id)
+      local held = heldBy(ARGV[1], tenant, limits, now)
+      if held then
+        setAside(ARGV[1], tenant, held, ARGV[2], class, id)
+      else
+        redis.call('HDEL', KEYS[1], id)
+        begin(ARGV[1], tenant, limits, now, tonumber(ARGV[4]), ARGV[2] .. ' ' .. id)
+        local served = tonumber(redis.call('HGET', KEYS[2], tostring(class)) or 0)
+        redis.call('HSET', KEYS[2], tostring(class), math.max(served, tonumber(turn)))
+        return job
+      end
+    end
+  end
+end
+return false
+`);
+
+export interface NewcomersSetting {
+  readonly redis: Redis;
+  readonly limits: QueueLimits;
+  readonly limitKeys: LimitKeys;
+  readonly slots: Slots;
+  /** Names the keys of each route. */
+  readonly routes: readonly (readonly [Route, KeyNames])[];
+  readonly stopped: AbortSignal;
+  /** In a slot that was taken. */
+  readonly begin: (queueName: string, job: Job) => void;
+}
+
+export class Newcomers {
+  readonly #setting: NewcomersSetting;
+  readonly #byKey: ReadonlyMap<string, readonly [Route, KeyNames]>;
+  /** Opened when it is wanted for the first time. */
+  #blocking: Redis | undefined;
+
+  constructor(setting: NewcomersSetting) {
+    this.#setting = setting;
+    this.#byKey = new Map(setting.routes.map((route) => [newcomersKey(route[1]), route]));
+  }
+
+  /** Goes on until it is stopped. */
+  async run(): Promise<void> {
+    const { slots, stopped, limits } = this.#setting;
+    let looked = [...this.#byKey.values()];
+    for (;;) {
+      await slots.onlyKept();
+      if (stopped.aborted) return;
+      try {
+        await this.#want();
+        for (const [route, names] of looked) await this.#fill(route, names);
+        const told = await this.#told();
+        const known = told === undefined ? undefined : this.#byKey.get(told);
+        looked = known === undefined ? [...this.#byKey.values()] : [known];
+      } catch {
+        await delay(limits.errorPauseMs, undefined, { signal: stopped }).catch(() => {});
+      }
+    }
+  }
+
+  /** Ends the wait. */
+  close(): void {
+    if (this.#blocking !== undefined) endNow(this.#blocking);
+  }
+
+  /** Says so before it looks: what comes after the look is told. */
+  async #want(): Promise<void> {
+    const { redis, limits } = this.#setting;
+    const ttlMs = limits.newcomerLookMs * 3;
+    await Promise.all(
+      [...this.#byKey.values()].map(([, names]) => redis.set(newcomersWantedKey(names), '1', 'PX', ttlMs)),
+    );
+  }
+
+  async #fill(route: Route, names: KeyNames): Promise<void> {
+    const { slots, stopped, begin } = this.#setting;
+    while (slots.isOnlyKept && !stopped.aborted) {
+      slots.take();
+      const job = await this.#pick(route, names, slots.full).catch((error: unknown) => {
+        slots.give();
+        throw error;
+      });
+      if (job === undefined) {
+        slots.give();
+        return;
+      }
+      begin(queueName(route), job);
+    }
+  }
+
+  async #pick(route: Route, names: KeyNames, full: ReadonlySet<TenantId>): Promise<Job | undefined> {
+    const { redis, limits, limitKeys } = this.#setting;
+    const args = [limitKeys.prefix, queueName(route), limits.newcomersLookedAtMax, limits.limitSlotTtlMs, ...full];
+    const text = (await pickScript.run(redis, ownKeys(names), args)) as string | null;
+    return text === null ? undefined : unpackJob(route, text);
+  }
+
+  /** The key under which one was told; undefined when none was for a while. */
+  async #told(): Promise<string | undefined> {
+    const { redis, limits } = this.#setting;
+    this.#blocking ??= this.#opened(redis);
+    const popped = await this.#blocking.brpop([...this.#byKey.keys()], limits.newcomerLookMs / 1_000);
+    return popped?.[0];
+  }
+
+  #opened(redis: Redis): Redis {
+    const blocking = redis.duplicate();
+    blocking.on('error', () => {});
+    return blocking;
+  }
+}
+
+/** Of several that say the same route, one. */
+export const distinctRoutes = (routes: readonly Route[]): readonly Route[] => [
+  ...new Map(routes.map((route) => [routeKey(route), route])).values(),
+];
