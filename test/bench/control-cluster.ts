@@ -9,6 +9,8 @@ export interface ControlCluster {
   readonly url: string;
   readonly client: Client;
   readonly postgresUrl: string;
+  /** Settings of its services, for a further process. */
+  readonly env: Readonly<Record<string, string>>;
   readonly coordinator: ServiceProcess;
   /** Largest resident size of the coordinator so far, in MB. */
   memoryPeakMb(): Promise<number>;
@@ -47,7 +49,7 @@ export async function onCluster<T>(
     if (worker) services.push(await startService('worker', env));
     const url = `http://127.0.0.1:${port}`;
     return await work({
-      ...{ url, coordinator, client: connect({ url }), postgresUrl: servers.postgres.address },
+      ...{ url, coordinator, client: connect({ url }), postgresUrl: servers.postgres.address, env },
       memoryPeakMb: async () => (await memoryBytes(coordinator.pid)).peak / 1_048_576,
     });
   } finally {

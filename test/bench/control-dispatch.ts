@@ -6,8 +6,7 @@
 import { type TenantId, tenantId } from '@tidemark/core';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import type { Run } from '@tidemark/runtime';
-import { startService } from '@tidemark/testkit/processes';
-import { startClusterServers } from '@tidemark/testkit/servers';
+import { onCluster } from './control-cluster.ts';
 import { asking, dreaming, listening, waking } from './control-dispatch-workflows.ts';
 import { median, quantile, type Report } from './report.ts';
 
@@ -30,31 +29,20 @@ const WAKER_COUNT = 1_000;
 const WAKING_MS = 10_000;
 const WAKING_AFTER_MS = 15_000;
 
-async function onDispatchCluster(concurrency: number, work: (host: Host) => Promise<void>): Promise<void> {
-  const servers = await startClusterServers({ dataIn: 'memory' });
-  const env = {
-    TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
-    TIDEMARK_REDIS_URL: servers.redis.address,
-    TIDEMARK_POSTGRES_URL: servers.postgres.address,
-    TIDEMARK_TOPIC: `bench-dispatch-${process.pid}`,
-    TIDEMARK_PARTITIONS: '1024',
+function onDispatchCluster(concurrency: number, work: (host: Host) => Promise<void>): Promise<void> {
+  const settings = {
     TIDEMARK_PARTITIONS_MAX: '1024',
     TIDEMARK_CONCURRENCY: String(concurrency),
-    TIDEMARK_ENCRYPTION: 'off',
     TIDEMARK_WORKFLOWS: './test/bench/control-dispatch-workflows.ts',
   };
-  try {
-    const services = [await startService('coordinator', env), await startService('worker', env)];
+  return onCluster({ worker: true, env: settings }, async ({ env }) => {
     const host = await openCluster(configFromEnv(env));
     try {
       await work(host);
     } finally {
       await host.close();
-      for (const service of services.reverse()) await service.stop();
     }
-  } finally {
-    await servers.stop();
-  }
+  });
 }
 
 /** From the call of `start` to the first step, of one workflow after the other. */
