@@ -19,6 +19,7 @@ export type {
   ForkOrigin,
   LogNote,
   MemoryWrite,
+  NextOpening,
   Payloads,
   ScopeChange,
   StoredFragment,

@@ -134,6 +134,9 @@ export interface ChildOpening {
   readonly children?: Children;
 }
 
+/** The opening of the workflow that goes on for this one; what is left when it closes is added to it. */
+export type NextOpening = Omit<ChildOpening, 'name'>;
+
 /** By the index of the task that waits. */
 export type Children = Readonly<Record<string, ChildOpening>>;
 
@@ -150,6 +153,8 @@ export interface Payloads {
     readonly fork?: ForkOrigin;
     readonly asks?: Asks;
     readonly children?: Children;
+    /** Values of the signals that it goes on with, by their events. */
+    readonly signals?: Readonly<Record<string, Json>>;
   };
   readonly PartitionFenced: null;
   readonly SignalReceived: { readonly value: Json };
@@ -202,7 +207,8 @@ export interface Payloads {
     readonly children?: Children;
   };
   readonly StepFailed: { readonly error: ErrorNote };
-  readonly WorkflowCompleted: { readonly output: Json };
+  /** `next`: it goes on with that; there is no output then (null). */
+  readonly WorkflowCompleted: { readonly output: Json; readonly next?: NextOpening };
   readonly WorkflowFailed: { readonly error: ErrorNote; readonly memories?: readonly MemoryWrite[] };
   readonly WorkflowParked: { readonly error: ErrorNote; readonly evidence: Json };
   readonly CompensationStarted: {

@@ -52,7 +52,9 @@ function controlOf(type: unknown, control: Parsed): Parsed | undefined {
     case 'LeaseClaimed':
       return {};
     case 'WorkflowCompleted':
-      return isDigest(control.outputDigest) ? { outputDigest: control.outputDigest } : undefined;
+      return isDigest(control.outputDigest) && control.continued === undefined
+        ? { outputDigest: control.outputDigest }
+        : undefined;
     default:
       return undefined;
   }
@@ -142,7 +144,7 @@ function opened(control: Parsed): Parsed | undefined {
   const { pinned = false, shadow = false, compensates = null, session, user, hasContext } = control;
   if (compensates !== null || !isFlag(hasContext)) return undefined;
   if (
-    [control.fork, control.trace, control.dispatch, control.timeoutMs, control.parent].some(
+    [control.fork, control.trace, control.dispatch, control.timeoutMs, control.parent, control.continues].some(
       (part) => part !== undefined,
     )
   )

@@ -117,6 +117,16 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     parent: z
       .object({ workflow: text<WorkflowId>(), task, onClose: z.enum(['cancel', 'terminate', 'abandon']) })
       .optional(),
+    continues: z
+      .object({
+        workflow: text<WorkflowId>(),
+        signals: z.array(z.object({ name: text(), event: text<EventId>() })).optional(),
+        taken: z.array(text<EventId>()).optional(),
+        paused: z.object({ by: text(), atMs: timeMs }).optional(),
+        spent: spend,
+        raised: spend.optional(),
+      })
+      .optional(),
     timeoutMs: whole<number>(1).optional(),
     dispatch: dispatch.optional(),
     hasContext,
@@ -203,7 +213,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     retry: retry.nullable(),
     startedAtMs,
   }),
-  WorkflowCompleted: z.object({ outputDigest: digest }),
+  WorkflowCompleted: z.object({ outputDigest: digest, continued: text<WorkflowId>().optional() }),
   WorkflowFailed: z.object({ code: text(), task: task.nullable(), hasContext }),
   WorkflowParked: z.object({ code: text(), task: task.nullable(), key: text<EffectKey>().nullable() }),
   CompensationStarted: z.object({

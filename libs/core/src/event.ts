@@ -4,6 +4,7 @@
  * and are checked against these types at compile time. Must not do I/O, nor know how an event is stored.
  */
 
+import type { Continues } from './continues.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -170,6 +171,8 @@ export interface Controls {
     readonly trace?: TraceHints | undefined;
     /** Absent: it was started by itself. */
     readonly parent?: Parent | undefined;
+    /** Absent: it began by itself. */
+    readonly continues?: Continues | undefined;
     /** Time from its opening, in milliseconds, after which it is cancelled. */
     readonly timeoutMs?: number | undefined;
     /** Absent: the default priority, and no limits. */
@@ -306,7 +309,8 @@ export interface Controls {
     readonly retry: Retry | null;
     readonly startedAtMs?: number | undefined;
   };
-  readonly WorkflowCompleted: { readonly outputDigest: Sha256 };
+  /** `continued`: it goes on as that workflow, whose opening is in the payload; the digest is that of its input. */
+  readonly WorkflowCompleted: { readonly outputDigest: Sha256; readonly continued?: WorkflowId | undefined };
   readonly WorkflowFailed: {
     readonly code: string;
     readonly task: TaskId | null;

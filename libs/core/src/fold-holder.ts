@@ -3,6 +3,7 @@
  * journal. When a staged batch is lost, its ordinals are missing, so nothing that was built on it is accepted.
  */
 
+import { continued } from './continuing.ts';
 import type { Envelope, HolderEventType } from './event.ts';
 import { crashed } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
@@ -87,7 +88,9 @@ function apply(
         effects: task.effects.map((effect) => (effect.isUntold ? { ...effect, isUntold: false } : effect)),
       }));
     case 'WorkflowCompleted':
-      return { ...released(stream), status: 'completed' };
+      return envelope.control.continued === undefined
+        ? completed(stream)
+        : continued(stream, envelope.control.continued, completed);
     case 'WorkflowFailed':
       return { ...released(stream), status: 'failed', reason: envelope.control.code, ruling: null };
     case 'WorkflowParked': {
@@ -98,6 +101,8 @@ function apply(
       return startCompensation(stream, envelope.control);
   }
 }
+
+const completed = (stream: StreamState): StreamState => ({ ...released(stream), status: 'completed' });
 
 const released = (stream: StreamState): StreamState => ({ ...stream, lease: null });
 

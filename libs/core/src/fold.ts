@@ -4,6 +4,7 @@
  * and from any restart point (I5); per workflow, accepted checkpoints form one chain (I2); one holder an epoch (I3).
  */
 
+import { goesOn } from './continuing.ts';
 import { type Envelope, LIFECYCLE_RULES_VERSION, type LogEntry } from './event.ts';
 import { foldHolder } from './fold-holder.ts';
 import { foldInbox } from './fold-inbox.ts';
@@ -137,6 +138,7 @@ function liveStreams({ streams }: PartitionState): Map<WorkflowId, StreamState> 
 
 function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamState {
   const { control } = envelope;
+  const frontier = addTasks(EMPTY_FRONTIER, ZERO.sequence, control.tasks);
   const readable = control.rules >= RULES_READABLE.min && control.rules <= RULES_READABLE.max;
   return {
     tenant: envelope.tenant,
@@ -175,9 +177,10 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     crashCount: 0,
     crashTimesMs: [],
     budgetFrom: ZERO.sequence,
-    frontier: addTasks(EMPTY_FRONTIER, ZERO.sequence, control.tasks),
+    frontier,
     signals: [],
     inbox: [envelope.id],
+    ...(control.continues !== undefined && goesOn(control.continues, frontier, envelope)),
     tokens: 0,
     costMicros: 0,
     lastAction: '',

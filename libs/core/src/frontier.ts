@@ -4,16 +4,10 @@
  * two such tasks can never wait for each other.
  */
 
+import type { UnconsumedSignal } from './continues.ts';
 import type { Retry, TaskDeclaration } from './event.ts';
 import { type EffectKey, type Sequence, type TaskId, taskId, type WorkflowId } from './ids.ts';
-import {
-  type Cause,
-  type EffectState,
-  type Frontier,
-  isAwaited,
-  type TaskState,
-  type UnconsumedSignal,
-} from './state.ts';
+import { type Cause, type EffectState, type Frontier, isAwaited, type TaskState } from './state.ts';
 import { taskRank } from './task-list.ts';
 
 /** Why a task can't run yet. */

@@ -40,6 +40,15 @@ export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { TraceInput, WorkingMemoryInput } from './context/surroundings.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
+export type { Continues, UnconsumedSignal } from './continues.ts';
+export {
+  CONTINUED,
+  continuationId,
+  isContinuationId,
+  type Nth,
+  nthId,
+  nthOf,
+} from './continuing.ts';
 export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 export {
   AccessError,
@@ -180,7 +189,6 @@ export {
   type StreamState,
   type StreamStatus,
   type TaskState,
-  type UnconsumedSignal,
 } from './state.ts';
 export { isSystemDefinition, SYSTEM_PREFIX } from './system-names.ts';
 export { type Keyed, TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';

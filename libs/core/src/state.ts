@@ -3,6 +3,7 @@
  * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
  */
 
+import type { UnconsumedSignal } from './continues.ts';
 import type { Compensates, Condition, Dispatch, EffectKind, Fork, Parent, Retry, Sha256, Spend } from './event.ts';
 import type {
   CheckpointId,
@@ -123,11 +124,6 @@ export interface Lease {
   readonly lamport: Lamport;
 }
 
-export interface UnconsumedSignal {
-  readonly name: string;
-  readonly event: EventId;
-}
-
 export type StreamStatus = 'open' | 'parked' | 'compensating' | 'compensated' | 'completed' | 'failed';
 
 /** What a parked workflow asks a person. */
@@ -171,6 +167,12 @@ export interface StreamState {
   readonly parent?: Parent | undefined;
   /** It has had children. */
   readonly hasChildren?: true | undefined;
+  /** The workflow that it goes on for; absent: none. */
+  readonly continues?: WorkflowId | undefined;
+  /** What the histories before have spent. */
+  readonly spentBefore?: Spend | undefined;
+  /** The workflow that goes on for it, and what was spent up to there. */
+  readonly continued?: { readonly as: WorkflowId; readonly spent: Spend } | undefined;
   /** The timer that cancels it. */
   readonly deadline?: Retry | undefined;
   /** Runs with exactly its version. */

@@ -1,4 +1,7 @@
-/** Owns the part of the projection that tells what is owed to parents and children. Derived from rows alone: served again until it is done. */
+/**
+ * Owns the part of the projection that tells what is owed to parents and children, and to workflows that go on with a fresh history. Derived from
+ * rows alone: served again until it is done.
+ */
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
 import type { WorkflowListing } from './projection-store.ts';
@@ -29,4 +32,8 @@ export interface ChildStore {
   childDuties(limit: number, skip?: number): Promise<readonly ChildDuty[]>;
   /** Workflows that tasks of this one have started, however they stand, in order of their ids; without children of theirs. */
   children(query: ChildQuery): Promise<readonly WorkflowListing[]>;
+  /** Workflows that closed to go on as the next, and of which it isn't known that the next has begun; in order of their ids, after one of them. */
+  continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
+  /** It is known of these. Rows that are made anew don't know it, and ask again. */
+  continuationsBegun(workflows: readonly WorkflowId[]): Promise<void>;
 }

@@ -15,6 +15,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { ChildDuty, WorkflowSummary } from '@tidemark/ports';
+import { currentOf } from './chain.ts';
 import type { Inbox } from './inbox.ts';
 import {
   CHILD_DUTIES_AT_ONCE,
@@ -103,7 +104,9 @@ export class Children {
     if (parent === undefined) return;
     this.#options.lamport.witness(parent.lamport);
     if (duty.kind === 'start') return this.#start(duty, parent, shared);
-    const child = await this.#options.ports.store.workflow(duty.child);
+    const { store } = this.#options.ports;
+    // What is told is the end of the last that went on for it.
+    const child = await (duty.kind === 'tell' ? currentOf(store, duty.child) : store.workflow(duty.child));
     if (child === undefined) return;
     return duty.kind === 'tell' ? this.#tell(duty, parent, child, shared) : this.#end(duty, child);
   }

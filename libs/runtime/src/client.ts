@@ -22,6 +22,7 @@ import type { ApprovalQuery, CheckpointRow, WorkflowListing, WorkflowSummary } f
 import { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
 import { whileUnavailable } from './backoff.ts';
 import { Bulk } from './bulk.ts';
+import { currentOf } from './chain.ts';
 import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkedDuration, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
@@ -337,6 +338,11 @@ export class Run<Output = Json> {
     this.#closing = closing;
   }
 
+  /** What the rows say of the last workflow that goes on for it, else of itself; undefined while they know nothing of that one (yet). */
+  async current(): Promise<WorkflowSummary | undefined> {
+    return whileUnavailable(this.#ports.clock, this.#closing, () => currentOf(this.#ports.store, this.id));
+  }
+
   /** What the rows say of it now; undefined while (or when) they know nothing of it. */
   async summary(): Promise<WorkflowSummary | undefined> {
     return whileUnavailable(this.#ports.clock, this.#closing, () => this.#ports.store.workflow(this.id));
@@ -347,7 +353,7 @@ export class Run<Output = Json> {
   }
 
   /**
-   * The output, once the workflow has ended. Throws `WorkflowFailedError` (`workflow-failed` with the stored error,
+   * The output, once the workflow has ended: where it went on with a fresh history, the last that goes on for it. Throws `WorkflowFailedError` (`workflow-failed` with the stored error,
    * `workflow-compensated` when it was undone, `workflow-parked` when it waits for a person), `InvalidError` (`history-forgotten`:
    * its key was destroyed), and the signal's reason when that aborts first.
    */
@@ -364,10 +370,10 @@ export class Run<Output = Json> {
     try {
       for (;;) {
         wake = new AbortController();
-        const summary = await this.summary();
+        const summary = await this.current();
         partition = summary?.partition;
         const outcome = summary === undefined ? undefined : outcomeOf(summary);
-        if (outcome !== undefined) return (await this.#shown(outcome.output)) as Output;
+        if (outcome !== undefined) return (await this.#shown(summary!.workflow, outcome.output)) as Output;
         signal.throwIfAborted();
         await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, wake.signal);
         signal.throwIfAborted();
@@ -379,9 +385,9 @@ export class Run<Output = Json> {
   }
 
   /** With its secret fields as this process may see them. */
-  #shown(output: Json): Promise<Json> {
+  #shown(workflow: WorkflowId, output: Json): Promise<Json> {
     const { clock } = this.#ports;
-    return whileUnavailable(clock, this.#closing, () => shownSecrets(output, this.#ports, this.id));
+    return whileUnavailable(clock, this.#closing, () => shownSecrets(output, this.#ports, workflow));
   }
 }
 

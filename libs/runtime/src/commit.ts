@@ -14,6 +14,7 @@ import {
   LIFECYCLE_RULES_VERSION,
   type ParentClosePolicy,
   type Sequence,
+  type StreamState,
   type TaskDeclaration,
   type TaskId,
   type TaskState,
@@ -25,6 +26,7 @@ import {
 import type { Clock, Digest } from '@tidemark/ports';
 import { type CommitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
+import { drawUpNext, type Next } from './continuing.ts';
 import { checkName, checkText } from './decision-checks.ts';
 import type { Definition, StepDefinition, StepResult, TaskRequest, WaitRequest } from './definition.ts';
 import type { Draft } from './held-stream.ts';
@@ -201,6 +203,8 @@ export interface CommitInput {
   /** Whose checkpoint it is; absent: its tasks wait for no children. */
   readonly workflow?: WorkflowId | undefined;
   readonly user?: string | undefined;
+  /** As it stands; absent: it can't go on with a fresh history. */
+  readonly state?: StreamState | undefined;
   /** No other task is pending. */
   readonly isLast: boolean;
   readonly checkpoint: CheckpointId;
@@ -230,15 +234,17 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   const declared = declareTasks(definition, step, result.next ?? [], sequence, given.nowMs);
   const output = result.output === undefined ? null : step.parseOutput(result.output);
   const done = result.done === undefined ? undefined : definition.parseOutput(result.done);
-  if (done === undefined && declared.tasks.length === 0 && given.isLast) {
+  const clock = { nowMs: () => given.nowMs } as Clock;
+  const next = nextOf(given, clock);
+  if (!endsHistory(result) && declared.tasks.length === 0 && given.isLast) {
     throw new InvalidError(
       'nothing-left',
-      `Step ${step.name} was the last task of ${definition.name} and returned neither done nor next: the workflow would never end. Return { done } with its output.`,
+      `Step ${step.name} was the last task of ${definition.name} and returned neither done nor next: the workflow would never end. Return { done } with its output, or { continueAsNew } with an input.`,
       { step: step.name, task: task.id },
     );
   }
   const of = { workflow: given.workflow ?? NO_CHILD, user: given.user };
-  const children = childrenOf(declared, sequence, of, { clock: { nowMs: () => given.nowMs } as Clock, digest });
+  const children = childrenOf(declared, sequence, of, { clock, digest });
   const belief = believe(definition, step, result, content);
   const payload: Payloads['CheckpointCommitted'] = {
     output,
@@ -270,6 +276,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
     },
     payload,
   };
+  if (next !== undefined) return [committed, continuedDraft(next, digest)];
   if (done === undefined) return [committed];
   const completed: Draft = {
     type: 'WorkflowCompleted',
@@ -278,6 +285,22 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   };
   return [committed, completed];
 }
+
+/** Whether nothing follows in this history. */
+export const endsHistory = ({ done, continueAsNew }: StepResult): boolean =>
+  done !== undefined || continueAsNew !== undefined;
+
+/** Cancelled meanwhile, it doesn't go on: it is ended as any other, once the checkpoint is made. */
+function nextOf({ definition, result, state, digest }: CommitInput, clock: Clock): Next | undefined {
+  if (result.continueAsNew === undefined || state === undefined || state.ruling === 'cancel') return undefined;
+  return drawUpNext(definition, result.continueAsNew, state, { clock, digest });
+}
+
+const continuedDraft = ({ as, opening }: Next, digest: Digest): Draft => ({
+  type: 'WorkflowCompleted',
+  control: { outputDigest: digestOf(digest, opening.input), continued: as },
+  payload: { output: null, next: opening },
+});
 
 const hasContext = ({ fragments, scope, memories }: CommitContext): boolean =>
   fragments.length > 0 || scope !== null || memories.length > 0;
@@ -350,7 +373,11 @@ export const needsLifecycle = (tasks: readonly TaskDeclaration[]): boolean =>
 
 /** What comes before a checkpoint that only later rules can read. */
 export function rulesRaised(rules: number, drafts: readonly Draft[]): readonly Draft[] {
-  const isNewer = drafts.some((draft) => draft.type === 'CheckpointCommitted' && needsLifecycle(draft.control.tasks));
+  const isNewer = drafts.some(
+    (draft) =>
+      (draft.type === 'CheckpointCommitted' && needsLifecycle(draft.control.tasks)) ||
+      (draft.type === 'WorkflowCompleted' && draft.control.continued !== undefined),
+  );
   if (!isNewer || rules >= LIFECYCLE_RULES_VERSION) return [];
   return [{ type: 'RulesRaised', control: { rules: LIFECYCLE_RULES_VERSION }, payload: null }];
 }

@@ -266,6 +266,7 @@ export class StreamContent {
     this.#inputVersion = payload.fork?.inputVersion ?? version;
     this.#beliefVersion = payload.fork?.beliefVersion ?? version;
     this.#addInputs(0 as Sequence, payload.tasks, version);
+    for (const [event, value] of Object.entries(payload.signals ?? {})) this.#causes.set(event as EventId, value);
     if (payload.fork === undefined) return;
     this.fork = payload.fork;
     this.context.goesOnFrom(payload.fork);

@@ -9,6 +9,7 @@ import type { Placement } from '@tidemark/ports';
 import { type Loop, startLoop } from './backoff.ts';
 import { Children } from './children.ts';
 import { Compensations } from './compensations.ts';
+import { Continuations } from './continuations.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { TraceSink } from './folded-event.ts';
 import { Inbox } from './inbox.ts';
@@ -16,6 +17,7 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import {
   CHILD_PERIOD_MS,
   COMPENSATION_PERIOD_MS,
+  CONTINUATION_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
@@ -51,8 +53,10 @@ export class Coordinator {
   readonly #starter: Starter;
   readonly #compensations: Compensations;
   readonly #children: Children;
+  readonly #continuations: Continuations;
   #undoing: Loop | undefined;
   #parenting: Loop | undefined;
+  #continuing: Loop | undefined;
   #loops: Loop[] = [];
   #unsubscribe: (() => Promise<void>) | undefined;
   #unwatch: (() => Promise<void>) | undefined;
@@ -70,6 +74,7 @@ export class Coordinator {
         this.#dispatcher.applied(streams, next);
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
         if (streams.some(({ state }) => mayOwe(state))) this.#parenting?.wake();
+        if (this.#continuations.applied(streams)) this.#continuing?.wake();
       },
       onError: (error) => this.#failed('projection', error),
       traces: options.traces,
@@ -81,6 +86,8 @@ export class Coordinator {
     this.#compensations = new Compensations({ ports, inbox, starter: this.#starter, onError });
     const onChild = (error: unknown): void => this.#report('children', error);
     this.#children = new Children({ ports, inbox, lamport, starter: this.#starter, onError: onChild });
+    const onNext = (error: unknown): void => this.#report('continuations', error);
+    this.#continuations = new Continuations({ ports, lamport, starter: this.#starter, onError: onNext });
   }
 
   /** Makes the store ready, takes ranges, and starts all loops. Throws when a server is absent or wrong at the start. */
@@ -96,8 +103,10 @@ export class Coordinator {
     const sweep = this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog());
     this.#undoing = this.#loop('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
     this.#parenting = this.#loop('children', CHILD_PERIOD_MS, () => this.#children.look());
+    this.#continuing = this.#loop('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
     this.#loops = [
       leases,
+      this.#continuing,
       this.#parenting,
       this.#undoing,
       this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),

@@ -178,12 +178,15 @@ export class Decisions {
   async signal(id: string, name: string, value: unknown, key: string | undefined): Promise<void> {
     checkName('name', name);
     const json = toJson(value ?? null, 'value of the signal');
-    const { row, state } = await this.#told.find(id);
-    if (isClosed(state)) throw closed(row);
     const event = eventId(`signal:${key === undefined ? this.#told.uuid() : checkName('key', key)}`);
-    if (await this.#told.write(row, event, 'SignalReceived', { name }, { value: json })) return;
-    const now = await this.#told.find(id);
-    if (isClosed(now.state)) throw closed(now.row);
+    for (let before: WorkflowId | undefined; ; ) {
+      const { row, state } = await this.#told.find(id);
+      if (isClosed(state)) throw closed(row);
+      if (row.workflow === before) break;
+      if (await this.#told.write(row, event, 'SignalReceived', { name }, { value: json })) return;
+      // Where it goes on with a fresh history since, that one is told.
+      before = row.workflow;
+    }
     const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that nobody has waited for, and takes no more.`;
     throw new LimitError('signals-full', message, { workflow: id });
   }
@@ -195,9 +198,11 @@ export class Decisions {
     const { row, state } = await this.#told.find(id);
     if (isClosed(state)) throw closed(row);
     if (state.pinned === pinned) return;
-    if (await this.#told.write(row, eventId(`pin:${this.#told.uuid()}`), 'VersionPinned', { pinned, by }, { why }))
-      return;
-    throw closed((await this.#told.find(id)).row);
+    const event = eventId(`pin:${this.#told.uuid()}`);
+    if (await this.#told.write(row, event, 'VersionPinned', { pinned, by }, { why })) return;
+    const now = await this.#told.find(id);
+    if (now.row.workflow !== row.workflow) return this.pin(id, { pinned, by, why });
+    throw closed(now.row);
   }
 
   /** See `Client.revoke`. */
@@ -226,7 +231,9 @@ export class Decisions {
     const { row, state } = await this.#told.find(workflow);
     if (isClosed(state)) throw closed(row);
     if (await this.#told.write(row, eventId(`raise:${this.#told.uuid()}`), 'BudgetRaised', control, { why })) return;
-    throw closed((await this.#told.find(workflow)).row);
+    const now = await this.#told.find(workflow);
+    if (now.row.workflow !== row.workflow) return this.raise(workflow, control, why);
+    throw closed(now.row);
   }
 
   /** A receiver may confirm before the holder could tell the log that it will. */

@@ -254,6 +254,8 @@ export interface StepResult {
   readonly output?: unknown;
   /** Ends the workflow with this output. */
   readonly done?: unknown;
+  /** Ends this history: the workflow goes on with a fresh one, begun with this input. */
+  readonly continueAsNew?: unknown;
   /** What was done, in words; the step's name by default. */
   readonly lastAction?: string | undefined;
   readonly tokens?: number | undefined;

@@ -54,6 +54,8 @@ export class Lifecycle {
     if (await this.#write(row, event, act, { by, why: ask.why })) return { workflow: row.workflow, changed: true };
     // Another was first, or it has ended meanwhile.
     const now = await this.#told.find(id);
+    // It goes on with a fresh history since: that one is asked.
+    if (now.row.workflow !== row.workflow) return this.ask(id, act, ask);
     if (isSo(now.state, act)) return { workflow: row.workflow, changed: false };
     refuse(now.row, now.state, act);
     throw new ConflictError('not-asked', `Workflow ${id} is ${now.state.status}: '${act}' was not taken.`, {

@@ -79,6 +79,17 @@ export const CHILD_DUTY_RETRY_MAX_MS = 60_000;
 export const CHILD_DUTY_PAGES_MAX = 10;
 /** Period of the look at it, in milliseconds. */
 export const CHILD_PERIOD_MS = 1_000;
+/** Workflows that are to go on with a fresh history: read as one page, pages of one look at most, and served at once. */
+export const CONTINUATIONS_PAGE_COUNT = 500;
+export const CONTINUATION_PAGES_MAX = 20;
+export const CONTINUATIONS_AT_ONCE = 16;
+/** Period of the look at them, in milliseconds. */
+export const CONTINUATION_PERIOD_MS = 1_000;
+/** When one that can't go on is tried again, in milliseconds: ever more seldom. */
+export const CONTINUATION_RETRY_MS = 1_000;
+export const CONTINUATION_RETRY_MAX_MS = 60_000;
+/** How long who speaks to one that goes on waits for the next, in milliseconds. */
+export const CONTINUATION_GRACE_MS = 5_000;
 /** Children in one page, at most. */
 export const CHILDREN_PAGE_COUNT = 1_000;
 /** Open approvals in one page, at most. */

@@ -40,7 +40,8 @@ function spendsOfTask(state: StreamState, task: TaskId, but?: EffectKey): Spends
 }
 
 function spendsOfWorkflow(state: StreamState, but?: EffectKey): Spends {
-  let settled: Spend = { tokens: state.tokens, costMicros: state.costMicros };
+  // A budget is for the work, in however many histories it is done.
+  let settled = plus({ tokens: state.tokens, costMicros: state.costMicros }, state.spentBefore);
   let reserved = NO_SPEND;
   for (const { id } of state.frontier.tasks) {
     const task = spendsOfTask(state, id, but);

@@ -1,7 +1,7 @@
 /** Owns what a caller is told of a workflow's end. Pure. */
 
 import { decodePayload } from '@tidemark/codec';
-import { type Json, TidemarkError } from '@tidemark/core';
+import { CONTINUED, type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { historyForgotten, isEndForgotten } from './forgotten.ts';
 
@@ -10,12 +10,21 @@ export class WorkflowFailedError extends TidemarkError {
   override readonly name = 'WorkflowFailedError';
 }
 
+/** Whoever waits for the result of any other looks at the one that goes on for it. */
+const replayEnded = (workflow: WorkflowId): WorkflowFailedError =>
+  new WorkflowFailedError(
+    'workflow-continued',
+    `Workflow ${workflow} replays another, and ends where that went on with a fresh history: it has no output.`,
+    { workflow },
+  );
+
 /** Undefined while it has not ended. Throws `WorkflowFailedError`, `InvalidError` (`history-forgotten`). */
 export function outcomeOf(summary: WorkflowSummary): { readonly output: Json } | undefined {
   const { workflow, status, reason, result } = summary;
   if (isEndForgotten(summary)) throw historyForgotten(workflow);
   switch (status) {
     case 'completed':
+      if (summary.reason === CONTINUED) throw replayEnded(workflow);
       return result === null ? undefined : decodePayload('WorkflowCompleted', result);
     case 'failed': {
       if (result === null) return undefined;

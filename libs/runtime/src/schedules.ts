@@ -70,7 +70,8 @@ export function scheduleHost(client: Client, clock: Clock): ScheduleHost {
     async start(definition, { id, tenant, user, input }) {
       await client.start(definition, input, { id, tenant: tenantId(tenant), ...(user !== null && { user }) });
     },
-    statusOf: async (workflow) => (await client.run(workflow).summary())?.status,
+    // One that goes on with a fresh history is live, though the next may be yet to begin.
+    statusOf: async (workflow) => (await client.run(workflow).current())?.status,
     async end(workflow, how, by) {
       try {
         await client[how](workflow, { by, why: 'Its schedule begins the next run.' });

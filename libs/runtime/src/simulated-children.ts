@@ -1,6 +1,14 @@
 /** Owns what simulated rows owe to parents and children. Pure. */
 
-import { type Condition, type StreamState, type TaskState, taskOrder, type WorkflowId } from '@tidemark/core';
+import {
+  CONTINUED,
+  type Condition,
+  continuationId,
+  type StreamState,
+  type TaskState,
+  taskOrder,
+  type WorkflowId,
+} from '@tidemark/core';
 import type { ChildDuty, StreamRow, TaskRow } from '@tidemark/ports';
 
 interface Rows {
@@ -28,16 +36,24 @@ function inOrder(a: ChildDuty, b: ChildDuty): number {
 /** What is to be ended comes first. */
 const rankOf = ({ kind, task }: ChildDuty) => (kind === 'end' ? ([0, 0] as const) : taskOrder(task));
 
+const isGoingOn = ({ status, reason }: StreamRow): boolean => status === 'completed' && reason === CONTINUED;
+
+/** Of the child, or of the last that went on for it. */
+function lastIn(all: ReadonlyMap<WorkflowId, Rows>, child: WorkflowId): StreamRow | undefined {
+  const row = all.get(child)?.stream;
+  return row !== undefined && isGoingOn(row) ? (lastIn(all, continuationId(child)) ?? row) : row;
+}
+
 function owedBy(all: ReadonlyMap<WorkflowId, Rows>, { stream, tasks }: Rows): readonly ChildDuty[] {
   if (!isLive(stream)) return [];
   return [...tasks.values()].flatMap(({ task, state }): readonly ChildDuty[] => {
     const { when } = JSON.parse(state) as TaskState;
     const waited = when.find((one): one is Extract<Condition, { kind: 'child' }> => one.kind === 'child');
     if (waited === undefined) return [];
-    const child = all.get(waited.child)?.stream;
+    const child = lastIn(all, waited.child);
     const about = { parent: stream.workflow, task, child: waited.child };
     if (child !== undefined)
-      return isLive(child) || child.status === 'compensating' ? [] : [{ kind: 'tell', ...about }];
+      return isLive(child) || child.status === 'compensating' || isGoingOn(child) ? [] : [{ kind: 'tell', ...about }];
     return stream.reason === 'cancelling' || stream.reason === 'paused' ? [] : [{ kind: 'start', ...about }];
   });
 }

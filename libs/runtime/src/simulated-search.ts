@@ -1,6 +1,6 @@
 /** Owns finding workflows in the simulated store, as the contract has it. Must not be used outside tests. */
 
-import { isSystemDefinition, type Partition, type TenantId } from '@tidemark/core';
+import { CONTINUED, isSystemDefinition, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
 import {
   type ChildDuty,
   type ChildQuery,
@@ -16,6 +16,9 @@ import { summaryOf } from './simulated-rows.ts';
 import { SimulatedTiers } from './simulated-tiers.ts';
 
 export abstract class SimulatedSearch extends SimulatedTiers {
+  /** Of what went on, what is known to have. */
+  readonly #begun = new Set<WorkflowId>();
+
   async search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
     await this.enter('search');
     return searched(Array.from(this.rows.values(), summaryOf), query);
@@ -41,6 +44,22 @@ export abstract class SimulatedSearch extends SimulatedTiers {
   async childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
     await this.enter('childDuties');
     return dutiesIn(this.rows).slice(skip, skip + limit);
+  }
+
+  async continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
+    await this.enter('continuationsOwed');
+    const isOwed = ({ workflow, status, reason }: WorkflowSummary): boolean =>
+      status === 'completed' && reason === CONTINUED && !this.#begun.has(workflow) && workflow > (after ?? '');
+    return Array.from(this.rows.values(), summaryOf)
+      .filter(isOwed)
+      .map(({ workflow }) => workflow)
+      .sort()
+      .slice(0, limit);
+  }
+
+  async continuationsBegun(workflows: readonly WorkflowId[]): Promise<void> {
+    await this.enter('continuationsBegun');
+    for (const workflow of workflows) this.#begun.add(workflow);
   }
 
   async children({ parent, after, limit }: ChildQuery): Promise<readonly WorkflowListing[]> {

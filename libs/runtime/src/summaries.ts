@@ -28,6 +28,7 @@ import {
   userSubject,
 } from '@tidemark/memory';
 import type { Clock, Telemetry } from '@tidemark/ports';
+import { endsHistory } from './commit.ts';
 import { anyWrite } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { ContextDefinition, Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
@@ -67,7 +68,7 @@ export async function withSummaries(
   around: SummarySurroundings,
 ): Promise<StepResult> {
   const rolling = result.fragments === undefined ? undefined : await rollingSummary(task, journal, around);
-  const session = result.done === undefined ? undefined : await sessionSummary(result, task, journal, around);
+  const session = !endsHistory(result) ? undefined : await sessionSummary(result, task, journal, around);
   if (rolling === undefined && session === undefined) return result;
   return {
     ...result,
@@ -157,7 +158,7 @@ async function sessionSummary(
     last: {
       step: task.step,
       action: result.lastAction ?? task.step,
-      output: maskSecrets((result.done ?? null) as Json),
+      output: maskSecrets((result.done ?? result.continueAsNew ?? null) as Json),
     },
     fragments: result.fragments ?? [],
     openTasks: tasksBut(stream, task.id),

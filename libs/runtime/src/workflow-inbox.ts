@@ -11,13 +11,15 @@ import {
   streamFromJson,
   UnavailableError,
   uuidv7,
+  type WorkflowId,
   workflowId,
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { Applied } from './applied.ts';
 import { whileUnavailable } from './backoff.ts';
+import { currentOf, isContinued } from './chain.ts';
 import { Inbox } from './inbox.ts';
-import { WORKFLOW_GRACE_MS } from './limits.ts';
+import { CONTINUATION_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 
 export interface WorkflowInboxOptions {
@@ -61,13 +63,26 @@ export class WorkflowInbox {
     this.#options.lamport.witness(row.lamport);
     const offset = await whileUnavailable(ports.clock, closing, () => this.#inbox.write(row, ...event));
     await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
-    return (await this.find(row.workflow)).state.inbox.includes(id);
+    return (await this.#at(row.workflow)).state.inbox.includes(id);
   }
 
-  /** Throws `InvalidError` (`workflow-unknown`); one that was started a moment ago may not be in the rows yet. */
+  /**
+   * The workflow, or the last that goes on for it. Throws `InvalidError` (`workflow-unknown`; one that was started a moment ago may not be in the
+   * rows yet), `UnavailableError` (`continuation-starting`: the one that goes on for it is yet to begin).
+   */
   async find(id: string): Promise<Found> {
     const { ports } = this.#options;
-    const workflow = workflowId(id);
+    const found = await this.#at(workflowId(id));
+    if (!isContinued(found.row)) return found;
+    const current = await this.lookFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
+    // It may have gone on since.
+    if (current !== undefined) return this.find(current.workflow);
+    const message = `Workflow ${id} goes on with a fresh history, which is yet to begin. Try again.`;
+    throw new UnavailableError('continuation-starting', message, { workflow: id });
+  }
+
+  async #at(workflow: WorkflowId): Promise<Found> {
+    const { ports } = this.#options;
     const found = await this.lookFor(WORKFLOW_GRACE_MS, async () => {
       const [snapshot] = await ports.store.loadStreams([workflow]);
       if (snapshot === undefined) return undefined;
@@ -77,7 +92,7 @@ export class WorkflowInbox {
       return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
     });
     if (found !== undefined) return found;
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${id}'.`, { workflow: id });
+    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
   }
 
   async lookFor<T>(graceMs: number, look: () => Promise<T | undefined>): Promise<T | undefined> {

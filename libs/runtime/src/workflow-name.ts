@@ -1,6 +1,6 @@
 /** Owns which ids a caller may give a workflow. */
 
-import { InvalidError, type WorkflowId, workflowId } from '@tidemark/core';
+import { InvalidError, isContinuationId, type WorkflowId, workflowId } from '@tidemark/core';
 import { MEMORY_PREFIX } from './memory-streams.ts';
 
 /** Longest id of a workflow, in characters. */
@@ -35,6 +35,12 @@ export function checkedWorkflowId(id: string): WorkflowId {
     throw new InvalidError(
       'workflow-id-reserved',
       `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends as ids of children do, with '~' and a task. Choose another.`,
+    );
+  }
+  if (isContinuationId(id)) {
+    throw new InvalidError(
+      'workflow-id-reserved',
+      `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends as ids of workflows that go on with a fresh history do, with '~' and a number. Choose another.`,
     );
   }
   if (id === '' || id.length > WORKFLOW_ID_MAX_CHARS || /\p{Cc}/u.test(id)) {

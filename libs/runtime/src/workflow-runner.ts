@@ -21,7 +21,7 @@ import {
 import type { EffectRow, MemoryStore } from '@tidemark/ports';
 import { failureDrafts, parkDraft } from './attempt-failure.ts';
 import { Attempts, WorkflowCancelledError } from './attempts.ts';
-import { commitDrafts, followStaged, rulesRaised } from './commit.ts';
+import { commitDrafts, endsHistory, followStaged, rulesRaised } from './commit.ts';
 import { bringsContext, type CommitContext, commitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition } from './definition.ts';
@@ -269,7 +269,7 @@ export class WorkflowRunner {
     const { stream, content, definition, ports } = this.#options;
     if (this.#isVoid(task.id)) return;
     // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
-    if (result.done !== undefined && !hasOpen(stream.speculative, task.id)) {
+    if (endsHistory(result) && !hasOpen(stream.speculative, task.id)) {
       await this.#gate.quiet(this.#abort.signal, () => mustBeDecided(stream.speculative, definition, task.id));
     }
     const { reads } = this.#options;
@@ -298,6 +298,7 @@ export class WorkflowRunner {
       content,
       workflow: state.workflow,
       user: state.user,
+      state,
       isLast: state.frontier.tasks.size === 1,
       checkpoint: current.reserved ?? this.#newCheckpoint(),
       sequence: (state.head.sequence + 1) as Sequence,

@@ -24,13 +24,27 @@ import type { Frozen, Given, MemberOf, Parsed, Schema, Schemas } from './schema.
 import type { AnyTask, TaskOf } from './task.ts';
 
 /** All that a step changes. */
-export interface Change<Belief extends Schema, Output extends Schema, Next> {
+export type Change<Input extends Schema, Belief extends Schema, Output extends Schema, Next> = Changed<Belief, Next> &
+  Ending<Input, Output>;
+
+/** One of the two at most, and neither together with `next`. */
+type Ending<Input extends Schema, Output extends Schema> =
+  | {
+      /** Ends the workflow with this output. */
+      readonly done?: Given<Output>;
+      readonly continueAsNew?: never;
+    }
+  | {
+      readonly done?: never;
+      /** Ends this history: the workflow goes on with a fresh one, which begins with this input. */
+      readonly continueAsNew?: Given<Input>;
+    };
+
+interface Changed<Belief extends Schema, Next> {
   /** The new belief, from the one at commit, so that parallel steps' updates compose. */
   readonly belief?: ((belief: Frozen<Parsed<Belief>>) => Given<Belief>) | undefined;
   /** Tasks to add; only those that `flow` allows this step. */
   readonly next?: readonly Next[] | undefined;
-  /** Ends the workflow with this output. Not together with `next`. */
-  readonly done?: Given<Output>;
   /** What was done, in words; the step's name by default. */
   readonly lastAction?: string | undefined;
   /** Tokens that the step used, to be added to the run's total. */
@@ -67,7 +81,7 @@ export type StepFunction<
 > = (
   ctx: Context<Parsed<Input>, Parsed<Belief>, Outputs, keyof Tasks & string, Signals>,
   input: Frozen<Parsed<Tasks[Name]>>,
-) => Returning<Returned<Change<Belief, Output, TaskOf<Tasks, Next, Signals>>, MemberOf<Outputs, Name>>>;
+) => Returning<Returned<Change<Input, Belief, Output, TaskOf<Tasks, Next, Signals>>, MemberOf<Outputs, Name>>>;
 
 type Returning<T> = T | Promise<T>;
 
@@ -92,7 +106,7 @@ export interface StepSettings<Run, Input = Json, Output = Json> {
   /** Over the workflow's. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * A check that must pass before the step counts as done: of its `output`, else of what it ends the workflow with. What it
+   * A check that must pass before the step counts as done: of its `output`, else of what it ends the workflow or its history with. What it
    * found is kept in the execution log; one that doesn't pass fails the attempt (`gate-failed`), and nothing of it counts.
    */
   readonly gate?: Gate<Output> | undefined;
@@ -126,8 +140,8 @@ export function runStep(run: AnyStepFunction, rules: StepRules) {
     try {
       const ctx = typedContext(context, rules);
       const result = checkedResult(await run(ctx, freeze(input)), rules);
-      const { output, done } = result;
-      if (rules.gate !== undefined) await passGate(ctx, rules.gate, (output ?? done ?? null) as Json);
+      const { output, done, continueAsNew } = result;
+      if (rules.gate !== undefined) await passGate(ctx, rules.gate, (output ?? done ?? continueAsNew ?? null) as Json);
       return result;
     } catch (error) {
       throw explained(error, rules);
@@ -136,7 +150,7 @@ export function runStep(run: AnyStepFunction, rules: StepRules) {
 }
 
 const MEMBERS = [
-  ...['belief', 'next', 'output', 'done', 'lastAction', 'tokens', 'costMicros', 'supersedes'],
+  ...['belief', 'next', 'output', 'done', 'continueAsNew', 'lastAction', 'tokens', 'costMicros', 'supersedes'],
   ...['fragments', 'memory', 'handOver', 'memories'],
 ];
 
@@ -150,7 +164,7 @@ function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
   if (stray !== undefined) refuse(`it returned ${stray}, which means nothing`, `Known: ${MEMBERS.join(', ')}.`);
   const result: RuntimeResult = value;
   if (result.next !== undefined) checkTasks(result.next, rules.parseSignal, refuse);
-  if ('done' in result) checkDone(result, refuse);
+  checkEnding(result, refuse);
   if (rules.needsOutput && result.output === undefined) {
     refuse('it returned no output', `outputs.${rules.step} has a schema: return { output }.`);
   }
@@ -167,10 +181,19 @@ function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
 /** Refuses a step's or the opening's result: what is wrong, and what to do. */
 export type Refuse = (problem: string, remedy: string) => never;
 
-function checkDone(result: RuntimeResult, refuse: Refuse): void {
-  if (result.done === undefined) refuse('done is undefined', 'Return the output, or leave done out.');
-  if (result.next !== undefined && result.next.length > 0) {
-    refuse('it returned both done and next', 'A workflow that is done has no further tasks: return one of them.');
+function checkEnding(result: RuntimeResult, refuse: Refuse): void {
+  for (const [member, what] of [
+    ['done', 'output'],
+    ['continueAsNew', 'input'],
+  ] as const) {
+    if (!(member in result)) continue;
+    if (result[member] === undefined) refuse(`${member} is undefined`, `Return the ${what}, or leave ${member} out.`);
+    if (result.next === undefined || result.next.length === 0) continue;
+    const remedy = 'No task follows in a history that ends: return one of them.';
+    refuse(`it returned both ${member} and next`, remedy);
+  }
+  if ('done' in result && 'continueAsNew' in result) {
+    refuse('it returned both done and continueAsNew', 'A workflow that is done does not go on: return one of them.');
   }
 }
 

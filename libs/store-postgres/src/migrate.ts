@@ -19,6 +19,7 @@ import * as search from './migrations/0012-search.ts';
 import * as approvals from './migrations/0013-approvals.ts';
 import * as schedules from './migrations/0014-schedules.ts';
 import * as children from './migrations/0015-children.ts';
+import * as continuations from './migrations/0016-continuations.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   approvals,
   schedules,
   children,
+  continuations,
 ];
 
 /** Any number; the key of the lock under which migrations run. */

@@ -48,6 +48,7 @@ import type {
 import { applyBatch } from './apply-batch.ts';
 import { faultOf } from './faults.ts';
 import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
+import { continuationsBegun, continuationsOwed, owedOf } from './sql/continuations.ts';
 import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadSignals, signalsOf, withSignals } from './sql/load-signals.ts';
@@ -218,6 +219,14 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
 
   async children(query: ChildQuery): Promise<readonly WorkflowListing[]> {
     return (await this.read(readChildren(query))).map(listingOf);
+  }
+
+  async continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
+    return (await this.read(continuationsOwed(after, limit))).map(owedOf);
+  }
+
+  async continuationsBegun(workflows: readonly WorkflowId[]): Promise<void> {
+    await this.read(continuationsBegun(workflows));
   }
 
   async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {

@@ -96,7 +96,7 @@ const COMPARED: readonly Compared[] = [
   {
     table: 'workflows',
     key: ['workflow'],
-    ignored: ['has_rows', 'restored_at_ms', 'state', 'words'],
+    ignored: ['has_rows', 'restored_at_ms', 'state', 'words', 'is_continued'],
     texts: ['result'],
   },
   {

@@ -7,7 +7,10 @@ import type { TaskId, WorkflowId } from '@tidemark/core';
 import type { ChildDuty } from '@tidemark/ports';
 import { type Row, type Statement, textAt } from '../sql-client.ts';
 
-/** Ids of children follow from the task that waits for them: see childId in the runtime. */
+/**
+ * Ids of children follow from the task that waits for them: see childId in the runtime. One that went on with a fresh history has ended once the
+ * last of its chain has, `{child}~2`, `{child}~3` …
+ */
 const duties = `
 select kind, parent, child from (
 select kind, parent, child, row_number() over (partition by parent order by rank, child) as turn from (
@@ -17,12 +20,18 @@ from tasks t
 join workflows p on p.workflow = t.workflow
 left join workflows c on c.workflow = t.workflow || '~' || (t.rank >> 20) || '.' || (t.rank & 1048575)
 where t.waits_child and p.status in ('open', 'parked')
-  and (c.status in ('completed', 'failed', 'compensated')
+  and ((c.status in ('completed', 'failed', 'compensated') and (c.status <> 'completed' or c.reason is distinct from 'continued'))
+    or (c.status = 'completed' and c.reason = 'continued' and exists (
+      select from workflows n
+      where n.workflow > c.workflow || '~' collate "C" and n.workflow < c.workflow || '~:' collate "C"
+        and substr(n.workflow, length(c.workflow) + 2) ~ '^[0-9]+$'
+        and n.status in ('completed', 'failed', 'compensated') and (n.status <> 'completed' or n.reason is distinct from 'continued')
+      offset 0))
     or (c.workflow is null and coalesce(p.reason, '') not in ('cancelling', 'paused')))
 union all
 select 'end', p.workflow, c.workflow, 0
 from workflows c
-join workflows p on p.workflow = regexp_replace(c.workflow, '~[0-9]+[.][0-9]+$', '')
+join workflows p on p.workflow = regexp_replace(c.workflow, '~[0-9]+[.][0-9]+(~[0-9]+)?$', '')
 where c.is_bound and c.closed_in_generation is null and c.status in ('open', 'parked')
   and coalesce(c.reason, '') <> 'cancelling' and p.status not in ('open', 'parked')
 ) owed) turns
@@ -40,7 +49,7 @@ export const childDutyOf = (row: Row): ChildDuty => {
   return {
     kind: textAt(row, 0) as ChildDuty['kind'],
     parent: textAt(row, 1) as WorkflowId,
-    task: child.slice(child.lastIndexOf('~') + 1) as TaskId,
+    task: /~([0-9]+[.][0-9]+)(?:~[0-9]+)?$/.exec(child)?.[1] as TaskId,
     child: child as WorkflowId,
   };
 };

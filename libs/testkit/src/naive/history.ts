@@ -280,7 +280,8 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
   }
   if (act === 'break') return envelope(writer, stream, 'WorkflowFailed', { code: 'boom', task: null });
   if (act === 'complete' || task === undefined) {
-    return envelope(writer, stream, 'WorkflowCompleted', { outputDigest: digestOf('output') });
+    const continued = decide(3) === 0 ? { continued: `${stream.workflow}~2` } : {};
+    return envelope(writer, stream, 'WorkflowCompleted', { outputDigest: digestOf('output'), ...continued });
   }
   if (act === 'reserve' && task.reserved === null) {
     return envelope(writer, stream, 'CheckpointReserved', { checkpoint: `r${writer.entries.length}`, task: task.id });

@@ -42,6 +42,24 @@ export function foldHolderEvent(stream: NaiveStream, event: HolderEvent): Outcom
   return reason;
 }
 
+/** It goes on as the workflow of that id: what nobody has looked at is left for that one, as is what was spent. */
+function goOn(stream: NaiveStream, as: string): boolean {
+  if (stream.ruling === 'cancel' || as !== `${stream.workflow}~2`) return false;
+  const given = stream.tasks.flatMap(({ cause }) =>
+    cause?.kind === 'signal' ? [{ name: cause.name, event: cause.event }] : [],
+  );
+  const spends = stream.tasks.flatMap(({ effects }) => effects.flatMap(({ spend, wasted }) => [spend, wasted]));
+  const spent = { tokens: stream.tokens, costMicros: stream.costMicros };
+  for (const spend of spends) {
+    spent.tokens += spend?.tokens ?? 0;
+    spent.costMicros += spend?.costMicros ?? 0;
+  }
+  stream.signals = [...given, ...stream.signals];
+  stream.reason = 'continued';
+  stream.continued = { as, spent };
+  return true;
+}
+
 function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envelope<'LeaseClaimed'>>): Outcome {
   switch (event.type) {
     case 'LeaseReleased':
@@ -79,9 +97,12 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       for (const effect of task.effects) effect.isUntold = false;
       return null;
     }
-    case 'WorkflowCompleted':
+    case 'WorkflowCompleted': {
+      const { continued } = event.control;
+      if (continued !== undefined && !goOn(stream, continued)) return 'not-asked';
       stream.status = 'completed';
       break;
+    }
     case 'WorkflowFailed':
       stream.status = 'failed';
       stream.reason = event.control.code;

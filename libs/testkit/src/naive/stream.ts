@@ -53,6 +53,7 @@ export interface NaiveStream {
   deadline?: Retry | undefined;
   parent?: { workflow: string; task: string; onClose: string } | undefined;
   hasChildren?: true | undefined;
+  continued?: { as: string; spent: { tokens: number; costMicros: number } } | undefined;
   pinned: boolean;
   shadow: boolean;
   compensates: { workflow: string; depth: number } | null;

@@ -1,0 +1,94 @@
+/** What the fold makes of a workflow that goes on with a fresh history: what it leaves, and what the next begins with. */
+
+import { holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
+import { describe, expect, test } from 'vitest';
+import { continuationId, isContinuationId, nthId, nthOf } from './continuing.ts';
+import type { Envelope } from './event.ts';
+import { foldEntries } from './fold.ts';
+import { offset, partition, type WorkflowId, workflowId } from './ids.ts';
+import { emptyPartition, type StreamState } from './state.ts';
+
+const token = (ordinal: number) => ({ epoch: 1, holder: 'h1', ordinal });
+const waits = (name: string) => ({ step: 'hear', after: [], when: [{ kind: 'signal', name }] });
+const turn = { step: 'turn', after: [], when: [] };
+const opened = (control: object = {}): Envelope => inboxEvent('WorkflowOpened', { tasks: [turn], ...control });
+const claimed = (): Envelope => holderEvent('LeaseClaimed', token(1));
+const goesOn = (continued = 'w~2', ordinal = 2): Envelope =>
+  holderEvent('WorkflowCompleted', token(ordinal), { continued });
+const signal = (name: string, id: string): Envelope => inboxEvent('SignalReceived', { name }, { id });
+
+function fold(...events: readonly Envelope[]): { readonly stream: StreamState; readonly words: readonly string[] } {
+  const entries = events.map((envelope) => ({ kind: 'event', envelope, payload: new Uint8Array() }) as const);
+  const { state, verdicts } = foldEntries(emptyPartition(partition(0), offset(0)), entries);
+  const words = verdicts.map((verdict) => (verdict.kind === 'rejected' ? verdict.reason : verdict.kind));
+  return { stream: state.streams.get('w' as WorkflowId)!, words };
+}
+
+describe('a history that is continued', () => {
+  test('is completed, and says as what it goes on', () => {
+    const { stream, words } = fold(opened(), claimed(), goesOn());
+    expect(words).toEqual(['accepted', 'accepted', 'accepted']);
+    expect(stream).toMatchObject({
+      status: 'completed',
+      reason: 'continued',
+      lease: null,
+      continued: { as: 'w~2', spent: { tokens: 0, costMicros: 0 } },
+    });
+  });
+
+  test('leaves the signals that nobody has looked at, those of dropped tasks first', () => {
+    const tasks = [turn, waits('a')];
+    const events = [opened({ tasks }), claimed(), signal('a', 's1'), signal('b', 's2'), signal('a', 's3'), goesOn()];
+    expect(fold(...events).stream.signals).toEqual([
+      { name: 'a', event: 's1' },
+      { name: 'b', event: 's2' },
+      { name: 'a', event: 's3' },
+    ]);
+  });
+
+  test('goes on as no other, and not once it is cancelled', () => {
+    expect(fold(opened(), claimed(), goesOn('x~2')).words.at(-1)).toBe('not-asked');
+    const { stream, words } = fold(opened(), claimed(), inboxEvent('CancelRequested'), goesOn());
+    expect(words.at(-1)).toBe('not-asked');
+    expect(stream).toMatchObject({ status: 'open', ruling: 'cancel' });
+  });
+
+  test('takes no signal any more', () => {
+    expect(fold(opened(), claimed(), goesOn(), signal('a', 's1')).words.at(-1)).toBe('closed');
+  });
+});
+
+describe('the history that goes on', () => {
+  const spent = { tokens: 7, costMicros: 9 };
+  const continues = (more: object = {}) => ({ continues: { workflow: 'v', spent, ...more } });
+
+  test('begins with what was left: signals for its first tasks, a pause, what was spent', () => {
+    const left = [
+      { name: 'a', event: 's1' },
+      { name: 'b', event: 's2' },
+    ];
+    const paused = { by: 'ann', atMs: 5 };
+    const { stream } = fold(opened({ tasks: [waits('b')], ...continues({ signals: left, paused }) }), claimed());
+    expect(stream).toMatchObject({ continues: 'v', spentBefore: spent, paused: { by: 'ann', atMs: 5 }, lease: null });
+    expect(stream.signals).toEqual([left[0]]);
+    expect([...stream.frontier.tasks][0]?.cause).toEqual({ kind: 'signal', name: 'b', event: 's2' });
+  });
+
+  test('takes a signal once that was sent to the one before', () => {
+    expect(fold(opened(continues({ taken: ['s1'] })), signal('a', 's1')).words).toEqual(['accepted', 'duplicate']);
+  });
+
+  test('passes on what all before it have spent', () => {
+    const { stream } = fold(opened(continues()), claimed(), goesOn());
+    expect(stream.continued?.spent).toEqual(spent);
+  });
+});
+
+test('ids follow from one another', () => {
+  const ids = ['w', 'w~2', 'w~3', 'w~9', 'w~10', 'p~1.0', 'p~1.0~2', 'w~1', 'w~02', 'w~undo'];
+  expect(ids.map((id) => continuationId(workflowId(id)))).toEqual([
+    ...['w~2', 'w~3', 'w~4', 'w~10', 'w~11', 'p~1.0~2', 'p~1.0~3', 'w~1~2', 'w~02~2', 'w~undo~2'],
+  ]);
+  expect(ids.filter(isContinuationId)).toEqual(['w~2', 'w~3', 'w~9', 'w~10', 'p~1.0~2']);
+  for (const id of ids) expect(nthId(nthOf(workflowId(id)))).toBe(id);
+});

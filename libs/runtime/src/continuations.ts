@@ -1,0 +1,125 @@
+/**
+ * Owns that a workflow which closed to go on with a fresh history goes on: the next one is opened, once. Derived from rows, and its id from
+ * the id before, so any number of coordinators may do the same, as often as they like. Must not draw up what it begins with: the worker has.
+ */
+
+import { decodePayload } from '@tidemark/codec';
+import { CorruptError, continuationId, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+
+import { isContinued } from './chain.ts';
+import { completed } from './continuing.ts';
+import {
+  CONTINUATION_PAGES_MAX,
+  CONTINUATION_RETRY_MAX_MS,
+  CONTINUATION_RETRY_MS,
+  CONTINUATIONS_AT_ONCE,
+  CONTINUATIONS_PAGE_COUNT,
+} from './limits.ts';
+import type { LamportClock, Ports } from './ports.ts';
+import { backoffMs } from './retry.ts';
+import type { Opening, Starter } from './starter.ts';
+
+export interface ContinuationsOptions {
+  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly starter: Pick<Starter, 'open'>;
+  readonly lamport: LamportClock;
+  readonly onError: (error: unknown) => void;
+}
+
+export class Continuations {
+  readonly #options: ContinuationsOptions;
+  /** Closed a moment ago: they come before what rows that were made anew owe again. */
+  readonly #told = new Set<WorkflowId>();
+  /** Could not go on: how often, and until when it is left alone (monotonic milliseconds). */
+  readonly #failed = new Map<WorkflowId, { readonly count: number; readonly untilMs: number }>();
+
+  constructor(options: ContinuationsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether any of the streams is to go on. */
+  applied(streams: readonly { readonly workflow: WorkflowId; readonly state: string }[]): boolean {
+    for (const { workflow, state } of streams) if (state.includes('"continued":{')) this.#told.add(workflow);
+    return this.#told.size > 0;
+  }
+
+  async look(): Promise<void> {
+    const due = await this.#due();
+    const begun: WorkflowId[] = [];
+    const serve = async (): Promise<void> => {
+      for (let workflow = due.shift(); workflow !== undefined; workflow = due.shift()) {
+        // Each on its own: one that can't go on must not keep the others waiting.
+        if (await this.#tried(workflow)) begun.push(workflow);
+      }
+    };
+    await Promise.all(Array.from({ length: CONTINUATIONS_AT_ONCE }, serve));
+    if (begun.length > 0) await this.#options.ports.store.continuationsBegun(begun);
+  }
+
+  /** What failed is passed over for its time, however many that are. */
+  async #due(): Promise<WorkflowId[]> {
+    const { store, clock } = this.#options.ports;
+    const owed = new Set(this.#told);
+    this.#told.clear();
+    for (let page = 0, after: WorkflowId | null = null; page < CONTINUATION_PAGES_MAX; page++) {
+      const more: readonly WorkflowId[] = await store.continuationsOwed(after, CONTINUATIONS_PAGE_COUNT);
+      for (const workflow of more) owed.add(workflow);
+      if (more.length < CONTINUATIONS_PAGE_COUNT) break;
+      after = more.at(-1)!;
+    }
+    for (const workflow of this.#failed.keys()) if (!owed.has(workflow)) this.#failed.delete(workflow);
+    const nowMs = clock.monotonicMs();
+    return [...owed].filter((workflow) => (this.#failed.get(workflow)?.untilMs ?? 0) <= nowMs);
+  }
+
+  async #tried(workflow: WorkflowId): Promise<boolean> {
+    try {
+      const isBegun = await this.#serve(workflow);
+      this.#failed.delete(workflow);
+      return isBegun;
+    } catch (error) {
+      const count = (this.#failed.get(workflow)?.count ?? 0) + 1;
+      const waitMs = backoffMs(count, CONTINUATION_RETRY_MS, CONTINUATION_RETRY_MAX_MS);
+      this.#failed.set(workflow, { count, untilMs: this.#options.ports.clock.monotonicMs() + waitMs });
+      this.#options.onError(error);
+      return false;
+    }
+  }
+
+  /** Whether nothing is owed any more. */
+  async #serve(workflow: WorkflowId): Promise<boolean> {
+    const { ports, starter, lamport } = this.#options;
+    const row = await ports.store.workflow(workflow);
+    if (row === undefined) return false;
+    if (!isContinued(row)) return true;
+    const as = continuationId(workflow);
+    if ((await ports.store.workflow(as)) !== undefined) return true;
+    const next = row.result === null ? undefined : decodePayload('WorkflowCompleted', row.result).next;
+    // Its key was destroyed before it could go on: whoever had it forgotten wanted just that.
+    if (next === undefined) return true;
+    const [rows] = await ports.store.loadStreams([workflow]);
+    if (rows === undefined) return false;
+    if (rows.state === '') throw archived(row);
+    const state: StreamState = streamFromJson(rows.state, rows.tasks);
+    lamport.witness(row.lamport);
+    const opening = completed(next, state, rows, ports.clock.nowMs());
+    await starter.open({
+      workflow: as,
+      tenant: row.tenant,
+      session: state.session,
+      mode: next.mode,
+      name: (next.control as unknown as Opening['control']).definition,
+      isPlain: true,
+      opening: { lamport: lamport.stamp(), ...opening },
+    });
+    return true;
+  }
+}
+
+const archived = ({ workflow }: WorkflowSummary): CorruptError =>
+  new CorruptError(
+    'continuation-archived',
+    `Workflow ${workflow} was archived before it could go on: no coordinator could begin the next one meanwhile.`,
+    { workflow },
+  );

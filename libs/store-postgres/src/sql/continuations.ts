@@ -1,0 +1,29 @@
+/**
+ * Which workflows are to go on with a fresh history, and that they do. Inputs: the id after which to begin, and a limit; ids. Locks: the rows of those ids, which are closed and change no
+ * more. Index: workflows_to_continue; primary key. Cost: follows those that are yet to go on, mostly none.
+ */
+
+import type { WorkflowId } from '@tidemark/core';
+import { textArray } from '../binary-array.ts';
+import { type Row, type Statement, textAt } from '../sql-client.ts';
+
+const owed = `
+select workflow from workflows
+where status = 'completed' and reason = 'continued' and not is_continued and workflow > $1 collate "C"
+order by workflow limit $2`;
+
+export const continuationsOwed = (after: WorkflowId | null, limit: number): Statement => ({
+  name: 'continuations-owed',
+  text: owed,
+  values: [after ?? '', String(limit)],
+});
+
+export const owedOf = (row: Row): WorkflowId => textAt(row, 0) as WorkflowId;
+
+const begun = 'update workflows set is_continued = true where workflow = any($1::text[])';
+
+export const continuationsBegun = (workflows: readonly WorkflowId[]): Statement => ({
+  name: 'continuations-begun',
+  text: begun,
+  values: [textArray(workflows)],
+});
