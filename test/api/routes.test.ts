@@ -1,6 +1,8 @@
 /** The routes on a real embedded host, over a real connection, through the typed client and by bare requests. */
 
 import { connect, TidemarkApiError } from '@tidemark/client';
+import { workflowId } from '@tidemark/core';
+import { traceOf } from '@tidemark/traces';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Served, sayingAuthenticator, serveApi } from './served.ts';
 
@@ -48,6 +50,24 @@ describe('a workflow', () => {
     expect([first.created, second.created]).toEqual([true, false]);
     expect(second.sameInput).toBe(false);
     expect(await second.result()).toEqual({ text: 'Hello, Ben!' });
+  });
+
+  it('is cancelled after the time that its start says', async () => {
+    const run = await admin().start('patient', {}, { id: 'brief-1', timeout: '1s' });
+    await expect.poll(async () => (await run.get()).status).toBe('failed');
+    expect(await failure(admin().start('patient', {}, { timeout: 'soon' }))).toMatchObject({
+      code: 'duration-invalid',
+    });
+  });
+
+  it("links its trace to its caller's", async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const run = await admin().start('greet', { name: 'Tia' }, { id: 'traced-1', traceparent });
+    await run.result();
+    const { spans } = await traceOf(served.host.ports, workflowId(run.id));
+    expect(spans.flatMap(({ links }) => links)).toContainEqual(
+      expect.objectContaining({ traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }),
+    );
   });
 
   it('hears a signal once for its key', async () => {

@@ -23,6 +23,8 @@ export interface Call<P, Q, B> {
   readonly seesContent: boolean;
   readonly desk: Desk;
   readonly fleet: Fleet;
+  /** The caller's W3C `traceparent`, unchecked. */
+  readonly traceparent: string | undefined;
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }

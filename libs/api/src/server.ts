@@ -255,6 +255,7 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, fleet, admit, opti
         params,
         query: parsed('query', route.query, request.query),
         body: parsed('body', route.body, request.body),
+        traceparent: [request.headers.traceparent].flat()[0],
         ...{ principal, seesContent, desk, fleet, signal },
       } as Call<never, never, never>;
       const showsContent = hasContent && seesContent;

@@ -7,7 +7,10 @@ import { type AskOptions, Wire, type WireOptions } from './wire.ts';
 
 export type ConnectOptions = WireOptions;
 
-export type StartOptions = Omit<NonNullable<Input<'POST /v1/workflows'>['body']>, 'definition' | 'input'>;
+export type StartOptions = Omit<NonNullable<Input<'POST /v1/workflows'>['body']>, 'definition' | 'input'> & {
+  /** The caller's W3C `traceparent`, to which the run's trace links. */
+  readonly traceparent?: string | undefined;
+};
 
 /** Nothing is asked before the first call. */
 export const connect = (options: ConnectOptions): Client => new Client(options);
@@ -26,8 +29,10 @@ export class Client {
 
   /** Starts a workflow, or answers the run that has this id. Without an id it gets one here, so that a lost try can be made again. */
   async start(definition: string, input: unknown, options: StartOptions = {}): Promise<Run> {
-    const body = { ...options, definition, input, id: options.id ?? crypto.randomUUID() };
-    const started = await this.#wire.ask('POST /v1/workflows', { body }, { isRepeatable: true });
+    const { traceparent, ...how } = options;
+    const body = { ...how, definition, input, id: how.id ?? crypto.randomUUID() };
+    const headers = traceparent === undefined ? undefined : { traceparent };
+    const started = await this.#wire.ask('POST /v1/workflows', { body }, { isRepeatable: true, headers });
     return new Run(this.#wire, started.workflow, { created: started.created, sameInput: started.same_input });
   }
 

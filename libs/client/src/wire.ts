@@ -28,6 +28,7 @@ export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
   /** Doing it twice is the same as once; true for every GET. */
   readonly isRepeatable?: boolean | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export class Wire {
@@ -41,12 +42,12 @@ export class Wire {
   async ask<E extends Endpoint>(endpoint: E, input: Input<E>, options: AskOptions = {}): Promise<Answer<E>> {
     const [method = '', path = ''] = endpoint.split(' ', 2);
     const { params, query, body } = input as Asked;
-    const { signal, isRepeatable = method === 'GET' } = options;
+    const { signal, headers, isRepeatable = method === 'GET' } = options;
     const tries = this.#options.tries ?? TRIES_MAX_COUNT;
     const sent = body === undefined ? undefined : JSON.stringify(body);
     for (let attempt = 1; ; attempt++) {
       try {
-        const response = await this.send(method, this.address(path, params, query), { body: sent, signal });
+        const response = await this.send(method, this.address(path, params, query), { body: sent, signal, headers });
         return (await response.json()) as Answer<E>;
       } catch (error) {
         signal?.throwIfAborted();
@@ -106,7 +107,7 @@ export class Wire {
 export interface SendOptions {
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Null: it may take for ever. */
   readonly timeoutMs?: number | null;
 }

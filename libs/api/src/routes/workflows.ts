@@ -49,6 +49,13 @@ const startBody = z
       .literal(PRIORITIES)
       .optional()
       .meta({ description: '1 is served first, 5 last; by default its definition says.' }),
+    timeout: z
+      .union([z.int(), nameSchema])
+      .optional()
+      .meta({
+        description:
+          "Cancelled after this time: '90s', '15m', '36h', '7d', or milliseconds; by default its definition says.",
+      }),
     pinned: z.boolean().optional().meta({ description: 'Runs with exactly this version of its definition.' }),
   })
   .meta({ id: 'Start' });
@@ -69,11 +76,12 @@ export const startWorkflow = route({
   name: 'startWorkflow',
   summary: 'Start a workflow',
   description:
-    'Answered once its opening is durable. With an `id` it may be sent again: the same id answers the same run (200), and starts nothing. Without one the server makes one, so a repetition is another run.',
+    'Answered once its opening is durable. With an `id` it may be sent again: the same id answers the same run (200), and starts nothing. Without one the server makes one, so a repetition is another run. Its trace links to the `traceparent` of the request.',
   chapter: CHAPTER,
   right: 'operate',
   problems: [
     'definition-unknown',
+    'duration-invalid',
     'workflow-differs',
     'session-busy',
     'tenant-unknown',
@@ -83,11 +91,11 @@ export const startWorkflow = route({
   ],
   body: startBody,
   answers: { 200: startedSchema, 201: startedSchema },
-  async handle({ body, principal, desk }) {
+  async handle({ body, principal, desk, traceparent }) {
     const definition = definitionNamed(desk.definitions, body.definition);
     const tenant = tenantFor(principal, body.tenant, DEFAULT_TENANT);
-    const { id, session, user, pinned, tags, priority } = body;
-    const how = { id, tenant, session, user, pinned, tags, priority };
+    const { id, session, user, pinned, tags, priority, timeout } = body;
+    const how = { id, tenant, session, user, pinned, tags, priority, timeout, trace: traceparent };
     const run = await desk.client.start(definition, body.input ?? null, how);
     if (run.created) desk.started(run.id);
     const before = run.created ? undefined : await inputOf(desk.reads, run.id);
