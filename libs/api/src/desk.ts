@@ -3,10 +3,18 @@
  * before it says anything about it. Must not know HTTP.
  */
 
-import { InvalidError, isSystemDefinition, type TenantId, tenantId, type WorkflowId, workflowId } from '@tidemark/core';
+import {
+  InvalidError,
+  isSystemDefinition,
+  type TenantId,
+  tenantId,
+  UnavailableError,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
 import type { Principal, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { type Client, type Definition, type EffectDefinition, maskedStore, type Ports } from '@tidemark/runtime';
-import { STARTED_GRACE_MS, STARTED_KEPT_MAX_COUNT, STARTED_LOOK_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
+import { STARTED_GRACE_MS, STARTED_LOOK_MAX_MS, STARTED_LOOK_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
 
 /** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
 export interface Place {
@@ -23,8 +31,6 @@ export class Desk {
   readonly definitions: readonly Definition[];
   /** Whose workflows are that were looked at lately. */
   readonly #tenants = new Map<string, TenantId>();
-  /** When it was started, on the monotonic clock, the oldest first. */
-  readonly #started = new Map<string, number>();
 
   constructor({ ports, client }: Place, definitions: readonly Definition[]) {
     this.ports = ports;
@@ -37,9 +43,12 @@ export class Desk {
     return this.definitions.flatMap(({ effects }) => effects);
   }
 
-  /** R1. Throws `InvalidError` (`workflow-unknown`), alike for what isn't there and for what is another tenant's or the system's own. */
+  /**
+   * R1. Throws `InvalidError` (`workflow-unknown`), alike for what isn't there and for what is another tenant's or the system's own;
+   * `UnavailableError` (`workflow-starting`): it was started, and rows are long in knowing it.
+   */
   async find(principal: Principal, id: string): Promise<WorkflowSummary> {
-    const row = (await this.reads.workflow(workflowId(id))) ?? (await this.#startedNow(id));
+    const row = (await this.reads.workflow(workflowId(id))) ?? (await this.#starting(principal, workflowId(id)));
     if (row === undefined || !maySee(principal, row.tenant) || isSystemDefinition(row.definition))
       throw unknownWorkflow(id);
     this.#tenants.delete(id);
@@ -51,26 +60,18 @@ export class Desk {
   /** Whose workflow that is, if it was found here lately: no look at rows. */
   readonly tenantOf = (id: string): TenantId | undefined => this.#tenants.get(id);
 
-  /** It was just started here: rows are about to know it, and whoever started it is to find it. */
-  started(id: string): void {
-    const nowMs = this.ports.clock.monotonicMs();
-    this.#started.delete(id);
-    this.#started.set(id, nowMs);
-    for (const [old, atMs] of this.#started) {
-      if (nowMs - atMs <= STARTED_GRACE_MS && this.#started.size <= STARTED_KEPT_MAX_COUNT) break;
-      this.#started.delete(old);
-    }
-  }
-
-  async #startedNow(id: string): Promise<WorkflowSummary | undefined> {
-    const { clock } = this.ports;
-    const sinceMs = this.#started.get(id);
-    while (sinceMs !== undefined && clock.monotonicMs() - sinceMs < STARTED_GRACE_MS) {
-      await clock.sleep(STARTED_LOOK_MS);
-      const row = await this.reads.workflow(workflowId(id));
+  /** What was started anywhere is placed before rows know it: it is waited for. What was never placed costs this one question. */
+  async #starting(principal: Principal, id: WorkflowId): Promise<WorkflowSummary | undefined> {
+    const { clock, store } = this.ports;
+    const placed = await store.placed(id);
+    if (placed === undefined || !maySee(principal, placed.tenant)) return undefined;
+    const endMs = clock.monotonicMs() + STARTED_GRACE_MS;
+    for (let pauseMs = STARTED_LOOK_MS; ; pauseMs = Math.min(pauseMs * 2, STARTED_LOOK_MAX_MS)) {
+      const row = await this.reads.workflow(id);
       if (row !== undefined) return row;
+      if (clock.monotonicMs() >= endMs) throw starting(id);
+      await clock.sleep(pauseMs);
     }
-    return undefined;
   }
 
   /** The same where the row itself isn't needed. */
@@ -91,6 +92,9 @@ export const maySee = ({ tenant }: Principal, of: TenantId): boolean => tenant =
 
 export const unknownWorkflow = (id: string): InvalidError =>
   new InvalidError('workflow-unknown', `No workflow has the id '${id.slice(0, 200)}'.`);
+
+const starting = (id: string): UnavailableError =>
+  new UnavailableError('workflow-starting', `Workflow ${id} was started, and isn't known here yet. Ask again.`);
 
 /** Whose thing is asked for: the principal's own, or the named one where it is everybody's. Throws `InvalidError` (`tenant-unknown`). */
 export function tenantFor<T extends TenantId | undefined>(

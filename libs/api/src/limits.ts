@@ -36,11 +36,10 @@ export const EVENTS_READ_MAX = 1_000;
 /** Events of a timeline that one answer tells; they are small. */
 export const TIMELINE_PAGE_COUNT = 20_000;
 
-/** What was started here is looked for so long where rows don't know it yet, and how often, in milliseconds; and how many are remembered. */
+/** What was started is looked for so long where rows don't know it yet, in milliseconds; the pause between two looks, which doubles, and its longest. */
 export const STARTED_GRACE_MS = 5_000;
 export const STARTED_LOOK_MS = 5;
-export const STARTED_KEPT_MAX_COUNT = 10_000;
-
+export const STARTED_LOOK_MAX_MS = 80;
 /** Workflows of which it is remembered whose they are, the last that were asked for. */
 export const TENANTS_KEPT_MAX_COUNT = 10_000;
 

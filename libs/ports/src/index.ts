@@ -95,6 +95,7 @@ export {
 } from './object-store.ts';
 export type {
   Placed,
+  PlacedWorkflow,
   Placement,
   PlacementRefused,
   PlacementRequest,

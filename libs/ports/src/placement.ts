@@ -54,3 +54,10 @@ export interface Placement {
   /** True once its opening was accepted by the fold. */
   readonly appended: boolean;
 }
+
+/** That a workflow was placed, which is what a start does first: whether its rows are there yet or not, it exists. */
+export interface PlacedWorkflow {
+  readonly tenant: TenantId;
+  /** Its opening is folded: `ProjectionStore.workflow` has it. */
+  readonly appended: boolean;
+}

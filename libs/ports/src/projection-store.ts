@@ -34,7 +34,7 @@ import type { ApprovalStore } from './approval-store.ts';
 import type { ChildStore } from './child-store.ts';
 import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
-import type { Placed, Placement, PlacementRequest, PlacementRules } from './placement.ts';
+import type { Placed, PlacedWorkflow, Placement, PlacementRequest, PlacementRules } from './placement.ts';
 import type { SearchStore } from './search-store.ts';
 import type { DueTimer, LeaseRow, RunnableStream } from './sweep-rows.ts';
 import type { TierStore } from './tier-store.ts';
@@ -350,6 +350,8 @@ export interface ProjectionStore
    * `UnavailableError` (`store-rebuilding`) before `ready`.
    */
   place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]>;
+  /** Undefined: no workflow of this id was ever started. */
+  placed(workflow: WorkflowId): Promise<PlacedWorkflow | undefined>;
   /**
    * Placements whose opening the fold hasn't accepted, placed at least `ageMs` ago, by generation. Those whose generation
    * the fold has passed get their partition's next one first: their old opening would be rejected for ever.

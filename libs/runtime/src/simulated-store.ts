@@ -26,6 +26,7 @@ import {
   type LeaseRow,
   type NewPartition,
   type Placed,
+  type PlacedWorkflow,
   type Placement,
   type PlacementRequest,
   type PlacementRules,
@@ -268,6 +269,8 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
     const all = [...this.placements.values()];
     return all.find((placed) => placed.live && placed.session === session && placed.tenant === tenant)?.workflow;
   }
+
+  readonly placed = async (workflow: WorkflowId): Promise<PlacedWorkflow | undefined> => this.placements.get(workflow);
 
   async unappended(_ageMs: number, limit: number): Promise<readonly Placement[]> {
     await this.#enter('unappended');

@@ -21,6 +21,7 @@ import type {
   NewPartition,
   PartitionFloor,
   Placed,
+  PlacedWorkflow,
   Placement,
   PlacementRequest,
   PlacementRules,
@@ -53,6 +54,7 @@ import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadSignals, signalsOf, withSignals } from './sql/load-signals.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
+import { findPlaced, placedOf } from './sql/place.ts';
 import { approvalOf, readApprovals } from './sql/read-approvals.ts';
 import { childDutyOf, readChildDuties } from './sql/read-child-duties.ts';
 import * as history from './sql/read-history.ts';
@@ -163,6 +165,10 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
 
   place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]> {
     return this.#named('place', () => placeWorkflows(this.#client, requests, rules));
+  }
+
+  async placed(workflow: WorkflowId): Promise<PlacedWorkflow | undefined> {
+    return (await this.read(findPlaced(workflow))).map(placedOf)[0];
   }
 
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {

@@ -317,7 +317,6 @@ export const forkWorkflow = route({
   async handle({ params, body, principal, desk }) {
     const workflow = await desk.check(principal, params.workflow);
     const forked = await desk.client.fork(workflow, { ...body, by: principal.subject, definitions: desk.definitions });
-    if (forked.created) desk.started(forked.workflow);
     const { base, version, ...rest } = forked;
     const told = { workflow: base.workflow, sequence_number: base.sequence, effects: base.effects };
     return { status: 201 as const, body: { ...rest, base: told, definition_version: version } };

@@ -93,7 +93,6 @@ export const setSchedule = route({
       slotField: slot_field,
       tenant: tenantFor(principal, tenant, DEFAULT_TENANT),
     });
-    if (created) desk.started(schedule);
     return ok({ schedule, created });
   },
 });

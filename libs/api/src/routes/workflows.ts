@@ -97,7 +97,6 @@ export const startWorkflow = route({
     const { id, session, user, pinned, tags, priority, timeout } = body;
     const how = { id, tenant, session, user, pinned, tags, priority, timeout, trace: traceparent };
     const run = await desk.client.start(definition, body.input ?? null, how);
-    if (run.created) desk.started(run.id);
     const before = run.created ? undefined : await inputOf(desk.reads, run.id);
     const given = before === undefined ? undefined : definition.parseInput(body.input ?? null, () => SECRET_MASK);
     const same_input = before === undefined || canonicalJson(before) === canonicalJson(given ?? null);

@@ -7,9 +7,9 @@
  */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
-import type { Placement, PlacementRequest } from '@tidemark/ports';
+import type { PlacedWorkflow, Placement, PlacementRequest } from '@tidemark/ports';
 import { int4s, int8s, textArray, texts } from '../binary-array.ts';
-import type { Statement } from '../sql-client.ts';
+import { booleanAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 /** Any number; the key of the lock under which workflows are placed. */
 const PLACING = 7_401_001;
@@ -34,6 +34,18 @@ export const findPlacements = (workflows: readonly WorkflowId[]): Statement => (
   name: 'find-placements',
   text: known,
   values: [textArray(workflows)],
+});
+
+/** One that is placed, whether its opening is folded or not. Index: primary key. */
+export const findPlaced = (workflow: WorkflowId): Statement => ({
+  name: 'find-placed',
+  text: 'select tenant, appended from placements where workflow = $1',
+  values: [workflow],
+});
+
+export const placedOf = (row: Row): PlacedWorkflow => ({
+  tenant: textAt(row, 0) as TenantId,
+  appended: booleanAt(row, 1),
 });
 
 const ofSessions = `

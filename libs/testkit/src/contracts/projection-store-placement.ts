@@ -1,6 +1,6 @@
 /** Owns the part of the contract about readiness (P3) and placement (architecture.md, sections 2 and 10, case 2). */
 
-import type { Generation, TenantId } from '@tidemark/core';
+import type { Generation, TenantId, WorkflowId } from '@tidemark/core';
 import type { Placement, ProjectionStore } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
@@ -161,6 +161,16 @@ export function testPlacement(under: StoreUnderTest): void {
       expect(again).toContainEqual({ ...first, created: false });
       expect(places(again)).toContainEqual(['b', 1, 1, true]);
       expect(places(await under.store.place([rows.request('c')]))).toEqual([['c', 2, 1, true]]);
+    });
+
+    test('an id that is placed is told at once, and whether rows know it', async () => {
+      await under.partitions(2);
+      expect(await under.store.placed('a' as WorkflowId)).toBeUndefined();
+      await under.store.place([rows.request('a', { tenant: other })]);
+      expect(await under.other.placed('a' as WorkflowId)).toMatchObject({ tenant: other, appended: false });
+      expect(await under.other.workflow('a' as WorkflowId)).toBeUndefined();
+      await under.store.apply(rows.openingBatch('a', 0));
+      expect(await under.other.placed('a' as WorkflowId)).toMatchObject({ tenant: other, appended: true });
     });
 
     test('of workflows of one session one is live at a time, and the others are told which', async () => {
