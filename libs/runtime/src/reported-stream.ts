@@ -7,16 +7,21 @@
 
 import type { LogEntry, StreamState } from '@tidemark/core';
 import {
+  checkpointId,
   type HolderId,
   isClosed,
   type Offset,
   type Partition,
+  type Sequence,
   streamFromJson,
   UnavailableError,
+  uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
+import { commitDrafts } from './commit.ts';
 import { StreamContent } from './content.ts';
+import type { Definition, StepResult } from './definition.ts';
 import { releaseDraft } from './ending.ts';
 import { type Draft, HeldStream } from './held-stream.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -36,11 +41,13 @@ export class ReportedStream {
   readonly partition: Partition;
   readonly content: StreamContent;
   readonly #stream: HeldStream;
+  readonly #ports: Ports;
 
   private constructor(snapshot: StreamSnapshot, options: ReportedStreamOptions) {
     const { ports, lamport, holder, onForeign } = options;
     const state = streamFromJson(snapshot.state, snapshot.tasks);
     lamport.witness(state.lamport);
+    this.#ports = ports;
     this.partition = snapshot.partition;
     this.content = StreamContent.from(snapshot, state);
     this.#stream = new HeldStream(state, snapshot.next, {
@@ -72,6 +79,25 @@ export class ReportedStream {
   /** First offset of its partition that it has not folded. */
   get next(): Offset {
     return this.#stream.next;
+  }
+
+  /** The checkpoint of a step without input, for the system's own definitions; undefined where none of that step is pending. */
+  draftsOf(definition: Definition, stepName: string, result: StepResult): readonly Draft[] | undefined {
+    const { clock, prng, digest } = this.#ports;
+    const { state, content } = this;
+    const step = definition.steps.get(stepName);
+    const task = state.frontier.tasks.find((pending) => pending.step === stepName);
+    if (step === undefined || task === undefined) return undefined;
+    return commitDrafts({
+      ...{ definition, step, task, result, content, digest },
+      input: null,
+      notes: [],
+      isLast: false,
+      checkpoint: checkpointId(uuidv7(clock.nowMs(), prng.bytes(10))),
+      sequence: (state.head.sequence + 1) as Sequence,
+      parent: state.head.checkpoint,
+      nowMs: clock.nowMs(),
+    });
   }
 
   async #catchUp(): Promise<void> {

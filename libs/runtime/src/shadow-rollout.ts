@@ -5,9 +5,7 @@
  */
 
 import {
-  type CheckpointId,
   ConflictError,
-  checkpointId,
   DEFAULT_TENANT,
   FencedError,
   type HolderId,
@@ -16,14 +14,13 @@ import {
   type Sequence,
   streamFromJson,
   UnavailableError,
-  uuidv7,
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
 import { Applied } from './applied.ts';
 import { whileUnavailable } from './backoff.ts';
-import { commitDrafts } from './commit.ts';
 import { StreamContent } from './content.ts';
+import type { Draft } from './held-stream.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ReportedStream } from './reported-stream.ts';
 import { definitionOfShadow } from './shadow-definition.ts';
@@ -91,7 +88,7 @@ export class Rollouts {
     const stream = await this.#loadOpened(definition);
     if (stream.state.head.sequence !== before.sequence) throw changed(definition);
     try {
-      await stream.write((add) => add(this.#drafts(definition, stream, after)));
+      await stream.write((add) => add(draftsOf(definition, stream, after)));
     } catch (error) {
       if (error instanceof FencedError) throw changed(definition, error);
       throw error;
@@ -133,39 +130,16 @@ export class Rollouts {
       shadow: true,
     });
   }
+}
 
-  #drafts(
-    definition: string,
-    { state, content }: ReportedStream,
-    after: ShadowRollout,
-  ): ReturnType<typeof commitDrafts> {
-    const { clock, prng, digest } = this.#options.ports;
-    const made = rolloutDefinition(definition);
-    const step = made.steps.get(SHARE_STEP);
-    const task = state.frontier.tasks.find((pending) => pending.step === SHARE_STEP);
-    if (step === undefined || task === undefined) {
-      throw new InvalidError('not-a-rollout', `Workflow ${rolloutId(definition)} was not opened as a roll-out.`);
-    }
-    return commitDrafts({
-      definition: made,
-      step,
-      task,
-      input: null,
-      result: {
-        belief: () => after,
-        next: [{ step: SHARE_STEP, input: null }],
-        lastAction: `${after.share} % by ${after.by}`,
-      },
-      notes: [],
-      content,
-      isLast: false,
-      checkpoint: checkpointId(uuidv7(clock.nowMs(), prng.bytes(10))),
-      sequence: (state.head.sequence + 1) as Sequence,
-      parent: state.head.checkpoint as CheckpointId | null,
-      digest,
-      nowMs: clock.nowMs(),
-    });
-  }
+function draftsOf(definition: string, stream: ReportedStream, after: ShadowRollout): readonly Draft[] {
+  const drafts = stream.draftsOf(rolloutDefinition(definition), SHARE_STEP, {
+    belief: () => after,
+    next: [{ step: SHARE_STEP, input: null }],
+    lastAction: `${after.share} % by ${after.by}`,
+  });
+  if (drafts !== undefined) return drafts;
+  throw new InvalidError('not-a-rollout', `Workflow ${rolloutId(definition)} was not opened as a roll-out.`);
 }
 
 const rolloutDefinition = (definition: string): ReturnType<typeof definitionOfShadow> =>

@@ -5,20 +5,17 @@
  */
 
 import {
-  type CheckpointId,
-  checkpointId,
   type HolderId,
   holderId,
   isClosed,
   type Json,
-  type Sequence,
   type TenantId,
   UnavailableError,
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
 import { whileUnavailable } from './backoff.ts';
-import { commitDrafts } from './commit.ts';
+import type { StepResult } from './definition.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ReportedStream } from './reported-stream.ts';
 import { definitionOfShadow } from './shadow-definition.ts';
@@ -58,7 +55,7 @@ export class SystemStreams {
     return whileUnavailable(ports.clock, signal, async () => {
       await this.#starter.start({ definition: definitionOf(definition), input: null, workflow, tenant, shadow: true });
       const stream = await ReportedStream.load(workflow, { ports, lamport, holder: this.#holder });
-      if (stream !== undefined) return new SystemStream(ports, definition, stream);
+      if (stream !== undefined) return new SystemStream(definition, stream);
       throw new UnavailableError('rows-behind', `The rows don't know the stream ${workflow} yet.`);
     });
   }
@@ -66,12 +63,10 @@ export class SystemStreams {
 
 /** After any failure it is worthless: what failed may be in the log, and is written again into another. */
 export class SystemStream {
-  readonly #ports: Ports;
   readonly #definition: string;
   readonly #stream: ReportedStream;
 
-  constructor(ports: Ports, definition: string, stream: ReportedStream) {
-    this.#ports = ports;
+  constructor(definition: string, stream: ReportedStream) {
     this.#definition = definition;
     this.#stream = stream;
   }
@@ -95,32 +90,8 @@ export class SystemStream {
     if (!this.isClosed) await this.#commit({ done: null, lastAction: 'closed' });
   }
 
-  async #commit(result: Parameters<typeof commitDrafts>[0]['result']): Promise<void> {
-    const { clock, prng, digest } = this.#ports;
-    const stream = this.#stream;
-    await stream.write((add) => {
-      const { state, content } = stream;
-      const definition = definitionOf(this.#definition);
-      const step = definition.steps.get(STEP)!;
-      const task = state.frontier.tasks.find((pending) => pending.step === STEP)!;
-      return add(
-        commitDrafts({
-          definition,
-          step,
-          task,
-          input: null,
-          result,
-          notes: [],
-          content,
-          isLast: false,
-          checkpoint: checkpointId(uuidv7(clock.nowMs(), prng.bytes(10))),
-          sequence: (state.head.sequence + 1) as Sequence,
-          parent: state.head.checkpoint as CheckpointId | null,
-          digest,
-          nowMs: clock.nowMs(),
-        }),
-      );
-    });
+  async #commit(result: StepResult): Promise<void> {
+    await this.#stream.write((add) => add(this.#stream.draftsOf(definitionOf(this.#definition), STEP, result)!));
   }
 }
 
