@@ -77,6 +77,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     letIn: ['workflow-differs'],
   },
   getJob: { right: 'read', letIn: ['job-unknown'] },
+  cancelJob: { right: 'operate', body: WHY, letIn: ['job-unknown', 'workflow-closed'] },
   listJobs: { right: 'read' },
   setSchedule: {
     right: 'operate',

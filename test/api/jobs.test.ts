@@ -29,6 +29,10 @@ it('is begun once for its id, done, and tells how far it is', async () => {
   });
   expect(await get()).toMatchObject({ act: 'pause', why: 'a test', done_count: 3, refused_count: 0, refused: [] });
   expect(await client().run('two').get()).toMatchObject({ reason: 'paused' });
+  const stop = (job: string, token?: string) =>
+    client(token).ask('POST /v1/jobs/{job}/cancel', { params: { job }, body: { why: 'too late' } });
+  await expect(stop('freeze')).rejects.toMatchObject({ status: 409, code: 'workflow-closed' });
+  await expect(stop('freeze', 'operator globex')).rejects.toMatchObject({ status: 404, code: 'job-unknown' });
   const { jobs } = await client('viewer').ask('GET /v1/jobs', { query: {} });
   expect(jobs.map(({ job }) => job)).toEqual(['freeze']);
   expect(jobs[0]).not.toHaveProperty('why');
@@ -51,4 +55,26 @@ it('that answers questions needs the right to decide', async () => {
 it('that nobody began is unknown', async () => {
   const asked = client().ask('GET /v1/jobs/{job}', { params: { job: 'nobody' } });
   await expect(asked).rejects.toMatchObject({ status: 404, code: 'job-unknown' });
+});
+
+it('is stopped, unless it was done before', async () => {
+  await start({ id: 'stopped', act: 'pause', filter: { text: 'nothing-fits' } });
+  const params = { job: 'stopped' };
+  const stop = () => client().ask('POST /v1/jobs/{job}/cancel', { params, body: { why: 'a mistake' } });
+  // Its row follows the log.
+  await eventually(() =>
+    stop().then(
+      () => true,
+      ({ code }: { readonly code: string }) => code === 'workflow-closed',
+    ),
+  );
+  const { status, reason } = await eventually(async () => {
+    const job = await client().ask('GET /v1/jobs/{job}', { params });
+    return job.status === 'open' ? undefined : job;
+  });
+  // A step that ends it while it is being stopped has ended it.
+  expect([
+    ['completed', null],
+    ['failed', 'cancelled'],
+  ]).toContainEqual([status, reason]);
 });

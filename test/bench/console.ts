@@ -7,14 +7,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { builtConsole, type Listening, listenApi, localAuthenticator } from '@tidemark/api';
-import { type Host, openEmbedded } from '@tidemark/host';
+import { openEmbedded } from '@tidemark/host';
 import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
 import { findBrowser, openBrowser } from '../console/browser.ts';
+import { onCluster } from './control-cluster.ts';
+import { fillRows } from './control-list.ts';
 import { quantile, type Report } from './report.ts';
 import { stagedSteps } from './workflows.ts';
 
 const CHECKPOINTS = 5_000;
-const WORKFLOWS = 1_000;
+const WORKFLOWS = 100_000;
 const VIEWS = 5;
 const SCROLL_MS = 6_000;
 
@@ -23,19 +25,34 @@ export async function measureConsole(report: Report): Promise<void> {
   if (executable === undefined)
     throw new Error('Chromium is missing: install it, or name it in TIDEMARK_TEST_CHROMIUM.');
   if (isConsoleStale()) buildConsole();
+  report.note(`console: a list of ${WORKFLOWS} workflows, and a run of ${CHECKPOINTS} checkpoints`);
+  await measureList(executable, report);
+  await measureTimeline(executable, report);
+}
+
+/** A coordinator serves the page, over a store that is as full as a large fleet's. */
+function measureList(executable: string, report: Report): Promise<void> {
+  return onCluster({ worker: false }, async ({ url, postgresUrl }) => {
+    await fillRows(postgresUrl, WORKFLOWS);
+    report.add('console.first_view_ms', await firstView(executable, `${url}/workflows`, '.list-row'), 'ms');
+    report.add('console.fleet_view_ms', await firstView(executable, url, '.fleet-cards td'), 'ms');
+  });
+}
+
+async function measureTimeline(executable: string, report: Report): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-bench-console-'));
   const host = await openEmbedded({ folder: path.join(folder, 'state') });
   try {
     await host.startCoordinator();
     await host.startWorker({ definitions: [stagedSteps], concurrency: 20 });
-    await fill(host, report);
+    const long = await host.client.start(stagedSteps, { steps: CHECKPOINTS, bytes: 64, timed: false }, { id: 'long' });
+    await long.result();
     const api = await listenApi({
       ...{ place: host, definitions: [stagedSteps], authenticator: localAuthenticator, host: '127.0.0.1', port: 0 },
       consoleFolder: builtConsole(),
       rateMaxCount: 1_000_000,
     });
     try {
-      report.add('console.first_view_ms', await firstView(executable, api), 'ms');
       report.add('console.longest_task_ms', await longestTask(executable, api), 'ms');
     } finally {
       await api.close();
@@ -46,23 +63,13 @@ export async function measureConsole(report: Report): Promise<void> {
   }
 }
 
-async function fill({ client }: Host, report: Report): Promise<void> {
-  report.note(`console: a run of ${CHECKPOINTS} checkpoints, and ${WORKFLOWS} workflows`);
-  const long = await client.start(stagedSteps, { steps: CHECKPOINTS, bytes: 64, timed: false }, { id: 'long' });
-  await long.result();
-  for (let at = 0; at < WORKFLOWS; at += 50) {
-    const some = Array.from({ length: 50 }, () => client.start(stagedSteps, { steps: 1, bytes: 64, timed: false }));
-    await Promise.all((await Promise.all(some)).map((run) => run.result()));
-  }
-}
-
-/** From the navigation of a new browser to the first row of the list; the median. */
-async function firstView(executable: string, { url }: Listening): Promise<number> {
+/** From the navigation of a new browser, with nothing cached, to the first row; the median. */
+async function firstView(executable: string, address: string, row: string): Promise<number> {
   const times: number[] = [];
   for (let at = 0; at < VIEWS; at++) {
     const { page, close } = await openBrowser(executable);
-    await page.goto(`${url}/workflows`, { waitUntil: 'commit' });
-    await page.locator('.list-row').first().waitFor();
+    await page.goto(address, { waitUntil: 'commit' });
+    await page.locator(row).first().waitFor();
     times.push(await page.evaluate<number>('performance.now()'));
     await close();
   }

@@ -35,14 +35,19 @@ const QUESTIONS = {
   by_time: 'opened_from=2023-11-15T00:00:00Z&opened_to=2023-11-15T06:00:00Z&status=open',
 } as const;
 
+/** Puts so many workflows there. */
+export async function fillRows(postgresUrl: string, count: number): Promise<void> {
+  const { default: pg } = await import('pg');
+  const rows = new pg.Client({ connectionString: postgresUrl });
+  await rows.connect();
+  await rows.query(ROWS, [count]);
+  await rows.query('analyze workflows');
+  await rows.end();
+}
+
 export function measureList(report: Report): Promise<void> {
   return onCluster({ worker: false }, async ({ url, postgresUrl }) => {
-    const { default: pg } = await import('pg');
-    const rows = new pg.Client({ connectionString: postgresUrl });
-    await rows.connect();
-    await rows.query(ROWS, [ROW_COUNT]);
-    await rows.query('analyze workflows');
-    await rows.end();
+    await fillRows(postgresUrl, ROW_COUNT);
     report.note(`control: pages of 50 of ${ROW_COUNT} workflows in Postgres`);
     let slowest = 0;
     for (const [name, query] of Object.entries(QUESTIONS)) {

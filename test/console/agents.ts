@@ -2,6 +2,8 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import {
+  approval,
+  child,
   defineEffect,
   defineWorkflow,
   said,
@@ -64,7 +66,7 @@ export const reviewer = defineWorkflow({
     }),
   },
   system: 'You review code for mistakes that lose money. Say what you found, and where.',
-  bundles: { review: { budgetTokens: 900 } },
+  bundles: { review: { budgetTokens: 420 } },
   begin: ({ repository }) => ({
     belief: { read: [], findings: [], riskScore: 0 },
     next: [task('plan', {})],
@@ -191,5 +193,88 @@ export const counter = defineWorkflow({
         lastAction: `copied rows up to ${rows}`,
       };
     },
+  },
+});
+
+/** Asks a person, by a form with a field of every kind; what it says of itself its input says. */
+export const payout = defineWorkflow({
+  name: 'payout',
+  version: 1,
+  input: z.object({ title: z.string(), assignee: z.string().optional(), detail: z.json().default(null) }),
+  belief: z.object({ answer: z.json().optional() }),
+  output: z.object({ approved: z.boolean(), by: z.string() }),
+  tasks: { ask: z.object({}), pay: z.object({}) },
+  flow: { ask: ['pay'], pay: [] },
+  approvals: {
+    payout: z.object({
+      cents: z.int().min(1).max(5_000_000).describe('What is paid out, in cents.'),
+      by: z.enum(['bank', 'card', 'credit']).default('bank'),
+      urgent: z.boolean(),
+      due: z.iso.date().optional(),
+      note: z.string().max(80).optional(),
+      lines: z.array(z.object({ account: z.string().min(1), cents: z.int().min(0) })).optional(),
+    }),
+  },
+  starts: ['ask', 'pay'],
+  begin: ({ title, assignee, detail }) => ({
+    belief: {},
+    next: [task('pay', {}, { when: approval('payout', { assignee, title, detail }) })],
+  }),
+  steps: {
+    ask: () => ({}),
+    pay: ({ cause }) => ({
+      done: { approved: cause?.kind === 'approval' && cause.approved, by: cause?.kind === 'approval' ? cause.by : '' },
+    }),
+  },
+});
+
+/** One district of a survey; some fail. */
+export const district = defineWorkflow({
+  name: 'survey-district',
+  version: 2,
+  input: z.object({ name: z.string(), fails: z.boolean().default(false), waits: z.boolean().default(false) }),
+  belief: z.object({}),
+  output: z.object({ houses: z.int() }),
+  signals: { done: z.json() },
+  tasks: { count: z.object({}), wait: z.object({}) },
+  flow: { count: [], wait: [] },
+  starts: ['count', 'wait'],
+  begin: ({ waits }) => ({
+    belief: {},
+    next: [waits ? task('wait', {}, { when: signal('done') }) : task('count', {})],
+  }),
+  steps: {
+    count({ input }) {
+      if (input.fails) throw new Error(`no map of ${input.name}`);
+      return { done: { houses: input.name.length * 31 }, lastAction: `counted ${input.name}` };
+    },
+    wait: () => ({ done: { houses: 0 } }),
+  },
+});
+
+/** Sends a child into each district. */
+export const survey = defineWorkflow({
+  name: 'survey',
+  version: 1,
+  input: z.object({ districts: z.array(z.string()) }),
+  belief: z.object({ told: z.int() }),
+  output: z.object({ told: z.int() }),
+  tasks: { spread: z.object({}), take: z.object({}), end: z.object({}) },
+  flow: { spread: ['take', 'end'], take: [], end: [] },
+  starts: ['spread'],
+  children: { district },
+  begin: () => ({ belief: { told: 0 }, next: [task('spread', {})] }),
+  steps: {
+    spread({ input }) {
+      const takes = input.districts.map((name, at) =>
+        task('take', {}, { when: child('district', { name, fails: at % 9 === 4, waits: at % 9 === 7 }) }),
+      );
+      return { next: [...takes, task('end', {}, { after: takes })], lastAction: `sent ${takes.length} out` };
+    },
+    take: ({ cause }) => ({
+      belief: ({ told }) => ({ told: told + 1 }),
+      lastAction: cause?.kind === 'child' ? `heard: ${cause.outcome}` : '',
+    }),
+    end: ({ belief }) => ({ done: { told: belief.told } }),
   },
 });

@@ -91,7 +91,7 @@ describeBrowser('the console in a browser', () => {
 
   it('answers a question, after it was said why', async () => {
     await page.goto(`${api.url}/inbox`);
-    await page.getByRole('button', { name: /refund-8821/ }).click();
+    await page.getByRole('link', { name: /refund-8821/ }).click();
     const question = page.getByRole('region', { name: 'Question for a person' });
     await question
       .getByText(/the line went dead/)
@@ -114,8 +114,68 @@ describeBrowser('the console in a browser', () => {
     await page.getByText('Completed').first().waitFor();
   });
 
+  it('answers an approval by its form, by keyboard, with what is wrong at its fields', async () => {
+    await page.goto(`${api.url}/inbox?workflow=payout-meridian&task=0.0`);
+    const card = page.getByRole('region', { name: 'Approval' });
+    await card.getByText('Meridian Shipping', { exact: true }).waitFor();
+    await card.getByLabel('cents', { exact: true }).focus();
+    await page.keyboard.type('9000000');
+    await page.keyboard.press('Enter');
+    await card.getByText('It must be at most 5000000.').waitFor();
+    await card.getByText('Choose one.').waitFor();
+    // The first that is wrong has the keyboard.
+    expect(await page.evaluate('document.activeElement.dataset.place')).toBe('/cents');
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('649000');
+    await card.getByRole('radio', { name: 'Yes' }).focus();
+    await page.keyboard.press('Space');
+    await card.getByRole('button', { name: 'Add' }).click();
+    await card.getByLabel('account').fill('4711');
+    await card.getByLabel('cents').last().fill('12');
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('link', { name: /Pay Meridian Shipping/ }).waitFor({ state: 'detached' });
+    expect(await host.client.run('payout-meridian').result()).toEqual({ approved: true, by: 'local' });
+  });
+
+  it('links children and parents, both ways', async () => {
+    await page.goto(`${api.url}/workflows/survey-2026?tab=children`);
+    await page.getByRole('table', { name: 'Children' }).getByRole('link', { name: 'survey-2026~1.7' }).click();
+    await page.getByRole('heading', { name: 'survey-2026~1.7' }).waitFor();
+    await page
+      .getByText(/child of/)
+      .getByRole('link', { name: 'survey-2026' })
+      .click();
+    await page.getByRole('table', { name: 'Children' }).waitFor();
+    await page.keyboard.press('2');
+    await page.getByRole('link', { name: 'survey-2026~1.7' }).waitFor();
+  });
+
+  it('triggers a schedule, and begins and follows a job from a search', async () => {
+    await page.goto(`${api.url}/schedules/nightly-backfill`);
+    const card = page.getByRole('region', { name: 'Schedule' });
+    const runs = card.getByRole('table', { name: 'Runs' }).getByRole('link');
+    await runs.first().waitFor();
+    const before = await runs.count();
+    await card.getByRole('button', { name: 'Trigger now' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Trigger now' }).click();
+    await expect.poll(() => runs.count(), { timeout: 30_000 }).toBe(before + 1);
+    await page.goto(`${api.url}/workflows?definition=order&status=open`);
+    await page.getByRole('table', { name: 'Workflows' }).getByText('order-5109').waitFor();
+    await page.getByRole('button', { name: 'All of these' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('3 workflows', { exact: true }).first().waitFor();
+    await dialog.getByLabel('Why').fill('the dock is closed');
+    const begin = dialog.getByRole('button', { name: 'Pause 3 workflows' });
+    expect(await begin.isDisabled()).toBe(true);
+    await dialog.getByRole('checkbox').check();
+    await begin.click();
+    const job = page.getByRole('region', { name: 'Job' });
+    await job.getByText('the dock is closed').waitFor();
+    await job.locator('.fact', { hasText: 'Done' }).locator('dd', { hasText: '3' }).waitFor();
+  });
+
   it('pauses and resumes', async () => {
-    await page.goto(`${api.url}/workflows/order-5108`);
+    await page.goto(`${api.url}/workflows/survey-2026~1.7`);
     for (const [verb, told] of [
       ['Pause', 'Paused'],
       ['Resume', 'Resumed'],
@@ -202,7 +262,8 @@ describeBrowser('the console in a browser', () => {
     api = await serve(port);
     await page.getByRole('status').getByText('Ended').waitFor();
     await page.getByText('Completed').first().waitFor();
-    expect(await page.locator('.fact', { hasText: 'Checkpoints' }).locator('dd').textContent()).toBe('30');
+    const checkpoints = page.locator('.fact', { hasText: 'Checkpoints' }).locator('dd');
+    await expect.poll(() => checkpoints.textContent(), { timeout: 30_000 }).toBe('30');
   });
 
   it('asks for a key where the server does, keeps it for the tab, and never in the address', async () => {
@@ -210,6 +271,9 @@ describeBrowser('the console in a browser', () => {
       ...{ place: host, definitions, host: '127.0.0.1', port: 0, consoleFolder: builtConsole() },
       authenticator: {
         async authenticate({ authorization }) {
+          if (authorization === 'Bearer look-only') {
+            return { subject: 'key:ben', tenant: null, roles: ['viewer'], kind: 'key' };
+          }
           if (authorization !== 'Bearer open-sesame') throw new AccessError('credentials-missing', 'Show credentials.');
           return { subject: 'ana', tenant: null, roles: ['admin'], kind: 'key' };
         },
@@ -227,6 +291,18 @@ describeBrowser('the console in a browser', () => {
       await page.reload();
       await page.getByRole('table', { name: 'Workflows' }).waitFor();
       expect(await page.evaluate('JSON.stringify({ ...window.localStorage })')).not.toContain('sesame');
+      await page.getByRole('button', { name: 'Start a workflow' }).waitFor();
+      // Who may only look is offered nothing that would be refused.
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByLabel('API key or token').fill('look-only');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('table', { name: 'Workflows' }).getByText('backfill-customers').waitFor();
+      expect(await page.getByRole('button', { name: 'Start a workflow' }).count()).toBe(0);
+      await page.goto(`${guarded.url}/inbox?workflow=payout-2210&task=0.0`);
+      await page.getByRole('region', { name: 'Approval' }).getByText('You can read it').waitFor();
+      expect(await page.getByRole('button', { name: /Approve|Reject/ }).count()).toBe(0);
+      await page.goto(`${guarded.url}/storage`);
+      await page.getByRole('alert').getByText('right-missing').waitFor();
     } finally {
       await page.goto('about:blank');
       await guarded.close();

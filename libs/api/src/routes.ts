@@ -5,7 +5,7 @@ import { answerApproval, listApprovals } from './routes/approvals.ts';
 import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
 import { followFleet, followWorkflow } from './routes/follow.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
-import { getJob, listJobs, startJob } from './routes/jobs.ts';
+import { cancelJob, getJob, listJobs, startJob } from './routes/jobs.ts';
 import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
 import { whoAmI } from './routes/me.ts';
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
@@ -61,6 +61,7 @@ export const routes = {
   recallMemories,
   startJob,
   getJob,
+  cancelJob,
   listJobs,
   setSchedule,
   listSchedules,

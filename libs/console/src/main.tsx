@@ -6,6 +6,9 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/frame.css';
 import './styles/parts.css';
+import './styles/layout.css';
+import './styles/tables.css';
+import './styles/tree.css';
 import { App } from './shell/app.tsx';
 import { applyTheme } from './shell/theme.ts';
 

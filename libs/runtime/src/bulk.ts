@@ -99,6 +99,14 @@ export class Bulk {
     return job;
   }
 
+  /** What it has done stays done. Throws as `Client.cancel` does. */
+  async cancel(
+    id: string,
+    asked: { readonly by: string; readonly why: string },
+  ): Promise<{ readonly changed: boolean }> {
+    return this.#client.cancel(workflowId(`${PREFIX}${id}`), asked);
+  }
+
   /** The newest first. */
   async list({
     tenant,

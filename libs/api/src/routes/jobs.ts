@@ -1,10 +1,10 @@
 /** Owns the routes of bulk jobs: one thing done to many workflows, with progress. */
 
 import { AccessError, InvalidError, isoTime, type Json, tenantId, uuidv7 } from '@tidemark/core';
-import { mayDo } from '@tidemark/ports';
+import { mayDo, type Principal } from '@tidemark/ports';
 import { BULK_ACTS, type BulkJob } from '@tidemark/runtime';
 import { z } from 'zod';
-import { maySee, tenantFor } from '../desk.ts';
+import { type Desk, maySee, tenantFor } from '../desk.ts';
 import { content, ok, route } from '../route.ts';
 import { byWhy, givenJson, limitSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
@@ -87,14 +87,37 @@ export const getJob = route({
   problems: ['job-unknown'],
   params: z.object({ job: nameSchema }),
   answers: { 200: jobSchema },
-  async handle({ params, principal, desk }) {
-    const job = await desk.client.bulk.get(params.job);
-    if (job === undefined || !maySee(principal, job.tenant)) {
-      throw new InvalidError('job-unknown', `No job has the id '${params.job}'.`);
-    }
-    return ok(jobJson(job));
+  handle: async ({ params, principal, desk }) => ok(jobJson(await jobOf(desk, principal, params.job))),
+});
+
+export const cancelJob = route({
+  method: 'POST',
+  path: '/v1/jobs/{job}/cancel',
+  name: 'cancelJob',
+  summary: 'Stop a job',
+  description: 'What it has done stays done; it ends as `failed` with the reason `cancelled`.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: ['job-unknown', 'workflow-closed'],
+  params: z.object({ job: nameSchema }),
+  body: z.strictObject({ ...byWhy }).meta({ id: 'CancelJob' }),
+  answers: {
+    200: z.object({ job: z.string(), changed: z.boolean().meta({ description: 'False: it was asked before.' }) }),
+  },
+  async handle({ params, body, principal, desk }) {
+    const { id } = await jobOf(desk, principal, params.job);
+    const { changed } = await desk.client.bulk.cancel(id, { by: principal.subject, why: body.why });
+    return ok({ job: id, changed });
   },
 });
+
+async function jobOf({ client }: Desk, principal: Principal, id: string): Promise<BulkJob> {
+  const job = await client.bulk.get(id);
+  if (job === undefined || !maySee(principal, job.tenant)) {
+    throw new InvalidError('job-unknown', `No job has the id '${id}'.`);
+  }
+  return job;
+}
 
 export const listJobs = route({
   method: 'GET',

@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import '../styles/fleet.css';
 import { Answer } from '../parts/answers.tsx';
+import { type Column, DataTable } from '../parts/table.tsx';
 import { Ago, Fact, Name, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
@@ -189,10 +190,32 @@ function Queues({ fleet: { queued } }: { readonly fleet: Fleet }) {
   );
 }
 
+const askRecent = (signal: AbortSignal) => api.ask('GET /v1/workflows', { query: { limit: RECENT_COUNT } }, { signal });
+
+const COLUMNS: readonly Column<Awaited<ReturnType<typeof askRecent>>['workflows'][number]>[] = [
+  { name: 'State', of: ({ activity, reason }) => <State of={activity} reason={reason} /> },
+  {
+    name: 'Workflow',
+    of: ({ workflow }) => (
+      <Link to={workflowAddress(workflow)}>
+        <Name of={workflow} />
+      </Link>
+    ),
+  },
+  { name: 'Last action', of: (row) => <bdi>{plain(row.last_action)}</bdi>, className: 'dim cut', isMinor: true },
+  {
+    name: 'Cost',
+    of: ({ cost_micros: cost }) => (cost === 0 ? <span className="dim">–</span> : money(cost)),
+    isNumber: true,
+    isMinor: true,
+  },
+  { name: 'Changed', of: (row) => <Ago at={row.updated_at} />, isNumber: true, className: 'dim' },
+];
+
 function Recent() {
   const recent = useQuery({
     queryKey: ['workflows', 'recent'],
-    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { limit: RECENT_COUNT } }, { signal }),
+    queryFn: ({ signal }) => askRecent(signal),
     refetchInterval: LIST_PERIOD_MS * 3,
   });
   return (
@@ -210,40 +233,7 @@ function Recent() {
               No workflow was started yet. Start one with tidemark run, or on the page of workflows.
             </p>
           ) : (
-            <table>
-              <thead>
-                <tr>
-                  <th>State</th>
-                  <th>Workflow</th>
-                  <th>Last action</th>
-                  <th className="num">Cost</th>
-                  <th className="num">Changed</th>
-                </tr>
-              </thead>
-              <tbody>
-                {workflows.map((row) => (
-                  <tr key={row.workflow}>
-                    <td>
-                      <State of={row.activity} reason={row.reason} />
-                    </td>
-                    <td>
-                      <Link to={workflowAddress(row.workflow)}>
-                        <Name of={row.workflow} />
-                      </Link>
-                    </td>
-                    <td className="dim cut">
-                      <bdi>{plain(row.last_action)}</bdi>
-                    </td>
-                    <td className="num">
-                      {row.cost_micros === 0 ? <span className="dim">–</span> : money(row.cost_micros)}
-                    </td>
-                    <td className="num dim">
-                      <Ago at={row.updated_at} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <DataTable label="Newest workflows" columns={COLUMNS} rows={workflows} keyOf={({ workflow }) => workflow} />
           )
         }
       </Answer>

@@ -1,105 +1,196 @@
-/** Owns the inbox: every workflow that waits for a person, what it asks, and answering it here. */
+/** Owns the inbox: what tasks ask people, and workflows that can't go on without one; what each asks, and answering it here. */
 
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import '../styles/workflow.css';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import '../styles/inbox.css';
-import { Answer, Empty } from '../parts/answers.tsx';
+import { type Approval, ApprovalCard, askApprovals } from '../form/approval.tsx';
+import { Answer, Empty, Failure, Loading } from '../parts/answers.tsx';
+import { More, useWalk } from '../parts/table.tsx';
 import { Ago, Name } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
-import { workflowAddress } from '../shell/router.ts';
-import { useShortcuts } from '../shell/shortcuts.ts';
+import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { counted, plain, words } from '../text/format.ts';
 import { QuestionCard } from '../workflow/question.tsx';
+import { useFleetChanges } from './fleet-changes.ts';
 
-/** Questions that are listed. */
-const SHOWN_COUNT = 200;
+/** Asked for at once; more come when asked for. */
+const PAGE_COUNT = 50;
 
-export function InboxPage() {
-  const parked = useQuery({
-    queryKey: ['inbox'],
-    queryFn: ({ signal }) =>
-      api.ask('GET /v1/workflows', { query: { status: 'parked', limit: SHOWN_COUNT } }, { signal }),
+interface Entry {
+  readonly workflow: string;
+  /** Of an approval; null: the workflow itself asks. */
+  readonly task: string | null;
+  readonly title: string;
+  readonly definition: string;
+  readonly at: string;
+  readonly assignee: string | null;
+  readonly approval: Approval | null;
+}
+
+const ofApproval = (approval: Approval): Entry => ({
+  ...{ workflow: approval.workflow, task: approval.task, definition: approval.definition, at: approval.asked_at },
+  ...{ title: approval.title ?? words(approval.name), assignee: approval.assignee, approval },
+});
+
+const placeOf = ({ workflow, task }: Pick<Entry, 'workflow' | 'task'>): string =>
+  addressOf(['inbox'], { workflow, task: task ?? undefined });
+
+function useEntries() {
+  const common = { initialPageParam: '', placeholderData: <T,>(before: T): T => before };
+  const cursorOf = (page: { readonly next_cursor: string | null }): string | undefined => page.next_cursor ?? undefined;
+  const approvals = useInfiniteQuery({
+    queryKey: ['approvals'],
+    queryFn: ({ pageParam, signal }) =>
+      askApprovals({ limit: PAGE_COUNT, ...(pageParam !== '' && { cursor: pageParam }) }, signal),
+    ...common,
+    getNextPageParam: cursorOf,
     refetchInterval: LIST_PERIOD_MS,
   });
-  const rows = parked.data?.workflows ?? [];
-  const [picked, setPicked] = useState<string | null>(null);
-  const at = Math.max(
-    0,
-    rows.findIndex(({ workflow }) => workflow === picked),
-  );
-  const move = (by: number): void => setPicked(rows[Math.max(0, Math.min(rows.length - 1, at + by))]?.workflow ?? null);
-  useShortcuts('Inbox', [
-    { keys: 'j', what: 'Next question', run: () => move(1) },
-    { keys: 'k', what: 'Question before', run: () => move(-1) },
-  ]);
+  const parked = useInfiniteQuery({
+    queryKey: ['inbox'],
+    queryFn: ({ pageParam, signal }) =>
+      api.ask(
+        'GET /v1/workflows',
+        { query: { status: 'parked', limit: PAGE_COUNT, ...(pageParam !== '' && { cursor: pageParam }) } },
+        { signal },
+      ),
+    ...common,
+    getNextPageParam: cursorOf,
+    refetchInterval: LIST_PERIOD_MS,
+  });
+  const asked = approvals.data?.pages.flatMap((page) => page.approvals.map(ofApproval)) ?? [];
+  const stuck =
+    parked.data?.pages.flatMap((page) =>
+      page.workflows.map(
+        ({ workflow, definition, reason, updated_at: at }): Entry => ({
+          ...{ workflow, task: null, definition, at, assignee: null, approval: null },
+          title: words(reason ?? 'a question'),
+        }),
+      ),
+    ) ?? [];
+  return { approvals, parked, asked, stuck };
+}
+
+export function InboxPage({ query }: { readonly query: URLSearchParams }) {
+  const { approvals, parked, asked, stuck } = useEntries();
+  useFleetChanges();
+  const entries = [...asked, ...stuck];
+  const [workflow, task] = [query.get('workflow'), query.get('task')];
+  const found = entries.findIndex((each) => each.workflow === workflow && each.task === task);
+  const at = workflow === null ? 0 : found;
+  const pick = (index: number): void => go(placeOf(entries[index]!), { replaces: true });
+  useWalk('Inbox', entries.length, at, pick);
+  const error = approvals.error ?? parked.error;
+  const isPending = approvals.isPending || parked.isPending;
+  const hasMore = approvals.hasNextPage || parked.hasNextPage;
+  const group = (title: string, list: readonly Entry[], from: number) =>
+    list.length === 0 ? null : (
+      <section aria-label={title}>
+        <h3>
+          {title} <span className="dim">{list.length}</span>
+        </h3>
+        <ul>
+          {list.map((entry, index) => (
+            <EntryLine key={`${entry.workflow} ${entry.task}`} entry={entry} isPicked={from + index === at} />
+          ))}
+        </ul>
+      </section>
+    );
   return (
     <div className="page whole inbox">
       <header>
         <h1>Inbox</h1>
-        <span className="dim">{counted(rows.length, 'workflow')} waiting for a person</span>
+        {isPending ? null : (
+          <span className="dim">
+            {counted(asked.length, 'approval')} and {counted(stuck.length, 'question')}
+            {hasMore ? ', and more' : ''}
+          </span>
+        )}
       </header>
-      <span />
-      <Answer query={parked}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title="Nobody waits for you.">Questions and approvals of workflows come here.</Empty>
-          ) : (
-            <div className="inbox-split">
-              <ul aria-label="Questions">
-                {rows.map(({ workflow, definition, reason, updated_at }, index) => (
-                  <li key={workflow}>
-                    <button type="button" aria-pressed={index === at} onClick={() => setPicked(workflow)}>
-                      <b>{plain(words(reason ?? 'a question'))}</b>
-                      <span className="dim">
-                        <Ago at={updated_at} />
-                      </span>
-                      <Name of={workflow} />
-                      <span className="dim">{plain(definition)}</span>
-                    </button>
-                  </li>
-                ))}
-              </ul>
-              <Asked key={rows[at]!.workflow} workflow={rows[at]!.workflow} />
-            </div>
-          )
-        }
-      </Answer>
+      {error !== null && entries.length === 0 ? (
+        <Failure error={error} again={() => void Promise.all([approvals.refetch(), parked.refetch()])} />
+      ) : isPending ? (
+        <Loading />
+      ) : entries.length === 0 ? (
+        <Empty title="Nobody waits for you.">Approvals and questions of workflows come here.</Empty>
+      ) : (
+        <div className="inbox-split" data-picked={workflow !== null}>
+          <div className="inbox-list">
+            {group('Approvals', asked, 0)}
+            <More of={approvals} what="approvals" />
+            {group('Questions', stuck, asked.length)}
+            <More of={parked} what="questions" />
+          </div>
+          <Asked
+            key={`${at === -1 ? workflow : entries[at]!.workflow} ${at === -1 ? task : entries[at]!.task}`}
+            workflow={at === -1 ? workflow! : entries[at]!.workflow}
+            approval={at === -1 ? null : entries[at]!.approval}
+          />
+        </div>
+      )}
     </div>
   );
 }
 
-function Asked({ workflow }: { readonly workflow: string }) {
-  const view = useQuery({
-    queryKey: ['workflow', workflow],
-    queryFn: ({ signal }) => api.run(workflow).get({ signal }),
-  });
+function EntryLine({ entry, isPicked }: { readonly entry: Entry; readonly isPicked: boolean }) {
+  const { workflow, title, definition, at, assignee } = entry;
+  return (
+    <li>
+      <Link to={placeOf(entry)} current={isPicked} className="entry">
+        <b>{plain(title)}</b>
+        <span className="dim">
+          <Ago at={at} />
+        </span>
+        <Name of={workflow} />
+        <span className="dim cut">{plain(assignee ?? definition)}</span>
+      </Link>
+    </li>
+  );
+}
+
+function Asked({ workflow, approval }: { readonly workflow: string; readonly approval: Approval | null }) {
   return (
     <section className="asked">
       <header>
+        <Link to="/inbox" className="body-link back">
+          All
+        </Link>
         <h2>
           <Link to={workflowAddress(workflow)} className="body-link">
             <Name of={workflow} />
           </Link>
         </h2>
       </header>
-      <Answer query={view}>
-        {({ question, last_action }) => (
-          <>
-            {last_action === '' ? null : (
-              <p className="dim">
-                Last it did: <bdi>{plain(last_action)}</bdi>
-              </p>
-            )}
-            {question === null ? (
-              <p className="dim">It no longer asks.</p>
-            ) : (
-              <QuestionCard {...{ workflow, question }} />
-            )}
-          </>
-        )}
-      </Answer>
+      {approval === null ? (
+        <Stuck workflow={workflow} />
+      ) : (
+        <ApprovalCard approval={approval} onDone={() => go('/inbox', { replaces: true })} />
+      )}
     </section>
+  );
+}
+
+function Stuck({ workflow }: { readonly workflow: string }) {
+  const view = useQuery({
+    queryKey: ['workflow', workflow],
+    queryFn: ({ signal }) => api.run(workflow).get({ signal }),
+  });
+  return (
+    <Answer query={view}>
+      {({ question, last_action }) => (
+        <>
+          {last_action === '' ? null : (
+            <p className="dim">
+              Last it did: <bdi>{plain(last_action)}</bdi>
+            </p>
+          )}
+          {question === null ? (
+            <p className="dim">It asks nothing any more.</p>
+          ) : (
+            <QuestionCard {...{ workflow, question }} />
+          )}
+        </>
+      )}
+    </Answer>
   );
 }

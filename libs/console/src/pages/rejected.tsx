@@ -5,11 +5,14 @@ import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { JsonTree, Lines } from '../parts/json-tree.tsx';
+import { type Column, DataTable } from '../parts/table.tsx';
 import { Ago, Name } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { count, plain, words } from '../text/format.ts';
+
+const SHOWN_COUNT = 500;
 
 const MEANS: Readonly<Record<string, string>> = {
   'stale-epoch': 'its writer had lost the lease before',
@@ -24,10 +27,49 @@ const MEANS: Readonly<Record<string, string>> = {
   malformed: 'its bytes are no event',
 };
 
+const askRejected = (signal: AbortSignal) => api.ask('GET /v1/rejected', { query: { limit: SHOWN_COUNT } }, { signal });
+type Rejected = Awaited<ReturnType<typeof askRejected>>['rejected'][number];
+
+const keyOf = ({ partition, offset }: Rejected): string => `${partition} ${offset}`;
+
+const COLUMNS: readonly Column<Rejected>[] = [
+  {
+    name: 'Reason',
+    of: ({ reason }) => (
+      <span className="chip" data-tone={reason === 'malformed' ? 'bad' : 'warn'}>
+        {plain(words(reason))}
+      </span>
+    ),
+  },
+  { name: 'Type', of: ({ type }) => plain(type ?? '–'), isMinor: true },
+  {
+    name: 'Workflow',
+    of: ({ workflow }) =>
+      workflow === null ? (
+        <span className="dim">–</span>
+      ) : (
+        <Link to={workflowAddress(workflow)}>
+          <Name of={workflow} />
+        </Link>
+      ),
+  },
+  { name: 'Place', of: ({ partition, offset }) => `${partition}:${count(offset)}`, isMinor: true, className: 'mono' },
+  {
+    name: 'What is known',
+    of: ({ evidence }) => (
+      <details>
+        <summary>Evidence</summary>
+        <Evidence text={evidence} />
+      </details>
+    ),
+  },
+  { name: 'When', of: ({ at }) => (at === null ? '–' : <Ago at={at} />), isNumber: true, className: 'dim' },
+];
+
 export function RejectedPage() {
   const rejected = useQuery({
     queryKey: ['rejected'],
-    queryFn: ({ signal }) => api.ask('GET /v1/rejected', { query: { limit: 500 } }, { signal }),
+    queryFn: ({ signal }) => askRejected(signal),
     refetchInterval: LIST_PERIOD_MS * 2,
   });
   const [reason, setReason] = useState<string | null>(null);
@@ -59,49 +101,7 @@ export function RejectedPage() {
                   </li>
                 ))}
               </ul>
-              <table>
-                <thead>
-                  <tr>
-                    <th>Reason</th>
-                    <th>Type</th>
-                    <th>Workflow</th>
-                    <th>Place</th>
-                    <th>What is known</th>
-                    <th className="num">When</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {shown.map((each) => (
-                    <tr key={`${each.partition} ${each.offset}`}>
-                      <td>
-                        <span className="chip" data-tone={each.reason === 'malformed' ? 'bad' : 'warn'}>
-                          {plain(words(each.reason))}
-                        </span>
-                      </td>
-                      <td>{plain(each.type ?? '–')}</td>
-                      <td>
-                        {each.workflow === null ? (
-                          <span className="dim">–</span>
-                        ) : (
-                          <Link to={workflowAddress(each.workflow)}>
-                            <Name of={each.workflow} />
-                          </Link>
-                        )}
-                      </td>
-                      <td className="mono">
-                        {each.partition}:{count(each.offset)}
-                      </td>
-                      <td>
-                        <details>
-                          <summary>Evidence</summary>
-                          <Evidence text={each.evidence} />
-                        </details>
-                      </td>
-                      <td className="num dim">{each.at === null ? '–' : <Ago at={each.at} />}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
+              <DataTable label="Rejected events" columns={COLUMNS} rows={shown} keyOf={keyOf} />
             </>
           );
         }}

@@ -2,11 +2,11 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import '../styles/workflow.css';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { Field } from '../parts/dialog.tsx';
-import { JsonTree } from '../parts/json-tree.tsx';
+import { JsonTree, Lines } from '../parts/json-tree.tsx';
+import { DataTable } from '../parts/table.tsx';
 import { Ago, Fact, Name, State } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
@@ -32,14 +32,60 @@ export function SessionsPage({ session }: { readonly session: string | undefined
         <Field name="Session" value={named} onChange={setNamed} mono />
         <button type="submit">Show</button>
       </form>
-      {session === undefined ? (
-        <Empty title="Which session?">
-          A session is a scope in which workflows run one after another. Give its id.
-        </Empty>
-      ) : (
-        <Session key={session} session={session} />
-      )}
+      {session === undefined ? <Newest /> : <Session key={session} session={session} />}
     </div>
+  );
+}
+
+/** Workflows in which sessions are looked for. */
+const LOOKED_AT_COUNT = 500;
+
+function Newest() {
+  const found = useQuery({
+    queryKey: ['workflows', 'sessions'],
+    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { limit: LOOKED_AT_COUNT } }, { signal }),
+  });
+  return (
+    <Answer query={found}>
+      {({ workflows }) => {
+        const sessions = [...Map.groupBy(workflows, ({ session }) => session)].flatMap(([session, of]) =>
+          session === null ? [] : [{ session, of, newest: of[0]! }],
+        );
+        if (sessions.length === 0) {
+          return (
+            <Empty title="No workflow of late has a session.">
+              A session is a scope in which workflows run one after another. Give its id above.
+            </Empty>
+          );
+        }
+        return (
+          <section className="card">
+            <header>
+              <h2>Sessions of late</h2>
+            </header>
+            <DataTable
+              label="Sessions"
+              rows={sessions}
+              keyOf={({ session }) => session}
+              columns={[
+                {
+                  name: 'Session',
+                  of: ({ session }) => (
+                    <Link to={addressOf(['sessions', session])}>
+                      <Name of={session} />
+                    </Link>
+                  ),
+                },
+                { name: 'State', of: ({ newest }) => <State of={newest.activity} reason={newest.reason} /> },
+                { name: 'User', of: ({ newest }) => plain(newest.user ?? '–') },
+                { name: 'Workflows', of: ({ of }) => of.length, isNumber: true, isMinor: true },
+                { name: 'Changed', of: ({ newest }) => <Ago at={newest.updated_at} />, isNumber: true },
+              ]}
+            />
+          </section>
+        );
+      }}
+    </Answer>
   );
 }
 
@@ -164,6 +210,10 @@ function Session({ session }: { readonly session: string }) {
   );
 }
 
+/** A moment in its own words. */
+const Saying = ({ text }: { readonly text: string }) =>
+  /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? <Ago at={text} /> : <Lines text={text} />;
+
 /** Its parts in words; those that hold nothing are left out. */
 function Summary({ of }: { readonly of: Readonly<Record<string, Json>> }) {
   const parts = Object.entries(of).filter(
@@ -185,7 +235,7 @@ function Summary({ of }: { readonly of: Readonly<Record<string, Json>> }) {
             ) : typeof value === 'object' ? (
               <JsonTree value={value} label={name} />
             ) : (
-              plain(String(value))
+              <Saying text={String(value)} />
             )}
           </dd>
         </div>

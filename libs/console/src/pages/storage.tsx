@@ -2,8 +2,8 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import '../styles/list.css';
 import { Answer, Empty } from '../parts/answers.tsx';
+import { type Column, DataTable } from '../parts/table.tsx';
 import { Fact, Name } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
@@ -12,11 +12,54 @@ import { bytes, count } from '../text/format.ts';
 
 const SHOWN_COUNT = 100;
 
+type By = 'tenant' | 'workflow';
+
+const askStorage = (by: By, signal: AbortSignal) =>
+  api.ask('GET /v1/storage', { query: { by, limit: SHOWN_COUNT } }, { signal });
+type Use = Awaited<ReturnType<typeof askStorage>>['storage'][number];
+
+const columnsOf = (by: By, most: number): readonly Column<Use>[] => [
+  {
+    name: by === 'tenant' ? 'Tenant' : 'Workflow',
+    of: ({ name }) =>
+      by === 'tenant' ? (
+        <Name of={name} />
+      ) : (
+        <Link to={workflowAddress(name)}>
+          <Name of={name} />
+        </Link>
+      ),
+  },
+  ...(by === 'tenant'
+    ? [{ name: 'Workflows', of: ({ workflow_count: many }: Use) => count(many), isNumber: true, isMinor: true }]
+    : []),
+  { name: 'Rows', of: (use) => bytes(use.hot_bytes), isNumber: true },
+  { name: 'Archived events', of: (use) => count(use.archived_event_count), isNumber: true, isMinor: true },
+  { name: 'In the log, they took', of: (use) => sized(use.archived_raw_bytes), isNumber: true, isMinor: true },
+  { name: 'Archived', of: (use) => sized(use.archived_bytes), isNumber: true },
+  { name: 'Share', of: (use) => <Share use={use} most={most} />, className: 'bar-cell', isMinor: true },
+];
+
+const sized = (size: number): string => (size === 0 ? '–' : bytes(size));
+
+const Share = ({
+  use: { hot_bytes: hot, archived_bytes: archived },
+  most,
+}: {
+  readonly use: Use;
+  readonly most: number;
+}) => (
+  <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+    <rect className="fill" width={(100 * hot) / most} height={6} />
+    <rect className="fill-model" x={(100 * hot) / most} width={(100 * archived) / most} height={6} />
+  </svg>
+);
+
 export function StoragePage() {
-  const [by, setBy] = useState<'tenant' | 'workflow'>('workflow');
+  const [by, setBy] = useState<By>('workflow');
   const storage = useQuery({
     queryKey: ['storage', by],
-    queryFn: ({ signal }) => api.ask('GET /v1/storage', { query: { by, limit: SHOWN_COUNT } }, { signal }),
+    queryFn: ({ signal }) => askStorage(by, signal),
     // It reads all rows: not in a loop.
     staleTime: 60_000,
     refetchOnWindowFocus: false,
@@ -54,48 +97,7 @@ export function StoragePage() {
               {rows.length === 0 ? (
                 <Empty title="Nothing is stored yet." />
               ) : (
-                <table>
-                  <thead>
-                    <tr>
-                      <th>{by === 'tenant' ? 'Tenant' : 'Workflow'}</th>
-                      <th className="num">Rows</th>
-                      <th className="num">Archived events</th>
-                      <th className="num">In the log, they took</th>
-                      <th className="num">Archived</th>
-                      <th />
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {rows.map((row) => (
-                      <tr key={row.name}>
-                        <td>
-                          {by === 'tenant' ? (
-                            <Name of={row.name} />
-                          ) : (
-                            <Link to={workflowAddress(row.name)}>
-                              <Name of={row.name} />
-                            </Link>
-                          )}
-                        </td>
-                        <td className="num">{bytes(row.hot_bytes)}</td>
-                        <td className="num">{count(row.archived_event_count)}</td>
-                        <td className="num">{row.archived_raw_bytes === 0 ? '–' : bytes(row.archived_raw_bytes)}</td>
-                        <td className="num">{row.archived_bytes === 0 ? '–' : bytes(row.archived_bytes)}</td>
-                        <td className="bar-cell">
-                          <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-                            <rect className="fill" width={(100 * row.hot_bytes) / most} height={6} />
-                            <rect
-                              className="fill-model"
-                              x={(100 * row.hot_bytes) / most}
-                              width={(100 * row.archived_bytes) / most}
-                              height={6}
-                            />
-                          </svg>
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
+                <DataTable label="Storage" columns={columnsOf(by, most)} rows={rows} keyOf={({ name }) => name} />
               )}
             </>
           );

@@ -8,6 +8,7 @@ import { Empty, Failure, Loading } from '../parts/answers.tsx';
 import { Ago, Name, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
+import { useMay } from '../shell/rights.ts';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { money, plain, short } from '../text/format.ts';
@@ -16,6 +17,8 @@ import { filterOf } from './search-text.ts';
 import { Filters } from './workflow-filters.tsx';
 
 const StartDialog = lazy(() => import('./start-dialog.tsx').then((loaded) => ({ default: loaded.StartDialog })));
+
+const BulkDialog = lazy(() => import('./bulk-dialog.tsx').then((loaded) => ({ default: loaded.BulkDialog })));
 
 const PAGE_COUNT = 100;
 const ROW_PX = 34;
@@ -28,6 +31,8 @@ export type Listed = Page['workflows'][number];
 export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
   const filter = filterOf(query);
   const [isStarting, setStarting] = useState(false);
+  const [isBulk, setBulk] = useState(false);
+  const may = useMay();
   useFleetChanges();
   const pages = useInfiniteQuery({
     queryKey: ['workflows', filter],
@@ -48,11 +53,16 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
     <div className="page whole">
       <header>
         <h1>Workflows</h1>
-        <span className="end">
-          <button type="button" className="primary" onClick={() => setStarting(true)}>
-            Start a workflow
-          </button>
-        </span>
+        {may('operate') ? (
+          <span className="end">
+            <button type="button" disabled={rows.length === 0} onClick={() => setBulk(true)}>
+              All of these …
+            </button>
+            <button type="button" className="primary" onClick={() => setStarting(true)}>
+              Start a workflow
+            </button>
+          </span>
+        ) : null}
       </header>
       <Filters query={query} />
       {pages.error !== null && rows.length === 0 ? (
@@ -74,6 +84,11 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
       {isStarting ? (
         <Suspense>
           <StartDialog onClose={() => setStarting(false)} />
+        </Suspense>
+      ) : null}
+      {isBulk ? (
+        <Suspense>
+          <BulkDialog filter={filter} onClose={() => setBulk(false)} />
         </Suspense>
       ) : null}
     </div>

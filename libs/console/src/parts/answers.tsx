@@ -3,13 +3,28 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { codeOf, messageOf } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
 import { plain } from '../text/format.ts';
 
+/** What can be done about it, where the problem itself doesn't say. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  unreachable: 'It is asked again by itself where a list is shown.',
+  'right-missing': 'Somebody with the role for it can show you, or give it to your key.',
+  'workflow-unknown': 'It may be another tenant’s, or have been deleted.',
+};
+
 export function Failure({ error, again }: { readonly error: unknown; readonly again?: (() => void) | undefined }) {
+  const code = codeOf(error);
   return (
     <div className="failure" role="alert">
       <strong>{plain(messageOf(error))}</strong>
-      <code>{plain(codeOf(error))}</code>
+      <code>{plain(code)}</code>
+      {REMEDIES[code] === undefined ? null : <span className="dim">{REMEDIES[code]}</span>}
+      {code === 'workflow-unknown' ? (
+        <Link to="/workflows" className="body-link">
+          All workflows
+        </Link>
+      ) : null}
       {again === undefined ? null : (
         <button type="button" onClick={again}>
           Ask again

@@ -10,6 +10,9 @@ import { plain } from '../text/format.ts';
 /** Longest text that is shown at once, in characters, and members of a branch; more come when asked for. */
 const TEXT_SHOWN_CHARS = 400;
 const MEMBERS_SHOWN_COUNT = 60;
+/** Of a closed branch: members and characters that are shown of it. */
+const PREVIEW_COUNT = 6;
+const PREVIEW_MAX_CHARS = 64;
 /** Branches deeper than this are closed at first. */
 const OPEN_DEPTH = 2;
 
@@ -72,6 +75,7 @@ function BranchItem({ name, node, depth, onlyChanges }: ItemProps & { readonly n
           {node.shape === 'array' ? `[${node.members.length}]` : `{${node.members.length}}`}
           {differs ? ` · ${node.changeCount} changed` : ''}
         </span>
+        {isOpen ? null : <Preview of={node} />}
       </button>
       {isOpen ? (
         <ul>
@@ -89,6 +93,24 @@ function BranchItem({ name, node, depth, onlyChanges }: ItemProps & { readonly n
       ) : null}
     </li>
   );
+}
+
+/** The first of what a closed branch holds, in a line. */
+function Preview({ of: { members, shape } }: { readonly of: Branch }) {
+  const told: string[] = [];
+  let chars = 0;
+  for (const [key, node] of members.slice(0, PREVIEW_COUNT)) {
+    if (node.kind !== 'leaf') continue;
+    const value = node.after ?? node.before;
+    const said = typeof value === 'string' ? value.slice(0, PREVIEW_MAX_CHARS) : JSON.stringify(value ?? null);
+    told.push(shape === 'array' ? said : `${key.slice(0, PREVIEW_MAX_CHARS)}: ${said}`);
+    chars += said.length;
+    if (chars > PREVIEW_MAX_CHARS) break;
+  }
+  if (told.length === 0) return null;
+  const line = told.join(', ');
+  const isCut = line.length > PREVIEW_MAX_CHARS || told.length < members.length;
+  return <bdi className="preview">{plain(`${line.slice(0, PREVIEW_MAX_CHARS)}${isCut ? ' …' : ''}`)}</bdi>;
 }
 
 const empty = (shape: Branch['shape']): string => (shape === 'array' ? 'empty list' : 'empty');

@@ -50,11 +50,17 @@ const SAID: Readonly<Record<string, string>> = {
   failed: 'Failed',
 };
 
-export function State({ of, reason }: { readonly of: string; readonly reason?: string | null | undefined }) {
+export function State(props: {
+  readonly of: string;
+  readonly reason?: string | null | undefined;
+  /** In place of the word that it has everywhere. */
+  readonly says?: string;
+}) {
+  const { of, reason, says = SAID[of] ?? plain(of) } = props;
   return (
     <span className="state" data-state={of}>
       <i aria-hidden="true" />
-      {SAID[of] ?? of}
+      {says}
       {reason == null || reason === '' ? null : <small>{plain(words(reason))}</small>}
     </span>
   );

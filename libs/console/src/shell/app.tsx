@@ -1,13 +1,14 @@
 /** Owns the frame around every page: where one can go, the keys that lead there, light and dark, and who is signed in. */
 
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { Loading } from '../parts/answers.tsx';
 import { Key } from '../parts/words.tsx';
-import { short } from '../text/format.ts';
-import { api, hasKey, LIST_PERIOD_MS, queries, signOut, useSignedOut } from './client.ts';
+import { plain, short } from '../text/format.ts';
+import { api, hasKey, LIST_PERIOD_MS, queries, signOut, useLost, useSignedOut } from './client.ts';
 import { Guarded } from './guarded.tsx';
 import { Link } from './link.tsx';
+import { type Right, useMay } from './rights.ts';
 import { go, usePlace } from './router.ts';
 import { ShortcutHelp } from './shortcut-help.tsx';
 import { useShortcuts } from './shortcuts.ts';
@@ -20,13 +21,21 @@ const One = lazy(() => import('../workflow/page.tsx').then(({ WorkflowPage }) =>
 const Sessions = lazy(() => import('../pages/sessions.tsx').then(({ SessionsPage }) => ({ default: SessionsPage })));
 const Rejected = lazy(() => import('../pages/rejected.tsx').then(({ RejectedPage }) => ({ default: RejectedPage })));
 const Storage = lazy(() => import('../pages/storage.tsx').then(({ StoragePage }) => ({ default: StoragePage })));
+const Schedules = lazy(() =>
+  import('../pages/schedules.tsx').then(({ SchedulesPage }) => ({ default: SchedulesPage })),
+);
+const Jobs = lazy(() => import('../pages/jobs.tsx').then(({ JobsPage }) => ({ default: JobsPage })));
 const Inbox = lazy(() => import('../pages/inbox.tsx').then(({ InboxPage }) => ({ default: InboxPage })));
+
+const TITLE_MAX_CHARS = 80;
 
 interface Destination {
   readonly part: string;
   readonly name: string;
   readonly key: string;
   readonly icon: string;
+  /** Without it there is nothing to be seen there. */
+  readonly right?: Right;
 }
 
 const DESTINATIONS: readonly Destination[] = [
@@ -44,9 +53,22 @@ const DESTINATIONS: readonly Destination[] = [
     icon: 'M2 8.500 4 3h7l2 5.500v3.500H2zM2 8.500h3.500l1 1.500h2l1-1.500H13',
   },
   {
+    part: 'schedules',
+    name: 'Schedules',
+    key: 'c',
+    icon: 'M2 7.500a5.500 5.500 0 1 0 11 0 5.500 5.500 0 1 0-11 0M7.500 4v3.500l2.500 2',
+  },
+  {
+    part: 'jobs',
+    name: 'Jobs',
+    key: 'j',
+    icon: 'M2.500 3h7v7h-7zM5.500 12.500h7v-7',
+  },
+  {
     part: 'sessions',
     name: 'Sessions',
     key: 's',
+    right: 'content',
     icon: 'M2 3.5h8v6H5.5L3.500 11.500v-2H2zM12 6h1v5h-1v1.500L10.500 11H8',
   },
   {
@@ -59,6 +81,7 @@ const DESTINATIONS: readonly Destination[] = [
     part: 'storage',
     name: 'Storage',
     key: 't',
+    right: 'administer',
     icon: 'M2 4c0-2.500 11-2.500 11 0v7c0 2.500-11 2.500-11 0zM2 4c0 2.500 11 2.500 11 0M2 7.500c0 2.500 11 2.500 11 0',
   },
 ];
@@ -74,13 +97,20 @@ export function App() {
 function Frame() {
   const place = usePlace();
   const isSignedOut = useSignedOut();
+  const isLost = useLost();
   const [isHelp, setHelp] = useState(false);
+  const may = useMay();
+  const destinations = DESTINATIONS.filter(({ right }) => right === undefined || may(right));
   useShortcuts('Go to', [
-    ...DESTINATIONS.map(({ part, name, key }) => ({ keys: `g ${key}`, what: name, run: () => go(`/${part}`) })),
+    ...destinations.map(({ part, name, key }) => ({ keys: `g ${key}`, what: name, run: () => go(`/${part}`) })),
     { keys: '?', what: 'All keys', run: () => setHelp(true) },
   ]);
+  const [first = '', second] = place.parts;
+  const title = second ?? DESTINATIONS.find(({ part }) => part === first)?.name ?? 'Tidemark';
+  useEffect(() => {
+    document.title = `${plain(title).slice(0, TITLE_MAX_CHARS)} · Tidemark`;
+  }, [title]);
   if (isSignedOut) return <SignIn />;
-  const [first = ''] = place.parts;
   return (
     <div className="frame">
       <a className="skip" href="#main">
@@ -95,7 +125,7 @@ function Frame() {
           <span>Tidemark</span>
         </Link>
         <nav aria-label="Pages">
-          {DESTINATIONS.map(({ part, name, key, icon }) => (
+          {destinations.map(({ part, name, key, icon }) => (
             <Link key={part} to={`/${part}`} current={part === first} title={`g ${key}`}>
               <svg viewBox="0 0 15 15" aria-hidden="true">
                 <path d={icon} />
@@ -108,6 +138,11 @@ function Frame() {
         <Foot onHelp={() => setHelp(true)} />
       </header>
       <main id="main" tabIndex={-1}>
+        {isLost ? (
+          <p className="lost" role="status">
+            The server does not answer. What is shown may be old; it is asked again.
+          </p>
+        ) : null}
         <Guarded key={first}>
           <Suspense fallback={<Loading />}>
             <Page parts={place.parts} query={place.query} />
@@ -124,7 +159,9 @@ function Page({ parts, query }: { readonly parts: readonly string[]; readonly qu
   if (first === undefined) return <Fleet />;
   if (first === 'workflows' && second === undefined) return <List query={query} />;
   if (first === 'workflows') return <One key={second} workflow={second!} query={query} />;
-  if (first === 'inbox') return <Inbox />;
+  if (first === 'inbox') return <Inbox query={query} />;
+  if (first === 'schedules') return <Schedules schedule={second} />;
+  if (first === 'jobs') return <Jobs job={second} />;
   if (first === 'sessions') return <Sessions session={second} />;
   if (first === 'rejected') return <Rejected />;
   if (first === 'storage') return <Storage />;
@@ -136,15 +173,24 @@ function Page({ parts, query }: { readonly parts: readonly string[]; readonly qu
   );
 }
 
+/** Counted up to this; more are said to be more. */
+const INBOX_COUNTED_MAX = 100;
+
 function InboxCount() {
-  const { data } = useQuery({
+  const { data: waiting = 0 } = useQuery({
     queryKey: ['inbox-count'],
-    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { status: 'parked', limit: 500 } }, { signal }),
+    queryFn: async ({ signal }) => {
+      const limit = INBOX_COUNTED_MAX;
+      const [parked, asked] = await Promise.all([
+        api.ask('GET /v1/workflows', { query: { status: 'parked', limit } }, { signal }),
+        api.ask('GET /v1/approvals', { query: { limit } }, { signal }),
+      ]);
+      return parked.workflows.length + asked.approvals.length;
+    },
     refetchInterval: LIST_PERIOD_MS * 2,
   });
-  const waiting = data?.workflows.length ?? 0;
   if (waiting === 0) return null;
-  const said = waiting >= 500 ? '500+' : short(waiting);
+  const said = waiting >= INBOX_COUNTED_MAX ? `${INBOX_COUNTED_MAX}+` : short(waiting);
   return (
     <b className="count" title={`${said} wait for a person`}>
       {said}

@@ -59,6 +59,33 @@ export function noteRefusal(error: unknown): void {
   tell();
 }
 
+let isLost = false;
+
+/** The server was not there, or not able to answer, when it was last asked: what is shown may be old. */
+export function useLost(): boolean {
+  return useSyncExternalStore(
+    (hear) => {
+      heard.add(hear);
+      return () => heard.delete(hear);
+    },
+    () => isLost,
+  );
+}
+
+function noteReached(reached: boolean): void {
+  if (isLost !== reached) return;
+  isLost = !reached;
+  tell();
+}
+
+function noteFailure(error: unknown): void {
+  noteRefusal(error);
+  noteReached(!(error instanceof TidemarkApiError && LOST_STATUSES.has(error.status)));
+}
+
+/** There was no answer; or one by whatever stands before a server that is away. */
+const LOST_STATUSES: ReadonlySet<number> = new Set([0, 502, 503, 504]);
+
 /** Without a key nothing is shown: embedded folders need none. */
 async function withKey(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   if (key === '') return fetch(input, init);
@@ -70,7 +97,7 @@ async function withKey(input: RequestInfo | URL, init?: RequestInit): Promise<Re
 export const api = connect({ url: window.location.origin, fetch: withKey as typeof fetch, tries: 3 });
 
 export const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: noteRefusal }),
+  queryCache: new QueryCache({ onError: noteFailure, onSuccess: () => noteReached(true) }),
   defaultOptions: {
     queries: {
       // The client tries again by itself where that may help.

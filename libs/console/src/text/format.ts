@@ -54,6 +54,18 @@ export function moment(atMs: number, nowMs: number): string {
   return date.toDateString() === new Date(nowMs).toDateString() ? time : `${day.format(date)} ${time}`;
 }
 
+/** `Mon 24 Nov 2026, 02:00` on the clocks of a time zone; as it is where this browser doesn't know the zone. */
+export function momentIn(at: string, timeZone: string): string {
+  try {
+    return new Intl.DateTimeFormat('en-GB', {
+      ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+      timeZone,
+    }).format(new Date(at));
+  } catch {
+    return at;
+  }
+}
+
 export const bytes = (size: number): string => {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'];
   const at = size < 1 ? 0 : Math.min(Math.floor(Math.log10(size) / 3), units.length - 1);

@@ -2,6 +2,7 @@
 
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useRef } from 'react';
+import '../styles/timeline.css';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { duration, money, plain, short, words } from '../text/format.ts';
 import type { EffectRow, NoteRow, Row, Timeline } from './rows.ts';

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Ask, Field } from '../parts/dialog.tsx';
 import { api } from '../shell/client.ts';
+import { useMay } from '../shell/rights.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { plain } from '../text/format.ts';
 import type { WorkflowView } from './page.tsx';
@@ -28,7 +29,8 @@ const LIFE: Readonly<Record<Life, { readonly title: string; readonly follows: st
 
 export function Actions({ view }: { readonly view: WorkflowView }) {
   const [asked, setAsked] = useState<Action | null>(null);
-  const isOpen = ['open', 'parked'].includes(view.status);
+  const may = useMay();
+  const isOpen = may('operate') && ['open', 'parked'].includes(view.status);
   const isPaused = view.reason === 'paused';
   const close = (): void => setAsked(null);
   useShortcuts('Actions', isOpen ? [{ keys: 's', what: 'Send a signal', run: () => setAsked('signal') }] : []);

@@ -7,6 +7,7 @@ import { Answer } from '../parts/answers.tsx';
 import { ChangesTree, JsonTree } from '../parts/json-tree.tsx';
 import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
+import { useMay } from '../shell/rights.ts';
 import { workflowAddress } from '../shell/router.ts';
 import { plain } from '../text/format.ts';
 import type { CheckpointRow } from '../timeline/rows.ts';
@@ -17,6 +18,7 @@ import { usePast } from './past.ts';
 
 export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; readonly row: CheckpointRow }) {
   const { workflow } = view;
+  const may = useMay();
   const [other, setOther] = useState(row.sequence - 1);
   const [onlyChanges, setOnlyChanges] = useState(true);
   const here = usePast(workflow, row.sequence);
@@ -65,15 +67,23 @@ export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; re
       <section>
         <h3>Frontier after it</h3>
         <Answer query={here}>
-          {(after) => <Frontier tasks={after.frontier} before={there.data?.frontier.map(({ task }) => task)} />}
+          {(after) => (
+            <Frontier
+              workflow={workflow}
+              tasks={after.frontier}
+              before={there.data?.frontier.map(({ task }) => task)}
+            />
+          )}
         </Answer>
       </section>
       <Left workflow={workflow} sequence={row.sequence} />
-      <p>
-        <Link className="body-link" to={workflowAddress(workflow, { tab: 'forks', at: row.sequence })}>
-          Fork from here
-        </Link>
-      </p>
+      {may('operate') ? (
+        <p>
+          <Link className="body-link" to={workflowAddress(workflow, { tab: 'forks', at: row.sequence })}>
+            Fork from here
+          </Link>
+        </p>
+      ) : null}
     </>
   );
 }

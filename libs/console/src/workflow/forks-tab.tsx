@@ -9,6 +9,7 @@ import { ChangesTree } from '../parts/json-tree.tsx';
 import { Name, State } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
+import { useMay } from '../shell/rights.ts';
 import { go, workflowAddress } from '../shell/router.ts';
 import { count, duration, money, plain } from '../text/format.ts';
 import { ForkDialog } from './fork-dialog.tsx';
@@ -20,25 +21,28 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
   const other = query.get('with') ?? fork?.workflow ?? '';
   const [named, setNamed] = useState(other);
   const [isForking, setForking] = useState(false);
+  const may = useMay();
   const compareWith = (id: string): void =>
     go(workflowAddress(workflow, { tab: 'forks', with: id.trim() }), { replaces: true });
   return (
     <div className="forks">
-      <section className="card">
-        <header>
-          <h2>Fork</h2>
-          <span className="dim">a new run that goes on from one of its checkpoints</span>
-        </header>
-        <p>
-          It shares the history up to there, without a copy. What was recorded answers its effects, or they are called
-          again under keys of their own.
-        </p>
-        <p>
-          <button type="button" onClick={() => setForking(true)}>
-            Fork from a checkpoint
-          </button>
-        </p>
-      </section>
+      {may('operate') ? (
+        <section className="card">
+          <header>
+            <h2>Fork</h2>
+            <span className="dim">a new run that goes on from one of its checkpoints</span>
+          </header>
+          <p>
+            It shares the history up to there, without a copy. What was recorded answers its effects, or they are called
+            again under keys of their own.
+          </p>
+          <p>
+            <button type="button" onClick={() => setForking(true)}>
+              Fork from a checkpoint
+            </button>
+          </p>
+        </section>
+      ) : null}
       <section className="card">
         <header>
           <h2>Compare</h2>

@@ -1,7 +1,9 @@
 /** Owns the frontier as a table: what is left to do, and what each task waits for. */
 
-import { Ago } from '../parts/words.tsx';
-import { plain } from '../text/format.ts';
+import { Ago, Name } from '../parts/words.tsx';
+import { Link } from '../shell/link.tsx';
+import { addressOf, workflowAddress } from '../shell/router.ts';
+import { plain, words } from '../text/format.ts';
 import type { WorkflowView } from './page.tsx';
 
 type Task = WorkflowView['frontier'][number];
@@ -9,9 +11,11 @@ type Blocked = Task['blocked_on'][number];
 
 /** `before`: tasks that were there at the other checkpoint; those that weren't are marked. */
 export function Frontier({
+  workflow,
   tasks,
   before,
 }: {
+  readonly workflow: string;
   readonly tasks: readonly Task[];
   readonly before?: readonly string[] | undefined;
 }) {
@@ -29,7 +33,7 @@ export function Frontier({
         {tasks.map((task) => (
           <tr key={task.task}>
             <td className="mono">
-              {task.task}
+              {task.task}{' '}
               {before !== undefined && !before.includes(task.task) ? (
                 <span className="chip" data-tone="good">
                   new
@@ -41,7 +45,9 @@ export function Frontier({
               {task.blocked_on.length === 0 ? (
                 <span className="dim">{task.state === 'frozen' ? 'nothing: it stands still' : 'a worker'}</span>
               ) : (
-                task.blocked_on.map((blocked, index) => <Waits key={index} on={blocked} />)
+                task.blocked_on.map((blocked, index) => (
+                  <Waits key={index} on={blocked} {...{ workflow, task: task.task }} />
+                ))
               )}
               {task.failure_count > 0 ? (
                 <span className="chip" data-tone="warn">
@@ -56,7 +62,7 @@ export function Frontier({
   );
 }
 
-function Waits({ on }: { readonly on: Blocked }) {
+function Waits({ on, workflow, task }: { readonly on: Blocked; readonly workflow: string; readonly task: string }) {
   switch (on.on) {
     case 'tasks':
       return <div>tasks {on.tasks.join(', ')}</div>;
@@ -64,6 +70,24 @@ function Waits({ on }: { readonly on: Blocked }) {
       return <div>all earlier tasks ({on.remaining_count} left)</div>;
     case 'signal':
       return <div>signal {on.names.map(plain).join(' or ')}</div>;
+    case 'child':
+      return (
+        <div>
+          the end of{' '}
+          <Link to={workflowAddress(on.child)} className="body-link">
+            <Name of={on.child} />
+          </Link>
+        </div>
+      );
+    case 'approval':
+      return (
+        <div>
+          <Link to={addressOf(['inbox'], { workflow, task })} className="body-link">
+            {plain(words(on.name))}
+          </Link>{' '}
+          of {on.assignee === null ? 'whoever may decide' : plain(on.assignee)}, asked <Ago at={on.asked_at} />
+        </div>
+      );
     case 'timer':
       return (
         <div>

@@ -2,8 +2,8 @@
 
 import { Empty } from '../parts/answers.tsx';
 import { Worker } from '../parts/words.tsx';
-import { count, duration, moment, plain, words } from '../text/format.ts';
-import type { EffectRow, Lease, Row, Timeline } from '../timeline/rows.ts';
+import { count, counted, duration, moment, plain, words } from '../text/format.ts';
+import type { CheckpointRow, EffectRow, Lease, Row, Timeline } from '../timeline/rows.ts';
 import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 
 const SHOWN_COUNT = 300;
@@ -13,51 +13,110 @@ export function HoldersTab({ watched: { timeline } }: { readonly watched: Watche
   if (leases.length === 0) return <Empty title="No worker has held it yet." />;
   const nowMs = Date.now();
   return (
-    <section className="card">
+    <div className="cards-column">
+      <Recoveries timeline={timeline} />
+      <section className="card">
+        <header>
+          <h2>Leases</h2>
+          <span className="dim">
+            {count(leases.length)} leases of {count(holders.length)} workers, {count(crashCount)} lost
+          </span>
+        </header>
+        <table>
+          <thead>
+            <tr>
+              <th className="num">Epoch</th>
+              <th>Worker</th>
+              <th>From</th>
+              <th className="num">Held for</th>
+              <th className="num">Checkpoints</th>
+              <th>Ended</th>
+              <th>Left under way</th>
+            </tr>
+          </thead>
+          <tbody>
+            {leases
+              .toReversed()
+              .slice(0, SHOWN_COUNT)
+              .map((lease) => {
+                const rows = rowsOf(timeline, lease);
+                return (
+                  <tr key={`${lease.epoch} ${lease.fromMs}`}>
+                    <td className="num">{lease.epoch}</td>
+                    <td>
+                      <Worker holder={holders[lease.lane] ?? null} lane={lease.lane} />
+                    </td>
+                    <td>{moment(lease.fromMs, nowMs)}</td>
+                    <td className="num">{duration((lease.toMs ?? nowMs) - lease.fromMs)}</td>
+                    <td className="num">{rows.filter(({ kind }) => kind === 'checkpoint').length}</td>
+                    <td>
+                      <Ended lease={lease} />
+                    </td>
+                    <td>
+                      <LeftBehind rows={rows} timeline={timeline} />
+                    </td>
+                  </tr>
+                );
+              })}
+          </tbody>
+        </table>
+      </section>
+    </div>
+  );
+}
+
+/** Each worker that was lost: how that was noticed, who went on from where and after how long, and what became of open calls. */
+function Recoveries({ timeline }: { readonly timeline: Timeline }) {
+  const { leases, holders } = timeline;
+  const lost = leases.filter(({ end, reason }) => end === 'revoked' && reason !== 'asked');
+  if (lost.length === 0) return null;
+  return (
+    <section className="card" aria-label="Recoveries">
       <header>
-        <h2>Hand-overs and recovery</h2>
-        <span className="dim">
-          {count(leases.length)} leases of {count(holders.length)} workers, {count(crashCount)} lost
-        </span>
+        <h2>Recoveries</h2>
+        <span className="dim">{counted(lost.length, 'worker')} lost while it had this workflow</span>
       </header>
-      <table>
-        <thead>
-          <tr>
-            <th className="num">Epoch</th>
-            <th>Worker</th>
-            <th>From</th>
-            <th className="num">Held for</th>
-            <th className="num">Checkpoints</th>
-            <th>Ended</th>
-            <th>Left under way</th>
-          </tr>
-        </thead>
-        <tbody>
-          {leases
-            .toReversed()
-            .slice(0, SHOWN_COUNT)
-            .map((lease) => {
-              const rows = rowsOf(timeline, lease);
-              return (
-                <tr key={`${lease.epoch} ${lease.fromMs}`}>
-                  <td className="num">{lease.epoch}</td>
-                  <td>
-                    <Worker holder={holders[lease.lane] ?? null} lane={lease.lane} />
-                  </td>
-                  <td>{moment(lease.fromMs, nowMs)}</td>
-                  <td className="num">{duration((lease.toMs ?? nowMs) - lease.fromMs)}</td>
-                  <td className="num">{rows.filter(({ kind }) => kind === 'checkpoint').length}</td>
-                  <td>
-                    <Ended lease={lease} />
-                  </td>
-                  <td>
-                    <LeftBehind rows={rows} timeline={timeline} />
-                  </td>
-                </tr>
-              );
-            })}
-        </tbody>
-      </table>
+      <ol className="recoveries">
+        {lost
+          .toReversed()
+          .slice(0, SHOWN_COUNT)
+          .map((lease) => {
+            const next = leases[leases.indexOf(lease) + 1];
+            const rows = rowsOf(timeline, lease);
+            const last = rows.findLast(({ kind }) => kind !== 'note');
+            const checkpoint = timeline.rows
+              .slice(0, next?.fromRow ?? timeline.rows.length)
+              .findLast((row): row is CheckpointRow => row.kind === 'checkpoint');
+            return (
+              <li key={`${lease.epoch} ${lease.fromMs}`}>
+                <p>
+                  <span className="chip" data-tone="bad">
+                    {WHY[lease.reason] ?? plain(words(lease.reason))}
+                  </span>{' '}
+                  <Worker holder={holders[lease.lane] ?? null} lane={lease.lane} /> was lost
+                  {last === undefined || lease.toMs === undefined
+                    ? '.'
+                    : `, ${duration(lease.toMs - last.atMs)} after the last that was heard of it.`}
+                </p>
+                <p>
+                  {next === undefined ? (
+                    'Nobody has taken it over yet.'
+                  ) : (
+                    <>
+                      <Worker holder={holders[next.lane] ?? null} lane={next.lane} /> took it over{' '}
+                      {duration(next.fromMs - (lease.toMs ?? next.fromMs))} later, from{' '}
+                      {checkpoint === undefined ? 'its opening' : `checkpoint ${checkpoint.sequence}`}.
+                    </>
+                  )}
+                </p>
+                <div>
+                  <span className="dim">Open calls: </span>
+                  <LeftBehind rows={rows} timeline={timeline} />
+                </div>
+              </li>
+            );
+          })}
+      </ol>
     </section>
   );
 }

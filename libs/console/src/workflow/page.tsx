@@ -9,7 +9,7 @@ import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { count, counted, duration, money, plain } from '../text/format.ts';
+import { count, duration, money, plain } from '../text/format.ts';
 import { useTimeline, type WatchedTimeline } from '../timeline/use-timeline.ts';
 import { Actions } from './actions.tsx';
 import { QuestionCard } from './question.tsx';
@@ -17,6 +17,7 @@ import { TimelineTab } from './timeline-tab.tsx';
 
 const StateTab = lazy(() => import('./state-tab.tsx').then((loaded) => ({ default: loaded.StateTab })));
 const CallsTab = lazy(() => import('./calls-tab.tsx').then((loaded) => ({ default: loaded.CallsTab })));
+const ChildrenTab = lazy(() => import('./children-tab.tsx').then((loaded) => ({ default: loaded.ChildrenTab })));
 const HoldersTab = lazy(() => import('./holders-tab.tsx').then((loaded) => ({ default: loaded.HoldersTab })));
 const ForksTab = lazy(() => import('./forks-tab.tsx').then((loaded) => ({ default: loaded.ForksTab })));
 
@@ -24,8 +25,9 @@ const TABS = [
   ['timeline', 'Timeline', '1'],
   ['state', 'State', '2'],
   ['calls', 'Calls', '3'],
-  ['holders', 'Hand-overs', '4'],
-  ['forks', 'Fork and compare', '5'],
+  ['children', 'Children', '4'],
+  ['holders', 'Hand-overs', '5'],
+  ['forks', 'Fork and compare', '6'],
 ] as const;
 type Tab = (typeof TABS)[number][0];
 
@@ -78,7 +80,7 @@ function Content(props: {
   readonly query: URLSearchParams;
 }) {
   const { tab, view, watched, query } = props;
-  if (watched.state === 'failed' && tab !== 'state') return <Failure error={watched.error} />;
+  if (watched.state === 'failed' && tab !== 'state' && tab !== 'children') return <Failure error={watched.error} />;
   switch (tab) {
     case 'timeline':
       return <TimelineTab view={view} watched={watched} query={query} />;
@@ -86,6 +88,8 @@ function Content(props: {
       return <StateTab view={view} />;
     case 'calls':
       return <CallsTab view={view} watched={watched} query={query} />;
+    case 'children':
+      return <ChildrenTab view={view} />;
     case 'holders':
       return <HoldersTab watched={watched} />;
     case 'forks':
@@ -94,7 +98,7 @@ function Content(props: {
 }
 
 function Head({ view, watched }: { readonly view: WorkflowView; readonly watched: WatchedTimeline }) {
-  const { workflow, definition, definition_version: version, fork } = view;
+  const { workflow, definition, definition_version: version, fork, parent } = view;
   return (
     <div className="head">
       <header>
@@ -115,6 +119,15 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
                 {plain(fork.workflow)}
               </Link>{' '}
               at {fork.sequence_number}
+            </>
+          )}
+          {parent === null ? null : (
+            <>
+              {' · child of '}
+              <Link to={workflowAddress(parent.workflow, { tab: 'children' })} className="body-link">
+                {plain(parent.workflow)}
+              </Link>
+              , task {plain(parent.task)}
             </>
           )}
         </span>
@@ -148,7 +161,7 @@ function Facts({ view, watched: { timeline } }: { readonly view: WorkflowView; r
       </Fact>
       <Fact name="Workers so far" tone={timeline.crashCount > 0 ? 'bad' : undefined}>
         {timeline.holders.length}
-        {timeline.crashCount > 0 ? `, ${counted(timeline.crashCount, 'time')} lost` : ''}
+        {timeline.crashCount > 0 ? `, ${count(timeline.crashCount)} lost` : ''}
       </Fact>
       <Fact name="Tasks left">{count(view.pending_task_count)}</Fact>
       <Fact name="Changed">

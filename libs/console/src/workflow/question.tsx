@@ -6,6 +6,7 @@ import type { Json } from '../belief/changes.ts';
 import { Ask, Field } from '../parts/dialog.tsx';
 import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { api } from '../shell/client.ts';
+import { useMay } from '../shell/rights.ts';
 import { plain, words } from '../text/format.ts';
 import type { WorkflowView } from './page.tsx';
 
@@ -35,6 +36,7 @@ const SAID: Readonly<Record<Resolution, Said>> = {
 
 export function QuestionCard({ workflow, question }: { readonly workflow: string; readonly question: Question }) {
   const [chosen, setChosen] = useState<Resolution | null>(null);
+  const mayDecide = useMay()('decide');
   const { code, task, idempotency_key: key, message, evidence } = question;
   const resolutions = question.resolutions.filter((each): each is Resolution => each in SAID);
   return (
@@ -55,7 +57,8 @@ export function QuestionCard({ workflow, question }: { readonly workflow: string
           <JsonTree value={evidence as Json} label="Evidence" />
         </details>
       )}
-      <div className="answers">
+      {mayDecide ? null : <p className="note-line">You can read it. Whoever has the right to decide answers.</p>}
+      <div className="answers" hidden={!mayDecide}>
         {resolutions.map((each) => (
           <button
             key={each}

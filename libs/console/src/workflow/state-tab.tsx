@@ -27,7 +27,7 @@ export function StateTab({ view }: { readonly view: WorkflowView }) {
             <h2>Frontier</h2>
             <span className="dim">{view.pending_task_count} tasks</span>
           </header>
-          <Frontier tasks={frontier} />
+          <Frontier workflow={view.workflow} tasks={frontier} />
         </section>
         {flow === null ? null : (
           <section className="card">

@@ -1,0 +1,165 @@
+/** Owns beginning a job from a search: what is done, to how many, and that it is meant. */
+
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Ask, Field } from '../parts/dialog.tsx';
+import { api } from '../shell/client.ts';
+import { useMay } from '../shell/rights.ts';
+import { addressOf, go } from '../shell/router.ts';
+import { count, counted, plain } from '../text/format.ts';
+import { type Filter, searchText } from './search-text.ts';
+
+/** Workflows up to which they are counted one by one; of more it is said that they are more. */
+const COUNTED_MAX = 10_000;
+const PAGE_COUNT = 500;
+
+const ACTS = {
+  pause: ['Pause', 'Steps under way finish, and nothing further starts until they are resumed.'],
+  resume: ['Resume', 'They go on with whatever is ready.'],
+  cancel: ['Cancel', 'No further task starts; what was done is undone where that is registered, and they end.'],
+  terminate: ['Terminate', 'They end at once, and nothing is undone.'],
+  retry: ['Try again', 'Questions of parked ones are answered with another try.'],
+  signal: ['Send a signal to', 'Each is sent it once.'],
+} as const;
+type Act = keyof typeof ACTS;
+
+interface Counted {
+  readonly all: number;
+  /** Of which have ended: they refuse whatever is asked. */
+  readonly over: number;
+  readonly isMore: boolean;
+}
+
+function useCounted(filter: Filter): { readonly counted: Counted | undefined; readonly error: unknown } {
+  const { data, error } = useQuery({
+    queryKey: ['bulk-count', filter],
+    queryFn: async ({ signal }): Promise<Counted> => {
+      let [all, over, cursor] = [0, 0, undefined as string | undefined];
+      do {
+        const query = { ...filter, limit: PAGE_COUNT, ...(cursor !== undefined && { cursor }) };
+        const page = await api.ask('GET /v1/workflows', { query }, { signal });
+        all += page.workflows.length;
+        over += page.workflows.filter(({ status }) => OVER.has(status)).length;
+        cursor = page.next_cursor ?? undefined;
+      } while (cursor !== undefined && all < COUNTED_MAX);
+      return { all, over, isMore: cursor !== undefined };
+    },
+    staleTime: 0,
+    refetchOnWindowFocus: false,
+  });
+  return { counted: data, error };
+}
+
+const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'compensated']);
+
+export function BulkDialog({ filter, onClose }: { readonly filter: Filter; readonly onClose: () => void }) {
+  const may = useMay();
+  const [act, setAct] = useState<Act>('pause');
+  const [why, setWhy] = useState('');
+  const [name, setName] = useState('');
+  const [value, setValue] = useState('null');
+  const [isMeant, setMeant] = useState(false);
+  const [id] = useState(() => crypto.randomUUID());
+  const { counted: found, error } = useCounted(filter);
+  const isEverything = Object.keys(filter).every((key) => key === 'tenant');
+  const [verb, follows] = ACTS[act];
+  const many = found === undefined ? '…' : sayingOf(found);
+  const begin = async (): Promise<void> => {
+    const { tag, ...fits } = filter;
+    await api.ask(
+      'POST /v1/jobs',
+      {
+        body: {
+          ...{ id, act, why, filter: { ...fits, ...(tag !== undefined && { tags: [tag] }) } },
+          ...(isEverything && { everything: true as const }),
+          ...(act === 'signal' && { signal: { name: name.trim(), value: JSON.parse(value) as unknown } }),
+        },
+      },
+      { isRepeatable: true },
+    );
+    go(addressOf(['jobs', id]));
+  };
+  const missing = missingOf({ found, error, isMeant, act, name, value, why });
+  return (
+    <Ask
+      title="All of these"
+      verb={`${verb} ${many}`}
+      danger={act === 'cancel' || act === 'terminate'}
+      {...{ missing, onClose }}
+      onDo={begin}
+    >
+      <p aria-live="polite">
+        {isEverything ? <b>Every workflow you may see</b> : <Fits filter={filter} />}: <b>{many}</b>
+        {found === undefined
+          ? ' are being counted.'
+          : found.over === 0
+            ? '.'
+            : `, of which ${count(found.over)} have ended and will refuse.`}{' '}
+        <span className="dim">Those that are opened meanwhile are not among them.</span>
+      </p>
+      <div className="field">
+        <label htmlFor="act">Do</label>
+        <select id="act" value={act} onChange={(event) => setAct(event.target.value as Act)}>
+          {Object.entries(ACTS)
+            .filter(([each]) => each !== 'retry' || may('decide'))
+            .map(([each, [said]]) => (
+              <option key={each} value={each}>
+                {said}
+              </option>
+            ))}
+        </select>
+        <small>{follows}</small>
+      </div>
+      {act === 'signal' ? (
+        <>
+          <Field name="Signal" value={name} onChange={setName} mono />
+          <Field name="Value" value={value} onChange={setValue} lines={3} mono hint="JSON." />
+        </>
+      ) : null}
+      <Field name="Why" value={why} onChange={setWhy} hint="Kept in the history of each, with your name." autoFocus />
+      <label>
+        <input type="checkbox" checked={isMeant} onChange={(event) => setMeant(event.target.checked)} /> I mean all{' '}
+        {many}
+      </label>
+    </Ask>
+  );
+}
+
+const Fits = ({ filter }: { readonly filter: Filter }) => (
+  <>
+    Those that fit{' '}
+    <bdi className="mono">
+      {plain([filter.status === undefined ? '' : `state:${filter.status}`, searchText(filter)].join(' ').trim())}
+    </bdi>
+  </>
+);
+
+const sayingOf = ({ all, isMore }: Counted): string =>
+  isMore ? `more than ${count(COUNTED_MAX)} workflows` : counted(all, 'workflow');
+
+function missingOf(of: {
+  readonly found: Counted | undefined;
+  readonly error: unknown;
+  readonly isMeant: boolean;
+  readonly act: Act;
+  readonly name: string;
+  readonly value: string;
+  readonly why: string;
+}): string | null {
+  if (of.error !== null) return 'They could not be counted.';
+  if (of.found === undefined) return 'They are being counted.';
+  if (of.found.all === 0) return 'There are none.';
+  if (of.act === 'signal' && of.name.trim() === '') return 'The signal needs a name.';
+  if (of.act === 'signal' && !isJson(of.value)) return 'The value is no JSON.';
+  if (of.why.trim() === '') return 'Say why.';
+  return of.isMeant ? null : 'Say that you mean all of them.';
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,224 @@
+/** Owns bulk jobs: what was done to many workflows at once, by whom and why, how far it is, and which of them refused. */
+
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Answer, Empty } from '../parts/answers.tsx';
+import { Ask, Field } from '../parts/dialog.tsx';
+import { type Column, DataTable, useWalk } from '../parts/table.tsx';
+import { Ago, Fact, Name, State } from '../parts/words.tsx';
+import { api, LIST_PERIOD_MS } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { useMay } from '../shell/rights.ts';
+import { addressOf, go, workflowAddress } from '../shell/router.ts';
+import { count, plain, words } from '../text/format.ts';
+
+const SHOWN_COUNT = 100;
+/** Period in which one that works is asked again, in milliseconds. */
+const WORKING_PERIOD_MS = 1_000;
+
+const askJobs = (signal: AbortSignal) => api.ask('GET /v1/jobs', { query: { limit: SHOWN_COUNT } }, { signal });
+type Job = Awaited<ReturnType<typeof askJobs>>['jobs'][number];
+
+const isWorking = ({ status }: Pick<Job, 'status'>): boolean => status === 'open' || status === 'parked';
+
+const ACTS: Readonly<Record<string, string>> = {
+  cancel: 'Cancel',
+  terminate: 'Terminate',
+  pause: 'Pause',
+  resume: 'Resume',
+  retry: 'Try again',
+  signal: 'Signal',
+};
+
+const addressOfJob = (job: string): string => addressOf(['jobs', job]);
+
+const COLUMNS: readonly Column<Job>[] = [
+  {
+    name: 'Job',
+    of: ({ job, act }) => (
+      <Link to={addressOfJob(job)}>
+        <b>{ACTS[act] ?? plain(act)}</b> <Name of={job} />
+      </Link>
+    ),
+  },
+  { name: 'State', of: (job) => <Standing of={job} /> },
+  { name: 'Done', of: ({ done_count: done }) => count(done), isNumber: true },
+  { name: 'Refused', of: ({ refused_count: refused }) => <Refusals count={refused} />, isNumber: true },
+  { name: 'Why', of: ({ why }) => <bdi>{plain(why ?? '')}</bdi>, isMinor: true, className: 'cut' },
+  { name: 'By', of: ({ by }) => plain(by), isMinor: true, className: 'cut' },
+  { name: 'Begun', of: ({ begun_at: at }) => <Ago at={at} />, isNumber: true, isMinor: true },
+];
+
+const Refusals = ({ count: refused }: { readonly count: number }) =>
+  refused === 0 ? <>0</> : <span className="trimmed">{count(refused)}</span>;
+
+function Standing({ of: { status, reason } }: { readonly of: Job }) {
+  if (status === 'open') return <State of="running" says="At work" reason={reason} />;
+  return status === 'completed' ? <State of="completed" says="Done" /> : <State of={status} reason={reason} />;
+}
+
+export function JobsPage({ job }: { readonly job: string | undefined }) {
+  const found = useQuery({
+    queryKey: ['jobs'],
+    queryFn: ({ signal }) => askJobs(signal),
+    refetchInterval: ({ state }) => (state.data?.jobs.some(isWorking) === true ? WORKING_PERIOD_MS : LIST_PERIOD_MS),
+  });
+  const rows = found.data?.jobs ?? [];
+  const at = rows.findIndex((one) => one.job === job);
+  useWalk('Jobs', rows.length, at, (index) => go(addressOfJob(rows[index]!.job), { replaces: true }));
+  return (
+    <div className="page">
+      <header>
+        <h1>Jobs</h1>
+        <span className="dim">
+          one thing done to many workflows; begun from a search in{' '}
+          <Link to="/workflows" className="body-link">
+            Workflows
+          </Link>
+        </span>
+      </header>
+      <Answer query={found}>
+        {() =>
+          rows.length === 0 && job === undefined ? (
+            <Empty title="No job was begun yet.">
+              Search for workflows, and choose “All of these” to pause, resume, cancel or signal them.
+            </Empty>
+          ) : (
+            <div className="split" data-picked={job !== undefined}>
+              <section className="card">
+                <DataTable
+                  label="Jobs"
+                  columns={job === undefined ? COLUMNS : COLUMNS.slice(0, 4)}
+                  rows={rows}
+                  keyOf={(one) => one.job}
+                  isSelected={(one) => one.job === job}
+                />
+              </section>
+              {job === undefined ? null : <One key={job} job={job} />}
+            </div>
+          )
+        }
+      </Answer>
+    </div>
+  );
+}
+
+function One({ job: id }: { readonly job: string }) {
+  const found = useQuery({
+    queryKey: ['job', id],
+    queryFn: ({ signal }) => api.ask('GET /v1/jobs/{job}', { params: { job: id } }, { signal }),
+    refetchInterval: ({ state }) =>
+      state.data === undefined || isWorking(state.data) ? WORKING_PERIOD_MS : LIST_PERIOD_MS * 3,
+  });
+  return (
+    <section className="card" aria-label="Job">
+      <Answer query={found}>
+        {(job) => (
+          <>
+            <header className="wraps">
+              <h2>
+                {ACTS[job.act] ?? plain(job.act)} <Name of={job.job} />
+              </h2>
+              <Standing of={job} />
+              <Stop job={job} />
+            </header>
+            <dl className="facts" aria-live="polite">
+              <Fact name="Done">{count(job.done_count)}</Fact>
+              <Fact name="Refused" tone={job.refused_count > 0 ? 'bad' : undefined}>
+                {count(job.refused_count)}
+              </Fact>
+              <Fact name="By">{plain(job.by)}</Fact>
+              <Fact name="Begun">
+                <Ago at={job.begun_at} />
+              </Fact>
+              {job.why === undefined ? null : (
+                <Fact name="Why">
+                  <bdi className="wrap">{plain(job.why)}</bdi>
+                </Fact>
+              )}
+            </dl>
+            <Share job={job} />
+            {job.refused.length === 0 ? null : (
+              <div className="stack">
+                <h3>
+                  Refused
+                  {job.refused_count > job.refused.length ? `, the first ${job.refused.length}` : ''}
+                </h3>
+                <DataTable
+                  label="Refused"
+                  rows={job.refused}
+                  keyOf={({ workflow }) => workflow}
+                  columns={[
+                    {
+                      name: 'Workflow',
+                      of: ({ workflow }) => (
+                        <Link to={workflowAddress(workflow)}>
+                          <Name of={workflow} />
+                        </Link>
+                      ),
+                    },
+                    {
+                      name: 'Why',
+                      of: ({ workflow, code, message }) => (
+                        <>
+                          <span className="chip" data-tone="warn">
+                            {plain(words(code))}
+                          </span>{' '}
+                          <span className="dim">{plain(message.replace(`Workflow ${workflow} `, ''))}</span>
+                        </>
+                      ),
+                    },
+                  ]}
+                />
+              </div>
+            )}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+/** Of those that it has come to; how many there will be is known once it is done. */
+function Share({ job: { done_count: done, refused_count: refused } }: { readonly job: Job }) {
+  const all = Math.max(done + refused, 1);
+  return (
+    <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label="Done and refused">
+      <rect className="fill" width={(100 * done) / all} height={6} />
+      <rect className="fill-bad" x={(100 * done) / all} width={(100 * refused) / all} height={6} />
+    </svg>
+  );
+}
+
+function Stop({ job }: { readonly job: Job }) {
+  const may = useMay();
+  const queries = useQueryClient();
+  const [isAsked, setAsked] = useState(false);
+  const [why, setWhy] = useState('');
+  if (!may('operate') || !isWorking(job)) return null;
+  const stop = async (): Promise<void> => {
+    const asked = { params: { job: job.job }, body: { why } };
+    await api.ask('POST /v1/jobs/{job}/cancel', asked, { isRepeatable: true });
+    for (const queryKey of [['jobs'], ['job', job.job]]) void queries.invalidateQueries({ queryKey });
+  };
+  return (
+    <span className="end">
+      <button type="button" className="danger" onClick={() => setAsked(true)}>
+        Stop
+      </button>
+      {isAsked ? (
+        <Ask
+          title="Stop this job?"
+          verb="Stop"
+          danger
+          missing={why.trim() === '' ? 'Say why.' : null}
+          onDo={stop}
+          onClose={() => setAsked(false)}
+        >
+          <p>It goes no further. What it has done stays done.</p>
+          <Field name="Why" value={why} onChange={setWhy} autoFocus />
+        </Ask>
+      ) : null}
+    </span>
+  );
+}
