@@ -272,6 +272,28 @@ async function listen(
   return { status: 200, text };
 }
 
+it('words of steps and keys of limits are for those who may see content, wherever they are told', async () => {
+  await ask('POST', '/v1/workflows', 'operator', ACME, { definition: 'greet', input: { name: 'Ana' }, id: 'greeted' });
+  await ask('GET', '/v1/workflows/greeted/result?wait_ms=20000', 'operator', ACME);
+  const paths = ['', '/at/1', '/checkpoints', '/timeline', '/notes'].map((rest) => `/v1/workflows/greeted${rest}`);
+  const told = async (role: Role) => {
+    const answers = await Promise.all(
+      [...paths, '/v1/workflows?definition=greet', '/v1/fleet'].map((path) => ask('GET', path, role, ACME)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const followed = await listen('/v1/workflows/greeted/events', nameOf(role, ACME), /event: end/);
+    return [followed.text, ...answers.map(({ text }) => text)].join('\n');
+  };
+  const seen = await told('operator');
+  expect(seen).toContain('"composed"');
+  expect(seen).toContain('guest:Ana');
+  const left = await told('viewer');
+  expect(left).not.toContain('"composed"');
+  expect(left).not.toContain('guest:Ana');
+  expect(left).toContain('"lastAction":""');
+  expect(left).toContain('"last_action":""');
+});
+
 it('what names another tenant, or the system itself, shows nothing of either', async () => {
   const named = await ask('GET', '/v1/workflows?tenant=acme', 'admin', GLOBEX);
   expect(named).toMatchObject({ status: 404, code: 'tenant-unknown' });

@@ -18,6 +18,7 @@ export const greet = defineWorkflow({
   name: 'greet',
   version: 1,
   input: z.object({ name: z.string() }),
+  limits: ({ name }) => [{ key: `guest:${name}`, concurrency: 1_000 }],
   belief: z.object({ greeting: z.string().optional() }),
   output: z.object({ text: z.string() }),
   tasks: { compose: z.object({ name: z.string() }), say: z.object({ text: z.string() }) },

@@ -119,42 +119,58 @@ const CONTENT = 'x-content';
 /** Marks a field that those alone are given who might run the workflow (R2); absent for the others. */
 export const content = <S extends z.ZodType>(schema: S) => schema.optional().meta({ [CONTENT]: true });
 
-const isContent = (schema: z.ZodType): boolean => z.globalRegistry.get(schema)?.[CONTENT] === true;
+const WORDS = 'x-words';
+
+/**
+ * Marks a text in which steps say in words what they did: whatever is in there may be content, so it is empty for who may not see that. It
+ * comes with every row of a list, and showing it is no read that is written down.
+ */
+export const words = () =>
+  z.string().meta({ [WORDS]: true, description: 'In words; empty for who may not see content.' });
+
+const isMarked = (schema: z.ZodType, mark: string): boolean => z.globalRegistry.get(schema)?.[mark] === true;
 
 type Redact = (value: unknown) => unknown;
 
-/** What takes content out of values of the schema; undefined where there is none in them. */
-export function redactorOf(schema: z.ZodType): Redact | undefined {
+/** Whether there is content in values of the schema. */
+export const hasContent = (schema: z.ZodType): boolean => redactorOf(schema, [CONTENT]) !== undefined;
+
+/** What takes content and words out of values of the schema, or what is so marked; undefined where there is nothing of it in them. */
+export function redactorOf(schema: z.ZodType, marks: readonly string[] = [CONTENT, WORDS]): Redact | undefined {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly) {
-    const inner = redactorOf(schema.unwrap() as z.ZodType);
+    const inner = redactorOf(schema.unwrap() as z.ZodType, marks);
     return inner && ((value) => (value === null || value === undefined ? value : inner(value)));
   }
   if (schema instanceof z.ZodArray) {
-    const element = redactorOf(schema.element as z.ZodType);
+    const element = redactorOf(schema.element as z.ZodType, marks);
     return element && ((value) => (value as readonly unknown[]).map(element));
   }
-  if (schema instanceof z.ZodObject) return objectRedactor(schema.shape as Readonly<Record<string, z.ZodType>>);
+  if (schema instanceof z.ZodObject) return objectRedactor(schema.shape as Readonly<Record<string, z.ZodType>>, marks);
   if (schema instanceof z.ZodUnion) {
-    const options = (schema.options as readonly z.ZodType[]).map((option) => [option, redactorOf(option)] as const);
-    if (options.every(([, redact]) => redact === undefined)) return undefined;
+    const options = schema.options as readonly z.ZodType[];
+    const redactors = options.map((option) => [option, redactorOf(option, marks)] as const);
+    if (redactors.every(([, redact]) => redact === undefined)) return undefined;
     return (value) => {
-      const [, redact] = options.find(([option]) => option.safeParse(value).success) ?? [];
+      const [, redact] = redactors.find(([option]) => option.safeParse(value).success) ?? [];
       return redact === undefined ? value : redact(value);
     };
   }
   return undefined;
 }
 
-function objectRedactor(shape: Readonly<Record<string, z.ZodType>>): Redact | undefined {
-  const closed = Object.keys(shape).filter((key) => isContent(shape[key]!));
+function objectRedactor(shape: Readonly<Record<string, z.ZodType>>, marks: readonly string[]): Redact | undefined {
+  const marked = (mark: string): readonly string[] =>
+    marks.includes(mark) ? Object.keys(shape).filter((key) => isMarked(shape[key]!, mark)) : [];
+  const [closed, blank] = [marked(CONTENT), marked(WORDS)];
   const inner = Object.entries(shape).flatMap(([key, field]) => {
-    const redact = closed.includes(key) ? undefined : redactorOf(field);
+    const redact = closed.includes(key) ? undefined : redactorOf(field, marks);
     return redact === undefined ? [] : [[key, redact] as const];
   });
-  if (closed.length === 0 && inner.length === 0) return undefined;
+  if (closed.length + blank.length + inner.length === 0) return undefined;
   return (value) => {
     const shown: Record<string, unknown> = { ...(value as object) };
     for (const key of closed) delete shown[key];
+    for (const key of blank) if (key in shown) shown[key] = '';
     for (const [key, redact] of inner) if (key in shown) shown[key] = redact(shown[key]);
     return shown;
   };

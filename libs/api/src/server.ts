@@ -33,7 +33,7 @@ import {
 } from './limits.ts';
 import { openApiOf } from './openapi.ts';
 import { invalidRequest, PROBLEM_TYPE, toldOf } from './problem.ts';
-import { type AnyRoute, type Call, redactorOf } from './route.ts';
+import { type AnyRoute, type Call, hasContent, redactorOf } from './route.ts';
 import { routes, streamRoutes } from './routes.ts';
 import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
@@ -241,7 +241,7 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, fleet, admit, opti
   const redactors = new Map(
     Object.entries(route.answers).map(([status, schema]) => [Number(status), redactorOf(schema)]),
   );
-  const hasContent = [...redactors.values()].some((redact) => redact !== undefined);
+  const mayShowContent = Object.values(route.answers).some(hasContent);
   app.route({
     method: route.method,
     url: pathOf(route.path),
@@ -258,7 +258,7 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, fleet, admit, opti
         traceparent: [request.headers.traceparent].flat()[0],
         ...{ principal, seesContent, desk, fleet, signal },
       } as Call<never, never, never>;
-      const showsContent = hasContent && seesContent;
+      const showsContent = mayShowContent && seesContent;
       const about = { route, principal, showsContent, params, tenantOf: desk.tenantOf };
       const { status, body } = await audited(options.audit, about, () => inTime(route.handle(call), signal));
       if (options.checksAnswers === true) route.answers[status]!.parse(body);

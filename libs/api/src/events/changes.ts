@@ -7,13 +7,18 @@ import { isSystemDefinition, type Partition, type TenantId, type WorkflowId } fr
 import type { WorkflowListing } from '@tidemark/ports';
 import type { Ports } from '@tidemark/runtime';
 import { CHANGES_PARTITIONS_MAX_COUNT, CHANGES_PERIOD_MS } from '../limits.ts';
+import { redactorOf } from '../route.ts';
+import { workflowSchema } from '../schemas/workflow.ts';
 import { workflowJson } from '../shapes/workflow.ts';
 import { type EventSink, eventBytes } from './sink.ts';
+
+const redact = redactorOf(workflowSchema)!;
 
 export interface ListFollower {
   readonly sink: EventSink;
   /** Null: of all tenants. */
   readonly tenant: TenantId | null;
+  readonly seesContent: boolean;
 }
 
 type ChangesPorts = Pick<Ports, 'store' | 'hints' | 'clock'>;
@@ -97,11 +102,13 @@ export class Changes {
 
   #tell(row: WorkflowListing): void {
     if (isSystemDefinition(row.definition)) return;
-    let bytes: Buffer | undefined;
-    for (const { sink, tenant } of this.#followers) {
+    let [open, closed]: (Buffer | undefined)[] = [];
+    const told = workflowJson(row, false);
+    for (const { sink, tenant, seesContent } of this.#followers) {
       if (tenant !== null && tenant !== row.tenant) continue;
-      bytes ??= eventBytes('workflow', JSON.stringify(workflowJson(row, false)));
-      sink.write(bytes);
+      if (seesContent) open ??= eventBytes('workflow', JSON.stringify(told));
+      else closed ??= eventBytes('workflow', JSON.stringify(redact(told)));
+      sink.write((seesContent ? open : closed)!);
     }
   }
 

@@ -11,6 +11,7 @@ import { isClosed, isoTime, type Offset, type Position, type StreamState, type W
 import type { StoredRecord } from '@tidemark/ports';
 import { type AcceptedEvent, StreamFold, type StreamPlacement } from '@tidemark/runtime';
 import { FEED_KEPT_MAX_CHARS, FEED_KEPT_MAX_COUNT, STREAMED_PAYLOAD_MAX_CHARS } from '../limits.ts';
+import { toldControl } from '../shapes/control.ts';
 import { type EventSink, eventBytes } from './sink.ts';
 
 /** An event as it is sent, made once for all followers. */
@@ -29,14 +30,14 @@ export class SentEvent {
 
   bytes(seesContent: boolean): Buffer {
     if (seesContent) {
-      this.#open ??= this.#encoded(contentOf(this.#event.payload));
+      this.#open ??= this.#encoded(true, contentOf(this.#event.payload));
       return this.#open;
     }
-    this.#closed ??= this.#encoded({});
+    this.#closed ??= this.#encoded(false, {});
     return this.#closed;
   }
 
-  #encoded(content: object): Buffer {
+  #encoded(seesContent: boolean, content: object): Buffer {
     const { position, envelope } = this.#event;
     const { id, type, atMs, epoch, holder, lamport, control } = envelope;
     const told = {
@@ -47,7 +48,7 @@ export class SentEvent {
       epoch,
       holder: holder === '' ? null : holder,
       lamport,
-      control,
+      control: toldControl(control, seesContent),
       ...content,
     };
     return eventBytes('event', JSON.stringify(told), position);

@@ -72,8 +72,8 @@ export const followFleet = streamRoute({
     },
   },
   mayEnd: false,
-  async follow({ query, principal, streams }) {
+  async follow({ query, principal, seesContent, streams }) {
     const tenant = tenantFor(principal, query.tenant, undefined) ?? null;
-    return (sink) => streams.changes.follow({ sink, tenant });
+    return (sink) => streams.changes.follow({ sink, tenant, seesContent });
   },
 });

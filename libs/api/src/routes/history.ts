@@ -6,6 +6,7 @@ import { EVENTS_READ_MAX, PAGE_MAX_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import { limitSchema, sequenceSchema, taskIdSchema, workflowParams } from '../schemas/common.ts';
 import { checkpointSchema, effectSchema, eventSchema, taskSchema } from '../schemas/workflow.ts';
+import { toldControl } from '../shapes/control.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { checkpointJson, effectJson, eventJson } from '../shapes/history.ts';
 
@@ -102,11 +103,10 @@ export const listEvents = route({
     limit: z.coerce.number().int().min(1).max(Math.min(EVENTS_READ_MAX, PAGE_MAX_COUNT)).default(100),
   }),
   answers: { 200: z.object({ events: z.array(eventSchema) }) },
-  async handle({ params, query, principal, desk }) {
+  async handle({ params, query, principal, desk, seesContent }) {
     const workflow = await desk.check(principal, params.workflow);
     const rows = await desk.reads.events(workflow, query.limit);
-    return ok({ events: rows.map(eventJson).map((event) => ({ ...event, control: record(event.control) })) });
+    const told = (control: unknown) => toldControl(control as object, seesContent);
+    return ok({ events: rows.map(eventJson).map((event) => ({ ...event, control: told(event.control) })) });
   },
 });
-
-const record = (control: unknown): Record<string, unknown> => control as Record<string, unknown>;

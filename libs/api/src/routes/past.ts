@@ -4,7 +4,7 @@ import { diffBundles, InvalidError, type Sequence, workflowId } from '@tidemark/
 import { compareWorkflows, MODEL_OPERATION, type RebuiltCall, rebuildCalls } from '@tidemark/runtime';
 import { z } from 'zod';
 import type { Desk } from '../desk.ts';
-import { content, ok, route } from '../route.ts';
+import { content, ok, route, words } from '../route.ts';
 import {
   digestSchema,
   givenJson,
@@ -57,7 +57,7 @@ export const getWorkflowAt = route({
         opened_at: timeSchema,
         tokens: z.number(),
         cost_micros: z.number(),
-        last_action: z.string(),
+        last_action: words(),
         input: content(jsonSchema),
         belief: content(jsonSchema),
         frontier: z.array(taskSchema),

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { TIMELINE_PAGE_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import { positionSchema, timeSchema, workflowParams } from '../schemas/common.ts';
+import { toldControl } from '../shapes/control.ts';
 
 const momentSchema = z
   .object({
@@ -31,7 +32,7 @@ export const getTimeline = route({
   params: workflowParams,
   query: z.object({ from: positionSchema.default(1) }),
   answers: { 200: z.object({ moments: z.array(momentSchema), next_from: z.int().nullable() }) },
-  async handle({ params, query, principal, desk, signal }) {
+  async handle({ params, query, principal, desk, seesContent, signal }) {
     const row = await desk.find(principal, params.workflow);
     const opening = await openingOffset(desk.reads, row.workflow);
     const moments: z.input<typeof momentSchema>[] = [];
@@ -39,7 +40,7 @@ export const getTimeline = route({
       signal.throwIfAborted();
       // What rows don't hold yet is told by no answer.
       if (event.position > row.position) break;
-      if (event.position >= query.from) moments.push(momentOf(event));
+      if (event.position >= query.from) moments.push(momentOf(event, seesContent));
       if (moments.length === TIMELINE_PAGE_COUNT) break;
     }
     const last = moments.at(-1)?.position ?? row.position;
@@ -47,9 +48,11 @@ export const getTimeline = route({
   },
 });
 
-function momentOf({ position, envelope }: AcceptedEvent): z.input<typeof momentSchema> {
+function momentOf({ position, envelope }: AcceptedEvent, seesContent: boolean): z.input<typeof momentSchema> {
   const { type, atMs, epoch, holder, control } = envelope;
-  const shown = Object.entries(control).filter(([name]) => !/Digest$|^(tasks|rules|dispatch|trace)$/.test(name));
+  const shown = Object.entries(toldControl(control, seesContent)).filter(
+    ([name]) => !/Digest$|^(tasks|rules|dispatch|trace)$/.test(name),
+  );
   return {
     ...{ position, type, epoch },
     at: isoTime(atMs),

@@ -49,13 +49,10 @@ const startBody = z
       .literal(PRIORITIES)
       .optional()
       .meta({ description: '1 is served first, 5 last; by default its definition says.' }),
-    timeout: z
-      .union([z.int(), nameSchema])
-      .optional()
-      .meta({
-        description:
-          "Cancelled after this time: '90s', '15m', '36h', '7d', or milliseconds; by default its definition says.",
-      }),
+    timeout: z.union([z.int(), nameSchema]).optional().meta({
+      description:
+        "Cancelled after this time: '90s', '15m', '36h', '7d', or milliseconds; by default its definition says.",
+    }),
     pinned: z.boolean().optional().meta({ description: 'Runs with exactly this version of its definition.' }),
   })
   .meta({ id: 'Start' });

@@ -1,7 +1,7 @@
 /** Owns how workflows look in answers. */
 
 import { z } from 'zod';
-import { content } from '../route.ts';
+import { content, words } from '../route.ts';
 import { digestSchema, jsonSchema, timeSchema } from './common.ts';
 
 export const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
@@ -36,7 +36,7 @@ export const workflowSchema = z
     pending_task_count: z.int(),
     tokens: z.number(),
     cost_micros: z.number().meta({ description: 'Millionths of a US dollar.' }),
-    last_action: z.string(),
+    last_action: words(),
     opened_at: timeSchema,
     updated_at: timeSchema,
     partition: z.int(),
@@ -137,7 +137,7 @@ export const checkpointSchema = z
       )
       .readonly(),
     log: content(z.array(z.object({ at: timeSchema, action: z.string(), detail: jsonSchema.optional() })).readonly()),
-    last_action: z.string(),
+    last_action: words(),
     tokens: z.number(),
     cost_micros: z.number(),
     epoch: z.int(),
@@ -157,7 +157,10 @@ export const eventSchema = z
     epoch: z.int(),
     holder: z.string().nullable(),
     lamport: z.int(),
-    control: z.record(z.string(), z.unknown()).meta({ description: 'The clear part, which the fold reads.' }),
+    control: z.record(z.string(), z.unknown()).meta({
+      description:
+        'The clear part, which the fold reads; without words of steps and keys of limits for who may not see content.',
+    }),
     payload: content(jsonSchema),
     payload_left_out: z
       .literal(true)
