@@ -1,13 +1,13 @@
-/** Children and approvals over HTTP: who is asked, who may answer, and whose children are told. */
+/** Children, approvals and fresh histories over HTTP: who is asked, who may answer, whose children are told, and who goes on for whom. */
 
 import { connect } from '@tidemark/client';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { askSomebody, family, type Served, sayingAuthenticator, serveApi } from './served.ts';
+import { askSomebody, family, type Served, sayingAuthenticator, serveApi, turning } from './served.ts';
 
 let served: Served;
 beforeAll(async () => {
-  const definitions = [family, askSomebody];
+  const definitions = [family, askSomebody, turning];
   served = await serveApi({ authenticator: sayingAuthenticator, definitions });
 });
 afterAll(() => served.close());
@@ -121,4 +121,27 @@ it('tells callers who they are and what they may do', async () => {
     rights: ['read'],
   });
   expect((await client('approver acme').ask('GET /v1/me', {})).rights).toEqual(['read', 'content', 'decide']);
+});
+
+it('a workflow that goes on is spoken to, and waited for, by its first id', async () => {
+  const operator = client('operator acme');
+  const run = await operator.start('turning', { left: 2 }, { id: 't1' });
+  const seen = (workflow: string) =>
+    client('viewer acme').ask('GET /v1/workflows/{workflow}', { params: { workflow } });
+  await eventually(async () => expect(await seen('t1~3')).toMatchObject({ continues: 't1~2', pending_task_count: 1 }));
+  expect(await seen('t1')).toMatchObject({ status: 'completed', reason: 'continued', continued_as: 't1~2' });
+  expect(await seen('t1~2')).toMatchObject({ continues: 't1', continued_as: 't1~3' });
+  expect(await seen('t1~3')).not.toHaveProperty('continued_as');
+  expect(await run.outcome()).toMatchObject({ workflow: 't1~3', status: 'open' });
+  const events: unknown[] = [];
+  for await (const { name, data } of run.events()) if (name === 'event') events.push(data);
+  expect(events.at(-1)).toMatchObject({ type: 'WorkflowCompleted', control: { continued: 't1~2' } });
+  expect(await run.pause('a look')).toMatchObject({ workflow: 't1~3', changed: true });
+  expect(await run.resume('seen')).toMatchObject({ workflow: 't1~3', changed: true });
+  await run.signal('go', 'on');
+  expect(await run.result()).toEqual({ said: 'on' });
+  expect((await operator.start('turning', { left: 2 }, { id: 't1' })).created).toBe(false);
+  await expect(operator.start('turning', { left: 0 }, { id: 't1~2' })).rejects.toMatchObject({
+    ...{ status: 400, code: 'workflow-id-reserved' },
+  });
 });

@@ -53,6 +53,25 @@ export const patient = defineWorkflow({
   },
 });
 
+/** Goes on with a fresh history as often as it is told to, and then waits for the signal `go`. */
+export const turning = defineWorkflow({
+  name: 'turning',
+  version: 1,
+  input: z.object({ left: z.number().int() }),
+  belief: z.object({}),
+  output: z.object({ said: z.string() }),
+  signals: { go: z.string() },
+  tasks: { turn: z.object({}), end: z.object({}) },
+  flow: { turn: ['end'], end: [] },
+  starts: ['turn'],
+  begin: () => ({ belief: {}, next: [task('turn', {})] }),
+  steps: {
+    turn: ({ input: { left } }) =>
+      left > 0 ? { continueAsNew: { left: left - 1 } } : { next: [task('end', {}, { when: signal('go') })] },
+    end: ({ cause }) => ({ done: { said: cause?.kind === 'signal' ? cause.value : '' } }),
+  },
+});
+
 /** Nobody ever learns whether it happened: a person is asked. */
 const wire = defineEffect({
   operation: 'bank.wire',

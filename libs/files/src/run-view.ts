@@ -193,7 +193,7 @@ function eventTold(row: EventRow): Told {
     case 'WorkflowFailed':
       return line('ended', `failed: ${decodePayload(row.type, row.payload).error.message}`);
     case 'WorkflowCompleted':
-      return line('ended', 'completed');
+      return line('ended', control.continued === undefined ? 'completed' : `goes on as ${control.continued}`);
     case 'WorkflowTerminated':
       return line('ended', `failed: ${decodePayload(row.type, row.payload).error.message}`);
     case 'ApprovalGiven':

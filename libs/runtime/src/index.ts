@@ -8,6 +8,7 @@ export { type BlobStores, Blobs } from './blobs.ts';
 export { ACCESS_SUBJECT } from './budget-entry.ts';
 export { type BulkJob, type BulkRequest, bulkHost } from './bulk.ts';
 export { BULK_ACTS, type BulkAct } from './bulk-definition.ts';
+export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './chain.ts';
 export {
   Client,
   Run,

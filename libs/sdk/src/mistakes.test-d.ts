@@ -119,6 +119,32 @@ export const wrongDone = defineWorkflow({
   },
 });
 
+export const wrongContinuation = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error it goes on with the workflow's own input
+    async price() {
+      return { continueAsNew: { order: 'o' } };
+    },
+  },
+});
+
+export const doneAndOn = defineWorkflow({
+  ...base,
+  flow,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error who is done does not go on
+    async price() {
+      return { done: { creditId: 'c' }, continueAsNew: { orderId: 'o' } };
+    },
+  },
+});
+
 export const misspeltMember = defineWorkflow({
   ...base,
   flow,

@@ -363,3 +363,27 @@ export const asked = defineWorkflow({
     },
   },
 });
+
+// A history that is long enough ends with the input of the next one; what the schema makes of it is for that one to see.
+export const turning = defineWorkflow({
+  name: 'turning',
+  version: 1,
+  input: z.object({ inbox: z.string(), turn: z.number().default(0) }),
+  belief: z.object({}),
+  output: z.object({ turns: z.number() }),
+  tasks: { turn: z.object({}) },
+  flow: { turn: ['turn'] },
+  starts: ['turn'],
+  begin: ({ turn }) => {
+    same<typeof turn, number>(true);
+    return { belief: {}, next: [task('turn', {})] };
+  },
+  steps: {
+    turn: ({ input, attempt }) => {
+      if (attempt > 1) return { next: [task('turn', {})] };
+      if (input.turn > 3) return { done: { turns: input.turn }, lastAction: 'enough' };
+      if (input.turn === 0) return { continueAsNew: { inbox: input.inbox } };
+      return { continueAsNew: { ...input, turn: input.turn + 1 }, output: { kept: true }, belief: (b) => b };
+    },
+  },
+});

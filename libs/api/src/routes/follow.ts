@@ -25,7 +25,7 @@ export const followWorkflow = streamRoute({
   name: 'followWorkflow',
   summary: 'Follow a workflow',
   description:
-    "All accepted events from position `from` on, each once and in order; an event's id is its position. Who comes again with `Last-Event-ID` (or `from`) goes on after it, whatever has happened meanwhile to the connection or to the server. An event is told once every other answer knows of it. Who reads too slowly is cut off, and may come again. Ends with `end` when the workflow has ended; 204 then says that nothing more will come.",
+    "All accepted events from position `from` on, each once and in order; an event's id is its position. Who comes again with `Last-Event-ID` (or `from`) goes on after it, whatever has happened meanwhile to the connection or to the server. An event is told once every other answer knows of it. Who reads too slowly is cut off, and may come again. Ends with `end` when the workflow has ended, or has gone on with a fresh history (its last event, `WorkflowCompleted`, has `continued` in its control then, the workflow to follow next); 204 then says that nothing more will come.",
   chapter: 'Following',
   right: 'read',
   problems: ['workflow-unknown', 'streams-too-many', 'object-archived', 'store-rebuilding'],

@@ -3,7 +3,7 @@
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
 import { DEFAULT_TENANT, isSystemDefinition, PRIORITIES, workflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
-import { TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
+import { continuedAs, lastOf, TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
 import { childOf, cursorOf, cursorOfChild, placeOf } from '../cursor.ts';
 import { type Desk, definitionNamed, tenantFor } from '../desk.ts';
@@ -207,7 +207,7 @@ async function viewOf(desk: Desk, row: WorkflowSummary, seesContent: boolean) {
 
 /** By the form of its id, as children are found. */
 async function parentOf({ reads }: Desk, { workflow, tenant }: WorkflowSummary) {
-  const [, parent, task] = /^(.+)~(\d+\.\d+)$/s.exec(workflow) ?? [];
+  const [, parent, task] = /^(.+)~(\d+\.\d+)(?:~\d+)?$/s.exec(workflow) ?? [];
   const row = parent === undefined ? undefined : await reads.workflow(workflowId(parent));
   return row === undefined || row.tenant !== tenant ? null : { workflow: row.workflow, task: task! };
 }
@@ -239,7 +239,7 @@ export const getResult = route({
   name: 'getResult',
   summary: 'Wait for how a workflow ends',
   description:
-    'Answered as soon as it has ended, waits for a person, or `wait_ms` have passed, whichever is first: `status` says which. To wait longer, ask again.',
+    'Answered as soon as it has ended, waits for a person, or `wait_ms` have passed, whichever is first: `status` says which. To wait longer, ask again. Of a workflow that went on with a fresh history it is told how the last that goes on for it stands, which `workflow` names.',
   chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown'],
@@ -257,9 +257,12 @@ export const getResult = route({
         .run(workflow)
         .result({ signal: enough })
         .catch(() => {});
-    const row = await desk.find(principal, workflow);
-    const { status, reason } = row;
-    return ok({ workflow, status, reason, ...endingJson(row) });
+    const last = await lastOf(desk.reads, await desk.find(principal, workflow));
+    const next = continuedAs(last);
+    // It is about to begin.
+    if (next !== undefined) return ok({ workflow: next, status: 'open' as const, reason: null });
+    const { status, reason } = last;
+    return ok({ workflow: last.workflow, status, reason, ...endingJson(last) });
   },
 });
 

@@ -27,6 +27,13 @@ export const workflowSchema = z
     user: z.string().nullable(),
     tags: z.array(z.string()).readonly(),
     fork: forkSchema.optional(),
+    continues: z
+      .string()
+      .optional()
+      .meta({ description: 'The workflow that this one goes on for, with a fresh history.' }),
+    continued_as: z.string().optional().meta({
+      description: 'The workflow that goes on for this one, which is `completed` for the reason `continued`.',
+    }),
     status: statusSchema,
     activity: activitySchema,
     reason: z.string().nullable(),

@@ -1,12 +1,14 @@
 /** Owns how a workflow has ended, or why it waits for a person; read from its rows. */
 
 import { decodePayload } from '@tidemark/codec';
-import type { Json } from '@tidemark/core';
+import type { Json, WorkflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
-import { isEndForgotten } from '@tidemark/runtime';
+import { continuedAs, isEndForgotten } from '@tidemark/runtime';
 
 export type Ending =
   | { readonly kind: 'completed'; readonly output: Json }
+  /** Its history has ended, and another workflow goes on for it. */
+  | { readonly kind: 'continued'; readonly as: WorkflowId }
   | { readonly kind: 'failed'; readonly reason: string; readonly message: string }
   /** It has completed or failed; with what, was forgotten for good. */
   | { readonly kind: 'forgotten' }
@@ -17,6 +19,8 @@ export type Ending =
 /** Undefined while it goes on. */
 export function endingOf(row: WorkflowSummary): Ending | undefined {
   const { status, reason, result } = row;
+  const as = continuedAs(row);
+  if (as !== undefined) return { kind: 'continued', as };
   if (isEndForgotten(row)) return { kind: 'forgotten' };
   switch (status) {
     case 'open':

@@ -2,6 +2,7 @@
 
 import { type Fork, isoTime, type StreamStatus } from '@tidemark/core';
 import type { WorkflowListing } from '@tidemark/ports';
+import { continuedAs, continuesFrom } from '@tidemark/runtime';
 
 /**
  * What a workflow is up to. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no
@@ -22,6 +23,12 @@ export const forkJson = (fork: Fork | undefined) =>
     ? {}
     : { fork: { workflow: fork.workflow, sequence_number: fork.sequence, effects: fork.effects } };
 
+/** Where its history goes on, and whose it goes on from; nothing for most. */
+function chainJson(row: WorkflowListing) {
+  const [before, after] = [continuesFrom(row.workflow), continuedAs(row)];
+  return { ...(before !== undefined && { continues: before }), ...(after !== undefined && { continued_as: after }) };
+}
+
 /** One workflow in JSON. Times are ISO 8601, sizes and costs say their unit. */
 export const workflowJson = (row: WorkflowListing, idle: boolean) => ({
   workflow: row.workflow,
@@ -32,6 +39,7 @@ export const workflowJson = (row: WorkflowListing, idle: boolean) => ({
   user: row.user ?? null,
   tags: row.tags ?? [],
   ...forkJson(row.fork),
+  ...chainJson(row),
   status: row.status,
   activity: activityOf(row, idle),
   reason: row.reason,

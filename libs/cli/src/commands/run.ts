@@ -4,10 +4,18 @@
  */
 
 import { endingOf, workflowJson } from '@tidemark/api/shapes';
-import { ConflictError, FencedError, type Json, type Priority, UnavailableError, workflowId } from '@tidemark/core';
+import {
+  ConflictError,
+  FencedError,
+  type Json,
+  type Priority,
+  UnavailableError,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
-import { UNDO_SUFFIX } from '@tidemark/runtime';
+import { lastOf, UNDO_SUFFIX } from '@tidemark/runtime';
 import { outlivedReporter } from '../failures.ts';
 import { type Change, isEnd } from '../follow/change.ts';
 import { Follower } from '../follow/follower.ts';
@@ -132,7 +140,7 @@ async function startAndFollow(current: Run, desk: Desk): Promise<number> {
   }
   if (started.created) session.terminal.note(placeWords(current, desk));
   else if (isFirst) await tellFound(current, desk, started);
-  return follow(current, desk, started.workflow, started.created, interruption);
+  return followAll(current, desk, started, interruption);
 }
 
 /** The run of the given id, where there is one and no input is given; else a start, which needs one. */
@@ -208,13 +216,30 @@ function foundWords(row: WorkflowSummary): string {
   return row.sequence === 0 ? 'was started before' : `goes on from checkpoint #${row.sequence}`;
 }
 
+/** To the end of the last, where one goes on for another. */
+async function followAll(
+  current: Run,
+  desk: Desk,
+  started: Pick<StartAnswer, 'workflow' | 'created'>,
+  interruption: Interruption,
+): Promise<number> {
+  const row = started.created ? undefined : await desk.reads.workflow(workflowId(started.workflow));
+  const last = row && (await lastOf(desk.reads, row));
+  let end: number | WorkflowId = workflowId(last?.workflow ?? started.workflow);
+  for (let isNew = started.created; typeof end !== 'number'; isNew = true) {
+    end = await follow(current, desk, end, isNew, interruption);
+  }
+  return end;
+}
+
+/** The exit code; where another goes on for it, that one. */
 async function follow(
   current: Run,
   desk: Desk,
   id: string,
   created: boolean,
   { signal }: Interruption,
-): Promise<number> {
+): Promise<number | WorkflowId> {
   const { terminal } = current.session;
   const follower = new Follower({ workflow: id, crowds: true });
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
@@ -248,9 +273,17 @@ function tellProgress({ session }: Run, id: string, news: News): void {
 }
 
 /** Prints the output, or throws what the run ended with. */
-async function ended({ session, created, options }: Run, desk: Desk, row: WorkflowSummary): Promise<number> {
+async function ended(
+  { session, created, options }: Run,
+  desk: Desk,
+  row: WorkflowSummary,
+): Promise<number | WorkflowId> {
   const { terminal } = session;
   const ending = endingOf(row);
+  if (ending?.kind === 'continued') {
+    terminal.note(`${terminal.paintNote('green', 'goes on')} as ${ending.as}`);
+    return ending.as;
+  }
   if (ending?.kind !== 'completed') {
     const { error, answers } = await unfinished(desk.reads, row, options.state);
     for (const line of answers) terminal.note(line);

@@ -2,7 +2,7 @@
 
 import { activityOf, endingOf } from '@tidemark/api/shapes';
 import type { EffectRow } from '@tidemark/ports';
-import { CANCELLING, PAUSED } from '@tidemark/runtime';
+import { CANCELLING, continuesFrom, PAUSED } from '@tidemark/runtime';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
@@ -75,7 +75,14 @@ function headLines({ row, idle }: Found, { paint }: Look, nowMs: number): readon
     paint('dim', `opened ${dateTime(row.openedAtMs)}, changed ${ago(row.updatedAtMs, nowMs)}; ${spent.join(', ')}`),
     paint('dim', `tenant ${printable(row.tenant)}, partition ${row.partition}`),
     ...(row.fork === undefined ? [] : [paint('dim', forkWords(row.fork))]),
+    ...chainLines(row).map((line) => paint('dim', line)),
   ];
+}
+
+/** Whose history it goes on from. */
+function chainLines({ workflow }: Found['row']): readonly string[] {
+  const before = continuesFrom(workflow);
+  return before === undefined ? [] : [`goes on for ${printable(before)}, with a fresh history`];
 }
 
 /** Why, on what evidence, and with which commands it is answered. */
@@ -123,6 +130,14 @@ function endingLines(found: Found, options: ShowOptions, look: Look): readonly s
         valueLines(ending.output, look),
         look,
       );
+    case 'continued': {
+      const tells = printable(showCommand(ending.as, options.state));
+      return section(
+        'Continued',
+        [`${INDENT}It goes on as ${printable(ending.as)}; ${tells} tells how that stands.`],
+        look,
+      );
+    }
     case 'failed':
       return section('Failed', [`${INDENT}${printable(ending.reason)}: ${printable(ending.message)}`], look);
     case 'compensated':

@@ -99,6 +99,10 @@ async function endCode({ session: { terminal }, state }: Watch, desk: Desk, row:
     terminal.line(jsonText(ending.output));
     return EXIT.ok;
   }
+  if (ending?.kind === 'continued') {
+    terminal.note(`It goes on as ${printable(ending.as)}: tidemark watch ${printable(ending.as)} follows that.`);
+    return EXIT.ok;
+  }
   const { error, answers } = await unfinished(desk.reads, row, state);
   for (const line of answers) terminal.note(line);
   throw error;

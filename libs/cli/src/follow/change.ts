@@ -59,7 +59,8 @@ export type Change = About &
         readonly counts: UndoCounts | null;
         readonly tookMs: number;
       }
-    | { readonly type: 'completed'; readonly output: Json; readonly tookMs: number }
+    /** `as`: another workflow goes on for it, and there is no output. */
+    | { readonly type: 'completed'; readonly output: Json; readonly tookMs: number; readonly as?: string }
     | { readonly type: 'failed'; readonly reason: string; readonly message: string; readonly tookMs: number }
   );
 
@@ -148,8 +149,11 @@ export function eventChange(row: WorkflowSummary, event: EventRow): Change | und
         return { ...about, type: 'compensated', undo: String(control.undo), counts: null, tookMs };
       return { ...about, type: 'failed', reason: 'compensation-failed', message: error?.message ?? '', tookMs };
     }
-    case 'WorkflowCompleted':
-      return { ...about, type: 'completed', output: decodePayload(event.type, event.payload).output, tookMs };
+    case 'WorkflowCompleted': {
+      const { output } = decodePayload(event.type, event.payload);
+      const goesOn = control.continued === undefined ? {} : { as: String(control.continued) };
+      return { ...about, type: 'completed', output, tookMs, ...goesOn };
+    }
     case 'WorkflowFailed': {
       const { message } = decodePayload(event.type, event.payload).error;
       return { ...about, type: 'failed', reason: String(control.code), message, tookMs };

@@ -69,7 +69,9 @@ export class Narrator {
       case 'undo_parked':
         return `${paint('yellow', 'waits for a person to go on being undone')}: ${printable(change.undo)} (${printable(change.reason)})`;
       case 'completed':
-        return `${paint('green', 'completed')} in ${duration(change.tookMs)}`;
+        return change.as === undefined
+          ? `${paint('green', 'completed')} in ${duration(change.tookMs)}`
+          : `${paint('green', 'goes on')} as ${printable(change.as)}`;
       case 'failed':
         return `${paint('red', 'failed')} (${printable(change.reason)}): ${printable(change.message)}`;
     }
@@ -170,7 +172,12 @@ export function changeJson(change: Change | Crowd): Readonly<Record<string, unkn
     case 'undo_parked':
       return { ...about, undo: change.undo, reason: change.reason };
     case 'completed':
-      return { ...about, output: change.output, took_ms: change.tookMs };
+      return {
+        ...about,
+        output: change.output,
+        took_ms: change.tookMs,
+        ...(change.as !== undefined && { continued_as: change.as }),
+      };
     case 'failed':
       return { ...about, reason: change.reason, message: change.message, took_ms: change.tookMs };
   }

@@ -39,6 +39,8 @@ export function eventWords(row: EventRow): string {
       return `by ${control.by}: ${decodePayload(row.type, row.payload).why ?? FORGOTTEN}`;
     case 'VersionPinned':
       return `${control.pinned === true ? 'pinned' : 'let go'} by ${control.by}`;
+    case 'WorkflowCompleted':
+      return control.continued === undefined ? '' : `goes on as ${control.continued}`;
     case 'SignalReceived':
       return String(control.name);
     case 'TimerFired':

@@ -329,7 +329,9 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'ApprovalDecided':
       return ['Decided', `${text(control.resolution)} ${by}`, 'good'];
     case 'WorkflowCompleted':
-      return ['Completed', '', 'good'];
+      return control.continued === undefined
+        ? ['Completed', '', 'good']
+        : ['Goes on', `as ${text(control.continued)}`, 'good'];
     case 'WorkflowFailed':
       return ['Failed', code, 'bad'];
     case 'WorkflowTerminated':
