@@ -79,6 +79,10 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getJob: { right: 'read', letIn: ['job-unknown'] },
   cancelJob: { right: 'operate', body: WHY, letIn: ['job-unknown', 'workflow-closed'] },
   listJobs: { right: 'read' },
+  listQueues: { right: 'read' },
+  // Of a definition that nobody runs here: the others' samples go on.
+  pauseQueue: { right: 'operate', body: WHY },
+  resumeQueue: { right: 'operate', body: WHY },
   setSchedule: {
     right: 'operate',
     body: { definition: 'patient', input: {}, cron: '0 0 1 1 *' },

@@ -4,13 +4,13 @@
  * other: `ID/key` once, `ID/revoked` once, and apart from both `ID/used`.
  */
 
-import { CorruptError, InvalidError, type Json, type TenantId } from '@tidemark/core';
+import { CorruptError, InvalidError, type Json, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
 import type { Clock, Digest, MemoryRow, ProjectionStore, Role } from '@tidemark/ports';
 import { ACCESS_SUBJECT, type ClientMemory, checkName, memoryWorkflow } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyText, hashOfSecret, isKeyId, newApiKey } from './api-key.ts';
 import { ACCESS_NAME_MAX_CHARS, ACCESS_PAGE_COUNT, KEY_LIFE_MAX_MS, KEY_USED_AT_ONCE } from './limits.ts';
-import { callersTenant, checkedRoles, isRole, SYSTEM_TENANT } from './names.ts';
+import { callersTenant, checkedRoles, isRole } from './names.ts';
 
 const KEYS = `${ACCESS_SUBJECT}keys`;
 const TENANTS = `${ACCESS_SUBJECT}tenants`;
@@ -49,7 +49,7 @@ export interface StoredTenant {
 }
 
 export interface AccessRecordsOptions {
-  readonly memory: Pick<ClientMemory, 'keepAccess'>;
+  readonly memory: Pick<ClientMemory, 'keepOwn'>;
   readonly store: Pick<ProjectionStore, 'memories' | 'workflow'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
@@ -118,7 +118,7 @@ export class AccessRecords {
   async noteUsed(used: ReadonlyMap<string, number>): Promise<void> {
     const records = Array.from(used, ([id, atMs]) => ({ key: `${id}${USED}`, value: { atMs } }));
     for (let at = 0; at < records.length; at += KEY_USED_AT_ONCE) {
-      await this.#options.memory.keepAccess(SYSTEM_TENANT, KEYS, records.slice(at, at + KEY_USED_AT_ONCE));
+      await this.#options.memory.keepOwn(SYSTEM_TENANT, KEYS, records.slice(at, at + KEY_USED_AT_ONCE));
     }
   }
 
@@ -167,7 +167,7 @@ export class AccessRecords {
   }
 
   async #write(subject: string, key: string, value: Json): Promise<void> {
-    await this.#options.memory.keepAccess(SYSTEM_TENANT, subject, [{ key, value }]);
+    await this.#options.memory.keepOwn(SYSTEM_TENANT, subject, [{ key, value }]);
   }
 
   #page(subject: string, where: { readonly prefix?: string; readonly after?: MemoryRow }) {

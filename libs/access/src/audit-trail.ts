@@ -6,7 +6,7 @@
  *    admitted after `AUDIT_BEHIND_MAX_MS`, and so nothing read or done (R4).
  */
 
-import { type TenantId, UnavailableError, uuidv7, workflowId } from '@tidemark/core';
+import { SYSTEM_TENANT, type TenantId, UnavailableError, uuidv7, workflowId } from '@tidemark/core';
 import type { AuditEntry, AuditTrail, Clock, Digest, Prng, ProjectionStore } from '@tidemark/ports';
 import type { SystemStreams } from '@tidemark/runtime';
 import { AuditLane, type Waiting } from './audit-lane.ts';
@@ -19,7 +19,6 @@ import {
   AUDIT_STREAMS_READ_MAX,
   AUDIT_WAITING_MAX_COUNT,
 } from './limits.ts';
-import { SYSTEM_TENANT } from './names.ts';
 
 export interface WrittenTrailOptions {
   readonly streams: Pick<SystemStreams, 'open'>;

@@ -14,7 +14,7 @@ export { refuseCredentialsInQuery } from './bearer.ts';
 export type { ClaimMapping } from './claims.ts';
 export { KeyAuthenticator, type KeyAuthenticatorOptions } from './key-authenticator.ts';
 export { AUDIT_FLUSH_MS, AUDIT_READ_MAX_COUNT, AUTHORIZATION_MAX_CHARS, KEY_AGE_MAX_MS } from './limits.ts';
-export { callersTenant, isRole, SYSTEM_TENANT } from './names.ts';
+export { callersTenant, isRole } from './names.ts';
 export {
   OidcAuthenticator,
   type OidcAuthenticatorOptions,

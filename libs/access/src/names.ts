@@ -5,9 +5,6 @@ import { ROLES, type Role } from '@tidemark/ports';
 import { checkName } from '@tidemark/runtime';
 import { ACCESS_NAME_MAX_CHARS } from './limits.ts';
 
-/** Whose the records of access are, and the audit of what is no tenant's. No caller is ever of this tenant. */
-export const SYSTEM_TENANT: TenantId = tenantId('~tidemark');
-
 /** A tenant that callers may belong to. Throws `InvalidError` (`tenant-invalid`). */
 export function callersTenant(name: unknown): TenantId {
   const tenant = checkName('tenant', name, ACCESS_NAME_MAX_CHARS);

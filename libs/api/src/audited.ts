@@ -61,7 +61,7 @@ const entryOf = (
 const codeOf = (error: unknown): string => (error instanceof TidemarkError ? error.code : 'internal');
 
 function targetIn(value: unknown): string | undefined {
-  for (const name of ['workflow', 'key', 'job', 'schedule', 'id', 'tenant']) {
+  for (const name of ['workflow', 'key', 'job', 'schedule', 'queue', 'id', 'tenant']) {
     const target = (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
     if (typeof target === 'string') return target;
   }

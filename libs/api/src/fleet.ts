@@ -2,6 +2,7 @@
 
 import type { TenantId } from '@tidemark/core';
 import type { LeaseRow, SpentHour, StatusCount, StoreCounts } from '@tidemark/ports';
+import type { HeldQueue } from '@tidemark/runtime';
 import type { Desk } from './desk.ts';
 import { FLEET_KEPT_MS, FLEET_SAMPLE_PERIOD_MS, FLEET_SAMPLES_MAX_COUNT, LIVENESS_MARKER_MS } from './limits.ts';
 
@@ -13,6 +14,7 @@ export interface FleetView {
   readonly laggingPartitionCount: number;
   readonly workers: readonly { readonly holder: string; readonly isAlive: boolean; readonly heldCount: number }[];
   readonly queued: ReadonlyMap<string, number>;
+  readonly held: readonly HeldQueue[];
   readonly spentHours: readonly SpentHour[];
 }
 
@@ -51,7 +53,7 @@ export class Fleet {
   }
 
   async #look(tenant: TenantId | null): Promise<FleetView> {
-    const { ports, definitions } = this.#desk;
+    const { ports, definitions, client } = this.#desk;
     const { store, log, liveness, queue, clock } = ports;
     const [statuses, counts, isReady, spentHours] = await Promise.all([
       store.statusCounts(tenant),
@@ -70,10 +72,11 @@ export class Fleet {
     const alive = (await liveness.view({ markerAgeMs: LIVENESS_MARKER_MS })).holders;
     const names = [...new Set(definitions.map(({ name }) => name))];
     const queued = names.length === 0 ? new Map<string, number>() : await queue.depth(names);
+    const held = isReady ? await client.queues.held(tenant) : [];
     const leases = await store.leases();
     const own = tenant === null ? leases : leases.filter((lease) => lease.tenant === tenant);
     const workers = workersOf(own, new Set(alive.keys())).filter(({ heldCount }) => tenant === null || heldCount > 0);
-    return { statuses, counts, isReady, lagCount, laggingPartitionCount, workers, queued, spentHours };
+    return { statuses, counts, isReady, lagCount, laggingPartitionCount, workers, queued, held, spentHours };
   }
 
   async #sample(): Promise<void> {

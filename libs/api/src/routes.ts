@@ -10,6 +10,7 @@ import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminate
 import { whoAmI } from './routes/me.ts';
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
 import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
+import { listQueues, pauseQueue, resumeQueue } from './routes/queues.ts';
 import { fireSchedule, listSchedules, setSchedule } from './routes/schedules.ts';
 import { getSession, handOver, recallMemories } from './routes/sessions.ts';
 import { getTimeline } from './routes/timeline.ts';
@@ -63,6 +64,9 @@ export const routes = {
   getJob,
   cancelJob,
   listJobs,
+  listQueues,
+  pauseQueue,
+  resumeQueue,
   setSchedule,
   listSchedules,
   fireSchedule,

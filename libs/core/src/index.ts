@@ -190,7 +190,7 @@ export {
   type StreamStatus,
   type TaskState,
 } from './state.ts';
-export { isSystemDefinition, SYSTEM_PREFIX } from './system-names.ts';
+export { isSystemDefinition, SYSTEM_PREFIX, SYSTEM_TENANT } from './system-names.ts';
 export { type Keyed, TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';
 export { uuidv7 } from './uuid.ts';
 export { type RejectReason, rejected, type Verdict } from './verdict.ts';

@@ -2,8 +2,8 @@
 
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type AccessRecords, KeyAuthenticator, StandingTenants, SYSTEM_TENANT } from '@tidemark/access';
-import { DEFAULT_TENANT, type TenantId } from '@tidemark/core';
+import { type AccessRecords, KeyAuthenticator, StandingTenants } from '@tidemark/access';
+import { DEFAULT_TENANT, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
 import { systemClock } from '@tidemark/runtime';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { accessRecords } from './access.ts';

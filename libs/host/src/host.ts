@@ -10,6 +10,7 @@ import {
   Compactor,
   type CompactorPolicy,
   Coordinator,
+  HeldQueues,
   LamportClock,
   Pace,
   type Ports,
@@ -74,6 +75,7 @@ export class Host {
   readonly keys: Keys | undefined;
   readonly secrets: Keys | undefined;
   readonly #lamport = new LamportClock();
+  readonly #held: HeldQueues;
   readonly #closePorts: () => Promise<void>;
   readonly #embedder: Embedder | null;
   readonly #retention: RetentionPolicy | undefined;
@@ -90,6 +92,7 @@ export class Host {
     { partitionsMax, admission, embedder = null, tiers, keys, secrets, retention, traces }: HostOptions = {},
   ) {
     this.ports = ports;
+    this.#held = new HeldQueues(ports);
     this.#closePorts = closePorts;
     this.#embedder = embedder;
     this.tiers = tiers;
@@ -108,6 +111,7 @@ export class Host {
       ports: this.ports,
       lamport: this.#lamport,
       name,
+      held: this.#held,
       ...(role.onError === undefined ? {} : { onError: role.onError }),
       traces: role.traces ?? (this.#traces && liveTraces(this.ports, this.#traces, role.onError)),
     });
@@ -155,6 +159,7 @@ export class Host {
       concurrency,
       schedules: scheduleHost(this.client, this.ports.clock),
       bulk: bulkHost(this.client, this.ports.store),
+      held: this.#held,
       ...(onError === undefined ? {} : { onError }),
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(onResume === undefined ? {} : { onResume }),

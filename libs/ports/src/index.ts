@@ -127,6 +127,7 @@ export {
   type WorkflowSummary,
 } from './projection-store.ts';
 export {
+  type QueueCount,
   type SearchStore,
   type SpentHour,
   type StatusCount,

@@ -31,6 +31,16 @@ export interface StatusCount {
   readonly count: number;
 }
 
+/** Work of one definition and tenant. */
+export interface QueueCount {
+  readonly definition: string;
+  readonly tenant: TenantId;
+  /** Could go on, and nobody has it. */
+  readonly readyCount: number;
+  /** In a worker's hands. */
+  readonly runningCount: number;
+}
+
 /** What model calls have cost, by the hour (its beginning, Unix time in milliseconds). */
 export interface SpentHour {
   readonly hourMs: number;
@@ -43,6 +53,8 @@ export interface SearchStore {
   search(query: WorkflowSearch): Promise<readonly WorkflowListing[]>;
   /** Without the system's own. Null: of all tenants. */
   statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]>;
+  /** Of what has something to do, without the system's own; by definition and tenant, in that order. Null: of all tenants. */
+  queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]>;
   /** Workflows of these partitions that are open, or closed since the last opening there. */
   moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]>;
   /** By hour, since then. Null: of all tenants. */

@@ -27,6 +27,7 @@ export type MetricName =
   | 'clock_skew_warnings_total'
   | 'projection_lag_events'
   | 'projection_batch_seconds'
+  | 'queue_held'
   | 'log_size_bytes'
   | 'blobs_collected_total'
   | 'segments_written_total'

@@ -6,3 +6,6 @@ export const RETENTION_SUBJECT = 'retention:';
 
 /** Subjects that begin so say who may do what (API keys, tenants): nobody writes them but the library of access. */
 export const ACCESS_SUBJECT = 'access:';
+
+/** The subject that says which queues are held: nobody writes it but who pauses and resumes them. */
+export const QUEUES_SUBJECT = 'queues:held';

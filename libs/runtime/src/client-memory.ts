@@ -25,7 +25,7 @@ import {
   userState,
 } from '@tidemark/memory';
 import type { MemoryKind, SessionWorkflow, Spends } from '@tidemark/ports';
-import { ACCESS_SUBJECT, BUDGET_ENTRY, RETENTION_SUBJECT } from './budget-entry.ts';
+import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT } from './budget-entry.ts';
 import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import type { Decisions } from './decisions.ts';
@@ -214,18 +214,18 @@ export class ClientMemory {
   }
 
   /**
-   * Writes records of who may do what, in one event, into the stream of their subject (`access:…`); without a value one is taken away.
-   * Resolves once rows show it.
+   * Writes records of the system's own, in one event, into the stream of their subject: of who may do what (`access:…`), or of queues that
+   * are held; without a value one is taken away. Resolves once rows show it.
    */
-  async keepAccess(
+  async keepOwn(
     tenant: TenantId,
     subject: string,
     records: readonly { readonly key: string; readonly value?: Json }[],
   ): Promise<void> {
-    invariant(subject.startsWith(ACCESS_SUBJECT), 'records of access have subjects of their own', { subject });
-    const writes = records.map((record) =>
-      anyWrite({ subject, kind: 'record', ...record, source: 'access' }, 'access'),
-    );
+    const isOwn = subject.startsWith(ACCESS_SUBJECT) || subject === QUEUES_SUBJECT;
+    invariant(isOwn, "the system's records have subjects of their own", { subject });
+    const source = subject.slice(0, subject.indexOf(':'));
+    const writes = records.map((record) => anyWrite({ subject, kind: 'record', ...record, source }, source));
     await this.#write(writes, { tenant });
   }
 

@@ -32,6 +32,7 @@ import { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts
 import { CHILDREN_PAGE_COUNT, SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { Admission } from './placing.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { Queues } from './queues.ts';
 import { outcomeOf } from './run-outcome.ts';
 import { Schedules } from './schedules.ts';
 import { shownSecrets } from './secrets.ts';
@@ -76,6 +77,8 @@ export class Client {
   readonly schedules: Schedules;
   /** Long-term memory, sessions and budgets. */
   readonly memory: ClientMemory;
+  /** Whole queues, held and let go. */
+  readonly queues: Queues;
   /** What the system itself writes down. */
   readonly system: SystemStreams;
   readonly #starter: Starter;
@@ -104,6 +107,7 @@ export class Client {
       lamport,
       embedder: options.embedder ?? null,
     });
+    this.queues = new Queues(ports, this.memory);
   }
 
   /** A run of an agent that runs elsewhere, to report its steps; does nothing when its id is not in the share. Never waits. */

@@ -14,7 +14,7 @@ import {
   type TaskId,
 } from '@tidemark/core';
 import type { ContextStore, MemoryStore } from '@tidemark/ports';
-import { ACCESS_SUBJECT, BUDGET_ENTRY, RETENTION_SUBJECT } from './budget-entry.ts';
+import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT } from './budget-entry.ts';
 import { isRange, MEMORY_KINDS } from './context-shapes.ts';
 import type { Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
@@ -161,6 +161,12 @@ export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
     throw new InvalidError(
       'memory-reserved',
       `${where}: ${subject} says who may do what. Change it with tidemark access.`,
+    );
+  }
+  if (subject === QUEUES_SUBJECT) {
+    throw new InvalidError(
+      'memory-reserved',
+      `${where}: ${subject} says which queues are held. Change it with tidemark queues.`,
     );
   }
   const isBudget = kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key && /^(tenant|user):/.test(subject);

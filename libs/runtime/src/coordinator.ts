@@ -12,6 +12,8 @@ import { Compensations } from './compensations.ts';
 import { Continuations } from './continuations.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { TraceSink } from './folded-event.ts';
+import { HeldGauges } from './held-gauges.ts';
+import { HeldQueues } from './held-queues.ts';
 import { Inbox } from './inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import {
@@ -19,6 +21,7 @@ import {
   COMPENSATION_PERIOD_MS,
   CONTINUATION_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
+  QUEUES_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
   REDISPATCH_PAGE_COUNT,
@@ -42,12 +45,15 @@ export interface CoordinatorOptions {
   readonly onError?: (where: string, error: unknown) => void;
   /** Draws traces of what is folded here. */
   readonly traces?: TraceSink | undefined;
+  /** Which queues are held; by default this coordinator looks itself. */
+  readonly held?: HeldQueues | undefined;
 }
 
 export class Coordinator {
   readonly #options: CoordinatorOptions;
   readonly #projector: Projector;
   readonly #dispatcher: Dispatcher;
+  readonly #held: HeldGauges;
   readonly #leases: LeaseKeeper;
   readonly #timers: Timers;
   readonly #starter: Starter;
@@ -66,7 +72,9 @@ export class Coordinator {
     this.#options = options;
     const { ports, lamport } = options;
     const inbox = new Inbox(ports, lamport);
-    this.#dispatcher = new Dispatcher({ ports, onError: (error) => this.#report('dispatch', error) });
+    const { held = new HeldQueues(ports) } = options;
+    this.#held = new HeldGauges(held, ports.telemetry);
+    this.#dispatcher = new Dispatcher({ ports, held, onError: (error) => this.#report('dispatch', error) });
     this.#projector = new Projector({
       ports,
       lamport,
@@ -104,16 +112,20 @@ export class Coordinator {
     this.#undoing = this.#loop('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
     this.#parenting = this.#loop('children', CHILD_PERIOD_MS, () => this.#children.look());
     this.#continuing = this.#loop('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
+    const dispatch = this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep());
     this.#loops = [
       leases,
       this.#continuing,
+      dispatch,
+      this.#loop('queues', QUEUES_PERIOD_MS, async () => {
+        if (await this.#held.look()) dispatch.wake();
+      }),
       this.#parenting,
       this.#undoing,
       this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),
       sweep,
       // Always asked: another process may have made the rows anew, and died before they were complete.
       this.#loop('readiness', LEASE_CHECK_PERIOD_MS, async () => void (await ports.store.markReady())),
-      this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep()),
       this.#loop('timers', TIMER_PERIOD_MS, () => this.#timers.fire()),
       this.#loop('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings()),
     ];

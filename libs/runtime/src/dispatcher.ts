@@ -1,17 +1,20 @@
 /**
  * Owns the hints that tell workers what to do: a job for every stream that became runnable, and a slow sweep that enqueues
- * again whatever is runnable in the rows, so that a flushed queue loses nothing. Jobs are never the truth.
+ * again whatever is runnable in the rows, so that a flushed queue loses nothing. Jobs are never the truth. Of queues that are held no job
+ * is sent, and all of them once they aren't any more.
  */
 
 import type { Dispatch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
 import type { Job, RunnableStream, StreamRow } from '@tidemark/ports';
 import { queuedAs } from './compensation.ts';
+import { HeldQueues, HeldSet } from './held-queues.ts';
 import { REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
 
 export interface DispatcherOptions {
-  readonly ports: Pick<Ports, 'queue' | 'store'>;
+  readonly ports: Pick<Ports, 'queue' | 'store' | 'clock'>;
   readonly onError: (error: unknown) => void;
+  readonly held?: Pick<HeldQueues, 'known' | 'look'> | undefined;
 }
 
 export class Dispatcher {
@@ -19,11 +22,15 @@ export class Dispatcher {
   /** Runnable in the last sweep and not seen to run since: enqueued again only when they still are in the next. */
   #suspects = new Map<WorkflowId, Lamport>();
   /** The newest job of each workflow that isn't sent yet: a queue that doesn't answer holds no more than that. */
-  #waiting = new Map<WorkflowId, Job>();
+  #waiting = new Map<WorkflowId, { readonly stream: StreamRow; readonly job: Job }>();
+  readonly #held: Pick<HeldQueues, 'known' | 'look'>;
+  /** Held when jobs were last left out: none of them is in the queue. */
+  #leftOut = new HeldSet([]);
   #sending: Promise<void> | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#held = options.held ?? new HeldQueues(options.ports);
   }
 
   /** Enqueues what the written rows show to be runnable. Never throws: the sweep makes up for it. */
@@ -31,7 +38,7 @@ export class Dispatcher {
     for (const stream of streams) {
       const offset = next.get(stream.partition);
       if (!stream.runnable || offset === undefined) continue;
-      this.#waiting.set(stream.workflow, jobOf(stream, offset));
+      this.#waiting.set(stream.workflow, { stream, job: jobOf(stream, offset) });
     }
     if (this.#waiting.size > 0) this.#sending ??= this.#send();
   }
@@ -39,9 +46,13 @@ export class Dispatcher {
   async #send(): Promise<void> {
     try {
       while (this.#waiting.size > 0) {
-        const jobs = [...this.#waiting.values()];
+        const waiting = [...this.#waiting.values()];
         this.#waiting = new Map();
-        await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
+        // Who can't tell what is held sends them: whoever takes one looks as well.
+        const held = await this.#held.known().catch(() => NONE_HELD);
+        const jobs = waiting.filter(({ stream }) => !held.has(stream)).map(({ job }) => job);
+        if (jobs.length < waiting.length) this.#leftOut = held.with(this.#leftOut);
+        if (jobs.length > 0) await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
       }
     } finally {
       this.#sending = undefined;
@@ -56,12 +67,19 @@ export class Dispatcher {
     const { store, queue } = this.#options.ports;
     const seen = new Map<WorkflowId, Lamport>();
     const suspected: Job[] = [];
+    // Before rows are complete nothing is claimed.
+    if (!(await store.ready())) return;
+    const held = await this.#held.look();
+    const leftOut = this.#leftOut;
+    this.#leftOut = held;
     let after: WorkflowId | null = null;
     for (;;) {
       const page = await store.runnable(after, REDISPATCH_PAGE_COUNT);
       for (const stream of page) {
         seen.set(stream.workflow, stream.lamport);
-        if (this.#suspects.get(stream.workflow) === stream.lamport) suspected.push(jobOf(stream, stream.next));
+        if (held.has(stream)) continue;
+        const isLeft = leftOut.has(stream) || this.#suspects.get(stream.workflow) === stream.lamport;
+        if (isLeft) suspected.push(jobOf(stream, stream.next));
       }
       if (page.length < REDISPATCH_PAGE_COUNT) break;
       after = page.at(-1)!.workflow;
@@ -81,6 +99,8 @@ export class Dispatcher {
     await this.#sending;
   }
 }
+
+const NONE_HELD = new HeldSet([]);
 
 /** The hint at a stream that is runnable once the log is folded up to this offset. */
 export function jobOf(stream: Omit<RunnableStream, 'next'>, offset: Offset): Job {

@@ -70,6 +70,7 @@ export { type ForgetCertificate, type ForgetRequest, forget } from './forgetting
 export { historyForgotten, isEndForgotten, isForgotten } from './forgotten.ts';
 export type { Forked, ForkOptions } from './fork.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
+export { type HeldQueue, HeldQueues, type Queued } from './held-queues.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export {
   LIFECYCLE_ACTS,
@@ -105,6 +106,7 @@ export { Pace } from './pace.ts';
 export type { Admission } from './placing.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
 export { ProjectedKeyStore } from './projected-keys.ts';
+export type { QueueChanged, QueueName, QueueState } from './queues.ts';
 export { type RebuiltCall, rebuildCalls } from './rebuild-bundle.ts';
 export {
   askable,

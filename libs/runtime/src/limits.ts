@@ -126,6 +126,13 @@ export const SWEEP_PERIOD_MS = 5_000;
 export const RANGE_TTL_MS = 5_000;
 export const RANGE_RENEW_PERIOD_MS = 1_000;
 
+/** How old, in milliseconds, what a process knows of held queues may be; and the period of a coordinator's look at them. */
+export const QUEUES_KNOWN_MS = 250;
+export const QUEUES_PERIOD_MS = 1_000;
+/** Queues that may be held, and that are listed, at once. */
+export const QUEUES_HELD_MAX_COUNT = 1_000;
+export const QUEUES_LISTED_MAX_COUNT = 10_000;
+
 /** Sweep that enqueues runnable workflows again, in case jobs were lost; milliseconds, and how many at once. */
 export const REDISPATCH_PERIOD_MS = 2_000;
 export const REDISPATCH_PAGE_COUNT = 1_000;

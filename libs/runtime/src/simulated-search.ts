@@ -4,6 +4,7 @@ import { CONTINUED, isSystemDefinition, type Partition, type TenantId, type Work
 import {
   type ChildDuty,
   type ChildQuery,
+  type QueueCount,
   type SpentHour,
   type StatusCount,
   searchWords,
@@ -31,6 +32,21 @@ export abstract class SimulatedSearch extends SimulatedTiers {
       limit: Number.POSITIVE_INFINITY,
     });
     return [...Map.groupBy(listed, ({ status }) => status)].map(([status, of]) => ({ status, count: of.length }));
+  }
+
+  async queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]> {
+    await this.enter('queueCounts');
+    const queued = Array.from(this.rows.values(), summaryOf)
+      .filter((row) => (row.runnable || row.holder !== null) && !isSystemDefinition(row.definition))
+      .filter((row) => tenant === null || row.tenant === tenant);
+    return [...Map.groupBy(queued, ({ definition, tenant: of }) => `${definition}\u0000${of}`)]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .slice(0, limit)
+      .map(([, of]) => ({
+        ...{ definition: of[0]!.definition, tenant: of[0]!.tenant },
+        readyCount: of.filter(({ runnable }) => runnable).length,
+        runningCount: of.filter(({ holder }) => holder !== null).length,
+      }));
   }
 
   async moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]> {

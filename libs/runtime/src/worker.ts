@@ -32,6 +32,7 @@ import { jobOf } from './dispatcher.ts';
 import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { releaseDraft } from './ending.ts';
+import { type HeldQueues, HeldRuns } from './held-queues.ts';
 import { HeldStream } from './held-stream.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
 import { outputsOf, type PageOf } from './lineage.ts';
@@ -57,14 +58,12 @@ export interface WorkerOptions {
   readonly schedules?: ScheduleHost | undefined;
   /** What bulk jobs act through; absent: this worker runs none. */
   readonly bulk?: BulkHost | undefined;
+  /** Which queues are held; by default this worker looks itself. */
+  readonly held?: Pick<HeldQueues, 'known' | 'isHeld'> | undefined;
   /** Told of each piece of a model's answer as it comes. */
   readonly onDelta?: (told: ToldDelta) => void;
   /** Told of every claimed workflow, with the checkpoint that it goes on from. */
-  readonly onResume?: (resumed: {
-    readonly workflow: WorkflowId;
-    readonly sequence: Sequence;
-    readonly epoch: Epoch;
-  }) => void;
+  readonly onResume?: (resumed: Readonly<{ workflow: WorkflowId; sequence: Sequence; epoch: Epoch }>) => void;
   /** Makes effects' calls in place of `effect.call`; for tests. */
   readonly callEffect?: CallEffect;
   /** Told of every failure that the worker outlived; for logs. */
@@ -84,6 +83,7 @@ export class Worker {
   readonly #again = new Map<WorkflowId, Job>();
   readonly #held = new Map<WorkflowId, Epoch>();
   readonly #runners = new Map<WorkflowId, WorkflowRunner>();
+  readonly #queues: HeldRuns;
   readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
@@ -96,8 +96,8 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    const { ports } = options;
-    const { definitions, schedules, bulk } = options;
+    const { ports, definitions, schedules, bulk } = options;
+    this.#queues = new HeldRuns(ports, options.held);
     const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
     this.#system = bulk === undefined ? [] : [bulkDefinition(bulk)];
     this.#definitions = [...withUndos([...definitions, ...own], ports.store), ...this.#system];
@@ -166,7 +166,8 @@ export class Worker {
 
   async #beatOnce(): Promise<void> {
     for (const runner of this.#runners.values()) void runner.look();
-    const leases = [...this.#held].map(([workflow, epoch]) => ({ workflow, epoch }));
+    void this.#queues.look();
+    const leases = Array.from(this.#held, ([workflow, epoch]) => ({ workflow, epoch }));
     await this.#options.ports.liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS);
   }
 
@@ -205,17 +206,20 @@ export class Worker {
   async #run(job: Job): Promise<void> {
     const { ports, lamport } = this.#options;
     lamport.witness(job.lamport);
-    const snapshot = await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#load(job.workflow));
+    const loaded = whileUnavailable(ports.clock, this.#stopping.signal, () => this.#load(job.workflow));
+    const [snapshot] = await Promise.all([loaded, this.#queues.prepare()]);
     if (snapshot === undefined) return;
     const state = streamFromJson(snapshot.state, snapshot.tasks);
     const definition = definitionFor(this.#definitions, state);
     // Rows that are older than the hint may not show yet what made it runnable.
     if (definition === undefined || (!isRunnable(state) && job.offset <= snapshot.next)) return;
+    if (await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#queues.isHeld(state))) return;
     lamport.witness(state.lamport);
     try {
       await this.#hold(definition, snapshot, state);
     } finally {
       this.#held.delete(state.workflow);
+      this.#queues.end(state.workflow);
     }
   }
 
@@ -255,7 +259,7 @@ export class Worker {
       definition,
       stream,
       content,
-      stop: this.#stopping.signal,
+      stop: this.#queues.begin(state, this.#stopping.signal),
       abandon: this.#abandon.signal,
       onProgress,
       readOutputs: (step) => this.#outputs(stream, partition, content.fork, step),
@@ -324,6 +328,7 @@ export class Worker {
   async #handOver({ confirmed, next }: HeldStream, partition: Partition): Promise<void> {
     if (!isRunnable(confirmed)) return;
     try {
+      if (await this.#queues.isHeld(confirmed)) return;
       await this.#options.ports.queue.enqueue([jobOf({ ...confirmed, partition }, next)]);
     } catch (error) {
       this.#report(`hand-over of ${confirmed.workflow}`, error);

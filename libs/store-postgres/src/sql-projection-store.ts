@@ -207,6 +207,10 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
     return this.#named('status-counts', () => this.#searching.statusCounts(...of));
   }
 
+  queueCounts(...of: Parameters<ProjectionStore['queueCounts']>) {
+    return this.#named('queue-counts', () => this.#searching.queueCounts(...of));
+  }
+
   moving(...of: Parameters<ProjectionStore['moving']>) {
     return this.#named('moving', () => this.#searching.moving(...of));
   }

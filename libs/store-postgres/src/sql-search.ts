@@ -1,10 +1,12 @@
 /** Owns finding workflows among very many on a SQL client; faults are named by whoever calls. */
 
 import type { Partition, TenantId } from '@tidemark/core';
-import type { SearchStore, SpentHour, StatusCount, WorkflowListing, WorkflowSearch } from '@tidemark/ports';
+import type { QueueCount, SearchStore, SpentHour, StatusCount, WorkflowListing, WorkflowSearch } from '@tidemark/ports';
 import { listingOf } from './sql/read-workflows.ts';
 import {
+  countQueues,
   countStatuses,
+  queueCountOf,
   readMoving,
   readSpentHours,
   searchWorkflows,
@@ -26,6 +28,10 @@ export class SqlSearch implements SearchStore {
 
   async statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]> {
     return (await this.#read(countStatuses(tenant))).map(statusCountOf);
+  }
+
+  async queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]> {
+    return (await this.#read(countQueues(tenant, limit))).map(queueCountOf);
   }
 
   async moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]> {

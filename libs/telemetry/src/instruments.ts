@@ -40,6 +40,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   clock_skew_warnings_total: counter('Checkpoints whose holder had a clock behind that of the one before.'),
   projection_lag_events: gauge('Appended events that the projections do not show yet.', '1'),
   projection_batch_seconds: seconds('Time to fold and write one batch of the projector.'),
+  queue_held: gauge('1 while nothing of the queue is claimed; tenant * is all of them.', '1', ['definition', 'tenant']),
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
   checkpoint_resumes_total: counter(

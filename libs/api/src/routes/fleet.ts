@@ -51,6 +51,9 @@ export const getFleet = route({
         partition_count: z.int(),
         workers: z.array(z.object({ holder: z.string(), alive: z.boolean(), held_count: z.int() })),
         queued: z.array(z.object({ definition: z.string(), count: z.int() })),
+        held_queues: z
+          .array(z.object({ queue: z.string(), tenant: z.string().nullable(), since: timeSchema }))
+          .meta({ description: 'Of which nothing is claimed; of one tenant, or (null) of all.' }),
         events_per_second: z.object({ last_minute: z.number().nullable(), last_five_minutes: z.number().nullable() }),
         spent: z.array(z.object({ hour: timeSchema, tokens: z.number(), cost_micros: z.number() })).meta({
           description: 'By model calls, hour by hour, of the last day.',
@@ -78,6 +81,9 @@ export const getFleet = route({
         held_count: heldCount,
       })),
       queued: (seesAll ? [...view.queued] : []).map(([definition, count]) => ({ definition, count })),
+      held_queues: view.held.map(({ definition, tenant: of, sinceMs }) => ({
+        ...{ queue: definition, tenant: of, since: isoTime(sinceMs) },
+      })),
       events_per_second: {
         last_minute: fleet.eventsPerSecond(60_000),
         last_five_minutes: fleet.eventsPerSecond(300_000),

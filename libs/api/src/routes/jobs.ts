@@ -1,6 +1,6 @@
 /** Owns the routes of bulk jobs: one thing done to many workflows, with progress. */
 
-import { AccessError, InvalidError, isoTime, type Json, tenantId, uuidv7 } from '@tidemark/core';
+import { AccessError, InvalidError, isoTime, type Json, SYSTEM_TENANT, uuidv7 } from '@tidemark/core';
 import { mayDo, type Principal } from '@tidemark/ports';
 import { BULK_ACTS, type BulkJob } from '@tidemark/runtime';
 import { z } from 'zod';
@@ -11,8 +11,6 @@ import { statusSchema } from '../schemas/workflow.ts';
 import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
 
 const CHAPTER = 'Jobs';
-/** Whose jobs are those over all tenants: none of them sees any. */
-const ALL_TENANTS = tenantId('~tidemark');
 
 const filter = z
   .strictObject({ ...filterFields, tags: tagsSchema.optional() })
@@ -69,7 +67,7 @@ export const startJob = route({
     const id = body.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const search = searchOf(body.filter, principal);
     const { created } = await desk.client.bulk.start({
-      ...{ id, act, by: principal.subject, why, tenant: search.tenant ?? ALL_TENANTS },
+      ...{ id, act, by: principal.subject, why, tenant: search.tenant ?? SYSTEM_TENANT },
       filter: search,
       signal: signal === undefined ? null : { name: signal.name, value: (signal.value ?? null) as Json },
     });

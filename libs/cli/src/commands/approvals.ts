@@ -4,11 +4,10 @@ import { DEFAULT_TENANT, isoTime } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { ApprovalPlace } from '@tidemark/ports';
 import type { Approval, ApprovalAnswer } from '@tidemark/runtime';
-import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { noticeStall } from '../stall.ts';
+import { atDesk } from '../state/at-desk.ts';
 import type { Desk } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
@@ -28,27 +27,25 @@ const INDENT = '  ';
 /** Lines of a form or a detail that are shown; all of it is in the JSON. */
 const VALUE_LINES_MAX = 24;
 
-export async function approvals({ terminal, env, cwd }: Session, options: ApprovalsOptions): Promise<number> {
-  const { assignee: assignees, tenant, limit, state } = options;
-  const target = targetOf(state, env, cwd);
-  if (!exists(target)) throw noState(target.kind === 'embedded' ? target.shown : '');
-  const desk = await openToRead(target);
-  try {
-    const found: Approval[] = [];
-    for (let after: ApprovalPlace | undefined; found.length < limit; ) {
-      const wanted = { assignees, tenant, after, limit: limit - found.length };
-      const page = await desk.approvals(wanted);
-      found.push(...page.approvals);
-      if (page.next === null) break;
-      after = page.next;
-    }
-    terminal.document({ approvals: found.map(approvalJson) });
-    for (const line of found.flatMap((one) => approvalLines(one, state, terminal))) terminal.line(line);
-    if (found.length === 0) terminal.line('Nobody is asked for an approval.');
-  } finally {
-    await desk.close();
-  }
+export async function approvals(session: Session, options: ApprovalsOptions): Promise<number> {
+  const { terminal } = session;
+  const { state } = options;
+  const found = await atDesk(session, { state, how: 'look' }, (desk) => asked(desk, options));
+  terminal.document({ approvals: found.map(approvalJson) });
+  for (const line of found.flatMap((one) => approvalLines(one, state, terminal))) terminal.line(line);
+  if (found.length === 0) terminal.line('Nobody is asked for an approval.');
   return EXIT.ok;
+}
+
+async function asked(desk: Desk, { assignee: assignees, tenant, limit }: ApprovalsOptions): Promise<Approval[]> {
+  const found: Approval[] = [];
+  for (let after: ApprovalPlace | undefined; found.length < limit; ) {
+    const page = await desk.approvals({ assignees, tenant, after, limit: limit - found.length });
+    found.push(...page.approvals);
+    if (page.next === null) break;
+    after = page.next;
+  }
+  return found;
 }
 
 const approvalJson = (one: Approval) => ({

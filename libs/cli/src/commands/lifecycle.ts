@@ -2,11 +2,9 @@
 
 import { EXIT } from '@tidemark/host';
 import type { LifecycleAct, LifecycleDone } from '@tidemark/runtime';
-import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
-import { noticeStall } from '../stall.ts';
+import { atDesk } from '../state/at-desk.ts';
 import { type Desk, isIdle } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import { printable } from '../text/width.ts';
 
@@ -18,20 +16,15 @@ export interface LifecycleOptions {
 
 export const lifecycle =
   (act: LifecycleAct) =>
-  async ({ terminal, env, cwd }: Session, id: string, { by, why, state }: LifecycleOptions): Promise<number> => {
-    const target = targetOf(state, env, cwd);
-    if (!exists(target)) throw noState(target.kind === 'embedded' ? target.shown : '');
-    const desk = await openToRead(target);
-    try {
+  async (session: Session, id: string, { by, why, state }: LifecycleOptions): Promise<number> =>
+    atDesk(session, { state, how: 'look' }, async (desk) => {
+      const { terminal } = session;
       const { workflow } = await requireWorkflow(desk, id);
-      const done = await noticeStall(terminal, desk.place, desk.lifecycle(workflow, act, { by, why }));
+      const done = await desk.lifecycle(workflow, act, { by, why });
       terminal.document({ workflow, act, changed: done.changed, by, why });
       terminal.line(`${printable(workflow)} ${words(act, done, desk)}`);
-    } finally {
-      await desk.close();
-    }
-    return EXIT.ok;
-  };
+      return EXIT.ok;
+    });
 
 function words(act: LifecycleAct, { changed }: LifecycleDone, desk: Desk): string {
   const who =

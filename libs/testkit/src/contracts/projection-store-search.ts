@@ -90,6 +90,17 @@ export function testSearch(under: StoreUnderTest): void {
       expect(await counts(OTHER)).toEqual({ open: 1 });
     });
 
+    test('are counted by queue, of one tenant or of all', async () => {
+      const queues = async (of: typeof tenant | null, limit = 10) =>
+        (await under.store.queueCounts(of, limit)).map(
+          (queue) => `${queue.definition} ${queue.tenant}: ${queue.readyCount} ${queue.runningCount}`,
+        );
+      const all = await queues(null);
+      expect(await queues(OTHER)).toEqual(all.filter((queue) => queue.includes(` ${OTHER}: `)));
+      expect(await queues(null, 1)).toEqual(all.slice(0, 1));
+      expect(all).toEqual(['order acme: 3 0', 'order other: 1 0', 'refund acme: 1 0']);
+    });
+
     test('of some partitions are told while they move', async () => {
       const moving = await under.store.moving([0, 3, 5].map(partitionAt));
       expect(moving.map(({ workflow }) => workflow).sort()).toEqual(['order-1', 'order-4', 'order-6']);
