@@ -96,6 +96,16 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listRejected: { right: 'read' },
   listSegments: { right: 'read' },
   getStorage: { right: 'administer' },
+  createKey: { right: 'administer', body: { name: 'of the matrix', roles: ['viewer'] } },
+  listKeys: { right: 'administer' },
+  getKey: { right: 'administer', letIn: ['key-unknown'] },
+  revokeKey: { right: 'administer', body: WHY, letIn: ['key-unknown'] },
+  listTenants: { right: 'administer' },
+  createTenant: { right: 'administer', letIn: ['tenant-unknown'] },
+  suspendTenant: { right: 'administer', body: WHY, letIn: ['tenant-unknown'] },
+  resumeTenant: { right: 'administer', body: WHY, letIn: ['tenant-unknown'] },
+  listAudit: { right: 'administer' },
+  getSecrets: { right: 'secrets', showsContent: true },
 };
 
 /** Streams of events, by name: what one has to have told to have told all that matters here. */

@@ -98,9 +98,10 @@ export class AccessRecords {
     return keysIn(await this.#page(KEYS, { prefix: `${id}/` }))[0];
   }
 
-  /** All that may act for the tenant alone; null: every key. In the order of their ids. */
-  async *keys(tenant: TenantId | null): AsyncGenerator<StoredKey> {
-    for await (const { hash: _, ...key } of this.#allKeys()) if (tenant === null || key.tenant === tenant) yield key;
+  /** All that may act for the tenant alone; null: every key. In the order of their ids; after that one, where it is given. */
+  async *keys(tenant: TenantId | null, after?: string): AsyncGenerator<StoredKey> {
+    for await (const { hash: _, ...key } of this.#allKeys(after))
+      if (tenant === null || key.tenant === tenant) yield key;
   }
 
   /** A second revocation changes nothing. Throws `InvalidError` (`key-unknown`). */
@@ -137,8 +138,9 @@ export class AccessRecords {
     return rows.map(tenantOf)[0];
   }
 
-  async *tenants(): AsyncGenerator<StoredTenant> {
-    for await (const row of this.#rows(TENANTS)) yield tenantOf(row);
+  /** In the order of their names; after that one, where it is given. */
+  async *tenants(after?: string): AsyncGenerator<StoredTenant> {
+    for await (const row of this.#rows(TENANTS, after)) yield tenantOf(row);
   }
 
   /** One that is there stays as it is. */
@@ -170,28 +172,29 @@ export class AccessRecords {
     await this.#options.memory.keepOwn(SYSTEM_TENANT, subject, [{ key, value }]);
   }
 
-  #page(subject: string, where: { readonly prefix?: string; readonly after?: MemoryRow }) {
+  #page(subject: string, where: { readonly prefix?: string; readonly after?: string | undefined }) {
     const { prefix, after } = where;
     return this.#options.store.memories({
       ...query(subject),
       ...(prefix !== undefined && { prefix }),
-      ...(after !== undefined && { after: { kind: 'record', key: after.key } }),
+      ...(after !== undefined && { after: { kind: 'record', key: after } }),
       limit: ACCESS_PAGE_COUNT,
     });
   }
 
-  async *#rows(subject: string): AsyncGenerator<MemoryRow> {
-    for (let after: MemoryRow | undefined; ; ) {
-      const page = await this.#page(subject, after === undefined ? {} : { after });
+  async *#rows(subject: string, first?: string): AsyncGenerator<MemoryRow> {
+    for (let after = first; ; ) {
+      const page = await this.#page(subject, { after });
       yield* page;
       if (page.length < ACCESS_PAGE_COUNT) return;
-      after = page.at(-1);
+      after = page.at(-1)!.key;
     }
   }
 
-  async *#allKeys(): AsyncGenerator<HashedKey> {
+  async *#allKeys(after?: string): AsyncGenerator<HashedKey> {
     let one: MemoryRow[] = [];
-    for await (const row of this.#rows(KEYS)) {
+    // The last of that key's records, by their names.
+    for await (const row of this.#rows(KEYS, after === undefined ? undefined : `${after}${USED}`)) {
       if (one[0] !== undefined && idIn(one[0]) !== idIn(row)) {
         yield* keysIn(one);
         one = [];

@@ -15,6 +15,8 @@ export interface AuditQuery {
   readonly action?: string | undefined;
   readonly target?: string | undefined;
   readonly outcome?: AuditEntry['outcome'] | undefined;
+  /** Goes on after this one. */
+  readonly before?: Pick<AuditRecord, 'atMs' | 'id'> | undefined;
   /** At most `AUDIT_READ_MAX_COUNT`. */
   readonly limit: number;
 }
@@ -23,7 +25,11 @@ type Reads = Pick<ProjectionStore, 'workflows' | 'checkpoints'>;
 
 /** The newest first. Throws `CorruptError` (`audit-unreadable`), and where archived streams are asked for as the tiers do. */
 export async function readAudit(store: Reads, query: AuditQuery): Promise<readonly AuditRecord[]> {
-  const { tenant, fromMs = 0, toMs = Number.POSITIVE_INFINITY } = query;
+  const { tenant, fromMs = 0, before } = query;
+  const toMs = Math.min(
+    query.toMs ?? Number.POSITIVE_INFINITY,
+    before === undefined ? Number.POSITIVE_INFINITY : before.atMs + 1,
+  );
   const limit = Math.min(query.limit, AUDIT_READ_MAX_COUNT);
   const listed = await store.workflows({ tenant, definition: AUDIT_DEFINITION, limit: AUDIT_STREAMS_READ_MAX });
   const streams = listed
@@ -47,12 +53,13 @@ export async function readAudit(store: Reads, query: AuditQuery): Promise<readon
 /** Entries may wait for a while until a stream is opened for them. */
 const OPENING_LAG_MS = 86_400_000;
 
-const newestFirst = (a: AuditRecord, b: AuditRecord): number =>
-  b.atMs - a.atMs || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+type Placed = Pick<AuditRecord, 'atMs' | 'id'>;
+const newestFirst = (a: Placed, b: Placed): number => b.atMs - a.atMs || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 
 function fits(record: AuditRecord, query: AuditQuery): boolean {
-  const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, subject, action, target, outcome } = query;
+  const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, subject, action, target, outcome, before } = query;
   return (
+    (before === undefined || newestFirst(before, record) < 0) &&
     record.atMs >= fromMs &&
     record.atMs < toMs &&
     (subject === undefined || record.subject === subject) &&

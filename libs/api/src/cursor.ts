@@ -38,6 +38,28 @@ export const cursorOfChild = (workflow: WorkflowId): string =>
 /** Throws `InvalidError` (`cursor-invalid`). */
 export const childOf = (cursor: string): WorkflowId => read(cursor, childSchema)[0] as WorkflowId;
 
+const nameSchema = z.tuple([z.string().max(300)]);
+
+/** Of what is listed in the order of its names. */
+export const cursorOfKey = (name: string): string => Buffer.from(JSON.stringify([name])).toString('base64url');
+
+/** Throws `InvalidError` (`cursor-invalid`). */
+export const keyOf = (cursor: string): string => read(cursor, nameSchema)[0];
+
+export interface AuditPlace {
+  readonly atMs: number;
+  readonly id: string;
+}
+
+export const cursorOfAudit = ({ atMs, id }: AuditPlace): string =>
+  Buffer.from(JSON.stringify([atMs, id])).toString('base64url');
+
+/** Throws `InvalidError` (`cursor-invalid`). */
+export function auditPlaceOf(cursor: string): AuditPlace {
+  const [atMs, id] = read(cursor, placeSchema);
+  return { atMs, id };
+}
+
 function read<S extends z.ZodType>(cursor: string, schema: S): z.output<S> {
   try {
     return schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));

@@ -3,6 +3,7 @@
  * before it says anything about it. Must not know HTTP.
  */
 
+import { AccessRecords } from '@tidemark/access';
 import {
   InvalidError,
   isSystemDefinition,
@@ -27,6 +28,8 @@ export class Desk {
   readonly client: Client;
   /** Rows with secret fields masked. */
   readonly reads: ProjectionStore;
+  /** Who is let in. */
+  readonly access: AccessRecords;
   /** Workflows that can be started here by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
   /** Whose workflows are that were looked at lately. */
@@ -36,6 +39,8 @@ export class Desk {
     this.ports = ports;
     this.client = client;
     this.reads = maskedStore(ports.store);
+    const { store, clock, digest } = ports;
+    this.access = new AccessRecords({ memory: client.memory, store, clock, digest });
     this.definitions = definitions;
   }
 

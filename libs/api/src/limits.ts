@@ -91,6 +91,9 @@ export const CHANGES_PARTITIONS_MAX_COUNT = 500;
 /** Slots to come that a schedule is told with. */
 export const SCHEDULE_SLOTS_SHOWN_COUNT = 5;
 
+/** Life of an API key where nothing is said, in milliseconds: 90 days. */
+export const KEY_LIFE_DEFAULT_MS = 90 * 86_400_000;
+
 /** Approvals in one page: at most, and where nothing is said. */
 export const APPROVALS_MAX_COUNT = 100;
 export const APPROVALS_DEFAULT_COUNT = 50;

@@ -1,7 +1,18 @@
 /** Owns the list of all routes, by name; the order is that of the reference. */
 
+import {
+  createKey,
+  createTenant,
+  getKey,
+  listKeys,
+  listTenants,
+  resumeTenant,
+  revokeKey,
+  suspendTenant,
+} from './routes/access.ts';
 import { confirm, decide, pinWorkflow, revokeLease, signalWorkflow } from './routes/actions.ts';
 import { answerApproval, listApprovals } from './routes/approvals.ts';
+import { getSecrets, listAudit } from './routes/audit.ts';
 import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
 import { followFleet, followWorkflow } from './routes/follow.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
@@ -76,6 +87,16 @@ export const routes = {
   listRejected,
   listSegments,
   getStorage,
+  createKey,
+  listKeys,
+  getKey,
+  revokeKey,
+  listTenants,
+  createTenant,
+  suspendTenant,
+  resumeTenant,
+  listAudit,
+  getSecrets,
 } as const;
 
 export type Routes = typeof routes;

@@ -3,11 +3,10 @@
 import { z } from 'zod';
 import type { Call } from '../route.ts';
 import { ok, route } from '../route.ts';
-import { byWhy, workflowParams } from '../schemas/common.ts';
+import { askSchema as ask, workflowParams } from '../schemas/common.ts';
 
 const CHAPTER = 'Actions';
 
-const ask = z.strictObject({ ...byWhy }).meta({ id: 'Ask' });
 const changed = z
   .object({ workflow: z.string(), changed: z.boolean().meta({ description: 'False: it was so before.' }) })
   .meta({ id: 'Changed' });

@@ -73,3 +73,5 @@ export const flagSchema = z
 export const byWhy = {
   why: textSchema.meta({ description: 'Why; kept with the event.' }),
 } as const;
+
+export const askSchema = z.strictObject({ ...byWhy }).meta({ id: 'Ask' });

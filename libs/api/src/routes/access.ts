@@ -1,0 +1,274 @@
+/**
+ * Owns the routes of who is let in: API keys and tenants. A key's secret is told once, by the answer that made it. Must not decide who a
+ * caller is (see the access library).
+ *
+ * R1 An administrator of one tenant makes, sees and revokes that tenant's keys alone; tenants are those' business who run the whole.
+ */
+
+import type { StoredKey, StoredTenant } from '@tidemark/access';
+import { AccessError, DEFAULT_TENANT, InvalidError, isoTime, type TenantId } from '@tidemark/core';
+import { type Principal, ROLES } from '@tidemark/ports';
+import { z } from 'zod';
+import { cursorOfKey, keyOf } from '../cursor.ts';
+import { maySee, tenantFor } from '../desk.ts';
+import { KEY_LIFE_DEFAULT_MS } from '../limits.ts';
+import { ok, route } from '../route.ts';
+import {
+  askSchema,
+  cursorSchema,
+  flagSchema,
+  limitSchema,
+  nameSchema,
+  nextCursorSchema,
+  tenantSchema,
+  timeSchema,
+} from '../schemas/common.ts';
+
+const CHAPTER = 'Access';
+const NAME_MAX_CHARS = 128;
+
+const said = z.object({ by: z.string(), why: z.string(), at: timeSchema });
+const saidJson = (one: { readonly by: string; readonly why: string; readonly atMs: number } | null) =>
+  one && { by: one.by, why: one.why, at: isoTime(one.atMs) };
+const timeOf = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
+
+const keyFields = {
+  key: z.string().meta({ description: 'Its public id; its subject is `key:` and this.' }),
+  name: z.string(),
+  tenant: z.string().nullable().meta({ description: "Whose workflows it is for; null: every tenant's." }),
+  roles: z.array(z.enum(ROLES)),
+  by: z.string(),
+  created_at: timeSchema,
+  expires_at: timeSchema.nullable().meta({ description: 'Null: it never expires.' }),
+  last_used_at: timeSchema.nullable().meta({ description: 'Within ten minutes; null: not yet.' }),
+  revoked: said.nullable(),
+} as const;
+const keySchema = z.object(keyFields).meta({ id: 'Key', description: 'An API key, without its secret.' });
+
+const keyJson = ({ id, tenant, roles, name, expiresMs, by, createdMs, revoked, usedMs }: StoredKey) => ({
+  ...{ key: id, name, tenant, roles: [...roles], by },
+  created_at: isoTime(createdMs),
+  expires_at: timeOf(expiresMs),
+  last_used_at: timeOf(usedMs),
+  revoked: saidJson(revoked),
+});
+
+export const createKey = route({
+  method: 'POST',
+  path: '/v1/keys',
+  name: 'createKey',
+  summary: 'Make an API key',
+  description:
+    'The answer has the whole key in `secret`, this once: only a hash of it is kept. It is let in as soon as rows know it. Asked for again, another one is made.',
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: ['tenant-unknown', 'tenant-invalid', 'expires-invalid', 'right-missing'],
+  body: z
+    .strictObject({
+      name: nameSchema.max(NAME_MAX_CHARS).meta({ description: 'What it is for.' }),
+      roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length),
+      tenant: tenantSchema.optional(),
+      all_tenants: z
+        .literal(true)
+        .optional()
+        .meta({ description: 'For those who run the whole; who is of one tenant can make none.' }),
+      expires_at: z.iso
+        .datetime({ offset: true })
+        .nullable()
+        .optional()
+        .meta({ description: 'By default after 90 days; null: never. At most ten years ahead.' }),
+    })
+    .meta({ id: 'NewKey' }),
+  answers: {
+    201: z
+      .object({ ...keyFields, secret: z.string().meta({ description: 'What the caller shows as `Bearer`.' }) })
+      .meta({ id: 'KeyMade' }),
+  },
+  async handle({ body, principal, desk }) {
+    const { name, roles, tenant, all_tenants: isAll, expires_at: expires } = body;
+    if (isAll === true && tenant !== undefined)
+      throw new InvalidError('tenant-invalid', 'tenant: give a tenant or all_tenants, not both.', { field: 'tenant' });
+    if (isAll === true) requireAll(principal, 'all_tenants');
+    const lastMs = expires === null ? null : Date.parse(expires ?? '');
+    const expiresMs = expires === undefined ? desk.ports.clock.nowMs() + KEY_LIFE_DEFAULT_MS : lastMs;
+    const { key, text } = await desk.access.createKey({
+      ...{ name, roles, by: principal.subject, expiresMs },
+      tenant: isAll === true ? null : tenantFor(principal, tenant, DEFAULT_TENANT),
+    });
+    return { status: 201 as const, body: { ...keyJson(key), secret: text } };
+  },
+});
+
+export const listKeys = route({
+  method: 'GET',
+  path: '/v1/keys',
+  name: 'listKeys',
+  summary: 'List API keys, without their secrets',
+  description: 'In the order of their ids, page by page.',
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: ['tenant-unknown', 'cursor-invalid'],
+  query: z.object({
+    tenant: tenantSchema.optional(),
+    revoked: flagSchema.meta({ description: '`true`: revoked ones as well.' }),
+    limit: limitSchema,
+    cursor: cursorSchema.optional(),
+  }),
+  answers: { 200: z.object({ keys: z.array(keySchema), next_cursor: nextCursorSchema }) },
+  async handle({ query, principal, desk }) {
+    const { revoked, limit, cursor } = query;
+    const of = tenantFor(principal, query.tenant, undefined) ?? null;
+    const found: StoredKey[] = [];
+    for await (const key of desk.access.keys(of, cursor === undefined ? undefined : keyOf(cursor))) {
+      if (key.revoked !== null && !revoked) continue;
+      found.push(key);
+      if (found.length > limit) break;
+    }
+    const page = found.slice(0, limit);
+    return ok({ keys: page.map(keyJson), next_cursor: found.length > limit ? cursorOfKey(page.at(-1)!.id) : null });
+  },
+});
+
+const keyParams = z.object({ key: nameSchema.meta({ description: 'Its public id.' }) });
+
+export const getKey = route({
+  method: 'GET',
+  path: '/v1/keys/{key}',
+  name: 'getKey',
+  summary: 'An API key, without its secret',
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: ['key-unknown'],
+  params: keyParams,
+  answers: { 200: keySchema },
+  async handle({ params, principal, desk }) {
+    const key = await desk.access.key(params.key);
+    if (key === undefined || !mayRule(principal, key.tenant)) throw unknownKey();
+    return ok(keyJson(key));
+  },
+});
+
+export const revokeKey = route({
+  method: 'POST',
+  path: '/v1/keys/{key}/revoke',
+  name: 'revokeKey',
+  summary: 'Let nobody in by an API key any more',
+  description: 'Counts everywhere within seconds. A second revocation changes nothing.',
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: ['key-unknown'],
+  params: keyParams,
+  body: askSchema,
+  answers: { 200: keySchema },
+  async handle({ params, body, principal, desk }) {
+    const key = await desk.access.key(params.key);
+    if (key === undefined || !mayRule(principal, key.tenant)) throw unknownKey();
+    return ok(keyJson(await desk.access.revokeKey(key.id, { by: principal.subject, why: body.why })));
+  },
+});
+
+/** Who is of one tenant has nothing to do with keys for all. */
+const mayRule = (principal: Principal, of: TenantId | null): boolean =>
+  principal.tenant === null || (of !== null && maySee(principal, of));
+
+/** Never with what was given: whoever pastes a whole key shows its secret. */
+const unknownKey = (): InvalidError =>
+  new InvalidError('key-unknown', 'key: no key has this id. Give the public id alone, without its secret.', {
+    field: 'key',
+  });
+
+function requireAll(principal: Principal, field: string): void {
+  if (principal.tenant === null) return;
+  throw new AccessError('right-missing', `${field}: only who administers all tenants may do this.`);
+}
+
+const tenantView = z
+  .object({
+    tenant: z.string(),
+    by: z.string(),
+    created_at: timeSchema,
+    suspended: said.nullable().meta({ description: 'Nobody of the tenant is let in while it is.' }),
+  })
+  .meta({ id: 'Tenant' });
+
+const tenantJson = ({ tenant, by, createdMs, suspended }: StoredTenant) => ({
+  ...{ tenant, by, created_at: isoTime(createdMs), suspended: saidJson(suspended) },
+});
+
+export const listTenants = route({
+  method: 'GET',
+  path: '/v1/tenants',
+  name: 'listTenants',
+  summary: 'List the tenants that were created or suspended',
+  description: 'Any name may be used without that. Who is of one tenant sees that one.',
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: ['cursor-invalid'],
+  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  answers: { 200: z.object({ tenants: z.array(tenantView), next_cursor: nextCursorSchema }) },
+  async handle({ query: { limit, cursor }, principal, desk }) {
+    const found: StoredTenant[] = [];
+    for await (const tenant of desk.access.tenants(cursor === undefined ? undefined : keyOf(cursor))) {
+      if (!maySee(principal, tenant.tenant)) continue;
+      found.push(tenant);
+      if (found.length > limit) break;
+    }
+    const page = found.slice(0, limit);
+    const next = found.length > limit ? cursorOfKey(page.at(-1)!.tenant) : null;
+    return ok({ tenants: page.map(tenantJson), next_cursor: next });
+  },
+});
+
+const tenantParams = z.object({ tenant: tenantSchema });
+const ofTenant = {
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: ['tenant-unknown', 'tenant-invalid', 'right-missing'],
+  params: tenantParams,
+  answers: { 200: tenantView },
+} as const;
+
+/** Whose it is to say: another tenant's is unknown to who is of one, and its own isn't theirs to change. */
+function ruledTenant(principal: Principal, named: string): TenantId {
+  const tenant = tenantFor(principal, named, DEFAULT_TENANT);
+  requireAll(principal, 'tenant');
+  return tenant;
+}
+
+export const createTenant = route({
+  ...ofTenant,
+  method: 'PUT',
+  path: '/v1/tenants/{tenant}',
+  name: 'createTenant',
+  summary: 'Write a tenant down',
+  description: 'One that is there stays as it is. For callers of all tenants.',
+  handle: async ({ params, principal, desk }) =>
+    ok(tenantJson(await desk.access.createTenant(ruledTenant(principal, params.tenant), principal.subject))),
+});
+
+export const suspendTenant = route({
+  ...ofTenant,
+  method: 'POST',
+  path: '/v1/tenants/{tenant}/suspend',
+  name: 'suspendTenant',
+  summary: 'Let nobody of a tenant in',
+  description: 'By key or token, within seconds; its workflows go on. For callers of all tenants.',
+  body: askSchema,
+  handle: async ({ params, body, principal, desk }) => {
+    const how = { by: principal.subject, why: body.why };
+    return ok(tenantJson(await desk.access.suspendTenant(ruledTenant(principal, params.tenant), true, how)));
+  },
+});
+
+export const resumeTenant = route({
+  ...ofTenant,
+  method: 'POST',
+  path: '/v1/tenants/{tenant}/resume',
+  name: 'resumeTenant',
+  summary: 'Let a suspended tenant in again',
+  body: askSchema,
+  handle: async ({ params, body, principal, desk }) => {
+    const how = { by: principal.subject, why: body.why };
+    return ok(tenantJson(await desk.access.suspendTenant(ruledTenant(principal, params.tenant), false, how)));
+  },
+});

@@ -1,0 +1,116 @@
+/** Owns the routes that show what is nobody else's to see: the audit log, and fields that schemas mark as secret. Each look is itself written down. */
+
+import { readAudit } from '@tidemark/access';
+import { DEFAULT_TENANT, isoTime, type Json } from '@tidemark/core';
+import { RIGHTS, ROLES } from '@tidemark/ports';
+import { z } from 'zod';
+import { auditPlaceOf, cursorOfAudit } from '../cursor.ts';
+import { tenantFor, unknownWorkflow } from '../desk.ts';
+import { content, ok, route } from '../route.ts';
+import {
+  cursorSchema,
+  jsonSchema,
+  limitSchema,
+  nameSchema,
+  nextCursorSchema,
+  tenantSchema,
+  timeSchema,
+  workflowParams,
+} from '../schemas/common.ts';
+import { beliefOf, inputOf } from '../shapes/belief.ts';
+import { endingOf } from '../shapes/ending.ts';
+
+const entrySchema = z
+  .object({
+    id: z.string(),
+    at: timeSchema,
+    subject: z.string(),
+    kind: z
+      .string()
+      .meta({ description: 'What the caller showed: `key`, `token`, `certificate`; `local`: the owner.' }),
+    roles: z.array(z.enum(ROLES)),
+    of: z.string().nullable().meta({ description: "The caller's tenant; null: of all." }),
+    action: z.string().meta({ description: "The operation's name in this document." }),
+    right: z.enum(RIGHTS),
+    target: z.string().nullable().meta({ description: 'The id of a workflow, a key, a job, …' }),
+    outcome: z.enum(['done', 'refused', 'failed']),
+    code: z.string().nullable().meta({ description: "The problem's, where it was not done." }),
+  })
+  .meta({ id: 'AuditEntry', description: 'Who did what to what. Never a payload, a secret or an error in words.' });
+
+const instant = z.iso.datetime({ offset: true });
+
+export const listAudit = route({
+  method: 'GET',
+  path: '/v1/audit',
+  name: 'listAudit',
+  summary: 'Who read and did what, the newest first',
+  description:
+    "Of one tenant: the caller's own, or the named one (by default `default`; `~tidemark` has what is no tenant's). Filters hold together. That it was read is written down as well. What was done a moment ago may follow a second later.",
+  chapter: 'Access',
+  right: 'administer',
+  problems: ['tenant-unknown', 'cursor-invalid', 'history-recalled'],
+  query: z.object({
+    tenant: tenantSchema.optional(),
+    subject: nameSchema.optional().meta({ description: '`key:ID`, `token:SUBJECT`.' }),
+    action: nameSchema.optional(),
+    target: nameSchema.optional(),
+    outcome: z.enum(['done', 'refused', 'failed']).optional(),
+    from: instant.optional().meta({ description: 'From then on.' }),
+    to: instant.optional().meta({ description: 'Before then.' }),
+    limit: limitSchema,
+    cursor: cursorSchema.optional(),
+  }),
+  answers: { 200: z.object({ entries: z.array(entrySchema), next_cursor: nextCursorSchema }) },
+  async handle({ query, principal, desk }) {
+    const { subject, action, target, outcome, from, to, limit, cursor } = query;
+    const found = await readAudit(desk.ports.store, {
+      ...{ subject, action, target, outcome },
+      tenant: tenantFor(principal, query.tenant, DEFAULT_TENANT),
+      fromMs: from === undefined ? undefined : Date.parse(from),
+      toMs: to === undefined ? undefined : Date.parse(to),
+      before: cursor === undefined ? undefined : auditPlaceOf(cursor),
+      limit: limit + 1,
+    });
+    const page = found.slice(0, limit);
+    const entries = page.map(({ atMs, roles, ...entry }) => ({ ...entry, roles: [...roles], at: isoTime(atMs) }));
+    return ok({ entries, next_cursor: found.length > limit ? cursorOfAudit(page.at(-1)!) : null });
+  },
+});
+
+export const getSecrets = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/secrets',
+  name: 'getSecrets',
+  summary: 'A workflow with its secret fields',
+  description:
+    'Input, belief and output, with the fields that their schemas mark as secret, which are a mask in every other answer. Where this process has no key to secrets, they are a mask here too.',
+  chapter: 'Access',
+  right: 'secrets',
+  problems: ['workflow-unknown'],
+  params: workflowParams,
+  answers: {
+    200: z
+      .object({
+        workflow: z.string(),
+        input: content(jsonSchema),
+        belief: content(jsonSchema),
+        output: content(jsonSchema).meta({ description: 'Once it has completed.' }),
+      })
+      .meta({ id: 'Secrets' }),
+  },
+  async handle({ params, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const { store } = desk.ports;
+    const row = await store.workflow(workflow);
+    if (row === undefined) throw unknownWorkflow(params.workflow);
+    const shown = (value: Json): Promise<Json> => desk.client.reveal(workflow, value);
+    const ending = endingOf(row);
+    return ok({
+      workflow,
+      input: await shown((await inputOf(store, workflow)) ?? null),
+      belief: await shown(await beliefOf(store, row)),
+      ...(ending?.kind === 'completed' && { output: await shown(ending.output) }),
+    });
+  },
+});
