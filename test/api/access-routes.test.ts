@@ -16,7 +16,7 @@ beforeAll(async () => {
   let authenticator: Authenticator | undefined;
   served = await serveApi({
     authenticator: { authenticate: (credentials) => authenticator!.authenticate(credentials) },
-    audit: { admit: () => trail.admit(), record: (entry) => trail.record(entry) },
+    audit: { admit: () => trail.admit(), record: (entry) => trail.record(entry), write: (entry) => trail.write(entry) },
   });
   trail = auditTrail(served.host);
   const records = accessRecords(served.host);
