@@ -9,20 +9,16 @@ import {
   InvalidError,
   type Json,
   type Lease,
-  type Partition,
-  type Sequence,
   type TenantId,
   TidemarkError,
   uuidv7,
-  type WorkflowId,
   workflowId,
 } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
-import type { ApprovalQuery, CheckpointRow, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
+import type { ApprovalQuery, WorkflowListing } from '@tidemark/ports';
 import { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
 import { whileUnavailable } from './backoff.ts';
 import { Bulk } from './bulk.ts';
-import { currentOf } from './chain.ts';
 import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkedDuration, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin } from './decisions.ts';
@@ -33,7 +29,7 @@ import { CHILDREN_PAGE_COUNT, SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { Admission } from './placing.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Queues } from './queues.ts';
-import { outcomeOf } from './run-outcome.ts';
+import { RESULT_LOOK_PERIOD_MS, Run } from './run.ts';
 import { Schedules } from './schedules.ts';
 import { shownSecrets } from './secrets.ts';
 import type { ShadowDefinition } from './shadow-definition.ts';
@@ -45,11 +41,6 @@ import { SystemStreams } from './system-stream.ts';
 import type { ToldDelta } from './told-delta.ts';
 import { WorkflowInbox } from './workflow-inbox.ts';
 import { checkedTags, checkedWorkflowId } from './workflow-name.ts';
-
-/** Period, in milliseconds, of a look at a run that no hint told of. */
-const RESULT_LOOK_PERIOD_MS = 250;
-/** At hand: by default each abort would make an error with a stack. */
-const WOKEN = 'woken';
 
 export interface ClientOptions {
   readonly ports: Ports;
@@ -325,73 +316,6 @@ export class Client {
     this.shadows.close();
     this.#closing.abort(new TidemarkError('client-closed', 'The client was closed.'));
     void this.#told.close();
-  }
-}
-
-export class Run<Output = Json> {
-  readonly id: WorkflowId;
-  /** True when the call that made this handle started the run. */
-  readonly created: boolean;
-  readonly #ports: Ports;
-  readonly #closing: AbortSignal;
-
-  constructor(id: WorkflowId, created: boolean, ports: Ports, closing: AbortSignal) {
-    this.id = id;
-    this.created = created;
-    this.#ports = ports;
-    this.#closing = closing;
-  }
-
-  /** What the rows say of the last workflow that goes on for it, else of itself; undefined while they know nothing of that one (yet). */
-  async current(): Promise<WorkflowSummary | undefined> {
-    return whileUnavailable(this.#ports.clock, this.#closing, () => currentOf(this.#ports.store, this.id));
-  }
-
-  /** What the rows say of it now; undefined while (or when) they know nothing of it. */
-  async summary(): Promise<WorkflowSummary | undefined> {
-    return whileUnavailable(this.#ports.clock, this.#closing, () => this.#ports.store.workflow(this.id));
-  }
-
-  async checkpoints(from = 1, limit = 1_000): Promise<readonly CheckpointRow[]> {
-    return this.#ports.store.checkpoints(this.id, { from: from as Sequence, limit });
-  }
-
-  /**
-   * The output, once the workflow has ended: where it went on with a fresh history, the last that goes on for it. Throws `WorkflowFailedError` (`workflow-failed` with the stored error,
-   * `workflow-compensated` when it was undone, `workflow-parked` when it waits for a person), `InvalidError` (`history-forgotten`:
-   * its key was destroyed), and the signal's reason when that aborts first.
-   */
-  async result(options: { readonly signal?: AbortSignal } = {}): Promise<Output> {
-    const signal = options.signal === undefined ? this.#closing : AbortSignal.any([this.#closing, options.signal]);
-    let wake = new AbortController();
-    let partition: Partition | undefined;
-    // Once its partition is known, only hints of that one are worth a look: with many that wait, each hint would be one each.
-    const unsubscribe = await this.#ports.hints.subscribe('applied', (applied) => {
-      if (partition === undefined || applied.includes(partition)) wake.abort(WOKEN);
-    });
-    const giveUp = (): void => wake.abort(WOKEN);
-    signal.addEventListener('abort', giveUp, { once: true });
-    try {
-      for (;;) {
-        wake = new AbortController();
-        const summary = await this.current();
-        partition = summary?.partition;
-        const outcome = summary === undefined ? undefined : outcomeOf(summary);
-        if (outcome !== undefined) return (await this.#shown(summary!.workflow, outcome.output)) as Output;
-        signal.throwIfAborted();
-        await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, wake.signal);
-        signal.throwIfAborted();
-      }
-    } finally {
-      signal.removeEventListener('abort', giveUp);
-      await unsubscribe();
-    }
-  }
-
-  /** With its secret fields as this process may see them. */
-  #shown(workflow: WorkflowId, output: Json): Promise<Json> {
-    const { clock } = this.#ports;
-    return whileUnavailable(clock, this.#closing, () => shownSecrets(output, this.#ports, workflow));
   }
 }
 

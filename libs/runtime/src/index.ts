@@ -9,10 +9,7 @@ export { ACCESS_SUBJECT } from './budget-entry.ts';
 export { type BulkJob, type BulkRequest, bulkHost } from './bulk.ts';
 export { BULK_ACTS, type BulkAct } from './bulk-definition.ts';
 export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './chain.ts';
-export {
-  Client,
-  Run,
-} from './client.ts';
+export { Client } from './client.ts';
 export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
 export { Compactor, type CompactorOptions, type CompactorPolicy, type PassReport } from './compactor.ts';
 export {
@@ -123,6 +120,7 @@ export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './reten
 export { DEFAULT_RETRY } from './retry.ts';
 export { contentsThrough, type ViewOf } from './row-contents.ts';
 export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
+export { Run } from './run.ts';
 export { WorkflowFailedError } from './run-outcome.ts';
 export { OVERLAPS, type Overlap, type ScheduleSpec } from './schedule-spec.ts';
 export { type ScheduleOptions, type ScheduleState, scheduleHost } from './schedules.ts';
