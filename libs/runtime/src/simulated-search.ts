@@ -18,7 +18,7 @@ import { SimulatedTiers } from './simulated-tiers.ts';
 
 export abstract class SimulatedSearch extends SimulatedTiers {
   /** Of what went on, what is known to have. */
-  readonly #begun = new Set<WorkflowId>();
+  protected readonly begun = new Set<WorkflowId>();
 
   async search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
     await this.enter('search');
@@ -65,7 +65,7 @@ export abstract class SimulatedSearch extends SimulatedTiers {
   async continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
     await this.enter('continuationsOwed');
     const isOwed = ({ workflow, status, reason }: WorkflowSummary): boolean =>
-      status === 'completed' && reason === CONTINUED && !this.#begun.has(workflow) && workflow > (after ?? '');
+      status === 'completed' && reason === CONTINUED && !this.begun.has(workflow) && workflow > (after ?? '');
     return Array.from(this.rows.values(), summaryOf)
       .filter(isOwed)
       .map(({ workflow }) => workflow)
@@ -75,7 +75,7 @@ export abstract class SimulatedSearch extends SimulatedTiers {
 
   async continuationsBegun(workflows: readonly WorkflowId[]): Promise<void> {
     await this.enter('continuationsBegun');
-    for (const workflow of workflows) this.#begun.add(workflow);
+    for (const workflow of workflows) this.begun.add(workflow);
   }
 
   async children({ parent, after, limit }: ChildQuery): Promise<readonly WorkflowListing[]> {

@@ -101,6 +101,7 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
     this.memory.clear();
     this.loseContext();
     this.loseTiers();
+    this.begun.clear();
     this.#ready = false;
     this.#lostCount++;
   }

@@ -1,6 +1,6 @@
 /** Workflows that go on with a fresh history: once, whoever dies over it, with what was left of the history before. */
 
-import { continuationId, type WorkflowId, workflowId } from '@tidemark/core';
+import { continuationId, workflowId } from '@tidemark/core';
 import { child, defineEffect, defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -142,12 +142,6 @@ const notes = (id: string) =>
     .map(({ request }) => (request as { of: string }).of)
     .filter((of) => of.startsWith(id));
 
-/** How often the log has an opening of the workflow that the fold took. */
-async function openingsOf(id: WorkflowId): Promise<number> {
-  const events = await world.ports.store.checkpoints(id, { from: 0 as never, limit: 1 });
-  return events.filter(({ sequence }) => sequence === 0).length;
-}
-
 describe('a workflow that goes on with a fresh history', () => {
   it('ends as the last of them, each with a history of its own', async () => {
     const run = await world.start(turns, { turn: 1, of: 4 }, { id: 'w', tags: ['t'], user: 'ana', priority: 2 });
@@ -172,7 +166,7 @@ describe('a workflow that goes on with a fresh history', () => {
     const run = await world.start(turns, { turn: 1, of: 3 }, { id: 'dies' });
     expect(await run.result()).toEqual({ turns: 3, heard: [] });
     expect(world.crashCount - before).toBe(4);
-    for (const id of ['dies', 'dies~2', 'dies~3']) expect(await openingsOf(workflowId(id))).toBe(1);
+    expect(await row('dies~3')).toMatchObject({ sequence: 2 });
     expect(await row('dies~4')).toBeUndefined();
     expect(new Set(notes('dies')).size).toBe(3);
   });
@@ -227,7 +221,7 @@ describe('a workflow that goes on with a fresh history', () => {
     await held.reached;
     await world.client.cancel('cancelled', ask);
     held.release();
-    await expect(run.result()).rejects.toThrow('undone (cancelled)');
+    await expect(world.fastForward(run.result())).rejects.toThrow('undone (cancelled)');
     expect(await row('cancelled~2')).toBeUndefined();
     expect(undone).toContain('cancelled 1');
   });
@@ -252,6 +246,17 @@ describe('a workflow that goes on with a fresh history', () => {
     await expect.poll(() => statusOf('q~1.0~2')).toBe('open null');
     await world.client.cancel('q', ask);
     await expect.poll(() => statusOf('q~1.0~2')).toMatch(/parent-closed/);
+  });
+
+  it('is replayed to where it went on, and no further', async () => {
+    await world.client.fork('drops', { id: 'replayed', at: 0, effects: 'replay', by: 'ana' });
+    const run = world.client.run('replayed');
+    await expect(run.result()).rejects.toMatchObject({ code: 'workflow-continued' });
+    expect(await statusOf('replayed')).toBe('completed continued');
+    await world.client.fork('w', { id: 'live', at: 0, effects: 'live', by: 'ana' });
+    expect(await world.client.run('live').result()).toEqual({ turns: 4, heard: [] });
+    expect(await row('live~4')).toMatchObject({ status: 'completed' });
+    expect(await row('replayed~2')).toBeUndefined();
   });
 
   it('has ids that are nobody else to give', async () => {

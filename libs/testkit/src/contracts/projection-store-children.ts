@@ -85,6 +85,27 @@ export function testChildren(under: StoreUnderTest): void {
       }
     });
 
+    test('are told of once the last has ended that goes on for them', async () => {
+      offset = 1;
+      await under.partitions(3);
+      await add('p', 0);
+      await under.store.apply(
+        rows.batch({ partitions: [rows.advance(0, offset, ++offset)], tasksPut: [waiting('p')] }),
+      );
+      const state = childState('p', 'cancel');
+      await add('p~1.0', 1, { status: 'completed', reason: 'continued', state });
+      expect(await duties()).toEqual([]);
+      await add('p~1.0~2', 2, { state });
+      expect(await duties()).toEqual([]);
+      offset = 1;
+      await change('p~1.0~2', 2, { status: 'failed', reason: 'continued', state });
+      expect(await duties()).toEqual(['tell p 1.0 p~1.0']);
+      await change('p~1.0~2', 2, { state });
+      offset = 2;
+      await change('p', 0, { status: 'failed' });
+      expect(await duties()).toEqual(['end p 1.0 p~1.0~2']);
+    });
+
     test('are to be ended once their parents have ended, but for those that are left alone', async () => {
       offset = 1;
       await under.partitions(3);
@@ -112,6 +133,22 @@ export function testChildren(under: StoreUnderTest): void {
       expect((await under.store.childDuties(100)).map(({ child }) => child)).toEqual(all);
       expect((await under.store.childDuties(2, 2)).map(({ child }) => child)).toEqual(all.slice(2, 4));
       expect(await under.store.childDuties(2, 5)).toEqual([]);
+    });
+
+    test('that are to go on are owed until it is known that they do', async () => {
+      await under.partitions(4);
+      const owed = (after: string | null = null, limit = 10) =>
+        under.store.continuationsOwed(after as WorkflowId | null, limit);
+      const goesOn = { status: 'completed', reason: 'continued' } as const;
+      await add('b', 0, goesOn);
+      await add('a', 1, goesOn);
+      await add('c', 2, { status: 'failed', reason: 'continued' });
+      await add('d', 3, { status: 'completed', reason: null });
+      expect(await owed()).toEqual(['a', 'b']);
+      expect(await owed(null, 1)).toEqual(['a']);
+      expect(await owed('a')).toEqual(['b']);
+      await under.store.continuationsBegun(['a', 'd'] as WorkflowId[]);
+      expect(await owed()).toEqual(['b']);
     });
 
     test('are listed by their parent, page by page, without theirs and what is alike', async () => {
