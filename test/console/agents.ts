@@ -30,7 +30,8 @@ const model = testModel(
     const module = MODULES.findLast((each) => text.includes(`module ${each}`)) ?? 'billing';
     return {
       text: `In ${module} amounts are added as floating-point numbers in two places. Retries of the transfer reuse no key, so a time-out may pay twice.`,
-      ...(call % 2 === 1 && {
+      // By the module, not by the call: several reviews share the model.
+      ...(MODULES.indexOf(module) % 2 === 0 && {
         toolCalls: [{ id: `call-${call}`, name: 'search', input: { words: `${module} retry` } }],
       }),
     };

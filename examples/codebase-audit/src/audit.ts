@@ -4,6 +4,7 @@
 import { EXIT } from '@tidemark/host';
 import type { Run } from '@tidemark/runtime';
 import type { Command } from './command-line.ts';
+import { serveConsole } from './console.ts';
 import { Follower, type Seen } from './follow.ts';
 import type { Interrupt } from './interrupt.ts';
 import { MAX_OTHERS_SHOWN, STALL_NOTICE_MS } from './limits.ts';
@@ -80,7 +81,12 @@ class Session {
     await this.#tellOthers(choice.id);
     await this.#startWork(choice);
     const run = await host.client.start(codebaseAudit, this.#wanted.input, { id: choice.id });
-    return this.#watch(run, follower, files);
+    const served = this.#place.isCluster ? undefined : serveConsole(host, this.#screen);
+    try {
+      return await this.#watch(run, follower, files);
+    } finally {
+      await served?.close();
+    }
   }
 
   #answer({ id, result }: Choice & { what: 'answer' }): number {

@@ -79,5 +79,7 @@ export const STALL_NOTICE_MS = 5_000;
 /** Where the output is no terminal: a line at least every so many percent, and milliseconds. */
 export const LINE_EVERY_PERCENT = 5;
 export const LINE_EVERY_MS = 10_000;
+/** A run that has gone on for so long is shown by the console, in milliseconds: shorter ones are over before anybody looks. */
+export const CONSOLE_AFTER_MS = 1_500;
 /** Other unfinished audits in the same state that are named. */
 export const MAX_OTHERS_SHOWN = 5;

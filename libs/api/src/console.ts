@@ -1,16 +1,27 @@
-/** Owns serving the web console's files, where they were built: the page itself for every address of its own, and what it loads. */
+/**
+ * Owns serving the web console's files: the page itself for every address of its own, and what it loads. In a checkout they are built when
+ * somebody first asks for the page, beside this process, so that nobody waits who doesn't look.
+ */
 
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import fastifyStatic from '@fastify/static';
+import { UnavailableError } from '@tidemark/core';
 import type { FastifyInstance } from 'fastify';
+import { CONSOLE_BUILD_TIMEOUT_MS } from './limits.ts';
 
 /** Beside this library, in the repository as well as where packages are installed. */
 const BUILT = new URL('../../console/dist/', import.meta.url);
+/** In a checkout alone. */
+const BUILDER = new URL('../../../scripts/console.mjs', import.meta.url);
 
-/** Undefined: it was not built. */
+const isBuilt = (): boolean => existsSync(new URL('index.html', BUILT));
+
+/** Where it is, or will be once it is asked for; undefined: there is none here. */
 export const builtConsole = (): string | undefined =>
-  existsSync(new URL('index.html', BUILT)) ? fileURLToPath(BUILT) : undefined;
+  isBuilt() || existsSync(BUILDER) ? fileURLToPath(BUILT) : undefined;
 
 /** Nothing from elsewhere, and in nobody's frame. */
 const HEADERS = {
@@ -27,9 +38,20 @@ export const wantsPage = (method: string, address: string, accept: string | unde
   method === 'GET' && isPage(address) && (accept ?? '').includes('text/html');
 
 export async function serveConsole(app: FastifyInstance, folder: string): Promise<void> {
+  let ready: Promise<void> | undefined;
+  app.addHook('onRequest', async ({ method, url, headers }) => {
+    if (folder !== fileURLToPath(BUILT) || !wantsPage(method, url, headers.accept)) return;
+    ready ??= upToDate();
+    await ready.catch((error: unknown) => {
+      ready = undefined;
+      throw error;
+    });
+  });
   await app.register(fastifyStatic, {
     root: folder,
-    wildcard: false,
+    // Files are looked for when they are asked for: another build brings others.
+    wildcard: true,
+    dotfiles: 'ignore',
     setHeaders: (reply, file) => {
       for (const [name, value] of Object.entries(HEADERS)) reply.header(name, value);
       // Names of what the page loads change with what is in them.
@@ -37,4 +59,23 @@ export async function serveConsole(app: FastifyInstance, folder: string): Promis
       reply.header('cache-control', isFixed ? 'public, max-age=31536000, immutable' : 'no-cache');
     },
   });
+}
+
+/** Builds it where its sources are newer. Throws `UnavailableError` (`console-unbuilt`) when there is none at all then. */
+async function upToDate(): Promise<void> {
+  if (!existsSync(BUILDER)) return;
+  try {
+    const options = { timeout: CONSOLE_BUILD_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
+    await promisify(execFile)(process.execPath, [fileURLToPath(BUILDER), '--if-stale'], options);
+  } catch (error) {
+    // One that is a little old is better than none.
+    if (isBuilt()) return;
+    throw new UnavailableError(
+      'console-unbuilt',
+      "The console can't be built here. Run npm run console: it says why.",
+      {
+        cause: error,
+      },
+    );
+  }
 }

@@ -97,3 +97,5 @@ export const KEY_LIFE_DEFAULT_MS = 90 * 86_400_000;
 /** Approvals in one page: at most, and where nothing is said. */
 export const APPROVALS_MAX_COUNT = 100;
 export const APPROVALS_DEFAULT_COUNT = 50;
+/** How long the console's build may take in a checkout, in milliseconds. */
+export const CONSOLE_BUILD_TIMEOUT_MS = 120_000;

@@ -12,5 +12,16 @@ import './styles/tree.css';
 import { App } from './shell/app.tsx';
 import { applyTheme } from './shell/theme.ts';
 
+/** Between two loads of the whole page because a part of it was gone, in milliseconds: another build has taken its place. */
+const RELOAD_PERIOD_MS = 30_000;
+
+window.addEventListener('vite:preloadError', (event) => {
+  const atMs = Number(window.sessionStorage.getItem('tidemark-reloaded') ?? '0');
+  if (Date.now() - atMs < RELOAD_PERIOD_MS) return;
+  event.preventDefault();
+  window.sessionStorage.setItem('tidemark-reloaded', String(Date.now()));
+  window.location.reload();
+});
+
 applyTheme();
 createRoot(document.querySelector('#console')!).render(<App />);
