@@ -1,5 +1,5 @@
 /**
- * A short chaos run with real processes (I2, I3, I4, I6, D1, D6). The long one is `npm run chaos`. The run starts servers of its
+ * A short chaos run with real processes (I2, I3, I4, I6, D1, D6), with a parent of 200 children that ask people, and a schedule. The long one is `npm run chaos`. The run starts servers of its
  * own, since it kills them; the suite's tell whether such servers can be had.
  */
 
@@ -10,7 +10,7 @@ import { describeServers } from '@tidemark/testkit/suites';
 import { expect, it } from 'vitest';
 import { checkNames, runChaos } from './run.ts';
 
-const DURATION_MS = 40_000;
+const DURATION_MS = 34_000;
 const TIMEOUT_MS = 300_000;
 const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 

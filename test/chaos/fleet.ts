@@ -102,7 +102,7 @@ export class Fleet {
             redis: new URL(redis.address),
             postgres: this.databaseUrl,
           }),
-          TIDEMARK_WORKFLOWS: './test/chaos/workload.ts',
+          TIDEMARK_WORKFLOWS: './test/chaos/workload.ts,./test/chaos/family-workload.ts',
           TIDEMARK_DRAIN_MS: String(DRAIN_MS),
           TIDEMARK_CHAOS_LEDGER: String(ledger.port),
           // A process that is started for the hundredth time need not be compiled again.

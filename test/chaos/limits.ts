@@ -66,3 +66,10 @@ export const PERSON_WAIT_MS = 8_000;
 export const SERVER_STARTS_MAX = 3;
 /** How long, in milliseconds, a process may take to be up again; beyond it the run goes on without. */
 export const UP_AGAIN_MAX_MS = 120_000;
+/** Children of the one parent of a run. */
+export const CHILDREN_COUNT = 200;
+/** Period, in milliseconds, in which what they ask is answered. */
+export const FAMILY_PERIOD_MS = 500;
+/** Distance of the schedule's slots, in milliseconds: whole seconds; and runs that it begins at the least, or the run proves nothing. */
+export const SLOT_PERIOD_MS = 2_000;
+export const SLOTS_MIN = 5;

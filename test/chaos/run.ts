@@ -16,6 +16,8 @@ import {
   wrongOutputs,
 } from './checks.ts';
 import { Driver } from './driver.ts';
+import { Family } from './family.ts';
+import { brokenFamily, isOfFamily } from './family-checks.ts';
 import { type FaultKind, Faults, faultKinds, isKill } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { acceptedOf, accountOf, type History, judge, readLog } from './history.ts';
@@ -47,6 +49,7 @@ export const checkNames = [
   'false_commits',
   'unfinished',
   'broken_invariants',
+  'broken_family',
 ] as const;
 export type CheckName = (typeof checkNames)[number];
 
@@ -109,6 +112,7 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | un
 
 interface Ran {
   readonly driver: Driver;
+  readonly family: Family;
   readonly recorder: Recorder;
   readonly faults: Faults;
   readonly finishMs: number;
@@ -117,7 +121,11 @@ interface Ran {
 async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: (what: string) => void): Promise<Ran> {
   const { seed, liveMax, durationMs } = options;
   const driver = new Driver(host, new Random(seed + 1), liveMax, onSurprise);
-  const recorder = new Recorder(fleet.databaseUrl.href, () => driver.live.flatMap((id) => [id, `${id}~undo`]));
+  const recorder: Recorder = new Recorder(fleet.databaseUrl.href, () => [
+    ...driver.live.flatMap((id) => [id, `${id}~undo`]),
+    ...family.ids.filter((id) => !recorder.ends.has(id)),
+  ]);
+  const family = new Family(host, new Random(seed + 2), (id) => recorder.ends.has(id), onSurprise);
   const person = new Person(host, fleet.ledgerPort, () => recorder.parked, onSurprise);
   const over = new AbortController();
   const faults = new Faults(fleet, new Random(seed), over.signal, onSurprise);
@@ -135,15 +143,18 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
   const timer = setTimeout(giveUp, durationMs);
   recorder.start();
   person.start();
+  family.begin();
   try {
     await phases(faults, durationMs, over.signal);
     const calmedMs = performance.now();
     await finish(fleet, driver, recorder, options.signal);
-    return { driver, recorder, faults, finishMs: performance.now() - calmedMs };
+    await family.finish(Math.max(FINISH_MAX_MS - (performance.now() - calmedMs), 0));
+    return { driver, family, recorder, faults, finishMs: performance.now() - calmedMs };
   } finally {
     clearTimeout(timer);
     clearInterval(keepUp);
     clearInterval(tell);
+    family.stop();
     person.stop();
     await recorder.stop();
   }
@@ -184,7 +195,7 @@ export async function finish(
   }
 }
 
-function progress(startedMs: number, { driver, recorder, faults }: Omit<Ran, 'finishMs'>): string {
+function progress(startedMs: number, { driver, recorder, faults }: Omit<Ran, 'finishMs' | 'family'>): string {
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
   const kills = faults.records.filter(({ kind }) => isKill(kind)).length;
   const live = driver.live.length;
@@ -192,24 +203,28 @@ function progress(startedMs: number, { driver, recorder, faults }: Omit<Ran, 'fi
 }
 
 async function judged(
-  { driver, recorder, faults, finishMs }: Ran,
+  { driver, family, recorder, faults, finishMs }: Ran,
   fleet: Fleet,
   host: Host,
 ): Promise<Omit<ChaosResult, 'surprises'>> {
   const history = judge(await readLog(host.ports.log));
   const streams = acceptedOf(history);
   const ledger = await entriesIn(fleet.ledgerFile);
+  const others = ledger.filter(({ action }) => !isOfFamily(family.start, action));
   const { starts } = driver;
+  // Of the family some wait for a person: when they go on says nothing about a take-over.
+  const driven = new Map([...streams].filter(([id]) => !isOfFamily(family.start, id)));
   const { records } = faults;
   const paced = new Set([...starts].flatMap(([id, start]) => (start.definition === 'chaos-pace' ? [id] : [])));
   return {
     findings: {
       lost_checkpoints: lostCheckpoints(recorder.heads, recorder.ends, streams),
       duplicate_effects: duplicateEffects(ledger),
-      wrong_outputs: wrongOutputs(starts, streams, ledger),
+      wrong_outputs: wrongOutputs(starts, streams, others),
       false_commits: falseCommits(starts, streams, ledger),
       unfinished: unfinished(starts, streams),
       broken_invariants: brokenInvariants(history),
+      broken_family: brokenFamily(family.start, history, ledger),
     },
     handed: handedToPerson(streams),
     faultCounts: countsOf(faultKinds, records),
@@ -220,8 +235,8 @@ async function judged(
     acknowledgedCount: recorder.headCount,
     effectCount: ledger.length,
     rejectedCounts: rejectedIn(history),
-    kill9: takeOvers('kill9_worker', records, streams, paced),
-    sigterm: takeOvers('sigterm', records, streams, paced),
+    kill9: takeOvers('kill9_worker', records, driven, paced),
+    sigterm: takeOvers('sigterm', records, driven, paced),
     finishMs,
     account: (workflow) => accountOf(workflow, history),
   };
