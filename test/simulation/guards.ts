@@ -145,6 +145,18 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     faults: ['drop', 'cut'],
     from: 588,
   },
+  'signals-go-along': {
+    file: 'libs/core/src/continuing.ts',
+    edits: [['signals: leftOf(stream),', 'signals: stream.signals,']],
+    faults: ['signal'],
+    workloads: ['turns'],
+  },
+  'signals-begin-with': {
+    file: 'libs/runtime/src/continuing.ts',
+    edits: [['...(signals.length > 0 && { signals }),', '']],
+    faults: ['signal'],
+    workloads: ['turns'],
+  },
   'question-id': {
     file: 'libs/core/src/fold-inbox.ts',
     edits: [

@@ -39,6 +39,12 @@ describe('a simulated fleet', () => {
     expect(result.workflowCount).toBeGreaterThan(1);
   });
 
+  it('goes on with fresh histories under every kind of fault', { timeout: TIMEOUT_MS }, async () => {
+    for (let seed = 1; seed <= 12; seed++) {
+      expect({ seed, of: (await simulate({ seed, workloads: ['turns'] })).violations }).toEqual({ seed, of: [] });
+    }
+  });
+
   it.each(FAULT_KINDS)('outlives %s alone', { timeout: TIMEOUT_MS }, async (kind) => {
     for (const seed of [1, 2, 3]) expect((await simulate({ seed, faults: [kind] })).violations).toEqual([]);
   });

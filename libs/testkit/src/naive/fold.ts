@@ -11,7 +11,7 @@
 import type { Envelope, LogEntry } from '@tidemark/core';
 import { foldHolderEvent } from './holder.ts';
 import { foldInboxEvent, isInbox } from './inbox.ts';
-import { closed, declare, type NaiveStream } from './stream.ts';
+import { closed, declare, goOnFrom, type NaiveStream } from './stream.ts';
 
 export type { NaiveStream, NaiveTask } from './stream.ts';
 
@@ -119,6 +119,7 @@ export class NaivePartition {
       closedInGeneration: null,
     };
     declare(stream, 0, event.control.tasks);
+    if (event.control.continues !== undefined) goOnFrom(stream, event.control.continues, event.id);
     this.streams.push(stream);
     return 'accepted at 1';
   }

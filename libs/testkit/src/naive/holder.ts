@@ -42,14 +42,22 @@ export function foldHolderEvent(stream: NaiveStream, event: HolderEvent): Outcom
   return reason;
 }
 
+/** `w`, `w~2`, `w~3`. */
+function nextId(id: string): string {
+  const at = id.lastIndexOf('~');
+  const n = Number(id.slice(at + 1));
+  return at > 0 && Number.isInteger(n) && n >= 2 ? `${id.slice(0, at)}~${n + 1}` : `${id}~2`;
+}
+
 /** It goes on as the workflow of that id: what nobody has looked at is left for that one, as is what was spent. */
 function goOn(stream: NaiveStream, as: string): boolean {
-  if (stream.ruling === 'cancel' || as !== `${stream.workflow}~2`) return false;
+  if (stream.ruling === 'cancel' || as !== nextId(stream.workflow)) return false;
   const given = stream.tasks.flatMap(({ cause }) =>
     cause?.kind === 'signal' ? [{ name: cause.name, event: cause.event }] : [],
   );
   const spends = stream.tasks.flatMap(({ effects }) => effects.flatMap(({ spend, wasted }) => [spend, wasted]));
-  const spent = { tokens: stream.tokens, costMicros: stream.costMicros };
+  const before = stream.spentBefore ?? { tokens: 0, costMicros: 0 };
+  const spent = { tokens: before.tokens + stream.tokens, costMicros: before.costMicros + stream.costMicros };
   for (const spend of spends) {
     spent.tokens += spend?.tokens ?? 0;
     spent.costMicros += spend?.costMicros ?? 0;

@@ -3,7 +3,7 @@
  * signals that wait. Mutable on purpose: this is what core's immutable state is compared with.
  */
 
-import type { Condition, RejectReason, Retry, TaskDeclaration } from '@tidemark/core';
+import type { Condition, Continues, RejectReason, Retry, TaskDeclaration } from '@tidemark/core';
 
 export interface NaiveEffect {
   key: string;
@@ -53,6 +53,8 @@ export interface NaiveStream {
   deadline?: Retry | undefined;
   parent?: { workflow: string; task: string; onClose: string } | undefined;
   hasChildren?: true | undefined;
+  continues?: string | undefined;
+  spentBefore?: { tokens: number; costMicros: number } | undefined;
   continued?: { as: string; spent: { tokens: number; costMicros: number } } | undefined;
   pinned: boolean;
   shadow: boolean;
@@ -105,6 +107,21 @@ export function handOutSignals(stream: NaiveStream): void {
     task.cause = { kind: 'signal', name: signal.name, event: signal.event };
     stream.signals.splice(stream.signals.indexOf(signal), 1);
   }
+}
+
+/** What was left when the workflow before it closed: signals go to the first tasks, those that it took are known. */
+export function goOnFrom(
+  stream: NaiveStream,
+  { workflow, signals = [], taken = [], paused, spent, raised }: Continues,
+  opening: string,
+): void {
+  stream.continues = workflow;
+  stream.spentBefore = { ...spent };
+  stream.raised = raised === undefined ? undefined : { ...raised };
+  stream.paused = paused === undefined ? undefined : { ...paused, event: opening };
+  stream.signals = signals.map((signal) => ({ ...signal }));
+  stream.inbox = [...stream.inbox, ...taken];
+  handOutSignals(stream);
 }
 
 /** Adds tasks one by one. Of the tasks that one names, those no longer pending are done; a later sibling never counts. */

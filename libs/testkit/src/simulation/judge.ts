@@ -28,6 +28,8 @@ export interface Ending {
   readonly asked: readonly string[];
   /** A person decided that it fails. */
   readonly isRejected: boolean;
+  /** The workflow that goes on for it. */
+  readonly continued?: string | null;
 }
 
 type Growing = { -readonly [K in keyof Ending]: Ending[K] } & { chain: Map<number, string>; asked: string[] };
@@ -65,6 +67,7 @@ function follow(ending: Growing, envelope: Envelope, payload: Uint8Array): void 
       break;
     case 'WorkflowCompleted':
       ending.status = 'completed';
+      ending.continued = envelope.control.continued ?? null;
       ending.output = decodePayload('WorkflowCompleted', payload).output;
       break;
     case 'WorkflowFailed':
@@ -143,11 +146,18 @@ export function checkLedger(
   return violations;
 }
 
+/** Of the chain that begins there; the one that is to go on and isn't there counts as open. */
+function lastOf(endings: Endings, id: string): Ending | undefined {
+  let ending = endings.get(id);
+  while (ending?.continued) ending = endings.get(ending.continued) ?? { ...ending, status: 'open', continued: null };
+  return ending;
+}
+
 /** I6 and I10: every workflow that was started is there and has ended, with the output that a run without faults has. */
 export function checkEndings(starts: readonly Start[], endings: Endings): string[] {
   return starts.flatMap((start) => {
     const { id, workload, input, result } = start;
-    const ending = endings.get(id);
+    const ending = lastOf(endings, id);
     if (ending === undefined)
       return [`I6: ${id} was ${start.isAcknowledged ? 'acknowledged' : 'asked for'} and isn't there`];
     const found = checkEnding(start, ending);

@@ -3,13 +3,14 @@
  * judges. The same seed gives the same transcript, event by event.
  */
 
-import type { Envelope } from '@tidemark/core';
+import { type Envelope, nthOf } from '@tidemark/core';
 import { Archive, Restorer, TieredLog } from '@tidemark/runtime';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
 import { Fleet, type Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
 import { checkArchive, checkSegments } from './judge-archive.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
+import { checkSignals } from './judge-signals.ts';
 import { checkUndone, checkUndoWorkflows } from './judge-undo.ts';
 import type { ArchivePlan } from './objects-view.ts';
 import { SeededRandom } from './random.ts';
@@ -158,7 +159,9 @@ function watchOver(fleet: Fleet, faults: Faults): Watch {
     faults.onAccepted(envelope);
     suspects.follow(envelope, fleet.witness.stream(envelope.workflow));
     fleet.violations.push(...suspects.violations.splice(0));
-    if (ENDING.has(envelope.type) && starts.has(envelope.workflow)) ended.add(envelope.workflow);
+    const { first } = nthOf(envelope.workflow);
+    const goesOn = envelope.type === 'WorkflowCompleted' && envelope.control.continued !== undefined;
+    if (ENDING.has(envelope.type) && !goesOn && starts.has(first)) ended.add(first);
     if (envelope.type === 'LeaseRevoked') checkRevocation(fleet, envelope);
   };
   fleet.witness.onTrim = (history, before) => {
@@ -220,6 +223,7 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...checkUndone(undoneOf(endings), outside.ledger, witness.effects),
     ...checkUndoWorkflows(witness.histories.values()),
     ...checkEndings(options.starts, endings),
+    ...checkSignals(witness.histories.values()),
     ...(await checkArchive(witness.log, fleet.objects, witness.histories)),
     ...(await restoreRows(fleet)),
     ...(await checkRows(store, witness.histories)),

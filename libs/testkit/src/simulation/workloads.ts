@@ -25,6 +25,7 @@ export type Workload =
   | 'spread'
   | 'flaky'
   | 'fickle'
+  | 'turns'
   | 'await'
   | 'gather'
   | 'unroll'
@@ -216,6 +217,30 @@ const SPECS: Readonly<Record<Workload, Spec>> = {
         if (context.attempt <= at % 3) throw new Error(`attempt ${context.attempt} of ${at} fails`);
         return at;
       }, 'try'),
+    },
+    expected: ({ count }) => ({ sum: total(count) }),
+  },
+  /** One history after another, each a step; two more tasks wait for signals that anybody may send, and are dropped before they can run. */
+  turns: {
+    begin: () => [
+      { step: 'turn', input: null },
+      ...['go', 'stop'].map((name) => ({
+        step: 'hear',
+        input: null,
+        after: 'all' as const,
+        when: { anyOf: [{ kind: 'signal' as const, name }] },
+      })),
+    ],
+    steps: {
+      turn: async (context, _, { process }) => {
+        const input = inputOf(context);
+        const { at = 1, sum = 0 } = input as Input & { readonly at?: number; readonly sum?: number };
+        const weight = (await context.run('weigh', () => at)) as number;
+        await process.sleep(process.random.between(0, input.stepMs), context.signal);
+        if (at === input.count) return { done: { sum: sum + weight } };
+        return { continueAsNew: { ...input, at: at + 1, sum: sum + weight } };
+      },
+      hear: async () => ({}),
     },
     expected: ({ count }) => ({ sum: total(count) }),
   },
