@@ -1,0 +1,195 @@
+/** What nobody well-meaning sends: refused with a clear code, nothing lost, nothing shown, and the server goes on as before. */
+
+import { createApi } from '@tidemark/api';
+import { connect } from '@tidemark/client';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Served, sayingAuthenticator, serveApi } from './served.ts';
+
+/** As in the API's limits. */
+const [BODY_MAX_BYTES, DEPTH_MAX, URL_MAX_CHARS, REFUSED_MAX_COUNT] = [4 * 1_024 * 1_024, 64, 8_192, 120];
+
+let served: Served;
+const faults: unknown[] = [];
+beforeAll(async () => {
+  served = await serveApi({
+    authenticator: sayingAuthenticator,
+    onError: (_where, error) => faults.push(error),
+  });
+});
+afterAll(() => served.close());
+afterEach(() => expect(faults).toEqual([]));
+
+const admin = () => connect({ url: served.url, token: 'admin' });
+
+async function send(
+  body: string | Buffer<ArrayBuffer>,
+  headers: Readonly<Record<string, string>> = {},
+  path = '/v1/workflows',
+) {
+  const answer = await fetch(`${served.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer admin', 'content-type': 'application/json', ...headers },
+    body,
+  });
+  expect(answer.headers.get('content-type')).toMatch(answer.ok ? /^application\/json/ : /^application\/problem\+json/);
+  const { code, detail } = (await answer.json()) as { readonly code?: string; readonly detail?: string };
+  return { status: answer.status, code, detail };
+}
+const start = (input: string): string => `{"definition":"patient","input":${input}}`;
+
+describe('a body', () => {
+  const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
+  it.each([
+    ['deeper than any program writes', deep(DEPTH_MAX + 1), 413, 'body-too-deep'],
+    ['as deep as a megabyte allows', '['.repeat(1_000_000), 413, 'body-too-deep'],
+    ['larger than may be', start(`"${'x'.repeat(BODY_MAX_BYTES)}"`), 413, 'body-too-large'],
+    ['that is no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]), 400, 'body-invalid'],
+    ['with half of a character', start('{"times":"\\ud800"}'), 400, 'body-invalid'],
+    ['with a NUL character in a key', start('{"a\\u0000":1}'), 400, 'body-invalid'],
+    ['that would change prototypes', '{"definition":"patient","__proto__":{"tenant":"x"}}', 400, 'request-invalid'],
+    ['that would by its constructor', start('{"constructor":{"prototype":{"x":1}}}'), 400, 'request-invalid'],
+    ['that is no JSON', '{"definition":', 400, 'request-invalid'],
+    ['that is empty', '', 400, 'request-invalid'],
+    ['that is no object', '[]', 400, 'request-invalid'],
+    ['with fields that nobody knows', '{"definition":"patient","input":{},"is_admin":true}', 400, 'request-invalid'],
+    ['with a number beyond numbers', start('{"times":1e999}'), 400, undefined],
+  ])('%s is refused', async (_, body, status, code) => {
+    const answer = await send(body);
+    expect(answer.status).toBe(status);
+    if (code !== undefined) expect(answer.code).toBe(code);
+    expect(({} as { readonly x?: number; readonly tenant?: string }).x).toBeUndefined();
+  });
+
+  it('of another type is refused', async () => {
+    for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x']) {
+      expect(await send('{}', { 'content-type': type })).toMatchObject({ status: 415, code: 'body-type-unknown' });
+    }
+  });
+
+  it('as deep and as large as may be is taken (control)', async () => {
+    const run = await admin().start('patient', { times: 1 }, { id: 'control' });
+    const value = JSON.parse(deep(DEPTH_MAX - 1)) as never;
+    await run.signal('go', value);
+    expect(await run.result()).toEqual({ heard: [value] });
+  });
+});
+
+const HOSTILE = [
+  "'; drop table workflows; --",
+  '" or 1=1 --',
+  '<script>alert(1)</script>',
+  '../../../etc/passwd',
+  '{{7*7}}',
+  '__proto__',
+  'constructor',
+  '%00%0a',
+  '\u202eright to left',
+  '𝕏'.repeat(40),
+];
+
+describe('hostile text', () => {
+  it.each(HOSTILE)('%s is a name like any other', async (text) => {
+    const run = await admin().start('patient', {}, { id: `${text}:1`, user: text, tags: [text] });
+    expect(await run.get()).toMatchObject({ workflow: `${text}:1`, user: text, tags: [text] });
+    const { workflows } = await admin().list({ tag: text, user: text });
+    expect(workflows.map(({ workflow }) => workflow)).toEqual([`${text}:1`]);
+    await run.signal('go', { text });
+    expect(await run.result()).toEqual({ heard: [{ text }] });
+  });
+
+  it('in every place of an address is answered, and never by a failure', async () => {
+    const paths = HOSTILE.map(encodeURIComponent).flatMap((text) => [
+      ...[`workflows/${text}`, `workflows/${text}/at/${text}`, `sessions/${text}`, `jobs/${text}`, `budgets/${text}`],
+      ...['tag', 'text', 'status', 'cursor', 'limit', 'tenant', 'opened_after'].map(
+        (name) => `workflows?${name}=${text}`,
+      ),
+      `approvals?assignee=${text}&cursor=${text}`,
+    ]);
+    const statuses = new Set<number>();
+    for (const path of [
+      ...paths,
+      'workflows/%ff%fe',
+      'workflows/%',
+      'workflows?limit=-1&limit=2',
+      'workflows?__proto__=1',
+    ]) {
+      const answer = await fetch(`${served.url}/v1/${path}`, { headers: { authorization: 'Bearer admin' } });
+      expect(answer.headers.get('content-type'), path).toMatch(/^application\/(problem\+)?json/);
+      await answer.text();
+      statuses.add(answer.status);
+    }
+    expect([...statuses].filter((status) => ![200, 400, 404].includes(status))).toEqual([]);
+  });
+});
+
+describe('a request', () => {
+  const inject = async (
+    options: Partial<Parameters<typeof createApi>[0]>,
+    asked: readonly Readonly<Record<string, unknown>>[],
+  ) => {
+    const app = await createApi({
+      ...{ place: served.host, definitions: served.definitions, authenticator: sayingAuthenticator },
+      ...options,
+    });
+    try {
+      const codes: (readonly [number, unknown, boolean])[] = [];
+      for (const request of asked) {
+        const { statusCode, body, headers } = await app.inject({ url: '/v1/workflows', ...request });
+        const { code } = JSON.parse(body) as { readonly code?: string };
+        codes.push([statusCode, code, headers['retry-after'] !== undefined]);
+      }
+      return codes;
+    } finally {
+      await app.close();
+    }
+  };
+  const authorization = 'Bearer admin';
+
+  it('that comes from another page, to another host, too long, or with credentials in its address is refused', async () => {
+    const host = 'tidemark.example';
+    const codes = await inject({ hosts: [host] }, [
+      { headers: { authorization, host } },
+      { headers: { authorization, host: 'evil.example' } },
+      { headers: { authorization, host, origin: 'https://evil.example' } },
+      { headers: { authorization, host }, url: `/v1/workflows?text=${'x'.repeat(URL_MAX_CHARS)}` },
+      { headers: { authorization, host }, url: '/v1/workflows?access_token=admin' },
+    ]);
+    expect(codes).toEqual([
+      [200, undefined, false],
+      [403, 'host-refused', false],
+      [403, 'origin-refused', false],
+      [414, 'address-too-long', false],
+      [400, 'credentials-in-query', false],
+    ]);
+  });
+
+  it('is one too many after as many as may be, for its caller alone', async () => {
+    const mine = { headers: { authorization: 'Bearer viewer acme' } };
+    const codes = await inject({ rateMaxCount: 2 }, [mine, mine, mine, { headers: { authorization } }]);
+    expect(codes).toEqual([
+      [200, undefined, false],
+      [200, undefined, false],
+      [429, 'rate-exceeded', true],
+      [200, undefined, false],
+    ]);
+  });
+
+  it('with wrong credentials again and again is not even looked at', async () => {
+    const wrong = { headers: { authorization: 'Basic eA==' } };
+    const codes = await inject(
+      {},
+      Array.from({ length: REFUSED_MAX_COUNT + 2 }, () => wrong),
+    );
+    expect(codes.at(REFUSED_MAX_COUNT - 1)).toEqual([401, 'credentials-missing', false]);
+    expect(codes.at(-1)).toEqual([429, 'rate-exceeded', true]);
+  });
+
+  it('that is sent many times at once begins one run, and counts once', async () => {
+    const runs = await Promise.all(Array.from({ length: 10 }, () => admin().start('patient', {}, { id: 'doubled' })));
+    expect(runs.filter(({ created }) => created)).toHaveLength(1);
+    const told = Array.from({ length: 10 }, () => admin().run('doubled').signal('go', 'once', { key: 'k' }));
+    expect((await Promise.allSettled(told)).filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
+    expect(await runs[0]!.result()).toEqual({ heard: ['once'] });
+  });
+});
