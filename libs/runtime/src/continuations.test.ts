@@ -4,16 +4,17 @@
  */
 
 import { decodeRecord } from '@tidemark/codec';
-import { LIFECYCLE_RULES_VERSION, type WorkflowId, workflowId } from '@tidemark/core';
+import { LIFECYCLE_RULES_VERSION, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { currentOf, lastOf } from './chain.ts';
 import { Continuations } from './continuations.ts';
+import { drawUpNext } from './continuing.ts';
 import type { Definition } from './definition.ts';
 import { CONTINUATION_PERIOD_MS } from './limits.ts';
 import { spentByWorkflow } from './model-budgets.ts';
 import { LamportClock } from './ports.ts';
-import { definitionOf, entriesOf, foldLog, inboxRecord } from './simulated-definition.ts';
+import { definitionOf, entriesOf, foldLog, inboxRecord, openWorkflow } from './simulated-definition.ts';
 import { SimulatedWorld } from './simulated-world.ts';
 import { Starter } from './starter.ts';
 
@@ -117,6 +118,29 @@ describe('a workflow that goes on', () => {
     expect(await fresh.ports.store.continuationsOwed(null, 10)).toEqual([]);
     expect(await opened()).toEqual(['w', 'w~2', 'w~3']);
     await fresh.close();
+  });
+
+  it('goes on as nothing that began by itself', async () => {
+    await world.coordinator.start();
+    await world.worker([turnsTo(2)]);
+    // Such ids were anybody's once.
+    await openWorkflow(world.ports, turnsTo(2), 'w~2', { turn: 2 });
+    await world.until(workflowId('w~2'), 'completed');
+    await world.start(turnsTo(2), { turn: 1 });
+    const isTold = (): boolean =>
+      world.errors.some(({ error }) => (error as { code?: string }).code === 'continuation-taken');
+    await world.ports.clock.runUntil(isTold, 10_000);
+    expect(await opened()).toEqual(['w', 'w~2']);
+  });
+
+  it('is refused where what it holds is sealed for itself, and where its id would be too long', () => {
+    const state = { workflow: 'w', frontier: { tasks: [] } } as unknown as StreamState;
+    const draw = (definition: Definition, of: StreamState) => drawUpNext(definition, { turn: 2 }, of, world.ports);
+    const sealed = { ...turnsTo(2), hasSecrets: true };
+    expect(() => draw(sealed, state)).toThrow(expect.objectContaining({ code: 'continue-secret' }));
+    const long = { ...state, workflow: workflowId('w'.repeat(199)) };
+    expect(() => draw(turnsTo(2), long)).toThrow(expect.objectContaining({ code: 'continue-id-too-long' }));
+    expect(draw(turnsTo(2), state)).toMatchObject({ as: 'w~2', opening: { input: { turn: 2 }, mode: 'exclusive' } });
   });
 
   it('is told apart: the last of many is found by few looks', async () => {

@@ -4,7 +4,14 @@
  */
 
 import { decodePayload } from '@tidemark/codec';
-import { CorruptError, continuationId, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
+import {
+  ConflictError,
+  CorruptError,
+  continuationId,
+  type StreamState,
+  streamFromJson,
+  type WorkflowId,
+} from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 
 import { isContinued } from './chain.ts';
@@ -94,7 +101,7 @@ export class Continuations {
     if (row === undefined) return false;
     if (!isContinued(row)) return true;
     const as = continuationId(workflow);
-    if ((await ports.store.workflow(as)) !== undefined) return true;
+    if ((await ports.store.workflow(as)) !== undefined) return this.#mustGoOnFor(workflow, as);
     const next = row.result === null ? undefined : decodePayload('WorkflowCompleted', row.result).next;
     // Its key was destroyed before it could go on: whoever had it forgotten wanted just that.
     if (next === undefined) return true;
@@ -115,7 +122,22 @@ export class Continuations {
     });
     return true;
   }
+
+  /** Ids of that form could once be given by anybody: nothing goes on as what began by itself. What is archived is trusted. */
+  async #mustGoOnFor(workflow: WorkflowId, as: WorkflowId): Promise<true> {
+    const [found] = await this.#options.ports.store.loadStreams([as]);
+    if (found === undefined || found.state === '') return true;
+    if (streamFromJson(found.state, found.tasks).continues === workflow) return true;
+    throw taken(as, workflow);
+  }
 }
+
+const taken = (as: WorkflowId, workflow: WorkflowId): ConflictError =>
+  new ConflictError(
+    'continuation-taken',
+    `Workflow ${workflow} is to go on as ${as}, which is another workflow's id: that was started by itself, before such ids were kept. Start what is left of ${workflow} under another id.`,
+    { workflow, as },
+  );
 
 const archived = ({ workflow }: WorkflowSummary): CorruptError =>
   new CorruptError(
