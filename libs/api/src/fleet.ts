@@ -1,22 +1,9 @@
 /** Owns what all workflows together are at: counts, lag, workers and throughput. What is costly to count is counted once for all who ask in a moment. */
 
 import type { TenantId } from '@tidemark/core';
-import type { LeaseRow, SpentHour, StatusCount, StoreCounts } from '@tidemark/ports';
-import type { HeldQueue } from '@tidemark/runtime';
 import type { Desk } from './desk.ts';
-import { FLEET_KEPT_MS, FLEET_SAMPLE_PERIOD_MS, FLEET_SAMPLES_MAX_COUNT, LIVENESS_MARKER_MS } from './limits.ts';
-
-export interface FleetView {
-  readonly statuses: readonly StatusCount[];
-  readonly counts: StoreCounts;
-  readonly isReady: boolean;
-  readonly lagCount: number;
-  readonly laggingPartitionCount: number;
-  readonly workers: readonly { readonly holder: string; readonly isAlive: boolean; readonly heldCount: number }[];
-  readonly queued: ReadonlyMap<string, number>;
-  readonly held: readonly HeldQueue[];
-  readonly spentHours: readonly SpentHour[];
-}
+import { FLEET_KEPT_MS, FLEET_SAMPLE_PERIOD_MS, FLEET_SAMPLES_MAX_COUNT } from './limits.ts';
+import { type FleetView, fleetView } from './shapes/fleet.ts';
 
 interface Sample {
   readonly atMs: number;
@@ -52,31 +39,9 @@ export class Fleet {
     return view;
   }
 
-  async #look(tenant: TenantId | null): Promise<FleetView> {
-    const { ports, definitions, client } = this.#desk;
-    const { store, log, liveness, queue, clock } = ports;
-    const [statuses, counts, isReady, spentHours] = await Promise.all([
-      store.statusCounts(tenant),
-      store.counts(),
-      store.ready(),
-      store.spentHours(tenant, clock.nowMs() - 24 * 3_600_000),
-    ]);
-    const [positions, bounds] = [await store.positions(), await log.bounds()];
-    let [lagCount, laggingPartitionCount] = [0, 0];
-    for (const [partition, { start, end }] of bounds) {
-      const lag = end - (positions.get(partition) ?? start);
-      if (lag <= 0) continue;
-      lagCount += lag;
-      laggingPartitionCount++;
-    }
-    const alive = (await liveness.view({ markerAgeMs: LIVENESS_MARKER_MS })).holders;
-    const names = [...new Set(definitions.map(({ name }) => name))];
-    const queued = names.length === 0 ? new Map<string, number>() : await queue.depth(names);
-    const held = isReady ? await client.queues.held(tenant) : [];
-    const leases = await store.leases();
-    const own = tenant === null ? leases : leases.filter((lease) => lease.tenant === tenant);
-    const workers = workersOf(own, new Set(alive.keys())).filter(({ heldCount }) => tenant === null || heldCount > 0);
-    return { statuses, counts, isReady, lagCount, laggingPartitionCount, workers, queued, held, spentHours };
+  #look(tenant: TenantId | null): Promise<FleetView> {
+    const { definitions } = this.#desk;
+    return fleetView(this.#desk, [...new Set(definitions.map(({ name }) => name))], tenant);
   }
 
   async #sample(): Promise<void> {
@@ -95,12 +60,4 @@ export class Fleet {
     const perMs = Math.max(newest.eventCount - oldest.eventCount, 0) / (newest.atMs - oldest.atMs);
     return Math.round(perMs * 10_000) / 10;
   }
-}
-
-function workersOf(leases: readonly LeaseRow[], alive: ReadonlySet<string>): FleetView['workers'] {
-  const held = new Map<string, number>([...alive].map((holder) => [holder, 0]));
-  for (const { holder } of leases) held.set(holder, (held.get(holder) ?? 0) + 1);
-  return [...held]
-    .map(([holder, heldCount]) => ({ holder, isAlive: alive.has(holder), heldCount }))
-    .sort((a, b) => b.heldCount - a.heldCount || (a.holder < b.holder ? -1 : 1));
 }

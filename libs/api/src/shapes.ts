@@ -5,6 +5,7 @@ export { callJson } from './shapes/call.ts';
 export { comparisonJson, totalsOf } from './shapes/comparison.ts';
 export { cardOf, type DefinitionCard } from './shapes/definition.ts';
 export { type Ending, endingOf } from './shapes/ending.ts';
+export { type FleetView, fleetView } from './shapes/fleet.ts';
 export { type PendingTask, pendingState, pendingTask, taskJson } from './shapes/frontier.ts';
 export { checkpointJson, effectJson, eventJson } from './shapes/history.ts';
 export { type PastView, pastJson, pastOf } from './shapes/past.ts';

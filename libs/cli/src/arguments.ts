@@ -2,6 +2,7 @@
 
 import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import { InvalidArgumentError } from 'commander';
+import { NAME_MAX_CHARS } from './limits.ts';
 
 /** Parses a whole number from `min` to `max`, both included. */
 export const wholeNumber =
@@ -28,4 +29,25 @@ export function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0) return ms;
   throw new InvalidArgumentError(`Give a whole number from 1 to ${DURATION_MAX_COUNT} with a unit: 90s, 30m, 24h, 7d.`);
+}
+
+/** A name that people give: of a definition, a session, a user, a tag; or words that are searched. */
+export function nameText(text: string): string {
+  if (/\S/.test(text) && text.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(text) && text.isWellFormed()) return text;
+  throw new InvalidArgumentError(
+    `Give 1 to ${NAME_MAX_CHARS} characters, one of them visible, without control characters.`,
+  );
+}
+
+/** Several, one after the other. */
+export const nameTexts = (text: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  nameText(text),
+];
+
+/** A moment, in milliseconds. */
+export function moment(text: string): number {
+  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(ms)) return ms;
+  throw new InvalidArgumentError('Give a day or a moment: 2026-11-23, or 2026-11-23T09:00:00Z.');
 }

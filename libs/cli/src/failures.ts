@@ -2,6 +2,7 @@
 
 import { ConfigError, FencedError, InvalidError, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host';
+import { FAILURE_MAX_CHARS } from './limits.ts';
 import type { Terminal } from './terminal.ts';
 import { printableLines } from './text/width.ts';
 
@@ -21,7 +22,9 @@ export function tellFailure(
   env: Readonly<Record<string, string | undefined>>,
 ): number {
   const code = error instanceof TidemarkError ? error.code : 'internal';
-  const said = error instanceof Error ? error.message || error.name : String(error);
+  const whole = error instanceof Error ? error.message || error.name : String(error);
+  // What was given stands in it, however long that is.
+  const said = whole.length <= FAILURE_MAX_CHARS ? whole : `${whole.slice(0, FAILURE_MAX_CHARS)}…`;
   const exitCode = error instanceof UsageError ? EXIT.usage : exitCodeOf(error);
   const hint = exitCode === EXIT.internal && env.TIDEMARK_DEBUG !== '1' ? ' (TIDEMARK_DEBUG=1 shows where)' : '';
   const stack = env.TIDEMARK_DEBUG === '1' ? stackOf(error) : undefined;

@@ -1,6 +1,5 @@
 /** Owns the commands' names, arguments and options, and their help. Must hold no logic of a command. */
 
-import type { StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { tenantName, wholeNumber } from './arguments.ts';
@@ -9,9 +8,11 @@ import { type ApprovalsOptions, approvals } from './commands/approvals.ts';
 import { addArchive } from './commands/archive-program.ts';
 import { addBundle } from './commands/bundle-program.ts';
 import { completion, SHELLS, type Shell } from './commands/completion.ts';
+import { addControl } from './commands/control-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { addFiles } from './commands/files-program.ts';
+import { withFilters } from './commands/filter-options.ts';
 import { addFork } from './commands/fork-program.ts';
 import { addKeys } from './commands/keys-program.ts';
 import { addLifecycle } from './commands/lifecycle-program.ts';
@@ -33,8 +34,6 @@ import { type WatchOptions, watch } from './commands/watch.ts';
 import { tellFailure, UsageError } from './failures.ts';
 import { CONCURRENCY_DEFAULT_COUNT, CONCURRENCY_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from './limits.ts';
 import type { Session } from './session.ts';
-
-const STATUSES: readonly StreamStatus[] = ['open', 'parked', 'compensating', 'compensated', 'completed', 'failed'];
 
 const EXIT_CODES = `
 Exit codes:
@@ -142,10 +141,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
       does<[string, RunOptions]>(run)(name, listed(options), self),
     );
 
-  command('ls', 'list workflows, newest first')
-    .addOption(new Option('--status <status>', 'open covers running, ready and waiting').choices([...STATUSES]))
-    .option('--definition <name>', 'runs of this workflow only')
-    .option('--tenant <name>', 'runs of this tenant only', tenantName)
+  withFilters(command('ls', 'list and search workflows, newest first').alias('list'))
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
     .addOption(state())
     .addOption(json())
@@ -169,8 +165,9 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
       does<[string, ShowOptions]>(show)(id, listed(options), self),
     );
 
-  command('watch', 'tell what happens as it happens; with an id, until that run ends')
-    .argument('[id]', 'id of the run (default: all)')
+  command('watch', 'the fleet, live; with an id, or where output is no terminal: what happens, line by line')
+    .argument('[id]', 'id of the run, until it ends (default: all)')
+    .option('--lines', 'a line for each thing that happens, also on a terminal')
     .addOption(state())
     .addOption(json())
     .action(does<[string | undefined, WatchOptions]>(watch));
@@ -241,6 +238,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   const withModuleOption = { ...kit, listed, modules: (sub: Command) => sub.addOption(workflows()) };
   addFork(withModuleOption);
   addSchedule(withModuleOption);
+  addControl(withModuleOption);
   addKeys(kit);
   addTrace(kit);
   addRetention(kit);

@@ -1,6 +1,7 @@
 /** Owns what a command is given of its surroundings, and Ctrl-C: once asks to end in order, twice ends at once. */
 
 import path from 'node:path';
+import type { ReadStream } from 'node:tty';
 import { EXIT } from '@tidemark/host';
 import type { Terminal } from './terminal.ts';
 
@@ -8,8 +9,11 @@ export interface Session {
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  readonly stdin: AsyncIterable<Uint8Array | string>;
+  readonly stdin: AsyncIterable<Uint8Array | string> & Keys;
 }
+
+/** A terminal's keyboard; nothing of it where there is none. */
+export type Keys = Partial<Pick<ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'>>;
 
 /**
  * The folder that the user ran the command in. `npm run` runs its script in the repository's folder instead, and says where

@@ -6,7 +6,8 @@
 import type { WriteStream } from 'node:tty';
 import { cut } from './text/width.ts';
 
-export type Stream = Pick<NodeJS.WritableStream, 'write'> & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
+export type Stream = Pick<NodeJS.WritableStream, 'write'> &
+  Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows' | 'on' | 'off'>>;
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
@@ -31,6 +32,8 @@ export class Terminal {
   readonly json: boolean;
   /** Columns of standard output; undefined where it is no terminal, and nothing needs to be cut. */
   readonly width: number | undefined;
+  /** Standard output where a whole screen may be drawn on it. */
+  readonly canvas: Stream | undefined;
   /** Paints what goes to standard output, and to standard error. */
   readonly paint: Painter;
   readonly paintNote: Painter;
@@ -43,6 +46,7 @@ export class Terminal {
     this.#stdout = stdout;
     this.#stderr = stderr;
     this.width = stdout.isTTY === true ? stdout.columns : undefined;
+    this.canvas = stdout.isTTY === true && !json && env.TERM !== 'dumb' ? stdout : undefined;
     this.paint = painter(stdout, env);
     this.paintNote = painter(stderr, env);
   }

@@ -1,9 +1,8 @@
 /** Owns `tidemark ls`: the newest workflows that fit what was asked for, as a table. */
 
 import { activityOf, workflowJson } from '@tidemark/api/shapes';
-import { type StreamStatus, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { WorkflowSummary } from '@tidemark/ports';
+import type { WorkflowListing } from '@tidemark/ports';
 import type { Session } from '../session.ts';
 import { isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
@@ -12,12 +11,10 @@ import { type Column, table } from '../text/table.ts';
 import { ago, cost, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
+import { type FilterOptions, filterOf } from './filter-options.ts';
 
-export interface LsOptions {
+export interface LsOptions extends FilterOptions {
   readonly state?: string | undefined;
-  readonly status?: StreamStatus | undefined;
-  readonly definition?: string | undefined;
-  readonly tenant?: string | undefined;
   readonly limit: number;
 }
 
@@ -30,18 +27,14 @@ export async function ls({ terminal, env, cwd }: Session, options: LsOptions): P
   }
   const desk = await openToRead(target);
   try {
-    const { status, definition, tenant, limit } = options;
+    const { limit } = options;
+    const filter = filterOf(options);
     // One more than asked for tells whether there are more.
-    const found = await desk.reads.workflows({
-      limit: limit + 1,
-      ...(status === undefined ? {} : { status }),
-      ...(definition === undefined ? {} : { definition }),
-      ...(tenant === undefined ? {} : { tenant: tenantId(tenant) }),
-    });
+    const found = await desk.control.search({ ...filter, limit: limit + 1 });
     const rows = found.slice(0, limit);
     const idle = isIdle(desk);
     terminal.document(rows.map((row) => workflowJson(row, idle)));
-    if (rows.length === 0) terminal.line(isFiltered(options) ? 'No workflow fits.' : 'No workflows yet.');
+    if (rows.length === 0) terminal.line(Object.keys(filter).length > 0 ? 'No workflow fits.' : 'No workflows yet.');
     else terminal.lines(workflowTable(rows, idle, terminal, Date.now()));
     if (found.length > limit) {
       terminal.note(terminal.paintNote('dim', `The newest ${counted(limit, 'workflow')}; --limit shows more.`));
@@ -51,9 +44,6 @@ export async function ls({ terminal, env, cwd }: Session, options: LsOptions): P
   }
   return EXIT.ok;
 }
-
-const isFiltered = ({ status, definition, tenant }: LsOptions): boolean =>
-  status !== undefined || definition !== undefined || tenant !== undefined;
 
 /** Never cut: people copy it. */
 const ID: Column = { title: 'ID' };
@@ -69,7 +59,7 @@ const ACTION: Column = { title: 'LAST ACTION', shrinksTo: 11 };
 
 /** Columns that would be the same in every row are left out. */
 function workflowTable(
-  rows: readonly WorkflowSummary[],
+  rows: readonly WorkflowListing[],
   idle: boolean,
   terminal: Terminal,
   nowMs: number,

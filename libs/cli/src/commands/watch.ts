@@ -13,6 +13,7 @@ import { Follower } from '../follow/follower.ts';
 import { Spoken } from '../follow/spoken.ts';
 import { changeJson, Narrator } from '../follow/words.ts';
 import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
+import { liveFleet } from '../live/live-fleet.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { type Desk, isIdle } from '../state/desk.ts';
 import { exists, type Folder, openClusterDesk, openToRead, type Target, targetOf } from '../state/open-desk.ts';
@@ -27,6 +28,8 @@ import { waitingUndo } from '../views/undo.ts';
 import { unfinished } from '../views/unfinished.ts';
 
 export interface WatchOptions {
+  /** Lines, also on a terminal. */
+  readonly lines?: boolean | undefined;
   readonly state?: string | undefined;
 }
 
@@ -43,6 +46,8 @@ interface Watch {
 export async function watch(session: Session, id: string | undefined, options: WatchOptions): Promise<number> {
   const target = targetOf(options.state, session.env, session.cwd);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
+  const { canvas } = session.terminal;
+  if (id === undefined && canvas !== undefined && options.lines !== true) return liveFleet(session, target, canvas);
   const interruption = takeInterrupts();
   const follower = new Follower({ workflow: id, crowds: !session.terminal.json });
   const narrator = new Narrator(session.terminal.paint, { showsWorkflow: id === undefined });

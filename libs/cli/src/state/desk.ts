@@ -18,6 +18,7 @@ import type {
 } from '@tidemark/runtime';
 import type { CommandAccess } from './access-desk.ts';
 import type { CommandArchive } from './archive-desk.ts';
+import type { CommandControl } from './control-desk.ts';
 import type { CommandKeys } from './keys-desk.ts';
 import type { CommandMemory } from './memory-desk.ts';
 import type { CommandPast } from './past-desk.ts';
@@ -144,6 +145,8 @@ export interface Desk {
   readonly past: CommandPast;
   /** Runs at the times of cron patterns. */
   readonly schedules: CommandSchedules;
+  /** Many workflows at once: jobs, queues, the fleet. */
+  readonly control: CommandControl;
   /** Whether this process itself runs workflows there. */
   readonly runsWorker: boolean;
   /** Workflows that whoever holds the place can run; on a cluster those of this process. */

@@ -23,6 +23,7 @@ import {
 } from '@tidemark/runtime';
 import { type CommandAccess, hostAccess } from './access-desk.ts';
 import { type CommandArchive, hostArchive } from './archive-desk.ts';
+import { type CommandControl, hostControl } from './control-desk.ts';
 import { pick } from './definitions.ts';
 import type { Desk, Health, NewsListener, PinRequest, Place, Reads, StartAnswer, StartRequest } from './desk.ts';
 import { type CommandKeys, hostKeys } from './keys-desk.ts';
@@ -39,6 +40,7 @@ export class HostDesk implements Desk {
   readonly access: CommandAccess;
   readonly past: CommandPast;
   readonly schedules: CommandSchedules;
+  readonly control: CommandControl;
   runsWorker = false;
   readonly host: Host;
   readonly #definitions: readonly Definition[];
@@ -57,6 +59,7 @@ export class HostDesk implements Desk {
     this.access = hostAccess(host);
     this.past = hostPast(host, definitions);
     this.schedules = hostSchedules(host, definitions, place.kind === 'cluster' ? 'in the given modules' : 'here');
+    this.control = hostControl(host, definitions);
     this.#definitions = definitions;
   }
 

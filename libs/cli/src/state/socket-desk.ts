@@ -26,6 +26,7 @@ import type {
 import { SOCKET_GREETING_MS } from '../limits.ts';
 import { ACCESS_CALLS, type CommandAccess } from './access-desk.ts';
 import { ARCHIVE_CALLS, type CommandArchive } from './archive-desk.ts';
+import { CONTROL_CALLS, type CommandControl } from './control-desk.ts';
 import {
   type Desk,
   type Health,
@@ -96,6 +97,7 @@ export class SocketDesk implements Desk {
   readonly access: CommandAccess;
   readonly past: CommandPast;
   readonly schedules: CommandSchedules;
+  readonly control: CommandControl;
   readonly runsWorker = false;
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -116,6 +118,7 @@ export class SocketDesk implements Desk {
     this.access = this.#group<CommandAccess>('access', ACCESS_CALLS);
     this.past = this.#group<CommandPast>('past', PAST_CALLS);
     this.schedules = this.#group<CommandSchedules>('schedules', SCHEDULE_CALLS);
+    this.control = this.#group<CommandControl>('control', CONTROL_CALLS);
     socket.once('close', () => this.#gone());
   }
 

@@ -2,7 +2,7 @@
  * Owns the language on the socket of a state folder: JSON objects, one a line. The holder greets; then calls are answered
  * by their number, in any order, and news comes between answers once it was asked for. Must not know what calls mean.
  *
- *   holder → caller  {"tidemark": 4, "pid": 4711, "command": "dev"}
+ *   holder → caller  {"tidemark": 5, "pid": 4711, "command": "dev"}
  *   caller → holder  {"id": 1, "call": "workflow", "with": ["refund-8821"]}
  *   holder → caller  {"id": 1, "value": {…}}      or {"id": 1, "error": {"name": …, "code": …, "message": …}}
  *   holder → caller  {"news": {"type": "applied"}}
@@ -14,7 +14,7 @@ import path from 'node:path';
 import { SOCKET_LINE_MAX_BYTES } from '../limits.ts';
 
 /** Raised when the two sides would misunderstand each other. */
-export const SOCKET_VERSION = 4;
+export const SOCKET_VERSION = 5;
 
 export interface Greeting {
   readonly tidemark: number;

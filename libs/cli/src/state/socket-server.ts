@@ -21,6 +21,7 @@ import {
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
 import { ACCESS_CALLS } from './access-desk.ts';
 import { ARCHIVE_CALLS } from './archive-desk.ts';
+import { CONTROL_CALLS } from './control-desk.ts';
 import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
 import { KEY_CALLS } from './keys-desk.ts';
 import { MEMORY_CALLS } from './memory-desk.ts';
@@ -112,6 +113,7 @@ const GROUPS = {
   past: PAST_CALLS,
   schedules: SCHEDULE_CALLS,
   access: ACCESS_CALLS,
+  control: CONTROL_CALLS,
 } as const;
 
 async function perform(

@@ -1,0 +1,56 @@
+/** Owns the options by which commands find workflows: those of the API's search. Must hold no logic of a command. */
+
+import type { StreamStatus } from '@tidemark/core';
+import { tenantId } from '@tidemark/core';
+import { type Command, Option } from 'commander';
+import { moment, nameText, nameTexts, tenantName } from '../arguments.ts';
+import type { Filter } from '../state/control-desk.ts';
+
+export const STATUSES: readonly StreamStatus[] = [
+  'open',
+  'parked',
+  'compensating',
+  'compensated',
+  'completed',
+  'failed',
+];
+
+export interface FilterOptions {
+  readonly text?: string | undefined;
+  readonly status?: StreamStatus | undefined;
+  readonly definition?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+  readonly tag?: readonly string[] | undefined;
+  readonly reason?: string | undefined;
+  readonly openedFrom?: number | undefined;
+  readonly openedTo?: number | undefined;
+}
+
+export const withFilters = (command: Command): Command =>
+  command
+    .option(
+      '--text <words>',
+      'each word begins one of the id, the definition, the session, the user or a tag',
+      nameText,
+    )
+    .addOption(new Option('--status <status>', 'open covers running, ready and waiting').choices([...STATUSES]))
+    .option('--definition <name>', 'runs of this workflow only', nameText)
+    .option('--tenant <name>', 'runs of this tenant only', tenantName)
+    .option('--session <id>', 'runs of this session only', nameText)
+    .option('--user <name>', 'runs of this user only', nameText)
+    .option('--tag <name>', 'runs with this tag; several: with all of them', nameTexts)
+    .option('--reason <code>', 'why it is in that status, such as paused or budget_exceeded', nameText)
+    .option('--opened-from <time>', 'opened then or later: 2026-11-23, or 2026-11-23T09:00:00Z', moment)
+    .option('--opened-to <time>', 'opened before then', moment);
+
+export function filterOf(options: FilterOptions): Filter {
+  const { text, status, definition, tenant, session, user, tag: tags, reason, openedFrom, openedTo } = options;
+  const all = {
+    ...{ text, status, definition, session, user, tags, reason },
+    ...{ openedFromMs: openedFrom, openedToMs: openedTo },
+    tenant: tenant === undefined ? undefined : tenantId(tenant),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Filter;
+}

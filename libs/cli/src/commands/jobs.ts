@@ -1,0 +1,191 @@
+/** Owns `tidemark jobs`: one thing done to many workflows, counted beforehand, begun, watched and cancelled. */
+
+import { InvalidError, isoTime, type Json } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import type { BulkAct, BulkJob } from '@tidemark/runtime';
+import { readJson } from '../input.ts';
+import { JOB_LOOK_MS } from '../limits.ts';
+import { type Session, takeInterrupts } from '../session.ts';
+import { atDesk } from '../state/at-desk.ts';
+import type { FoundCount } from '../state/control-desk.ts';
+import type { Desk } from '../state/desk.ts';
+import { table } from '../text/table.ts';
+import { ago, count, counted } from '../text/units.ts';
+import { printable } from '../text/width.ts';
+import { whoGoesOn } from './decide.ts';
+import { type FilterOptions, filterOf } from './filter-options.ts';
+
+export interface JobPlace {
+  readonly state?: string | undefined;
+}
+
+export interface StartJobOptions extends FilterOptions, JobPlace {
+  readonly by?: string | undefined;
+  readonly why?: string | undefined;
+  readonly id?: string | undefined;
+  readonly everything?: boolean | undefined;
+  readonly signal?: string | undefined;
+  readonly value?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly watch?: boolean | undefined;
+}
+
+export async function startJob(session: Session, act: BulkAct, options: StartJobOptions): Promise<number> {
+  const { terminal } = session;
+  const filter = filterOf(options);
+  if (options.everything !== true && Object.keys(filter).every((name) => name === 'tenant')) {
+    throw new InvalidError(
+      'filter-missing',
+      'Give a filter beside --tenant (--definition, --status, …), or --everything.',
+    );
+  }
+  if (options.dryRun === true) {
+    const found = await atDesk(session, { state: options.state, how: 'look' }, (desk) => desk.control.found(filter));
+    terminal.document({ act, dry_run: true, count: found.count, more: found.hasMore, statuses: found.statuses });
+    terminal.line(foundLine(act, found));
+    return EXIT.ok;
+  }
+  const { by, why, id = crypto.randomUUID() } = options;
+  if (by === undefined || why === undefined) {
+    throw new InvalidError(
+      'by-invalid',
+      `${by === undefined ? '--by' : '--why'}: say who asks and why; --dry-run alone needs neither.`,
+    );
+  }
+  const signal = await signalOf(session, act, options);
+  const request = { id, act, filter, by, why, signal, ...(filter.tenant !== undefined && { tenant: filter.tenant }) };
+  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
+    const { created } = await desk.control.startJob(request);
+    if (options.watch === true) return follow(session, desk, id);
+    terminal.document({ job: id, act, created });
+    const then = created ? whoGoesOn(desk) : 'It was begun before.';
+    terminal.line(`Job ${printable(id)} is to ${act} what it finds. ${then}`);
+    return EXIT.ok;
+  });
+}
+
+async function signalOf(session: Session, act: BulkAct, { signal, value }: StartJobOptions) {
+  if ((act === 'signal') !== (signal !== undefined)) {
+    throw new InvalidError('signal-invalid', "--signal: name it for the act 'signal', and for that one only.");
+  }
+  if (signal === undefined) return null;
+  const given: Json = value === undefined ? null : await readJson('--value', value, session);
+  return { name: signal, value: given };
+}
+
+function foundLine(act: BulkAct, { count: found, hasMore, statuses, some }: FoundCount): string {
+  if (found === 0) return 'Nothing fits: the job would do nothing.';
+  const parts = Object.entries(statuses).map(([status, of]) => `${count(of)} ${status}`);
+  const newest = some.map(printable).join(', ');
+  const all = `${hasMore ? 'More than ' : ''}${counted(found, 'workflow')}`;
+  return `${all} would be asked to ${act} (${parts.join(', ')}); the newest: ${newest}.`;
+}
+
+export interface ListJobsOptions extends JobPlace {
+  readonly tenant?: string | undefined;
+  readonly limit: number;
+}
+
+export async function listJobs(session: Session, { tenant, limit, state }: ListJobsOptions): Promise<number> {
+  const { terminal } = session;
+  const of = tenant === undefined ? null : filterOf({ tenant }).tenant!;
+  const jobs = await atDesk(session, { state, how: 'look' }, (desk) => desk.control.jobs({ tenant: of, limit }));
+  terminal.document({ jobs: jobs.map(jobJson) });
+  const columns = [
+    { title: 'JOB', shrinksTo: 16 },
+    { title: 'ACT' },
+    { title: 'STATUS' },
+    { title: 'DONE', align: 'right' },
+    { title: 'REFUSED', align: 'right' },
+    { title: 'BEGUN' },
+    { title: 'BY', shrinksTo: 8 },
+    { title: 'WHY', shrinksTo: 8 },
+  ] as const;
+  const rows = jobs.map((job) => [
+    ...[printable(job.id), job.act, job.status, count(job.doneCount), count(job.refusedCount)],
+    ...[ago(job.openedAtMs, Date.now()), printable(job.by), printable(job.why)],
+  ]);
+  terminal.lines(rows.length === 0 ? ['No jobs.'] : table(columns, rows, { width: terminal.width }));
+  return EXIT.ok;
+}
+
+export async function showJob(session: Session, id: string, { state }: JobPlace): Promise<number> {
+  const job = await atDesk(session, { state, how: 'look' }, (desk) => requireJob(desk, id));
+  session.terminal.document(jobJson(job));
+  session.terminal.lines(jobLines(job));
+  return EXIT.ok;
+}
+
+export interface CancelJobOptions extends JobPlace {
+  readonly by: string;
+  readonly why: string;
+}
+
+export async function cancelJob(session: Session, id: string, { by, why, state }: CancelJobOptions): Promise<number> {
+  const { changed } = await atDesk(session, { state, how: 'look' }, async (desk) => {
+    await requireJob(desk, id);
+    return desk.control.cancelJob(id, { by, why });
+  });
+  session.terminal.document({ job: id, changed });
+  session.terminal.line(
+    changed ? `Job ${printable(id)} stops; what it has done stays done.` : `Job ${printable(id)} was cancelled before.`,
+  );
+  return EXIT.ok;
+}
+
+export const watchJob = (session: Session, id: string, { state }: JobPlace): Promise<number> =>
+  atDesk(session, { state, how: 'look' }, (desk) => follow(session, desk, id));
+
+/** Until it has ended. */
+async function follow(session: Session, desk: Desk, id: string): Promise<number> {
+  const { terminal } = session;
+  const { signal, release } = takeInterrupts();
+  try {
+    let told = '';
+    while (!signal.aborted) {
+      const job = await requireJob(desk, id);
+      const now = JSON.stringify([job.status, job.doneCount, job.refusedCount]);
+      if (now !== told) {
+        terminal.record(jobJson(job));
+        terminal.line(`${job.status}  ${count(job.doneCount)} done, ${count(job.refusedCount)} refused`);
+      }
+      told = now;
+      if (job.status !== 'open') {
+        for (const line of refusedLines(job)) terminal.line(line);
+        return job.status === 'completed' ? EXIT.ok : EXIT.failed;
+      }
+      await new Promise((resolve) => setTimeout(resolve, JOB_LOOK_MS));
+    }
+    return EXIT.interrupted;
+  } finally {
+    release();
+  }
+}
+
+/** One that was begun a moment ago may not be in the rows yet. */
+async function requireJob(desk: Desk, id: string): Promise<BulkJob> {
+  for (let left = 10; left > 0; left--) {
+    const job = await desk.control.job(id);
+    if (job !== null) return job;
+    await new Promise((resolve) => setTimeout(resolve, JOB_LOOK_MS / 2));
+  }
+  throw new InvalidError('job-unknown', `No job has the id '${printable(id)}'; tidemark jobs lists those there are.`);
+}
+
+const jobJson = ({ id, openedAtMs, doneCount, refusedCount, ...job }: BulkJob) => ({
+  job: id,
+  ...job,
+  begun_at: isoTime(openedAtMs),
+  done_count: doneCount,
+  refused_count: refusedCount,
+});
+
+const jobLines = (job: BulkJob): readonly string[] => [
+  `${printable(job.id)}  ${job.act}  ${job.status}${job.reason === null ? '' : ` (${printable(job.reason)})`}`,
+  `begun ${ago(job.openedAtMs, Date.now())} by ${printable(job.by)}: ${printable(job.why)}`,
+  `${count(job.doneCount)} done, ${count(job.refusedCount)} refused`,
+  ...refusedLines(job),
+];
+
+const refusedLines = ({ refused }: BulkJob): readonly string[] =>
+  refused.map(({ workflow, code, message }) => `  ${printable(workflow)}  ${code}: ${printable(message)}`);

@@ -1,0 +1,157 @@
+/** Owns how the fleet looks on a terminal: what is live, waits, is stuck or recovers, who works, how fast and at what cost. Pure. */
+
+import type { FleetTold } from '../state/control-desk.ts';
+import type { Painter } from '../terminal.ts';
+import { cost, count, counted } from '../text/units.ts';
+import { cut, printable } from '../text/width.ts';
+
+export interface FleetNumbers {
+  readonly live: number;
+  readonly ready: number;
+  readonly running: number;
+  readonly waiting: number;
+  readonly stuck: number;
+  readonly recovering: number;
+}
+
+export interface FrameLook {
+  /** Columns. */
+  readonly width: number;
+  readonly paint: Painter;
+  /** Events that were projected a second; null: not known yet. */
+  readonly perSecond: number | null;
+  /** Workers that are told as new where they aren't among these; empty: none is new. */
+  readonly known: ReadonlySet<string>;
+}
+
+/** Workers and queues that are told, at most. */
+const ROWS_MAX_COUNT = 8;
+
+export function numbersOf({ statuses, queues, workers }: FleetTold): FleetNumbers {
+  const of = (status: string): number => statuses.find((each) => each.status === status)?.count ?? 0;
+  const ready = queues.reduce((sum, { readyCount }) => sum + readyCount, 0);
+  const held = (isAlive: boolean): number =>
+    workers.reduce((sum, worker) => sum + (worker.isAlive === isAlive ? worker.heldCount : 0), 0);
+  const [running, recovering] = [held(true), held(false)];
+  const live = of('open') + of('compensating');
+  return {
+    live,
+    ready,
+    running,
+    waiting: Math.max(live - ready - running - recovering, 0),
+    stuck: of('parked'),
+    recovering,
+  };
+}
+
+/** Each no wider than the terminal. */
+export function fleetLines(told: FleetTold, look: FrameLook): readonly string[] {
+  const { width, paint, perSecond } = look;
+  const { live, ready, running, waiting, stuck, recovering } = numbersOf(told);
+  const ended = told.statuses.filter(({ status }) => ['completed', 'failed', 'compensated'].includes(status));
+  const tokens = told.spentHours.reduce((sum, hour) => sum + hour.tokens, 0);
+  const micros = told.spentHours.reduce((sum, hour) => sum + hour.costMicros, 0);
+  const red = (value: number, text: string): string => (value > 0 ? paint('red', text) : text);
+  const parts = [
+    paint('bold', `${count(live)} live`),
+    `${count(running)} running`,
+    `${count(ready)} ready`,
+    `${count(waiting)} waiting`,
+    stuck > 0 ? paint('yellow', `${count(stuck)} stuck`) : '0 stuck',
+    red(recovering, `${count(recovering)} recovering`),
+  ];
+  const lag = told.lagCount === 0 ? 'rows up to date' : `${counted(told.lagCount, 'event')} behind`;
+  const speed = perSecond === null ? '' : `, ${count(perSecond)} events/s`;
+  return [
+    ...wrapped(parts, width),
+    cut(`${ended.map(({ status, count: of }) => `${count(of)} ${status}`).join(', ') || 'nothing has ended'}`, width),
+    cut(
+      `${told.isReady ? lag : 'rows are being rebuilt'}${speed}; ${cost(micros)}, ${counted(tokens, 'token')} in 24 h`,
+      width,
+    ),
+    '',
+    ...workerLines(told, look),
+    ...queueLines(told, look),
+  ];
+}
+
+/** Words side by side, on as many lines as they need. */
+function wrapped(parts: readonly string[], width: number): readonly string[] {
+  const lines: string[] = [];
+  let [line, used] = ['', 0];
+  for (const part of parts) {
+    const columns = plain(part).length;
+    if (used > 0 && used + 3 + columns > width) {
+      lines.push(line);
+      [line, used] = ['', 0];
+    }
+    line += used === 0 ? part : `   ${part}`;
+    used += columns + (used === 0 ? 0 : 3);
+  }
+  return [...lines, line];
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: paint is made of them.
+const plain = (text: string): string => text.replaceAll(/\u001b\[\d+m/g, '');
+
+function workerLines({ workers }: FleetTold, { width, paint, known }: FrameLook): readonly string[] {
+  const alive = workers.filter(({ isAlive }) => isAlive).length;
+  const shown = workers.toSorted((a, b) => Number(a.isAlive) - Number(b.isAlive)).slice(0, ROWS_MAX_COUNT);
+  const lines = shown.map(({ holder, isAlive, heldCount }) => {
+    const isNew = known.size > 0 && !known.has(holder);
+    const state = isAlive ? (isNew ? 'new ' : 'here') : 'gone';
+    const text = cut(`  ${state}  ${count(heldCount).padStart(6)} held  ${printable(holder)}`, width);
+    return isAlive ? (isNew ? paint('green', text) : text) : paint('red', text);
+  });
+  const more = workers.length - shown.length;
+  return [
+    cut(`Workers: ${count(alive)} here`, width),
+    ...lines,
+    ...(more > 0 ? [cut(`  and ${count(more)} more`, width)] : []),
+  ];
+}
+
+function queueLines({ queues }: FleetTold, { width, paint }: FrameLook): readonly string[] {
+  if (queues.length === 0) return [];
+  const shown = queues
+    .toSorted((a, b) => b.held.length - a.held.length || b.readyCount - a.readyCount)
+    .slice(0, ROWS_MAX_COUNT);
+  const lines = shown.map(({ definition, tenant, readyCount, runningCount, held }) => {
+    const of = tenant === null ? '' : ` of ${printable(tenant)}`;
+    const by = held[0] === undefined ? '' : `  HELD by ${printable(held[0].by)}: ${printable(held[0].why)}`;
+    const text = cut(
+      `  ${count(readyCount).padStart(6)} ready ${count(runningCount).padStart(6)} running  ${printable(definition)}${of}${by}`,
+      width,
+    );
+    return held.length > 0 ? paint('yellow', text) : text;
+  });
+  const more = queues.length - shown.length;
+  return ['', 'Queues', ...lines, ...(more > 0 ? [cut(`  and ${count(more)} more`, width)] : [])];
+}
+
+/** Who came and went, and what was held or let go, in words. */
+export function changesBetween(before: FleetTold, now: FleetTold): readonly string[] {
+  const was = new Map(before.workers.map((worker) => [worker.holder, worker]));
+  const is = new Set(now.workers.map(({ holder }) => holder));
+  const lines: string[] = [];
+  for (const { holder, isAlive, heldCount } of now.workers) {
+    const old = was.get(holder);
+    if (old === undefined && isAlive) lines.push(`${printable(holder)} came`);
+    if (old?.isAlive === true && !isAlive)
+      lines.push(`${printable(holder)} died, holding ${counted(heldCount, 'workflow')}`);
+  }
+  for (const holder of was.keys()) if (!is.has(holder)) lines.push(`${printable(holder)} went`);
+  const [heldBefore, heldNow] = [heldNames(before), heldNames(now)];
+  for (const name of heldNow) if (!heldBefore.has(name)) lines.push(`queue ${printable(name)} is held`);
+  for (const name of heldBefore) if (!heldNow.has(name)) lines.push(`queue ${printable(name)} goes on`);
+  const stuck = numbersOf(now).stuck - numbersOf(before).stuck;
+  if (stuck > 0) lines.push(`${counted(stuck, 'workflow')} more ${stuck === 1 ? 'waits' : 'wait'} for a person`);
+  return lines;
+}
+
+const heldNames = ({ queues }: FleetTold): ReadonlySet<string> =>
+  new Set(
+    queues.flatMap(({ definition, held }) =>
+      held.map(({ tenant }) => `${definition}${tenant === null ? '' : ` of ${tenant}`}`),
+    ),
+  );
