@@ -9,12 +9,12 @@ import { median, quantile, type Report } from './report.ts';
 const ROW_COUNT = 100_000;
 const ASKED_COUNT = 60;
 
-/** Open, ended and parked ones of ten tenants and twenty definitions; a state of the usual size. */
+/** Open, ended and parked ones of ten tenants and twenty definitions; a state of the usual size, in partitions that nobody folds. */
 const ROWS = `
 insert into workflows (workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, belief_sequence,
   epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable, pending_count, closed_in_generation,
   state, user_id, tags, words)
-select 'run-' || n, 'tenant-' || n % 10, n % 1024, n / 1024 + 1, 'agent-' || n % 20, 1,
+select 'run-' || n, 'tenant-' || n % 10, 100000 + n % 1024, n / 1024 + 1, 'agent-' || n % 20, 1,
   case when n % 10 < 6 then 'completed' when n % 10 < 8 then 'open' when n % 10 = 8 then 'failed' else 'parked' end, null, 20, 5, 0,
   3, null, n, 1.7e12 + n * 1000, 1.7e12 + n * 1000 + 500, 1200, 900, 'looked it up', false, 0,
   case when n % 10 < 6 or n % 10 = 8 then n / 1024 + 1 end, repeat('{"s":1}', 100), 'user-' || n % 1000,

@@ -11,7 +11,7 @@ import { expect, it, vi } from 'vitest';
 import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
 import { findBrowser, openBrowser } from './browser.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const executable = await findBrowser();
@@ -39,7 +39,7 @@ it.skipIf(executable === undefined && process.env.CI !== 'true')(
     const first = dev();
     const url = `http://127.0.0.1:${port}`;
     const client = connect({ url, tries: 30 });
-    await vi.waitFor(() => fetch(`${url}/healthz`), { timeout: 60_000, interval: 100 });
+    await vi.waitFor(() => fetch(`${url}/healthz`), { timeout: 120_000, interval: 100 });
     await client.start('backfill', { steps: 40, pauseMs: 100 }, { id: 'survivor' });
     const { page, close } = await openBrowser(executable!);
     context.onTestFinished(close);

@@ -38,21 +38,17 @@ export function FleetPage() {
           </span>
         ) : null}
       </header>
-      <Answer query={fleet}>
-        {(data) => (
-          <>
-            <Counts fleet={data} />
-            <div className="fleet-cards">
-              <Recent />
-              <div className="cards-column">
-                <Workers fleet={data} />
-                <Pace fleet={data} />
-                <Queues fleet={data} />
-              </div>
-            </div>
-          </>
+      <Answer query={fleet}>{(data) => <Counts fleet={data} />}</Answer>
+      <div className="fleet-cards">
+        <Recent />
+        {fleet.data === undefined ? null : (
+          <div className="cards-column">
+            <Workers fleet={fleet.data} />
+            <Pace fleet={fleet.data} />
+            <Queues fleet={fleet.data} />
+          </div>
         )}
-      </Answer>
+      </div>
     </div>
   );
 }

@@ -32,8 +32,9 @@ export function TimelineList({ timeline, version, selected, onSelect, follows }:
   const shownAt = useRef<number | undefined>(undefined);
   useEffect(() => {
     if (selected === undefined || shownAt.current === selected) return;
+    // What the address named comes with what is around it.
+    virtual.scrollToIndex(selected, { align: shownAt.current === undefined ? 'center' : 'auto' });
     shownAt.current = selected;
-    virtual.scrollToIndex(selected, { align: 'auto' });
   }, [selected, virtual]);
   useEffect(() => {
     void version;
