@@ -1,6 +1,8 @@
 /** The past, life, money, sessions and the fleet, on a real embedded host. */
 
 import { connect } from '@tidemark/client';
+import type { WorkflowId } from '@tidemark/core';
+import { traceOf } from '@tidemark/traces';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Served, sayingAuthenticator, serveApi } from './served.ts';
 
@@ -11,6 +13,31 @@ beforeAll(async () => {
 afterAll(() => served.close());
 
 const client = (token = 'admin') => connect({ url: served.url, token });
+
+describe('a caller’s trace', () => {
+  const traceId = 'ab'.repeat(16);
+  const linksOf = async (id: string) => {
+    await client().run(id).result();
+    const { spans } = await traceOf(served.host.ports, id as WorkflowId);
+    return spans.find(({ parentSpanId }) => parentSpanId === null)?.links;
+  };
+
+  it('is what the run’s links to, by the header that says so', async () => {
+    const spanId = 'cd'.repeat(8);
+    await client().start('greet', { name: 'Ana' }, { id: 'traced-1', trace: `00-${traceId}-${spanId}-01` });
+    expect(await linksOf('traced-1')).toMatchObject([{ traceId, spanId, attributes: { 'tidemark.link': 'caller' } }]);
+  });
+
+  it.each([
+    ['none', '00-no-trace'],
+    ['one that is all zeros', `00-${traceId}-${'0'.repeat(16)}-01`],
+    ['one with more than its version has', `00-${traceId}-${'cd'.repeat(8)}-01-more`],
+  ])('that is %s is no reason to refuse a start', async (_, trace) => {
+    const id = `untraced-${trace.length}-${trace.at(-1)}`;
+    await client().start('greet', { name: 'Ana' }, { id, trace });
+    expect(await linksOf(id)).toEqual([]);
+  });
+});
 
 describe('the past', () => {
   it('is told at any checkpoint, forked from, and compared', async () => {

@@ -1,7 +1,10 @@
 /** Schedules over HTTP: made, changed, listed with their slots, fired; what is no schedule is refused. */
 
 import { connect } from '@tidemark/client';
+import type { WorkflowId } from '@tidemark/core';
+import { traceIdOf } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
+import { traceOf } from '@tidemark/traces';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Served, sayingAuthenticator, serveApi } from './served.ts';
 
@@ -36,6 +39,13 @@ it('is made, changed, listed and fired', async () => {
   const run = (await list())[0]!.last_run!;
   expect(run).toMatch(/^nightly@/);
   expect(await client().run(run).result()).toEqual({ text: 'Hello, Ana!' });
+  const { spans } = await traceOf(served.host.ports, run as WorkflowId);
+  const root = spans.find(({ parentSpanId }) => parentSpanId === null);
+  expect(root?.links).toMatchObject([
+    { traceId: traceIdOf(run.split('@')[0] as WorkflowId), attributes: { 'tidemark.link': 'caller' } },
+  ]);
+  const schedule = await traceOf(served.host.ports, run.split('@')[0] as WorkflowId);
+  expect(schedule.spans.map(({ spanId }) => spanId)).toContain(root?.links[0]?.spanId);
   expect(await set({ cron: '0 0 1 1 *' })).toEqual({ schedule: 'nightly', created: false });
   await eventually(async () => (await list())[0]?.cron === '0 0 1 1 *');
 });

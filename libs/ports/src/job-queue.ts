@@ -28,6 +28,8 @@ export interface Job extends Route {
   readonly lamport: Lamport;
   /** Absent: the default priority, and no limits. Rates are those that its beginning counts against. */
   readonly dispatch?: Dispatch | undefined;
+  /** `traceparent` of the workflow's time in the queue, where traces are on. */
+  readonly trace?: string | undefined;
 }
 
 export interface Consumer {

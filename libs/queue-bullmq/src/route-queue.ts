@@ -17,8 +17,11 @@ import {
 import type { Job, Route } from '@tidemark/ports';
 import { QUEUE_NAME_MAX_CHARS } from './limits.ts';
 
-/** workflow, tenant, partition, offset, lamport, and how it stands among others where that is said. Scripts read the last. */
-type PackedJob = readonly [string, string, number, number, number, Dispatch?];
+/**
+ * workflow, tenant, partition, offset, lamport; how it stands among others where that is said, which scripts read; `traceparent` where
+ * traces are on.
+ */
+type PackedJob = readonly [string, string, number, number, number, (Dispatch | null)?, string?];
 
 /** Part of Redis keys; BullMQ allows no colon. Different definitions have different names, none longer than the limit. */
 export function definitionName(definition: string): string {
@@ -47,9 +50,10 @@ export const jobIdentity = (job: Job): string => `${job.lamport} ${job.workflow}
 
 export const priorityOf = ({ dispatch }: Job): Priority => dispatch?.priority ?? PRIORITY_DEFAULT;
 
-export function packJob({ workflow, tenant, partition, offset, lamport, dispatch }: Job): string {
+export function packJob({ workflow, tenant, partition, offset, lamport, dispatch, trace }: Job): string {
   const plain = [workflow, tenant, partition, offset, lamport] as const;
-  const packed: PackedJob = dispatch === undefined ? plain : [...plain, dispatch];
+  const placed: PackedJob = dispatch === undefined ? plain : [...plain, dispatch];
+  const packed: PackedJob = trace === undefined ? placed : [...plain, dispatch ?? null, trace];
   return JSON.stringify(packed);
 }
 
@@ -57,7 +61,7 @@ export function packJob({ workflow, tenant, partition, offset, lamport, dispatch
 export function unpackJob({ definition, version, pinned }: Route, text: string): Job | undefined {
   const value = parsed(text);
   if (!isPackedJob(value)) return undefined;
-  const [workflow, tenant, partition, offset, lamport, dispatch] = value;
+  const [workflow, tenant, partition, offset, lamport, dispatch, trace] = value;
   return {
     definition,
     version,
@@ -67,7 +71,8 @@ export function unpackJob({ definition, version, pinned }: Route, text: string):
     partition: partition as Partition,
     offset: offset as Offset,
     lamport: lamport as Lamport,
-    ...(dispatch !== undefined && { dispatch }),
+    ...(dispatch != null && { dispatch }),
+    ...(trace !== undefined && { trace }),
   };
 }
 
@@ -80,10 +85,11 @@ function parsed(text: string): unknown {
 }
 
 function isPackedJob(value: unknown): value is PackedJob {
-  if (!Array.isArray(value) || value.length < 5 || value.length > 6) return false;
+  if (!Array.isArray(value) || value.length < 5 || value.length > 7) return false;
   const [workflow, tenant, ...rest] = value as unknown[];
   if (typeof workflow !== 'string' || workflow === '' || typeof tenant !== 'string') return false;
-  const [dispatch] = rest.splice(3);
-  if (dispatch !== undefined && (typeof dispatch !== 'object' || dispatch === null)) return false;
+  const [dispatch, trace] = rest.splice(3);
+  if (dispatch !== undefined && typeof dispatch !== 'object') return false;
+  if (trace === undefined ? dispatch === null : typeof trace !== 'string') return false;
   return rest.every((number) => Number.isSafeInteger(number) && (number as number) >= 0);
 }

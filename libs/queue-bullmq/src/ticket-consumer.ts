@@ -230,7 +230,7 @@ export class TicketConsumer implements Consumer {
     try {
       await this.#handle(job);
     } catch (error) {
-      const span = this.#setting.telemetry.span('jobs.handler-failed', { definition: job.definition });
+      const span = this.#setting.telemetry.span('jobs.handler-failed', { definition: job.definition }, job.trace);
       span.fail(error);
       span.end();
     }

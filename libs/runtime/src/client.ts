@@ -319,10 +319,11 @@ export class Client {
   }
 }
 
-/** Version 00 of https://www.w3.org/TR/trace-context/#traceparent-header; a later one may have more fields, which are not kept. */
+/** https://www.w3.org/TR/trace-context/#traceparent-header: version 00 has four fields; a later one may have more, which are not kept. */
 function asTraceParent(text: string | undefined): string | undefined {
-  const [parent, version, trace, span] =
-    /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/.exec(text ?? '') ?? [];
-  const isNone = version === 'ff' || !/[1-9a-f]/.test(trace ?? '') || !/[1-9a-f]/.test(span ?? '');
+  const [, parent, version, trace, span, more] =
+    /^(([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2})(-.*)?$/.exec(text ?? '') ?? [];
+  const isForm = version !== 'ff' && (version !== '00' || more === undefined);
+  const isNone = !isForm || !/[1-9a-f]/.test(trace ?? '') || !/[1-9a-f]/.test(span ?? '');
   return isNone ? undefined : parent;
 }

@@ -4,15 +4,16 @@
  * is sent, and all of them once they aren't any more.
  */
 
-import type { Dispatch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
-import type { Job, RunnableStream, StreamRow } from '@tidemark/ports';
+import type { Dispatch, Epoch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
+import type { Job, RunnableStream, StreamRow, Telemetry } from '@tidemark/ports';
 import { queuedAs } from './compensation.ts';
 import { HeldQueues, HeldSet } from './held-queues.ts';
 import { REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
+import { queueSpan, traceParentOf } from './trace-ids.ts';
 
 export interface DispatcherOptions {
-  readonly ports: Pick<Ports, 'queue' | 'store' | 'clock'>;
+  readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
   readonly onError: (error: unknown) => void;
   readonly held?: Pick<HeldQueues, 'known' | 'look'> | undefined;
 }
@@ -38,7 +39,7 @@ export class Dispatcher {
     for (const stream of streams) {
       const offset = next.get(stream.partition);
       if (!stream.runnable || offset === undefined) continue;
-      this.#waiting.set(stream.workflow, { stream, job: jobOf(stream, offset) });
+      this.#waiting.set(stream.workflow, { stream, job: jobOf(stream, offset, this.#options.ports.telemetry) });
     }
     if (this.#waiting.size > 0) this.#sending ??= this.#send();
   }
@@ -64,7 +65,7 @@ export class Dispatcher {
    * a backlog is no loss, and to send ten thousand jobs again every other second would delay everybody.
    */
   async sweep(): Promise<void> {
-    const { store, queue } = this.#options.ports;
+    const { store, queue, telemetry } = this.#options.ports;
     const seen = new Map<WorkflowId, Lamport>();
     const suspected: Job[] = [];
     // Before rows are complete nothing is claimed.
@@ -79,7 +80,7 @@ export class Dispatcher {
         seen.set(stream.workflow, stream.lamport);
         if (held.has(stream)) continue;
         const isLeft = leftOut.has(stream) || this.#suspects.get(stream.workflow) === stream.lamport;
-        if (isLeft) suspected.push(jobOf(stream, stream.next));
+        if (isLeft) suspected.push(jobOf(stream, stream.next, telemetry));
       }
       if (page.length < REDISPATCH_PAGE_COUNT) break;
       after = page.at(-1)!.workflow;
@@ -102,13 +103,20 @@ export class Dispatcher {
 
 const NONE_HELD = new HeldSet([]);
 
-/** The hint at a stream that is runnable once the log is folded up to this offset. */
-export function jobOf(stream: Omit<RunnableStream, 'next'>, offset: Offset): Job {
+/** The hint at a stream that is runnable once the log is folded up to this offset. Its context is the queue span that the next claim ends. */
+export function jobOf(
+  stream: Omit<RunnableStream, 'next'>,
+  offset: Offset,
+  { traceRatio }: Pick<Telemetry, 'traceRatio'>,
+): Job {
   const { workflow, tenant, definition, version, pinned, partition, lamport } = stream;
   const dispatch = dispatchOf(stream);
   return {
     ...{ workflow, tenant, definition: queuedAs(definition), version, pinned, partition, offset, lamport },
     ...(dispatch !== undefined && { dispatch }),
+    ...(traceRatio !== undefined && {
+      trace: traceParentOf(workflow, queueSpan(workflow, (stream.epoch + 1) as Epoch), traceRatio),
+    }),
   };
 }
 

@@ -158,6 +158,7 @@ export { TieredLog } from './tiered-log.ts';
 export { tieredStore } from './tiered-store.ts';
 export type { ToldDelta } from './told-delta.ts';
 export {
+  childSpan,
   compensationSpan,
   effectSpan,
   isInShare,

@@ -50,7 +50,14 @@ export interface ScheduleHost {
   /** Starts a run of the definition, or finds it there. */
   start(
     definition: Definition,
-    run: { readonly id: string; readonly tenant: string; readonly user: string | null; readonly input: Json },
+    run: {
+      readonly id: string;
+      readonly tenant: string;
+      readonly user: string | null;
+      readonly input: Json;
+      /** `traceparent` of the schedule's step, to which the run's trace links. */
+      readonly trace: string;
+    },
   ): Promise<void>;
   /** Undefined: rows know nothing of it (yet). */
   statusOf(workflow: WorkflowId): Promise<StreamStatus | undefined>;
@@ -194,7 +201,8 @@ async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: nu
   const { spec } = belief;
   const id = `${ctx.workflow}@${at}`;
   try {
-    await host.start(of, { id, tenant, user: spec.user, input: inputAt(spec, slotMs) });
+    const input = inputAt(spec, slotMs);
+    await host.start(of, { id, tenant, user: spec.user, input, trace: ctx.traceparent });
   } catch (error) {
     if (!(error instanceof LimitError)) throw error;
     ctx.log('skipped', { slot: at, code: error.code });

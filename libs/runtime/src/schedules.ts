@@ -67,8 +67,8 @@ export interface ScheduleQuery {
 export function scheduleHost(client: Client, clock: Clock): ScheduleHost {
   return {
     nowMs: () => clock.nowMs(),
-    async start(definition, { id, tenant, user, input }) {
-      await client.start(definition, input, { id, tenant: tenantId(tenant), ...(user !== null && { user }) });
+    async start(definition, { id, tenant, user, input, trace }) {
+      await client.start(definition, input, { id, tenant: tenantId(tenant), trace, ...(user !== null && { user }) });
     },
     // One that goes on with a fresh history is live, though the next may be yet to begin.
     statusOf: async (workflow) => (await client.run(workflow).current())?.status,

@@ -46,6 +46,8 @@ export const effectSpan = (workflow: WorkflowId, key: EffectKey, epoch: Epoch, c
 /** A wait, named by what waits and by the position at which that began. */
 export const waitSpan = (workflow: WorkflowId, what: string, position: number): SpanId =>
   spanIdOf(workflow, 'wait', what, position);
+/** While a task waits for the workflow that is started for it: that one knows the task, and not when the wait began. */
+export const childSpan = (workflow: WorkflowId, task: TaskId): SpanId => spanIdOf(workflow, 'child', task);
 export const compensationSpan = (workflow: WorkflowId): SpanId => spanIdOf(workflow, 'compensation');
 
 const CERTAINTY_DIGITS = 8;

@@ -329,7 +329,8 @@ export class Worker {
     if (!isRunnable(confirmed)) return;
     try {
       if (await this.#queues.isHeld(confirmed)) return;
-      await this.#options.ports.queue.enqueue([jobOf({ ...confirmed, partition }, next)]);
+      const { queue, telemetry } = this.#options.ports;
+      await queue.enqueue([jobOf({ ...confirmed, partition }, next, telemetry)]);
     } catch (error) {
       this.#report(`hand-over of ${confirmed.workflow}`, error);
     }

@@ -30,6 +30,8 @@ export class EffectSpans {
   readonly #sheet: SpanSheet;
   readonly #options: DrawingOptions;
   readonly #open = new Map<EffectKey, OpenEffect>();
+  /** Those of each task: an attempt that fails must not be looked for among all. */
+  readonly #ofTask = new Map<TaskId, Set<EffectKey>>();
   /** Intentions of each key under the lease. */
   #counts = new Map<EffectKey, number>();
 
@@ -57,12 +59,24 @@ export class EffectSpans {
       ...this.#named(control, request),
     });
     this.#open.set(key, { task, span, isModel: model !== undefined });
+    const keys = this.#ofTask.get(task);
+    if (keys === undefined) this.#ofTask.set(task, new Set([key]));
+    else keys.add(key);
+  }
+
+  #take(key: EffectKey): OpenEffect | undefined {
+    const open = this.#open.get(key);
+    if (open === undefined) return undefined;
+    this.#open.delete(key);
+    const keys = this.#ofTask.get(open.task);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#ofTask.delete(open.task);
+    return open;
   }
 
   resolved({ envelope, payload, before }: TracedEvent, parent: Parent): void {
     const { control, atMs } = envelope as Envelope<'EffectResolved'>;
-    const open = this.#open.get(control.key);
-    this.#open.delete(control.key);
+    const open = this.#take(control.key);
     const span = open?.span ?? this.#unasked(envelope as Envelope<'EffectResolved'>, before, parent);
     const isModel = open?.isModel ?? control.spent !== undefined;
     const { outcome, spent } = control;
@@ -85,15 +99,14 @@ export class EffectSpans {
   /** Accepted outside; what follows is a wait. */
   pending({ envelope }: TracedEvent): void {
     const { control, atMs } = envelope as Envelope<'EffectPending'>;
-    const open = this.#open.get(control.key);
+    const open = this.#take(control.key);
     if (open === undefined) return;
-    this.#open.delete(control.key);
     this.#sheet.end(open.span, atMs, { 'tidemark.effect.outcome': 'pending' });
   }
 
   /** What its attempt left open has an outcome that nobody knows. */
   attemptEnded(task: TaskId, atMs: number, error: string): void {
-    for (const [key, open] of this.#open) if (open.task === task) this.#end(key, atMs, error);
+    for (const key of [...(this.#ofTask.get(task) ?? [])]) this.#end(key, atMs, error);
   }
 
   leaseEnded(atMs: number, error: string): number {
@@ -107,9 +120,8 @@ export class EffectSpans {
   }
 
   #end(key: EffectKey, atMs: number, error: string): void {
-    const open = this.#open.get(key);
+    const open = this.#take(key);
     if (open === undefined) return;
-    this.#open.delete(key);
     this.#sheet.end(open.span, atMs, { 'tidemark.effect.outcome': 'unknown' }, error);
   }
 

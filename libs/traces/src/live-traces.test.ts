@@ -136,6 +136,19 @@ describe('sampling', () => {
     expect(kept.size).toBe(1);
   });
 
+  test('is decided by the run’s own trace, whatever its caller samples: a failed one is kept', async () => {
+    const collected = new Collected();
+    world = await testWorld({ workflows: [walk], traces: (ports) => collected.traces(ports, 0) });
+    const caller = (flags: string): string => `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-${flags}`;
+    await (await world.start(walk, { steps: 1 }, { id: 'w7', trace: caller('01') })).result();
+    const ended = await world.start(walk, { steps: 1, wait: true }, { id: 'w8', trace: caller('00') });
+    await world.client.terminate('w8', { by: 'someone', why: 'no more of it' });
+    await expectSame(collected, ended);
+    const root = collected.spans.find(({ parentSpanId }) => parentSpanId === null)!;
+    expect(root.links).toMatchObject([{ traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }]);
+    expect(new Set(collected.spans.map(({ traceId }) => traceId)).size).toBe(1);
+  });
+
   test('decides alike everywhere, by the ratio', async () => {
     const { isInShare, traceIdOf } = await import('@tidemark/runtime');
     const ids = Array.from({ length: 4_000 }, (_, at) => traceIdOf(`w-${at}` as WorkflowId));

@@ -1,18 +1,29 @@
 /**
- * Owns the spans of waits: of tasks for signals, timers and what else their conditions name; of failed tasks for another attempt; of
- * effects for their confirmation; of the workflow for a person.
+ * Owns the spans of waits: of tasks for signals, timers, approvals and children; of failed tasks for another attempt; of effects for their
+ * confirmation; of the workflow for a person.
+ *
+ * W1 An event costs what it ends: it is never answered by looking through all that waits, which may be thousands of children.
  */
 
-import { type Condition, type Envelope, type TaskId, taskId } from '@tidemark/core';
-import { waitSpan } from '@tidemark/runtime';
+import { type Condition, type Envelope, type TaskId, taskId, type WorkflowId } from '@tidemark/core';
+import { childSpan, traceIdOf, waitSpan, workflowSpan } from '@tidemark/runtime';
 import { present } from './gen-ai.ts';
-import type { SpanAttributes } from './span.ts';
+import type { SpanAttributes, SpanLink } from './span.ts';
 import type { OpenSpan, SpanSheet } from './span-sheet.ts';
 import type { TracedEvent } from './traced-event.ts';
 
-const conditionKey = (condition: Condition): string =>
-  condition.kind === 'timer' ? `timer ${condition.timer}` : `${condition.kind} ${nameOf(condition)}`;
-const nameOf = (condition: Condition): string => ('name' in condition ? String(condition.name) : condition.kind);
+/** What tells of its end; approvals and children are answered by their task. */
+const conditionKeys = (condition: Condition): readonly string[] =>
+  condition.kind === 'timer'
+    ? [`timer ${condition.timer}`]
+    : condition.kind === 'signal'
+      ? [`signal ${condition.name}`]
+      : [];
+const nameOf = (condition: Condition): string =>
+  'name' in condition ? condition.name : condition.kind === 'child' ? condition.child : condition.kind;
+/** In the span's name: what many spans have in common, so not the id of a child. */
+const wordsOf = (condition: Condition): string =>
+  'name' in condition ? `${condition.kind} ${condition.name}` : condition.kind;
 
 export class WaitSpans {
   readonly #sheet: SpanSheet;
@@ -23,6 +34,8 @@ export class WaitSpans {
   readonly #retries = new Map<string, OpenSpan>();
   /** By token, with the effect's key. */
   readonly #confirmations = new Map<string, { readonly key: string; readonly span: OpenSpan }>();
+  /** Their tokens, by the effect's key. */
+  readonly #tokens = new Map<string, string>();
   #person: OpenSpan | undefined;
   #pause: OpenSpan | undefined;
 
@@ -60,7 +73,13 @@ export class WaitSpans {
         this.#parked(event, envelope);
         break;
       case 'ApprovalGiven':
-        this.#look(event, envelope.control.task);
+        this.#look(event, envelope.control.task, {
+          'tidemark.approved': envelope.control.approved,
+          'tidemark.by': envelope.control.by,
+        });
+        break;
+      case 'ChildClosed':
+        this.#look(event, envelope.control.task, { 'tidemark.child.outcome': envelope.control.outcome });
         break;
       case 'PauseRequested':
         this.#pause ??= this.#begin('wait resume', 'resume', after.position, envelope.atMs, {});
@@ -69,10 +88,9 @@ export class WaitSpans {
         this.#resumed(envelope.atMs);
         break;
       default:
-        // What else may fulfil a condition names no task: each that waits is looked at.
-        if (envelope.ordinal === 0) for (const task of [...this.#tasks.keys()]) this.#look(event, task);
     }
-    if (before?.status === 'parked' && after.status !== 'parked') this.#answered(envelope);
+    if (before?.status === 'parked' && after.status !== 'parked')
+      this.#answered(envelope, before.question?.key ?? null);
   }
 
   /** Nothing waits any more. */
@@ -82,6 +100,7 @@ export class WaitSpans {
     this.#byCondition.clear();
     this.#retries.clear();
     this.#confirmations.clear();
+    this.#tokens.clear();
     this.#person = undefined;
     this.#pause = undefined;
   }
@@ -99,15 +118,25 @@ export class WaitSpans {
       const task = taskId(sequence, index);
       // A signal that came earlier has fulfilled it at once.
       if ((after.frontier.tasks.get(task)?.when.length ?? 0) === 0) continue;
-      const keys = when.map(conditionKey);
+      const keys = when.flatMap(conditionKeys);
+      const child = when.find((one) => one.kind === 'child')?.child;
+      const assignee = when.find((one) => one.kind === 'approval')?.assignee;
       const attributes = present({
         'tidemark.task': task,
         'tidemark.step': step,
         'tidemark.wait.for': when.map(({ kind }) => kind),
         'tidemark.wait.names': when.map(nameOf),
+        'tidemark.child': child,
+        'tidemark.assignee': assignee,
       });
-      const what = [...new Set(when.map((one) => (one.kind === 'timer' ? 'timer' : `${one.kind} ${nameOf(one)}`)))];
-      const span = this.#begin(`wait ${what.join(' or ')}`, `task ${task}`, after.position, atMs, attributes);
+      const name = `wait ${[...new Set(when.map(wordsOf))].join(' or ')}`;
+      const span =
+        child === undefined
+          ? this.#begin(name, `task ${task}`, after.position, atMs, attributes)
+          : this.#sheet.begin({
+              ...{ spanId: childSpan(this.#sheet.workflow, task), name, startMs: atMs, attributes },
+              links: [linkToChild(child)],
+            });
       this.#tasks.set(task, { span, keys });
       for (const key of keys) this.#waiting(key).add(task);
     }
@@ -121,14 +150,16 @@ export class WaitSpans {
     return made;
   }
 
+  /** One signal or timer, one task: the first that waits for it, as the fold has it. */
   #fulfilled(event: TracedEvent, key: string): void {
-    for (const task of [...(this.#byCondition.get(key) ?? [])]) this.#look(event, task);
+    for (const task of this.#byCondition.get(key) ?? []) if (this.#look(event, task)) return;
   }
 
-  #look({ envelope, after }: TracedEvent, task: TaskId): void {
+  /** Whether the task's wait has ended. */
+  #look({ envelope, after }: TracedEvent, task: TaskId, told: SpanAttributes = {}): boolean {
     const waiting = this.#tasks.get(task);
     const now = after.frontier.tasks.get(task);
-    if (waiting === undefined || (now !== undefined && now.when.length > 0)) return;
+    if (waiting === undefined || (now !== undefined && now.when.length > 0)) return false;
     this.#tasks.delete(task);
     for (const key of waiting.keys) {
       const tasks = this.#byCondition.get(key);
@@ -140,8 +171,10 @@ export class WaitSpans {
       'tidemark.wait.outcome': cause === undefined || cause === null ? 'gone' : 'fulfilled',
       'tidemark.cause.kind': cause?.kind,
       'tidemark.cause.name': cause?.name,
+      ...told,
     });
     this.#sheet.end(waiting.span, envelope.atMs, attributes);
+    return true;
   }
 
   #failed({ after }: TracedEvent, { control, atMs }: Envelope<'StepFailed'>): void {
@@ -171,19 +204,20 @@ export class WaitSpans {
     const attributes = { 'tidemark.task': task, 'tidemark.effect.key': key };
     const span = this.#begin('wait confirmation', `confirmation ${key}`, after.position, atMs, attributes);
     this.#confirmations.set(token, { key, span });
+    this.#tokens.set(key, token);
   }
 
   #confirmed(token: string, atMs: number, outcome: string): void {
     const waiting = this.#confirmations.get(token);
     if (waiting === undefined) return;
     this.#confirmations.delete(token);
+    this.#tokens.delete(waiting.key);
     this.#sheet.end(waiting.span, atMs, { 'tidemark.wait.outcome': outcome });
   }
 
   #told(key: string, atMs: number, outcome: string): void {
-    for (const [token, waiting] of this.#confirmations) {
-      if (waiting.key === key) this.#confirmed(token, atMs, outcome);
-    }
+    const token = this.#tokens.get(key);
+    if (token !== undefined) this.#confirmed(token, atMs, outcome);
   }
 
   #parked({ after }: TracedEvent, { control, atMs }: Envelope<'WorkflowParked'>): void {
@@ -195,7 +229,8 @@ export class WaitSpans {
     this.#person = this.#begin('wait person', 'person', after.position, atMs, attributes);
   }
 
-  #answered(envelope: Envelope): void {
+  /** `key`: the effect that was asked about. */
+  #answered(envelope: Envelope, key: string | null): void {
     if (this.#person === undefined) return;
     const answer = envelope.type === 'ApprovalDecided' ? envelope.control.resolution : envelope.type;
     this.#sheet.end(this.#person, envelope.atMs, { 'tidemark.wait.outcome': answer });
@@ -203,8 +238,8 @@ export class WaitSpans {
     if (envelope.type !== 'ApprovalDecided') return;
     // Answered by a person in place of its receiver.
     const { resolution } = envelope.control;
-    if (resolution !== 'done' && resolution !== 'not-done') return;
-    for (const token of [...this.#confirmations.keys()]) this.#confirmed(token, envelope.atMs, resolution);
+    if (key !== null && (resolution === 'done' || resolution === 'not-done'))
+      this.#told(key, envelope.atMs, resolution);
   }
 
   #begin(name: string, what: string, position: number, startMs: number, attributes: SpanAttributes): OpenSpan {
@@ -212,3 +247,10 @@ export class WaitSpans {
     return this.#sheet.begin({ spanId, name, startMs, attributes });
   }
 }
+
+/** The child links back: both follow from the task's id, whichever is drawn first. It may never begin, when the wait ends otherwise. */
+const linkToChild = (child: WorkflowId): SpanLink => ({
+  traceId: traceIdOf(child),
+  spanId: workflowSpan(child),
+  attributes: { 'tidemark.link': 'child', 'tidemark.workflow': child },
+});

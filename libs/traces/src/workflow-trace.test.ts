@@ -181,7 +181,15 @@ describe('a workflow whose worker dies', () => {
     expect(calls[1]!.attributes).toMatchObject({ 'tidemark.recovery.action': 'recorded' });
     const attempts = spans.filter(({ name }) => name === 'step pay');
     expect(attempts.map(({ attributes }) => attributes['tidemark.step.outcome'])).toEqual(['lost', 'committed']);
-    expect(named(spans, 'recovery').attributes).toMatchObject({
+    const recovery = named(spans, 'recovery');
+    expect(recovery.links).toMatchObject([
+      {
+        spanId: named(spans, recovery.attributes['tidemark.recovery.lost_epoch'] === 2 ? 'lease 2' : 'lease 1').spanId,
+      },
+    ]);
+    const [later] = spans.filter(({ links }) => links.some(({ spanId }) => spanId === recovery.spanId));
+    expect(later!.name).toMatch(/^lease/);
+    expect(recovery.attributes).toMatchObject({
       'tidemark.recovery.action': 'replay',
       'tidemark.recovery.reason': 'holder-dead',
       'tidemark.recovery.open_effects': 1,

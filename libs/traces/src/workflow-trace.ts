@@ -9,13 +9,15 @@
  *          └ compensation     while its undo, which has a trace of its own, is under way
  */
 
-import { type Envelope, isClosed, type StreamState, type WorkflowId } from '@tidemark/core';
+import { type Envelope, isClosed, isUnblocked, type StreamState, type WorkflowId } from '@tidemark/core';
 import {
+  childSpan,
   compensationSpan,
   isRunnable,
   leaseSpan,
   queueSpan,
   recoverySpan,
+  type SpanId,
   traceIdOf,
   workflowSpan,
 } from '@tidemark/runtime';
@@ -110,6 +112,7 @@ export class WorkflowTrace {
       spanId: leaseSpan(workflow, epoch),
       name: `lease ${epoch}`,
       startMs: atMs,
+      links: this.#recovery === undefined ? [] : [linkWithin(workflow, this.#recovery.spanId, 'recovers')],
       attributes,
     });
   }
@@ -129,6 +132,7 @@ export class WorkflowTrace {
       spanId: recoverySpan(workflow, lease!.epoch),
       name: 'recovery',
       startMs: envelope.atMs,
+      links: [linkWithin(workflow, leaseSpan(workflow, lease!.epoch), 'lost')],
       attributes: {
         'tidemark.recovery.reason': how,
         'tidemark.recovery.lost_epoch': lease!.epoch,
@@ -159,11 +163,14 @@ export class WorkflowTrace {
     this.#recovery = undefined;
   }
 
-  /** Runnable, and nobody has it. */
+  /** Runnable, and nobody has it. Without a holder tasks come free and never blocked: what was looked through needs no second look. */
   #queued({ envelope, after }: TracedEvent): void {
     if (after.lease !== null) return;
-    if (!isRunnable(after)) this.#queuedSinceMs = undefined;
-    else this.#queuedSinceMs ??= envelope.atMs;
+    const isLet = after.status === 'open' && after.paused === undefined && after.unreadable === null;
+    if (!isLet) this.#queuedSinceMs = undefined;
+    else if (this.#queuedSinceMs === undefined && mayFree(envelope, after) && isRunnable(after)) {
+      this.#queuedSinceMs = envelope.atMs;
+    }
   }
 
   #compensated(sheet: SpanSheet, { workflow, control, atMs }: Envelope<'CompensationStarted'>): void {
@@ -219,6 +226,13 @@ export const isNotable = ({ type, control }: Envelope, after: StreamState): bool
   after.compensates !== null ||
   (after.status !== 'open' && after.status !== 'completed');
 
+/** What answers one task frees no other. */
+function mayFree({ type, control }: Envelope, after: StreamState): boolean {
+  if (after.ruling !== null || (type !== 'ChildClosed' && type !== 'ApprovalGiven')) return true;
+  const task = after.frontier.tasks.get((control as Envelope<'ChildClosed' | 'ApprovalGiven'>['control']).task);
+  return task !== undefined && isUnblocked(task);
+}
+
 const codeOf = (control: Envelope['control']): string | undefined => (control as { readonly code?: string }).code;
 
 /** What ended a lease: let go, taken, or over with the workflow. */
@@ -248,8 +262,15 @@ const linkTo = (workflow: WorkflowId, why: string, more: SpanAttributes = {}): S
   attributes: { 'tidemark.link': why, ...more },
 });
 
+/** To another span of the same trace, beside its place in the tree. */
+const linkWithin = (workflow: WorkflowId, spanId: SpanId, why: string): SpanLink => ({
+  traceId: traceIdOf(workflow),
+  spanId,
+  attributes: { 'tidemark.link': why },
+});
+
 /** Where the workflow came from. */
-function linksOf({ trace, compensates, fork }: Envelope<'WorkflowOpened'>['control']): readonly SpanLink[] {
+function linksOf({ trace, compensates, fork, parent }: Envelope<'WorkflowOpened'>['control']): readonly SpanLink[] {
   const links: SpanLink[] = [];
   const [, , traceId, spanId] = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-/.exec(trace?.parent ?? '') ?? [];
   if (traceId && spanId) links.push({ traceId, spanId, attributes: { 'tidemark.link': 'caller' } });
@@ -257,6 +278,11 @@ function linksOf({ trace, compensates, fork }: Envelope<'WorkflowOpened'>['contr
     const { workflow } = compensates;
     const attributes = { 'tidemark.link': 'undoes', 'tidemark.workflow': workflow };
     links.push({ traceId: traceIdOf(workflow), spanId: compensationSpan(workflow), attributes });
+  }
+  if (parent !== undefined) {
+    const { workflow, task } = parent;
+    const attributes = { 'tidemark.link': 'parent', 'tidemark.workflow': workflow, 'tidemark.task': task };
+    links.push({ traceId: traceIdOf(workflow), spanId: childSpan(workflow, task), attributes });
   }
   if (fork !== undefined) links.push(linkTo(fork.workflow, 'forked from', { 'tidemark.sequence': fork.sequence }));
   return links;

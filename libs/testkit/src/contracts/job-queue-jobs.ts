@@ -12,6 +12,7 @@ export const job = (
     lamport?: number;
     tenant?: string;
     dispatch?: Dispatch;
+    trace?: string;
   } = {},
 ): Job => ({
   workflow: workflowId(workflow),
@@ -23,6 +24,7 @@ export const job = (
   offset: offset(11),
   lamport: lamport(fields.lamport ?? 7),
   ...(fields.dispatch !== undefined && { dispatch: fields.dispatch }),
+  ...(fields.trace !== undefined && { trace: fields.trace }),
 });
 
 export const definition = job('x').definition;

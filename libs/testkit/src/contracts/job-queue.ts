@@ -33,9 +33,17 @@ function deliveryTests(queue: () => JobQueue): void {
   test('a job arrives as it was given', async () => {
     const got: Job[] = [];
     await queue().consume({ concurrency: 4, routes: routesOf(definition) }, async (each) => void got.push(each));
-    await queue().enqueue([job('order:42 ☂')]);
-    await eventually(() => got.length === 1);
-    expect(got).toEqual([job('order:42 ☂')]);
+    const trace = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
+    const limits = [{ key: 'k', concurrency: 9 }];
+    const given = [
+      job('order:42 ☂'),
+      job('order:43', { trace }),
+      job('order:44', { trace, dispatch: { limits } }),
+      job('order:45', { dispatch: { limits } }),
+    ];
+    await queue().enqueue(given);
+    await eventually(() => got.length === given.length);
+    expect(got.toSorted((a, b) => (a.workflow < b.workflow ? -1 : 1))).toEqual(given);
   });
 
   test('jobs that wait before anyone consumes arrive later', async () => {
