@@ -27,6 +27,7 @@ import { embedderIn } from './memory-index.ts';
 import { openMetricsEndpoint } from './metrics-endpoint.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
+import { sentMetrics } from './sent-metrics.ts';
 import { type Below, openBlobs, openObjects, viewsOver } from './tiers.ts';
 
 export interface OpenOptions {
@@ -39,7 +40,7 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
   const embedder = embedderIn(config.embedderFolder);
   const { traces } = config;
   return Opened.all(async (opened) => {
-    const plain = await openMetrics(config, opened);
+    const plain = await openMetrics(config, options, opened);
     const telemetry = traces === undefined ? plain : tracing(plain, traces.ratio);
     const redis = { url: config.redisUrl, prefix: config.topic, tls: config.tls.redis };
     const below = await openBelow(config, opened, options);
@@ -73,12 +74,14 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
   });
 }
 
-/** What is measured goes to the process's own OpenTelemetry SDK, to the endpoint that scrapers ask, to both, or nowhere. */
-async function openMetrics(config: ClusterConfig, opened: Opened): Promise<Telemetry> {
+/** What is measured goes to the process's own OpenTelemetry SDK, to the endpoint that scrapers ask, to a collector; to each that is set. */
+async function openMetrics(config: ClusterConfig, { onWarning }: OpenOptions, opened: Opened): Promise<Telemetry> {
   const own = config.telemetry ? openTelemetry() : noTelemetry;
-  if (config.metricsListen === '') return own;
+  const { metrics, metricsListen } = config;
+  if (metricsListen === '' && metrics === undefined) return own;
   const registry = openPrometheus();
-  await opened.add(openMetricsEndpoint(config.metricsListen, registry));
+  if (metricsListen !== '') await opened.add(openMetricsEndpoint(metricsListen, registry));
+  if (metrics !== undefined) await opened.add(sentMetrics(metrics, registry, onWarning));
   return bothTelemetries(own, registry.telemetry);
 }
 

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { ConfigError, DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import type { PresenceOptions, PresenceTls } from '@tidemark/queue-bullmq';
 import type { Admission, RetentionPolicy } from '@tidemark/runtime';
-import { type TraceSettings, traceSettings } from '@tidemark/traces';
+import { type MetricsSettings, metricsSettings, type TraceSettings, traceSettings } from '@tidemark/traces';
 import { z } from 'zod';
 import { type TlsConfig, tlsFromEnv } from './tls.ts';
 
@@ -120,6 +120,8 @@ export interface ClusterConfig {
   readonly metricsListen: string;
   /** By OpenTelemetry's own names in the environment; undefined: no traces are exported. */
   readonly traces: TraceSettings | undefined;
+  /** The same of metrics. */
+  readonly metrics: MetricsSettings | undefined;
   /** Empty: none. */
   readonly embedderFolder: string;
   readonly tiers: TierConfig;
@@ -195,6 +197,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
     metricsListen: data.TIDEMARK_METRICS_LISTEN,
     traces: traceSettings(env),
+    metrics: metricsSettings(env),
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
     secretsUrl: data.TIDEMARK_SECRETS_KEYS_URL,

@@ -13,12 +13,13 @@ import { type EventLog, type KeyStore, noTelemetry, type Telemetry } from '@tide
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
 import { lostTail, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
-import { tracing } from '@tidemark/telemetry';
-import type { TraceSettings } from '@tidemark/traces';
+import { bothTelemetries, openPrometheus, tracing } from '@tidemark/telemetry';
+import type { MetricsSettings, TraceSettings } from '@tidemark/traces';
 import { Host } from './host.ts';
 import { type FolderKeys, openKeys, refuseWithoutKey } from './keys.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
+import { sentMetrics } from './sent-metrics.ts';
 import { type Below, openBlobFolders, viewsOver } from './tiers.ts';
 
 /** Partitions that a new folder begins with; the pool grows by doubling. */
@@ -30,6 +31,8 @@ export interface EmbeddedOptions extends FolderKeys {
   readonly telemetry?: Telemetry;
   /** Where traces are exported to; absent: nowhere. */
   readonly traces?: TraceSettings | undefined;
+  /** Where metrics are sent to, beside `telemetry`; absent: nowhere. */
+  readonly metrics?: MetricsSettings | undefined;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
   /** Payloads that are larger, in bytes, are kept in blobs; 1 MiB by default. */
@@ -49,7 +52,8 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     const hints = await opened.add(createMemoryHints());
     const liveness = await opened.add(createMemoryLiveness());
     const watch = await opened.add(createMemoryWatch());
-    const { embedder = null, traces, telemetry = noTelemetry } = options;
+    const { embedder = null, traces } = options;
+    const telemetry = await openMetrics(options, opened);
     const ports = {
       log: views.log,
       archive: views.tiers?.archive,
@@ -88,6 +92,13 @@ export function openEmbeddedRebuild(
     const below = await openBelow(options, log, opened);
     return rebuildOver(below, target, role, () => opened.close());
   });
+}
+
+async function openMetrics({ telemetry = noTelemetry, metrics }: EmbeddedOptions, opened: Opened): Promise<Telemetry> {
+  if (metrics === undefined) return telemetry;
+  const registry = openPrometheus();
+  await opened.add(sentMetrics(metrics, registry));
+  return bothTelemetries(telemetry, registry.telemetry);
 }
 
 const rowsIn = ({ folder }: EmbeddedOptions): string => path.join(folder, 'rows');

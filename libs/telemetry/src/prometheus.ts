@@ -1,6 +1,6 @@
 /**
  * Owns the Telemetry port as a Prometheus registry: every metric of the port with its declared labels, and exemplars that name a trace. It
- * keeps no spans. The text is OpenMetrics, since exemplars are in no older format.
+ * keeps no spans. The text is OpenMetrics, since exemplars are in no older format. What goes elsewhere (OTLP) is told from the same registry.
  */
 
 import { invariant } from '@tidemark/core';
@@ -8,12 +8,15 @@ import type { Attributes, MetricName, Telemetry } from '@tidemark/ports';
 import { noTelemetry } from '@tidemark/ports';
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client';
 import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
+import { type MetricSnapshot, snapshotOf } from './metric-snapshot.ts';
 
 export interface PrometheusRegistry {
   readonly telemetry: Telemetry;
   readonly contentType: string;
   /** All metrics, as a scrape takes them. */
   text(): Promise<string>;
+  /** All that was measured so far, for whoever sends it elsewhere. */
+  snapshot(): Promise<readonly MetricSnapshot[]>;
 }
 
 export function openPrometheus(): PrometheusRegistry {
@@ -27,6 +30,7 @@ export function openPrometheus(): PrometheusRegistry {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    snapshot: async () => snapshotOf(await registry.getMetricsAsJSON()),
     telemetry: {
       ...noTelemetry,
       count(name, value, attributes, trace) {

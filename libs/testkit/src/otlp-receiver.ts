@@ -1,12 +1,14 @@
 /**
- * Owns a collector of the tests' own: takes OTLP traces over HTTP, as protobuf or JSON, and remembers every span as it came, so that what
- * comes twice is seen twice. Decodes the wire itself (opentelemetry-proto, trace.proto), by no code of those who encode it.
+ * Owns a collector of the tests' own: takes OTLP traces and metrics over HTTP, as protobuf or JSON, and remembers every span as it came, so
+ * that what comes twice is seen twice. Decodes the wire itself (opentelemetry-proto), by no code of those who encode it.
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fieldsOf, hex, jsonValue, messages, protobufValue, type ReceivedValue, textOf } from './otlp-fields.ts';
+import { jsonMetrics, protobufMetrics, type ReceivedMetric } from './otlp-received-metrics.ts';
 
-export type ReceivedValue = string | number | boolean | readonly ReceivedValue[] | null;
+export type { ReceivedValue } from './otlp-fields.ts';
 
 export interface ReceivedSpan {
   readonly traceId: string;
@@ -27,6 +29,7 @@ export interface OtlpReceiver {
   readonly endpoint: string;
   /** In the order in which they came. */
   readonly spans: readonly ReceivedSpan[];
+  readonly metrics: readonly ReceivedMetric[];
   readonly requestCount: number;
   /** Of each request. */
   readonly headers: readonly IncomingMessage['headers'][];
@@ -37,6 +40,7 @@ export interface OtlpReceiver {
 
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
+  const metrics: ReceivedMetric[] = [];
   const headers: IncomingMessage['headers'][] = [];
   let status: number | undefined = 200;
   const server: Server = createServer((request, response) => {
@@ -45,12 +49,15 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     request.on('end', () => {
       headers.push(request.headers);
       if (status === undefined) return;
+      const body = Buffer.concat(chunks);
+      const isJson = request.headers['content-type'] === 'application/json';
       if (status === 200 && request.url === '/v1/traces') {
-        const body = Buffer.concat(chunks);
-        const isJson = request.headers['content-type'] === 'application/json';
         spans.push(...(isJson ? jsonSpans(JSON.parse(body.toString())) : protobufSpans(body)));
       }
-      response.writeHead(request.url === '/v1/traces' ? status : 404).end();
+      if (status === 200 && request.url === '/v1/metrics') {
+        metrics.push(...(isJson ? jsonMetrics(JSON.parse(body.toString())) : protobufMetrics(body)));
+      }
+      response.writeHead(/^\/v1\/(?:traces|metrics)$/.test(request.url ?? '') ? status : 404).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -58,6 +65,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return {
     endpoint: `http://127.0.0.1:${port}`,
     spans,
+    metrics,
     headers,
     get requestCount() {
       return headers.length;
@@ -107,60 +115,6 @@ export const jsonSpans = (request: JsonRequest): readonly ReceivedSpan[] =>
     ),
   );
 
-function jsonValue(value: Readonly<Record<string, unknown>>): ReceivedValue {
-  const [kind, held] = Object.entries(value)[0] ?? [];
-  if (kind === 'arrayValue') {
-    return ((held as { readonly values?: readonly Readonly<Record<string, unknown>>[] }).values ?? []).map(jsonValue);
-  }
-  if (kind === 'intValue') return Number(held);
-  return (held ?? null) as ReceivedValue;
-}
-
-type Field = bigint | Buffer;
-
-/** Fields of one message by number: varints and fixed-width numbers as bigints, the rest as bytes. */
-function fieldsOf(bytes: Buffer): ReadonlyMap<number, readonly Field[]> {
-  const fields = new Map<number, Field[]>();
-  let at = 0;
-  const varint = (): bigint => {
-    let value = 0n;
-    for (let shift = 0n; ; shift += 7n) {
-      const byte = bytes[at++]!;
-      value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-  };
-  while (at < bytes.length) {
-    const tag = Number(varint());
-    const [number, wire] = [tag >> 3, tag & 7];
-    let value: Field;
-    if (wire === 0) value = varint();
-    else if (wire === 1) {
-      value = bytes.readBigUInt64LE(at);
-      at += 8;
-    } else if (wire === 5) {
-      value = BigInt(bytes.readUInt32LE(at));
-      at += 4;
-    } else if (wire === 2) {
-      const length = Number(varint());
-      value = bytes.subarray(at, at + length);
-      at += length;
-    } else throw new Error(`wire type ${wire} is not of proto3`);
-    const known = fields.get(number);
-    if (known === undefined) fields.set(number, [value]);
-    else known.push(value);
-  }
-  return fields;
-}
-
-type Fields = ReturnType<typeof fieldsOf>;
-const messages = (fields: Fields, number: number): readonly Fields[] =>
-  (fields.get(number) ?? []).map((field) => fieldsOf(field as Buffer));
-const hex = (fields: Fields, number: number): string =>
-  ((fields.get(number)?.[0] ?? Buffer.alloc(0)) as Buffer).toString('hex');
-const textOf = (fields: Fields, number: number): string =>
-  ((fields.get(number)?.[0] ?? Buffer.alloc(0)) as Buffer).toString();
-
 /** The spans of an `ExportTraceServiceRequest` in protobuf. */
 export const protobufSpans = (bytes: Buffer): readonly ReceivedSpan[] =>
   messages(fieldsOf(bytes), 1).flatMap((resource) =>
@@ -180,16 +134,3 @@ export const protobufSpans = (bytes: Buffer): readonly ReceivedSpan[] =>
       })),
     ),
   );
-
-function protobufValue(value: Fields | undefined): ReceivedValue {
-  if (value === undefined) return null;
-  if (value.has(1)) return textOf(value, 1);
-  if (value.has(2)) return value.get(2)![0] === 1n;
-  if (value.has(3)) return Number(BigInt.asIntN(64, value.get(3)![0] as bigint));
-  if (value.has(4)) {
-    const bits = Buffer.alloc(8);
-    bits.writeBigUInt64LE(value.get(4)![0] as bigint);
-    return bits.readDoubleLE();
-  }
-  return messages(messages(value, 5)[0] ?? new Map(), 1).map(protobufValue);
-}

@@ -1,6 +1,6 @@
 /**
- * Owns sending spans to a collector by OTLP over HTTP, and where that is: OpenTelemetry's own names in the environment. Holds headers,
- * which may be secrets; must not print them.
+ * Owns sending spans and metrics to a collector by OTLP over HTTP, and where that is: OpenTelemetry's own names in the environment. Holds
+ * headers, which may be secrets; must not print them.
  */
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
@@ -9,7 +9,7 @@ import { type OtlpForm, otlpRequest, traceResource } from './otlp.ts';
 import type { SpanAttributes, TraceSpan } from './span.ts';
 
 export interface Collector {
-  /** The whole address of the traces: `http://localhost:4318/v1/traces`. */
+  /** The whole address of the signal: `http://localhost:4318/v1/traces`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -20,20 +20,22 @@ export interface Collector {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const SIGNAL_PATH = '/v1/traces';
+/** What is sent: each has an address, headers and more of its own where that is said. */
+export type Signal = 'traces' | 'metrics';
 
 /** The collector at this address, or at the environment's; undefined: none is named. Throws `ConfigError` (`setting-invalid`). */
-export function collectorOf(env: Env, endpoint?: string): Collector | undefined {
-  const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
+export function collectorOf(env: Env, endpoint?: string, signal: Signal = 'traces'): Collector | undefined {
+  const name = (what: string): string => `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${what}`;
+  const own = env[name('ENDPOINT')];
   const base = endpoint ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
   const named = endpoint === undefined && own !== undefined && own !== '' ? own : undefined;
   if (named === undefined && (base === undefined || base === '')) return undefined;
   if (env.OTEL_SDK_DISABLED === 'true' && endpoint === undefined) return undefined;
   return {
-    url: named === undefined ? tracesUrl(base!) : checkedUrl(named, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT').href,
-    headers: pairs(env.OTEL_EXPORTER_OTLP_TRACES_HEADERS ?? env.OTEL_EXPORTER_OTLP_HEADERS),
-    timeoutMs: timeoutOf(env.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT ?? env.OTEL_EXPORTER_OTLP_TIMEOUT),
-    form: formOf(env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL),
+    url: named === undefined ? signalUrl(base!, signal) : checkedUrl(named, name('ENDPOINT')).href,
+    headers: pairs(env[name('HEADERS')] ?? env.OTEL_EXPORTER_OTLP_HEADERS),
+    timeoutMs: timeoutOf(env[name('TIMEOUT')] ?? env.OTEL_EXPORTER_OTLP_TIMEOUT),
+    form: formOf(env[name('PROTOCOL')] ?? env.OTEL_EXPORTER_OTLP_PROTOCOL),
     resource: {
       ...pairs(env.OTEL_RESOURCE_ATTRIBUTES),
       ...(env.OTEL_SERVICE_NAME ? { 'service.name': env.OTEL_SERVICE_NAME } : {}),
@@ -41,10 +43,11 @@ export function collectorOf(env: Env, endpoint?: string): Collector | undefined 
   };
 }
 
-/** As the specification says: the signal's path comes after the base, unless it is there already. */
-function tracesUrl(base: string): string {
+/** As the specification says: the signal's path comes after the base, unless it is there already. A base that ends with another's is that base. */
+function signalUrl(base: string, signal: Signal): string {
   const url = checkedUrl(base, 'OTEL_EXPORTER_OTLP_ENDPOINT');
-  if (!url.pathname.endsWith(SIGNAL_PATH)) url.pathname = `${url.pathname.replace(/\/$/, '')}${SIGNAL_PATH}`;
+  const root = url.pathname.replace(/\/v1\/(?:traces|metrics)$/, '').replace(/\/$/, '');
+  url.pathname = `${root}/v1/${signal}`;
   return url.href;
 }
 
@@ -90,17 +93,21 @@ function decoded(text: string): string {
  * One request. Throws `UnavailableError` (`collector-away`: it may be tried again) and `ConfigError` (`collector-refused`: the same
  * spans would be refused again).
  */
-export async function sendSpans(
-  collector: Collector,
-  spans: readonly TraceSpan[],
+export function sendSpans(collector: Collector, spans: readonly TraceSpan[], signal?: AbortSignal): Promise<void> {
+  return sendBody(collector, otlpRequest(spans, collector.form, traceResource(collector.resource)), signal);
+}
+
+/** The same for what is written already. */
+export async function sendBody(
+  { url, headers, timeoutMs, form }: Collector,
+  body: Uint8Array,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { url, headers, timeoutMs, form, resource } = collector;
   const limit = AbortSignal.timeout(timeoutMs);
   const response = await fetch(url, {
     method: 'POST',
     headers: { ...headers, 'content-type': form === 'json' ? 'application/json' : 'application/x-protobuf' },
-    body: otlpRequest(spans, form, traceResource(resource)) as Uint8Array<ArrayBuffer>,
+    body: body as Uint8Array<ArrayBuffer>,
     signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
   }).catch((cause: unknown) => {
     const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
@@ -108,7 +115,7 @@ export async function sendSpans(
   });
   await response.arrayBuffer().catch(() => undefined);
   if (response.ok) return;
-  const message = `The collector at ${hostOf(url)} answered ${response.status}.`;
+  const message = `The collector at ${hostOf(url)} answered ${response.status} to ${new URL(url).pathname}.`;
   if (response.status === 429 || response.status >= 500) throw new UnavailableError('collector-away', message);
   throw new ConfigError('collector-refused', `${message} Check its address and OTEL_EXPORTER_OTLP_HEADERS.`);
 }

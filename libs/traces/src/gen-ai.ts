@@ -133,8 +133,15 @@ const member = (value: Json | undefined, name: string): Json | undefined =>
 const numberOf = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined);
 const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Attributes without those that are not known. */
+/** Attributes without those that are not known. (Made anew where one is missing: an object of which something was deleted stays slow.) */
 export function present(attributes: Attributes): SpanAttributes {
-  for (const name in attributes) if (attributes[name] === undefined) delete attributes[name];
-  return attributes as SpanAttributes;
+  let isWhole = true;
+  for (const name in attributes) if (attributes[name] === undefined) isWhole = false;
+  if (isWhole) return attributes as SpanAttributes;
+  const known: Record<string, NonNullable<Attributes[string]>> = {};
+  for (const name in attributes) {
+    const value = attributes[name];
+    if (value !== undefined) known[name] = value;
+  }
+  return known;
 }

@@ -4,6 +4,7 @@ export { type Collector, collectorOf, sendAll, sendSpans } from './collector.ts'
 export { GEN_AI_CONVENTIONS } from './gen-ai.ts';
 export { type DrawnTrace, type HistoryPorts, historyOf, type PlacedEvent, traceOf } from './history.ts';
 export { LiveTraces, type LiveTracesOptions } from './live-traces.ts';
+export { MetricsExport, type MetricsExportOptions, type MetricsSettings, metricsSettings } from './metrics-export.ts';
 export { type OtlpForm, otlpRequest, traceResource } from './otlp.ts';
 export { type TraceSettings, traceSettings } from './settings.ts';
 export type { SpanAttributes, SpanEvent, SpanLink, TraceSpan } from './span.ts';

@@ -12,6 +12,8 @@ export const SPANS_PER_REQUEST_MAX = 512;
 export const SPANS_WAITING_MAX = 32_768;
 /** Time between two requests, in milliseconds, while nothing fails. */
 export const FLUSH_PERIOD_MS = 1_000;
+/** Time between two sendings of metrics, in milliseconds (the default of OTEL_METRIC_EXPORT_INTERVAL). */
+export const METRICS_PERIOD_MS = 60_000;
 /** Time that one request may take, in milliseconds (the default of OTEL_EXPORTER_OTLP_TIMEOUT). */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /** First and longest pause after a request that failed, in milliseconds. */

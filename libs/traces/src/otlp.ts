@@ -7,7 +7,7 @@
 import { ProtobufWriter } from './protobuf-writer.ts';
 import type { SpanAttributes, SpanEvent, SpanLink, TraceSpan } from './span.ts';
 
-const SCOPE = { name: 'tidemark', version: '1' } as const;
+export const SCOPE = { name: 'tidemark', version: '1' } as const;
 const SERVICE_NAME = 'tidemark';
 const KINDS = { internal: 1, client: 3 } as const;
 const ERROR = 2;
@@ -93,7 +93,7 @@ function writeEvent(out: ProtobufWriter, { name, atMs, attributes }: SpanEvent):
 type Value = SpanAttributes[string];
 
 /** Last to first, as all is written. */
-function writeAttributes(out: ProtobufWriter, field: number, attributes: SpanAttributes): void {
+export function writeAttributes(out: ProtobufWriter, field: number, attributes: SpanAttributes): void {
   const names = Object.keys(attributes);
   for (let at = names.length - 1; at >= 0; at--) {
     const name = names[at]!;
@@ -128,7 +128,7 @@ const jsonRequest = (spans: readonly TraceSpan[], resource: SpanAttributes) => (
   ],
 });
 
-const nanos = (ms: number, addedNs = 0): string => {
+export const nanos = (ms: number, addedNs = 0): string => {
   const whole = Math.floor(ms);
   return String(BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1e6) + addedNs));
 };
@@ -155,7 +155,7 @@ const jsonSpan = (span: TraceSpan) => ({
   status: span.error === undefined ? {} : { code: ERROR, message: span.error },
 });
 
-const jsonAttributes = (attributes: SpanAttributes) =>
+export const jsonAttributes = (attributes: SpanAttributes) =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: jsonValue(value) }));
 
 /** 64-bit numbers are texts in the JSON of protobuf. */

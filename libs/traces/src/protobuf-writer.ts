@@ -75,6 +75,14 @@ export class ProtobufWriter {
     this.#varint(field * 8 + FIXED64);
   }
 
+  /** A whole number, not negative. */
+  fixed64(field: number, value: number): void {
+    this.#room(8);
+    this.#at -= 8;
+    this.#buffer.writeBigUInt64LE(BigInt(value), this.#at);
+    this.#varint(field * 8 + FIXED64);
+  }
+
   fixed32(field: number, value: number): void {
     this.#room(4);
     this.#at -= 4;

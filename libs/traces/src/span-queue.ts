@@ -60,7 +60,8 @@ export class SpanQueue {
       this.#settledCount += count;
       this.#options.onDropped(count, 'queue-full');
     }
-    if (this.#waiting.length >= SPANS_PER_REQUEST_MAX) this.#wake.abort();
+    // Once: every call of `abort` makes an exception, with its stack, which took more than drawing what is pushed.
+    if (this.#waiting.length >= SPANS_PER_REQUEST_MAX && !this.#wake.signal.aborted) this.#wake.abort();
   }
 
   start(): void {

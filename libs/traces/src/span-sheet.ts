@@ -65,32 +65,39 @@ export class SpanSheet {
 
   /** What has ended since the last call. */
   take(): readonly TraceSpan[] {
+    if (this.#ended.length === 0) return NONE;
     const ended = this.#ended;
     this.#ended = [];
     return ended;
   }
 
+  /** One literal, so that all spans have one shape: this is done for each, while those wait who fold. */
   #drawn(
-    { spanId, parentSpanId, name, kind, startMs, attributes, links, events }: OpenSpan,
+    span: OpenSpan,
     endMs: number,
     more: SpanAttributes | undefined,
     error: string | undefined,
     isOpen: boolean,
   ): TraceSpan {
+    const attributes: Record<string, SpanAttributes[string]> = { ...span.attributes };
+    for (const name in more) attributes[name] = more[name]!;
+    if (error !== undefined) attributes['error.type'] = error;
     return {
       traceId: this.#traceId,
-      ...{ spanId, parentSpanId, name, kind, startMs },
+      spanId: span.spanId,
+      parentSpanId: span.parentSpanId,
+      name: span.name,
+      kind: span.kind,
+      startMs: span.startMs,
       // Two clocks may have written the two: nothing ends before it begins.
-      endMs: Math.max(startMs, endMs),
+      endMs: Math.max(span.startMs, endMs),
       isOpen,
-      attributes: {
-        ...attributes,
-        ...more,
-        ...(error !== undefined && { 'error.type': error }),
-      },
+      attributes,
       error,
-      links,
-      events,
+      links: span.links,
+      events: span.events,
     };
   }
 }
+
+const NONE: readonly TraceSpan[] = [];

@@ -22,7 +22,7 @@ import {
   type RebuildRole,
 } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
-import { type TraceSettings, traceSettings } from '@tidemark/traces';
+import { type MetricsSettings, metricsSettings, type TraceSettings, traceSettings } from '@tidemark/traces';
 import { CATCH_UP_MAX_MS, FOLDER_WAIT_MS, RETRY_PAUSE_MS } from '../limits.ts';
 import { DEFAULT_FOLDER, type Desk } from './desk.ts';
 import { HostDesk, isCaughtUp } from './host-desk.ts';
@@ -39,6 +39,7 @@ export type Target =
       readonly keys?: FolderKeys | undefined;
       /** Where whoever holds the folder exports traces to. */
       readonly traces?: TraceSettings | undefined;
+      readonly metrics?: MetricsSettings | undefined;
     };
 
 /** `--state` decides where it is given; else the environment; else the default folder. Throws `ConfigError` (`setting-invalid`). */
@@ -56,6 +57,7 @@ export function targetOf(
     embedderFolder: env.TIDEMARK_EMBEDDER_FOLDER,
     keys: folderKeysFromEnv(env),
     traces: traceSettings(env),
+    metrics: metricsSettings(env),
   };
 }
 
@@ -97,8 +99,8 @@ export type Folder = Extract<Target, { kind: 'embedded' }>;
 
 /** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. */
 export async function holdFolder(target: Folder, { definitions = [], onError }: HoldOptions = {}): Promise<HostDesk> {
-  const { folder, keys, traces } = target;
-  const host = await openEmbedded({ ...keys, folder, traces, embedder: embedderIn(target.embedderFolder) });
+  const { folder, keys, traces, metrics } = target;
+  const host = await openEmbedded({ ...keys, folder, traces, metrics, embedder: embedderIn(target.embedderFolder) });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;

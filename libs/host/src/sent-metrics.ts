@@ -1,0 +1,17 @@
+/** Owns the wiring of metrics that are sent to a collector: what can't be sent is told, and keeps nobody from working. */
+
+import { systemClock } from '@tidemark/runtime';
+import type { PrometheusRegistry } from '@tidemark/telemetry';
+import { MetricsExport, type MetricsSettings } from '@tidemark/traces';
+
+export const sentMetrics = (
+  settings: MetricsSettings,
+  source: Pick<PrometheusRegistry, 'snapshot'>,
+  onWarning?: (code: string, message: string) => void,
+): MetricsExport =>
+  new MetricsExport({
+    settings,
+    source,
+    clock: systemClock,
+    onError: (error) => onWarning?.('metrics-unsent', error instanceof Error ? error.message : String(error)),
+  });

@@ -1,0 +1,90 @@
+/** Owns the values of all metrics at one moment, in a shape that says nothing of who keeps them. Cumulative: since the process began. */
+
+import type { MetricName } from '@tidemark/ports';
+import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
+
+/** One value that stands for others, with the trace that it is from. */
+export interface Exemplar {
+  readonly value: number;
+  readonly atMs: number;
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+export interface MetricPoint {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Of a counter or a gauge; of a histogram the sum of all values. */
+  readonly value: number;
+  readonly exemplars: readonly Exemplar[];
+  /** Of a histogram: values up to each bound and above the one before it; last those above all. */
+  readonly counts?: readonly number[];
+}
+
+export interface MetricSnapshot {
+  readonly name: MetricName;
+  readonly kind: InstrumentKind;
+  readonly unit: string;
+  readonly description: string;
+  /** Of a histogram. */
+  readonly bounds: readonly number[];
+  readonly points: readonly MetricPoint[];
+}
+
+/** As `prom-client` tells it; exemplars are none of its types. */
+type Told = MetricValue<string> & {
+  readonly metricName?: string;
+  readonly exemplar?: {
+    readonly labelSet: Readonly<Record<string, string>>;
+    readonly value: number;
+    readonly timestamp: number;
+  } | null;
+};
+
+/** Of those that were ever measured. */
+export function snapshotOf(metrics: readonly MetricObjectWithValues<MetricValue<string>>[]): readonly MetricSnapshot[] {
+  return metrics.flatMap(({ name, values }) => {
+    const { kind, unit, description } = INSTRUMENTS[name as MetricName];
+    const points = kind === 'histogram' ? histogramPoints(name, values) : values.map(plainPoint);
+    if (points.length === 0) return [];
+    const bounds = kind === 'histogram' ? SECONDS_BOUNDARIES : [];
+    return [{ name: name as MetricName, kind, unit, description, bounds, points }];
+  });
+}
+
+const plainPoint = (told: Told): MetricPoint => ({
+  labels: textsOf(told.labels),
+  value: told.value,
+  exemplars: exemplarsOf(told),
+});
+
+/** Buckets come one by one, each with all values up to its bound. */
+function histogramPoints(name: string, values: readonly Told[]): readonly MetricPoint[] {
+  const series = Map.groupBy(values, ({ labels }) => JSON.stringify(textsOf({ ...labels, le: undefined })));
+  return [...series].map(([labels, told]) => {
+    const buckets = told
+      .filter(({ metricName }) => metricName === `${name}_bucket`)
+      .toSorted((a, b) => boundOf(a) - boundOf(b));
+    return {
+      labels: JSON.parse(labels) as Readonly<Record<string, string>>,
+      value: told.find(({ metricName }) => metricName === `${name}_sum`)?.value ?? 0,
+      exemplars: buckets.flatMap(exemplarsOf),
+      counts: buckets.map(({ value }, at) => value - (buckets[at - 1]?.value ?? 0)),
+    };
+  });
+}
+
+const boundOf = ({ labels }: Told): number => (labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le));
+
+function exemplarsOf({ exemplar }: Told): readonly Exemplar[] {
+  if (!exemplar) return [];
+  const { trace_id, span_id } = exemplar.labelSet;
+  if (trace_id === undefined || span_id === undefined) return [];
+  return [{ value: exemplar.value, atMs: exemplar.timestamp * 1_000, traceId: trace_id, spanId: span_id }];
+}
+
+function textsOf(labels: Readonly<Record<string, string | number | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(labels).flatMap(([label, value]) => (value === undefined ? [] : [[label, String(value)]])),
+  );
+}

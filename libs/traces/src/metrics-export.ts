@@ -1,0 +1,111 @@
+/**
+ * Owns sending a process's metrics to a collector, from time to time and once at the end, and what the environment says of that. A value that
+ * a collector missed is in the next one: they are cumulative, so nothing waits and nothing is kept. Must never make anyone wait but the end.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { ConfigError } from '@tidemark/core';
+import type { Clock } from '@tidemark/ports';
+import type { MetricSnapshot } from '@tidemark/telemetry';
+import { type Collector, collectorOf, sendBody } from './collector.ts';
+import { LAST_FLUSH_MAX_MS, METRICS_PERIOD_MS } from './limits.ts';
+import { traceResource } from './otlp.ts';
+import { otlpMetrics } from './otlp-metrics.ts';
+
+export interface MetricsSettings {
+  readonly collector: Collector;
+  readonly periodMs: number;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Undefined: no metrics are sent. Throws `ConfigError` (`setting-invalid`) that names the setting. */
+export function metricsSettings(env: Env, endpoint?: string): MetricsSettings | undefined {
+  if (!sendsOtlp(env.OTEL_METRICS_EXPORTER)) return undefined;
+  const collector = collectorOf(env, endpoint, 'metrics');
+  if (collector === undefined) return undefined;
+  const preference = env.OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE?.toLowerCase() ?? '';
+  if (preference !== '' && preference !== 'cumulative') {
+    throw new ConfigError(
+      'setting-invalid',
+      `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: ${preference} is not spoken here; expected cumulative (a collector's processor cumulativetodelta makes deltas of it).`,
+    );
+  }
+  return { collector, periodMs: periodOf(env.OTEL_METRIC_EXPORT_INTERVAL) };
+}
+
+/** A list; Prometheus asks by itself (TIDEMARK_METRICS_LISTEN). */
+function sendsOtlp(exporters = ''): boolean {
+  const names = exporters.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+  const unknown = names.find((name) => !['otlp', 'prometheus', 'none'].includes(name));
+  if (unknown === undefined) return names.length === 0 || names.includes('otlp');
+  throw new ConfigError(
+    'setting-invalid',
+    `OTEL_METRICS_EXPORTER: ${unknown} is not known; expected otlp, prometheus or none.`,
+  );
+}
+
+function periodOf(text: string | undefined): number {
+  if (text === undefined || text === '') return METRICS_PERIOD_MS;
+  const ms = Number(text);
+  if (Number.isFinite(ms) && ms > 0) return ms;
+  throw new ConfigError('setting-invalid', 'OTEL_METRIC_EXPORT_INTERVAL: expected milliseconds, such as 60000.');
+}
+
+/** A command that only looks at things measures nothing, and need not wait for a collector. */
+const isMeasured = ({ points }: MetricSnapshot): boolean =>
+  points.some(({ value, counts = [] }) => value !== 0 || counts.some((count) => count > 0));
+
+export interface MetricsExportOptions {
+  readonly settings: MetricsSettings;
+  readonly source: { snapshot(): Promise<readonly MetricSnapshot[]> };
+  readonly clock: Pick<Clock, 'nowMs' | 'sleep'>;
+  readonly onError: (error: unknown) => void;
+}
+
+export class MetricsExport {
+  readonly #options: MetricsExportOptions;
+  readonly #startMs: number;
+  /** Tells this process from others of the service: a counter of two would jump. */
+  readonly #instance = randomUUID();
+  readonly #stopped = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(options: MetricsExportOptions) {
+    this.#options = options;
+    this.#startMs = options.clock.nowMs();
+    this.#running = this.#run();
+  }
+
+  /** Sends once more what there is, within a bounded time. */
+  async close(): Promise<void> {
+    this.#stopped.abort();
+    await this.#running;
+    await this.#send(AbortSignal.timeout(LAST_FLUSH_MAX_MS));
+  }
+
+  async #run(): Promise<void> {
+    const { clock, settings } = this.#options;
+    const { signal } = this.#stopped;
+    for (;;) {
+      await clock.sleep(settings.periodMs, signal);
+      if (signal.aborted) return;
+      await this.#send(signal);
+    }
+  }
+
+  async #send(signal: AbortSignal): Promise<void> {
+    const { settings, source, clock, onError } = this.#options;
+    const { collector } = settings;
+    try {
+      const resource = { 'service.instance.id': this.#instance, ...traceResource(collector.resource) };
+      const times = { startMs: this.#startMs, nowMs: clock.nowMs() };
+      const metrics = await source.snapshot();
+      if (metrics.some(isMeasured))
+        await sendBody(collector, otlpMetrics(metrics, collector.form, resource, times), signal);
+    } catch (error) {
+      // What was under way when the end came is sent by that.
+      if (!this.#stopped.signal.aborted || signal !== this.#stopped.signal) onError(error);
+    }
+  }
+}
