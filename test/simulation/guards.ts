@@ -142,8 +142,8 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'partition-fence': {
     file: 'libs/runtime/src/partition-rows.ts',
     edits: [['await Promise.all(some.map((partition) => fence(options, partition)));', '']],
-    faults: ['drop', 'cut', 'slow'],
-    from: 4840,
+    faults: ['drop', 'cut'],
+    from: 588,
   },
   'signals-go-along': {
     file: 'libs/core/src/continuing.ts',

@@ -7,6 +7,7 @@ export { startServer } from './find.ts';
 export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } from './fresh.ts';
 export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
 export { requireProgram } from './programs.ts';
+export { installedPackages } from './python.ts';
 export { type SecuredBy, startSecured } from './secured.ts';
 export { type SentenceModel, sentenceModel } from './sentence-model.ts';
 export {
