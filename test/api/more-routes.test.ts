@@ -24,7 +24,7 @@ describe('a caller’s trace', () => {
 
   it('is what the run’s links to, by the header that says so', async () => {
     const spanId = 'cd'.repeat(8);
-    await client().start('greet', { name: 'Ana' }, { id: 'traced-1', trace: `00-${traceId}-${spanId}-01` });
+    await client().start('greet', { name: 'Ana' }, { id: 'traced-1', traceparent: `00-${traceId}-${spanId}-01` });
     expect(await linksOf('traced-1')).toMatchObject([{ traceId, spanId, attributes: { 'tidemark.link': 'caller' } }]);
   });
 
@@ -34,7 +34,7 @@ describe('a caller’s trace', () => {
     ['one with more than its version has', `00-${traceId}-${'cd'.repeat(8)}-01-more`],
   ])('that is %s is no reason to refuse a start', async (_, trace) => {
     const id = `untraced-${trace.length}-${trace.at(-1)}`;
-    await client().start('greet', { name: 'Ana' }, { id, trace });
+    await client().start('greet', { name: 'Ana' }, { id, traceparent: trace });
     expect(await linksOf(id)).toEqual([]);
   });
 });

@@ -325,12 +325,11 @@ export class Worker {
   }
 
   /** Another worker learns at once that there is something to do, whether or not a coordinator is there to say so. */
-  async #handOver({ confirmed, next }: HeldStream, partition: Partition): Promise<void> {
+  async #handOver({ confirmed, next }: HeldStream, partition: Partition, { ports } = this.#options): Promise<void> {
     if (!isRunnable(confirmed)) return;
     try {
       if (await this.#queues.isHeld(confirmed)) return;
-      const { queue, telemetry } = this.#options.ports;
-      await queue.enqueue([jobOf({ ...confirmed, partition }, next, telemetry)]);
+      await ports.queue.enqueue([jobOf({ ...confirmed, partition }, next, ports.telemetry)]);
     } catch (error) {
       this.#report(`hand-over of ${confirmed.workflow}`, error);
     }
