@@ -83,6 +83,14 @@ it('finds workflows by all that the API finds them by', async () => {
   expect(await idsOf('--opened-from', '2020-01-01T00:00:00Z', '--session', 'none')).toEqual([]);
 });
 
+it('starts a run with tags, and a time after which it is cancelled', async () => {
+  const ran = await call('run', 'patient', '--id', 'brief', '--tag', 'short', '--tag', 'lived', '--timeout', '100');
+  expect([ran.code, ran.err]).toEqual([65, expect.stringMatching(/^error: timeout: give a whole number and a unit/)]);
+  const brief = await call('run', 'patient', '--id', 'brief', '--tag', 'short', '--tag', 'lived', '--timeout', '1s');
+  expect(brief.err).toContain('timed-out');
+  expect(await idsOf('--tag', 'lived')).toEqual(['brief']);
+});
+
 it('counts what a job would find, does it once, tells how far it is, and cancels it', async () => {
   const start = ['jobs', 'start', 'pause', '--tag', 'gold'];
   expect(await json(...start, '--dry-run')).toMatchObject({ count: 2, more: false, statuses: { open: 2 } });

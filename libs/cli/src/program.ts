@@ -2,7 +2,7 @@
 
 import { EXIT } from '@tidemark/host';
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { tenantName, wholeNumber } from './arguments.ts';
+import { nameTexts, tenantName, wholeNumber } from './arguments.ts';
 import { addAccess } from './commands/access-program.ts';
 import { type ApprovalsOptions, approvals } from './commands/approvals.ts';
 import { addArchive } from './commands/archive-program.ts';
@@ -132,6 +132,8 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--tenant <name>', 'whose run it is (default: default)', tenantName)
     .option('--session <id>', 'the session it is a part of: it sees what was said before')
     .option('--user <name>', 'the user it is for: what is known of them is told to its model calls')
+    .option('--tag <name>', 'a tag by which it is found; may be repeated', nameTexts)
+    .option('--timeout <time>', "cancelled after this time: '90s', '15m', '36h', '7d' (default: its definition says)")
     .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
     .addOption(workflows())
     .addOption(state())

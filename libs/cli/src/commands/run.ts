@@ -41,6 +41,8 @@ export interface RunOptions {
   readonly tenant?: string | undefined;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
+  readonly tag?: readonly string[] | undefined;
+  readonly timeout?: string | undefined;
   readonly priority?: number | undefined;
   readonly workflows?: readonly string[] | undefined;
   readonly state?: string | undefined;
@@ -149,9 +151,9 @@ async function start({ name, input, id, options }: Run, desk: Desk): Promise<Sta
     const row = await desk.reads.workflow(workflowId(id));
     if (row !== undefined) return { workflow: id, created: false, sameInput: true };
   }
-  const { tenant, session, user } = options;
+  const { tenant, session, user, tag: tags, timeout } = options;
   const priority = options.priority as Priority | undefined;
-  return desk.start({ definition: name, input, id, tenant, session, user, priority });
+  return desk.start({ definition: name, input, id, tenant, session, user, tags, timeout, priority });
 }
 
 /** Undefined when Ctrl-C came first. After a while says what may be missing. */

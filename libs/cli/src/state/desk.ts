@@ -112,6 +112,8 @@ export interface StartRequest {
   readonly tenant?: string | undefined;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly timeout?: string | undefined;
   readonly priority?: Priority | undefined;
 }
 

@@ -67,16 +67,11 @@ export class HostDesk implements Desk {
     return this.#definitions.map(cardOf);
   }
 
-  async start({ definition, input, id, tenant, session, user, priority }: StartRequest): Promise<StartAnswer> {
+  async start({ definition, input, tenant, ...how }: StartRequest): Promise<StartAnswer> {
     const where = this.place.kind === 'cluster' ? 'in the given modules' : 'here';
     const found = pick(this.#definitions, definition, where);
-    const run = await this.host.client.start(found, input, {
-      id,
-      tenant: tenant === undefined ? undefined : tenantId(tenant),
-      session,
-      user,
-      priority,
-    });
+    const whose = tenant === undefined ? undefined : tenantId(tenant);
+    const run = await this.host.client.start(found, input, { ...how, tenant: whose });
     const before = run.created ? undefined : await inputOf(this.reads, run.id);
     const sameInput =
       before === undefined || canonicalJson(before) === canonicalJson(found.parseInput(input, () => SECRET_MASK));
