@@ -127,7 +127,6 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ],
     ],
     faults: ['signal', 'slow', 'crash'],
-    from: 50,
   },
   'start-accepted': {
     file: 'libs/runtime/src/starter.ts',
@@ -138,12 +137,6 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ],
     ],
     faults: ['drop', 'cut', 'slow'],
-  },
-  'partition-fence': {
-    file: 'libs/runtime/src/partition-rows.ts',
-    edits: [['await Promise.all(some.map((partition) => fence(options, partition)));', '']],
-    faults: ['drop', 'cut'],
-    from: 588,
   },
   'signals-go-along': {
     file: 'libs/core/src/continuing.ts',

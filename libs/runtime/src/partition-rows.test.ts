@@ -1,6 +1,6 @@
 /** No id is opened in two partitions, whatever of a start was under way when the rows were lost (I1). */
 
-import { type Partition, workflowId } from '@tidemark/core';
+import { type Offset, type Partition, workflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, expect, it } from 'vitest';
 import type { Definition } from './definition.ts';
@@ -59,8 +59,21 @@ it('rejects openings that land after the rows that placed them were lost, and ne
   expect((await foldLog(log, P0)).state.streams.size).toBe(1);
 });
 
+it('would take them if the rows were made without a fence', async () => {
+  const land = holdOpenings();
+  const starting = start('a');
+  await quiet();
+  ports.store.drop();
+  await ports.store.addPartitions([{ partition: P0, start: 0 as Offset, rebuildTo: 0 as Offset }]);
+  land();
+  await starting;
+  expect((await foldLog(log, P0)).state.streams.size).toBe(1);
+});
+
 it('folds what landed before the fence, and says so to whoever projects', async () => {
   await start('w');
+  // Its own hint has gone out.
+  await quiet();
   ports.store.drop();
   const hinted: Partition[] = [];
   await ports.hints.subscribe('appended', (partitions) => void hinted.push(...partitions));

@@ -112,18 +112,23 @@ export class FleetStore extends SimulatedStore {
       ({ workflow }) => (this.#placedAtMs.get(workflow) ?? 0) <= dueMs,
     );
     for (const placement of old) this.#placeAnew(placement);
+    // One statement of a server tells rows as they are at one moment: what was appended or lost since the first look is not among them.
     return old
-      .map(({ workflow }) => this.placements.get(workflow)!)
+      .flatMap(({ workflow }) => {
+        const row = this.placements.get(workflow);
+        return row === undefined || row.appended ? [] : [{ ...row }];
+      })
       .sort((a, b) => a.generation - b.generation)
       .slice(0, limit);
   }
 
   /** An opening whose generation the fold has passed would be rejected for ever. */
   #placeAnew({ workflow, partition, generation }: Placement): void {
-    const row = this.partitions.get(partition)!;
-    if (row.generation < generation) return;
+    const row = this.partitions.get(partition);
+    const known = this.placements.get(workflow);
+    if (row === undefined || known === undefined || row.generation < generation) return;
     row.placedGeneration = Math.max(row.placedGeneration, row.generation) + 1;
-    Object.assign(this.placements.get(workflow)!, { generation: row.placedGeneration as Generation });
+    Object.assign(known, { generation: row.placedGeneration as Generation });
   }
 }
 
