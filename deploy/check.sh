@@ -73,6 +73,10 @@ conforms() { # values file, Kubernetes version
   kubeconform -strict -summary -kubernetes-version "$2" \
     -schema-location "$tools/schemas-$2/{{.ResourceKind}}{{.KindSuffix}}.json" "$output/manifests.yaml"
 }
+# The chart says so itself, before a pod ends with exit code 78.
+refuses() { # setting
+  ! helm template trial helm/tidemark --values helm/tidemark/ci/own-servers.yaml --set "$1"
+}
 # A wrong manifest must be found, or the checker checks nothing.
 finds_wrong() { # values file, Kubernetes version
   helm template trial helm/tidemark --kube-version "$2" --values "$1" |
@@ -100,6 +104,21 @@ check 'deploy/entrypoint.sh: syntax' sh -n deploy/entrypoint.sh
 
 if have helm go_install "helm.sh/helm/v3/cmd/helm@$helm_version"; then
   check 'helm/tidemark: lint' helm lint --strict helm/tidemark
+  refused_settings=(
+    settings.TIDEMARK_AUTH=off
+    settings.TIDEMARK_AUTH_KEYS=off
+    settings.TIDEMARK_AUTH_OIDC_ISSUER=https://login.example
+    settings.TIDEMARK_API_HOST=127.0.0.1
+    api.ingress.enabled=true
+    settings.TIDEMARK_API_HOSTS=a.example,api.ingress.enabled=true,api.ingress.host=b.example
+    tls.kafka.secret=a,tls.kafka.ca=,tls.kafka.cert=,tls.kafka.key=
+    tls.kafka.secret=a,tls.kafka.ca=../b
+    tls.smtp.secret=a
+    otel.OTEL_EXPORTER_OTLP_HEADERS=authorization
+  )
+  for setting in "${refused_settings[@]}"; do
+    check "helm/tidemark: refuses $setting" refuses "$setting"
+  done
   for values in helm/tidemark/ci/*.yaml; do
     check "helm/tidemark: lint, $(basename "$values")" helm lint --strict helm/tidemark --values "$values"
   done

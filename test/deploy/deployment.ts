@@ -1,10 +1,12 @@
 /**
  * Owns reading the deployment files as text: what they name, not what they mean (deploy/check.sh has real parsers for
- * that). The settings are read from the source of libs/host, the one place that defines them.
+ * that). The settings are read from the sources that define them: those of processes and of access in libs/host, those of TLS by the
+ * names of what is secured, those of OpenTelemetry in libs/traces.
  */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { TLS_SERVICES } from '@tidemark/host';
 
 export const projectFolder = path.resolve(import.meta.dirname, '../..');
 
@@ -31,7 +33,47 @@ export const deploymentFiles = (): readonly string[] => [
 export const settingNamesIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(/\bTIDEMARK_[A-Z]+(?:_[A-Z]+)*\b/g)].map(([name]) => name));
 
-/** The settings with their defaults as text; undefined for one that must be set. */
+/** What reads the environment by name, outside of the sources of settings: the `tidemark` command. */
+export function readCommandSettings(): ReadonlySet<string> {
+  const sources = filesUnder('libs').filter((file) => /^libs\/(?!testkit\/)[^/]+\/src\/.*(?<!\.test)\.ts$/.test(file));
+  const names = sources.flatMap((file) => [...readProjectFile(file).matchAll(/\benv\.(TIDEMARK_\w+)/g)]);
+  const others = readAllSettings();
+  return new Set(names.flatMap(([, name = '']) => (others.has(name) ? [] : [name])));
+}
+
+/** OpenTelemetry's names that are read; those of one signal are put together there. */
+export function readOtelNames(): ReadonlySet<string> {
+  const sources = filesUnder('libs/traces/src').filter((file) => !file.endsWith('.test.ts'));
+  const signals = ['TRACES', 'METRICS'].flatMap((signal) =>
+    ['ENDPOINT', 'HEADERS', 'TIMEOUT', 'PROTOCOL'].map((what) => `OTEL_EXPORTER_OTLP_${signal}_${what}`),
+  );
+  return new Set([...sources.flatMap((file) => [...otelNamesIn(readProjectFile(file))]), ...signals]);
+}
+
+export const otelNamesIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(/\bOTEL_[A-Z]+(?:_[A-Z]+)*\b/g)].map(([name]) => name));
+
+/** `TIDEMARK_TLS` and the switch of each that is secured. */
+export const tlsSwitches: readonly string[] = [
+  'TIDEMARK_TLS',
+  ...TLS_SERVICES.map((service) => `TIDEMARK_${service}_TLS`),
+];
+export const tlsFileSettings: readonly string[] = tlsSwitches.flatMap((name) =>
+  ['CA', 'CERT', 'KEY'].map((file) => `${name}_${file}`),
+);
+
+/** The settings of processes and of access: those that the Compose file and the chart have by name. */
+export const readPlainSettings = (): ReadonlyMap<string, string | undefined> =>
+  new Map([...readSettings(), ...readAccessSettings()]);
+
+export const readAccessSettings = (): ReadonlyMap<string, string | undefined> =>
+  readSettings(readProjectFile('libs/host/src/access-config.ts'));
+
+/** Every setting of the services. */
+export const readAllSettings = (): ReadonlyMap<string, string | undefined> =>
+  new Map([...readPlainSettings(), ...[...tlsSwitches, ...tlsFileSettings].map((name) => [name, ''] as const)]);
+
+/** The settings with their defaults as text, an empty one for none; undefined for one that must be set. */
 export function readSettings(
   source = readProjectFile('libs/host/src/config.ts'),
 ): ReadonlyMap<string, string | undefined> {
@@ -42,7 +84,7 @@ export function readSettings(
 
 function defaultIn(entry: string): string | undefined {
   const value = /\.default\(([^)]*)\)/.exec(entry)?.[1];
-  return value?.replaceAll(/['_]/g, '');
+  return value?.replaceAll(/['_]|\[\]/g, '');
 }
 
 /** The lines that are indented below `key:`, in a text of YAML's shape; throws when there is no such key. */

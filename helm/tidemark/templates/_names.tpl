@@ -95,3 +95,14 @@ pod's time (tidemark.stopSeconds) covers both.
 preStop: { exec: { command: [sh, -c, 'echo preStop > "$0"', {{ $file | quote }}] } }
 {{- end -}}
 {{- end -}}
+
+{{/* Takes {root, part}. The ports of its container: the API's, and that which Prometheus asks. */}}
+{{- define "tidemark.ports" -}}
+{{- $settings := .root.Values.settings -}}
+{{- if eq .part "coordinator" }}
+- { name: api, containerPort: {{ $settings.TIDEMARK_API_PORT }} }
+{{- end }}
+{{- with $settings.TIDEMARK_METRICS_LISTEN }}
+- { name: metrics, containerPort: {{ splitList ":" . | last }} }
+{{- end }}
+{{- end -}}

@@ -1,7 +1,7 @@
 {{/*
 Owns the Deployment of one service and its disruption budget. Takes {root, part}; the service's own values are those of
-its name. No probes: the services listen on nothing that could be asked. One that can't go on ends with an exit code,
-and is started again.
+its name. No liveness probes: one that can't go on ends with an exit code, and is started again. A coordinator is ready once it
+serves the API; a connection tells it, whatever TLS and names it serves.
 */}}
 {{- define "tidemark.process" -}}
 {{- $own := index .root.Values .part -}}
@@ -71,7 +71,20 @@ spec:
             - name: {{ . }}
               valueFrom: { secretKeyRef: { name: {{ include "tidemark.secret" $.root }}, key: {{ . }} } }
             {{- end }}
+            {{- with .root.Values.otelHeadersSecret }}
+            - name: OTEL_EXPORTER_OTLP_HEADERS
+              valueFrom: { secretKeyRef: { name: {{ . | quote }}, key: OTEL_EXPORTER_OTLP_HEADERS } }
+            {{- end }}
+            {{- with include "tidemark.tlsEnv" . | trim }}{{ . | nindent 12 }}{{ end }}
             {{- with $own.extraEnv }}{{ toYaml . | nindent 12 }}{{ end }}
+          {{- with include "tidemark.ports" . | trim }}
+          ports: {{- . | nindent 12 }}
+          {{- end }}
+          {{- if and (eq .part "coordinator") (not (include "tidemark.apiIsLocal" .root)) }}
+          readinessProbe:
+            tcpSocket: { port: api }
+            periodSeconds: 5
+          {{- end }}
           {{- with $own.lifecycle | default (include "tidemark.lifecycle" . | fromYaml) }}
           lifecycle: {{- toYaml . | nindent 12 }}
           {{- end }}
@@ -79,10 +92,12 @@ spec:
           securityContext: {{- include "tidemark.containerSecurity" . | nindent 12 }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
+            {{- with include "tidemark.tlsMounts" . | trim }}{{ . | nindent 12 }}{{ end }}
             {{- with $own.extraVolumeMounts }}{{ toYaml . | nindent 12 }}{{ end }}
       volumes:
         - name: tmp
           emptyDir: { sizeLimit: 256Mi }
+        {{- with include "tidemark.tlsVolumes" . | trim }}{{ . | nindent 8 }}{{ end }}
         {{- with $own.extraVolumes }}{{ toYaml . | nindent 8 }}{{ end }}
 {{- if $own.disruptionBudget.enabled }}
 ---
