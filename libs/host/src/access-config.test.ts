@@ -72,6 +72,7 @@ describe('the settings of access', () => {
     [{ TIDEMARK_AUTH_KEYS: 'off' }, 'auth-missing', /nobody could be let in/],
     [{ TIDEMARK_AUTH: 'no' }, 'setting-invalid', /TIDEMARK_AUTH:/],
     [{ TIDEMARK_API_PORT: '99999' }, 'setting-invalid', /TIDEMARK_API_PORT/],
+    [{ TIDEMARK_API_CLIENT_CERTIFICATES: 'required' }, 'setting-invalid', /TIDEMARK_API_CLIENT_CERTIFICATES/],
     [{ ...OIDC, TIDEMARK_AUTH_OIDC_AUDIENCE: '' }, 'setting-invalid', /TIDEMARK_AUTH_OIDC_AUDIENCE/],
     [{ ...OIDC, TIDEMARK_AUTH_OIDC_ROLES: 'x=root' }, 'setting-invalid', /NAME=ROLE/],
     [{ ...OIDC, TIDEMARK_AUTH_OIDC_ALGORITHMS: 'none' }, 'setting-invalid', /TIDEMARK_AUTH_OIDC_ALGORITHMS/],

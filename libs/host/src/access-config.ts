@@ -7,6 +7,7 @@ import { callersTenant, type OidcOptions, TOKEN_ALGORITHMS } from '@tidemark/acc
 import { ConfigError } from '@tidemark/core';
 import { ROLES, type Role } from '@tidemark/ports';
 import { z } from 'zod';
+import { tlsFromEnv } from './tls.ts';
 
 const onOff = z.enum(['on', 'off']);
 const words = z.string().transform((text) =>
@@ -23,7 +24,7 @@ const settings = {
   TIDEMARK_API_PORT: z.union([z.literal(''), z.coerce.number().int().min(0).max(65_535)]).default(''),
   /** Names by which it is reached, without port, separated by commas; empty: any. */
   TIDEMARK_API_HOSTS: words.default([]),
-  /** `required`: nobody is let in without a certificate of TIDEMARK_API_TLS_CA. */
+  /** `required`: nobody is let in without a certificate of TIDEMARK_API_TLS_CA. Needs that and the API's own certificate. */
   TIDEMARK_API_CLIENT_CERTIFICATES: z.enum(['off', 'required']).default('off'),
   /** `off`: everybody is an administrator; on this machine alone. */
   TIDEMARK_AUTH: onOff.default('on'),
@@ -69,7 +70,7 @@ export interface AccessConfig {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 
-/** Throws `ConfigError` (`setting-invalid`, `auth-missing`) that names the setting, never its value. */
+/** Throws `ConfigError` (`setting-invalid`, `auth-missing`, and as `tlsFromEnv` does) that names the setting, never its value. */
 export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined>>): ApiConfig {
   const parsed = z.object(settings).safeParse(env);
   if (!parsed.success) {
@@ -91,6 +92,7 @@ export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined
       'TIDEMARK_AUTH_KEYS is off and TIDEMARK_AUTH_OIDC_ISSUER is not set: nobody could be let in. Allow one of them.',
     );
   }
+  if (data.TIDEMARK_API_CLIENT_CERTIFICATES === 'required') checkCallersAuthority(env);
   return {
     host,
     port: port === '' ? null : port,
@@ -98,6 +100,15 @@ export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined
     clientCertificates: data.TIDEMARK_API_CLIENT_CERTIFICATES,
     access,
   };
+}
+
+/** Served in clear nobody could show a certificate, and by the system's authorities anybody's would do: neither is what was asked for. */
+function checkCallersAuthority(env: Readonly<Record<string, string | undefined>>): void {
+  const files = tlsFromEnv(env).api;
+  if (files?.cert !== undefined && files.ca !== undefined) return;
+  throw invalid(
+    'TIDEMARK_API_CLIENT_CERTIFICATES is required, and the API has no certificate or no authority to check them by; name TIDEMARK_API_TLS_CERT, TIDEMARK_API_TLS_KEY and TIDEMARK_API_TLS_CA',
+  );
 }
 
 type Data = z.output<z.ZodObject<typeof settings>>;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type CertificateFiles, ThrowAwayAuthority } from '@tidemark/testkit/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiConfigFromEnv } from './access-config.ts';
 import { TLS_SERVICES, tlsFromEnv } from './tls.ts';
 
 let folder: string;
@@ -39,6 +40,21 @@ const codeOf = (env: Readonly<Record<string, string>>, nowMs?: number) => {
 };
 
 describe('the settings of TLS', () => {
+  it('let certificates of callers be required where there are an authority and a certificate of the API', () => {
+    const required = { TIDEMARK_API_CLIENT_CERTIFICATES: 'required' };
+    const [pair, ca] = [
+      { TIDEMARK_API_TLS_CERT: own.cert, TIDEMARK_API_TLS_KEY: own.key },
+      { TIDEMARK_API_TLS_CA: ours.ca },
+    ];
+    for (const files of [all(), { ...pair, ...ca }]) {
+      expect(apiConfigFromEnv({ ...required, ...files }).clientCertificates).toBe('required');
+    }
+    // In clear, with nobody's authority, and off in so many words: each would let callers in without one.
+    for (const files of [{ TIDEMARK_TLS_CA: ours.ca }, pair, { ...all(), TIDEMARK_API_TLS: 'off' }]) {
+      expect(() => apiConfigFromEnv({ ...required, ...files })).toThrow(/TIDEMARK_API_CLIENT_CERTIFICATES/);
+    }
+  });
+
   it('are none by default', () => {
     expect(Object.values(tlsFromEnv({}))).toEqual(TLS_SERVICES.map(() => undefined));
   });
