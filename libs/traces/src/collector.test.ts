@@ -54,6 +54,8 @@ describe('a request', () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
         OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20t1,x-team=a',
         OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+        // As a deployment hands on what it wasn't given: the same as not set.
+        OTEL_EXPORTER_OTLP_TRACES_HEADERS: '',
       };
       const spans = Array.from({ length: SPANS_PER_REQUEST_MAX + 1 }, (_, at) => span(at));
       await sendAll(collectorOf(env)!, spans);

@@ -33,9 +33,9 @@ export function collectorOf(env: Env, endpoint?: string, signal: Signal = 'trace
   if (env.OTEL_SDK_DISABLED === 'true' && endpoint === undefined) return undefined;
   return {
     url: named === undefined ? signalUrl(base!, signal) : checkedUrl(named, name('ENDPOINT')).href,
-    headers: pairs(env[name('HEADERS')] ?? env.OTEL_EXPORTER_OTLP_HEADERS),
-    timeoutMs: timeoutOf(env[name('TIMEOUT')] ?? env.OTEL_EXPORTER_OTLP_TIMEOUT),
-    form: formOf(env[name('PROTOCOL')] ?? env.OTEL_EXPORTER_OTLP_PROTOCOL),
+    headers: pairs(env[name('HEADERS')] || env.OTEL_EXPORTER_OTLP_HEADERS),
+    timeoutMs: timeoutOf(env[name('TIMEOUT')] || env.OTEL_EXPORTER_OTLP_TIMEOUT),
+    form: formOf(env[name('PROTOCOL')] || env.OTEL_EXPORTER_OTLP_PROTOCOL),
     resource: {
       ...pairs(env.OTEL_RESOURCE_ATTRIBUTES),
       ...(env.OTEL_SERVICE_NAME ? { 'service.name': env.OTEL_SERVICE_NAME } : {}),
