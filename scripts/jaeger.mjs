@@ -42,4 +42,5 @@ if (!existsSync(binary)) {
 }
 run(process.execPath, [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', 'test/e2e/jaeger.test.ts'], {
   cwd: root,
+  env: { ...process.env, TIDEMARK_JAEGER: 'yes' },
 });

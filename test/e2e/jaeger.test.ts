@@ -4,7 +4,6 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -74,7 +73,7 @@ interface JaegerSpan {
   readonly tags: readonly { readonly key: string; readonly value: unknown }[];
 }
 
-describe.skipIf(!existsSync(BINARY))('Jaeger', () => {
+describe('Jaeger', () => {
   let jaeger: ChildProcess;
   let folder: string;
   let otlp: string;

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { EXIT } from '@tidemark/host';
 import { expect, it } from 'vitest';
 import { callCli } from './called-cli.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
@@ -28,6 +29,10 @@ function commandsIn(text: string): readonly Called[] {
   );
 }
 
+/** Those within sentences, whose names are to be filled in. */
+const mentionedIn = (text: string): readonly string[] =>
+  [...text.matchAll(/`tidemark ([^`]+ [^`]+)`/g)].map(([, command]) => command!);
+
 /** As a shell splits it: words, and texts in single quotes. */
 const wordsOf = (command: string): string[] =>
   [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
@@ -40,7 +45,8 @@ it(
     const input = JSON.stringify({ journal: path.join(folder, 'journal') });
     await call('run', 'trip', '--id', 't1', '--input', input, '--workflows', AGENTS);
     await call('run', 'parcel', '--id', 'p1', '--detach', '--workflows', AGENTS);
-    const commands = commandsIn(await readFile(RUNBOOK, 'utf8'));
+    const text = await readFile(RUNBOOK, 'utf8');
+    const commands = commandsIn(text);
     expect(commands.length).toBeGreaterThan(20);
     for (const { command, says } of commands) {
       const [program, ...args] = wordsOf(command);
@@ -53,6 +59,13 @@ it(
         expect.soft(at, `${command} says '${text}':\n${out}${err}`).toBeGreaterThanOrEqual(0);
         from = Math.max(at, from);
       }
+    }
+    const mentioned = mentionedIn(text);
+    expect(mentioned.length).toBeGreaterThan(1);
+    for (const command of mentioned) {
+      const { code, err } = await callCli(wordsOf(command.replace('COUNT', '1')), { cwd: folder, env });
+      // Nobody is named ID; every option is there, and none is missing.
+      expect.soft(code, `${command}\n${err}`).toBe(EXIT.invalid);
     }
   },
   TIMEOUT_MS,

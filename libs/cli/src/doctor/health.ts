@@ -128,7 +128,7 @@ async function checkParked(desk: Desk): Promise<Finding> {
   const parked = await desk.reads.workflows({ status: 'parked', limit: LIST_MAX_COUNT });
   if (parked.length === 0) return ok('Decisions', 'no workflow waits for a person');
   const [one] = parked;
-  const message = `${counted(parked.length, 'workflow')} wait for a person, the newest ${one?.workflow} (${one?.reason})`;
+  const message = `${counted(parked.length, 'workflow')} ${parked.length === 1 ? 'waits' : 'wait'} for a person, the newest ${one?.workflow} (${one?.reason})`;
   return warn(
     'Decisions',
     message,
