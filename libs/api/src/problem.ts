@@ -65,10 +65,10 @@ export function toldOf(error: unknown): Told {
   const fields = error.details.fields as Problem['fields'];
   const told = { ...problem(status, error.code, error.message), ...(fields !== undefined && { fields }) };
   const isLater = status === 429 || status === 503;
-  const seconds = error.details.retryAfterS;
+  const { retryAfterMs } = error.details;
   return {
     problem: told,
-    ...(isLater && { retryAfterS: typeof seconds === 'number' ? seconds : RETRY_AFTER_S }),
+    ...(isLater && { retryAfterS: typeof retryAfterMs === 'number' ? Math.ceil(retryAfterMs / 1_000) : RETRY_AFTER_S }),
     isFault: status === 503,
   };
 }

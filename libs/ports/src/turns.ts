@@ -1,4 +1,4 @@
-/** Owns how many pieces of an adapter's work run at once: the rest waits its turn, first come, first served. */
+/** Owns how many pieces of work run at once: the rest waits its turn, first come, first served. */
 
 export class Turns {
   #free: number;

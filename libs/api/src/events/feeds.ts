@@ -13,7 +13,7 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import type { FoldedPartition, WorkflowSummary } from '@tidemark/ports';
+import { type FoldedPartition, Turns, type WorkflowSummary } from '@tidemark/ports';
 import { eventsThrough, openingOffset, type Ports, type StreamPlacement } from '@tidemark/runtime';
 import {
   FEED_LINGER_MS,
@@ -24,7 +24,6 @@ import {
   REPLAYS_AT_ONCE,
 } from '../limits.ts';
 import { endOf, Feed, type Follower, SentEvent, tell } from './feed.ts';
-import { Turns } from './turns.ts';
 
 type FeedPorts = Pick<Ports, 'log' | 'store' | 'hints' | 'clock'>;
 
@@ -107,7 +106,7 @@ export class Feeds {
     const events = eventsThrough(log, row, [opening, Number.MAX_SAFE_INTEGER as Offset]);
     while (!sink.closed.aborted) {
       // Reading takes turns; sending goes at each follower's own pace.
-      const { done, value } = await this.#replays.take(() => events.next());
+      const { done, value } = await this.#replays.run(() => events.next());
       if (done === true || value.position > last()) return;
       tell(follower, new SentEvent(value));
       await sink.drained();
