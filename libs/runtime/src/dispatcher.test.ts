@@ -1,11 +1,20 @@
 /** Dispatch: a job for what can run and for nothing else; whatever is lost is made again; a queue that is away costs nothing else. */
 
-import { type Epoch, type Offset, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
+import {
+  type Epoch,
+  type Lamport,
+  type Offset,
+  type Partition,
+  type TenantId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
 import type { RunnableStream, StreamRow } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Dispatcher } from './dispatcher.ts';
-import { REDISPATCH_PAGE_COUNT } from './limits.ts';
+import { HeldSet } from './held-queues.ts';
+import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 import { TENANT } from './simulated-definition.ts';
 import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
 
@@ -108,15 +117,89 @@ describe('a dispatcher', () => {
   });
 
   describe('sweeping', () => {
-    it('sends nothing again while as many jobs wait: a backlog is no loss', async () => {
-      runnable = [stream('a'), stream('b')];
-      ports.queue.depth = async () => new Map([['d', 2]]);
-      await dispatcher.sweep();
+    const named = (prefix: string, count: number, fields: Partial<StreamRow & RunnableStream> = {}) =>
+      Array.from({ length: count }, (_, at) => stream(`${prefix}${String(at).padStart(6, '0')}`, fields));
+    const waiting = (count: number) => {
+      ports.queue.depth = async () => new Map([['d', count]]);
+    };
+    const other = 'other' as TenantId;
+    /** Another tenant's workflows of the same definition, which move on with every sweep. */
+    const moving = (count: number) => named('m', count, { tenant: other, lamport: ++moves as Lamport });
+    let moves = 100;
+
+    it('sends some of a backlog again, in turn: never the whole, and each within as many sweeps as it has such parts', async () => {
+      const parts = 4;
+      runnable = named('w', parts * REDISPATCH_DOUBTED_COUNT);
+      waiting(runnable.length);
       await dispatcher.sweep();
       expect(sent()).toEqual([]);
-      ports.queue.depth = async () => new Map([['d', 1]]);
+      for (let sweep = 1; sweep <= parts; sweep++) {
+        await dispatcher.sweep();
+        expect(sent()).toHaveLength(sweep * REDISPATCH_DOUBTED_COUNT);
+      }
+      expect(new Set(sent()).size).toBe(runnable.length);
       await dispatcher.sweep();
-      expect(sent()).toEqual(['a', 'b']);
+      expect(sent().slice(-REDISPATCH_DOUBTED_COUNT)).toEqual(sent().slice(0, REDISPATCH_DOUBTED_COUNT));
+    });
+
+    it('sends all again that fewer jobs wait than are suspected', async () => {
+      runnable = named('w', REDISPATCH_DOUBTED_COUNT + 1);
+      waiting(REDISPATCH_DOUBTED_COUNT);
+      await dispatcher.sweep();
+      await dispatcher.sweep();
+      expect(sent()).toHaveLength(runnable.length);
+    });
+
+    it('sends lost jobs again though others have a backlog of the same definition', async () => {
+      waiting(50);
+      runnable = [...named('a', 10), ...moving(50)];
+      await dispatcher.sweep();
+      runnable = [...named('a', 10), ...moving(50)];
+      await dispatcher.sweep();
+      expect(sent()).toEqual(named('a', 10).map(({ workflow }: RunnableStream) => workflow));
+    });
+
+    it('sends those first that have waited for the most sweeps, whoever comes after them', async () => {
+      waiting(10 * REDISPATCH_DOUBTED_COUNT);
+      runnable = [stream('z')];
+      await dispatcher.sweep();
+      // They come before it in the rows.
+      runnable = [...named('w', 2 * REDISPATCH_DOUBTED_COUNT), stream('z')];
+      await dispatcher.sweep();
+      await dispatcher.sweep();
+      await dispatcher.sweep();
+      expect(sent().filter((workflow) => workflow === 'z')).toHaveLength(1);
+      await dispatcher.sweep();
+      expect(sent().filter((workflow) => workflow === 'z')).toHaveLength(2);
+    });
+
+    describe('a queue that was held and isn’t any more', () => {
+      const heldBy = new HeldSet([{ definition: 'd', tenant: TENANT, by: 'x', why: 'y', sinceMs: 0 }]);
+      let held: HeldSet;
+
+      beforeEach(async () => {
+        held = heldBy;
+        const looks = { known: async () => held, look: async () => held };
+        dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error), held: looks });
+        waiting(3_000);
+        runnable = [...named('a', 2 * REDISPATCH_DOUBTED_COUNT), ...moving(50)];
+        await dispatcher.sweep();
+        held = new HeldSet([]);
+        runnable = [...runnable.slice(0, -50), ...moving(50)];
+      });
+
+      it('gets all that was left out at once, whatever else waits', async () => {
+        await dispatcher.sweep();
+        expect(sent()).toEqual(runnable.slice(0, -50).map(({ workflow }) => workflow));
+      });
+
+      it('gets it later when the queue was away', async () => {
+        ports.queue.failure = away;
+        await expect(dispatcher.sweep()).rejects.toBe(away);
+        ports.queue.failure = undefined;
+        await dispatcher.sweep();
+        expect(sent()).toEqual(runnable.slice(0, -50).map(({ workflow }) => workflow));
+      });
     });
 
     it('sends again what stayed runnable and unchanged since the last sweep, and nothing else', async () => {

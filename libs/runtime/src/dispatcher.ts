@@ -8,7 +8,7 @@ import type { Dispatch, Epoch, Lamport, Offset, Partition, WorkflowId } from '@t
 import type { Job, RunnableStream, StreamRow, Telemetry } from '@tidemark/ports';
 import { queuedAs } from './compensation.ts';
 import { HeldQueues, HeldSet } from './held-queues.ts';
-import { REDISPATCH_PAGE_COUNT } from './limits.ts';
+import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { queueSpan, traceParentOf } from './trace-ids.ts';
 
@@ -21,11 +21,13 @@ export interface DispatcherOptions {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** Runnable in the last sweep and not seen to run since: enqueued again only when they still are in the next. */
-  #suspects = new Map<WorkflowId, Lamport>();
+  #suspects = new Map<WorkflowId, Suspect>();
+  /** Numbers the sweeps: whose turn is the oldest is sent first. */
+  #sweepCount = 0;
   /** The newest job of each workflow that isn't sent yet: a queue that doesn't answer holds no more than that. */
   #waiting = new Map<WorkflowId, { readonly stream: StreamRow; readonly job: Job }>();
   readonly #held: Pick<HeldQueues, 'known' | 'look'>;
-  /** Held when jobs were last left out: none of them is in the queue. */
+  /** Held when jobs were left out that weren't sent since: none of them need be in the queue. */
   #leftOut = new HeldSet([]);
   #sending: Promise<void> | undefined;
 
@@ -61,39 +63,65 @@ export class Dispatcher {
   }
 
   /**
-   * Enqueues every stream that was runnable, and unchanged, at the last sweep and still is; of a definition of which as many jobs wait, none:
-   * a backlog is no loss, and to send ten thousand jobs again every other second would delay everybody.
+   * Enqueues what was left out of queues that aren't held any more, and streams that were runnable, and unchanged, at the last sweep and
+   * still are. Of a definition of which at least as many jobs wait, only some of those, in turn: that may be a backlog, which is no loss,
+   * and to send ten thousand jobs again every other second would delay everybody. But it may be the jobs of others that wait, so that
+   * each is sent again at some time. The queue refuses those that it has.
    */
   async sweep(): Promise<void> {
-    const { store, queue, telemetry } = this.#options.ports;
-    const seen = new Map<WorkflowId, Lamport>();
-    const suspected: Job[] = [];
     // Before rows are complete nothing is claimed.
-    if (!(await store.ready())) return;
+    if (!(await this.#options.ports.store.ready())) return;
     const held = await this.#held.look();
     const leftOut = this.#leftOut;
+    // At once: what is left out from here on is for the next sweep.
     this.#leftOut = held;
-    let after: WorkflowId | null = null;
-    for (;;) {
-      const page = await store.runnable(after, REDISPATCH_PAGE_COUNT);
+    try {
+      await this.#sweep(held, leftOut);
+    } catch (error) {
+      this.#leftOut = this.#leftOut.with(leftOut);
+      throw error;
+    }
+  }
+
+  async #sweep(held: HeldSet, leftOut: HeldSet): Promise<void> {
+    const { store, queue } = this.#options.ports;
+    const turn = ++this.#sweepCount;
+    const seen = new Map<WorkflowId, Suspect>();
+    const left: RunnableStream[] = [];
+    const suspected: RunnableStream[] = [];
+    for (let after: WorkflowId | null = null; ; ) {
+      const page: readonly RunnableStream[] = await store.runnable(after, REDISPATCH_PAGE_COUNT);
       for (const stream of page) {
-        seen.set(stream.workflow, stream.lamport);
+        const { workflow, lamport } = stream;
+        const known = this.#suspects.get(workflow);
+        const isSuspect = known?.lamport === lamport;
+        seen.set(workflow, isSuspect ? known : { lamport, turn });
         if (held.has(stream)) continue;
-        const isLeft = leftOut.has(stream) || this.#suspects.get(stream.workflow) === stream.lamport;
-        if (isLeft) suspected.push(jobOf(stream, stream.next, telemetry));
+        if (leftOut.has(stream)) left.push(stream);
+        else if (isSuspect) suspected.push(stream);
       }
       if (page.length < REDISPATCH_PAGE_COUNT) break;
       after = page.at(-1)!.workflow;
     }
-    const byDefinition = Map.groupBy(suspected, ({ definition }) => definition);
-    const waiting = byDefinition.size === 0 ? new Map<string, number>() : await queue.depth([...byDefinition.keys()]);
-    for (const [definition, jobs] of byDefinition) {
-      if ((waiting.get(definition) ?? 0) >= jobs.length) continue;
-      for (let at = 0; at < jobs.length; at += REDISPATCH_PAGE_COUNT) {
-        await queue.enqueue(jobs.slice(at, at + REDISPATCH_PAGE_COUNT));
-      }
+    const lost = Map.groupBy(suspected, ({ definition }) => queuedAs(definition));
+    const waiting = lost.size === 0 ? new Map<string, number>() : await queue.depth([...lost.keys()]);
+    await this.#enqueue(left);
+    for (const { workflow, lamport } of left) seen.set(workflow, { lamport, turn });
+    for (const [definition, streams] of lost) {
+      const isDoubted = (waiting.get(definition) ?? 0) >= streams.length;
+      const sent = isDoubted ? oldestOf(streams, seen) : streams;
+      await this.#enqueue(sent);
+      for (const { workflow, lamport } of sent) seen.set(workflow, { lamport, turn });
     }
     this.#suspects = seen;
+  }
+
+  async #enqueue(streams: readonly RunnableStream[]): Promise<void> {
+    const { queue, telemetry } = this.#options.ports;
+    for (let at = 0; at < streams.length; at += REDISPATCH_PAGE_COUNT) {
+      const page = streams.slice(at, at + REDISPATCH_PAGE_COUNT);
+      await queue.enqueue(page.map((stream) => jobOf(stream, stream.next, telemetry)));
+    }
   }
 
   async stop(): Promise<void> {
@@ -102,6 +130,21 @@ export class Dispatcher {
 }
 
 const NONE_HELD = new HeldSet([]);
+
+interface Suspect {
+  readonly lamport: Lamport;
+  /** The sweep that saw it first as it is, or sent it last. */
+  readonly turn: number;
+}
+
+/** Whose turn it is: those that waited for the most sweeps. */
+function oldestOf(
+  streams: readonly RunnableStream[],
+  suspects: ReadonlyMap<WorkflowId, Suspect>,
+): readonly RunnableStream[] {
+  const turnOf = ({ workflow }: RunnableStream): number => suspects.get(workflow)!.turn;
+  return streams.toSorted((a, b) => turnOf(a) - turnOf(b)).slice(0, REDISPATCH_DOUBTED_COUNT);
+}
 
 /** The hint at a stream that is runnable once the log is folded up to this offset. Its context is the queue span that the next claim ends. */
 export function jobOf(

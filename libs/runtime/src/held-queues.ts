@@ -63,7 +63,8 @@ export class HeldSet {
 
   /** What is held here, or there. */
   with(other: HeldSet): HeldSet {
-    return other.hasMoreThan(this) ? new HeldSet([...this.all, ...other.all]) : this;
+    const more = other.all.filter(({ definition, tenant }) => !this.#names.has(nameOf(definition, tenant)));
+    return more.length === 0 ? this : new HeldSet([...this.all, ...more]);
   }
 
   /** Whether one is held here that isn't there. */

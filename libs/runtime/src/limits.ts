@@ -136,6 +136,8 @@ export const QUEUES_LISTED_MAX_COUNT = 10_000;
 /** Sweep that enqueues runnable workflows again, in case jobs were lost; milliseconds, and how many at once. */
 export const REDISPATCH_PERIOD_MS = 2_000;
 export const REDISPATCH_PAGE_COUNT = 1_000;
+/** Of one definition, sent again by one sweep at most while as many jobs wait as could be lost. */
+export const REDISPATCH_DOUBTED_COUNT = 500;
 /** Period of the look for due timers, in milliseconds, and how many at once. */
 export const TIMER_PERIOD_MS = 100;
 export const TIMER_PAGE_COUNT = 500;
