@@ -211,7 +211,9 @@ interface Limited {
 }
 const isOver = (limited: Limited): boolean => !limited.isAllowed && limited.isExceeded === true;
 const tooMany = ({ ttlInSeconds }: Limited): LimitError =>
-  new LimitError('rate-exceeded', 'Too many requests; come again later.', { retryAfterMs: (ttlInSeconds ?? 1) * 1_000 });
+  new LimitError('rate-exceeded', 'Too many requests; come again later.', {
+    retryAfterMs: (ttlInSeconds ?? 1) * 1_000,
+  });
 
 const credentialsOf = ({ headers, raw }: FastifyRequest): Credentials => ({
   authorization: headers.authorization,
