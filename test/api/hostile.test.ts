@@ -1,18 +1,27 @@
 /** What nobody well-meaning sends: refused with a clear code, nothing lost, nothing shown, and the server goes on as before. */
 
+import { request } from 'node:http';
 import { createApi } from '@tidemark/api';
 import { connect } from '@tidemark/client';
+import type { AuditEntry } from '@tidemark/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Served, sayingAuthenticator, serveApi } from './served.ts';
+import { askSomebody, greet, patient, type Served, sayingAuthenticator, serveApi } from './served.ts';
 
 /** As in the API's limits. */
 const [BODY_MAX_BYTES, DEPTH_MAX, URL_MAX_CHARS, REFUSED_MAX_COUNT] = [4 * 1_024 * 1_024, 64, 8_192, 120];
 
 let served: Served;
 const faults: unknown[] = [];
+const written: AuditEntry[] = [];
 beforeAll(async () => {
   served = await serveApi({
     authenticator: sayingAuthenticator,
+    definitions: [greet, patient, askSomebody] as never,
+    audit: {
+      admit: () => {},
+      record: (entry) => void written.push(entry),
+      write: async (entry) => void written.push(entry),
+    },
     onError: (_where, error) => faults.push(error),
   });
 });
@@ -175,7 +184,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('with wrong credentials again and again is not even looked at', async () => {
+  it('with wrong credentials again and again is told to come later', async () => {
     const wrong = { headers: { authorization: 'Basic eA==' } };
     const codes = await inject(
       {},
@@ -185,11 +194,72 @@ describe('a request', () => {
     expect(codes.at(-1)).toEqual([429, 'rate-exceeded', true]);
   });
 
+  it('with good credentials is answered, however many wrong ones came from the same address', async () => {
+    const wrong = { headers: { authorization: 'Basic eA==' } };
+    const good = { headers: { authorization: 'Bearer admin' } };
+    const codes = await inject({}, [...Array.from({ length: REFUSED_MAX_COUNT + 1 }, () => wrong), good]);
+    expect(codes.slice(-2).map(([status]) => status)).toEqual([429, 200]);
+  });
+
   it('that is sent many times at once begins one run, and counts once', async () => {
     const runs = await Promise.all(Array.from({ length: 10 }, () => admin().start('patient', {}, { id: 'doubled' })));
     expect(runs.filter(({ created }) => created)).toHaveLength(1);
     const told = Array.from({ length: 10 }, () => admin().run('doubled').signal('go', 'once', { key: 'k' }));
     expect((await Promise.allSettled(told)).filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
     expect(await runs[0]!.result()).toEqual({ heard: ['once'] });
+  });
+});
+
+describe('the audit', () => {
+  const asked = async (path: string, token = 'operator') => {
+    written.length = 0;
+    const answer = await fetch(`${served.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(answer.status, path).toBeLessThan(300);
+    await answer.text();
+    return written.map(({ target, tenant }) => [target, tenant]);
+  };
+
+  it('names everything whose content was shown, with its tenant', async () => {
+    const start = (id: string, more: object = {}) =>
+      admin().start('greet', { name: 'Ana' }, { id, tenant: 'acme', ...more } as never);
+    await (await start('audited-one', { session: 'talk', user: 'bob' })).result();
+    await (await start('audited-two')).result();
+    expect(await asked('/v1/workflows/audited-one/comparison/audited-two')).toEqual([
+      ['audited-one', 'acme'],
+      ['audited-two', 'acme'],
+    ]);
+    expect(await asked('/v1/sessions/talk?tenant=acme')).toEqual([['talk', 'acme']]);
+    expect(await asked('/v1/users/bob/recall?tenant=acme&query=x')).toEqual([['bob', 'acme']]);
+    await admin().start('ask-somebody', {}, { id: 'audited-asks', tenant: 'acme' } as never);
+    await expect.poll(() => asked('/v1/approvals'), { timeout: 20_000 }).toEqual([['audited-asks', 'acme']]);
+    // A viewer is shown nothing of it.
+    expect(await asked('/v1/approvals', 'viewer')).toEqual([]);
+  });
+
+  it('tells what came of an act whose caller has left', async () => {
+    const { client } = served.host;
+    const run = await admin().start('patient', { times: 2 }, { id: 'left-alone' });
+    await expect.poll(() => run.get().then(({ status }) => status)).toBe('open');
+    const terminate = client.terminate.bind(client);
+    let leave = (): void => {};
+    client.terminate = async (...of) => {
+      // Gone before it is done, as the server sees it.
+      const closed = new Promise<void>((resolve) => served.app.server.once('left', resolve));
+      leave();
+      await closed;
+      return terminate(...of);
+    };
+    written.length = 0;
+    served.app.server.once('request', ({ socket }) => socket.once('close', () => served.app.server.emit('left')));
+    const authorization = { authorization: 'Bearer operator', 'content-type': 'application/json' };
+    const address = `${served.url}/v1/workflows/left-alone/terminate`;
+    const sent = request(address, { method: 'POST', agent: false, headers: authorization });
+    sent.on('error', () => {});
+    leave = () => sent.destroy();
+    sent.end('{"why":"unseen"}');
+    await expect.poll(() => written.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    Reflect.deleteProperty(client, 'terminate');
+    expect(written).toMatchObject([{ action: 'terminateWorkflow', target: 'left-alone', outcome: 'done' }]);
+    expect(faults.splice(0)).toMatchObject([{ code: 'caller-gone' }]);
   });
 });

@@ -5,6 +5,7 @@
  * R1 and R2 of access are kept for every route in one place (server.ts): it names the right that it needs, and marks what is content.
  */
 
+import type { TenantId } from '@tidemark/core';
 import type { Principal, Right } from '@tidemark/ports';
 import { z } from 'zod';
 import type { Desk } from './desk.ts';
@@ -34,6 +35,20 @@ export type ReplyOf<A> = {
   readonly [S in keyof A]: { readonly status: S; readonly body: A[S] extends z.ZodType ? z.input<A[S]> : never };
 }[keyof A];
 
+/** What is told of: a workflow, a session, a user. */
+export interface Told {
+  readonly target: string;
+  /** Whose it is, for callers of no tenant; absent: as far as it is known. */
+  readonly tenant?: TenantId | undefined;
+}
+
+/** What a caller asked for, and was answered; undefined: nothing. */
+export interface Asked {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+}
+
 export interface RouteFacts {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** As OpenAPI writes it: `/v1/workflows/{workflow}`. */
@@ -48,6 +63,8 @@ export interface RouteFacts {
   readonly right: Right;
   /** Codes of problems, beside those that every route may answer. */
   readonly problems?: readonly string[] | undefined;
+  /** What it tells of, where the address doesn't name that alone: each of them has an entry in the audit. */
+  readonly tells?: ((asked: Asked) => readonly Told[]) | undefined;
 }
 
 export interface Route<

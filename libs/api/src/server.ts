@@ -184,13 +184,12 @@ function admission(app: FastifyInstance, options: ApiOptions): Admit {
   const ofRefused = app.createRateLimit({ max: REFUSED_MAX_COUNT, keyGenerator: ({ ip }) => ip });
   return async (request, route) => {
     const { right } = route;
-    const refused = await ofRefused(request, { increment: false });
-    if (isOver(refused)) throw tooMany(refused);
     try {
       request.principal = await authenticator.authenticate(credentialsOf(request));
     } catch (error) {
-      if (error instanceof AccessError) await ofRefused(request);
-      throw error;
+      // Whoever shows good ones is let in, however many behind the same address show wrong ones.
+      const refused = error instanceof AccessError ? await ofRefused(request) : undefined;
+      throw refused !== undefined && isOver(refused) ? tooMany(refused) : error;
     }
     const asked = await ofPrincipal(request);
     if (isOver(asked)) throw tooMany(asked);
@@ -261,8 +260,10 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, fleet, admit, opti
         ...{ principal, seesContent, desk, fleet, signal },
       } as Call<never, never, never>;
       const showsContent = mayShowContent && seesContent;
-      const about = { route, principal, showsContent, params, tenantOf: desk.tenantOf };
-      const { status, body } = await audited(options.audit, about, () => inTime(route.handle(call), signal));
+      const about = { route, principal, showsContent, params, query: call.query, tenantOf: desk.tenantOf };
+      // What became of it is written down, also where the caller has left meanwhile.
+      const answering = audited(options.audit, about, () => route.handle(call));
+      const { status, body } = await inTime(answering, signal);
       if (options.checksAnswers === true) route.answers[status]!.parse(body);
       const redact = seesContent ? undefined : redactors.get(status);
       return reply
@@ -330,7 +331,7 @@ function gone(reply: FastifyReply): AbortSignal {
   return left.signal;
 }
 
-/** Throws `UnavailableError` (`answer-late`): what is under way goes on, and sending the same again finds it done. */
+/** Throws `UnavailableError` (`answer-late`): what is under way goes on. Sending the same again finds it done where the caller gave it an id or a key. */
 async function inTime<T>(answering: Promise<T>, signal: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -1,7 +1,7 @@
 /** Owns the routes of what people are asked by tasks that wait for them: the inbox, and the answer. */
 
 import { assigneeNames, isAskedFor } from '@tidemark/access';
-import { AccessError, isoTime, type TaskId, type WorkflowId } from '@tidemark/core';
+import { AccessError, isoTime, type TaskId, type TenantId, type WorkflowId } from '@tidemark/core';
 import { mayDo, type Principal } from '@tidemark/ports';
 import { z } from 'zod';
 import { cursorOfApproval, placeOfApproval } from '../cursor.ts';
@@ -43,6 +43,8 @@ const approvalSchema = z
   })
   .meta({ id: 'Approval', description: 'What a task asks a person. `form` is the JSON Schema of the answer.' });
 
+type ApprovalFacts = Pick<z.output<typeof approvalSchema>, 'workflow' | 'tenant'>;
+
 export const listApprovals = route({
   method: 'GET',
   path: '/v1/approvals',
@@ -62,6 +64,11 @@ export const listApprovals = route({
     limit: z.coerce.number().int().min(1).max(APPROVALS_MAX_COUNT).default(APPROVALS_DEFAULT_COUNT),
     cursor: cursorSchema.optional(),
   }),
+  tells: ({ body }) =>
+    ((body as { readonly approvals: readonly ApprovalFacts[] } | undefined)?.approvals ?? []).map((approval) => ({
+      target: approval.workflow,
+      tenant: approval.tenant as TenantId,
+    })),
   answers: { 200: z.object({ approvals: z.array(approvalSchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, desk }) {
     const { limit, cursor } = query;

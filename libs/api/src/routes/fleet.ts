@@ -1,10 +1,10 @@
 /** Owns the routes about all workflows together: the overview, what waits for people, rejected events, storage. */
 
-import { isoTime, type Partition, type WorkflowId } from '@tidemark/core';
+import { isoTime, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
 import { z } from 'zod';
 import { cursorOf, placeOf } from '../cursor.ts';
 import { maySee, tenantFor } from '../desk.ts';
-import { ok, route } from '../route.ts';
+import { content, ok, route } from '../route.ts';
 import {
   cursorSchema,
   digestSchema,
@@ -97,6 +97,10 @@ export const getFleet = route({
   },
 });
 
+interface Questions {
+  readonly questions: readonly { readonly workflow: Pick<z.output<typeof workflowSchema>, 'workflow' | 'tenant'> }[];
+}
+
 export const listQuestions = route({
   method: 'GET',
   path: '/v1/questions',
@@ -107,6 +111,11 @@ export const listQuestions = route({
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: whose.extend({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: cursorSchema.optional() }),
+  tells: ({ body }) =>
+    ((body as Questions | undefined)?.questions ?? []).map(({ workflow: { workflow, tenant } }) => ({
+      target: workflow,
+      tenant: tenant as TenantId,
+    })),
   answers: {
     200: z.object({
       questions: z.array(z.object({ workflow: workflowSchema, question: questionSchema })),
@@ -142,6 +151,10 @@ export const listRejected = route({
   chapter: CHAPTER,
   right: 'read',
   query: z.object({ limit: limitSchema }),
+  tells: ({ body }) =>
+    (
+      (body as { readonly rejected: readonly { readonly workflow: string | null }[] } | undefined)?.rejected ?? []
+    ).flatMap(({ workflow }) => (workflow === null ? [] : [{ target: workflow }])),
   answers: {
     200: z.object({
       rejected: z.array(
@@ -151,7 +164,7 @@ export const listRejected = route({
           workflow: z.string().nullable(),
           type: z.string().nullable(),
           reason: z.string(),
-          evidence: z.string().meta({ description: 'Clear parts of the record, as JSON; never its payload.' }),
+          evidence: content(z.string()).meta({ description: 'Clear parts of the record, as JSON; never its payload.' }),
           at: timeSchema.nullable(),
         }),
       ),

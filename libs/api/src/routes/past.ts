@@ -207,6 +207,7 @@ export const compare = route({
   right: 'read',
   problems: ['workflow-unknown', 'history-forgotten'],
   params: workflowParams.extend({ other: workflowIdSchema }),
+  tells: ({ params }) => [{ target: String(params.workflow) }, { target: String(params.other) }],
   answers: {
     200: z
       .object({
@@ -245,6 +246,7 @@ export const compareCalls = route({
     to_call: z.coerce.number().int().min(1).max(10_000).default(1),
     other: workflowIdSchema.optional(),
   }),
+  tells: ({ params, query }) => [params.workflow, query.other ?? params.workflow].map((id) => ({ target: String(id) })),
   answers: { 200: z.object({ difference: jsonSchema }) },
   async handle({ params, query, principal, desk }) {
     const one = await desk.check(principal, params.workflow);

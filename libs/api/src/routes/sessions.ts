@@ -1,15 +1,20 @@
 /** Owns the routes about sessions: where one stands, handing it over, and what is remembered of a user. */
 
-import { DEFAULT_TENANT, InvalidError, isoTime } from '@tidemark/core';
+import { DEFAULT_TENANT, InvalidError, isoTime, type TenantId } from '@tidemark/core';
 import { sessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
 import { tenantFor } from '../desk.ts';
-import { content, ok, route } from '../route.ts';
+import { type Asked, content, ok, route, type Told } from '../route.ts';
 import { jsonSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
 
 const CHAPTER = 'Sessions and memory';
 const sessionParams = z.object({ session: nameSchema });
 const whose = z.object({ tenant: tenantSchema.optional() });
+
+const told = (target: unknown, { query }: Asked): readonly Told[] => [
+  { target: String(target), tenant: (query.tenant ?? DEFAULT_TENANT) as TenantId },
+];
+const tellsSession = (asked: Asked) => told(asked.params.session, asked);
 
 export const getSession = route({
   method: 'GET',
@@ -23,6 +28,7 @@ export const getSession = route({
   problems: ['session-unknown', 'tenant-unknown'],
   params: sessionParams,
   query: whose,
+  tells: tellsSession,
   answers: {
     200: z
       .object({
@@ -62,6 +68,7 @@ export const handOver = route({
   problems: ['handover-invalid', 'tenant-unknown'],
   params: sessionParams,
   query: whose,
+  tells: tellsSession,
   body: z
     .strictObject({
       from: nameSchema,
@@ -94,6 +101,7 @@ export const recallMemories = route({
     limit: z.coerce.number().int().min(1).max(50).default(3),
     kind: z.enum(['summary', 'fact', 'state', 'record']).optional(),
   }),
+  tells: (asked) => told(asked.params.user, asked),
   answers: {
     200: z
       .object({

@@ -56,12 +56,13 @@ const COLUMNS: readonly Column<Rejected>[] = [
   { name: 'Place', of: ({ partition, offset }) => `${partition}:${count(offset)}`, isMinor: true, className: 'mono' },
   {
     name: 'What is known',
-    of: ({ evidence }) => (
-      <details>
-        <summary>Evidence</summary>
-        <Evidence text={evidence} />
-      </details>
-    ),
+    of: ({ evidence }) =>
+      evidence === undefined ? null : (
+        <details>
+          <summary>Evidence</summary>
+          <Evidence text={evidence} />
+        </details>
+      ),
   },
   { name: 'When', of: ({ at }) => (at === null ? '–' : <Ago at={at} />), isNumber: true, className: 'dim' },
 ];
