@@ -8,6 +8,7 @@
 
 import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
+import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './compensation.ts';
 import type { Definition, RetryPolicy, StepContext, StepResult, TaskRequest } from './definition.ts';
 import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT, BULK_PROBLEMS_MAX_COUNT } from './limits.ts';
 
@@ -92,9 +93,10 @@ async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
     limit: BULK_PAGE_COUNT,
   });
   let progress = before;
-  for (let at = 0; at < found.length; at += BULK_AT_ONCE_COUNT) {
+  const meant = found.filter((row) => isMeant(input.filter, row));
+  for (let at = 0; at < meant.length; at += BULK_AT_ONCE_COUNT) {
     ctx.signal.throwIfAborted();
-    const some = found.slice(at, at + BULK_AT_ONCE_COUNT);
+    const some = meant.slice(at, at + BULK_AT_ONCE_COUNT);
     const refusals = await Promise.all(some.map((row) => refusalOf(host, ctx.workflow, input, row.workflow)));
     progress = counted(progress, refusals);
   }
@@ -105,6 +107,12 @@ async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
   const lastAction = `${progress.doneCount} done, ${progress.refusedCount} refused`;
   if (found.length < BULK_PAGE_COUNT) return { belief: () => progress, done: progress, lastAction };
   return { belief: () => progress, next: [pageTask], lastAction };
+}
+
+/** Schedules and undos are work of their own: who means them names them. */
+function isMeant({ definition, text }: BulkInput['filter'], row: Pick<WorkflowListing, 'workflow' | 'definition'>) {
+  const isDerived = [SCHEDULE_SUFFIX, UNDO_SUFFIX].some((suffix) => row.definition.endsWith(suffix));
+  return !isDerived || definition === row.definition || text === row.workflow;
 }
 
 type Refusal = BulkProgress['refused'][number];

@@ -58,14 +58,16 @@ export function bulkHost(client: Client, store: Pick<ProjectionStore, 'search'>)
 export class Bulk {
   readonly #client: Client;
   readonly #store: Ports['store'];
+  readonly #clock: Ports['clock'];
 
-  constructor(client: Client, store: Ports['store']) {
+  constructor(client: Client, { store, clock }: Pick<Ports, 'store' | 'clock'>) {
     this.#client = client;
     this.#store = store;
+    this.#clock = clock;
   }
 
   /**
-   * Does it to all workflows that the filter finds, those that are opened meanwhile not among them; the same id is the same job. Throws
+   * Does it to all workflows that the filter finds, those that are opened later not among them, nor schedules and undos that it doesn't name; the same id is the same job. Throws
    * `InvalidError` that names the field, and as `Client.start` does.
    */
   async start({
@@ -84,9 +86,12 @@ export class Bulk {
     if (isSystemDefinition(input.filter.definition ?? '')) {
       throw new InvalidError('definition-unknown', "definition: those of the system's own are nobody's to steer.");
     }
+    // Its own: however often it looks, what is opened later is not found.
+    const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, this.#clock.nowMs());
+    const asked = { ...input, filter: { ...input.filter, openedToMs } };
     const tenant = owner ?? input.filter.tenant ?? DEFAULT_TENANT;
     const definition = bulkDefinition(bulkHost(this.#client, this.#store));
-    const run = await this.#client.start(definition, input, { id: `${PREFIX}${id}`, tenant });
+    const run = await this.#client.start(definition, asked, { id: `${PREFIX}${id}`, tenant });
     return { id, created: run.created };
   }
 

@@ -89,7 +89,7 @@ export class Client {
     this.#approvals = new Approvals(ports, this.#told, this.#closing.signal);
     this.shadows = new Shadows(options);
     this.schedules = new Schedules(this, ports);
-    this.bulk = new Bulk(this, ports.store);
+    this.bulk = new Bulk(this, ports);
     this.system = new SystemStreams(options);
     this.memory = new ClientMemory({
       ports,
@@ -212,7 +212,8 @@ export class Client {
   }
 
   /**
-   * Sends a signal; resolves once the workflow has it. With a `key` it counts once, however often it is sent. Throws
+   * Sends a signal; resolves once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the
+   * last 256 inbox events of the workflow. Throws
    * `InvalidError`, `ConflictError` (`workflow-closed`).
    */
   signal(

@@ -76,6 +76,29 @@ describe('a bulk job', () => {
     expect(await world.client.bulk.get('nobody')).toBeUndefined();
   }, 120_000);
 
+  it('leaves out what is opened after it was asked, and schedules that it does not name', async () => {
+    await world.start(patient, {}, { id: 'early' });
+    await world.client.schedules.set(patient, {}, { id: 'yearly', cron: '0 0 1 1 *' });
+    await eventually(async () => (await world.client.run('yearly').summary()) !== undefined);
+    world.advance('1s');
+    let isLate = false;
+    const { store } = world.ports;
+    const search = store.search.bind(store);
+    store.search = async (query) => {
+      if (!isLate) await world.start(patient, {}, { id: 'late' });
+      isLate = true;
+      await eventually(async () => (await world.client.run('late').summary()) !== undefined);
+      return search(query);
+    };
+    await world.client.bulk.start({ ...everything, id: 'j3', act: 'terminate', filter: {} });
+    expect(await ended('j3')).toMatchObject({ doneCount: 1, refusedCount: 0 });
+    expect(await world.client.run('late').summary()).toMatchObject({ status: 'open' });
+    expect(await world.client.run('yearly').summary()).toMatchObject({ status: 'open' });
+    const named = { definition: 'patient~schedule' };
+    await world.client.bulk.start({ ...everything, id: 'j4', act: 'terminate', filter: named });
+    expect(await ended('j4')).toMatchObject({ doneCount: 1, refusedCount: 0 });
+  }, 120_000);
+
   it.each([
     ['an unknown act', { act: 'forget' }, 'act-invalid'],
     ['a signal of another act', { signal: { name: 'go', value: 1 } }, 'signal-invalid'],
