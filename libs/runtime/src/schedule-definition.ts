@@ -7,7 +7,17 @@
  * T2 What is decided about a slot follows from belief and from how earlier runs stand; only then is the slot past.
  */
 
-import { InvalidError, isClosed, type Json, LimitError, type StreamStatus, type WorkflowId } from '@tidemark/core';
+import { canonicalJson } from '@tidemark/codec';
+import {
+  ConflictError,
+  InvalidError,
+  isClosed,
+  type Json,
+  LimitError,
+  type StreamStatus,
+  type TidemarkError,
+  type WorkflowId,
+} from '@tidemark/core';
 import { SCHEDULE_SUFFIX } from './compensation.ts';
 import type { Definition, RetryPolicy, StepContext, StepDefinition, StepResult, TaskRequest } from './definition.ts';
 import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
@@ -141,7 +151,9 @@ async function slot(turn: Turn): Promise<StepResult> {
   const nowMs = (await ctx.run('now', () => host.nowMs())) as number;
   const before = beliefOf(ctx);
   const wasHeld = before.heldMs !== null;
-  const after = ctx.cause?.kind === 'signal' ? await hear(turn, before, nowMs) : await begin(turn, before, nowMs);
+  // A coordinator's clock let the slot come, and this one may be behind it.
+  const dueMs = Math.max(nowMs, nextSlot(before.spec, before.pastMs) ?? nowMs);
+  const after = ctx.cause?.kind === 'signal' ? await hear(turn, before, nowMs) : await begin(turn, before, dueMs);
   const isHeld = after.heldMs !== null;
   return {
     belief: () => after,
@@ -151,15 +163,25 @@ async function slot(turn: Turn): Promise<StepResult> {
 }
 
 async function hear(turn: Turn, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
-  const word = turn.ctx.cause?.value as unknown as Partial<{ set: unknown; fire: unknown }>;
-  if (word?.set !== undefined) return { ...belief, spec: checkedSpec(word.set), pastMs: nowMs };
-  return fire(turn, belief, nowMs);
+  const set = setBy(turn.ctx);
+  // Runs are named by their moments: two that are begun within one have one each.
+  const takenMs = Math.max(belief.run?.slotMs ?? 0, belief.heldMs ?? 0);
+  if (set === undefined) return fire(turn, belief, Math.max(nowMs, takenMs + 1));
+  const spec = checkedSpec(set);
+  if (canonicalJson(asJson(spec)) === canonicalJson(asJson(belief.spec))) return belief;
+  // What is due by the old pattern is still its own.
+  const due = await begin(turn, belief, Math.max(nowMs, belief.pastMs));
+  return { ...due, spec };
 }
 
-/** Begins what is due by now. */
-async function begin(turn: Turn, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
-  // A coordinator's clock let the slot come, and this one may be behind it.
-  const untilMs = Math.max(nowMs, nextSlot(belief.spec, belief.pastMs) ?? nowMs);
+/** Undefined: nobody changes it now. */
+const setBy = ({ cause }: StepContext): unknown =>
+  cause?.kind === 'signal' ? (cause.value as unknown as Partial<{ set: unknown }> | null)?.set : undefined;
+
+const asJson = (spec: ScheduleSpec): Json => spec as unknown as Json;
+
+/** Begins what is due by that moment. */
+async function begin(turn: Turn, belief: ScheduleBelief, untilMs: number): Promise<ScheduleBelief> {
   const { slots, missedCount } = dueSlots(belief.spec, { afterMs: belief.pastMs, untilMs, graceMs: SCHEDULE_GRACE_MS });
   let after: ScheduleBelief = { ...belief, pastMs: untilMs, missedCount: belief.missedCount + missedCount };
   for (const slotMs of slots) after = await fire(turn, after, slotMs);
@@ -181,7 +203,8 @@ async function fire(turn: Turn, belief: ScheduleBelief, slotMs: number): Promise
       return hold(belief, slotMs);
     case 'terminate':
       await host.end(run.id as WorkflowId, 'terminate', ctx.workflow);
-      return start(turn, belief, slotMs);
+      // One that is being undone isn't ended from outside.
+      return (await isLive(host, run.id)) ? hold(belief, slotMs) : start(turn, belief, slotMs);
   }
 }
 
@@ -200,17 +223,25 @@ async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: nu
   const { tenant } = ctx.input as unknown as ScheduleInput;
   const { spec } = belief;
   const id = `${ctx.workflow}@${at}`;
+  // A person had it begun at just this moment.
+  if (belief.run?.id === id) return belief;
   try {
     const input = inputAt(spec, slotMs);
     await host.start(of, { id, tenant, user: spec.user, input, trace: ctx.traceparent });
   } catch (error) {
-    if (!(error instanceof LimitError)) throw error;
+    if (!isSkipped(error, ctx)) throw error;
     ctx.log('skipped', { slot: at, code: error.code });
     return { ...belief, skippedCount: belief.skippedCount + 1 };
   }
   ctx.log('started', { slot: at, workflow: id });
   return { ...belief, run: { id, slotMs }, startedCount: belief.startedCount + 1 };
 }
+
+/** Whether that run can't be, and others can: its id is another's, the system takes no more, or the input is just being changed. */
+const isSkipped = (error: unknown, ctx: StepContext): error is TidemarkError =>
+  error instanceof LimitError ||
+  (error instanceof ConflictError && error.code === 'workflow-differs') ||
+  (error instanceof InvalidError && setBy(ctx) !== undefined);
 
 interface HeldInput {
   /** How long it waited for this look. */

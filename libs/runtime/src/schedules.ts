@@ -63,6 +63,8 @@ export interface ScheduleQuery {
   readonly count: number;
 }
 
+const ENDING: ReadonlySet<string> = new Set(['workflow-closed', 'workflow-compensating']);
+
 /** What a caller's client gives a schedule to work with. */
 export function scheduleHost(client: Client, clock: Clock): ScheduleHost {
   return {
@@ -76,8 +78,8 @@ export function scheduleHost(client: Client, clock: Clock): ScheduleHost {
       try {
         await client[how](workflow, { by, why: 'Its schedule begins the next run.' });
       } catch (error) {
-        // It has ended by itself meanwhile.
-        if (!(error instanceof ConflictError) || error.code !== 'workflow-closed') throw error;
+        // It has ended by itself meanwhile, or is being undone: then it ends.
+        if (!(error instanceof ConflictError) || !ENDING.has(error.code)) throw error;
       }
     },
   };
