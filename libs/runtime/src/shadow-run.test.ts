@@ -48,6 +48,12 @@ describe('a shadow run', () => {
   });
   afterEach(() => world.close());
 
+  it.each(['a~2', 'a~1.0'])('has no id that only the system gives (%s)', (id) => {
+    expect(() => world.client.shadow(AGENT, { id, ...BEGINNING })).toThrow(
+      expect.objectContaining({ code: 'workflow-id-reserved' }),
+    );
+  });
+
   it('records every step of an agent that runs elsewhere, and its end', async () => {
     await share(100);
     const run = world.client.shadow(AGENT, { id: 'a', ...BEGINNING });

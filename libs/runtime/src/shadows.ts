@@ -4,15 +4,7 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import {
-  DEFAULT_TENANT,
-  type HolderId,
-  holderId,
-  InvalidError,
-  type TenantId,
-  uuidv7,
-  workflowId,
-} from '@tidemark/core';
+import { DEFAULT_TENANT, type HolderId, holderId, InvalidError, type TenantId, uuidv7 } from '@tidemark/core';
 import type { LamportClock, Ports } from './ports.ts';
 import { accountOf, type PromoteOptions, promote, type ShadowAccount, type ShadowPromotion } from './shadow-account.ts';
 import type { ShadowDefinition, ShadowTask } from './shadow-definition.ts';
@@ -22,6 +14,7 @@ import { type ShadowRoom, ShadowRun } from './shadow-run.ts';
 import { isInShare, type ShadowShare } from './shadow-share.ts';
 import { ShadowWriter } from './shadow-writer.ts';
 import { Starter } from './starter.ts';
+import { checkedWorkflowId } from './workflow-name.ts';
 
 export interface ShadowOptions {
   /** The agent's own id of the run: the same in every process that reports of it. */
@@ -71,9 +64,9 @@ export class Shadows {
    */
   shadow(definition: ShadowDefinition, options: ShadowOptions): ShadowRun {
     const { ports, lamport } = this.#options;
-    const workflow = workflowId(options.id);
+    const workflow = checkedWorkflowId(options.id);
     if (definition.hasSecrets === true) throw secretsUnseen(definition.name);
-    if (options.id === '' || options.id.startsWith('~')) {
+    if (options.id.startsWith('~')) {
       throw new InvalidError('workflow-id-invalid', "id: a name is needed that doesn't begin with '~'.");
     }
     const writer = new ShadowWriter({
