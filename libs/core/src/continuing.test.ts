@@ -6,7 +6,7 @@ import { continuationId, isContinuationId, nthId, nthOf } from './continuing.ts'
 import type { Envelope } from './event.ts';
 import { foldEntries } from './fold.ts';
 import { offset, partition, type WorkflowId, workflowId } from './ids.ts';
-import { emptyPartition, type StreamState } from './state.ts';
+import { emptyPartition, INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
 
 const token = (ordinal: number) => ({ epoch: 1, holder: 'h1', ordinal });
 const waits = (name: string) => ({ step: 'hear', after: [], when: [{ kind: 'signal', name }] });
@@ -76,6 +76,13 @@ describe('the history that goes on', () => {
 
   test('takes a signal once that was sent to the one before', () => {
     expect(fold(opened(continues({ taken: ['s1'] })), signal('a', 's1')).words).toEqual(['accepted', 'duplicate']);
+  });
+
+  test('forgets the oldest of too many, and not the newest', () => {
+    const taken = Array.from({ length: INBOX_DEDUPE_MAX }, (_, n) => `s${n}`);
+    const { inbox } = fold(opened(continues({ taken }))).stream;
+    expect(inbox).toHaveLength(INBOX_DEDUPE_MAX);
+    expect(inbox.slice(1)).toEqual(taken.slice(1));
   });
 
   test('passes on what all before it have spent', () => {

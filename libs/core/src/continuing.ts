@@ -78,7 +78,8 @@ export function goesOn(
   frontier: Frontier,
   { id }: Pick<Envelope, 'id'>,
 ): Partial<StreamState> & Pick<StreamState, 'frontier' | 'signals' | 'inbox'> {
-  const inbox: readonly EventId[] = [id, ...taken].slice(0, INBOX_DEDUPE_MAX);
+  // Where they are too many, the oldest are forgotten.
+  const inbox: readonly EventId[] = [id, ...taken.slice(-(INBOX_DEDUPE_MAX - 1))];
   return {
     ...matchSignals(frontier, signals),
     inbox,

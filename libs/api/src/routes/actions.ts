@@ -13,7 +13,8 @@ export const signalWorkflow = route({
   path: '/v1/workflows/{workflow}/signals',
   name: 'signalWorkflow',
   summary: 'Send a signal',
-  description: 'Answered once the workflow has it. With a `key` it counts once, however often it is sent.',
+  description:
+    'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow.',
   chapter: CHAPTER,
   right: 'operate',
   problems: ['workflow-unknown', 'workflow-closed', 'signals-full'],
@@ -34,7 +35,8 @@ export const decide = route({
   path: '/v1/workflows/{workflow}/decisions',
   name: 'decide',
   summary: 'Answer the question of a parked workflow',
-  description: 'The same answer of the same person may be given again; another one is refused once one was taken.',
+  description:
+    'The same answer of the same person may be given again; another one is refused once one was taken. Without `question` it is for what just this workflow asks: none that goes on for it is answered.',
   chapter: CHAPTER,
   right: 'decide',
   problems: [

@@ -120,7 +120,8 @@ export const fireSchedule = route({
   path: '/v1/schedules/{schedule}/fire',
   name: 'fireSchedule',
   summary: 'Have a schedule begin a run now',
-  description: 'By its overlap policy. With a `key` it counts once, however often it is sent.',
+  description:
+    'By its overlap policy. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the schedule.',
   chapter: CHAPTER,
   right: 'operate',
   problems: ['workflow-unknown', 'schedule-unknown', 'workflow-closed'],
