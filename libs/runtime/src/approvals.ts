@@ -101,7 +101,8 @@ export class Approvals {
   async answer(id: string, task: string, given: ApprovalAnswer): Promise<ApprovalAnswered> {
     const by = checkName('by', given.by);
     if (given.why !== undefined) checkText('why', given.why);
-    const { row, state } = await this.#told.find(id);
+    // Tasks of the next history have the same ids: what is answered is what was asked here.
+    const { row, state } = await this.#told.exactly(id);
     const waiting = state.frontier.tasks.get(task as TaskId);
     const asking = waiting === undefined || isClosed(state) ? undefined : askingOf(waiting);
     if (asking === undefined) return this.#settled(row.workflow, task, given);
@@ -129,7 +130,7 @@ export class Approvals {
       const message = `Task ${task} of ${workflow} was ${what} by ${given.by} before. That stands.`;
       throw new ConflictError('already-answered', message, { workflow, task, by: given.by, approved: given.approved });
     }
-    const { row, state } = await this.#told.find(workflow);
+    const { row, state } = await this.#told.exactly(workflow);
     if (isClosed(state)) throw closed(row);
     throw new ConflictError('not-asked', `Task ${task} of ${workflow} waits for no approval.`, { workflow, task });
   }

@@ -70,7 +70,8 @@ export class Decisions {
   /** See `Client.decide`. */
   async decide(id: string, decision: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
     checkDecision(decision);
-    const { row, state } = await this.#told.find(id);
+    // Whoever names no question answers what this workflow asks, and not what one that goes on for it does.
+    const { row, state } = await (decision.question === undefined ? this.#told.exactly(id) : this.#told.find(id));
     const { question } = state;
     if (question === null || (decision.question ?? question.id) !== question.id) {
       return this.#settled(row, decision, state);
@@ -93,7 +94,7 @@ export class Decisions {
     if (await this.#told.write(row, event, 'ApprovalDecided', control, payload)) {
       return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
     }
-    return this.#settled(row, { ...decision, question: question.id }, (await this.#told.find(id)).state);
+    return this.#settled(row, { ...decision, question: question.id }, (await this.#told.exactly(row.workflow)).state);
   }
 
   /** The question isn't open (any more): the same answer has been taken, or says what stands instead. */

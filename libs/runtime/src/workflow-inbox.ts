@@ -11,13 +11,12 @@ import {
   streamFromJson,
   UnavailableError,
   uuidv7,
-  type WorkflowId,
   workflowId,
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { Applied } from './applied.ts';
 import { whileUnavailable } from './backoff.ts';
-import { currentOf, isContinued } from './chain.ts';
+import { continuedAs, currentOf, isContinued } from './chain.ts';
 import { Inbox } from './inbox.ts';
 import { CONTINUATION_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -63,7 +62,7 @@ export class WorkflowInbox {
     this.#options.lamport.witness(row.lamport);
     const offset = await whileUnavailable(ports.clock, closing, () => this.#inbox.write(row, ...event));
     await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
-    return (await this.#at(row.workflow)).state.inbox.includes(id);
+    return (await this.exactly(row.workflow)).state.inbox.includes(id);
   }
 
   /**
@@ -72,7 +71,7 @@ export class WorkflowInbox {
    */
   async find(id: string): Promise<Found> {
     const { ports } = this.#options;
-    const found = await this.#at(workflowId(id));
+    const found = await this.exactly(id);
     if (!isContinued(found.row)) return found;
     const current = await this.lookFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
     // It may have gone on since.
@@ -81,8 +80,10 @@ export class WorkflowInbox {
     throw new UnavailableError('continuation-starting', message, { workflow: id });
   }
 
-  async #at(workflow: WorkflowId): Promise<Found> {
+  /** The workflow of this id, though another goes on for it. Throws as `find` where it is unknown. */
+  async exactly(id: string): Promise<Found> {
     const { ports } = this.#options;
+    const workflow = workflowId(id);
     const found = await this.lookFor(WORKFLOW_GRACE_MS, async () => {
       const [snapshot] = await ports.store.loadStreams([workflow]);
       if (snapshot === undefined) return undefined;
@@ -111,9 +112,12 @@ export class WorkflowInbox {
   }
 }
 
-export const closed = ({ workflow, status, reason }: WorkflowSummary): ConflictError => {
+export const closed = (row: WorkflowSummary): ConflictError => {
+  const { workflow, status, reason } = row;
   const why = reason === null ? '' : ` (${reason})`;
-  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.`, {
+  const next = continuedAs(row);
+  const goesOn = next === undefined ? '' : ` It goes on as ${next}.`;
+  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.${goesOn}`, {
     workflow,
     status,
   });

@@ -1,6 +1,6 @@
 /** People who are asked, and answer: by a form, once, over deaths of whoever held the workflow, and in forks. */
 
-import { anyOf, approval, defineWorkflow, InvalidError, secret, task, timer } from '@tidemark/sdk';
+import { anyOf, approval, defineWorkflow, InvalidError, secret, signal, task, timer } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type TestWorld, testWorld } from './test-world.ts';
@@ -150,6 +150,52 @@ describe('a task that waits for a person', () => {
     expect(await world.client.run('fork').result()).toMatchObject({ cents: 5 });
     expect((await run.summary())?.status).toBe('open');
   });
+});
+
+/** Asks for more in each history; whoever is asked may be passed over. */
+const raise = defineWorkflow({
+  name: 'raise',
+  version: 1,
+  input: z.object({ cents: z.number() }),
+  belief: z.object({}),
+  output: z.object({ cents: z.number() }),
+  tasks: { ask: z.object({}), decide: z.object({}) },
+  flow: { ask: ['decide'], decide: [] },
+  starts: ['ask'],
+  signals: { more: z.null() },
+  approvals: { pay: z.object({}) },
+  begin: () => ({ belief: {}, next: [task('ask', {})] }),
+  steps: {
+    ask: ({ input }) => ({
+      next: [
+        task('decide', {}, { when: anyOf(approval('pay', { title: `Pay ${input.cents} cents?` }), signal('more')) }),
+      ],
+    }),
+    decide: ({ cause, input }) =>
+      cause?.kind === 'approval' ? { done: input } : { continueAsNew: { cents: input.cents * 1_000 } },
+  },
+});
+
+it('an answer reaches the history that asked, and none that goes on for it', async () => {
+  const world = await open({ workflows: [raise] });
+  await world.start(raise, { cents: 5 }, { id: 'r' });
+  await waiting(world);
+  const [first] = await asked(world);
+  await world.client.signal('r', 'more', null);
+  await expect.poll(async () => (await asked(world))[0]?.title).toBe('Pay 5000 cents?');
+  const [second] = await asked(world);
+  expect(second!.task).toBe(first!.task);
+  const answer = { approved: true, by: 'ana', value: {} };
+  const late = world.client.approve(first!.workflow, first!.task, answer);
+  await expect(late).rejects.toMatchObject({ code: 'workflow-closed' });
+  await expect(late).rejects.toThrow('It goes on as r~2.');
+  // Nor does a decision that names no question.
+  await expect(
+    world.client.decide('r', { resolution: 'retry', by: 'ana', why: 'a test' } as never),
+  ).rejects.toMatchObject({ code: 'workflow-closed' });
+  expect(await asked(world)).toHaveLength(1);
+  await world.client.approve(second!.workflow, second!.task, answer);
+  expect(await world.client.run('r').result()).toEqual({ cents: 5_000 });
 });
 
 it('a form that asks for a secret is refused', () => {
