@@ -83,6 +83,7 @@ export class Feed {
   readonly #live = new Set<Follower>();
   /** Of those that catch up as well. */
   readonly #followers = new Set<Follower>();
+  readonly #failed = new AbortController();
   #kept: SentEvent[] = [];
   #keptChars = 0;
   /** When its last follower left, by the clock of who asks; undefined: it has some. */
@@ -104,6 +105,15 @@ export class Feed {
 
   get isOver(): boolean {
     return isClosed(this.#fold.stream!);
+  }
+
+  /** Aborts, with what was thrown, when what comes next can't be read: its followers are told nothing more. */
+  get failed(): AbortSignal {
+    return this.#failed.signal;
+  }
+
+  fail(error: unknown): void {
+    this.#failed.abort(error);
   }
 
   join(follower: Follower): void {

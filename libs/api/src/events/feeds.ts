@@ -13,7 +13,7 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import { type FoldedPartition, Turns, type WorkflowSummary } from '@tidemark/ports';
+import { type FoldedPartition, type ReadRequest, type ReadResult, Turns, type WorkflowSummary } from '@tidemark/ports';
 import { eventsThrough, openingOffset, type Ports, type StreamPlacement } from '@tidemark/runtime';
 import {
   FEED_LINGER_MS,
@@ -60,7 +60,8 @@ export class Feeds {
         await this.#replay(feed.place, follower, () => feed.position);
         if (sink.closed.aborted) return;
       }
-      await aborted(sink.closed);
+      await aborted(AbortSignal.any([sink.closed, feed.failed]));
+      if (!sink.closed.aborted) throw feed.failed.reason;
     } finally {
       feed.leave(follower, this.#ports.clock.monotonicMs());
     }
@@ -166,7 +167,7 @@ export class Feeds {
 
   /** Reads what rows have applied since: of these partitions, or of all that are followed. */
   async #look(partitions: ReadonlySet<Partition> | undefined): Promise<void> {
-    const { log, store } = this.#ports;
+    const { store } = this.#ports;
     const feeds = new Map<Partition, Feed[]>();
     for (const feed of this.#feeds.values()) {
       const { partition } = feed.place;
@@ -184,14 +185,42 @@ export class Feeds {
       });
       if (requests.length === 0) return;
       let readCount = 0;
-      for (const { partition, records } of await log.read(requests, { maxBytes: FEED_READ_MAX_BYTES })) {
+      const unreadable = new Map<Partition, unknown>();
+      for (const { partition, records } of await this.#read(requests, unreadable)) {
         const end = applied.get(partition)!;
         const told = records.filter(({ offset }) => offset < end);
         readCount += told.length;
         for (const feed of feeds.get(partition)!) feed.add(told);
       }
+      for (const [partition, error] of unreadable) {
+        for (const feed of feeds.get(partition)!) this.#fail(feed, error);
+        feeds.delete(partition);
+      }
       if (readCount === 0) return;
     }
+  }
+
+  /** What of it can be read; the others are noted with what they threw. Throws `UnavailableError`. */
+  async #read(requests: readonly ReadRequest[], unreadable: Map<Partition, unknown>): Promise<readonly ReadResult[]> {
+    try {
+      return await this.#ports.log.read(requests, { maxBytes: FEED_READ_MAX_BYTES });
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+      if (requests.length === 1) {
+        unreadable.set(requests[0]!.partition, error);
+        return [];
+      }
+      // In halves: few of many can't be read.
+      const half = requests.length >> 1;
+      const first = await this.#read(requests.slice(0, half), unreadable);
+      return [...first, ...(await this.#read(requests.slice(half), unreadable))];
+    }
+  }
+
+  /** Its followers are told; whoever comes again begins with what rows hold then. */
+  #fail(feed: Feed, error: unknown): void {
+    if (this.#feeds.get(feed.workflow) === feed) this.#feeds.delete(feed.workflow);
+    feed.fail(error);
   }
 
   async close(): Promise<void> {

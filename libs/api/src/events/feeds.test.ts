@@ -1,0 +1,134 @@
+/** A look at all followed workflows: what can't be read ends its own followers with a problem, and nobody else's. */
+
+import { decodeRecord, encodeRecord, type NewEvent } from '@tidemark/codec';
+import {
+  CorruptError,
+  emptyPartition,
+  foldEntry,
+  type Offset,
+  type Partition,
+  streamToJson,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { ReadRequest, WorkflowSummary } from '@tidemark/ports';
+import { systemClock } from '@tidemark/runtime';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Feeds } from './feeds.ts';
+
+const recordOf = (partition: number, offset: number, type: string, control: object) => {
+  const envelope = {
+    ...{
+      v: 1,
+      id: `${partition}-${offset}`,
+      tenant: 'acme',
+      workflow: `w${partition}`,
+      generation: 1,
+      lamport: offset,
+    },
+    ...{ atMs: 0, type, control, epoch: 0, holder: '', ordinal: 0 },
+  };
+  const value = encodeRecord({ envelope, payload: Buffer.from('{}') } as unknown as NewEvent, 10_000);
+  return { offset: offset as Offset, value };
+};
+
+const openingOf = (partition: number) =>
+  recordOf(partition, 0, 'WorkflowOpened', {
+    ...{ definition: 'd', version: 1, rules: 2, partition, placement: 'exclusive', inputDigest: 'a'.repeat(64) },
+    ...{ tasks: [], pinned: false, shadow: false, compensates: null },
+  });
+
+const loaded = (partition: Partition) => {
+  const entry = decodeRecord(openingOf(partition).value);
+  const { state } = foldEntry(emptyPartition(partition, 0 as Offset), entry);
+  const stream = state.streams.get(`w${partition}` as WorkflowId)!;
+  return { partition, next: 1, generation: 1, streams: [{ state: streamToJson(stream), tasks: [] }] };
+};
+
+const COUNT = 7;
+const LOST = 3;
+let failure: Error;
+let heard: ((partitions: readonly Partition[]) => void) | undefined;
+let errors: unknown[];
+let readCount: number;
+let feeds: Feeds;
+
+beforeEach(() => {
+  heard = undefined;
+  readCount = 0;
+  errors = [];
+  const ports = {
+    clock: systemClock,
+    hints: {
+      subscribe: async (_topic: string, hear: NonNullable<typeof heard>) => {
+        heard = hear;
+        return async () => {};
+      },
+    },
+    store: {
+      loadPartitions: async (partitions: readonly Partition[]) => partitions.map(loaded),
+      positions: async (partitions: readonly Partition[]) => new Map(partitions.map((each) => [each, 2])),
+    },
+    log: {
+      read: async (requests: readonly ReadRequest[]) => {
+        readCount++;
+        if (requests.some(({ partition }) => partition === LOST)) throw failure;
+        return requests.map(({ partition }) => ({
+          partition,
+          records: [recordOf(partition, 1, 'SignalReceived', { name: 'go' })],
+        }));
+      },
+    },
+  };
+  feeds = new Feeds(ports as never, (_where, error) => errors.push(error));
+});
+
+afterEach(() => feeds.close());
+
+function follow(partition: number) {
+  const written: string[] = [];
+  const gone = new AbortController();
+  const sink = { closed: gone.signal, write: (bytes: Uint8Array) => written.push(`${bytes}`), end: () => {} };
+  const row = { workflow: `w${partition}`, partition, generation: 1, position: 1, closedInGeneration: null };
+  const outcome = feeds
+    .follow(row as unknown as WorkflowSummary, { sink: sink as never, seesContent: true, next: 2 })
+    .then(
+      () => 'left' as unknown,
+      (error: unknown) => error,
+    );
+  return { written, outcome, leave: () => gone.abort() };
+}
+
+const followAll = () => Array.from({ length: COUNT }, (_, partition) => follow(partition));
+
+/** Hints are given again: one that came before a feed was open tells it nothing. */
+const hinted = <T>(look: () => T) =>
+  expect.poll(
+    () => {
+      heard?.(Array.from({ length: COUNT }, (_, partition) => partition as Partition));
+      return look();
+    },
+    { timeout: 10_000 },
+  );
+
+it('ends the followers of what can’t be read, and tells all others what came', async () => {
+  failure = new CorruptError('sealed-wrong', 'not as it was sealed');
+  const followers = followAll();
+  const others = followers.filter((_, partition) => partition !== LOST);
+  await hinted(() => others.map(({ written }) => written.length)).toEqual(others.map(() => 1));
+  expect(others[0]!.written[0]).toContain('SignalReceived');
+  const over = vi.fn();
+  void followers[LOST]!.outcome.then(over);
+  await hinted(() => over.mock.calls).toEqual([[failure]]);
+  for (const { leave } of others) leave();
+  expect(await Promise.all(others.map(({ outcome }) => outcome))).toEqual(others.map(() => 'left'));
+  expect(errors).toEqual([]);
+});
+
+it('ends nobody while the log is away', async () => {
+  failure = new UnavailableError('log-unavailable', 'gone');
+  const followers = followAll();
+  await hinted(() => readCount).toBeGreaterThan(0);
+  for (const { leave } of followers) leave();
+  expect(await Promise.all(followers.map(({ outcome }) => outcome))).toEqual(followers.map(() => 'left'));
+});
