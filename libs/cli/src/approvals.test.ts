@@ -32,6 +32,8 @@ it(
     expect([tooMuch.code, tooMuch.err]).toEqual([65, expect.stringContaining('value/cents must be <= 500')]);
     const approved = await call('approve', 'r1', '--task', '0.0', '--value', '{"cents":300}', ...why, '--json');
     expect(JSON.parse(approved.out)).toMatchObject({ workflow: 'r1', task: '0.0', approved: true, changed: true });
+    const again = await call('approve', 'r1', '--task', '0.0', '--value', '{"cents":300}', ...why);
+    expect(again.out).toMatch(/^r1: task 0\.0 was answered so before: approved by ana\. Nothing changed\./);
     expect((await call('reject', 'r2', '--task', '0.0', ...why)).out).toMatch(/^r2: ana rejected task 0\.0\./);
     await dev.says(/ana decided approved amount: it was late/);
     expect((await call('approve', 'r2', '--task', '0.0', ...why)).err).toMatch(/Give --task and --value/);

@@ -3,10 +3,11 @@
  * writing of the answer. Asked and answered in the log alone. Must not decide who may answer: callers who know the principal do.
  */
 
-import { type ApprovalAsk, decodePayload, toJson } from '@tidemark/codec';
+import { type ApprovalAsk, canonicalJson, decodePayload, toJson } from '@tidemark/codec';
 import {
   type Condition,
   ConflictError,
+  type Controls,
   eventId,
   InvalidError,
   isClosed,
@@ -118,13 +119,18 @@ export class Approvals {
   }
 
   /** It isn't asked (any more): the same was answered before, or says what stands instead. */
-  async #settled(workflow: WorkflowId, task: string, { approved, by }: ApprovalAnswer): Promise<ApprovalAnswered> {
+  async #settled(workflow: WorkflowId, task: string, answer: ApprovalAnswer): Promise<ApprovalAnswered> {
     const events = await this.#ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
-    const given = events
+    const [given] = events
       .filter(({ type }) => type === 'ApprovalGiven')
-      .map(({ control }) => JSON.parse(control) as { readonly task: string } & ApprovalAnswer)
-      .findLast((answer) => answer.task === task);
-    if (given?.approved === approved && given.by === by) return { changed: false };
+      .map(({ control, payload }) => ({ ...(JSON.parse(control) as Controls['ApprovalGiven']), payload }))
+      .filter((one) => one.task === task)
+      .slice(-1);
+    if (given?.approved === answer.approved && given.by === answer.by) {
+      const stands = decodePayload('ApprovalGiven', given.payload).value as unknown as GivenApproval;
+      const value = toJson(answer.value ?? null, 'value of the approval');
+      if (canonicalJson(stands.value) === canonicalJson(value)) return { changed: false };
+    }
     if (given !== undefined) {
       const what = given.approved ? 'approved' : 'rejected';
       const message = `Task ${task} of ${workflow} was ${what} by ${given.by} before. That stands.`;

@@ -73,6 +73,8 @@ describe('a task that waits for a person', () => {
     expect(await run.result()).toEqual({ by: 'ana', cents: 500, why: null });
     expect(await asked(world)).toEqual([]);
     expect(await world.client.approve(run.id, one!.task, answer)).toEqual({ changed: false });
+    const other = { ...answer, value: { cents: 400 } };
+    await expect(world.client.approve(run.id, one!.task, other)).rejects.toMatchObject({ code: 'already-answered' });
     await expect(world.client.approve(run.id, one!.task, { approved: false, by: 'bob' })).rejects.toMatchObject({
       code: 'already-answered',
       details: { by: 'ana', approved: true },

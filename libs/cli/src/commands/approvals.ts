@@ -91,5 +91,7 @@ export async function answerApproval(
   const { approved, by, why } = answer;
   terminal.document({ workflow, task, approved, changed, by, why });
   const what = approved ? 'approved' : 'rejected';
-  terminal.line(`${printable(workflow)}: ${printable(by)} ${what} task ${printable(task)}. ${whoGoesOn(desk)}`);
+  const settled = `task ${printable(task)} was answered so before: ${what} by ${printable(by)}. Nothing changed.`;
+  const done = `${printable(by)} ${what} task ${printable(task)}. ${whoGoesOn(desk)}`;
+  terminal.line(`${printable(workflow)}: ${changed ? done : settled}`);
 }
