@@ -1,6 +1,6 @@
 /** What is shown was written down before, and what can't be written down isn't shown (R4). */
 
-import { InvalidError, type TenantId, UnavailableError } from '@tidemark/core';
+import { AccessError, InvalidError, type TenantId, UnavailableError } from '@tidemark/core';
 import type { AuditEntry, Principal } from '@tidemark/ports';
 import { beforeEach, expect, it } from 'vitest';
 import { type AuditedCall, audited } from './audited.ts';
@@ -62,11 +62,16 @@ it('waits for nothing where no content is shown', async () => {
     throw new InvalidError('workflow-unknown', 'none');
   });
   await expect(failing).rejects.toMatchObject({ code: 'workflow-unknown' });
+  const refused = audited(trail, action, async () => {
+    throw new AccessError('right-missing', 'not you');
+  });
+  await expect(refused).rejects.toMatchObject({ code: 'right-missing' });
   // A viewer sees no content: nothing to be written down.
   await audited(trail, call({ showsContent: false }), async () => BODY);
   expect(recorded!.map(({ action: name, outcome, code }) => [name, outcome, code])).toEqual([
     ['signalWorkflow', 'done', undefined],
     ['getWorkflow', 'failed', 'workflow-unknown'],
+    ['signalWorkflow', 'refused', 'right-missing'],
   ]);
   expect(written).toEqual([]);
 });

@@ -3,7 +3,7 @@
  * that something exists is; of reads those that show content. Must not see payloads.
  */
 
-import { type TenantId, TidemarkError, UnavailableError } from '@tidemark/core';
+import { AccessError, type TenantId, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { AuditEntry, AuditTrail, Principal } from '@tidemark/ports';
 import type { RouteFacts, Told } from './route.ts';
 
@@ -36,7 +36,8 @@ export async function audited<T extends { readonly body: unknown }>(
     return answer;
   } catch (error) {
     if (error instanceof UnavailableError && error.code === 'audit-behind') throw error;
-    const failed = { outcome: 'failed', code: codeOf(error) } as const;
+    const outcome = error instanceof AccessError ? 'refused' : 'failed';
+    const failed = { outcome, code: codeOf(error) } as const;
     for (const told of toldOf(call, undefined)) trail.record(entryOf(call, failed, told));
     throw error;
   }
