@@ -11,7 +11,7 @@ import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { Ago } from '../parts/words.tsx';
 import { api, noteRefusal } from '../shell/client.ts';
 import { plain, words } from '../text/format.ts';
-import { draftOf, fieldOf, type Problems, problemsOf, readForm } from './fields.ts';
+import { type Draft, draftOf, fieldOf, type Problems, problemsAfter, problemsOf, readForm } from './fields.ts';
 import { FormField } from './form.tsx';
 
 export type Approval = Awaited<ReturnType<typeof askApprovals>>['approvals'][number];
@@ -66,6 +66,12 @@ function AnswerForm(props: {
       first?.scrollIntoView({ block: 'nearest' });
     });
   };
+  /** What was told of what stood there before is gone, or said anew. */
+  const type = (next: Draft): void => {
+    setProblems(problemsAfter(problems, field, draft, next));
+    setError(null);
+    setDraft(next);
+  };
   const approve = async (): Promise<void> => {
     const { value, problems: wrong } = readForm(field, draft);
     setError(null);
@@ -95,7 +101,7 @@ function AnswerForm(props: {
           if (!isBusy) void approve();
         }}
       >
-        <FormField {...{ field, draft, problems }} name="" isNeeded place="" onChange={setDraft} />
+        <FormField {...{ field, draft, problems }} name="" isNeeded place="" onChange={type} />
         <TextLine
           name="Why"
           value={why}

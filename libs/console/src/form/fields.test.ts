@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Draft, draftOf, fieldOf, problemsOf, readForm } from './fields.ts';
+import { type Draft, draftOf, fieldOf, problemsAfter, problemsOf, readForm } from './fields.ts';
 
 /** As the SDK draws up a form of zod's. */
 const schema = {
@@ -78,6 +78,18 @@ it('names each place that is wrong', () => {
   expect(problemsOf([{ field: 'value/lines/0/sku', problem: 'is too short' }])).toEqual(
     new Map([['/lines/0/sku', 'is too short']]),
   );
+});
+
+it('replaces what was told of a field as soon as something else stands in it', () => {
+  const before = filled({ cents: '', urgent: '', lines: [{ sku: '', count: '' }] });
+  const told = new Map([...readForm(field, before).problems, ['/note', 'the server’s word']]);
+  const after = { ...(before as object), cents: '9000', lines: [{ sku: 'a', count: '' }] } as Draft;
+  expect([...problemsAfter(told, field, before, after)]).toEqual([
+    ['/cents', 'It must be at most 5000.'],
+    ['/urgent', 'Choose one.'],
+    ['/note', 'the server’s word'],
+  ]);
+  expect(problemsAfter(told, field, before, { ...(after as object), note: 'b' } as Draft).has('/note')).toBe(false);
 });
 
 it('asks for what it does not know as JSON, and takes no schema at its word', () => {

@@ -314,6 +314,31 @@ function readNumber(
   return value;
 }
 
+/** What is still wrong once something was typed: what stood at a place that changed is judged anew, and the rest stays as it was told. */
+export function problemsAfter(told: Problems, field: Field, before: Draft, after: Draft): Problems {
+  const now = readForm(field, after).problems;
+  return new Map(
+    [...told].flatMap(([place, problem]) => {
+      if (sameDraft(draftAt(before, place), draftAt(after, place))) return [[place, problem] as const];
+      const anew = now.get(place);
+      return anew === undefined ? [] : [[place, anew] as const];
+    }),
+  );
+}
+
+/** What stands at a place; undefined: nothing does. */
+function draftAt(draft: Draft, place: string): Draft | undefined {
+  let at: unknown = draft;
+  for (const part of place.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    at = typeof at === 'object' && at !== null && Object.hasOwn(at, name) ? (at as Schema)[name] : undefined;
+  }
+  return at as Draft | undefined;
+}
+
+const sameDraft = (a: Draft | undefined, b: Draft | undefined): boolean =>
+  a === b || JSON.stringify(a) === JSON.stringify(b);
+
 /** What the server found, by the same places. */
 export const problemsOf = (fields: readonly { readonly field: string; readonly problem: string }[]): Problems =>
   new Map(

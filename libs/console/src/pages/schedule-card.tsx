@@ -127,7 +127,7 @@ function Runs({ schedule: { schedule, definition } }: { readonly schedule: Sched
                 name: 'Slot',
                 of: ({ workflow }) => (
                   <Link to={workflowAddress(workflow)}>
-                    <Name of={workflow.slice(schedule.length + 1)} />
+                    <bdi className="mono slot">{plain(workflow.slice(schedule.length + 1))}</bdi>
                   </Link>
                 ),
               },

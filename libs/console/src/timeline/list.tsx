@@ -1,8 +1,12 @@
 /** Owns the timeline as a list, drawn only where it is looked at: what happened, whose hands it was in, how long it took, what it cost. */
 
+import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useRef } from 'react';
 import '../styles/timeline.css';
+import { api } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { duration, money, plain, short, words } from '../text/format.ts';
 import type { EffectRow, NoteRow, Row, Timeline } from './rows.ts';
@@ -149,12 +153,42 @@ function EffectWords({ row }: { readonly row: EffectRow }) {
   );
 }
 
-const NoteWords = ({ row: { title, detail } }: { readonly row: NoteRow }) => (
+const NoteWords = ({ row: { type, title, detail, about } }: { readonly row: NoteRow }) => (
   <span className="what note">
     <span className="title">{title}</span>
-    <bdi className="said">{plain(words(detail))}</bdi>
+    {detail === '' ? null : <bdi className="said">{plain(words(detail))}</bdi>}
+    {about === undefined ? null : (
+      <bdi className="said">
+        <Link to={workflowAddress(about)} className="body-link">
+          {plain(about)}
+        </Link>
+      </bdi>
+    )}
+    {about !== undefined && type === 'ChildClosed' ? <ChildName child={about} /> : null}
   </span>
 );
+
+/** A child that is not in a parent's first ones is told by its id alone. */
+const NAMED_CHILDREN_COUNT = 200;
+const NAMES_STALE_MS = 10_000;
+
+/** Of which definition a child is. Read once for all children of a parent: their ids begin with its own. */
+function ChildName({ child }: { readonly child: string }) {
+  const parent = child.slice(0, Math.max(0, child.lastIndexOf('~')));
+  const { data } = useQuery({
+    queryKey: ['child-names', parent],
+    queryFn: ({ signal }) =>
+      api.ask(
+        'GET /v1/workflows/{workflow}/children',
+        { params: { workflow: parent }, query: { limit: NAMED_CHILDREN_COUNT } },
+        { signal },
+      ),
+    enabled: parent !== '',
+    staleTime: NAMES_STALE_MS,
+  });
+  const known = data?.children.find(({ workflow }) => workflow === child);
+  return known === undefined ? null : <bdi className="said">{plain(known.definition)}</bdi>;
+}
 
 function took(row: Row): string {
   if (row.kind === 'effect') return row.endedAtMs === undefined ? '' : duration(row.endedAtMs - row.atMs);

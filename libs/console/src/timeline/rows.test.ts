@@ -90,6 +90,23 @@ describe('the timeline of a workflow', () => {
     expect(timeline.rows[0]).toMatchObject({ kind: 'note', title: 'Something New' });
   });
 
+  it('names the workflow that goes on and each child as they are, with what became of it', () => {
+    const timeline = timelineOf(
+      history(
+        ['RulesRaised', { rules: 3 }],
+        ['ChildClosed', { task: '1.0', child: 'my_order-7~1.0', outcome: 'completed' }],
+        ['ChildClosed', { task: '1.1', child: 'my_order-7~1.1', outcome: 'failed' }],
+        ['WorkflowCompleted', { continued: 'r-1~2' }],
+      ),
+    );
+    expect(timeline.rows).toMatchObject([
+      { title: 'Needs a newer release', about: undefined },
+      { title: 'Child completed', about: 'my_order-7~1.0', tone: 'good' },
+      { title: 'Child failed', about: 'my_order-7~1.1', tone: 'bad' },
+      { title: 'Goes on', detail: 'as', about: 'r-1~2', tone: 'good' },
+    ]);
+  });
+
   it('holds 20,000 events', () => {
     const many = Array.from({ length: 20_000 }, (_, at): Moment => {
       const control = { sequence: at + 1, step: 's', task: `${at}.0` } as const;

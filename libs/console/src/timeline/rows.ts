@@ -61,6 +61,8 @@ export interface NoteRow extends Common {
   readonly title: string;
   readonly detail: string;
   readonly tone: Tone;
+  /** The workflow that it is about, by its id; undefined: none but this one. */
+  readonly about: string | undefined;
 }
 
 export type Row = CheckpointRow | EffectRow | NoteRow;
@@ -178,7 +180,8 @@ export class Timeline {
   }
 
   #note(event: Moment, atMs: number, title: string, detail: string, tone: Tone): void {
-    this.rows.push({ kind: 'note', type: event.type, title, detail, tone, ...this.#common(event, atMs) });
+    const about = aboutOf(event);
+    this.rows.push({ kind: 'note', type: event.type, title, detail, tone, about, ...this.#common(event, atMs) });
   }
 
   #claimed(event: Moment, atMs: number): void {
@@ -309,6 +312,11 @@ const ENDS: ReadonlySet<string> = new Set([
   'CompensationFinished',
 ]);
 
+function aboutOf({ type, control }: Moment): string | undefined {
+  const id = type === 'ChildClosed' ? text(control.child) : type === 'WorkflowCompleted' ? text(control.continued) : '';
+  return id === '' ? undefined : id;
+}
+
 /** Title, detail and tone of what is neither lease, effect nor checkpoint. */
 function said({ type, control }: Moment): readonly [string, string, Tone] {
   const code = text(control.code).replaceAll(/[-_]/g, ' ');
@@ -329,9 +337,11 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'ApprovalDecided':
       return ['Decided', `${text(control.resolution)} ${by}`, 'good'];
     case 'WorkflowCompleted':
-      return control.continued === undefined
-        ? ['Completed', '', 'good']
-        : ['Goes on', `as ${text(control.continued)}`, 'good'];
+      return control.continued === undefined ? ['Completed', '', 'good'] : ['Goes on', 'as', 'good'];
+    case 'ChildClosed':
+      return [`Child ${CHILD_OUTCOMES[text(control.outcome)] ?? 'ended'}`, '', childTone(control.outcome)];
+    case 'RulesRaised':
+      return ['Needs a newer release', `one that knows rules ${number(control.rules)}, from here on`, 'quiet'];
     case 'WorkflowFailed':
       return ['Failed', code, 'bad'];
     case 'WorkflowTerminated':
@@ -354,3 +364,10 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
       return [type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' '), '', 'plain'];
   }
 }
+
+const CHILD_OUTCOMES: Readonly<Record<string, string>> = {
+  completed: 'completed',
+  failed: 'failed',
+  compensated: 'was undone',
+};
+const childTone = (outcome: unknown): Tone => (outcome === 'completed' ? 'good' : 'bad');

@@ -7,6 +7,8 @@ import { Answer, Loading } from '../parts/answers.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { Fact, Worker } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
+import { Link } from '../shell/link.tsx';
+import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { count, duration, moment, money, plain, words } from '../text/format.ts';
 import type { EffectRow, NoteRow, Row, Timeline } from '../timeline/rows.ts';
@@ -137,7 +139,16 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
   });
   return (
     <>
-      {row.detail === '' ? null : <p>{plain(words(row.detail))}</p>}
+      {row.detail === '' && row.about === undefined ? null : (
+        <p>
+          {plain(words(row.detail))}{' '}
+          {row.about === undefined ? null : (
+            <Link to={workflowAddress(row.about)} className="body-link">
+              {plain(row.about)}
+            </Link>
+          )}
+        </p>
+      )}
       <Answer query={notes}>
         {({ events }) => {
           const found = events.find(({ position }) => position === row.position);

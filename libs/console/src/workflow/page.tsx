@@ -99,6 +99,7 @@ function Content(props: {
 
 function Head({ view, watched }: { readonly view: WorkflowView; readonly watched: WatchedTimeline }) {
   const { workflow, definition, definition_version: version, fork, parent } = view;
+  const { continues, continued_as: continuedAs } = view;
   return (
     <div className="head">
       <header>
@@ -130,6 +131,8 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
               , task {plain(parent.task)}
             </>
           )}
+          <Chained said="continues" id={continues} />
+          <Chained said="continued as" id={continuedAs} />
         </span>
         <Actions view={view} />
       </header>
@@ -144,6 +147,17 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
     </div>
   );
 }
+
+/** Where its history goes on, or whose it goes on from. */
+const Chained = ({ said, id }: { readonly said: string; readonly id: string | undefined }) =>
+  id === undefined ? null : (
+    <>
+      {` · ${said} `}
+      <Link to={workflowAddress(id)} className="body-link">
+        {plain(id)}
+      </Link>
+    </>
+  );
 
 function Facts({ view, watched: { timeline } }: { readonly view: WorkflowView; readonly watched: WatchedTimeline }) {
   const nowMs = useNow();
