@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const ROOT = path.resolve(import.meta.dirname, '..');
 const SNIPPET = /^```ts (\S+\.ts)\n([\s\S]*?)^```$/gm;
 const PRINTED = /^ *\/\/ → (.*)$/gm;
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 const run = promisify(execFile);
 
 interface Module {

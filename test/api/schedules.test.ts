@@ -25,6 +25,7 @@ const set = (body: object) =>
 it('is made, changed, listed and fired', async () => {
   expect(await set({ time_zone: 'Europe/Berlin', overlap: 'allow' })).toEqual({ schedule: 'nightly', created: true });
   const list = async (token?: string) => (await client(token).ask('GET /v1/schedules', { query: {} })).schedules;
+  await eventually(async () => (await list()).length === 1);
   const [listed] = await list();
   expect(listed).toMatchObject({
     ...{ schedule: 'nightly', definition: 'greet', status: 'open', cron: '0 2 * * *', time_zone: 'Europe/Berlin' },

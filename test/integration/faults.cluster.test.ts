@@ -16,7 +16,7 @@ import { chain } from './workflows.ts';
 
 const WORKFLOWS = 20;
 const STEPS = 15;
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 describeServers('faults of a running cluster', ['kafka', 'postgres'], (servers) => {
   const services: ServiceProcess[] = [];

@@ -16,7 +16,7 @@ import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { payments } from './zombie-workflows.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 const PAYMENTS = 3;
 const ID = 'zombie';
 

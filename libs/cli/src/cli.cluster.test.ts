@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { callCli } from './called-cli.ts';
 
 const CWD = path.resolve(import.meta.dirname, '../fixtures');
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres'], (servers) => {
   const env: Record<string, string> = {};

@@ -14,7 +14,7 @@ import { holdFolder, openToRead } from './state/open-desk.ts';
 import { connectSocket } from './state/socket-desk.ts';
 import { serveSocket } from './state/socket-server.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 let root: string;
 beforeAll(async () => {
   root = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-'));

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { type HttpOptions, serveHttp } from './http.ts';
 import { place } from './mcp-fixture.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 const TOKEN = 'correct-horse-battery-staple';
 
 const INITIALIZE = {

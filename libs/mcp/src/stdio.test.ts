@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { ADVISOR, AGENTS, place } from './mcp-fixture.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 /** Made up, and of the form that services give out. */
 const SECRET = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
 

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { testPlace } from './test-place.ts';
 
 const WRITER = path.join(import.meta.dirname, '../fixtures/writer.ts');
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 function writer(folder: string, agent: string, count: number): ChildProcess {
   const child = spawn(process.execPath, [WRITER, folder, agent, String(count)], {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { cliFolder } from '../spawned-cli.ts';
 
 const FRUGAL = path.resolve(import.meta.dirname, '../../fixtures/frugal.ts');
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 it(
   'raises the budget of a workflow that is paused, which then goes on',

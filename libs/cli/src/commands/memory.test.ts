@@ -5,7 +5,7 @@ import { callCli } from '../called-cli.ts';
 import { AGENTS, cliFolder, type TestEnd } from '../spawned-cli.ts';
 import { microsOf } from './memory-place.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 async function folder(context: TestEnd) {
   const { folder: cwd, start } = await cliFolder(context);
