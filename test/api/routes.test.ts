@@ -181,3 +181,13 @@ describe('who asks', () => {
     expect(JSON.stringify(await run.get())).toContain('Secret Name');
   });
 });
+
+it.each([
+  ['/v1/workflows?tags=gold', 'query.tags'],
+  ['/v1/me?x=1', 'query.x'],
+  ['/v1/events?tenants=a', 'query.tenants'],
+])('%s: a parameter that is not known is refused, and not passed over', async (path, field) => {
+  const answer = await fetch(`${served.url}${path}`, { headers: { authorization: 'Bearer admin' } });
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ code: 'request-invalid', fields: [{ field }] });
+});

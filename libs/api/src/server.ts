@@ -33,6 +33,7 @@ import {
 } from './limits.ts';
 import { openApiOf } from './openapi.ts';
 import { invalidRequest, PROBLEM_TYPE, toldOf } from './problem.ts';
+import { checkQuery } from './query.ts';
 import { type AnyRoute, type Call, hasContent, redactorOf } from './route.ts';
 import { routes, streamRoutes } from './routes.ts';
 import { judgeAgain } from './standing.ts';
@@ -317,6 +318,7 @@ function serveStream(
 
 /** Throws `InvalidError` (`request-invalid`) that names each wrong field. */
 function parsed(part: string, schema: z.ZodType | undefined, value: unknown): unknown {
+  if (part === 'query') checkQuery(schema, value);
   if (schema === undefined) return undefined;
   const found = schema.safeParse(value ?? {});
   if (found.success) return found.data;
