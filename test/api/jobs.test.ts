@@ -18,8 +18,10 @@ const start = (body: object, token?: string) =>
   });
 
 it('is begun once for its id, done, and tells how far it is', async () => {
-  for (const id of ['one', 'two', 'three']) await client().start('patient', {}, { id });
-  await eventually(async () => (await client().run('three').get()).status === 'open');
+  for (const id of ['one', 'two', 'three']) {
+    const run = await client().start('patient', {}, { id });
+    await eventually(async () => (await run.get()).status === 'open');
+  }
   expect(await start({ id: 'freeze' })).toEqual({ job: 'freeze', created: true });
   expect(await start({ id: 'freeze' })).toEqual({ job: 'freeze', created: false });
   const get = () => client().ask('GET /v1/jobs/{job}', { params: { job: 'freeze' } });
