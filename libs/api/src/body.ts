@@ -8,8 +8,13 @@ const BACKSLASH = 0x5c;
 const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 
-/** Throws `LimitError` (`body-too-deep`): others would read it by recursion. Counts brackets outside of strings. */
+/** Throws `LimitError` (`body-too-deep`): others would read it by recursion. */
 export function checkDepth(bytes: Uint8Array): void {
+  if (isTooDeep(bytes)) throw new LimitError('body-too-deep', `The body is more than ${JSON_DEPTH_MAX} levels deep.`);
+}
+
+/** Counts brackets outside of strings. */
+export function isTooDeep(bytes: Uint8Array): boolean {
   let depth = 0;
   let inString = false;
   for (let at = 0; at < bytes.length; at++) {
@@ -19,10 +24,9 @@ export function checkDepth(bytes: Uint8Array): void {
       else if (byte === QUOTE) inString = false;
     } else if (byte === QUOTE) inString = true;
     else if (CLOSING.has(byte)) depth--;
-    else if (OPENING.has(byte) && ++depth > JSON_DEPTH_MAX) {
-      throw new LimitError('body-too-deep', `The body is more than ${JSON_DEPTH_MAX} levels deep.`);
-    }
+    else if (OPENING.has(byte) && ++depth > JSON_DEPTH_MAX) return true;
   }
+  return false;
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });

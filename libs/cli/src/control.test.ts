@@ -122,6 +122,9 @@ it('holds a queue and lets it go', async () => {
   expect((await call('fleet')).out).toMatch(/live[\s\S]*HELD by ana/);
   expect((await call('queues', 'resume', 'quick', '--by', 'ana', '--why', 'it is back')).out).toBe('quick goes on.\n');
   await expect.poll(() => idsOf('--status', 'completed', '--definition', 'quick')).toEqual(['q1']);
+  const ended = ['jobs', 'start', 'cancel', '--definition', 'quick', '--dry-run'];
+  expect(await json(...ended)).toMatchObject({ count: 1, acted_count: 0, statuses: { completed: 1 } });
+  expect((await call(...ended)).out).toMatch(/^0 open of 1 found would be asked to cancel/);
 });
 
 it('lists children, questions, rejected events and definitions', async () => {

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isTooDeep, JSON_DEPTH_MAX } from '@tidemark/api/shapes';
 import { InvalidError, type Json } from '@tidemark/core';
 import { INPUT_MAX_BYTES } from './limits.ts';
 import type { Session } from './session.ts';
@@ -11,26 +12,26 @@ import { bytes } from './text/units.ts';
 export const readInput = async (given: string | undefined, session: Pick<Session, 'stdin' | 'cwd'>): Promise<Json> =>
   given === undefined ? {} : readJson('--input', given, session);
 
-/** Throws `InvalidError` (`input-not-json`, `input-unreadable`, `input-too-large`) that names where it came from. */
+/** Throws `InvalidError` (`input-not-json`, `input-unreadable`, `input-too-large`, `input-too-deep`) that names where it came from. */
 export async function readJson(
   option: string,
   given: string,
   { stdin, cwd }: Pick<Session, 'stdin' | 'cwd'>,
 ): Promise<Json> {
-  if (given === '-') return parse(await readAll(stdin), 'standard input');
-  if (!given.startsWith('@')) return parse(given, option);
+  if (given === '-') return parse(await readAll(stdin), `${option}: standard input`);
+  if (!given.startsWith('@')) return parse(Buffer.from(given), option);
   const file = given.slice(1);
-  let text: string;
+  let read: Buffer;
   try {
-    text = await readFile(path.resolve(cwd, file), 'utf8');
+    read = await readFile(path.resolve(cwd, file));
   } catch (cause) {
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
     throw new InvalidError('input-unreadable', `${option} @${file}: ${why}.`, { cause });
   }
-  return parse(text, file);
+  return parse(read, `${option}: ${file}`);
 }
 
-async function readAll(stdin: Session['stdin']): Promise<string> {
+async function readAll(stdin: Session['stdin']): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stdin) {
@@ -41,10 +42,22 @@ async function readAll(stdin: Session['stdin']): Promise<string> {
       throw new InvalidError('input-too-large', `standard input: at most ${bytes(INPUT_MAX_BYTES)} fit.`);
     }
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
-function parse(text: string, from: string): Json {
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Whatever is wrong with what was given is refused, and nothing of it changed. */
+function parse(given: Uint8Array, from: string): Json {
+  let text: string;
+  try {
+    text = UTF8.decode(given);
+  } catch (cause) {
+    throw new InvalidError('input-not-json', `${from} is not UTF-8.`, { cause });
+  }
+  if (isTooDeep(given)) {
+    throw new InvalidError('input-too-deep', `${from} is more than ${JSON_DEPTH_MAX} levels deep.`);
+  }
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {

@@ -51,6 +51,11 @@ describe('usage', () => {
   });
 });
 
+it('prints its version', async () => {
+  const { code, out } = await call(['--version']);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+});
+
 describe('a folder without state', () => {
   it('lists nothing, and makes nothing', async () => {
     expect(await call(['ls', '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
@@ -92,6 +97,11 @@ describe('what a run is given', () => {
   it('says where the input that is no JSON came from', async () => {
     await writeFile(path.join(cwd, 'bad.json'), '{');
     expect((await run('greet', '--input', '{name}')).err).toContain('--input is not JSON');
+    const deep = await run('greet', '--input', `{"n":${'['.repeat(5_000)}${']'.repeat(5_000)}}`);
+    expect([deep.code, deep.err]).toEqual([65, expect.stringContaining('--input is more than 64 levels deep')]);
+    await writeFile(path.join(cwd, 'latin1.json'), Buffer.from('{"name":"Zo\u00eb"}', 'latin1'));
+    const latin1 = await run('greet', '--input', '@latin1.json');
+    expect([latin1.code, latin1.err]).toEqual([65, expect.stringContaining('latin1.json is not UTF-8')]);
     expect((await run('greet', '--input', '@bad.json')).err).toContain('bad.json is not JSON');
     expect((await run('greet', '--input', '@none.json')).err).toContain('there is no such file');
     const { code, err } = await call(['run', 'greet', '--input', '-', '--workflows', MODULE], { stdin: '' });

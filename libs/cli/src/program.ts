@@ -1,5 +1,6 @@
 /** Owns the commands' names, arguments and options, and their help. Must hold no logic of a command. */
 
+import { readFileSync } from 'node:fs';
 import { EXIT } from '@tidemark/host';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { nameTexts, tenantName, wholeNumber } from './arguments.ts';
@@ -49,6 +50,10 @@ Exit codes:
   130  ended by Ctrl-C
 
 State is kept in .tidemark, or on the cluster that TIDEMARK_KAFKA_BROKERS names.`;
+
+const OWN_VERSION = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { readonly version: string }
+).version;
 
 const state = (): Option => new Option('--state <folder>', 'keep state in this folder (default: .tidemark)');
 const json = (): Option => new Option('--json', 'print JSON for programs, and nothing else');
@@ -103,6 +108,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
       getOutHelpWidth: () => terminal.width ?? 100,
     })
     .helpCommand(false)
+    .version(OWN_VERSION, '--version', 'print the version')
     .addHelpText('after', EXIT_CODES);
   const command = (usage: string, description: string): Command =>
     program.command(usage).description(description).copyInheritedSettings(program);

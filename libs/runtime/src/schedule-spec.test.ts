@@ -70,7 +70,12 @@ describe('a schedule', () => {
   const cron = '0 9 * * *';
   it.each([
     ['no pattern', {}, /^cron: give a text/],
-    ['a pattern that is none', { cron: 'every day' }, /^cron: 'every day' is no pattern: /],
+    [
+      'a pattern that is none',
+      { cron: 'every day' },
+      /^cron: 'every day' is no pattern: five or six parts are needed\.$/,
+    ],
+    ['a part that is none', { cron: '99 * * * *' }, /^cron: '99 .*[^.]\.$/],
     ['a pattern that never comes', { cron: '0 0 31 2 *' }, /^cron: .* never comes/],
     ['a huge pattern', { cron: '1,'.repeat(1_000) }, /at most 200/],
     ['an unknown time zone', { cron, timeZone: 'Mars/Olympus' }, /^timeZone: 'Mars\/Olympus' is no time zone/],

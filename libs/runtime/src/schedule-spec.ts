@@ -69,7 +69,10 @@ function cronOf(cron: unknown): string {
   try {
     pattern(cron as string, 'UTC');
   } catch (error) {
-    refuse('cron', `'${cron}' is no pattern: ${(error as Error).message.replace(/^\w+: /, '')}`);
+    const partCount = (cron as string).trim().split(/\s+/).length;
+    const isMiscounted = partCount < 5 || partCount > 6;
+    const why = isMiscounted ? 'five or six parts are needed' : (error as Error).message.replace(/^\w+: |\.+$/g, '');
+    refuse('cron', `'${cron}' is no pattern: ${why}`);
   }
   return cron as string;
 }

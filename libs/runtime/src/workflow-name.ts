@@ -49,5 +49,9 @@ export function checkedWorkflowId(id: string): WorkflowId {
       `id: 1 to ${WORKFLOW_ID_MAX_CHARS} characters without control characters are allowed, not ${id.length}.`,
     );
   }
+  // A browser takes them for steps within the path, so that nobody would reach them there.
+  if (id === '.' || id === '..') {
+    throw new InvalidError('workflow-id-invalid', `id: '${id}' can't stand in an address. Choose another.`);
+  }
   return workflowId(id);
 }

@@ -1,7 +1,7 @@
 /** Owns `tidemark access` and `tidemark audit`: who is let in over HTTP, and what they did. */
 
 import type { StoredKey, StoredTenant } from '@tidemark/access';
-import { isoTime, tenantId } from '@tidemark/core';
+import { DEFAULT_TENANT, isoTime, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { AuditEntry, Role } from '@tidemark/ports';
 import { UsageError } from '../failures.ts';
@@ -44,10 +44,11 @@ export interface AuditOptions extends MemoryOptions {
 export async function createKey(session: Session, options: CreateKeyOptions): Promise<number> {
   const { name, role: roles, by, allTenants = false, expires = KEY_LIFE_DEFAULT_MS } = options;
   if (allTenants && options.tenant !== undefined) throw new UsageError('give --tenant or --all-tenants, not both');
-  const made = await atDesk(session, options, 'write', (desk, tenant) =>
-    desk.access.createKey({ tenant: allTenants ? null : tenant, roles, name, lifeMs: expires, by }),
-  );
-  const { key, text } = made;
+  const made = await atDesk(session, options, 'write', async (desk, tenant) => ({
+    ...(await desk.access.createKey({ tenant: allTenants ? null : tenant, roles, name, lifeMs: expires, by })),
+    isEmbedded: desk.place.kind === 'embedded',
+  }));
+  const { key, text, isEmbedded } = made;
   const { terminal } = session;
   terminal.document({ ...keyJson(key), key: text });
   terminal.lines([
@@ -55,6 +56,11 @@ export async function createKey(session: Session, options: CreateKeyOptions): Pr
     `Key ${key.id} (${printable(name)}) of ${whose(key)}: ${roles.join(', ')}; ${expiryOf(key)}.`,
     'This is the only time that it is told: only a hash of it is kept.',
   ]);
+  if (isEmbedded) {
+    terminal.note(
+      'The server of a folder lets everybody on this machine in as admin, and asks for no key; keys count on a cluster with TIDEMARK_AUTH=on.',
+    );
+  }
   return EXIT.ok;
 }
 
@@ -144,10 +150,10 @@ export const suspendTenant = suspending(true);
 export const resumeTenant = suspending(false);
 
 export async function audit(session: Session, options: AuditOptions): Promise<number> {
-  const { subject, action, target, outcome, since, limit } = options;
+  const { subject, action, target, outcome, since, limit, tenant = DEFAULT_TENANT } = options;
   const fromMs = since === undefined ? undefined : Date.now() - since;
-  const records = await atDesk(session, options, 'look', (desk, tenant) =>
-    desk.access.audit({ tenant, subject, action, target, outcome, fromMs, limit }),
+  const records = await atDesk(session, options, 'look', (desk, of) =>
+    desk.access.audit({ tenant: of, subject, action, target, outcome, fromMs, limit }),
   );
   const { terminal } = session;
   terminal.document(records.map(({ atMs, ...record }) => ({ at: isoTime(atMs), ...record })));
@@ -166,8 +172,13 @@ export async function audit(session: Session, options: AuditOptions): Promise<nu
     record.code === null ? record.outcome : `${record.outcome}: ${printable(record.code)}`,
   ]);
   terminal.lines(
-    rows.length === 0 ? ['Nothing was written down that fits.'] : table(columns, rows, { width: terminal.width }),
+    rows.length === 0
+      ? [`Nothing was written down of tenant ${printable(tenant)} that fits.`]
+      : table(columns, rows, { width: terminal.width }),
   );
+  if (options.tenant === undefined) {
+    terminal.note(`Shown is what tenant ${printable(tenant)} was touched by; --tenant names another.`);
+  }
   return EXIT.ok;
 }
 

@@ -41,7 +41,9 @@ export async function startJob(session: Session, act: BulkAct, options: StartJob
   }
   if (options.dryRun === true) {
     const found = await atDesk(session, { state: options.state, how: 'look' }, (desk) => desk.control.found(filter));
-    terminal.document({ act, dry_run: true, count: found.count, more: found.hasMore, statuses: found.statuses });
+    const { count, hasMore, statuses } = found;
+    const document = { act, dry_run: true, count, acted_count: actedCount(act, found), more: hasMore, statuses };
+    terminal.document(document);
     terminal.line(foundLine(act, found));
     return EXIT.ok;
   }
@@ -73,11 +75,24 @@ async function signalOf(session: Session, act: BulkAct, { signal, value }: Start
   return { name: signal, value: given };
 }
 
-function foundLine(act: BulkAct, { count: found, hasMore, statuses, some }: FoundCount): string {
+/** Of those found, the ones that have not ended: what has is refused by these acts. */
+const ENDED_STATUSES: ReadonlySet<string> = new Set(['completed', 'failed', 'compensated']);
+const actedCount = (act: BulkAct, { count: found, statuses }: FoundCount): number =>
+  act === 'retry' || act === 'signal'
+    ? found
+    : Object.entries(statuses).reduce((sum, [status, of]) => (ENDED_STATUSES.has(status) ? sum : sum + of), 0);
+
+function foundLine(act: BulkAct, told: FoundCount): string {
+  const { count: found, hasMore, statuses, some } = told;
   if (found === 0) return 'Nothing fits: the job would do nothing.';
   const parts = Object.entries(statuses).map(([status, of]) => `${count(of)} ${status}`);
   const newest = some.map(printable).join(', ');
   const all = `${hasMore ? 'More than ' : ''}${counted(found, 'workflow')}`;
+  const acted = actedCount(act, told);
+  if (acted < found) {
+    const more = hasMore ? 'more than ' : '';
+    return `${count(acted)} open of ${more}${count(found)} found would be asked to ${act} (${parts.join(', ')}); the newest found: ${newest}.`;
+  }
   return `${all} would be asked to ${act} (${parts.join(', ')}); the newest: ${newest}.`;
 }
 
