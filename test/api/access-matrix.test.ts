@@ -45,7 +45,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listTasks: { right: 'read' },
   listNotes: { right: 'read', showsContent: true },
   getTimeline: { right: 'read' },
-  signalWorkflow: { right: 'operate', body: { name: 'unheard', value: 1, key: 'once' } },
+  signalWorkflow: { right: 'operate', body: { name: 'unheard', value: 1, key: 'once' }, letIn: ['signal-unknown'] },
   decide: { right: 'decide', body: { resolution: 'retry', why: 'a test' }, letIn: ['not-asked'] },
   listApprovals: { right: 'read' },
   answerApproval: { right: 'decide', body: { approved: false }, letIn: ['not-asked', 'workflow-closed'] },

@@ -191,3 +191,11 @@ it.each([
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ code: 'request-invalid', fields: [{ field }] });
 });
+
+it('a signal that its definition does not take is refused before it is sent', async () => {
+  const run = await admin().start('patient', {});
+  expect(await failure(run.signal('gone', 1))).toMatchObject({ status: 400, code: 'signal-unknown' });
+  expect(await failure(run.signal('tidemark.schedule', 1))).toMatchObject({ status: 400, code: 'signal-reserved' });
+  await run.signal('go', 1);
+  expect(await run.result()).toEqual({ heard: [1] });
+});

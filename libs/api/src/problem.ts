@@ -93,6 +93,8 @@ function invalidStatus(code: string): number {
   if (code === 'method-unknown') return 405;
   if (code === 'address-too-long') return 414;
   if (code === 'body-type-unknown') return 415;
+  // The workflow is there.
+  if (code === 'signal-unknown') return 400;
   return /-unknown$|^no-/.test(code) ? 404 : 400;
 }
 

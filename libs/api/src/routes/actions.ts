@@ -4,6 +4,7 @@ import { RESOLUTIONS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { ok, route } from '../route.ts';
 import { byWhy, givenJson, nameSchema, textSchema, workflowParams } from '../schemas/common.ts';
+import { checkSignal } from '../shapes/signal.ts';
 
 const CHAPTER = 'Actions';
 const done = z.object({ workflow: z.string() }).meta({ id: 'Done' });
@@ -14,19 +15,24 @@ export const signalWorkflow = route({
   name: 'signalWorkflow',
   summary: 'Send a signal',
   description:
-    'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow.',
+    'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow. Where the definition is loaded here, the name and the value are held to its `signals`. Without a `value` it is null.',
   chapter: CHAPTER,
   right: 'operate',
-  problems: ['workflow-unknown', 'workflow-closed', 'signals-full'],
+  problems: [
+    ...['workflow-unknown', 'workflow-closed', 'signals-full'],
+    ...['signal-unknown', 'signal-unfit', 'signal-reserved'],
+  ],
   params: workflowParams,
   body: z
     .strictObject({ name: nameSchema, value: givenJson.optional(), key: nameSchema.optional() })
     .meta({ id: 'Signal' }),
   answers: { 200: done },
   async handle({ params, body, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    await desk.client.signal(workflow, body.name, body.value ?? null, { key: body.key });
-    return ok({ workflow });
+    const row = await desk.find(principal, params.workflow);
+    const { name, value = null, key } = body;
+    checkSignal(desk.definitions, row, name, value);
+    await desk.client.signal(row.workflow, name, value, { key });
+    return ok({ workflow: row.workflow });
   },
 });
 

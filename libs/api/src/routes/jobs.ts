@@ -9,6 +9,7 @@ import { content, ok, route } from '../route.ts';
 import { byWhy, givenJson, limitSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
 import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
+import { checkSignalName } from '../shapes/signal.ts';
 
 const CHAPTER = 'Jobs';
 
@@ -42,7 +43,14 @@ export const startJob = route({
     'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not among them. At least one filter beside `tenant` must be given, or `everything`. `retry` needs the right to decide.',
   chapter: CHAPTER,
   right: 'operate',
-  problems: ['filter-missing', 'signal-invalid', 'workflow-differs', 'tenant-unknown', 'right-missing'],
+  problems: [
+    'filter-missing',
+    'signal-invalid',
+    'signal-reserved',
+    'workflow-differs',
+    'tenant-unknown',
+    'right-missing',
+  ],
   body: z
     .strictObject({
       id: nameSchema.max(100).optional(),
@@ -59,6 +67,7 @@ export const startJob = route({
     if (act === 'retry' && !mayDo(principal, 'decide')) {
       throw new AccessError('right-missing', "act: 'retry' answers questions, which needs the right to decide.");
     }
+    if (signal !== undefined) checkSignalName(signal.name);
     const { tenant: _, ...fits } = body.filter;
     if (everything !== true && Object.values(fits).every((value) => value === undefined)) {
       throw new InvalidError('filter-missing', 'filter: give at least one beside tenant, or everything: true.');
