@@ -308,6 +308,17 @@ it('words of steps and keys of limits are for those who may see content, whereve
   expect(left).toContain('"last_action":""');
 });
 
+it('nobody of one tenant chooses to be served before the others', async () => {
+  const start = (tenant: TenantId | null, priority: number) =>
+    ask('POST', '/v1/workflows', 'operator', tenant, { definition: 'patient', input: { times: 1 }, priority });
+  const refused = await start(ACME, 2);
+  expect(refused).toMatchObject({ status: 403, code: 'right-missing' });
+  expect(refused.detail).toMatch(/^priority: patient says 3/);
+  expect([(await start(ACME, 3)).status, (await start(ACME, 5)).status, (await start(null, 1)).status]).toEqual([
+    201, 201, 201,
+  ]);
+});
+
 it('what names another tenant, or the system itself, shows nothing of either', async () => {
   const named = await ask('GET', '/v1/workflows?tenant=acme', 'admin', GLOBEX);
   expect(named).toMatchObject({ status: 404, code: 'tenant-unknown' });

@@ -138,9 +138,13 @@ describe('the fleet', () => {
       workflows: [],
       workers: [],
       ready_count: null,
+      lag: null,
+      partition_count: null,
+      events_per_second: null,
     });
     await client().ask('GET /v1/rejected', {});
     expect((await client().ask('GET /v1/storage', {})).storage.length).toBeGreaterThan(0);
+    expect(await client('admin other').ask('GET /v1/storage', {})).toEqual({ log_bytes: null, storage: [] });
     const segments = await client().ask('GET /v1/workflows/{workflow}/segments', { params: { workflow: 'fleet-1' } });
     expect(segments).toEqual({ segments: [], has_rows: true });
     await run.decide({ resolution: 'fail', why: 'no' });

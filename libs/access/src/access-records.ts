@@ -1,7 +1,7 @@
 /**
  * Owns what lasts of keys and tenants: records of a stream of the system's own, so that rows made anew from the log have every one of
  * them (I6). Must not decide who a caller is. What is written of a key is never written again, so that no two writers can undo each
- * other: `ID/key` once, `ID/revoked` once, and apart from both `ID/used`.
+ * other: `ID/key` once, `ID/revoked` once, and apart from both `ID/used`. So are tenants: `NAME`, and apart from it whether it is suspended.
  */
 
 import { CorruptError, InvalidError, type Json, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
@@ -14,6 +14,8 @@ import { callersTenant, checkedRoles, isRole } from './names.ts';
 
 const KEYS = `${ACCESS_SUBJECT}keys`;
 const TENANTS = `${ACCESS_SUBJECT}tenants`;
+/** No tenant's name begins so. */
+const SUSPENDED = '~suspended/';
 const [KEY, REVOKED, USED] = ['/key', '/revoked', '/used'];
 
 export interface NewKey {
@@ -66,6 +68,7 @@ const keyRecord = z.object({
   createdMs: z.number(),
 });
 const usedRecord = z.object({ atMs: z.number() });
+const suspendedRecord = z.object({ suspended: byWhy.nullable() });
 const tenantRecord = z.object({ createdMs: z.number(), by: z.string(), suspended: byWhy.nullable() });
 
 export class AccessRecords {
@@ -134,13 +137,18 @@ export class AccessRecords {
   }
 
   async tenant(tenant: TenantId): Promise<StoredTenant | undefined> {
-    const rows = await this.#options.store.memories({ ...query(TENANTS), key: tenant, limit: 1 });
-    return rows.map(tenantOf)[0];
+    const of = (key: string) => this.#options.store.memories({ ...query(TENANTS), key, limit: 1 });
+    const [[row], [suspended]] = await Promise.all([of(tenant), of(`${SUSPENDED}${tenant}`)]);
+    return row === undefined ? undefined : tenantOf(row, suspended);
   }
 
   /** In the order of their names; after that one, where it is given. */
   async *tenants(after?: string): AsyncGenerator<StoredTenant> {
-    for await (const row of this.#rows(TENANTS, after)) yield tenantOf(row);
+    const suspended = new Map<string, MemoryRow>();
+    for await (const row of this.#rows(TENANTS, undefined, SUSPENDED)) suspended.set(row.key, row);
+    for await (const row of this.#rows(TENANTS, after)) {
+      if (!row.key.startsWith(SUSPENDED)) yield tenantOf(row, suspended.get(`${SUSPENDED}${row.key}`));
+    }
   }
 
   /** One that is there stays as it is. */
@@ -163,16 +171,16 @@ export class AccessRecords {
     if ((known.suspended !== null) === suspended) return { tenant, ...known };
     const atMs = this.#options.clock.nowMs();
     const said = { by: checkName('by', by), why: checkName('why', why, 1_000), atMs };
-    const changed = { ...known, suspended: suspended ? said : null };
-    await this.#write(TENANTS, tenant, changed);
-    return { tenant, ...changed };
+    const changed = { suspended: suspended ? said : null };
+    await this.#write(TENANTS, `${SUSPENDED}${tenant}`, changed);
+    return { tenant, ...known, ...changed };
   }
 
   async #write(subject: string, key: string, value: Json): Promise<void> {
     await this.#options.memory.keepOwn(SYSTEM_TENANT, subject, [{ key, value }]);
   }
 
-  #page(subject: string, where: { readonly prefix?: string; readonly after?: string | undefined }) {
+  #page(subject: string, where: { readonly prefix?: string | undefined; readonly after?: string | undefined }) {
     const { prefix, after } = where;
     return this.#options.store.memories({
       ...query(subject),
@@ -182,9 +190,9 @@ export class AccessRecords {
     });
   }
 
-  async *#rows(subject: string, first?: string): AsyncGenerator<MemoryRow> {
+  async *#rows(subject: string, first?: string, prefix?: string): AsyncGenerator<MemoryRow> {
     for (let after = first; ; ) {
-      const page = await this.#page(subject, { after });
+      const page = await this.#page(subject, { after, prefix });
       yield* page;
       if (page.length < ACCESS_PAGE_COUNT) return;
       after = page.at(-1)!.key;
@@ -225,7 +233,11 @@ function keysIn(rows: readonly MemoryRow[]): readonly HashedKey[] {
   ];
 }
 
-const tenantOf = (row: MemoryRow): StoredTenant => ({ tenant: row.key as TenantId, ...read(tenantRecord, row) });
+const tenantOf = (row: MemoryRow, suspended: MemoryRow | undefined): StoredTenant => ({
+  tenant: row.key as TenantId,
+  ...read(tenantRecord, row),
+  ...(suspended !== undefined && read(suspendedRecord, suspended)),
+});
 
 /** Throws `CorruptError` (`access-unreadable`): nobody is let in by what can't be read. */
 function read<T>(schema: z.ZodType<T>, { key, value }: MemoryRow): T {

@@ -387,7 +387,7 @@ export interface ProjectionStore
   ): Promise<readonly EffectRow[]>;
   /** The newest, by position. */
   events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]>;
-  rejected(limit: number): Promise<readonly RejectedRow[]>;
+  rejected(limit: number, tenant?: TenantId | null): Promise<readonly RejectedRow[]>;
   counts(): Promise<StoreCounts>;
 
   close(): Promise<void>;

@@ -119,8 +119,8 @@ export interface TierStore {
   endedInSegments(streams: readonly StreamPlace[]): Promise<readonly StreamPlace[]>;
   /** Puts the history of workflows back from a batch that holds all of it. Rows that are there stay. */
   restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void>;
-  /** What takes most, most first. Reads all rows of history: for people, not for a loop. */
-  storage(by: 'tenant' | 'workflow', limit: number): Promise<readonly StorageUse[]>;
+  /** What takes most, most first. Reads all rows of history: for people, not for a loop. Of that tenant alone where one is given. */
+  storage(by: 'tenant' | 'workflow', limit: number, tenant?: TenantId | null): Promise<readonly StorageUse[]>;
   /** Texts of rows that name blobs (see blob-store.ts), each once, in the order of their bytes, after the given one. */
   blobReferences(after: string | null, limit: number): Promise<readonly string[]>;
   /** Workflows whose rows were put back before then; their rows go again. Returns how many there were, at most `limit`. */

@@ -263,8 +263,8 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
     return (await this.read(history.readEvents(workflow, limit))).map(history.eventOf);
   }
 
-  async rejected(limit: number): Promise<readonly RejectedRow[]> {
-    return (await this.read(history.readRejected(limit))).map(history.rejectedOf);
+  async rejected(limit: number, tenant: TenantId | null = null): Promise<readonly RejectedRow[]> {
+    return (await this.read(history.readRejected(limit, tenant))).map(history.rejectedOf);
   }
 
   async counts(): Promise<StoreCounts> {

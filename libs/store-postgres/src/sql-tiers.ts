@@ -117,8 +117,12 @@ export class SqlTiers {
     return (await this.#read(readBlobReferences(after, limit, beside))).map((row) => textAt(row, 0));
   }
 
-  async storage(by: 'tenant' | 'workflow', limit: number): Promise<readonly StorageUse[]> {
-    return (await this.#read(segments.readStorage(by, limit))).map(segments.storageOf);
+  async storage(
+    by: 'tenant' | 'workflow',
+    limit: number,
+    tenant: TenantId | null = null,
+  ): Promise<readonly StorageUse[]> {
+    return (await this.#read(segments.readStorage(by, limit, tenant))).map(segments.storageOf);
   }
 
   async #read(statement: Statement): Promise<Rows> {

@@ -1,9 +1,9 @@
 /** Owns the routes about all workflows together: the overview, what waits for people, rejected events, storage. */
 
-import { isoTime, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
+import { isoTime, type Partition, type TenantId } from '@tidemark/core';
 import { z } from 'zod';
 import { cursorOf, placeOf } from '../cursor.ts';
-import { maySee, tenantFor } from '../desk.ts';
+import { tenantFor } from '../desk.ts';
 import { content, ok, route } from '../route.ts';
 import {
   cursorSchema,
@@ -47,14 +47,20 @@ export const getFleet = route({
         unappended_count: ofAll('Placed, and not yet known to be in the log.'),
         rejected_count: ofAll('Events that changed nothing.'),
         rows_ready: z.boolean().meta({ description: 'False: rows are being rebuilt from the log.' }),
-        lag: z.object({ events: z.int(), partitions: z.int() }),
-        partition_count: z.int(),
+        lag: z
+          .object({ events: z.int(), partitions: z.int() })
+          .nullable()
+          .meta({ description: 'What rows are behind the log by. Null where the caller sees one tenant.' }),
+        partition_count: ofAll('Of the log.'),
         workers: z.array(z.object({ holder: z.string(), alive: z.boolean(), held_count: z.int() })),
         queued: z.array(z.object({ definition: z.string(), count: z.int() })),
         held_queues: z
           .array(z.object({ queue: z.string(), tenant: z.string().nullable(), since: timeSchema }))
           .meta({ description: 'Of which nothing is claimed; of one tenant, or (null) of all.' }),
-        events_per_second: z.object({ last_minute: z.number().nullable(), last_five_minutes: z.number().nullable() }),
+        events_per_second: z
+          .object({ last_minute: z.number().nullable(), last_five_minutes: z.number().nullable() })
+          .nullable()
+          .meta({ description: 'Null where the caller sees one tenant.' }),
         spent: z.array(z.object({ hour: timeSchema, tokens: z.number(), cost_micros: z.number() })).meta({
           description: 'By model calls, hour by hour, of the last day.',
         }),
@@ -73,8 +79,8 @@ export const getFleet = route({
       unappended_count: seesAll ? counts.unappendedCount : null,
       rejected_count: seesAll ? counts.rejectedCount : null,
       rows_ready: view.isReady,
-      lag: { events: view.lagCount, partitions: view.laggingPartitionCount },
-      partition_count: counts.partitionCount,
+      lag: seesAll ? { events: view.lagCount, partitions: view.laggingPartitionCount } : null,
+      partition_count: seesAll ? counts.partitionCount : null,
       workers: view.workers.map(({ holder, isAlive, heldCount }) => ({
         holder,
         alive: isAlive,
@@ -84,10 +90,9 @@ export const getFleet = route({
       held_queues: view.held.map(({ definition, tenant: of, sinceMs }) => ({
         ...{ queue: definition, tenant: of, since: isoTime(sinceMs) },
       })),
-      events_per_second: {
-        last_minute: fleet.eventsPerSecond(60_000),
-        last_five_minutes: fleet.eventsPerSecond(300_000),
-      },
+      events_per_second: seesAll
+        ? { last_minute: fleet.eventsPerSecond(60_000), last_five_minutes: fleet.eventsPerSecond(300_000) }
+        : null,
       spent: view.spentHours.map(({ hourMs, tokens, costMicros }) => ({
         hour: isoTime(hourMs),
         tokens,
@@ -171,18 +176,9 @@ export const listRejected = route({
     }),
   },
   async handle({ query, principal, desk }) {
-    const rows = await desk.reads.rejected(query.limit);
     // Whose they are is known of their workflows alone; those of nobody are the whole fleet's.
-    const owned = await Promise.all(
-      rows.map(async (row) => {
-        if (principal.tenant === null) return true;
-        const owner = row.workflow === null ? undefined : await desk.reads.workflow(row.workflow as WorkflowId);
-        return owner !== undefined && maySee(principal, owner.tenant);
-      }),
-    );
-    const rejected = rows
-      .filter((_, at) => owned[at])
-      .map(({ atMs, ...row }) => ({ ...row, at: atMs === 0 ? null : isoTime(atMs) }));
+    const rows = await desk.reads.rejected(query.limit, principal.tenant);
+    const rejected = rows.map(({ atMs, ...row }) => ({ ...row, at: atMs === 0 ? null : isoTime(atMs) }));
     return ok({ rejected });
   },
 });
@@ -242,7 +238,7 @@ export const getStorage = route({
   query: z.object({ by: z.enum(['tenant', 'workflow']).default('tenant'), limit: limitSchema }),
   answers: {
     200: z.object({
-      log_bytes: z.number(),
+      log_bytes: z.number().nullable().meta({ description: 'Null where the caller sees one tenant.' }),
       storage: z.array(
         z.object({
           name: z.string(),
@@ -256,24 +252,15 @@ export const getStorage = route({
     }),
   },
   async handle({ query, principal, desk }) {
-    const found = await desk.reads.storage(query.by, query.limit);
-    const own = await Promise.all(
-      found.map(async ({ name }) => {
-        if (principal.tenant === null) return true;
-        if (query.by === 'tenant') return name === principal.tenant;
-        return (await desk.reads.workflow(name as WorkflowId))?.tenant === principal.tenant;
-      }),
-    );
-    const storage = found
-      .filter((_, at) => own[at])
-      .map((use) => ({
-        name: use.name,
-        workflow_count: use.workflowCount,
-        hot_bytes: use.hotBytes,
-        archived_event_count: use.archivedEventCount,
-        archived_raw_bytes: use.archivedRawBytes,
-        archived_bytes: use.archivedBytes,
-      }));
-    return ok({ log_bytes: await desk.ports.log.sizeBytes(), storage });
+    const found = await desk.reads.storage(query.by, query.limit, principal.tenant);
+    const storage = found.map((use) => ({
+      name: use.name,
+      workflow_count: use.workflowCount,
+      hot_bytes: use.hotBytes,
+      archived_event_count: use.archivedEventCount,
+      archived_raw_bytes: use.archivedRawBytes,
+      archived_bytes: use.archivedBytes,
+    }));
+    return ok({ log_bytes: principal.tenant === null ? await desk.ports.log.sizeBytes() : null, storage });
   },
 });

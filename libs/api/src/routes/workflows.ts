@@ -1,9 +1,16 @@
 /** Owns the routes that start workflows, find them, and tell how one stands. */
 
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
-import { DEFAULT_TENANT, isSystemDefinition, PRIORITIES, workflowId } from '@tidemark/core';
-import type { WorkflowSummary } from '@tidemark/ports';
-import { continuedAs, lastOf, TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
+import {
+  AccessError,
+  DEFAULT_TENANT,
+  isSystemDefinition,
+  PRIORITIES,
+  PRIORITY_DEFAULT,
+  workflowId,
+} from '@tidemark/core';
+import type { Principal, WorkflowSummary } from '@tidemark/ports';
+import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
 import { childOf, cursorOf, cursorOfChild, placeOf } from '../cursor.ts';
 import { type Desk, definitionNamed, tenantFor } from '../desk.ts';
@@ -45,10 +52,10 @@ const startBody = z
       .max(TAGS_MAX_COUNT)
       .optional()
       .meta({ description: 'By which it is found; stored in clear.' }),
-    priority: z
-      .literal(PRIORITIES)
-      .optional()
-      .meta({ description: '1 is served first, 5 last; by default its definition says.' }),
+    priority: z.literal(PRIORITIES).optional().meta({
+      description:
+        '1 is served first, 5 last; by default its definition says. Callers of a tenant may not choose to be served before what that says.',
+    }),
     timeout: z.union([z.int(), nameSchema]).optional().meta({
       description:
         "Cancelled after this time: '90s', '15m', '36h', '7d', or milliseconds; by default its definition says.",
@@ -78,6 +85,7 @@ export const startWorkflow = route({
   right: 'operate',
   problems: [
     'definition-unknown',
+    'right-missing',
     'duration-invalid',
     'workflow-differs',
     'session-busy',
@@ -92,6 +100,7 @@ export const startWorkflow = route({
     const definition = definitionNamed(desk.definitions, body.definition);
     const tenant = tenantFor(principal, body.tenant, DEFAULT_TENANT);
     const { id, session, user, pinned, tags, priority, timeout } = body;
+    if (priority !== undefined) checkPriority(principal, definition, body.input ?? null, priority);
     const how = { id, tenant, session, user, pinned, tags, priority, timeout, trace: traceparent };
     const run = await desk.client.start(definition, body.input ?? null, how);
     const before = run.created ? undefined : await inputOf(desk.reads, run.id);
@@ -101,6 +110,16 @@ export const startWorkflow = route({
     return run.created ? { status: 201 as const, body: started } : ok(started);
   },
 });
+
+/** Priorities are strict over all tenants: who is one of them can't choose to be served before the others. Throws `AccessError` (`right-missing`). */
+function checkPriority({ tenant }: Principal, definition: Definition, input: unknown, asked: number): void {
+  if (tenant === null) return;
+  const given = definition.parseInput(input, () => SECRET_MASK);
+  const { priority: own = PRIORITY_DEFAULT } = definition.dispatch?.(given) ?? {};
+  if (asked >= own) return;
+  const message = `priority: ${definition.name} says ${own}; only callers of all tenants may choose one before it. Leave it out, or give ${own} to 5.`;
+  throw new AccessError('right-missing', message, { field: 'priority' });
+}
 
 const listQuery = z.object({
   ...filterFields,

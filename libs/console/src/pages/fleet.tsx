@@ -134,7 +134,7 @@ function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
 }
 
 function Pace({ fleet }: { readonly fleet: Fleet }) {
-  const { last_minute: minute, last_five_minutes: five } = fleet.events_per_second;
+  const { last_minute: minute = null, last_five_minutes: five = null } = fleet.events_per_second ?? {};
   const cost = fleet.spent.reduce((sum, { cost_micros: micros }) => sum + micros, 0);
   const tokens = fleet.spent.reduce((sum, hour) => sum + hour.tokens, 0);
   const rate = (value: number | null): string => (value === null ? '–' : `${short(Math.round(value * 10) / 10)}/s`);
@@ -147,9 +147,11 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
       <dl className="facts">
         <Fact name="Events, last minute">{rate(minute)}</Fact>
         <Fact name="Last five">{rate(five)}</Fact>
-        <Fact name="Rows behind by" tone={fleet.lag.events > 10_000 ? 'bad' : undefined}>
-          {counted(fleet.lag.events, 'event')}
-        </Fact>
+        {fleet.lag === null ? null : (
+          <Fact name="Rows behind by" tone={fleet.lag.events > 10_000 ? 'bad' : undefined}>
+            {counted(fleet.lag.events, 'event')}
+          </Fact>
+        )}
         <Fact name="Spent">{money(cost)}</Fact>
         <Fact name="Tokens">{short(tokens)}</Fact>
         {fleet.rejected_count === null ? null : (

@@ -86,7 +86,7 @@ export function StoragePage() {
           return (
             <>
               <dl className="facts">
-                <Fact name="Log (hot)">{bytes(log)}</Fact>
+                {log === null ? null : <Fact name="Log (hot)">{bytes(log)}</Fact>}
                 <Fact name="Payloads in rows">{bytes(sum((row) => row.hot_bytes))}</Fact>
                 <Fact name="Archive (warm and cold)">{bytes(archived)}</Fact>
                 <Fact name="Archived events">{count(sum((row) => row.archived_event_count))}</Fact>

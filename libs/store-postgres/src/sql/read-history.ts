@@ -17,6 +17,7 @@ import {
   type Sequence,
   TASKS_PER_CHECKPOINT_MAX,
   type TaskId,
+  type TenantId,
   taskId,
   taskRank,
   type WorkflowId,
@@ -167,12 +168,13 @@ export const eventOf = (row: Row): EventRow => ({
 });
 
 /** Newest first. */
-export const readRejected = (limit: number): Statement => ({
+export const readRejected = (limit: number, tenant: TenantId | null): Statement => ({
   name: 'read-rejected',
   text: `
 select partition, "offset", workflow, type, reason, evidence, at_ms from rejected
+where $2::text is null or workflow in (select workflow from workflows where tenant = $2)
 order by at_ms desc, partition, "offset" desc limit $1`,
-  values: [String(limit)],
+  values: [String(limit), tenant],
 });
 
 export const rejectedOf = (row: Row): RejectedRow => ({

@@ -245,12 +245,13 @@ with hot as (
 select w.${name}, count(*), coalesce(sum(hot.bytes), 0), coalesce(sum(archived.events), 0), coalesce(sum(archived.raw), 0),
   round(coalesce(sum(archived.bytes), 0)), ${name === 'workflow' ? 'max(w.fork_of)' : 'null'}
 from workflows w left join hot on hot.workflow = w.workflow left join archived on archived.workflow = w.workflow
+where $2::text is null or w.tenant = $2
 group by w.${name} order by coalesce(sum(hot.bytes), 0) + coalesce(sum(archived.bytes), 0) desc, w.${name} limit $1`;
 
-export const readStorage = (by: 'tenant' | 'workflow', limit: number): Statement => ({
+export const readStorage = (by: 'tenant' | 'workflow', limit: number, tenant: TenantId | null): Statement => ({
   name: '',
   text: storage(by),
-  values: [String(limit)],
+  values: [String(limit), tenant],
 });
 
 export function storageOf(row: Row): StorageUse {

@@ -1,6 +1,14 @@
 /** Owns the part of the contract about writing (P1, I5): what is refused, what is written, what closing does. */
 
-import { type EventId, type Generation, type HolderId, type Position, type Sequence, taskId } from '@tidemark/core';
+import {
+  type EventId,
+  type Generation,
+  type HolderId,
+  type Position,
+  type Sequence,
+  type TenantId,
+  taskId,
+} from '@tidemark/core';
 import type { ProjectionBatch } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
@@ -207,6 +215,24 @@ export function testApplying(under: StoreUnderTest): void {
       expect(kept[1]?.evidence).toBe('e'.repeat(2000));
       expect((await under.store.counts()).rejectedCount).toBe(2);
       expect(await under.store.rejected(1)).toHaveLength(1);
+    });
+
+    test('a tenant is told its own rejected records, however many newer ones others have', async () => {
+      await under.partitions(1);
+      await under.store.apply(rows.openingBatch('mine', 0));
+      await under.store.apply(
+        rows.batch({
+          partitions: [rows.advance(0, 1, 4)],
+          rejected: [
+            rows.rejectedRow(0, 1, { workflow: 'mine', atMs: 1 }),
+            rows.rejectedRow(0, 2, { workflow: 'of-nobody', atMs: 2 }),
+            rows.rejectedRow(0, 3, { workflow: null, atMs: 3 }),
+          ],
+        }),
+      );
+      const told = await under.store.rejected(1, 'acme' as TenantId);
+      expect(told.map(({ workflow }) => workflow)).toEqual(['mine']);
+      expect(await under.store.rejected(10, 'globex' as TenantId)).toEqual([]);
     });
 
     test('large rows and many rows', async () => {

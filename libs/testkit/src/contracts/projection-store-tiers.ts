@@ -332,6 +332,8 @@ export function testTiers(under: StoreUnderTest): void {
     const [hot] = await under.store.storage('tenant', 10);
     expect(hot).toMatchObject({ name: 'acme', workflowCount: 2, archivedEventCount: 0, archivedBytes: 0 });
     expect(hot?.hotBytes).toBeGreaterThan(0);
+    expect(await under.store.storage('workflow', 1, 'acme' as TenantId)).toMatchObject([{ name: 'first' }]);
+    expect(await under.store.storage('workflow', 10, 'globex' as TenantId)).toEqual([]);
     await under.store.recordSegments([segment(0, 0, 4, { workflows: [part('first')] })]);
     await under.store.dropRows(segment(0, 0, 4), [rows.workflowNamed('first')]);
     // 900 of the segment's 1,000 raw bytes are its own.
