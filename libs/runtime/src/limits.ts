@@ -131,6 +131,9 @@ export const QUEUES_KNOWN_MS = 250;
 export const QUEUES_PERIOD_MS = 1_000;
 /** Queues that may be held, and that are listed, at once. */
 export const QUEUES_HELD_MAX_COUNT = 1_000;
+/** Of one tenant; and of all tenants together, so that some are always left for those who hold for everybody. */
+export const QUEUES_HELD_OF_TENANT_MAX_COUNT = 100;
+export const QUEUES_HELD_OF_TENANTS_MAX_COUNT = 900;
 export const QUEUES_LISTED_MAX_COUNT = 10_000;
 
 /** Sweep that enqueues runnable workflows again, in case jobs were lost; milliseconds, and how many at once. */

@@ -6,7 +6,12 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import type { StepResult } from './definition.ts';
 import { HeldQueues, HeldSet } from './held-queues.ts';
-import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from './limits.ts';
+import {
+  QUEUES_HELD_MAX_COUNT,
+  QUEUES_HELD_OF_TENANT_MAX_COUNT,
+  QUEUES_HELD_OF_TENANTS_MAX_COUNT,
+  QUEUES_KNOWN_MS,
+} from './limits.ts';
 import { definitionOf } from './simulated-definition.ts';
 import { quiet } from './simulated-ports.ts';
 import { SimulatedWorld } from './simulated-world.ts';
@@ -156,12 +161,25 @@ describe('a queue that is held', () => {
     await expect(world.client.queues.resume(of, { by: 'x', why: ' ' })).rejects.toMatchObject({ code: 'why-invalid' });
   });
 
-  it('can only be one of so many', async () => {
+  it.each([
+    ['one of so many', QUEUES_HELD_MAX_COUNT, null, null],
+    ["one of a tenant's so many", QUEUES_HELD_OF_TENANT_MAX_COUNT, OTHER, OTHER],
+    ["one of all tenants' so many", QUEUES_HELD_OF_TENANTS_MAX_COUNT, OTHER, DEFAULT_TENANT],
+  ])('can only be %s', async (_, count, holder, tenant) => {
     const { store } = world.ports;
-    const value = JSON.stringify({ definition: 'other', tenant: null, ...ASK, sinceMs: 1 });
-    store.memories = async () =>
-      Array.from({ length: QUEUES_HELD_MAX_COUNT }, (_, at) => ({ key: `held:${at}`, value })) as never;
-    await expect(world.client.queues.pause({ definition: 'd', tenant: null }, ASK)).rejects.toBeInstanceOf(LimitError);
+    const value = JSON.stringify({ definition: 'other', tenant: holder, ...ASK, sinceMs: 1 });
+    let length = count;
+    store.memories = async () => Array.from({ length }, (_, at) => ({ key: `held:${at}`, value })) as never;
+    await expect(pause(tenant)).rejects.toBeInstanceOf(LimitError);
+    length -= 1;
+    expect(await pause(tenant)).toMatchObject({ changed: true });
+  });
+
+  it('can be held for everybody, whatever tenants hold', async () => {
+    const value = JSON.stringify({ definition: 'other', tenant: OTHER, ...ASK, sinceMs: 1 });
+    world.ports.store.memories = async () =>
+      Array.from({ length: QUEUES_HELD_OF_TENANTS_MAX_COUNT }, (_, at) => ({ key: `held:${at}`, value })) as never;
+    expect(await pause()).toMatchObject({ changed: true });
   });
 });
 

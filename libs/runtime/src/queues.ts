@@ -12,7 +12,13 @@ import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './compensation.ts';
 import { checkName, checkText } from './decision-checks.ts';
 import { HELD_PREFIX, type HeldQueue, HeldQueues, workOf } from './held-queues.ts';
 import type { LifecycleAsk } from './lifecycle.ts';
-import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS, QUEUES_LISTED_MAX_COUNT } from './limits.ts';
+import {
+  QUEUES_HELD_MAX_COUNT,
+  QUEUES_HELD_OF_TENANT_MAX_COUNT,
+  QUEUES_HELD_OF_TENANTS_MAX_COUNT,
+  QUEUES_KNOWN_MS,
+  QUEUES_LISTED_MAX_COUNT,
+} from './limits.ts';
 import type { Ports } from './ports.ts';
 
 export interface QueueName {
@@ -58,10 +64,7 @@ export class Queues {
     const { clock } = this.#ports;
     const { all } = await this.#held.look();
     if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
-    if (all.length >= QUEUES_HELD_MAX_COUNT) {
-      const message = `${QUEUES_HELD_MAX_COUNT} queues are held already. Resume some first, or pause workflows by a job.`;
-      throw new LimitError('queues-held-too-many', message, { limit: QUEUES_HELD_MAX_COUNT });
-    }
+    checkRoom(queue, all);
     const { definition, tenant } = queue;
     await this.#write(queue, HELD_PREFIX, { definition, tenant, by: ask.by, why: ask.why, sinceMs: clock.nowMs() });
     // Whoever has looked before the rows showed it may claim for so long.
@@ -120,6 +123,24 @@ function merged(counts: readonly QueueCount[]): readonly QueueCount[] {
     readyCount: of.reduce((sum, { readyCount }) => sum + readyCount, 0),
     runningCount: of.reduce((sum, { runningCount }) => sum + runningCount, 0),
   }));
+}
+
+/** No tenant takes the place of another, nor of those who hold for everybody. */
+function checkRoom({ tenant }: QueueName, all: readonly HeldQueue[]): void {
+  const ofTenants = all.filter((held) => held.tenant !== null);
+  const own = ofTenants.filter((held) => held.tenant === tenant);
+  const bounds: readonly (readonly [readonly HeldQueue[], number])[] =
+    tenant === null
+      ? [[all, QUEUES_HELD_MAX_COUNT]]
+      : [
+          [own, QUEUES_HELD_OF_TENANT_MAX_COUNT],
+          [ofTenants, QUEUES_HELD_OF_TENANTS_MAX_COUNT],
+        ];
+  const reached = bounds.find(([held, limit]) => held.length >= limit);
+  if (reached === undefined) return;
+  const [, limit] = reached;
+  const message = `${limit} queues are held already. Resume some first, or pause workflows by a job.`;
+  throw new LimitError('queues-held-too-many', message, { limit });
 }
 
 const isSame = (held: QueueName, queue: QueueName): boolean =>
