@@ -337,7 +337,7 @@ function gone(reply: FastifyReply): AbortSignal {
 async function inTime<T>(answering: Promise<T>, signal: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const message = `There was no answer within ${HANDLER_TIMEOUT_MS} ms; servers behind this one may be away. Ask again.`;
+    const message = `There was no answer within ${HANDLER_TIMEOUT_MS} ms; servers behind this one may be away. It may still be done: ask again with the same id or key; without one it may be done twice.`;
     timer = setTimeout(() => reject(new UnavailableError('answer-late', message)), HANDLER_TIMEOUT_MS);
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
