@@ -66,8 +66,11 @@ describe('state that cannot be used is left untouched', { timeout: TIMEOUT_MS },
     await writeTree(at('long'), { files: 120, functions: 60, seed: 3 });
     const first = new AuditProcess(['long', '--state', 'shared'], {}, folder);
     await first.until(({ progress }) => progress.files > 0);
+    // It mustn't come to its end before the other one has begun.
+    first.signal('SIGSTOP');
     expectRefused(await run(['tree', '--state', 'shared']), 78, /in use by process \d+/);
     first.signal('SIGTERM');
+    first.signal('SIGCONT');
     expect((await first.ended).code).toBe(143);
     expect((await run(['long', '--state', 'shared'])).stdout).toContain('Resuming from checkpoint');
   });

@@ -109,6 +109,8 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     })
     .helpCommand(false)
     .version(OWN_VERSION, '--version', 'print the version')
+    // Commands have options of that name.
+    .enablePositionalOptions()
     .addHelpText('after', EXIT_CODES);
   const command = (usage: string, description: string): Command =>
     program.command(usage).description(description).copyInheritedSettings(program);
