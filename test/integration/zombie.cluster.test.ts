@@ -17,6 +17,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { payments } from './zombie-workflows.ts';
 
 const TIMEOUT_MS = 300_000;
+/** By then whoever was stopped has written, or never will. */
+const LOOK_MS = 60_000;
 const PAYMENTS = 3;
 const ID = 'zombie';
 
@@ -82,13 +84,16 @@ describeServers('a worker that another has taken over from', ['kafka', 'redis', 
     expect(await run.result()).toEqual({ sum: (PAYMENTS * (PAYMENTS + 1)) / 2 });
     const before = (await events()).length;
     zombie.signal('SIGCONT');
-    // It finds out as soon as it writes: what it wrote comes behind everything.
-    await eventually(async () => (await events()).length > before, { timeoutMs: TIMEOUT_MS });
-    return { run, zombie };
+    // It finds out as soon as it writes (what it wrote comes behind everything), or by a look at the log that was quicker.
+    const hasWritten = await eventually(async () => (await events()).length > before, { timeoutMs: LOOK_MS }).then(
+      () => true,
+      () => false,
+    );
+    return { run, zombie, hasWritten };
   };
 
   it('makes no irreversible call, and nothing that it writes is accepted', { timeout: TIMEOUT_MS }, async () => {
-    const { run, zombie } = await stopAndGoOn(1_000);
+    const { run, zombie, hasWritten } = await stopAndGoOn(1_000);
     // Its next beat shows it to be alive and idle: whatever it wanted to do is decided.
     expect(await zombie.stop()).toBe(0);
     const paid = (await linesOf(file)).map((line) => line.split(' '));
@@ -100,7 +105,8 @@ describeServers('a worker that another has taken over from', ['kafka', 'redis', 
     expect(checkpoints.map((row) => row.sequence)).toEqual([1, 2, 3]);
     const wrote = (await events()).filter(({ holder, type }) => holder === first && type === 'EffectIntended');
     // One for the first payment, and one that was rejected: without the fence (the fold's answer) it would have paid.
-    expect(wrote).toHaveLength(2);
+    expect(wrote).toHaveLength(hasWritten ? 2 : 1);
+    if (!hasWritten) return;
     const rejected = await eventually(async () => {
       const rows = await host.ports.store.rejected(100);
       return rows.length > 0 && rows;
