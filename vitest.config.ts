@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { QUICK_WASM } from './libs/testkit/src/node-flags.ts';
 
 export default defineConfig({
   test: {
@@ -20,8 +21,7 @@ export default defineConfig({
     // Vitest's default leaves one core idle, which on two cores means one file at a time.
     maxWorkers: '100%',
     // Files that open PGlite many times: V8 may abort when it frees code of a module that is loaded anew (nodejs/node#64500).
-    // Nor is it worth optimising what runs for a moment: a quarter of the processor time of such files.
-    execArgv: ['--no-wasm-code-gc', '--wasm-tiering-budget=1000000000'],
+    execArgv: ['--no-wasm-code-gc', QUICK_WASM],
     // Commands are started hundreds of times.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/node-compile-cache', import.meta.url)) },
     testTimeout: 30_000,

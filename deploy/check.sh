@@ -111,6 +111,7 @@ if have helm go_install "helm.sh/helm/v3/cmd/helm@$helm_version"; then
     settings.TIDEMARK_API_HOST=127.0.0.1
     api.ingress.enabled=true
     settings.TIDEMARK_API_HOSTS=a.example,api.ingress.enabled=true,api.ingress.host=b.example
+    settings.TIDEMARK_API_TRUSTED_PROXIES=ingress.internal
     tls.kafka.secret=a,tls.kafka.ca=,tls.kafka.cert=,tls.kafka.key=
     tls.kafka.secret=a,tls.kafka.ca=../b
     tls.smtp.secret=a

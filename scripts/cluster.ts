@@ -5,6 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -21,11 +22,15 @@ env.TIDEMARK_WORKFLOWS ??= DEFAULT_WORKFLOWS;
 let stopServers = async (): Promise<void> => {};
 if (env.TIDEMARK_KAFKA_BROKERS === undefined) {
   const servers = await startClusterServers();
-  stopServers = () => servers.stop();
+  const keysFolder = path.join(tmpdir(), `tidemark-cluster-${process.pid}`);
+  stopServers = async () => {
+    await servers.stop();
+    await rm(keysFolder, { recursive: true, force: true });
+  };
   env.TIDEMARK_KAFKA_BROKERS = servers.kafka.address;
   env.TIDEMARK_REDIS_URL = servers.redis.address;
   env.TIDEMARK_POSTGRES_URL = servers.postgres.address;
-  env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(tmpdir(), `tidemark-cluster-${process.pid}`, 'keys.json')).href;
+  env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(keysFolder, 'keys.json')).href;
   const names = ['TIDEMARK_KAFKA_BROKERS', 'TIDEMARK_REDIS_URL', 'TIDEMARK_POSTGRES_URL', 'TIDEMARK_KEYS_URL'] as const;
   process.stdout.write(
     `servers started here; in another terminal:\n${names.map((name) => `  export ${name}=${env[name]}\n`).join('')}`,

@@ -10,9 +10,9 @@ import { accessRecords, auditTrail } from '@tidemark/host';
 import { type Authenticator, mayDo, RIGHTS, type Right, ROLES, type Role } from '@tidemark/ports';
 import { systemClock } from '@tidemark/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Served, serveApi } from './served.ts';
+import { patient, type Served, serveApi } from './served.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000, maxConcurrency: 16 });
 
 const ACME = 'acme' as TenantId;
 const GLOBEX = 'globex' as TenantId;
@@ -23,16 +23,34 @@ interface Sample {
   /** Who needs what: said here again, so that nobody changes it by mistake. */
   readonly right: Right;
   readonly query?: string;
-  readonly body?: unknown;
-  /** Codes that say that the caller was let in and the thing asked for isn't there to be done. */
+  readonly body?: object;
+  /** Codes that say that the caller was let in and what is asked can't be done any more. */
   readonly letIn?: readonly string[];
   /** It shows content to those who may see it. */
   readonly showsContent?: boolean;
+  /** Where the path names a thing of acme's: what others are told, in the same words as of what nobody has. Null: they have one of their own by that name. */
+  readonly theirs?: readonly [status: number, code: string] | null;
+  /** Whoever is of no tenant says whose it is. */
+  readonly saysWhose?: 'query' | 'body';
 }
+
+/** What there is of acme's, by the names of paths, and what nobody has. The key is made, and has an id of its own. */
+const ACMES: Record<string, string> = {
+  ...{ workflow: 'acmes', other: 'acmes', session: 'acmes-talk', user: 'acmes-ana', job: 'acmes-job' },
+  ...{ schedule: 'acmes-plan', queue: 'acmes-own', tenant: 'initech', key: '' },
+  ...{ sequence: '1', call: '1', task: '9.9' },
+};
+const NOBODYS: Readonly<Record<string, string>> = {
+  ...{ workflow: 'no-such', other: 'no-such', session: 'no-such', user: 'no-such', job: 'no-such' },
+  ...{ schedule: 'no-such', queue: 'no-such', tenant: 'no-such', key: 'no-such' },
+  ...{ sequence: '1', call: '1', task: '9.9' },
+};
+const filled = (path: string, names: Readonly<Record<string, string>>): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name]!);
 
 const WHY = { why: 'a test' } as const;
 
-/** By the route's name. A path with `{workflow}` is asked of acme's own. */
+/** By the route's name. A path is asked of what is acme's. */
 const SAMPLES: Readonly<Record<string, Sample>> = {
   startWorkflow: { right: 'operate', body: { definition: 'patient', input: {} } },
   listWorkflows: { right: 'read' },
@@ -68,28 +86,37 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   raiseBudget: { right: 'administer', body: { tokens: 1, ...WHY }, letIn: ['workflow-closed'] },
   listBudgets: { right: 'read' },
   setBudget: { right: 'administer', body: { tokens: 1_000_000, period: 'day' } },
-  getSession: { right: 'content', letIn: ['session-unknown'] },
-  handOver: { right: 'operate', body: { from: 'one', to: 'another', message: 'a test' } },
-  recall: { right: 'content', query: '?query=anything' },
+  getSession: { right: 'content', theirs: [404, 'session-unknown'], saysWhose: 'query' },
+  handOver: {
+    right: 'operate',
+    body: { from: 'one', to: 'another', message: 'a test' },
+    theirs: null,
+    saysWhose: 'query',
+  },
+  recall: { right: 'content', query: '?query=pearl&kind=fact', showsContent: true, theirs: null, saysWhose: 'query' },
+  countJob: { right: 'read', body: { filter: {} } },
   startJob: {
     right: 'operate',
     body: { id: 'matrix', act: 'pause', filter: { text: 'nothing-fits' }, ...WHY },
     letIn: ['workflow-differs'],
   },
-  getJob: { right: 'read', letIn: ['job-unknown'] },
-  cancelJob: { right: 'operate', body: WHY, letIn: ['job-unknown', 'workflow-closed'] },
+  getJob: { right: 'read', theirs: [404, 'job-unknown'] },
+  cancelJob: { right: 'operate', body: WHY, theirs: [404, 'job-unknown'], letIn: ['workflow-closed'] },
   listJobs: { right: 'read' },
   listQueues: { right: 'read' },
   // Of a definition that nobody runs here: the others' samples go on.
-  pauseQueue: { right: 'operate', body: WHY },
-  resumeQueue: { right: 'operate', body: WHY },
+  pauseQueue: { right: 'operate', body: WHY, theirs: [404, 'definition-unknown'], saysWhose: 'body' },
+  // What isn't held goes on, whatever it is named.
+  resumeQueue: { right: 'operate', body: WHY, theirs: null, saysWhose: 'body' },
   setSchedule: {
     right: 'operate',
     body: { definition: 'patient', input: {}, cron: '0 0 1 1 *' },
-    letIn: ['workflow-differs'],
+    // Ids are one name space.
+    theirs: [409, 'workflow-differs'],
+    saysWhose: 'body',
   },
   listSchedules: { right: 'read' },
-  fireSchedule: { right: 'operate', body: {}, letIn: ['workflow-unknown'] },
+  fireSchedule: { right: 'operate', body: {} },
   getFleet: { right: 'read' },
   whoAmI: { right: 'read' },
   listQuestions: { right: 'read' },
@@ -98,12 +125,12 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getStorage: { right: 'administer' },
   createKey: { right: 'administer', body: { name: 'of the matrix', roles: ['viewer'] } },
   listKeys: { right: 'administer' },
-  getKey: { right: 'administer', letIn: ['key-unknown'] },
-  revokeKey: { right: 'administer', body: WHY, letIn: ['key-unknown'] },
+  getKey: { right: 'administer', theirs: [404, 'key-unknown'] },
+  revokeKey: { right: 'administer', body: WHY, theirs: [404, 'key-unknown'] },
   listTenants: { right: 'administer' },
-  createTenant: { right: 'administer', letIn: ['tenant-unknown'] },
-  suspendTenant: { right: 'administer', body: WHY, letIn: ['tenant-unknown'] },
-  resumeTenant: { right: 'administer', body: WHY, letIn: ['tenant-unknown'] },
+  createTenant: { right: 'administer', theirs: [404, 'tenant-unknown'] },
+  suspendTenant: { right: 'administer', body: WHY, theirs: [404, 'tenant-unknown'] },
+  resumeTenant: { right: 'administer', body: WHY, theirs: [404, 'tenant-unknown'] },
   listAudit: { right: 'administer' },
   getSecrets: { right: 'secrets', showsContent: true },
 };
@@ -127,7 +154,11 @@ beforeAll(async () => {
   let authenticator: Authenticator | undefined;
   served = await serveApi({
     authenticator: { authenticate: (credentials) => authenticator!.authenticate(credentials) },
-    audit: { admit: () => trail.admit(), record: (entry) => trail.record(entry), write: (entry) => trail.write(entry) },
+    audit: {
+      admit: (tenant) => trail.admit(tenant),
+      record: (entry) => trail.record(entry),
+      write: (entry) => trail.write(entry),
+    },
     rateMaxCount: 100_000,
     checksAnswers: true,
   });
@@ -144,9 +175,37 @@ beforeAll(async () => {
       subjects.set(nameOf(role, tenant), `key:${key.id}`);
     }
   }
+  const asked = { tenant: ACME, roles: ['viewer'], name: 'of acme', expiresMs: null, by: 'test' } as const;
+  ACMES.key = (await records.createKey(asked)).key.id;
+  await seedAcmes();
   acmes = await started('operator', ACME, 'acmes');
   await started('operator', GLOBEX, 'globexes');
+  for (const path of ['/v1/jobs/{job}', '/v1/workflows/{schedule}', '/v1/sessions/{session}', '/v1/keys/{key}']) {
+    const found = () => ask('GET', filled(path, ACMES), 'admin', ACME);
+    await vi.waitFor(async () => expect((await found()).status, path).toBe(200), { timeout: 60_000, interval: 50 });
+  }
+  const recalled = () => ask('GET', `${filled('/v1/users/{user}/recall', ACMES)}?query=pearl&kind=fact`, 'admin', ACME);
+  await vi.waitFor(async () => expect((await recalled()).text).toContain(CONTENT), { timeout: 60_000, interval: 50 });
 });
+
+/** One thing of each kind that a path can name. */
+async function seedAcmes(): Promise<void> {
+  const { client } = served.host;
+  const { session, user } = ACMES;
+  await client.start(patient, { times: 1 }, { tenant: ACME, session, user });
+  await client.start({ ...patient, name: ACMES.queue! }, { times: 1 }, { tenant: ACME });
+  await client.schedules.set(patient, { times: 1 }, { id: ACMES.schedule!, cron: '0 0 1 1 *', tenant: ACME });
+  const job = {
+    act: 'pause',
+    by: 'test',
+    ...WHY,
+    signal: null,
+    filter: { tenant: ACME, text: 'nothing-fits' },
+  } as const;
+  await client.bulk.start({ ...job, id: ACMES.job! });
+  await client.memory.userFacts(ACME, user!).remember(`likes a ${CONTENT}`, { source: 'test' });
+  await ask('PUT', `/v1/tenants/${ACMES.tenant}`, 'admin', null);
+}
 afterAll(async () => {
   await trail?.close();
   await served?.close();
@@ -208,19 +267,20 @@ it('what each role may do is what is documented', () => {
 describe.each(allRoutes.map(({ name }) => name))('%s', (name) => {
   const { method, path, right } = allRoutes.find((route) => route.name === name)!;
   const sample = SAMPLES[name] ?? { right };
-  const ofWorkflow = path.includes('{workflow}');
-  const of = (workflow: string): string => {
-    const filled = path
-      .replaceAll(/\{(workflow|other)\}/g, workflow)
-      .replaceAll(/\{(sequence|call)\}/g, '1')
-      .replaceAll('{task}', '9.9');
-    return `${filled.replaceAll(/\{\w+\}/g, 'anybody')}${sample.query ?? ''}`;
+  const { theirs = [404, 'workflow-unknown'] } = sample;
+  const isNamed = path.includes('{');
+  const isOfAll = path.includes('{tenant}');
+  const asking = (names: Readonly<Record<string, string>>, role: Role | null, tenant: TenantId | null) => {
+    const whose = tenant === null ? sample.saysWhose : undefined;
+    const query = [sample.query?.slice(1), whose === 'query' && 'tenant=acme'].filter((part) => part).join('&');
+    const body = whose === 'body' ? { ...sample.body, tenant: 'acme' } : sample.body;
+    return ask(method, `${filled(path, names)}${query === '' ? '' : `?${query}`}`, role, tenant, body);
   };
 
   for (const role of WHO) {
     for (const tenant of role === null ? [null] : OF) {
-      it(`asked by ${nameOf(role, tenant)}`, async () => {
-        const answer = await ask(method, of(acmes), role, tenant, sample.body);
+      it.concurrent(`asked by ${nameOf(role, tenant)}`, async () => {
+        const answer = await asking(ACMES, role, tenant);
         if (role === null) {
           expect(answer).toMatchObject({ status: 401, code: 'credentials-missing' });
           return;
@@ -230,17 +290,21 @@ describe.each(allRoutes.map(({ name }) => name))('%s', (name) => {
           expect(answer.text).not.toContain(acmes);
           return;
         }
-        const isTheirs = tenant === GLOBEX;
-        if (isTheirs && ofWorkflow) {
-          const unknown = await ask(method, of('no-such'), role, tenant, sample.body);
-          expect(answer).toMatchObject({ status: 404, code: 'workflow-unknown' });
-          expect(answer.detail?.replaceAll(acmes, 'no-such')).toBe(unknown.detail);
+        const isTheirs = tenant === GLOBEX || (isOfAll && tenant !== null);
+        if (isTheirs && isNamed && theirs !== null) {
+          expect(answer).toMatchObject({ status: theirs[0], code: theirs[1] });
+          if (theirs[0] !== 404) return;
+          const unknown = await asking(NOBODYS, role, tenant);
+          const inOneWord = (text = ''): string =>
+            [...Object.values(ACMES), 'no-such'].reduce((left, name) => left.replaceAll(`'${name}'`, '…'), text);
+          expect(inOneWord(answer.detail)).toBe(inOneWord(unknown.detail));
           return;
         }
         const isLetIn =
           answer.status < 300 || (answer.code !== undefined && sample.letIn?.includes(answer.code) === true);
         expect(isLetIn, answer.text).toBe(true);
-        if (isTheirs) expect(answer.text).not.toMatch(/acme/);
+        const named = Object.values(ACMES).reduce((left, one) => left.replaceAll(one, ''), answer.text);
+        if (isTheirs) expect(named).not.toMatch(/acme/);
         const seesContent = !isTheirs && mayDo({ roles: [role] }, 'content');
         expect(answer.text.includes(CONTENT)).toBe(seesContent && sample.showsContent === true);
       });

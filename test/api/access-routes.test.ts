@@ -1,7 +1,7 @@
 /** Keys, tenants, the audit log and secret fields over HTTP: what is told once, to whom, and what is written down of it. */
 
 import { KeyAuthenticator, StandingTenants } from '@tidemark/access';
-import { connect } from '@tidemark/client';
+import { type Client, connect } from '@tidemark/client';
 import type { TenantId } from '@tidemark/core';
 import { accessRecords, auditTrail } from '@tidemark/host';
 import type { Authenticator, Role } from '@tidemark/ports';
@@ -15,8 +15,15 @@ const tokens = new Map<string, string>();
 beforeAll(async () => {
   let authenticator: Authenticator | undefined;
   served = await serveApi({
-    authenticator: { authenticate: (credentials) => authenticator!.authenticate(credentials) },
-    audit: { admit: () => trail.admit(), record: (entry) => trail.record(entry), write: (entry) => trail.write(entry) },
+    authenticator: {
+      authenticate: (credentials) => authenticator!.authenticate(credentials),
+      forget: (changed) => authenticator!.forget?.(changed),
+    },
+    audit: {
+      admit: (tenant) => trail.admit(tenant),
+      record: (entry) => trail.record(entry),
+      write: (entry) => trail.write(entry),
+    },
   });
   trail = auditTrail(served.host);
   const records = accessRecords(served.host);
@@ -57,21 +64,23 @@ it('a key is told once, lets in as what it says, is found, and lets nobody in on
   const revoke = () =>
     as('acme').ask('POST /v1/keys/{key}/revoke', { params: { key: made.key }, body: { why: 'lost' } });
   expect((await revoke()).revoked).toMatchObject({ why: 'lost' });
+  // At once in the process that was asked, though the key was known as good a moment ago.
+  await expect(as(made.secret).list()).rejects.toMatchObject({ code: 'credentials-invalid' });
   expect((await revoke()).revoked).toMatchObject({ why: 'lost' });
-  await expect
-    .poll(
-      () =>
-        as(made.secret)
-          .list()
-          .then(
-            () => 'let in',
-            (error: { code: string }) => error.code,
-          ),
-      { timeout: 20_000 },
-    )
-    .toBe('credentials-invalid');
   expect((await as('acme').ask('GET /v1/keys', { query: {} })).keys).toHaveLength(1);
   expect((await as('acme').ask('GET /v1/keys', { query: { revoked: 'true' } })).keys).toHaveLength(2);
+});
+
+it('a suspended tenant is let in no more, and a resumed one again, at once where that was asked', async () => {
+  const umbrella = await make('platform', { tenant: 'umbrella' });
+  const list = () => as(umbrella.secret).list();
+  const ask = (act: 'suspend' | 'resume') =>
+    as('platform').ask(`POST /v1/tenants/{tenant}/${act}`, { params: { tenant: 'umbrella' }, body: { why: 'a test' } });
+  await list();
+  await ask('suspend');
+  await expect(list()).rejects.toMatchObject({ code: 'credentials-invalid' });
+  await ask('resume');
+  expect((await list()).workflows).toEqual([]);
 });
 
 it("is one tenant's own business; keys for all, and tenants, are those' who run the whole", async () => {
@@ -152,6 +161,33 @@ it('a look at the audit is in the audit; pages are told each once, of one tenant
   // What is no tenant's.
   const system = await read('platform', { tenant: '~tidemark', action: 'createTenant' });
   expect(system.entries).toMatchObject([{ target: 'initech', outcome: 'done' }]);
+});
+
+it('is written down with whose it was, whatever workflows of others are named', async () => {
+  for (const id of ['acme', 'patient', 'ana']) await as('globex').start('patient', { times: 1 }, { id });
+  const ask: Client['ask'] = (...asked) => as('platform').ask(...asked);
+  const [why, tenant] = [{ why: 'a test' }, { params: { tenant: 'acme' } }];
+  await ask('POST /v1/tenants/{tenant}/suspend', { ...tenant, body: why });
+  await ask('POST /v1/tenants/{tenant}/resume', { ...tenant, body: why });
+  await ask('POST /v1/queues/{queue}/pause', { params: { queue: 'patient' }, body: why });
+  await ask('POST /v1/queues/{queue}/resume', { params: { queue: 'patient' }, body: why });
+  await ask('PUT /v1/budgets', { query: { tenant: 'acme', user: 'ana' }, body: { tokens: 10 } });
+  // The control: what is done to their workflow is theirs to know.
+  await ask('POST /v1/workflows/{workflow}/signals', { params: { workflow: 'ana' }, body: { name: 'go', value: 1 } });
+  const targetsOf = async (of: string) => {
+    const { entries } = await ask('GET /v1/audit', { query: { tenant: of, limit: 500 } });
+    const known = ['suspendTenant', 'pauseQueue', 'setBudget', 'signalWorkflow'];
+    return entries
+      .filter(({ action }) => known.includes(action))
+      .map(({ action, target }) => `${action} ${target}`)
+      .filter((told) => !/initech|umbrella/.test(told))
+      .sort();
+  };
+  await trail.flushed();
+  const told = async () => Promise.all(['globex', 'acme', '~tidemark'].map(targetsOf));
+  await expect
+    .poll(told, { timeout: 10_000 })
+    .toEqual([['signalWorkflow ana'], ['setBudget ana'], ['pauseQueue patient', 'suspendTenant acme']]);
 });
 
 it.each([

@@ -3,12 +3,14 @@
 import { request } from 'node:http';
 import { createApi } from '@tidemark/api';
 import { connect } from '@tidemark/client';
-import type { AuditEntry } from '@tidemark/ports';
+import { InvalidError } from '@tidemark/core';
+import type { AuditEntry, Credentials } from '@tidemark/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { askSomebody, greet, patient, type Served, sayingAuthenticator, serveApi } from './served.ts';
 
 /** As in the API's limits. */
 const [BODY_MAX_BYTES, DEPTH_MAX, URL_MAX_CHARS, REFUSED_MAX_COUNT] = [4 * 1_024 * 1_024, 64, 8_192, 120];
+const [WORK_LEFT_MAX_COUNT, OPEN_MAX_COUNT] = [500, 6_000];
 
 let served: Served;
 const faults: unknown[] = [];
@@ -70,6 +72,11 @@ describe('a body', () => {
     expect(({} as { readonly x?: number; readonly tenant?: string }).x).toBeUndefined();
   });
 
+  it('is told from no JSON where a key of it is refused', async () => {
+    expect((await send('{"__proto__":{}}')).detail).toMatch(/keys named __proto__/);
+    expect((await send('{"__proto__":')).detail).toMatch(/not valid JSON/);
+  });
+
   it('of another type is refused', async () => {
     for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x']) {
       expect(await send('{}', { 'content-type': type })).toMatchObject({ status: 415, code: 'body-type-unknown' });
@@ -96,6 +103,25 @@ const HOSTILE = [
   '\u202eright to left',
   '𝕏'.repeat(40),
 ];
+
+it.each(['1e3', '0x10', '', ' 1'])("a number written '%s' is refused", async (from) => {
+  const address = `${served.url}/v1/workflows/nobody/timeline?from=${encodeURIComponent(from)}`;
+  const answer = await fetch(address, { headers: { authorization: 'Bearer admin' } });
+  expect(await answer.json()).toMatchObject({
+    status: 400,
+    detail: expect.stringContaining('query.from: give a whole number'),
+  });
+});
+
+it('an id of the last event that is no number is refused, and what it should be is said', async () => {
+  const run = await admin().start('patient', {}, { id: 'last-event' });
+  const headers = { authorization: 'Bearer admin', 'last-event-id': 'abc' };
+  const answer = await fetch(`${served.url}/v1/workflows/${run.id}/events`, { headers });
+  expect(await answer.json()).toMatchObject({
+    status: 400,
+    detail: expect.stringContaining('Last-Event-ID: give the id of the last event'),
+  });
+});
 
 describe('hostile text', () => {
   it.each(HOSTILE)('%s is a name like any other', async (text) => {
@@ -129,6 +155,95 @@ describe('hostile text', () => {
       statuses.add(answer.status);
     }
     expect([...statuses].filter((status) => ![200, 400, 404].includes(status))).toEqual([]);
+  });
+});
+
+describe('what is no request that can be read', () => {
+  it('an address that is too long is told as a problem', async () => {
+    const answer = await fetch(`${served.url}/v1/workflows?text=${'x'.repeat(20_000)}`, {
+      headers: { authorization: 'Bearer admin' },
+    });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([431, 'application/problem+json']);
+    expect(await answer.json()).toMatchObject({ status: 431, code: 'headers-too-long' });
+  });
+});
+
+describe('a forged cursor', () => {
+  const forged = (told: unknown): string => Buffer.from(JSON.stringify(told)).toString('base64url');
+  const answerOf = async (path: string, cursor: string) => {
+    const answer = await fetch(`${served.url}/v1/${path}?cursor=${cursor}`, {
+      headers: { authorization: 'Bearer admin' },
+    });
+    const { code, detail } = (await answer.json()) as { readonly code?: string; readonly detail?: string };
+    return { status: answer.status, code, detail };
+  };
+  const refused = { status: 400, code: 'cursor-invalid', detail: expect.stringMatching(/^cursor: /) };
+  const named = (text: string): unknown => [text];
+  const placed = (text: string): unknown => [1, text];
+  /** Where there is no text, one in place of a number. */
+  const numbers =
+    (...place: readonly number[]) =>
+    (text: string): unknown =>
+      text === 'x' ? place : place.with(-1, text as never);
+  const PLACES: readonly (readonly [string, (text: string) => unknown])[] = [
+    ['workflows', placed],
+    ['questions', placed],
+    ['audit', placed],
+    ['approvals', (text) => [1, text, '1.0']],
+    ['workflows/{workflow}/children', named],
+    ['keys', named],
+    ['tenants', named],
+    ['jobs', placed],
+    ['schedules', placed],
+    ['rejected', numbers(1, 0, 0)],
+    ['workflows/{workflow}/calls', (text) => ['1.0', text]],
+    ['workflows/{workflow}/notes', numbers(1)],
+    ['workflows/{workflow}/segments', numbers(0, 0)],
+    ['workflows/{workflow}/tasks', (text) => [text === 'x' ? '1.0' : text]],
+  ];
+
+  it.each(PLACES)('of %s is refused as such', async (path, of) => {
+    await admin().start('patient', {}, { id: 'forged' });
+    const address = path.replace('{workflow}', 'forged');
+    expect(await answerOf(address, forged(of('x')))).toMatchObject({ status: 200 });
+    const texts = ['a\0b', '\ud800', 'x'.repeat(2_001)].map(of);
+    for (const told of [...texts, [of('x')], null, {}, ['x', 'x', 'x', 'x']]) {
+      expect(await answerOf(address, forged(told)), JSON.stringify(told)).toEqual(refused);
+    }
+    for (const cursor of ['x', Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]).toString('base64url')]) {
+      expect(await answerOf(address, cursor), cursor).toEqual(refused);
+    }
+  });
+
+  it('has been tried at every route that takes one', async () => {
+    const { paths } = (await (await fetch(`${served.url}/openapi.json`)).json()) as {
+      readonly paths: Readonly<
+        Record<string, { readonly get?: { readonly parameters?: readonly { name: string }[] } }>
+      >;
+    };
+    const taking = Object.entries(paths).filter(([, { get }]) =>
+      get?.parameters?.some(({ name }) => name === 'cursor'),
+    );
+    expect(taking.map(([path]) => path).sort()).toEqual(PLACES.map(([path]) => `/v1/${path}`).sort());
+  });
+});
+
+describe("in the system's own tenant", () => {
+  const tenant = '~tidemark';
+  it.each([
+    ['a workflow', 'POST', 'workflows', { definition: 'patient', input: {}, tenant }],
+    ['a schedule', 'PUT', 'schedules/s', { definition: 'patient', input: {}, cron: '0 0 1 1 *', tenant }],
+    ['a budget', 'PUT', `budgets?tenant=${tenant}`, { tokens: 1 }],
+    ['a hand-over', 'POST', `sessions/s/handovers?tenant=${tenant}`, { from: 'ana', to: 'bo', message: 'x' }],
+    ['a held queue', 'POST', 'queues/patient/pause', { why: 'x', tenant }],
+    ['a job', 'POST', 'jobs', { act: 'pause', filter: { definition: 'patient', tenant }, why: 'x' }],
+  ])('%s is refused', async (_, method, path, body) => {
+    const answer = await fetch(`${served.url}/v1/${path}`, {
+      method,
+      headers: { authorization: 'Bearer admin', 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect(await answer.json()).toMatchObject({ status: 400, code: 'tenant-invalid' });
   });
 });
 
@@ -184,6 +299,56 @@ describe('a request', () => {
     ]);
   });
 
+  it('is refused before anything begins where too many were left behind, and others and reads are answered', async () => {
+    let begunCount = 0;
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const client = new Proxy(served.host.client, {
+      get: (target, name) => (name === 'start' ? stuck : Reflect.get(target, name)),
+    });
+    const stuck = async () => {
+      begunCount++;
+      await ended;
+      throw new InvalidError('request-invalid', 'at last');
+    };
+    const app = await createApi({
+      ...{ place: { ports: served.host.ports, client }, definitions: served.definitions },
+      authenticator: sayingAuthenticator,
+    });
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const start = (tenant: string, signal: AbortSignal | null = null) =>
+      fetch(`${url}/v1/workflows`, {
+        method: 'POST',
+        headers: { authorization: `Bearer operator ${tenant}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ definition: 'greet', input: { name: 'Ana' } }),
+        signal,
+      });
+    try {
+      const leaving = new AbortController();
+      const left = Array.from({ length: WORK_LEFT_MAX_COUNT }, () => start('acme', leaving.signal).catch(() => 'left'));
+      await expect.poll(() => begunCount, { timeout: 20_000 }).toBe(WORK_LEFT_MAX_COUNT);
+      leaving.abort();
+      await Promise.all(left);
+      // The server sees soon that they have gone.
+      const asked = async () => (await start('acme', AbortSignal.timeout(1_000)).catch(() => undefined))?.status;
+      await expect.poll(asked, { timeout: 20_000 }).toBe(429);
+      const refused = await start('acme');
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect(await refused.json()).toMatchObject({ code: 'requests-too-many' });
+      const list = await fetch(`${url}/v1/workflows`, { headers: { authorization: 'Bearer operator acme' } });
+      expect(list.status).toBe(200);
+      const other = start('globex');
+      end();
+      expect((await other).status).toBe(400);
+      await expect.poll(async () => (await start('acme')).status).toBe(400);
+    } finally {
+      end();
+      await app.close();
+    }
+  });
+
   it('with wrong credentials again and again is told to come later', async () => {
     const wrong = { headers: { authorization: 'Basic eA==' } };
     const codes = await inject(
@@ -199,6 +364,70 @@ describe('a request', () => {
     const good = { headers: { authorization: 'Bearer admin' } };
     const codes = await inject({}, [...Array.from({ length: REFUSED_MAX_COUNT + 1 }, () => wrong), good]);
     expect(codes.slice(-2).map(([status]) => status)).toEqual([429, 200]);
+  });
+
+  it('with wrong credentials is judged now and then alone, once that is too much; what is known as good always', async () => {
+    let judgedCount = 0;
+    const authenticator = {
+      authenticate: (credentials: Credentials) => {
+        judgedCount++;
+        return sayingAuthenticator.authenticate(credentials);
+      },
+    };
+    const [wrong, good] = ['Basic eA==', 'Bearer admin'].map((authorization) => ({ headers: { authorization } }));
+    const flood = Array.from({ length: REFUSED_MAX_COUNT * 5 }, () => wrong!);
+    const codes = await inject({ authenticator }, [good!, ...flood, good!]);
+    expect(codes.at(-1)).toEqual([200, undefined, false]);
+    expect(codes.at(-2)).toEqual([429, 'rate-exceeded', true]);
+    // Without the limit all of them are.
+    expect(judgedCount).toBeLessThan(REFUSED_MAX_COUNT * 3);
+  });
+
+  it('of what needs no credentials is too much from one address at last, and what lives is told still', async () => {
+    const ask = (url: string, remoteAddress = '203.0.113.5') => ({ url, remoteAddress });
+    const flood = Array.from({ length: OPEN_MAX_COUNT + 1 }, () => ask('/no/such/file'));
+    const more = [ask('/openapi.json'), ask('/healthz'), ask('/openapi.json', '203.0.113.6')];
+    const codes = await inject({}, [...flood, ...more]);
+    expect(codes.slice(-4).map(([status]) => status)).toEqual([429, 429, 200, 200]);
+  });
+
+  describe('with wrong credentials, through a proxy', () => {
+    const wrong = (client: string, remoteAddress = '10.0.0.1') => ({
+      remoteAddress,
+      headers: { authorization: 'Basic eA==', 'x-forwarded-for': client },
+    });
+    const guesses = Array.from({ length: REFUSED_MAX_COUNT + 1 }, () => wrong('203.0.113.5'));
+    const statusOf = async (trustedProxies: readonly string[] | undefined, ...then: ReturnType<typeof wrong>[]) =>
+      (await inject({ trustedProxies }, [...guesses, ...then])).slice(guesses.length).map(([status]) => status);
+
+    it('has its client’s address where the proxy is trusted, and only from there', async () => {
+      const trusted = ['10.0.0.0/24', 'fd00::1'];
+      const [other, same, forged] = [wrong('203.0.113.6'), wrong('203.0.113.5'), wrong('203.0.113.5', '10.0.1.1')];
+      expect(await statusOf(trusted, other, same, forged)).toEqual([401, 429, 401]);
+      // What a client wrote before the proxy's own word counts for nothing.
+      expect(await statusOf(trusted, wrong('203.0.113.6, 203.0.113.5'))).toEqual([429]);
+    });
+
+    it.each([[undefined], [[]]])('has the proxy’s where none is (%j)', async (trusted) => {
+      expect(await statusOf(trusted, wrong('203.0.113.6'), wrong('203.0.113.5', '10.0.1.1'))).toEqual([429, 401]);
+    });
+  });
+
+  it.each([
+    ['events', 404],
+    ['workflows/headed/events', 404],
+    // The control: what ends by itself can be asked so.
+    ['fleet', 200],
+    ['workflows/headed', 200],
+  ])('for the head of %s is answered with %i, and opens no stream', async (path, status) => {
+    await admin().start('patient', {}, { id: 'headed' });
+    const answer = await fetch(`${served.url}/v1/${path}`, {
+      method: 'HEAD',
+      headers: { authorization: 'Bearer admin' },
+      signal: AbortSignal.timeout(10_000),
+    });
+    expect(answer.status).toBe(status);
+    expect(served.streams.size).toBe(0);
   });
 
   it('that is sent many times at once begins one run, and counts once', async () => {

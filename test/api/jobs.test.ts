@@ -40,9 +40,41 @@ it('is begun once for its id, done, and tells how far it is', async () => {
   expect(jobs[0]).not.toHaveProperty('why');
 });
 
+it('is counted before by the rule that it goes by: schedules that it does not name are left out', async () => {
+  await client().start('patient', {}, { id: 'counted', tags: ['counted'], tenant: 'acme' } as never);
+  const body = { definition: 'patient', input: {}, cron: '0 0 1 1 *', tenant: 'acme' };
+  await client().ask('PUT /v1/schedules/{schedule}', { params: { schedule: 'counted-plan' }, body });
+  const found = async (filter: object, token = 'viewer acme') =>
+    client(token).ask('POST /v1/jobs/count', { body: { filter } });
+  await eventually(async () => (await client().list({ text: 'counted' })).workflows.length === 2);
+  const one = { count: 1, has_more: false, statuses: { open: 1 } };
+  expect(await found({ text: 'counted' })).toEqual(one);
+  expect(await found({ tags: ['counted'] })).toEqual(one);
+  expect(await found({ definition: 'patient~schedule' })).toMatchObject({ count: 1 });
+  expect(await found({ text: 'counted' }, 'viewer globex')).toMatchObject({ count: 0 });
+  await expect(found({ definition: 'tidemark.bulk' })).rejects.toMatchObject({ code: 'definition-unknown' });
+});
+
+it('has its id to itself within its tenant', async () => {
+  const begin = (token: string) => start({ id: 'nightly', filter: { text: 'nothing-fits' } }, token);
+  expect(await begin('operator acme')).toMatchObject({ created: true });
+  expect(await begin('operator globex')).toMatchObject({ created: true });
+  const get = (token: string, tenant?: string) =>
+    client(token).ask('GET /v1/jobs/{job}', { params: { job: 'nightly' }, query: { tenant } });
+  for (const tenant of ['acme', 'globex']) {
+    await eventually(() => get(`viewer ${tenant}`).catch(() => undefined));
+    expect(await get(`viewer ${tenant}`)).toMatchObject({ job: 'nightly', tenant });
+    expect(await get('viewer', tenant)).toMatchObject({ tenant });
+  }
+  await expect(get('viewer')).rejects.toMatchObject({ status: 400, code: 'job-ambiguous' });
+  await expect(get('viewer acme', 'globex')).rejects.toMatchObject({ code: 'tenant-unknown' });
+});
+
 it.each([
   ['no filter', { filter: {} }, 400, 'filter-missing'],
   ['a tenant alone', { filter: { tenant: 'default' } }, 400, 'filter-missing'],
+  ['no tag', { filter: { tags: [] } }, 400, 'filter-missing'],
+  ['a text without words', { filter: { text: '*' } }, 400, 'filter-missing'],
   ['an unknown filter', { filter: { definitions: 'x' } }, 400, 'request-invalid'],
   ['a signal of another act', { signal: { name: 'go' } }, 400, 'signal-invalid'],
   ["the system's own", { filter: { definition: 'tidemark.audit' } }, 404, 'definition-unknown'],

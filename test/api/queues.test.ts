@@ -3,6 +3,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { connect } from '@tidemark/client';
+import type { TenantId } from '@tidemark/core';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { greet, patient, type Served, sayingAuthenticator, serveApi } from './served.ts';
@@ -80,7 +81,27 @@ it.each([
 
 it('is named as it is, whatever it looks like', async () => {
   for (const queue of ['../../etc/passwd', '<b>x</b>', "'; drop table workflows; --", '__proto__']) {
-    expect(await steer('pause', queue)).toMatchObject({ queue, changed: true });
+    expect(await steer('pause', queue, 'admin', { future: true })).toMatchObject({ queue, changed: true });
     expect(await steer('resume', queue)).toMatchObject({ queue, held: false });
   }
+});
+
+it('is of a definition that its caller can know of, or of one that is said to come', async () => {
+  const unknown = { status: 404, code: 'definition-unknown' };
+  // `retired` is loaded nowhere any more, and globex has a workflow of it.
+  const retired = { ...patient, name: 'retired' };
+  const { id } = await served.host.client.start(retired, { times: 1 }, { tenant: 'globex' as TenantId });
+  await eventually(async () => (await served.host.ports.store.workflow(id)) !== undefined);
+  for (const queue of ['grete', 'retired']) {
+    await expect(steer('pause', queue, 'operator acme')).rejects.toMatchObject(unknown);
+    await expect(steer('pause', queue, 'operator acme', { future: true })).rejects.toMatchObject({ status: 403 });
+  }
+  await expect(steer('pause', 'grete')).rejects.toThrow('Known here: greet, patient. Say that it is meant');
+  expect(await client('operator acme').ask('GET /v1/queues', { query: {} })).toEqual({ queues: [] });
+
+  expect(await steer('pause', 'retired', 'operator globex')).toMatchObject({ tenant: 'globex', changed: true });
+  expect(await steer('pause', 'retired')).toMatchObject({ tenant: null, changed: true });
+  expect(await steer('pause', 'grete', 'admin', { future: true })).toMatchObject({ changed: true });
+  expect(await steer('pause', 'grete')).toMatchObject({ changed: false });
+  for (const queue of ['retired', 'grete']) await steer('resume', queue);
 });

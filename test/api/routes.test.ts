@@ -89,6 +89,11 @@ describe('a workflow', () => {
     expect(again).toMatchObject({ status: 409, code: 'already-decided' });
   });
 
+  it('is started with an empty input where none is given', async () => {
+    const { workflow } = await admin().ask('POST /v1/workflows', { body: { definition: 'patient' } });
+    expect(await admin().run(workflow).get()).toMatchObject({ input: { times: 1 } });
+  });
+
   it('that nobody knows is unknown', async () => {
     expect(await failure(admin().run('nobody').get())).toMatchObject({ status: 404, code: 'workflow-unknown' });
     expect(await failure(admin().start('nothing', {}))).toMatchObject({ status: 404, code: 'definition-unknown' });
@@ -193,6 +198,10 @@ it.each([
 });
 
 it('a signal that its definition does not take is refused before it is sent', async () => {
+  const { definitions } = await admin().ask('GET /v1/definitions', {});
+  expect(Object.fromEntries(definitions.map(({ name, signals }) => [name, Object.keys(signals ?? {})]))).toEqual({
+    ...{ greet: [], patient: ['go'], asking: [] },
+  });
   const run = await admin().start('patient', {});
   expect(await failure(run.signal('gone', 1))).toMatchObject({ status: 400, code: 'signal-unknown' });
   expect(await failure(run.signal('tidemark.schedule', 1))).toMatchObject({ status: 400, code: 'signal-reserved' });

@@ -54,11 +54,27 @@ it('is made, changed, listed and fired', async () => {
 it.each([
   ['a pattern that is none', { cron: 'x' }, 400, 'schedule-invalid'],
   ['a time zone that is none', { time_zone: 'Mars/X' }, 400, 'schedule-invalid'],
+  ['a field for the slot that the input does not have', { slot_field: 'nofield' }, 400, 'schedule-invalid'],
   ['an input that does not fit', { input: {} }, 400, 'input-invalid'],
   ['an unknown workflow', { definition: 'nobody' }, 404, 'definition-unknown'],
   ['an unknown field', { every: 5 }, 400, 'request-invalid'],
 ])('with %s is refused', async (_, body, status, code) => {
   await expect(set(body)).rejects.toMatchObject({ status, code });
+});
+
+it('takes a field for the slot that the input has (control)', async () => {
+  const answer = await client().ask('PUT /v1/schedules/{schedule}', {
+    params: { schedule: 'slotted' },
+    body: { definition: 'greet', cron: '0 2 * * *', slot_field: 'name' },
+  });
+  expect(answer).toMatchObject({ created: true });
+});
+
+it('names a wrong field as the body does', async () => {
+  await expect(set({ time_zone: 'Mars/X' })).rejects.toThrow(/^time_zone: /);
+  await expect(set({ slot_field: 'nofield' })).rejects.toThrow(
+    /^slot_field: the input of greet has no field 'nofield'/,
+  );
 });
 
 it('that is none can not be fired', async () => {

@@ -192,7 +192,11 @@ export async function serveApi({ folder, runs = true, port = 0, ...options }: Se
   const streams = new Set<Socket>();
   app.server.prependListener('request', ({ url: asked = '', socket }: IncomingMessage, response: ServerResponse) => {
     if (!/\/events(\?|$)/.test(asked)) return;
-    streams.add(socket);
+    const writeHead = response.writeHead.bind(response) as (...head: unknown[]) => ServerResponse;
+    response.writeHead = (...head: unknown[]) => {
+      if (!socket.destroyed) streams.add(socket);
+      return writeHead(...head);
+    };
     response.once('close', () => streams.delete(socket));
   });
   const url = await app.listen({ host: '127.0.0.1', port });

@@ -102,7 +102,7 @@ export class Faults {
     const endMs = performance.now() + durationMs;
     while (performance.now() < endMs && !this.#signal.aborted) {
       const kind = this.#bag.pop() ?? this.#random.weighted(STORM_MIX);
-      this.#begin(kind, this.#slotFor(kind));
+      if (!this.#begin(kind, this.#slotFor(kind))) this.#bag.unshift(kind);
       await this.#pause(STORM_PAUSE_MIN_MS, STORM_PAUSE_MAX_MS);
     }
     await this.settled();
@@ -118,9 +118,10 @@ export class Faults {
     return this.#random.one(kind === 'kill9_worker' ? this.#fleet.workers : this.#fleet.slots);
   }
 
-  #begin(kind: FaultKind, slot: Slot): void {
+  /** Whether it came: its target may be harmed already. */
+  #begin(kind: FaultKind, slot: Slot): boolean {
     const target = targetOf(kind, slot);
-    if (this.#busy.has(target)) return;
+    if (this.#busy.has(target)) return false;
     this.#busy.add(target);
     const { holder } = slot;
     const record: FaultRecord = { kind, target, holder, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
@@ -133,6 +134,7 @@ export class Faults {
         this.#underWay.delete(over);
       });
     this.#underWay.add(over);
+    return true;
   }
 
   async #happen(kind: FaultKind, slot: Slot): Promise<void> {

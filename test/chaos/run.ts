@@ -31,6 +31,8 @@ import { type TakeOver, takeOvers } from './resume.ts';
 
 export interface ChaosOptions {
   readonly durationMs: number;
+  /** Faults begin beyond that time as well, until so many kinds have come and somebody was killed; by default none do. */
+  readonly kindsMin?: number;
   readonly workerCount: number;
   /** Workflows alive at once. */
   readonly liveMax: number;
@@ -119,7 +121,7 @@ interface Ran {
 }
 
 async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: (what: string) => void): Promise<Ran> {
-  const { seed, liveMax, durationMs } = options;
+  const { seed, liveMax, durationMs, kindsMin = 0 } = options;
   const driver = new Driver(host, new Random(seed + 1), liveMax, onSurprise);
   const recorder: Recorder = new Recorder(fleet.databaseUrl.href, () => [
     ...driver.live.flatMap((id) => [id, `${id}~undo`]),
@@ -135,12 +137,12 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
   const keepUp = setInterval(() => {
     for (const workflow of recorder.ends.keys()) driver.ended(workflow);
     driver.fill();
+    if (performance.now() - startedMs >= durationMs && isWorthTheName(faults.records, kindsMin)) giveUp();
   }, RECORD_PERIOD_MS);
   const tell = setInterval(
     () => options.onProgress(progress(startedMs, { driver, recorder, faults })),
     PROGRESS_PERIOD_MS,
   );
-  const timer = setTimeout(giveUp, durationMs);
   recorder.start();
   person.start();
   family.begin();
@@ -151,7 +153,6 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
     await family.finish(Math.max(FINISH_MAX_MS - (performance.now() - calmedMs), 0));
     return { driver, family, recorder, faults, finishMs: performance.now() - calmedMs };
   } finally {
-    clearTimeout(timer);
     clearInterval(keepUp);
     clearInterval(tell);
     family.stop();
@@ -159,6 +160,10 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
     await recorder.stop();
   }
 }
+
+const isWorthTheName = (records: Faults['records'], kindsMin: number): boolean =>
+  kindsMin === 0 ||
+  (new Set(records.map(({ kind }) => kind)).size >= kindsMin && records.some(({ kind }) => isKill(kind)));
 
 /** Calm and storm by turns; a short run has short phases, so that it sees both. */
 async function phases(faults: Faults, durationMs: number, signal: AbortSignal): Promise<void> {

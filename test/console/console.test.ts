@@ -89,6 +89,14 @@ describeBrowser('the console in a browser', () => {
     await page.getByText('pieces kept').waitFor();
   });
 
+  it('counts who asks on the fleet page as the inbox does, approvals among them', async () => {
+    await page.goto(api.url);
+    const tile = page.getByRole('link', { name: /Asks/ });
+    await tile.getByText(/\d approval/).waitFor();
+    const inbox = page.getByTitle(/wait for a person/);
+    await expect.poll(() => tile.locator('strong').textContent()).toBe(await inbox.textContent());
+  });
+
   it('answers a question, after it was said why', async () => {
     await page.goto(`${api.url}/inbox`);
     await page.getByRole('link', { name: /refund-8821/ }).click();
@@ -148,6 +156,27 @@ describeBrowser('the console in a browser', () => {
     await page.getByRole('table', { name: 'Children' }).waitFor();
     await page.keyboard.press('2');
     await page.getByRole('link', { name: 'survey-2026~1.7' }).waitFor();
+  });
+
+  it('goes on where a list has more than a page', async () => {
+    const row = (offset: number) => ({
+      ...{ partition: 0, offset, workflow: null, type: null, reason: 'malformed', at: null },
+    });
+    await page.route('**/v1/rejected?*', (route) => {
+      const isSecond = new URL(route.request().url()).searchParams.get('cursor') === 'second';
+      const json = isSecond
+        ? { rejected: [row(41)], next_cursor: null }
+        : { rejected: [row(43), row(42)], next_cursor: 'second' };
+      return route.fulfill({ json });
+    });
+    await page.goto(`${api.url}/rejected`);
+    const rows = page.getByRole('table', { name: 'Rejected events' }).locator('tbody tr');
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(2);
+    await page.getByRole('button', { name: 'More rejected events' }).click();
+    await expect.poll(() => rows.count()).toBe(3);
+    expect(await page.getByRole('button', { name: 'More rejected events' }).count()).toBe(0);
+    await page.unroute('**/v1/rejected?*');
   });
 
   it('triggers a schedule, and begins and follows a job from a search', async () => {

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from '@tidemark/client';
+import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { expect, it, vi } from 'vitest';
 import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
 import { findBrowser, openBrowser } from './browser.ts';
@@ -29,7 +30,7 @@ it.skipIf(executable === undefined && process.env.CI !== 'true')(
     });
     const dev = (): ChildProcess => {
       const args = ['libs/cli/src/main.ts', 'dev', '--workflows', 'test/console/agents.ts'];
-      const child = spawn(process.execPath, [...args, '--state', folder, '--port', String(port)], {
+      const child = spawn(process.execPath, [QUICK_WASM, ...args, '--state', folder, '--port', String(port)], {
         cwd: ROOT,
         stdio: 'ignore',
       });

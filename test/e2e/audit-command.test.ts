@@ -1,7 +1,7 @@
 /** What the audit says to its user: bad input and bad places get one clear line and a code of their own, and nothing is touched. */
 
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -62,6 +62,8 @@ describe('bad input', { timeout: TIMEOUT_MS }, () => {
 });
 
 describe('state that cannot be used is left untouched', { timeout: TIMEOUT_MS }, () => {
+  beforeAll(async () => expect((await run(['tree', '--state', 'whole'])).code).toBe(0), TIMEOUT_MS);
+
   it('in use by another process', async () => {
     await writeTree(at('long'), { files: 120, functions: 60, seed: 3 });
     const first = new AuditProcess(['long', '--state', 'shared'], {}, folder);
@@ -76,7 +78,7 @@ describe('state that cannot be used is left untouched', { timeout: TIMEOUT_MS },
   });
 
   it('damaged', async () => {
-    await run(['tree', '--state', 'damaged']);
+    await cp(at('whole'), at('damaged'), { recursive: true });
     const file = await logFile('damaged');
     const bytes = await readFile(file);
     await writeFile(file, Buffer.concat([Buffer.from('no such thing'), bytes.subarray(13)]));
@@ -86,7 +88,7 @@ describe('state that cannot be used is left untouched', { timeout: TIMEOUT_MS },
   });
 
   it('of a newer version', async () => {
-    await run(['tree', '--state', 'newer']);
+    await cp(at('whole'), at('newer'), { recursive: true });
     const log = new DatabaseSync(await logFile('newer'));
     log.exec('pragma user_version = 99');
     log.close();

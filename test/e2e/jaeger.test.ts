@@ -11,7 +11,7 @@ import path from 'node:path';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { testWorld } from '@tidemark/testkit';
 import { eventually } from '@tidemark/testkit/eventually';
-import { collectorOf, LiveTraces, sendAll, sendSpans, type TraceSpan, traceOf } from '@tidemark/traces';
+import { collectorOf, LiveTraces, packSpan, sendAll, sendSpans, type TraceSpan, traceOf } from '@tidemark/traces';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
@@ -137,6 +137,7 @@ describe('Jaeger', () => {
         new LiveTraces({
           ports,
           ratio: 1,
+          pack: (span) => packSpan(span, collector.form),
           send: (spans, signal) => sendSpans(collector, spans, signal),
           onDropped: () => {},
           onError: () => {},

@@ -14,6 +14,7 @@ import { workflowId } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { rebuildCalls } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
+import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { tokenizerById } from '@tidemark/tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomFrom } from './source-tree.ts';
@@ -44,7 +45,7 @@ class Process {
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(?:RESEARCHER_|TIDEMARK_KAFKA|FORCE_COLOR)/.test(name),
     );
-    this.#child = spawn(process.execPath, args, {
+    this.#child = spawn(process.execPath, [QUICK_WASM, ...args], {
       cwd: ROOT,
       env: { ...Object.fromEntries(inherited), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

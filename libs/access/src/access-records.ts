@@ -5,7 +5,7 @@
  */
 
 import { CorruptError, InvalidError, type Json, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
-import type { Clock, Digest, MemoryRow, ProjectionStore, Role } from '@tidemark/ports';
+import type { AccessChanged, Clock, Digest, MemoryRow, ProjectionStore, Role } from '@tidemark/ports';
 import { ACCESS_SUBJECT, type ClientMemory, checkName, memoryWorkflow } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyText, hashOfSecret, isKeyId, newApiKey } from './api-key.ts';
@@ -55,6 +55,8 @@ export interface AccessRecordsOptions {
   readonly store: Pick<ProjectionStore, 'memories' | 'workflow'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
+  /** Told once rows show that a key was revoked, or that a tenant was suspended or resumed. */
+  readonly onChanged?: ((changed: AccessChanged) => void) | undefined;
 }
 
 const byWhy = z.object({ by: z.string(), why: z.string(), atMs: z.number() });
@@ -115,6 +117,7 @@ export class AccessRecords {
     if (key.revoked !== null) return key;
     const revoked = { by: checkName('by', by), why: checkName('why', why, 1_000), atMs: this.#options.clock.nowMs() };
     await this.#write(KEYS, `${id}${REVOKED}`, revoked);
+    this.#options.onChanged?.({ key: id });
     return { ...key, revoked };
   }
 
@@ -173,6 +176,7 @@ export class AccessRecords {
     const said = { by: checkName('by', by), why: checkName('why', why, 1_000), atMs };
     const changed = { suspended: suspended ? said : null };
     await this.#write(TENANTS, `${SUSPENDED}${tenant}`, changed);
+    this.#options.onChanged?.({ tenant });
     return { tenant, ...known, ...changed };
   }
 

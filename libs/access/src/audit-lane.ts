@@ -3,11 +3,23 @@
  * stream of the tenant's that ends and begins anew, so that old ones are archived. Must not know who records what.
  *
  * A2 A write that failed is written again, into another stream: the same entry may stand in the log twice, and is told once.
+ * A3 A write that fails neither for servers that are away nor for what became of its stream is halved until the entry stands alone that
+ *    can't be written: that one is refused. While no stream begins for such a reason, whoever waits for an answer is refused at once,
+ *    and what has been done already goes on waiting.
  */
 
-import { type TenantId, uuidv7, workflowId } from '@tidemark/core';
+import {
+  ConflictError,
+  FencedError,
+  type TenantId,
+  TidemarkError,
+  UnavailableError,
+  uuidv7,
+  workflowId,
+} from '@tidemark/core';
 import type { Clock, Digest, Prng } from '@tidemark/ports';
-import type { SystemStream, SystemStreams } from '@tidemark/runtime';
+import type { SystemStream, SystemStreamName, SystemStreams } from '@tidemark/runtime';
+import { Halving } from './audit-halving.ts';
 import { AUDIT_DEFINITION, type AuditRecord, recordsAsJson } from './audit-record.ts';
 import {
   AUDIT_BATCH_MAX_COUNT,
@@ -35,14 +47,17 @@ export interface Waiting {
   readonly record: AuditRecord;
   /** Somebody waits for it; otherwise it may gather for longer. */
   readonly isAwaited: boolean;
-  /** The log has it. */
-  readonly done: () => void;
+  /** The log has it, or never will. */
+  readonly done: (failure?: TidemarkError) => void;
 }
 
 interface OpenStream {
+  readonly name: SystemStreamName;
   readonly stream: SystemStream;
   readonly openedMs: number;
   writtenMs: number;
+  /** Something was written to it. */
+  isUsed: boolean;
 }
 
 export class AuditLane {
@@ -53,6 +68,7 @@ export class AuditLane {
   /** When the last write began, on the monotonic clock. */
   #begunMs = Number.NEGATIVE_INFINITY;
   #awaitedCount = 0;
+  readonly #halving = new Halving(AUDIT_BATCH_MAX_COUNT);
   #isHurried = false;
   #wake = (): void => {};
 
@@ -69,8 +85,15 @@ export class AuditLane {
     this.#waiting.push(waiting);
     if (waiting.isAwaited) this.#awaitedCount++;
     this.#wake();
+    this.#begin();
+  }
+
+  /** What comes just as the last write ends begins another. */
+  #begin(): void {
+    if (this.#waiting.length === 0 || this.#options.ending.aborted) return;
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
+      this.#begin();
     });
   }
 
@@ -78,7 +101,7 @@ export class AuditLane {
   async flushed(): Promise<void> {
     this.#isHurried = true;
     this.#wake();
-    await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
     this.#isHurried = false;
   }
 
@@ -118,7 +141,7 @@ export class AuditLane {
 
   /** Until others have come that may go together, or somebody waits: even then writes don't follow each other more closely than named. */
   async #gather(): Promise<void> {
-    const isFull = (): boolean => this.#isHurried || this.#waiting.length >= AUDIT_BATCH_MAX_COUNT;
+    const isFull = (): boolean => this.#isHurried || this.#waiting.length >= this.#halving.count;
     await this.#pause(AUDIT_FLUSH_MS, () => this.#awaitedCount > 0 || isFull());
     await this.#pause(this.#begunMs + AUDIT_GATHER_MS - this.#options.clock.monotonicMs(), isFull);
   }
@@ -134,35 +157,80 @@ export class AuditLane {
     this.#wake = () => {};
   }
 
-  /** Entries leave the list when the log has them, and not before. */
+  /** Entries leave the list when the log has them, or never will, and not before. */
   async #write(): Promise<void> {
     const { clock } = this.#options;
-    const batch = this.#waiting.slice(0, AUDIT_BATCH_MAX_COUNT);
     const open = await this.#stream();
+    const batch = this.#waiting.slice(0, this.#halving.count);
     this.#begunMs = clock.monotonicMs();
     try {
       await open.stream.write(recordsAsJson(batch.map(({ record }) => record)), `${batch.length} entries`);
     } catch (error) {
       // A2. Its end is left to a later look.
       this.#open = undefined;
-      throw error;
+      if (error instanceof UnavailableError || (open.isUsed && isOfStream(error))) throw error;
+      await this.#endFailed(open.name);
+      if (this.#halving.failed(batch.length)) this.#refuse(batch, error);
+      return;
     }
+    this.#halving.written(batch.length);
+    open.isUsed = true;
     open.writtenMs = clock.monotonicMs();
-    this.#waiting = this.#waiting.slice(batch.length);
-    for (const { isAwaited, done } of batch) {
-      if (isAwaited) this.#awaitedCount--;
-      done();
-    }
+    this.#leave(batch);
     if (open.stream.writeCount >= AUDIT_STREAM_MAX_WRITES) await this.end();
+  }
+
+  #leave(batch: readonly Waiting[], failureOf?: (waiting: Waiting) => TidemarkError): void {
+    const left = new Set(batch);
+    this.#waiting = this.#waiting.filter((waiting) => !left.has(waiting));
+    for (const waiting of batch) {
+      if (waiting.isAwaited) this.#awaitedCount--;
+      waiting.done(failureOf?.(waiting));
+    }
+  }
+
+  #refuse(batch: readonly Waiting[], cause: unknown): void {
+    this.#leave(batch, ({ record }) => {
+      const failure = unwritable(record, cause);
+      this.#options.onError(failure);
+      return failure;
+    });
+  }
+
+  /** Another stream begins soon: this one isn't left to take up room until it is found abandoned. */
+  async #endFailed(name: SystemStreamName): Promise<void> {
+    const { streams, ending, onError } = this.#options;
+    try {
+      await (await streams.open(name, ending)).close();
+    } catch (error) {
+      onError(error);
+    }
   }
 
   async #stream(): Promise<OpenStream> {
     if (this.#open !== undefined) return this.#open;
     const { streams, clock, prng, digest, tenant, ending } = this.#options;
-    const name = `~audit:${digest.sha256(tenant).slice(0, 16)}:${uuidv7(clock.nowMs(), prng.bytes(10))}`;
-    const stream = await streams.open({ definition: AUDIT_DEFINITION, workflow: workflowId(name), tenant }, ending);
-    const nowMs = clock.monotonicMs();
-    this.#open = { stream, openedMs: nowMs, writtenMs: nowMs };
-    return this.#open;
+    const id = `~audit:${digest.sha256(tenant).slice(0, 16)}:${uuidv7(clock.nowMs(), prng.bytes(10))}`;
+    const name = { definition: AUDIT_DEFINITION, workflow: workflowId(id), tenant };
+    try {
+      const stream = await streams.open(name, ending);
+      const nowMs = clock.monotonicMs();
+      this.#open = { name, stream, openedMs: nowMs, writtenMs: nowMs, isUsed: false };
+      return this.#open;
+    } catch (error) {
+      const awaited = this.#waiting.filter(({ isAwaited }) => isAwaited);
+      if (!(error instanceof UnavailableError)) this.#refuse(awaited, error);
+      throw error;
+    }
   }
 }
+
+/** Another process has ended it, or writes to it: no other stream has that in common with it. */
+const isOfStream = (error: unknown): boolean => error instanceof FencedError || error instanceof ConflictError;
+
+const unwritable = ({ id, subject, action, target }: AuditRecord, cause: unknown): TidemarkError =>
+  new TidemarkError(
+    'audit-unwritable',
+    `Entry ${id} (${subject}: ${action} of ${target ?? 'nothing named'}) can't be written down, and what waits for it isn't answered: ${cause instanceof Error ? cause.message : String(cause)}`,
+    { cause },
+  );

@@ -1,10 +1,22 @@
-/** Owns finding what was audited: the newest entries of a tenant that fit. Reads rows, which archived streams come back to. */
+/**
+ * Owns finding what was audited: the newest entries of a tenant that fit, page by page. Reads rows, which archived streams come back to.
+ *
+ * A4 A page is the newest entries that fit and no other page has told; where none comes after, there are no more. It reads no more than
+ *    `AUDIT_LOOKED_MAX_COUNT` entries (and one page of a stream) before it tells what it has found, be that nothing, and how to go on.
+ */
 
-import { decodePayload } from '@tidemark/codec';
-import { CorruptError, type Sequence, type TenantId } from '@tidemark/core';
-import type { AuditEntry, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
-import { AUDIT_DEFINITION, type AuditRecord, recordsIn } from './audit-record.ts';
-import { AUDIT_PAGE_COUNT, AUDIT_READ_MAX_COUNT, AUDIT_STREAMS_READ_MAX } from './limits.ts';
+import type { TenantId, WorkflowId } from '@tidemark/core';
+import type { AuditEntry, ProjectionStore } from '@tidemark/ports';
+import { AUDIT_DEFINITION, type AuditRecord } from './audit-record.ts';
+import { AuditTail } from './audit-tail.ts';
+import {
+  AUDIT_LOOKED_MAX_COUNT,
+  AUDIT_OPENING_LAG_MS,
+  AUDIT_PAGE_COUNT,
+  AUDIT_READ_MAX_COUNT,
+  AUDIT_STREAM_MAX_MS,
+  AUDIT_STREAMS_PAGE_COUNT,
+} from './limits.ts';
 
 export interface AuditQuery {
   readonly tenant: TenantId;
@@ -16,45 +28,124 @@ export interface AuditQuery {
   readonly target?: string | undefined;
   readonly outcome?: AuditEntry['outcome'] | undefined;
   /** Goes on after this one. */
-  readonly before?: Pick<AuditRecord, 'atMs' | 'id'> | undefined;
+  readonly before?: AuditPlace | undefined;
   /** At most `AUDIT_READ_MAX_COUNT`. */
   readonly limit: number;
 }
 
-type Reads = Pick<ProjectionStore, 'workflows' | 'checkpoints'>;
+/** A place in the order of entries; one that a page names need not be an entry's. */
+export type AuditPlace = Pick<AuditRecord, 'atMs' | 'id'>;
 
-/** The newest first. Throws `CorruptError` (`audit-unreadable`), and where archived streams are asked for as the tiers do. */
-export async function readAudit(store: Reads, query: AuditQuery): Promise<readonly AuditRecord[]> {
-  const { tenant, fromMs = 0, before } = query;
-  const toMs = Math.min(
-    query.toMs ?? Number.POSITIVE_INFINITY,
-    before === undefined ? Number.POSITIVE_INFINITY : before.atMs + 1,
-  );
-  const limit = Math.min(query.limit, AUDIT_READ_MAX_COUNT);
-  const listed = await store.workflows({ tenant, definition: AUDIT_DEFINITION, limit: AUDIT_STREAMS_READ_MAX });
-  const streams = listed
-    .filter(({ openedAtMs, updatedAtMs }) => updatedAtMs >= fromMs && openedAtMs - OPENING_LAG_MS < toMs)
-    .sort((a, b) => b.updatedAtMs - a.updatedAtMs);
-  let found = new Map<string, AuditRecord>();
-  let oldestMs = Number.NEGATIVE_INFINITY;
-  for (const stream of streams) {
-    // All that it has is older than what there is already.
-    if (found.size >= limit && stream.updatedAtMs < oldestMs) break;
-    for await (const record of recordsOf(store, stream, Math.max(fromMs, oldestMs))) {
-      if (fits(record, query)) found.set(record.id, record);
-    }
-    const newest = [...found.values()].sort(newestFirst).slice(0, limit);
-    found = new Map(newest.map((record) => [record.id, record]));
-    if (found.size >= limit) oldestMs = newest.at(-1)!.atMs;
-  }
-  return [...found.values()];
+export interface AuditPage {
+  /** The newest first; fewer than asked for, or none, doesn't mean that there are no more. */
+  readonly entries: readonly AuditRecord[];
+  /** Where to go on; null: there is no more. */
+  readonly next: AuditPlace | null;
 }
 
-/** Entries may wait for a while until a stream is opened for them. */
-const OPENING_LAG_MS = 86_400_000;
+type Reads = Pick<ProjectionStore, 'search' | 'checkpoints'>;
 
-type Placed = Pick<AuditRecord, 'atMs' | 'id'>;
-const newestFirst = (a: Placed, b: Placed): number => b.atMs - a.atMs || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+/** However much has to be read for it. Throws as `auditPage` does. */
+export async function readAudit(store: Reads, query: AuditQuery): Promise<readonly AuditRecord[]> {
+  const limit = Math.min(query.limit, AUDIT_READ_MAX_COUNT);
+  const found: AuditRecord[] = [];
+  for (let before = query.before; found.length < limit; ) {
+    const page = await auditPage(store, { ...query, before, limit: limit - found.length });
+    found.push(...page.entries);
+    if (page.next === null) break;
+    before = page.next;
+  }
+  return found;
+}
+
+/** Throws `CorruptError` (`audit-unreadable`), and where archived streams are asked for as the tiers do. */
+export async function auditPage(store: Reads, query: AuditQuery): Promise<AuditPage> {
+  const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, before } = query;
+  const limit = Math.min(query.limit, AUDIT_READ_MAX_COUNT);
+  const beginsMs = Math.min(toMs - 1, before?.atMs ?? Number.POSITIVE_INFINITY);
+  const streams = new Streams(store, query, beginsMs);
+  const found = new Map<string, AuditRecord>();
+  for (let lookedCount = 0; ; ) {
+    const { newestMs } = streams;
+    // What is newer than all that isn't read yet is in order.
+    const told = [...found.values()].filter(({ atMs }) => atMs > newestMs).sort(newestFirst);
+    if (told.length >= limit || newestMs < fromMs) {
+      const entries = told.slice(0, limit);
+      const isLast = newestMs < fromMs && told.length <= limit;
+      return { entries, next: isLast ? null : placeOf(entries.at(-1)!) };
+    }
+    if (lookedCount >= AUDIT_LOOKED_MAX_COUNT && newestMs < beginsMs) {
+      return { entries: told, next: { atMs: newestMs, id: AFTER_ALL_IDS } };
+    }
+    const records = await streams.page();
+    lookedCount += Math.max(records.length, AUDIT_PAGE_COUNT);
+    for (const record of records) if (fits(record, query)) found.set(record.id, record);
+  }
+}
+
+/** The streams of a tenant, read backwards as if they were one. */
+class Streams {
+  readonly #store: Reads;
+  readonly #query: AuditQuery;
+  readonly #beginsMs: number;
+  #tails: AuditTail[] = [];
+  /** Streams that aren't listed yet begin after this one; null: all are. */
+  #after: { readonly openedAtMs: number; readonly workflow: WorkflowId } | null | undefined;
+  /** None of them holds what is newer. */
+  #unlistedMs: number;
+
+  constructor(store: Reads, query: AuditQuery, beginsMs: number) {
+    this.#store = store;
+    this.#query = query;
+    this.#beginsMs = beginsMs;
+    this.#unlistedMs = beginsMs;
+  }
+
+  /** Nothing that isn't read yet is newer; there is no more: before all times. */
+  get newestMs(): number {
+    return Math.max(this.#unlistedMs, ...this.#tails.map(({ newestMs }) => newestMs));
+  }
+
+  /** More of what may be the newest that isn't read yet; none: it was another list of streams. */
+  async page(): Promise<readonly AuditRecord[]> {
+    const [newest] = this.#tails.toSorted((a, b) => b.newestMs - a.newestMs);
+    if (newest === undefined || newest.newestMs < this.#unlistedMs) {
+      await this.#list();
+      return [];
+    }
+    const records = await newest.page();
+    if (newest.isRead) this.#tails = this.#tails.filter((tail) => tail !== newest);
+    return records;
+  }
+
+  async #list(): Promise<void> {
+    const { tenant, fromMs = 0 } = this.#query;
+    const begins = this.#beginsMs;
+    const listed = await this.#store.search({
+      ...{ tenant, definition: AUDIT_DEFINITION, after: this.#after ?? undefined, limit: AUDIT_STREAMS_PAGE_COUNT },
+      openedFromMs: fromMs === 0 ? undefined : Math.max(0, fromMs - STREAM_SPAN_MS),
+      openedToMs: Number.isFinite(begins) ? begins + AUDIT_OPENING_LAG_MS : undefined,
+    });
+    for (const stream of listed) {
+      if (stream.sequence > 0 && stream.updatedAtMs >= fromMs)
+        this.#tails.push(new AuditTail(this.#store, stream, begins));
+    }
+    const last = listed.at(-1);
+    this.#after = last === undefined || listed.length < AUDIT_STREAMS_PAGE_COUNT ? null : last;
+    const newestMs = this.#after === null ? Number.NEGATIVE_INFINITY : this.#after!.openedAtMs + STREAM_SPAN_MS;
+    this.#unlistedMs = Math.min(this.#unlistedMs, newestMs);
+  }
+}
+
+/** Nobody writes to a stream that is twice as old as one gets. */
+const STREAM_SPAN_MS = 2 * AUDIT_STREAM_MAX_MS;
+
+/** Ids are hexadecimal digits. */
+const AFTER_ALL_IDS = '~';
+
+const placeOf = ({ atMs, id }: AuditPlace): AuditPlace => ({ atMs, id });
+const newestFirst = (a: AuditPlace, b: AuditPlace): number =>
+  b.atMs - a.atMs || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 
 function fits(record: AuditRecord, query: AuditQuery): boolean {
   const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, subject, action, target, outcome, before } = query;
@@ -68,26 +159,3 @@ function fits(record: AuditRecord, query: AuditQuery): boolean {
     (outcome === undefined || record.outcome === outcome)
   );
 }
-
-/** Backwards, until a whole page was written before that time. */
-async function* recordsOf(store: Reads, { workflow, sequence }: WorkflowSummary, sinceMs: number) {
-  for (let to: number = sequence; to > 0; to -= AUDIT_PAGE_COUNT) {
-    const from = Math.max(1, to - AUDIT_PAGE_COUNT + 1);
-    const page = await store.checkpoints(workflow, { from: from as Sequence, limit: to - from + 1 });
-    for (const { payload } of page) {
-      const { output } = decodePayload('CheckpointCommitted', payload);
-      if (output === null) continue;
-      const records = recordsIn(output);
-      if (records === undefined) throw unreadable(workflow);
-      yield* records;
-    }
-    if (page.every(({ atMs }) => atMs < sinceMs)) return;
-  }
-}
-
-const unreadable = (workflow: string): CorruptError =>
-  new CorruptError(
-    'audit-unreadable',
-    `What ${workflow} holds is no audit as this release writes it: a newer one wrote it, or it was changed.`,
-    { workflow },
-  );

@@ -1,6 +1,6 @@
 /** What waits to be written down: nothing is lost while the log is away, nothing goes on without it for long, streams end. */
 
-import { type TenantId, UnavailableError } from '@tidemark/core';
+import { FencedError, InvalidError, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
 import type { AuditEntry } from '@tidemark/ports';
 import { sha256Digest, systemPrng } from '@tidemark/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -21,6 +21,9 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
+const ACME = 'acme' as TenantId;
+const GLOBEX = 'globex' as TenantId;
+
 class StreamInMemory {
   readonly records: AuditRecord[] = [];
   writeCount = 0;
@@ -33,6 +36,9 @@ class StreamInMemory {
 
   async write(output: unknown): Promise<void> {
     if (this.#world.isAway) throw new UnavailableError('log-unavailable', 'gone');
+    this.#world.attemptCount++;
+    if ((output as AuditRecord[]).some(({ target }) => this.#world.poison.has(target ?? '')))
+      throw new LimitError('value-too-large', 'too large');
     if (this.#world.isDoubtful) {
       this.#world.isDoubtful = false;
       this.records.push(...(output as AuditRecord[]));
@@ -50,6 +56,11 @@ class StreamInMemory {
 class Streams {
   isAway = false;
   isDoubtful = false;
+  attemptCount = 0;
+  /** Targets whose entries no stream takes. */
+  readonly poison = new Set<string>();
+  /** Whose streams can't begin, and why. */
+  readonly refused = new Map<string, Error>();
   stuckTenant: string | undefined;
   freed = (): void => {};
   readonly opened: { readonly tenant: string; readonly workflow: string; readonly stream: StreamInMemory }[] = [];
@@ -57,6 +68,8 @@ class Streams {
 
   async open({ tenant, workflow }: { tenant: string; workflow: string }) {
     if (this.isAway) throw new UnavailableError('store-unavailable', 'gone');
+    const refusal = this.refused.get(tenant);
+    if (refusal !== undefined) throw refusal;
     if (tenant === this.stuckTenant) {
       await new Promise<void>((resolve) => {
         this.freed = resolve;
@@ -85,6 +98,7 @@ describe('an audit trail', () => {
       streams: world as never,
       store: {
         workflow: async (id: string) => (id === 'w-acme' ? { tenant: 'acme' } : undefined),
+        placed: async (id: string) => (id === 'w-new' ? { tenant: 'globex' } : undefined),
         workflows: async () => world.abandoned,
       } as never,
       clock,
@@ -167,10 +181,18 @@ describe('an audit trail', () => {
   });
 
   it('puts what somebody of no tenant did to the tenant whose workflow it was', async () => {
-    trail.record(entry({ tenant: null, target: 'w-acme' }));
-    trail.record(entry({ tenant: null, target: 'other' }));
+    trail.record(entry({ tenant: null, target: 'w-acme', isWorkflow: true }));
+    trail.record(entry({ tenant: null, target: 'w-new', isWorkflow: true }));
+    trail.record(entry({ tenant: null, target: 'other', isWorkflow: true }));
+    // Something else of the same name is not that tenant's.
+    trail.record(entry({ tenant: null, target: 'w-acme', action: 'pauseQueue' }));
     await trail.flushed();
-    expect(world.opened.map(({ tenant }) => tenant)).toEqual(['acme', '~tidemark']);
+    const found = world.opened.map(({ tenant, stream }) => [tenant, stream.records.map(({ target }) => target)]);
+    expect(Object.fromEntries(found)).toEqual({
+      acme: ['w-acme'],
+      globex: ['w-new'],
+      '~tidemark': ['w-acme', 'other'],
+    });
   });
 
   it('loses nothing while the log is away, and lets nothing go on for long without it (A1)', async () => {
@@ -180,20 +202,129 @@ describe('an audit trail', () => {
     await turns();
     expect(errors.length).toBeGreaterThan(0);
     clock.ms += AUDIT_BEHIND_MAX_MS;
-    trail.admit();
+    trail.admit(ACME);
     trail.record(entry());
     clock.ms += 1;
-    expect(() => trail.admit()).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+    expect(() => trail.admit(ACME)).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
     world.isAway = false;
     clock.wakeAll();
     await trail.flushed();
     expect(world.records).toHaveLength(2);
-    trail.admit();
+    trail.admit(ACME);
   });
 
-  it('holds no more than its limit', () => {
-    for (let count = 0; count < AUDIT_WAITING_MAX_COUNT; count++) trail.record(entry());
-    expect(() => trail.admit()).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+  it('holds no more than its limit of one tenant, and has room for others', () => {
+    for (let count = 0; count < AUDIT_WAITING_MAX_COUNT / 2; count++) trail.record(entry());
+    expect(() => trail.admit(ACME)).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+    trail.admit(GLOBEX);
+    trail.admit(null);
+  });
+
+  it('refuses the tenant alone whose entries the log does not take', async () => {
+    world.stuckTenant = 'globex';
+    trail.record(entry({ tenant: GLOBEX }));
+    clock.ms += AUDIT_BEHIND_MAX_MS + 1;
+    trail.admit(ACME);
+    trail.admit(null);
+    expect(() => trail.admit(GLOBEX)).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+    void trail.flushed();
+    await turns();
+    world.freed();
+    await trail.flushed();
+    trail.admit(GLOBEX);
+  });
+
+  it('refuses by itself what can never be written, and writes what came with it (A3)', async () => {
+    world.poison.add('w137').add('w400');
+    const asked = Array.from({ length: AUDIT_BATCH_MAX_COUNT }, (_, count) =>
+      trail.write(entry({ target: `w${count}` })).then(
+        () => 'written',
+        (error: { code: string }) => error.code,
+      ),
+    );
+    let isOver = false;
+    const answered = Promise.all(asked).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await turns();
+      clock.ms += AUDIT_GATHER_MS;
+      clock.wakeAll(AUDIT_GATHER_MS);
+    }
+    const fates = await answered;
+    const refused = fates.flatMap((fate, count) => (fate === 'written' ? [] : [[`w${count}`, fate]]));
+    expect(refused).toEqual([
+      ['w137', 'audit-unwritable'],
+      ['w400', 'audit-unwritable'],
+    ]);
+    expect(new Set(world.records.map(({ id }) => id)).size).toBe(AUDIT_BATCH_MAX_COUNT - 2);
+    expect(errors).toMatchObject(refused.map(([, code]) => ({ code })));
+    expect(world.attemptCount).toBeLessThan(60);
+    // Each stream but the last has ended: none is left to be found abandoned.
+    const ended = new Set(world.opened.filter(({ stream }) => stream.isClosed).map(({ workflow }) => workflow));
+    expect(world.opened.filter(({ workflow }) => !ended.has(workflow))).toHaveLength(1);
+    trail.admit(ACME);
+  });
+
+  it('tells of a recorded entry that can never be written, and goes on (A3)', async () => {
+    world.poison.add('bad');
+    trail.record(entry({ target: 'bad' }));
+    await trail.flushed();
+    trail.record(entry({ target: 'good' }));
+    await trail.flushed();
+    expect(errors).toMatchObject([{ code: 'audit-unwritable', cause: { code: 'value-too-large' } }]);
+    expect(world.records.map(({ target }) => target)).toEqual(['good']);
+    clock.ms += AUDIT_BEHIND_MAX_MS + 1;
+    trail.admit(ACME);
+  });
+
+  it('writes what comes just as a write ends', async () => {
+    await trail.write(entry({ target: 'before' }));
+    trail.record(entry({ target: 'just then' }));
+    await trail.flushed();
+    expect(world.records.map(({ target }) => target)).toEqual(['before', 'just then']);
+  });
+
+  it('goes on trying while a server is away, whatever it holds, and refuses nothing by itself (control)', async () => {
+    world.isAway = true;
+    world.poison.add('bad');
+    trail.record(entry({ target: 'bad' }));
+    void trail.flushed();
+    await turns();
+    clock.wakeAll();
+    await turns();
+    clock.ms += AUDIT_BEHIND_MAX_MS + 1;
+    expect(() => trail.admit(ACME)).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+    expect(errors.map((error) => (error as { code: string }).code)).not.toContain('audit-unwritable');
+  });
+
+  it('writes to another stream what its own one no longer takes from this process', async () => {
+    await trail.write(entry({ target: 'before' }));
+    world.opened[0]!.stream.write = async () => {
+      throw new FencedError('lease-lost', 'another wrote');
+    };
+    trail.record(entry({ target: 'after' }));
+    void trail.flushed();
+    await turns();
+    clock.wakeAll();
+    await trail.flushed();
+    expect(world.records.map(({ target }) => target)).toEqual(['before', 'after']);
+    expect(errors).toMatchObject([{ code: 'lease-lost' }]);
+  });
+
+  it('answers at once who waits while no stream can begin, and keeps what was done', async () => {
+    world.refused.set('acme', new InvalidError('tenant-gone', 'there is none'));
+    trail.record(entry({ target: 'done' }));
+    await expect(trail.write(entry({ target: 'asked' }))).rejects.toMatchObject({
+      code: 'audit-unwritable',
+      cause: { code: 'tenant-gone' },
+    });
+    await trail.write(entry({ tenant: GLOBEX }));
+    world.refused.clear();
+    await turns();
+    clock.wakeAll();
+    await trail.flushed();
+    expect(world.records.map(({ target }) => target)).toEqual(['w', 'done']);
   });
 
   it('writes again what may be there, under the same ids (A2)', async () => {
@@ -239,7 +370,7 @@ describe('an audit trail', () => {
     await trail.close();
     expect(world.records).toHaveLength(1);
     expect(world.opened[0]!.stream.isClosed).toBe(true);
-    expect(() => trail.admit()).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
+    expect(() => trail.admit(ACME)).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
   });
 
   it('keeps strangers’ texts short and sound', async () => {

@@ -2,13 +2,15 @@
  * Owns the writing down of who read or did what, for all tenants: what comes together goes to the log together, each tenant's into a stream of
  * its own (audit-lane.ts), and none waits for another's.
  *
- * A1 What was recorded is in the log within `AUDIT_FLUSH_MS` while the log takes anything. While it doesn't, nothing more is
- *    admitted after `AUDIT_BEHIND_MAX_MS`, and so nothing read or done (R4).
+ * A1 What was recorded is in the log within `AUDIT_FLUSH_MS` while the log takes anything of its tenant. While it doesn't, nothing more of
+ *    that tenant is admitted after `AUDIT_BEHIND_MAX_MS`, and so nothing read or done (R4).
+ * A3 What the log will never take is refused by itself, and told; nothing else waits for it.
  */
 
-import { SYSTEM_TENANT, type TenantId, UnavailableError, uuidv7, workflowId } from '@tidemark/core';
+import { SYSTEM_TENANT, type TenantId, type TidemarkError, UnavailableError, uuidv7, workflowId } from '@tidemark/core';
 import type { AuditEntry, AuditTrail, Clock, Digest, Prng, ProjectionStore } from '@tidemark/ports';
 import type { SystemStreams } from '@tidemark/runtime';
+import { AuditBacklog, type WaitingPlace } from './audit-backlog.ts';
 import { AuditLane, type Waiting } from './audit-lane.ts';
 import { AUDIT_DEFINITION, recordOf } from './audit-record.ts';
 import {
@@ -17,31 +19,31 @@ import {
   AUDIT_RETRY_MS,
   AUDIT_STREAM_MAX_MS,
   AUDIT_STREAMS_READ_MAX,
-  AUDIT_WAITING_MAX_COUNT,
 } from './limits.ts';
 
 export interface WrittenTrailOptions {
   readonly streams: Pick<SystemStreams, 'open'>;
-  readonly store: Pick<ProjectionStore, 'workflow' | 'workflows'>;
+  readonly store: Pick<ProjectionStore, 'workflow' | 'workflows' | 'placed'>;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly digest: Digest;
-  /** Told of every write that failed; it is tried again. */
+  /** Told of every write that failed and is tried again, and of every entry that never will be written. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
 }
 
-interface Pending {
-  /** On the monotonic clock. */
-  readonly sinceMs: number;
-  /** Nobody waits for it any more. */
-  readonly giveUp: () => void;
+/** What became of an entry; as long as it says nothing, that is open. */
+interface Fate {
+  isWritten?: boolean;
+  failure?: TidemarkError | undefined;
 }
 
 export class WrittenTrail implements AuditTrail {
   readonly #options: WrittenTrailOptions;
   readonly #lanes = new Map<TenantId, AuditLane>();
-  /** What the log has not taken yet, the oldest first. */
-  readonly #pending = new Set<Pending>();
+  /** What the log has not taken yet. */
+  readonly #backlog = new AuditBacklog();
+  /** End the waiting of those who wait for an entry. */
+  readonly #waiters = new Set<() => void>();
   /** Entries whose tenant is being looked up. */
   readonly #routing = new Set<Promise<void>>();
   readonly #ending = new AbortController();
@@ -56,10 +58,11 @@ export class WrittenTrail implements AuditTrail {
     this.#looking ??= this.#lookNowAndThen();
   }
 
-  admit(): void {
-    const [oldest] = this.#pending;
-    const isLate = oldest !== undefined && this.#options.clock.monotonicMs() - oldest.sinceMs > AUDIT_BEHIND_MAX_MS;
-    if (isLate || this.#pending.size >= AUDIT_WAITING_MAX_COUNT || this.#ending.signal.aborted) throw behind();
+  admit(tenant: TenantId | null): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const lanes = tenant === null ? [null, SYSTEM_TENANT] : [tenant];
+    const isBehind = lanes.some((whose) => this.#backlog.isBehind(whose, nowMs));
+    if (isBehind || this.#ending.signal.aborted) throw behind();
   }
 
   /** What was admitted is taken: beyond the limit there are only as many as were under way at once. */
@@ -69,9 +72,10 @@ export class WrittenTrail implements AuditTrail {
 
   async write(entry: AuditEntry): Promise<void> {
     const over = new AbortController();
-    const isWritten = this.#take(entry, true, () => over.abort());
+    const fate = this.#take(entry, true, () => over.abort());
     await this.#options.clock.sleep(AUDIT_BEHIND_MAX_MS, over.signal);
-    if (!isWritten()) throw behind();
+    if (fate.failure !== undefined) throw fate.failure;
+    if (fate.isWritten !== true) throw behind();
   }
 
   /** Resolves when nothing waits; for who shows what was just done, and for tests. */
@@ -87,33 +91,42 @@ export class WrittenTrail implements AuditTrail {
     const written = this.flushed().then(() => late.abort());
     await clock.sleep(AUDIT_BEHIND_MAX_MS, late.signal);
     this.#ending.abort();
-    for (const { giveUp } of this.#pending) giveUp();
+    for (const giveUp of this.#waiters) giveUp();
     await this.#looking;
     if (!late.signal.aborted) return;
     await written;
     for (const lane of this.#lanes.values()) await lane.end();
   }
 
-  /** What is returned says whether the log has it; `onOver` is called once it does, or nobody writes any more. */
-  #take(entry: AuditEntry, isAwaited: boolean, onOver = (): void => {}): () => boolean {
+  /** `onOver` is called once what is returned says what became of it, or nobody writes any more. */
+  #take(entry: AuditEntry, isAwaited: boolean, onOver = (): void => {}): Fate {
     const { clock, prng } = this.#options;
-    const pending: Pending = { sinceMs: clock.monotonicMs(), giveUp: onOver };
-    this.#pending.add(pending);
+    const isRouted = entry.tenant === null && entry.isWorkflow === true;
+    const whose = isRouted ? null : (entry.tenant ?? SYSTEM_TENANT);
+    const place = this.#backlog.add(whose, clock.monotonicMs());
+    this.#waiters.add(onOver);
     const atMs = clock.nowMs();
     const record = recordOf(entry, uuidv7(atMs, prng.bytes(10)), atMs);
-    const done = (): void => {
-      this.#pending.delete(pending);
+    const fate: Fate = {};
+    const done = (failure?: TidemarkError): void => {
+      place.leave();
+      this.#waiters.delete(onOver);
+      fate.isWritten = failure === undefined;
+      fate.failure = failure;
       onOver();
     };
     const waiting = { record, isAwaited, done };
-    if (entry.tenant === null) this.#route(waiting);
-    else this.#lane(entry.tenant).add(waiting);
-    return () => !this.#pending.has(pending);
+    if (whose === null) this.#route(waiting, place);
+    else this.#lane(whose).add(waiting);
+    return fate;
   }
 
-  #route(waiting: Waiting): void {
+  #route(waiting: Waiting, place: WaitingPlace): void {
     const routed = this.#tenantOf(waiting.record.target).then((tenant) => {
-      if (tenant !== undefined) this.#lane(tenant).add(waiting);
+      if (tenant !== undefined) {
+        place.move(tenant);
+        this.#lane(tenant).add(waiting);
+      }
       this.#routing.delete(routed);
     });
     this.#routing.add(routed);
@@ -137,9 +150,14 @@ export class WrittenTrail implements AuditTrail {
     const { store, clock, onError } = this.#options;
     while (!this.#ending.signal.aborted) {
       try {
-        return (await store.workflow(workflowId(target)))?.tenant ?? SYSTEM_TENANT;
+        const id = workflowId(target);
+        // What was started just now is placed before rows know it.
+        const known = (await store.workflow(id)) ?? (await store.placed(id));
+        return known?.tenant ?? SYSTEM_TENANT;
       } catch (error) {
         onError?.('audit', error);
+        // Rows that can't tell whose it is never will.
+        if (!(error instanceof UnavailableError)) return SYSTEM_TENANT;
         await clock.sleep(AUDIT_RETRY_MS, this.#ending.signal);
       }
     }

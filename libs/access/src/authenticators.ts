@@ -1,6 +1,6 @@
 /** Owns several ways to say who one is, of which a caller's credentials fit one. */
 
-import type { Authenticator, Credentials, Principal } from '@tidemark/ports';
+import type { AccessChanged, Authenticator, Credentials, Principal } from '@tidemark/ports';
 import { credentialsInvalid, credentialsMissing } from './refusals.ts';
 
 export interface Taking extends Authenticator {
@@ -20,5 +20,9 @@ export class Authenticators implements Authenticator {
     const one = this.#all.find((authenticator) => authenticator.takes(credentials));
     if (one === undefined) throw credentialsInvalid('no way of this kind is configured');
     return one.authenticate(credentials);
+  }
+
+  forget(changed: AccessChanged): void {
+    for (const one of this.#all) one.forget?.(changed);
   }
 }

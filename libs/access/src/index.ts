@@ -6,7 +6,7 @@ export {
   type StoredTenant,
 } from './access-records.ts';
 export { assigneeNames, isAskedFor } from './assignees.ts';
-export { type AuditQuery, readAudit } from './audit-reading.ts';
+export { type AuditPage, type AuditPlace, type AuditQuery, auditPage, readAudit } from './audit-reading.ts';
 export { AUDIT_DEFINITION, type AuditRecord } from './audit-record.ts';
 export { WrittenTrail, type WrittenTrailOptions } from './audit-trail.ts';
 export { Authenticators, type Taking } from './authenticators.ts';
@@ -14,7 +14,7 @@ export { refuseCredentialsInQuery } from './bearer.ts';
 export type { ClaimMapping } from './claims.ts';
 export { KeyAuthenticator, type KeyAuthenticatorOptions } from './key-authenticator.ts';
 export { AUDIT_FLUSH_MS, AUDIT_READ_MAX_COUNT, AUTHORIZATION_MAX_CHARS, KEY_AGE_MAX_MS } from './limits.ts';
-export { callersTenant, isRole } from './names.ts';
+export { callersTenant, isRole, refuseSystems } from './names.ts';
 export {
   OidcAuthenticator,
   type OidcAuthenticatorOptions,

@@ -6,6 +6,7 @@
 import { ConfigError, UnavailableError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { isLoopback } from './http-guard.ts';
 import {
   ISSUER_ANSWER_MAX_BYTES,
   ISSUER_ASKED_AGAIN_MS,
@@ -130,12 +131,10 @@ async function answerOf(url: string): Promise<object> {
   return parsed;
 }
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
 /** Keys that come over a plain connection are anybody's. Throws `ConfigError` (`issuer-invalid`). */
 function checkedAddress(url: string, what: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && LOOPBACK.test(parsed.hostname));
+  const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname));
   if (isSafe && parsed.username === '' && parsed.password === '') return url;
   throw new ConfigError(
     'issuer-invalid',

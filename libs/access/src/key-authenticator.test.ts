@@ -65,7 +65,7 @@ describe('an API key', () => {
       messages.add(error!.message);
     }
     records.all.set(known.id, { ...known, revoked: { by: 'ana', why: 'lost', atMs: 0 } });
-    keys.forget(known.id);
+    keys.forget({ key: known.id });
     const revoked: unknown = await bearer(text).catch((reason: unknown) => reason);
     expect(revoked).toMatchObject(refused);
     messages.add((revoked as TidemarkError).message);

@@ -6,7 +6,7 @@
  */
 
 import { UnavailableError } from '@tidemark/core';
-import type { Authenticator, Clock, Credentials, Principal } from '@tidemark/ports';
+import type { AccessChanged, Authenticator, Clock, Credentials, Principal } from '@tidemark/ports';
 import type { AccessRecords, HashedKey } from './access-records.ts';
 import { AgedCache } from './aged-cache.ts';
 import { hashOfSecret, isSameHash, KEY_PREFIX, parseApiKey } from './api-key.ts';
@@ -22,7 +22,7 @@ import type { StandingTenants } from './standing-tenants.ts';
 
 export interface KeyAuthenticatorOptions {
   readonly records: Pick<AccessRecords, 'key' | 'areKnown' | 'noteUsed'>;
-  readonly tenants: Pick<StandingTenants, 'check'>;
+  readonly tenants: Pick<StandingTenants, 'check' | 'forget'>;
   readonly clock: Clock;
   /** Told when it could not be written down which keys were used; it is tried again. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
@@ -70,8 +70,9 @@ export class KeyAuthenticator implements Authenticator {
   }
 
   /** Counts at once in this process; in others within `KEY_AGE_MAX_MS`. */
-  forget(id: string): void {
-    this.#keys.forget(id);
+  forget(changed: AccessChanged): void {
+    if ('key' in changed) this.#keys.forget(changed.key);
+    else this.#options.tenants.forget(changed.tenant);
   }
 
   /** Writes down what is left to write of when keys were used. */

@@ -28,6 +28,8 @@ export const ISSUER_KEYS_FRESH_MS = 600_000;
 export const ISSUER_KEYS_STALE_MAX_MS = 3_600_000;
 /** Pause between two questions for keys that are named by a token and unknown, in milliseconds: anybody can name a key. */
 export const ISSUER_ASKED_AGAIN_MS = 5_000;
+/** Keys that a token without a key's name is held against: each costs a verification, also for tokens that are forged. */
+export const ISSUER_KEYS_TRIED_MAX_COUNT = 8;
 /** Longest wait for an issuer's answer, in milliseconds, and its largest, in bytes. */
 export const ISSUER_TIMEOUT_MS = 5_000;
 export const ISSUER_ANSWER_MAX_BYTES = 1_048_576;
@@ -42,7 +44,10 @@ export const SUBJECT_MAX_CHARS = 256;
  */
 export const AUDIT_FLUSH_MS = 1_000;
 export const AUDIT_GATHER_MS = 25;
-/** What waits longer than this, in milliseconds, or is more, keeps what follows from being answered. */
+/**
+ * What waits longer than this, in milliseconds, keeps what follows of its tenant from being answered; and so do as many as are still free of
+ * so many in all (`Room`).
+ */
 export const AUDIT_BEHIND_MAX_MS = 10_000;
 export const AUDIT_WAITING_MAX_COUNT = 10_000;
 /** Entries that go to the log in one write. */
@@ -55,9 +60,17 @@ export const AUDIT_STREAM_IDLE_MS = 3_600_000;
 export const AUDIT_LOOK_MS = 600_000;
 /** Pause before a write that failed is tried again, in milliseconds. */
 export const AUDIT_RETRY_MS = 500;
-/** Streams of one tenant that a reader looks through, the newest, and writes that it reads at once. */
+/** Streams that are looked for at once which nobody has ended. */
 export const AUDIT_STREAMS_READ_MAX = 10_000;
+/** Streams that a reader lists at once, and writes of one that it reads at once. */
+export const AUDIT_STREAMS_PAGE_COUNT = 500;
 export const AUDIT_PAGE_COUNT = 100;
+/** Entries that are looked at for one answer, where few of them fit: it says then how to go on. */
+export const AUDIT_LOOKED_MAX_COUNT = 50_000;
+/** Entries may wait so long, in milliseconds, until a stream is opened for them. */
+export const AUDIT_OPENING_LAG_MS = 86_400_000;
+/** An entry stands at most so much later in its stream than those of its time, in milliseconds: whose it was had to be looked up first, or clocks were set back. */
+export const AUDIT_ROUTED_MAX_MS = 60_000;
 /** Longest text of an entry's field, in characters: what is longer is cut. */
 export const AUDIT_TEXT_MAX_CHARS = 256;
 /** Entries that one question for the audit answers at most. */

@@ -8,16 +8,15 @@ import { ACCESS_NAME_MAX_CHARS } from './limits.ts';
 /** A tenant that callers may belong to. Throws `InvalidError` (`tenant-invalid`). */
 export function callersTenant(name: unknown): TenantId {
   const tenant = checkName('tenant', name, ACCESS_NAME_MAX_CHARS);
-  if (tenant.startsWith('~')) {
-    throw new InvalidError(
-      'tenant-invalid',
-      "tenant: names that begin with '~' are the system's own. Choose another.",
-      {
-        field: 'tenant',
-      },
-    );
-  }
+  refuseSystems(tenant);
   return tenantId(tenant);
+}
+
+/** Throws `InvalidError` (`tenant-invalid`). */
+export function refuseSystems(tenant: string): void {
+  if (!tenant.startsWith('~')) return;
+  const message = "tenant: names that begin with '~' are the system's own. Choose another.";
+  throw new InvalidError('tenant-invalid', message, { field: 'tenant' });
 }
 
 /** Throws `InvalidError` (`roles-invalid`). */

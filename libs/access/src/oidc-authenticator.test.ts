@@ -9,7 +9,13 @@ import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MovedClock, RecordsInMemory } from './access-fixture.ts';
 import { assigneeNames, isAskedFor } from './assignees.ts';
-import { CLOCK_TOLERANCE_S, ISSUER_ASKED_AGAIN_MS, ISSUER_KEYS_FRESH_MS, ISSUER_KEYS_STALE_MAX_MS } from './limits.ts';
+import {
+  CLOCK_TOLERANCE_S,
+  ISSUER_ASKED_AGAIN_MS,
+  ISSUER_KEYS_FRESH_MS,
+  ISSUER_KEYS_STALE_MAX_MS,
+  ISSUER_KEYS_TRIED_MAX_COUNT,
+} from './limits.ts';
 import { OidcAuthenticator, type OidcAuthenticatorOptions } from './oidc-authenticator.ts';
 import { StandingTenants } from './standing-tenants.ts';
 
@@ -239,6 +245,35 @@ describe('the issuer', () => {
     clock.ms += ISSUER_ASKED_AGAIN_MS;
     await show(await issuer.signed({ exp: nowS() + 86_400 }));
     await expect(show(old)).rejects.toMatchObject(INVALID);
+  });
+
+  it('with several keys may leave out which one it signed with', async () => {
+    const exp = nowS() + 60;
+    const unnamed = { namesKey: false };
+    await issuer.rotate();
+    const first = await issuer.signed({ exp }, unnamed);
+    await issuer.addKey();
+    const second = await issuer.signed({ exp }, unnamed);
+    for (const token of [first, second]) expect(await show(token)).toMatchObject({ subject: 'token:ci' });
+    // What else is asked of a token is asked of it too, and no key of another's does.
+    await expect(show(await issuer.signed({ exp: nowS() - 60 }, unnamed))).rejects.toMatchObject({
+      code: 'credentials-expired',
+    });
+    await expect(show(await issuer.signed({ exp, aud: 'https://elsewhere.example' }, unnamed))).rejects.toMatchObject(
+      INVALID,
+    );
+    const { privateKey } = await generateKeyPair('RS256');
+    const forged = new SignJWT({ iss: issuer.issuer, aud: AUDIENCE, sub: 'eve', tenant: 'acme', exp });
+    const token = await forged.setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
+    await expect(show(token)).rejects.toMatchObject(INVALID);
+  });
+
+  it('with more keys than are tried has its tokens name theirs', async () => {
+    await issuer.rotate();
+    for (let count = 0; count < ISSUER_KEYS_TRIED_MAX_COUNT; count++) await issuer.addKey();
+    const exp = nowS() + 60;
+    await show(await issuer.signed({ exp }));
+    await expect(show(await issuer.signed({ exp }, { namesKey: false }))).rejects.toMatchObject(INVALID);
   });
 
   it('is not asked by everybody who names a key that isn’t there', async () => {

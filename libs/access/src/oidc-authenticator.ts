@@ -7,15 +7,15 @@
  */
 
 import { ConfigError, InvalidError, UnavailableError } from '@tidemark/core';
-import type { Authenticator, Clock, Credentials, Principal } from '@tidemark/ports';
+import type { AccessChanged, Authenticator, Clock, Credentials, Principal } from '@tidemark/ports';
 import { checkName } from '@tidemark/runtime';
-import { errors, type JWTVerifyResult, jwtVerify } from 'jose';
+import { type CryptoKey, errors, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from 'jose';
 import { KEY_PREFIX } from './api-key.ts';
 import { claimedNames } from './assignees.ts';
 import { bearerOf } from './bearer.ts';
 import { type ClaimMapping, rolesIn, tenantIn } from './claims.ts';
 import { IssuerKeys } from './issuer-keys.ts';
-import { CLOCK_TOLERANCE_S, SUBJECT_MAX_CHARS } from './limits.ts';
+import { CLOCK_TOLERANCE_S, ISSUER_KEYS_TRIED_MAX_COUNT, SUBJECT_MAX_CHARS } from './limits.ts';
 import { credentialsExpired, credentialsInvalid } from './refusals.ts';
 import type { StandingTenants } from './standing-tenants.ts';
 
@@ -49,7 +49,7 @@ export interface OidcOptions extends ClaimMapping {
 
 export interface OidcAuthenticatorOptions extends OidcOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
-  readonly tenants: Pick<StandingTenants, 'check'>;
+  readonly tenants: Pick<StandingTenants, 'check' | 'forget'>;
 }
 
 const DEFAULT_ALGORITHMS: readonly TokenAlgorithm[] = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'];
@@ -88,23 +88,55 @@ export class OidcAuthenticator implements Authenticator {
     return { subject: `token:${subject}`, names, tenant, roles, kind: 'token' };
   }
 
+  /** A suspended tenant counts at once in this process. */
+  forget(changed: AccessChanged): void {
+    if ('tenant' in changed) this.#options.tenants.forget(changed.tenant);
+  }
+
   async #verified(token: string): Promise<JWTVerifyResult> {
-    const { issuer, audience, clock } = this.#options;
     try {
-      return await jwtVerify(token, this.#keys.find, {
-        issuer,
-        audience,
-        algorithms: this.#algorithms,
-        clockTolerance: CLOCK_TOLERANCE_S,
-        currentDate: new Date(clock.nowMs()),
-        requiredClaims: ['exp', 'sub'],
-      });
+      return await this.#verifiedByItsKey(token);
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
       // Told only after the signature was found to be right.
       if (error instanceof errors.JWTExpired) throw credentialsExpired();
       throw credentialsInvalid(error instanceof errors.JOSEError ? error.code : 'no token');
     }
+  }
+
+  async #verifiedByItsKey(token: string): Promise<JWTVerifyResult> {
+    try {
+      return await this.#verify(token, this.#keys.find);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      return await this.#verifiedByAny(token, error);
+    }
+  }
+
+  /** A token that names no key, of an issuer with several: it may be signed by any of them. */
+  async #verifiedByAny(token: string, keys: AsyncIterable<CryptoKey>): Promise<JWTVerifyResult> {
+    let triedCount = 0;
+    for await (const key of keys) {
+      if (++triedCount > ISSUER_KEYS_TRIED_MAX_COUNT) break;
+      try {
+        return await this.#verify(token, () => key);
+      } catch (error) {
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+
+  #verify(token: string, find: JWTVerifyGetKey): Promise<JWTVerifyResult> {
+    const { issuer, audience, clock } = this.#options;
+    return jwtVerify(token, find, {
+      issuer,
+      audience,
+      algorithms: this.#algorithms,
+      clockTolerance: CLOCK_TOLERANCE_S,
+      currentDate: new Date(clock.nowMs()),
+      requiredClaims: ['exp', 'sub'],
+    });
   }
 
   #read<T>(read: () => T): T {

@@ -25,6 +25,11 @@ export class StandingTenants {
     });
   }
 
+  /** It is looked up again next time. */
+  forget(tenant: TenantId): void {
+    this.#tenants.forget(tenant);
+  }
+
   /** Throws `AccessError` (`credentials-invalid`), `UnavailableError`. */
   async check(tenant: TenantId | null): Promise<void> {
     if (tenant === null) return;

@@ -1,6 +1,6 @@
 /** What is shown was written down before, and what can't be written down isn't shown (R4). */
 
-import { AccessError, InvalidError, type TenantId, UnavailableError } from '@tidemark/core';
+import { AccessError, InvalidError, type TenantId, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { AuditEntry, Principal } from '@tidemark/ports';
 import { beforeEach, expect, it } from 'vitest';
 import { type AuditedCall, audited } from './audited.ts';
@@ -53,6 +53,24 @@ it('shows nothing where that can’t be written', async () => {
   settle.reject(new UnavailableError('audit-behind', 'the log is away'));
   await expect(answer).rejects.toMatchObject({ code: 'audit-behind' });
   expect(recorded).toEqual([]);
+});
+
+it('shows nothing, and writes no other entry, where that never can be written', async () => {
+  const answer = audited(trail, call(), async () => BODY);
+  await new Promise((resolve) => setImmediate(resolve));
+  settle.reject(new TidemarkError('audit-unwritable', 'too large'));
+  await expect(answer).rejects.toMatchObject({ code: 'audit-unwritable' });
+  expect(recorded).toEqual([]);
+});
+
+it('asks for room for the tenant whose it is, known by whoever asks or by what was looked at', async () => {
+  const asked: (TenantId | null)[] = [];
+  const asking = { ...trail, admit: (tenant: TenantId | null) => void asked.push(tenant) };
+  const action = { route: { name: 'signalWorkflow', right: 'operate' } as const, showsContent: false };
+  const mine = { ...PLATFORM, tenant: 'globex' as TenantId };
+  for (const more of [{}, { params: { workflow: 'unknown' } }, { principal: mine }])
+    await audited(asking, call({ ...action, ...more }), async () => BODY);
+  expect(asked).toEqual(['acme', null, 'globex']);
 });
 
 it('waits for nothing where no content is shown', async () => {

@@ -3,7 +3,7 @@
  * that something exists is; of reads those that show content. Must not see payloads.
  */
 
-import { AccessError, type TenantId, TidemarkError, UnavailableError } from '@tidemark/core';
+import { AccessError, type TenantId, TidemarkError } from '@tidemark/core';
 import type { AuditEntry, AuditTrail, Principal } from '@tidemark/ports';
 import type { RouteFacts, Told } from './route.ts';
 
@@ -15,8 +15,8 @@ export interface AuditedCall {
   /** What the address names. */
   readonly params: unknown;
   readonly query?: unknown;
-  /** Whose it is that was named, as far as it was looked at; asked of callers of no tenant. */
-  readonly tenantOf?: ((target: string) => TenantId | undefined) | undefined;
+  /** Whose a workflow is that was named, as far as it was looked at; asked of callers of no tenant. */
+  readonly tenantOf?: ((workflow: string) => TenantId | undefined) | undefined;
 }
 
 /** R4. Throws as `AuditTrail.admit` and the work do. */
@@ -26,7 +26,7 @@ export async function audited<T extends { readonly body: unknown }>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (trail === undefined || (call.route.right === 'read' && !call.showsContent)) return work();
-  trail.admit();
+  trail.admit(tenantOfCall(call, toldOf(call, undefined)[0]!));
   try {
     const answer = await work();
     // Of what begins here, the answer has the id.
@@ -35,7 +35,7 @@ export async function audited<T extends { readonly body: unknown }>(
     else for (const entry of entries) trail.record(entry);
     return answer;
   } catch (error) {
-    if (error instanceof UnavailableError && error.code === 'audit-behind') throw error;
+    if (error instanceof TidemarkError && NOT_WRITTEN.includes(error.code)) throw error;
     const outcome = error instanceof AccessError ? 'refused' : 'failed';
     const failed = { outcome, code: codeOf(error) } as const;
     for (const told of toldOf(call, undefined)) trail.record(entryOf(call, failed, told));
@@ -49,17 +49,30 @@ export function noteRefused(
   call: Omit<AuditedCall, 'showsContent'>,
   code: string,
 ): void {
-  trail?.admit();
-  trail?.record(entryOf(call, { outcome: 'refused', code }, { target: targetIn(call.params) }));
+  const about = namedIn(call.params) ?? NOTHING;
+  trail?.admit(tenantOfCall(call, about));
+  trail?.record(entryOf(call, { outcome: 'refused', code }, about));
 }
 
+/** What says already that its entry is not in the log: no other entry follows. */
+const NOT_WRITTEN: readonly string[] = ['audit-behind', 'audit-unwritable'];
+
+const tenantOfCall = (
+  { principal, tenantOf }: Pick<AuditedCall, 'principal' | 'tenantOf'>,
+  about: About,
+): TenantId | null =>
+  principal.tenant ?? about.tenant ?? (isWorkflow(about) ? (tenantOf?.(about.target) ?? null) : null);
+
+const isWorkflow = (about: About): about is Told => about.target !== undefined && about.tenant === undefined;
+
 const entryOf = (
-  { route, principal, tenantOf }: Omit<AuditedCall, 'showsContent'>,
+  call: Omit<AuditedCall, 'showsContent'>,
   more: Pick<AuditEntry, 'outcome' | 'code'>,
-  { target, tenant: of }: About,
+  about: About,
 ): AuditEntry => {
-  const tenant = principal.tenant ?? of ?? (target === undefined ? null : (tenantOf?.(target) ?? null));
-  return { principal, tenant, action: route.name, right: route.right, target, ...more };
+  const { route, principal } = call;
+  const whose = { tenant: tenantOfCall(call, about), isWorkflow: isWorkflow(about) };
+  return { principal, ...whose, action: route.name, right: route.right, target: about.target, ...more };
 };
 
 type About = { readonly [K in keyof Told]?: Told[K] | undefined };
@@ -68,16 +81,23 @@ type About = { readonly [K in keyof Told]?: Told[K] | undefined };
 function toldOf({ route, params, query }: AuditedCall, body: unknown): readonly About[] {
   const asked = { params: params ?? {}, query: query ?? {}, body } as Parameters<NonNullable<RouteFacts['tells']>>[0];
   const told = route.tells?.(asked) ?? [];
-  if (told.length === 0) return [{ target: targetIn(params) ?? targetIn(body) }];
+  if (told.length === 0) return [namedIn(params) ?? namedIn(body) ?? NOTHING];
   return [...new Map(told.map((one) => [one.target, one])).values()];
 }
 
 const codeOf = (error: unknown): string => (error instanceof TidemarkError ? error.code : 'internal');
 
-function targetIn(value: unknown): string | undefined {
-  for (const name of ['workflow', 'key', 'job', 'schedule', 'queue', 'id', 'session', 'user', 'tenant']) {
-    const target = (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
-    if (typeof target === 'string') return target;
+const NOTHING: About = { tenant: null };
+
+const WORKFLOWS: readonly string[] = ['workflow', 'schedule'];
+/** Anybody may name a workflow like one of these; that doesn't make it theirs (I9). */
+const NO_WORKFLOWS: readonly string[] = ['key', 'job', 'queue', 'session', 'user', 'tenant'];
+
+function namedIn(value: unknown): About | undefined {
+  const fields = (value ?? {}) as Readonly<Record<string, unknown>>;
+  for (const name of [...WORKFLOWS, ...NO_WORKFLOWS]) {
+    const target = fields[name];
+    if (typeof target === 'string') return WORKFLOWS.includes(name) ? { target } : { target, tenant: null };
   }
   return undefined;
 }

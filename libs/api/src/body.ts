@@ -61,3 +61,16 @@ export function checkTexts(value: unknown, place = 'body'): void {
     }
   }
 }
+
+/** Of a body that was refused. Throws `InvalidError` (`request-invalid`) where it is JSON: then it was refused for a key that changes prototypes. */
+export function refuseKeys(text: string): void {
+  try {
+    JSON.parse(text);
+  } catch {
+    return;
+  }
+  throw new InvalidError(
+    'request-invalid',
+    'The request is wrong: body: keys named __proto__, and constructor with prototype in it, are refused. Name them otherwise.',
+  );
+}

@@ -1,19 +1,29 @@
 /** Owns where the next page of a list begins, as a text that says nothing to its holder. Pure. */
 
-import { InvalidError, type TaskId, type WorkflowId } from '@tidemark/core';
-import type { ApprovalPlace } from '@tidemark/ports';
+import type { AuditPlace } from '@tidemark/access';
+import {
+  type EffectKey,
+  InvalidError,
+  type Offset,
+  type Partition,
+  type Position,
+  type TaskId,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { ApprovalPlace, EffectRow, RejectedPlace, SegmentRow } from '@tidemark/ports';
 import { z } from 'zod';
+import { checkTexts, textOf } from './body.ts';
 
+const taskSchema = z.string().regex(/^\d{1,9}\.\d{1,6}$/);
 const placeSchema = z.tuple([z.number(), z.string().max(300)]);
-const approvalSchema = z.tuple([z.int().min(0), z.string().max(300), z.string().regex(/^\d{1,9}\.\d{1,6}$/)]);
+const approvalSchema = z.tuple([z.int().min(0), z.string().max(300), taskSchema]);
 
 export interface ListPlace {
   readonly openedAtMs: number;
   readonly workflow: WorkflowId;
 }
 
-export const cursorOf = ({ openedAtMs, workflow }: ListPlace): string =>
-  Buffer.from(JSON.stringify([openedAtMs, workflow])).toString('base64url');
+export const cursorOf = ({ openedAtMs, workflow }: ListPlace): string => written([openedAtMs, workflow]);
 
 /** Throws `InvalidError` (`cursor-invalid`). */
 export function placeOf(cursor: string): ListPlace {
@@ -22,7 +32,7 @@ export function placeOf(cursor: string): ListPlace {
 }
 
 export const cursorOfApproval = ({ askedAtMs, workflow, task }: ApprovalPlace): string =>
-  Buffer.from(JSON.stringify([askedAtMs, workflow, task])).toString('base64url');
+  written([askedAtMs, workflow, task]);
 
 /** Throws `InvalidError` (`cursor-invalid`). */
 export function placeOfApproval(cursor: string): ApprovalPlace {
@@ -32,8 +42,7 @@ export function placeOfApproval(cursor: string): ApprovalPlace {
 
 const childSchema = z.tuple([z.string().max(300)]);
 
-export const cursorOfChild = (workflow: WorkflowId): string =>
-  Buffer.from(JSON.stringify([workflow])).toString('base64url');
+export const cursorOfChild = (workflow: WorkflowId): string => written([workflow]);
 
 /** Throws `InvalidError` (`cursor-invalid`). */
 export const childOf = (cursor: string): WorkflowId => read(cursor, childSchema)[0] as WorkflowId;
@@ -41,18 +50,67 @@ export const childOf = (cursor: string): WorkflowId => read(cursor, childSchema)
 const nameSchema = z.tuple([z.string().max(300)]);
 
 /** Of what is listed in the order of its names. */
-export const cursorOfKey = (name: string): string => Buffer.from(JSON.stringify([name])).toString('base64url');
+export const cursorOfKey = (name: string): string => written([name]);
 
 /** Throws `InvalidError` (`cursor-invalid`). */
 export const keyOf = (cursor: string): string => read(cursor, nameSchema)[0];
 
-export interface AuditPlace {
-  readonly atMs: number;
-  readonly id: string;
+/** Of an effect among those of its workflow. */
+export type EffectPlace = Pick<EffectRow, 'task' | 'key'>;
+
+const effectPlaceSchema = z.tuple([taskSchema, z.string().max(2_000)]);
+
+export const cursorOfEffect = ({ task, key }: EffectPlace): string => written([task, key]);
+
+/** Throws `InvalidError` (`cursor-invalid`). */
+export function placeOfEffect(cursor: string): EffectPlace {
+  const [task, key] = read(cursor, effectPlaceSchema);
+  return { task: task as TaskId, key: key as EffectKey };
 }
 
-export const cursorOfAudit = ({ atMs, id }: AuditPlace): string =>
-  Buffer.from(JSON.stringify([atMs, id])).toString('base64url');
+const taskPlaceSchema = z.tuple([taskSchema]);
+
+export const cursorOfTask = (task: TaskId): string => written([task]);
+
+/** Throws `InvalidError` (`cursor-invalid`). */
+export const taskAt = (cursor: string): TaskId => read(cursor, taskPlaceSchema)[0] as TaskId;
+
+const positionSchema = z.tuple([z.int().min(0)]);
+
+export const cursorOfPosition = (position: Position): string => written([position]);
+
+/** Throws `InvalidError` (`cursor-invalid`). */
+export const positionAt = (cursor: string): Position => read(cursor, positionSchema)[0] as Position;
+
+const partitionSchema = z
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1);
+const rejectedSchema = z.tuple([z.number(), partitionSchema, z.int().min(0)]);
+
+export const cursorOfRejected = ({ atMs, partition, offset }: RejectedPlace): string =>
+  written([atMs, partition, offset]);
+
+/** Throws `InvalidError` (`cursor-invalid`). */
+export function placeOfRejected(cursor: string): RejectedPlace {
+  const [atMs, partition, offset] = read(cursor, rejectedSchema);
+  return { atMs, partition: partition as Partition, offset: offset as Offset };
+}
+
+/** Of a segment among those of its workflow. */
+export type SegmentPlace = Pick<SegmentRow, 'partition' | 'from'>;
+
+const segmentSchema = z.tuple([partitionSchema, z.int().min(0)]);
+
+export const cursorOfSegment = ({ partition, from }: SegmentPlace): string => written([partition, from]);
+
+/** Throws `InvalidError` (`cursor-invalid`). */
+export function placeOfSegment(cursor: string): SegmentPlace {
+  const [partition, from] = read(cursor, segmentSchema);
+  return { partition: partition as Partition, from: from as Offset };
+}
+
+export const cursorOfAudit = ({ atMs, id }: AuditPlace): string => written([atMs, id]);
 
 /** Throws `InvalidError` (`cursor-invalid`). */
 export function auditPlaceOf(cursor: string): AuditPlace {
@@ -60,9 +118,23 @@ export function auditPlaceOf(cursor: string): AuditPlace {
   return { atMs, id };
 }
 
+/** Of rows that were read with one more than the limit: those that are told, and where the next page begins; null: there is none. */
+export function pageIn<Row>(
+  rows: readonly Row[],
+  limit: number,
+  cursorAt: (last: Row) => string,
+): { readonly page: readonly Row[]; readonly next_cursor: string | null } {
+  const page = rows.slice(0, limit);
+  return { page, next_cursor: rows.length > limit ? cursorAt(page.at(-1)!) : null };
+}
+
+const written = (place: readonly unknown[]): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+
 function read<S extends z.ZodType>(cursor: string, schema: S): z.output<S> {
   try {
-    return schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    const said = schema.parse(JSON.parse(textOf(Buffer.from(cursor, 'base64url'))));
+    checkTexts(said);
+    return said;
   } catch {
     throw new InvalidError('cursor-invalid', 'cursor: give what a page told as next_cursor, or none.');
   }

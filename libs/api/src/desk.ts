@@ -3,7 +3,7 @@
  * before it says anything about it. Must not know HTTP.
  */
 
-import { AccessRecords } from '@tidemark/access';
+import { AccessRecords, refuseSystems } from '@tidemark/access';
 import {
   InvalidError,
   isSystemDefinition,
@@ -13,9 +13,10 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import type { Principal, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
+import type { AccessChanged, Principal, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { type Client, type Definition, type EffectDefinition, maskedStore, type Ports } from '@tidemark/runtime';
 import { STARTED_GRACE_MS, STARTED_LOOK_MAX_MS, STARTED_LOOK_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
+import { Newest } from './newest.ts';
 
 /** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
 export interface Place {
@@ -33,14 +34,19 @@ export class Desk {
   /** Workflows that can be started here by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
   /** Whose workflows are that were looked at lately. */
-  readonly #tenants = new Map<string, TenantId>();
+  readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);
 
-  constructor({ ports, client }: Place, definitions: readonly Definition[]) {
+  /** `onAccessChanged` is told of what must count here at once. */
+  constructor(
+    { ports, client }: Place,
+    definitions: readonly Definition[],
+    onAccessChanged?: (changed: AccessChanged) => void,
+  ) {
     this.ports = ports;
     this.client = client;
     this.reads = maskedStore(ports.store);
     const { store, clock, digest } = ports;
-    this.access = new AccessRecords({ memory: client.memory, store, clock, digest });
+    this.access = new AccessRecords({ memory: client.memory, store, clock, digest, onChanged: onAccessChanged });
     this.definitions = definitions;
   }
 
@@ -56,9 +62,7 @@ export class Desk {
     const row = (await this.reads.workflow(workflowId(id))) ?? (await this.#starting(principal, workflowId(id)));
     if (row === undefined || !maySee(principal, row.tenant) || isSystemDefinition(row.definition))
       throw unknownWorkflow(id);
-    this.#tenants.delete(id);
     this.#tenants.set(id, row.tenant);
-    dropOldest(this.#tenants, TENANTS_KEPT_MAX_COUNT);
     return row;
   }
 
@@ -85,14 +89,6 @@ export class Desk {
   }
 }
 
-function dropOldest(kept: Map<string, unknown>, maxCount: number): void {
-  if (kept.size <= maxCount) return;
-  for (const oldest of kept.keys()) {
-    kept.delete(oldest);
-    return;
-  }
-}
-
 export const maySee = ({ tenant }: Principal, of: TenantId): boolean => tenant === null || tenant === of;
 
 export const unknownWorkflow = (id: string): InvalidError =>
@@ -110,6 +106,16 @@ export function tenantFor<T extends TenantId | undefined>(
   if (principal.tenant === null) return named === undefined ? otherwise : tenantId(named);
   if (named === undefined || named === principal.tenant) return principal.tenant;
   throw new InvalidError('tenant-unknown', `tenant: there is no tenant '${named.slice(0, 200)}' for you.`);
+}
+
+/** The same where something is changed there, which is no caller's to do in a tenant of the system's own. Throws `InvalidError` (`tenant-invalid`) besides. */
+export function tenantToChange<T extends TenantId | undefined>(
+  principal: Principal,
+  named: string | undefined,
+  otherwise: T,
+): TenantId | T {
+  if (named !== undefined) refuseSystems(named);
+  return tenantFor(principal, named, otherwise);
 }
 
 /** Throws `InvalidError` (`definition-unknown`). */

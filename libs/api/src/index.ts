@@ -1,9 +1,10 @@
 /** The door of the library. */
 
+export { LOOPBACK_HOSTS } from '@tidemark/access/http-guard';
 export { builtConsole } from './console.ts';
 export type { Place } from './desk.ts';
 export { DEFAULT_PORT, type Listening, type ListenOptions, listenApi } from './listen.ts';
-export { LOCAL_PRINCIPAL, LOOPBACK_HOSTS, localAuthenticator } from './local.ts';
+export { LOCAL_PRINCIPAL, localAuthenticator } from './local.ts';
 export type { OpenApiDocument } from './openapi.ts';
 export type { Problem } from './problem.ts';
 export { referenceOf } from './reference.ts';

@@ -20,19 +20,43 @@ export const CONNECTION_TIMEOUT_MS = 60_000;
 /** Time that an answer may take, in milliseconds; a request that waits longer is answered 503 and may be sent again. */
 export const HANDLER_TIMEOUT_MS = 25_000;
 
+/**
+ * Requests in hand at once, reads and others each: in all (of one tenant as many as are still free, `Room`), and of one tenant such as
+ * nobody waits for any more.
+ */
+export const WORK_MAX_COUNT = 10_000;
+export const WORK_LEFT_MAX_COUNT = 500;
+
+/** Connections at once, those of streams among them: what is beyond is closed unheard. */
+export const CONNECTIONS_MAX_COUNT = 40_000;
+/** Answers that wait to be read, in bytes: in all; of one tenant as much as is still free (`Room`). */
+export const ANSWERS_MAX_BYTES = 128 * 1_024 * 1_024;
+/**
+ * Who reads nothing of its answer for so long is cut off, in milliseconds; noticed after twice as long at the latest. Systems take more off
+ * a server's hands when a third of their buffer is free, which may be a megabyte: who reads less in that time reads nothing.
+ */
+export const ANSWER_STALL_MS = 10_000;
+
 /** Requests of one principal in a window. */
 export const RATE_MAX_COUNT = 6_000;
 /** Refused credentials from one address in a window. */
 export const REFUSED_MAX_COUNT = 120;
+/** Addresses that are remembered for that, and credentials as good, by their digests. */
+export const REFUSED_KEPT_MAX_COUNT = 10_000;
+export const GOOD_KEPT_MAX_COUNT = 10_000;
+/** Of an address that has shown as many: credentials not known as good that are judged all the same, in so many milliseconds. */
+export const UNKNOWN_JUDGED_MAX_COUNT = 10;
+export const UNKNOWN_JUDGED_WINDOW_MS = 1_000;
+/** Requests from one address in a window for what needs no credentials: the console's files, the document, whether the process lives. */
+export const OPEN_MAX_COUNT = 6_000;
 /** The window, in milliseconds. */
 export const RATE_WINDOW_MS = 60_000;
 
 /** Rows in one page, at most and unless said otherwise. */
 export const PAGE_MAX_COUNT = 500;
 export const PAGE_DEFAULT_COUNT = 50;
-/** Pending tasks, and newest events, that come with a workflow. */
+/** Pending tasks that come with a workflow. */
 export const TASKS_SHOWN_COUNT = 200;
-export const EVENTS_READ_MAX = 1_000;
 /** Events of a timeline that one answer tells; they are small. */
 export const TIMELINE_PAGE_COUNT = 20_000;
 
@@ -48,7 +72,7 @@ export const RESULT_WAIT_MAX_MS = 20_000;
 /** Told with a refusal for want of room or of a server: when to come again, in seconds. */
 export const RETRY_AFTER_S = 1;
 
-/** Streams of server-sent events: of one principal, and in all. */
+/** Streams of server-sent events: of one principal, and in all; of one tenant as many as are still free (`Room`). */
 export const STREAMS_OF_PRINCIPAL_MAX = 2_000;
 export const STREAMS_MAX = 10_000;
 /** What waits to be sent to one follower, in bytes; one who reads more slowly is cut off, and may come again for the rest. */
@@ -85,9 +109,12 @@ export const FLEET_SAMPLE_PERIOD_MS = 5_000;
 export const FLEET_SAMPLES_MAX_COUNT = 121;
 /** How long the coordinators' marker must have stood for a beat to prove anything, in milliseconds. */
 export const LIVENESS_MARKER_MS = 2_000;
-/** Period in which changes of workflows are gathered for lists, in milliseconds; more changed partitions than this are told as a number. */
+/** Period in which changes of workflows are gathered for lists, in milliseconds; more changed partitions, or workflows in them, are told as a number. */
 export const CHANGES_PERIOD_MS = 250;
 export const CHANGES_PARTITIONS_MAX_COUNT = 500;
+export const CHANGES_ROWS_MAX_COUNT = 2_000;
+/** Workflows whose positions are read when somebody begins to follow; of more, some that did not move are told once. */
+export const CHANGES_BEGINNING_ROWS_MAX_COUNT = 10_000;
 /** Slots to come that a schedule is told with. */
 export const SCHEDULE_SLOTS_SHOWN_COUNT = 5;
 
@@ -99,3 +126,6 @@ export const APPROVALS_MAX_COUNT = 100;
 export const APPROVALS_DEFAULT_COUNT = 50;
 /** How long the console's build may take in a checkout, in milliseconds. */
 export const CONSOLE_BUILD_TIMEOUT_MS = 120_000;
+
+/** Workflows that are looked at to count what a job would find. */
+export const JOB_COUNT_MAX_COUNT = 10_000;

@@ -6,6 +6,3 @@ export const LOCAL_PRINCIPAL: Principal = { subject: 'local', tenant: null, role
 
 /** Everybody is the owner: for a server that listens on loopback alone, and to its own name alone. */
 export const localAuthenticator: Authenticator = { authenticate: async () => LOCAL_PRINCIPAL };
-
-/** Names by which a server on loopback is reached. */
-export const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'] as const;

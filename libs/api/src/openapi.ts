@@ -77,7 +77,12 @@ export function openApiOf(
             content: { 'application/json': { schema: components.of(route.body, 'input') } },
           },
         }),
-      responses: { ...responses, default: { description: 'A problem', content: problems } },
+      responses: {
+        ...responses,
+        ...Object.fromEntries(
+          Object.entries(REFUSALS).map(([status, description]) => [status, { description, content: problems }]),
+        ),
+      },
     };
   };
   for (const route of routes) {
@@ -115,6 +120,12 @@ export function openApiOf(
     },
   };
 }
+
+/** Every route's. A 500 is in no document: it is a fault of ours. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  '4XX': 'What was asked is refused',
+  503: 'Servers are away, or it takes longer than a caller waits: what asking again may do, the problem says',
+};
 
 const ANSWERS: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Made', 202: 'Taken: it goes on by itself' };
 

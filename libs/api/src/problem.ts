@@ -5,7 +5,7 @@
 
 import { AccessError, ConflictError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
 import { z } from 'zod';
-import { RETRY_AFTER_S } from './limits.ts';
+import { HEADERS_MAX_BYTES, RETRY_AFTER_S } from './limits.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
@@ -40,11 +40,13 @@ const TITLES: Readonly<Record<number, string>> = {
   404: 'There is no such thing',
   405: 'The method is not served here',
   409: 'Something else came first',
+  408: 'The request did not come in time',
   410: 'It was forgotten for good',
   413: 'It is too large',
   414: 'The address is too long',
   415: 'The type of the body is not served',
   429: 'There is too much at once',
+  431: 'Address and headers are too long',
   500: 'The server failed',
   503: 'The server is not able to do it now',
 };
@@ -98,6 +100,10 @@ function invalidStatus(code: string): number {
   return /-unknown$|^no-/.test(code) ? 404 : 400;
 }
 
+/** One field of a request that is wrong, by its place: `query.after`. */
+export const invalidField = (field: string, problem: string): InvalidError =>
+  new InvalidError('request-invalid', `The request is wrong: ${field}: ${problem}.`, { fields: [{ field, problem }] });
+
 /** Wrong input as an error of ours, each field named by its place. */
 export function invalidRequest(part: string, error: z.ZodError): InvalidError {
   const fields = error.issues.map((issue) => ({
@@ -108,4 +114,24 @@ export function invalidRequest(part: string, error: z.ZodError): InvalidError {
   return new InvalidError('request-invalid', `The request is wrong: ${list.slice(0, 2_000)}.`, {
     fields: fields.slice(0, 20),
   });
+}
+
+/** The whole answer to what is no request yet, such as one whose headers are too long. Null: there is nobody to answer. */
+export function rawAnswer(fault: NodeJS.ErrnoException): string | null {
+  if (fault.code === 'ECONNRESET') return null;
+  const told =
+    fault.code === 'HPE_HEADER_OVERFLOW'
+      ? problem(431, 'headers-too-long', `Address and headers together have more than ${HEADERS_MAX_BYTES} bytes.`)
+      : fault.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? problem(408, 'request-late', 'The request did not come in time; send it again.')
+        : problem(400, 'request-malformed', 'What came is no request of HTTP/1.1.');
+  const body = JSON.stringify(told);
+  return [
+    `HTTP/1.1 ${told.status} ${told.title}`,
+    `Content-Type: ${PROBLEM_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
 }

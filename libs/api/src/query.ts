@@ -1,4 +1,7 @@
-/** Owns that a query holds nothing that its route doesn't know: a misspelt filter would answer everything. Pure. */
+/**
+ * Owns that a query holds nothing that its route doesn't know, since a misspelt filter would answer everything, and that numbers in
+ * addresses are written as such. Pure.
+ */
 
 import { InvalidError } from '@tidemark/core';
 import { z } from 'zod';
@@ -20,4 +23,22 @@ export function checkQuery(schema: z.ZodType | undefined, query: unknown): void 
       fields: named.map((name) => ({ field: `query.${name}`, problem: `not known; ${remedy}` })),
     },
   );
+}
+
+/** Of a query or a path. Throws `InvalidError` (`request-invalid`) that names each number that is written otherwise than in digits. */
+export function checkNumbers(part: string, schema: z.ZodType | undefined, values: unknown): void {
+  if (!(schema instanceof z.ZodObject)) return;
+  const wrong = Object.entries((values ?? {}) as Readonly<Record<string, unknown>>).filter(
+    ([name, value]) => typeof value === 'string' && isNumber(schema.shape[name]) && !/^-?\d+$/.test(value),
+  );
+  if (wrong.length === 0) return;
+  const problem = 'give a whole number, in digits';
+  const fields = wrong.map(([name]) => ({ field: `${part}.${name}`, problem }));
+  const list = fields.map(({ field }) => `${field}: ${problem}`).join('; ');
+  throw new InvalidError('request-invalid', `The request is wrong: ${list}.`, { fields });
+}
+
+function isNumber(schema: unknown): boolean {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) return isNumber(schema.unwrap());
+  return schema instanceof z.ZodNumber;
 }

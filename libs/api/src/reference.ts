@@ -69,7 +69,7 @@ function operationText(operation: Operation & { readonly path: string; readonly 
   const { method, path, summary, description, parameters, requestBody, responses } = operation;
   const body = requestBody?.content['application/json']?.schema;
   const answers = Object.entries(responses)
-    .filter(([status]) => status !== 'default')
+    .filter(([status]) => status.startsWith('2'))
     .map(([status, { description: about, content = {} }]) => {
       const [schema] = Object.values(content).map((each) => each.schema);
       return `- Answers \`${status}\`: ${schema === undefined || 'text/event-stream' in content ? about : typeOf(schema)}`;

@@ -7,9 +7,10 @@
 
 import type { TenantId } from '@tidemark/core';
 import type { Principal, Right } from '@tidemark/ports';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Desk } from './desk.ts';
 import type { Fleet } from './fleet.ts';
+import type { Sight } from './sight.ts';
 
 type Shape = z.ZodType;
 type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -20,8 +21,8 @@ export interface Call<P, Q, B> {
   readonly query: Q;
   readonly body: B;
   readonly principal: Principal;
-  /** It may see content; what is marked as such is taken out of the answer otherwise. */
-  readonly seesContent: boolean;
+  /** What it may see; the rest is taken out of the answer. */
+  readonly sight: Sight;
   readonly desk: Desk;
   readonly fleet: Fleet;
   /** The caller's W3C `traceparent`, unchecked. */
@@ -38,8 +39,8 @@ export type ReplyOf<A> = {
 /** What is told of: a workflow, a session, a user. */
 export interface Told {
   readonly target: string;
-  /** Whose it is, for callers of no tenant; absent: as far as it is known. */
-  readonly tenant?: TenantId | undefined;
+  /** Whose it is, for callers of no tenant; null: no tenant's; absent: the target is a workflow, and is whose its row says. */
+  readonly tenant?: TenantId | null | undefined;
 }
 
 /** What a caller asked for, and was answered; undefined: nothing. */
@@ -128,67 +129,3 @@ type Given<K extends string, S> = S extends z.ZodType
   : unknown;
 export type OutputOf<R> =
   R extends Route<infer _P, infer _Q, infer _B, infer A> ? { [S in keyof A]: z.output<A[S]> }[keyof A] : never;
-
-// --- Content ---------------------------------------------------------------------------------------------------------
-
-const CONTENT = 'x-content';
-
-/** Marks a field that those alone are given who might run the workflow (R2); absent for the others. */
-export const content = <S extends z.ZodType>(schema: S) => schema.optional().meta({ [CONTENT]: true });
-
-const WORDS = 'x-words';
-
-/**
- * Marks a text in which steps say in words what they did: whatever is in there may be content, so it is empty for who may not see that. It
- * comes with every row of a list, and showing it is no read that is written down.
- */
-export const words = () =>
-  z.string().meta({ [WORDS]: true, description: 'In words; empty for who may not see content.' });
-
-const isMarked = (schema: z.ZodType, mark: string): boolean => z.globalRegistry.get(schema)?.[mark] === true;
-
-type Redact = (value: unknown) => unknown;
-
-/** Whether there is content in values of the schema. */
-export const hasContent = (schema: z.ZodType): boolean => redactorOf(schema, [CONTENT]) !== undefined;
-
-/** What takes content and words out of values of the schema, or what is so marked; undefined where there is nothing of it in them. */
-export function redactorOf(schema: z.ZodType, marks: readonly string[] = [CONTENT, WORDS]): Redact | undefined {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly) {
-    const inner = redactorOf(schema.unwrap() as z.ZodType, marks);
-    return inner && ((value) => (value === null || value === undefined ? value : inner(value)));
-  }
-  if (schema instanceof z.ZodArray) {
-    const element = redactorOf(schema.element as z.ZodType, marks);
-    return element && ((value) => (value as readonly unknown[]).map(element));
-  }
-  if (schema instanceof z.ZodObject) return objectRedactor(schema.shape as Readonly<Record<string, z.ZodType>>, marks);
-  if (schema instanceof z.ZodUnion) {
-    const options = schema.options as readonly z.ZodType[];
-    const redactors = options.map((option) => [option, redactorOf(option, marks)] as const);
-    if (redactors.every(([, redact]) => redact === undefined)) return undefined;
-    return (value) => {
-      const [, redact] = redactors.find(([option]) => option.safeParse(value).success) ?? [];
-      return redact === undefined ? value : redact(value);
-    };
-  }
-  return undefined;
-}
-
-function objectRedactor(shape: Readonly<Record<string, z.ZodType>>, marks: readonly string[]): Redact | undefined {
-  const marked = (mark: string): readonly string[] =>
-    marks.includes(mark) ? Object.keys(shape).filter((key) => isMarked(shape[key]!, mark)) : [];
-  const [closed, blank] = [marked(CONTENT), marked(WORDS)];
-  const inner = Object.entries(shape).flatMap(([key, field]) => {
-    const redact = closed.includes(key) ? undefined : redactorOf(field, marks);
-    return redact === undefined ? [] : [[key, redact] as const];
-  });
-  if (closed.length + blank.length + inner.length === 0) return undefined;
-  return (value) => {
-    const shown: Record<string, unknown> = { ...(value as object) };
-    for (const key of closed) delete shown[key];
-    for (const key of blank) if (key in shown) shown[key] = '';
-    for (const [key, redact] of inner) if (key in shown) shown[key] = redact(shown[key]);
-    return shown;
-  };
-}

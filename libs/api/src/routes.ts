@@ -16,7 +16,7 @@ import { getSecrets, listAudit } from './routes/audit.ts';
 import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
 import { followFleet, followWorkflow } from './routes/follow.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
-import { cancelJob, getJob, listJobs, startJob } from './routes/jobs.ts';
+import { cancelJob, countJob, getJob, listJobs, startJob } from './routes/jobs.ts';
 import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
 import { whoAmI } from './routes/me.ts';
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
@@ -71,6 +71,7 @@ export const routes = {
   getSession,
   handOver,
   recallMemories,
+  countJob,
   startJob,
   getJob,
   cancelJob,

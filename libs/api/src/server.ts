@@ -5,16 +5,18 @@
  * R1, R2 of access: every route names its right; content is taken out of what those are answered who may not see it.
  */
 
-import type { IncomingMessage } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
 import { refuseCredentialsInQuery } from '@tidemark/access';
-import { AccessError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
-import { type AuditTrail, type Authenticator, type Credentials, mayDo, type Principal } from '@tidemark/ports';
+import { refusalOf } from '@tidemark/access/http-guard';
+import { InvalidError, LimitError, TidemarkError } from '@tidemark/core';
+import type { AuditTrail, Authenticator, Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { audited, noteRefused } from './audited.ts';
-import { checkDepth, checkTexts, textOf } from './body.ts';
+import { type Admit, admission, credentialsOf, limitOpen } from './admission.ts';
+import { type AnswerBounds, Answers } from './answers.ts';
+import { audited } from './audited.ts';
+import { checkDepth, checkTexts, refuseKeys, textOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
 import { Desk, type Place } from './desk.ts';
 import { Streams } from './events/streams.ts';
@@ -22,22 +24,23 @@ import { Fleet } from './fleet.ts';
 import {
   BODY_MAX_BYTES,
   CONNECTION_TIMEOUT_MS,
-  HANDLER_TIMEOUT_MS,
+  CONNECTIONS_MAX_COUNT,
   HEADERS_MAX_BYTES,
   PARAM_MAX_CHARS,
   RATE_MAX_COUNT,
   RATE_WINDOW_MS,
-  REFUSED_MAX_COUNT,
   REQUEST_TIMEOUT_MS,
   URL_MAX_CHARS,
 } from './limits.ts';
 import { openApiOf } from './openapi.ts';
-import { invalidRequest, PROBLEM_TYPE, toldOf } from './problem.ts';
-import { checkQuery } from './query.ts';
-import { type AnyRoute, type Call, hasContent, redactorOf } from './route.ts';
+import { invalidRequest, PROBLEM_TYPE, rawAnswer, toldOf } from './problem.ts';
+import { checkNumbers, checkQuery } from './query.ts';
+import type { AnyRoute, Call } from './route.ts';
 import { routes, streamRoutes } from './routes.ts';
+import { hasContent, redactorOf, type Sight, sightAsked, sightOf } from './sight.ts';
 import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
+import { Work } from './work.ts';
 
 /** PEM texts. */
 export interface ApiTls {
@@ -60,8 +63,12 @@ export interface ApiOptions {
   readonly tls?: ApiTls | undefined;
   /** Names by which it is reached, without port; others are refused (a page that made its own name point here). Absent: any. */
   readonly hosts?: readonly string[] | undefined;
+  /** Addresses and ranges of proxies: from these alone, `X-Forwarded-For` says whose address a request has. Absent: from nobody. */
+  readonly trustedProxies?: readonly string[] | undefined;
   /** Requests of one principal in a minute. */
   readonly rateMaxCount?: number | undefined;
+  readonly answers?: AnswerBounds | undefined;
+  readonly connectionsMaxCount?: number | undefined;
   /** Folder of the built web console. Absent: none is served. */
   readonly consoleFolder?: string | undefined;
   /** Answers are held against their schemas; for tests. */
@@ -92,9 +99,18 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     forceCloseConnections: true,
     routerOptions: { maxParamLength: PARAM_MAX_CHARS },
     ...connections(options),
+    trustProxy: [...(options.trustedProxies ?? [])],
     frameworkErrors: (error, _request, reply) => sendProblem(reply, frameworkError(error), options),
+    clientErrorHandler(error, socket) {
+      const answer = socket.writable ? rawAnswer(error) : null;
+      if (answer === null) socket.destroy(error);
+      else socket.end(answer, () => socket.destroy());
+    },
   });
+  app.server.maxConnections = options.connectionsMaxCount ?? CONNECTIONS_MAX_COUNT;
   await app.register(rateLimit, { global: false, max: RATE_MAX_COUNT, timeWindow: RATE_WINDOW_MS });
+  const admitted = new Set([...allRoutes, ...allStreams].map(({ path }) => pathOf(path)));
+  limitOpen(app, (path) => admitted.has(path));
   readBodies(app);
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, frameworkError(error), options));
   const { consoleFolder } = options;
@@ -106,16 +122,20 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     return sendProblem(reply, unknown, options);
   });
   app.addHook('onRequest', async (request) => guard(request, options));
-  const admit = admission(app, options);
-  const desk = new Desk(options.place, options.definitions);
+  const answers = new Answers(options.answers);
+  app.addHook('onSend', async (request, reply) => answers.watch(request.raw, reply.raw));
+  const admit = admission(app, { ...options, digest: options.place.ports.digest });
+  const desk = new Desk(options.place, options.definitions, (changed) => options.authenticator.forget?.(changed));
   const fleet = new Fleet(desk);
   app.addHook('preClose', async () => fleet.close());
-  const serving = { desk, fleet, admit, options };
+  const work = { reads: new Work(), acts: new Work() };
+  const serving = { desk, fleet, admit, work, answers, options };
   for (const route of allRoutes) serve(app, route, serving);
   const streams = new Streams(options.place, options.onError ?? (() => {}));
   app.addHook('preClose', () => streams.close());
   for (const stream of allStreams) serveStream(app, stream, serving, streams);
-  const document = JSON.stringify(documentOf(options.version));
+  // One for all, however many wait to be read.
+  const document = Buffer.from(JSON.stringify(documentOf(options.version)));
   app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document));
   app.get('/healthz', (_request, reply) => reply.type('application/json').send('{"ok":true}'));
   return app;
@@ -141,6 +161,7 @@ function readBodies(app: FastifyInstance): void {
       parse(request, text, (error, value) => {
         try {
           if (error === null) checkTexts(value);
+          else refuseKeys(text);
           done(error, value);
         } catch (refused) {
           done(refused as Error);
@@ -159,90 +180,46 @@ function guard({ raw, headers }: FastifyRequest, { hosts }: ApiOptions): void {
   }
   const query = (raw.url ?? '').indexOf('?');
   if (query !== -1) refuseCredentialsInQuery(new URLSearchParams((raw.url ?? '').slice(query)));
-  const host = (headers.host ?? '').toLowerCase();
-  if (hosts !== undefined && !hosts.includes(nameOf(host))) {
-    throw new AccessError('host-refused', 'This host is not served here (Host).');
-  }
-  // Pages of other origins can't read what is answered, since nothing allows them to; nor may they have anything done.
-  const { origin } = headers;
-  if (origin !== undefined && URL.parse(origin)?.host !== host) {
-    throw new AccessError('origin-refused', 'Pages of this origin are not served here (Origin).');
-  }
-}
-
-/** Without its port; empty where it is none. */
-const nameOf = (host: string): string => /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(host)?.[1] ?? '';
-
-type Admit = (request: FastifyRequest, route: Pick<AnyRoute, 'name' | 'right'>) => Promise<void>;
-
-/** Who asks, whether they may, and whether it is not too much. */
-function admission(app: FastifyInstance, options: ApiOptions): Admit {
-  const { authenticator, audit, rateMaxCount = RATE_MAX_COUNT } = options;
-  const ofPrincipal = app.createRateLimit({
-    max: rateMaxCount,
-    keyGenerator: ({ principal }) => `${principal.kind} ${principal.tenant ?? ''} ${principal.subject}`,
-  });
-  const ofRefused = app.createRateLimit({ max: REFUSED_MAX_COUNT, keyGenerator: ({ ip }) => ip });
-  return async (request, route) => {
-    const { right } = route;
-    try {
-      request.principal = await authenticator.authenticate(credentialsOf(request));
-    } catch (error) {
-      // Whoever shows good ones is let in, however many behind the same address show wrong ones.
-      const refused = error instanceof AccessError ? await ofRefused(request) : undefined;
-      throw refused !== undefined && isOver(refused) ? tooMany(refused) : error;
-    }
-    const asked = await ofPrincipal(request);
-    if (isOver(asked)) throw tooMany(asked);
-    if (!mayDo(request.principal, right)) {
-      noteRefused(audit, { route, principal: request.principal, params: request.params }, 'right-missing');
-      throw new AccessError(
-        'right-missing',
-        `This needs the right '${right}', which ${request.principal.subject} does not have.`,
-      );
-    }
-  };
-}
-
-interface Limited {
-  readonly isAllowed: boolean;
-  readonly isExceeded?: boolean;
-  readonly ttlInSeconds?: number;
-}
-const isOver = (limited: Limited): boolean => !limited.isAllowed && limited.isExceeded === true;
-const tooMany = ({ ttlInSeconds }: Limited): LimitError =>
-  new LimitError('rate-exceeded', 'Too many requests; come again later.', {
-    retryAfterMs: (ttlInSeconds ?? 1) * 1_000,
-  });
-
-const credentialsOf = ({ headers, raw }: FastifyRequest): Credentials => ({
-  authorization: headers.authorization,
-  certificate: certificateOf(raw),
-});
-
-/** Fingerprint of a client's certificate that the connection verified. */
-function certificateOf({ socket }: IncomingMessage): string | undefined {
-  if (!('authorized' in socket) || socket.authorized !== true) return undefined;
-  const { fingerprint256 } = (
-    socket as unknown as { getPeerCertificate(): { fingerprint256?: string } }
-  ).getPeerCertificate();
-  return fingerprint256?.replaceAll(':', '').toLowerCase();
+  const refusal = refusalOf(headers, { hosts });
+  if (refusal !== undefined) throw refusal;
 }
 
 interface Serving {
   readonly desk: Desk;
   readonly fleet: Fleet;
   readonly admit: Admit;
+  /** Apart: acts that wait for the log keep nobody from looking. */
+  readonly work: { readonly reads: Work; readonly acts: Work };
+  readonly answers: Answers;
   readonly options: ApiOptions;
 }
 
 /** `/v1/x/{id}` as Fastify writes it. */
 export const pathOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-function serve(app: FastifyInstance, route: AnyRoute, { desk, fleet, admit, options }: Serving): void {
-  const redactors = new Map(
-    Object.entries(route.answers).map(([status, schema]) => [Number(status), redactorOf(schema)]),
+const SIGHTS: readonly Sight[] = [true, false].flatMap((tokens) => [
+  { content: true, words: true, tokens },
+  { content: false, words: true, tokens },
+  { content: false, words: false, tokens },
+]);
+
+/** For each caller's sight, made once. */
+function redactorsOf({ answers }: AnyRoute) {
+  const made = SIGHTS.flatMap((sight) =>
+    Object.entries(answers).map(
+      ([status, schema]) => [nameOf(Number(status), sight), redactorOf(schema, sight)] as const,
+    ),
   );
+  const redactors = new Map(made);
+  return (status: number, sight: Sight) => redactors.get(nameOf(status, sight));
+}
+
+const nameOf = (status: number, { content, words, tokens }: Sight): string => `${status} ${content} ${words} ${tokens}`;
+
+function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
+  const { desk, fleet, admit, work, answers, options } = serving;
+  const redactors = redactorsOf(route);
+  const isRead = route.method === 'GET';
   const mayShowContent = Object.values(route.answers).some(hasContent);
   app.route({
     method: route.method,
@@ -250,28 +227,31 @@ function serve(app: FastifyInstance, route: AnyRoute, { desk, fleet, admit, opti
     onRequest: (request) => admit(request, route),
     handler: async (request, reply) => {
       const { principal } = request;
-      const seesContent = mayDo(principal, 'content');
+      // What acts answer is small, and what they do is done.
+      if (isRead) answers.check(principal.tenant);
       const signal = gone(reply);
       const params = parsed('path', route.params, request.params);
+      const query = parsed('query', route.query, request.query);
+      const sight = sightAsked(sightOf(principal), query);
       const call = {
         params,
-        query: parsed('query', route.query, request.query),
+        query,
         body: parsed('body', route.body, request.body),
         traceparent: [request.headers.traceparent].flat()[0],
-        ...{ principal, seesContent, desk, fleet, signal },
+        ...{ principal, sight, desk, fleet, signal },
       } as Call<never, never, never>;
-      const showsContent = mayShowContent && seesContent;
-      const about = { route, principal, showsContent, params, query: call.query, tenantOf: desk.tenantOf };
+      const showsContent = mayShowContent && sight.content;
+      const about = { route, principal, showsContent, params, query, tenantOf: desk.tenantOf };
       // What became of it is written down, also where the caller has left meanwhile.
-      const answering = audited(options.audit, about, () => route.handle(call));
-      const { status, body } = await inTime(answering, signal);
+      const answer = () => audited(options.audit, about, () => route.handle(call));
+      const { status, body } = await work[isRead ? 'reads' : 'acts'].do(principal.tenant, signal, answer);
       if (options.checksAnswers === true) route.answers[status]!.parse(body);
-      const redact = seesContent ? undefined : redactors.get(status);
-      return reply
-        .code(status)
-        .header('cache-control', 'no-store')
-        .type('application/json')
-        .send(JSON.stringify(redact === undefined ? body : redact(body)));
+      const redact = redactors(status, sight);
+      const text = JSON.stringify(redact === undefined ? body : redact(body));
+      // Of many that were read at once, others may have filled the room meanwhile.
+      if (isRead) answers.check(principal.tenant);
+      answers.add(principal.tenant, reply.raw, Buffer.byteLength(text));
+      return reply.code(status).header('cache-control', 'no-store').type('application/json').send(text);
     },
   });
 }
@@ -285,20 +265,22 @@ function serveStream(
   app.route({
     method: 'GET',
     url: pathOf(stream.path),
+    // It would be answered as GET is, without end, and nobody would read it.
+    exposeHeadRoute: false,
     onRequest: (request) => admit(request, stream),
     handler: async (request, reply) => {
       const { principal, headers } = request;
-      const seesContent = mayDo(principal, 'content');
+      const sight = sightOf(principal);
       const params = parsed('path', stream.params, request.params);
       const [lastId] = [headers['last-event-id']].flat();
       const call = {
         params,
         query: parsed('query', stream.query, request.query),
-        ...{ principal, seesContent, desk, streams, lastId },
+        ...{ principal, sight, desk, streams, lastId },
       } as Follow<never, never>;
       const release = streams.admit(principal);
       try {
-        const about = { route: stream, principal, showsContent: seesContent, params, tenantOf: desk.tenantOf };
+        const about = { route: stream, principal, showsContent: sight.content, params, tenantOf: desk.tenantOf };
         const { following } = await audited(options.audit, about, async () => ({
           body: null,
           following: await stream.follow(call),
@@ -319,6 +301,7 @@ function serveStream(
 /** Throws `InvalidError` (`request-invalid`) that names each wrong field. */
 function parsed(part: string, schema: z.ZodType | undefined, value: unknown): unknown {
   if (part === 'query') checkQuery(schema, value);
+  if (part !== 'body') checkNumbers(part, schema, value);
   if (schema === undefined) return undefined;
   const found = schema.safeParse(value ?? {});
   if (found.success) return found.data;
@@ -331,23 +314,6 @@ function gone(reply: FastifyReply): AbortSignal {
     if (!reply.raw.writableFinished) left.abort(new TidemarkError('caller-gone', 'The caller has left.'));
   });
   return left.signal;
-}
-
-/** Throws `UnavailableError` (`answer-late`): what is under way goes on. Sending the same again finds it done where the caller gave it an id or a key. */
-async function inTime<T>(answering: Promise<T>, signal: AbortSignal): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const message = `There was no answer within ${HANDLER_TIMEOUT_MS} ms; servers behind this one may be away. It may still be done: ask again with the same id or key; without one it may be done twice.`;
-    timer = setTimeout(() => reject(new UnavailableError('answer-late', message)), HANDLER_TIMEOUT_MS);
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-  try {
-    return await Promise.race([answering, late]);
-  } finally {
-    clearTimeout(timer);
-    // What nobody waits for may still fail.
-    answering.catch(() => {});
-  }
 }
 
 /** Fastify's own refusals, as ours. */

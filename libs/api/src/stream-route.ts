@@ -6,6 +6,7 @@ import type { Desk } from './desk.ts';
 import type { EventSink } from './events/sink.ts';
 import type { Streams } from './events/streams.ts';
 import type { RouteFacts } from './route.ts';
+import type { Sight } from './sight.ts';
 
 type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
 
@@ -13,7 +14,7 @@ export interface Follow<P, Q> {
   readonly params: P;
   readonly query: Q;
   readonly principal: Principal;
-  readonly seesContent: boolean;
+  readonly sight: Sight;
   readonly desk: Desk;
   readonly streams: Streams;
   /** What the follower has already, by its `Last-Event-ID`; undefined: it did not say. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { callCli } from './called-cli.ts';
+import { callCli, hold } from './called-cli.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
 vi.setConfig({ testTimeout: 240_000 });
@@ -20,6 +20,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(cwd, { recursive: true, force: true }));
 
+/** From here on commands go through this process. */
+const held = (...modules: string[]) => hold({ cwd, env, state: 'state', modules });
 const call = (...args: string[]) => callCli([...args, '--state', 'state'], { cwd, env });
 const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).out) as Record<string, unknown>;
 const run = (id: string, ...more: string[]) =>
@@ -33,6 +35,7 @@ describe('history', () => {
   it('is archived, proved, shown, brought back, and outlives its rows', async () => {
     await run('one');
     const before = await json('show', 'one', '--checkpoints');
+    const release = await held();
     await archived();
     expect(await json('verify')).toMatchObject({ segments: 1, problems: [], unread_segments: 0 });
     expect((await call('du', '--by', 'workflow')).out).toMatch(/one +1 +0 B/);
@@ -40,6 +43,7 @@ describe('history', () => {
     expect({ ...before, ...rest }).toEqual(before);
     expect((await call('restore', 'one')).out).toContain('is at hand');
     expect(await json('restore', 'one')).toEqual({ workflow: 'one', state: 'here' });
+    await release();
 
     const { checks } = await json('doctor', '--rows');
     expect(checks).toContainEqual(expect.objectContaining({ check: 'Fold', level: 'ok' }));
@@ -69,7 +73,8 @@ describe('history', () => {
   });
 });
 
-it('a tenant’s policy and holds are set, shown and taken away, and nothing is kept for no time', async () => {
+it('a tenant’s policy and holds are set, shown and taken away, and nothing is kept for no time', async (context) => {
+  context.onTestFinished(await held(MODULE));
   await run('one');
   const none = { warm_ms: null, keep_ms: null, is_own: false, holds: [] };
   expect(await json('retention')).toEqual(none);
@@ -101,11 +106,13 @@ it('a tenant’s policy and holds are set, shown and taken away, and nothing is 
 
 it('what a policy deleted is told by compact and verify, and is nothing wrong, and the policy stays', async () => {
   await run('one');
+  const release = await held();
   await call('retention', 'set', '--warm', '1s', '--keep', '1s');
   // The policy is told by events, which never end; they lie beside the run's.
   await expect.poll(archive, { timeout: 60_000 }).toMatchObject({ segments: 2, deleted_segments: 0 });
   const compacted = async () => (await call('compact', '--older-than', '1s')).out;
   await expect.poll(compacted, { timeout: 60_000 }).toContain('Retention: deleted 1 segment for good.');
+  await release();
   expect(await json('verify')).toMatchObject({ deleted_segments: 1, unread_segments: 0, problems: [] });
   await rm(path.join(cwd, 'state/rows'), { recursive: true });
   expect(await json('retention')).toMatchObject({ warm_ms: 1_000, keep_ms: 1_000 });
@@ -162,7 +169,8 @@ describe('keys', () => {
     expect(await json('doctor')).toMatchObject({ exit_code: 0 });
   });
 
-  it('of a run or a user are destroyed for good; who, when and how much stays, and so does the proof', async () => {
+  it('of a run or a user are destroyed for good; who, when and how much stays, and so does the proof', async (context) => {
+    context.onTestFinished(await held(MODULE));
     await run('one', '--user', 'ana');
     await run('two', '--user', 'bob');
     const why = ['--by', 'carl', '--why', 'they asked'];

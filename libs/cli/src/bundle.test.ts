@@ -2,20 +2,18 @@
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
 import { cliFolder } from './spawned-cli.ts';
 
 const THINKERS = fileURLToPath(new URL('../fixtures/thinkers.ts', import.meta.url));
-/** Several commands, each a process of its own or an opened folder, on a busy machine. */
+/** Several commands, each of which opens a folder, on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
 describe('bundle', () => {
   it(
     'lists model calls, rebuilds each byte for byte, says what was trimmed, and compares two',
     async (context) => {
-      const { folder, call } = await cliFolder(context);
-      const here = (...args: string[]) => callCli(args, { cwd: folder });
-      const ran = await call('run', 'talk', '--id', 't1', '--workflows', THINKERS, '--input', '{"turns":9}');
+      const { here } = await cliFolder(context);
+      const ran = await here('run', 'talk', '--id', 't1', '--workflows', THINKERS, '--input', '{"turns":9}');
       expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { answers: 9 }]);
 
       const listed = await here('bundle', 't1');
@@ -54,9 +52,8 @@ describe('bundle', () => {
   it(
     'says what is wrong with what was asked for',
     async (context) => {
-      const { folder, call } = await cliFolder(context);
-      const here = (...args: string[]) => callCli(args, { cwd: folder });
-      await call('run', 'talk', '--id', 't1', '--workflows', THINKERS, '--input', '{"turns":1}');
+      const { here } = await cliFolder(context);
+      await here('run', 'talk', '--id', 't1', '--workflows', THINKERS, '--input', '{"turns":1}');
       const asked = async (...args: string[]) => {
         const { code, err } = await here('bundle', 't1', ...args);
         return [code, err];
@@ -80,8 +77,8 @@ describe('run', () => {
   it(
     'tells what a model says line by line, and prints the recorded output alone',
     async (context) => {
-      const { call } = await cliFolder(context);
-      const ran = await call('run', 'story', '--workflows', THINKERS, '--input', '{}');
+      const { here } = await cliFolder(context);
+      const ran = await here('run', 'story', '--workflows', THINKERS, '--input', '{}');
       expect(JSON.parse(ran.out)).toEqual({ text: 'Once there was a tide.\nIt left a mark.\nThe end' });
       for (const line of ['… Once there was a tide.', '… It left a mark.', '… The end'])
         expect(ran.err).toContain(line);

@@ -1,7 +1,11 @@
-/** Owns calling commands in tests without a process of their own: quick, for those that hold no folder. */
+/** Owns calling commands in tests without a process of their own, and holding a folder for many of them: opening it takes most of a command's time. */
 
+import { CONCURRENCY_DEFAULT_COUNT } from './limits.ts';
 import { runCli } from './program.ts';
 import type { Ended } from './spawned-cli.ts';
+import { readDefinitions } from './state/definitions.ts';
+import { type Folder, holdFolder, targetOf } from './state/open-desk.ts';
+import { serveSocket } from './state/socket-server.ts';
 import { Terminal } from './terminal.ts';
 
 export interface CallOptions {
@@ -29,4 +33,21 @@ export async function callCli(args: readonly string[], { cwd, env = {}, stdin = 
   })();
   const code = await runCli(args, { terminal, env, cwd, stdin: chunks });
   return { code, ...written };
+}
+
+export interface HoldOptions extends CallOptions {
+  readonly state?: string;
+  /** What is run there meanwhile; none: nothing is. */
+  readonly modules?: readonly string[];
+}
+
+/** Holds the folder in this process; commands go through it, as through `tidemark dev`, until it is let go. */
+export async function hold({ cwd, env = {}, state, modules = [] }: HoldOptions): Promise<() => Promise<void>> {
+  const target = targetOf(state, env, cwd) as Folder;
+  const definitions = modules.length === 0 ? [] : await readDefinitions(modules, cwd);
+  const desk = await holdFolder(target, { definitions });
+  if (modules.length > 0) await desk.startWorker(CONCURRENCY_DEFAULT_COUNT, () => {});
+  const server = await serveSocket(desk, target.folder, 'dev');
+  desk.closeFirst(() => server.close());
+  return () => desk.close();
 }

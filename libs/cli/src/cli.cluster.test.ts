@@ -17,6 +17,13 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
   const hosts: Host[] = [];
   let folder: string;
   const call = (...args: string[]) => callCli(args, { cwd: CWD, env });
+  const json = async (...args: string[]) => {
+    const { code, out, err } = await call(...args, '--json');
+    expect([code, err]).toEqual([0, '']);
+    return JSON.parse(out);
+  };
+  const ids = async (...filters: string[]): Promise<readonly string[]> =>
+    (await json('list', ...filters)).map((row: { workflow: string }) => row.workflow);
 
   beforeAll(async () => {
     env.TIDEMARK_KAFKA_BROKERS = servers.kafka;
@@ -91,6 +98,27 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     for (const server of ['Kafka', 'Redis', 'Postgres'])
       expect(well.out).toMatch(new RegExp(`ok +${server} .*version \\d`));
     expect(well.out).not.toContain(new URL(env.TIDEMARK_POSTGRES_URL ?? '').password || '\u0000');
+  });
+
+  it('holds a queue, lets it go, and acts on many, through services of which it is none', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const say = ['--by', 'ana', '--why', 'the provider is down'];
+    const run = ['run', 'greet', '--input', '{"name":"Eve"}', '--detach', '--workflows', 'agents.ts', '--tag', 'held'];
+    expect(await json('queues', 'pause', 'greet', ...say)).toMatchObject({ changed: true, held: true });
+    await call(...run, '--id', 'g2');
+    await expect
+      .poll(async () => (await json('fleet')).queues)
+      .toMatchObject([{ queue: 'greet', ready_count: 1, running_count: 0, held: [{ by: 'ana' }] }]);
+    const job = ['jobs', 'start', 'pause', '--tag', 'held', ...say, '--id', 'freeze', '--watch'];
+    expect((await call(...job)).out).toMatch(/completed {2}1 done, 0 refused\n$/);
+    expect(await json('jobs', 'show', 'freeze')).toMatchObject({ act: 'pause', status: 'completed', done_count: 1 });
+    expect((await call('queues', 'resume', 'greet', ...say)).out).toBe('greet goes on.\n');
+    await call('resume', 'g2', ...say);
+    await expect.poll(() => ids('--tag', 'held', '--status', 'completed')).toEqual(['g2']);
+    for (const look of ['children g2', 'questions', 'rejected', 'definitions', 'schedule list', 'approvals']) {
+      expect((await call(...look.split(' '))).code, look).toBe(0);
+    }
   });
 });
 

@@ -122,6 +122,13 @@ it('holds a queue and lets it go', async () => {
   expect((await call('fleet')).out).toMatch(/live[\s\S]*HELD by ana/);
   expect((await call('queues', 'resume', 'quick', '--by', 'ana', '--why', 'it is back')).out).toBe('quick goes on.\n');
   await expect.poll(() => idsOf('--status', 'completed', '--definition', 'quick')).toEqual(['q1']);
+  const misspelt = ['queues', 'pause', 'qiuck', '--by', 'ana', '--why', 'x'];
+  expect(await call(...misspelt)).toMatchObject({
+    code: 65,
+    err: expect.stringContaining('Known here: patient, quick'),
+  });
+  expect((await json(...misspelt, '--future')).changed).toBe(true);
+  expect((await json('queues', 'resume', 'qiuck', '--by', 'ana', '--why', 'x')).held).toBe(false);
   const ended = ['jobs', 'start', 'cancel', '--definition', 'quick', '--dry-run'];
   expect(await json(...ended)).toMatchObject({ count: 1, acted_count: 0, statuses: { completed: 1 } });
   expect((await call(...ended)).out).toMatch(/^0 open of 1 found would be asked to cancel/);
@@ -132,9 +139,9 @@ it('lists children, questions, rejected events and definitions', async () => {
   expect((await call('children', 'nobody')).code).toBe(65);
   expect(await json('questions')).toEqual({ questions: [] });
   expect(await json('rejected')).toHaveProperty('rejected');
-  expect((await json('definitions')).definitions.map(({ name }: { name: string }) => name)).toEqual([
-    'patient',
-    'quick',
+  expect((await json('definitions')).definitions).toMatchObject([
+    { name: 'patient', signals: { go: {} } },
+    { name: 'quick', signals: {} },
   ]);
   for (const name of ['children p1', 'questions', 'rejected', 'definitions']) {
     expect((await call(...name.split(' '))).code).toBe(0);
@@ -150,6 +157,7 @@ it.each([
   [['list', '--status', '<b>'], 64, '--status'],
   [['jobs', 'start', 'explode', '--everything'], 64, 'act'],
   [['jobs', 'start', 'pause', '--tenant', 'acme', '--dry-run'], 65, '--everything'],
+  [['jobs', 'start', 'pause', '--text', '*', '--dry-run'], 65, '--everything'],
   [['jobs', 'start', 'pause', '--tag', 'x', '--why', 'y'], 65, '--by'],
   [['jobs', 'start', 'pause', '--tag', 'x', '--by', 'ana', '--why', LONG], 65, 'why'],
   [['jobs', 'start', 'signal', '--tag', 'x', '--by', 'ana', '--why', 'y'], 65, '--signal'],

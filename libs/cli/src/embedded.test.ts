@@ -3,7 +3,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
 import { AGENTS, cliFolder, type Ended } from './spawned-cli.ts';
 
 /** Several commands, each a process of its own, on a busy machine. */
@@ -73,17 +72,17 @@ describe('a run in a process of its own', () => {
   it(
     'prints its output, and is the same run when it is asked for again',
     async (context) => {
-      const { folder, call } = await cliFolder(context);
+      const { folder, call, here } = await cliFolder(context);
       const ran = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Ada"}', '--workflows', AGENTS);
       expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { text: 'Hello, Ada!' }]);
       expect(ran.err).toMatch(/#1 compose: composed a greeting for Ada/);
       expect(ran.err).not.toContain('\u001b[');
 
-      const other = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Bo"}', '--workflows', AGENTS);
+      const other = await here('run', 'greet', '--id', 'g1', '--input', '{"name":"Bo"}', '--workflows', AGENTS);
       expect([other.code, JSON.parse(other.out)]).toEqual([0, { text: 'Hello, Ada!' }]);
       expect(other.err).toContain('was started with another input');
 
-      const { out } = await call('show', 'g1', '--json', '--checkpoints', '--events');
+      const { out } = await here('show', 'g1', '--json', '--checkpoints', '--events');
       const shown = JSON.parse(out);
       expect(shown).toMatchObject({
         input: { name: 'Ada' },
@@ -120,14 +119,14 @@ describe('whoever is killed', () => {
   it(
     'leaves a run that goes on from its last checkpoint and repeats no step that was done',
     async (context) => {
-      const { folder, start, call } = await cliFolder(context);
+      const { folder, start, call, here } = await cliFolder(context);
       const journal = path.join(folder, 'journal');
       const input = JSON.stringify({ to: 30, journal, pauseMs: 30 });
       const first = start('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
       await first.says(/#7 tick/);
       await first.kill();
 
-      const shown = JSON.parse((await call('show', 'c1', '--json')).out);
+      const shown = JSON.parse((await here('show', 'c1', '--json')).out);
       expect(shown).toMatchObject({ status: 'open', activity: 'ready' });
       expect(shown.sequence_number).toBeGreaterThanOrEqual(7);
 
@@ -147,7 +146,7 @@ describe('dev', () => {
   it(
     'holds the folder and answers for it: run, ls, show, watch and doctor go through it',
     async (context) => {
-      const { folder, start, call } = await cliFolder(context);
+      const { folder, start, call, here } = await cliFolder(context);
       const dev = start('dev', '--workflows', AGENTS, '--json');
       await dev.says(/"type":"ready"/);
       const { mode } = await stat(path.join(folder, '.tidemark', 'tidemark.sock'));
@@ -157,7 +156,6 @@ describe('dev', () => {
       expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { text: 'Hello, Cy!' }]);
       expect(ran.err).toContain(`run by process ${dev.process.pid} (tidemark dev)`);
 
-      const here = (...args: string[]) => callCli(args, { cwd: folder });
       await startsThroughIt(here);
       await looksThroughIt(here);
       expect((await here('doctor')).out).toContain(`by process ${dev.process.pid} (tidemark dev), which answers`);
@@ -187,7 +185,7 @@ describe('dev', () => {
   it(
     'says what it resumes; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere',
     async (context) => {
-      const { folder, start, call } = await cliFolder(context);
+      const { folder, start, here } = await cliFolder(context);
       const input = JSON.stringify({ to: 40, journal: path.join(folder, 'journal'), pauseMs: 100 });
       const first = start('dev', '--workflows', AGENTS);
       await first.says(/stop +Ctrl-C/);
@@ -206,7 +204,7 @@ describe('dev', () => {
       await second.says(/c1 +resumes from checkpoint #\d+/);
       // Ten minutes a step: without a second Ctrl-C it would be given its time to finish.
       const slow = JSON.stringify({ to: 2, journal: path.join(folder, 'other'), pauseMs: 600_000 });
-      await call('run', 'count-up', '--id', 'c2', '--input', slow, '--detach');
+      await here('run', 'count-up', '--id', 'c2', '--input', slow, '--detach');
       await second.says(/c2 +started/);
       second.process.kill('SIGINT');
       await second.says(/Handing over/);

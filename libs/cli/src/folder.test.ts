@@ -6,7 +6,6 @@ import path from 'node:path';
 import { UnavailableError } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
 import { FOLDER_WAIT_MS, SOCKET_PATH_MAX_BYTES } from './limits.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
 import type { Desk, News } from './state/desk.ts';
@@ -24,7 +23,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 it(
   'names the process that holds the folder and does not answer for it',
   async (context) => {
-    const { folder, call } = await cliFolder(context);
+    const { folder, call, here } = await cliFolder(context);
     // Somebody's own program on the folder: it has the lock, and no socket.
     const host = await openEmbedded({ folder: path.join(folder, '.tidemark') });
     const startedMs = performance.now();
@@ -34,10 +33,10 @@ it(
     expect(JSON.parse(listed.err)).toEqual({
       error: { code: 'log-locked', message: expect.stringContaining(`.tidemark is in use by process ${process.pid}`) },
     });
-    const checked = await call('doctor');
+    const checked = await here('doctor');
     expect([checked.code, checked.out]).toEqual([0, expect.stringMatching(/warn +In use/)]);
     await host.close();
-    expect((await call('run', 'greet', '--input', '{"name":"Di"}', '--workflows', AGENTS)).code).toBe(0);
+    expect((await here('run', 'greet', '--input', '{"name":"Di"}', '--workflows', AGENTS)).code).toBe(0);
   },
   TIMEOUT_MS,
 );
@@ -45,9 +44,8 @@ it(
 it(
   'is not taken for empty or waited for, when its log is damaged or gone, or it is a file',
   async (context) => {
-    const { folder, call } = await cliFolder(context);
-    const here = (...args: string[]) => callCli(args, { cwd: folder });
-    await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Quetzalcoatl"}', '--workflows', AGENTS);
+    const { folder, here } = await cliFolder(context);
+    await here('run', 'greet', '--id', 'g1', '--input', '{"name":"Quetzalcoatl"}', '--workflows', AGENTS);
     const log = path.join(folder, '.tidemark', 'log');
     const file = path.join(log, 'log.db');
     const bytes = (await readFile(file)).toString('latin1').replace('Quetzalcoatl', 'Quetzalcoatx');

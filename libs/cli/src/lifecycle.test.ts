@@ -10,34 +10,34 @@ const MODULE = path.resolve(import.meta.dirname, '../fixtures/versions-old.ts');
 it(
   'is done to a run that another process holds, and to a folder that nobody does',
   async (context) => {
-    const { start, call } = await cliFolder(context);
+    const { start, here } = await cliFolder(context);
     const dev = start('dev', '--workflows', MODULE);
     await dev.says(/Ctrl-C/);
     for (const id of ['o1', 'o2']) {
-      expect((await call('run', 'order', '--id', id, '--workflows', MODULE, '--detach')).code).toBe(0);
+      expect((await here('run', 'order', '--id', id, '--workflows', MODULE, '--detach')).code).toBe(0);
     }
-    const paused = await call('pause', 'o1', '--by', 'ada', '--why', 'an audit', '--json');
+    const paused = await here('pause', 'o1', '--by', 'ada', '--why', 'an audit', '--json');
     expect([paused.code, JSON.parse(paused.out)]).toEqual([
       0,
       { workflow: 'o1', act: 'pause', changed: true, by: 'ada', why: 'an audit' },
     ]);
-    expect((await call('pause', 'o1', '--by', 'bob', '--why', 'me too')).out).toBe('o1 is paused already.\n');
-    expect((await call('show', 'o1')).out).toMatch(/\(paused\)[\s\S]*Paused\n {2}by ada: an audit/);
+    expect((await here('pause', 'o1', '--by', 'bob', '--why', 'me too')).out).toBe('o1 is paused already.\n');
+    expect((await here('show', 'o1')).out).toMatch(/\(paused\)[\s\S]*Paused\n {2}by ada: an audit/);
     await dev.says(/paused by ada: an audit/);
     await dev.kill();
 
-    expect((await call('resume', 'o1', '--by', 'ada', '--why', 'it is over')).out).toBe('o1 goes on.\n');
-    expect((await call('cancel', 'o1', '--by', 'ada', '--why', 'withdrawn')).out).toMatch(
+    expect((await here('resume', 'o1', '--by', 'ada', '--why', 'it is over')).out).toBe('o1 goes on.\n');
+    expect((await here('cancel', 'o1', '--by', 'ada', '--why', 'withdrawn')).out).toMatch(
       /the next tidemark dev or run/,
     );
-    expect((await call('show', 'o1', '--events')).out).toMatch(/Is being cancelled\n {2}cancelled by ada: withdrawn/);
-    expect((await call('terminate', 'o2', '--by', 'ada', '--why', 'stuck')).out).toBe(
+    expect((await here('show', 'o1', '--events')).out).toMatch(/Is being cancelled\n {2}cancelled by ada: withdrawn/);
+    expect((await here('terminate', 'o2', '--by', 'ada', '--why', 'stuck')).out).toBe(
       'o2 has ended: nothing was undone.\n',
     );
-    expect((await call('show', 'o2')).out).toMatch(/terminated: ada ended it: stuck/);
-    const late = await call('cancel', 'o2', '--by', 'ada', '--why', 'late');
+    expect((await here('show', 'o2')).out).toMatch(/terminated: ada ended it: stuck/);
+    const late = await here('cancel', 'o2', '--by', 'ada', '--why', 'late');
     expect([late.code, late.err]).toEqual([expect.any(Number), expect.stringContaining('has ended')]);
-    expect((await call('cancel', 'o1', '--by', 'ada')).code).toBe(64);
+    expect((await here('cancel', 'o1', '--by', 'ada')).code).toBe(64);
   },
   TIMEOUT_MS,
 );

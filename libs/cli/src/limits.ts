@@ -91,9 +91,8 @@ export const AUDIT_SHOWN_MAX_COUNT = 10_000;
 /** Life of a key for which nothing else is said, in milliseconds: 90 days. */
 export const KEY_LIFE_DEFAULT_MS = 90 * 86_400_000;
 
-/** Workflows that a dry run of a job counts at most, and in one page. */
+/** Workflows that a dry run of a job counts at most. */
 export const DRY_RUN_MAX_COUNT = 1_000_000;
-export const DRY_RUN_PAGE_COUNT = 5_000;
 /** How often a job that is watched, and the fleet on a terminal, is looked at, in milliseconds. */
 export const JOB_LOOK_MS = 500;
 export const FLEET_LOOK_MS = 1_000;
@@ -103,3 +102,5 @@ export const NAME_MAX_CHARS = 200;
 export const LIVE_LINES_MAX_COUNT = 500;
 /** Longest text of a failure, in characters. */
 export const FAILURE_MAX_CHARS = 10_000;
+/** Longest time that a check of a stage may be given, in milliseconds: timers hold no more than 24 days. */
+export const CHECK_TIMEOUT_MAX_MS = 24 * 3_600_000;

@@ -29,6 +29,7 @@ import { addRetention } from './commands/retention-program.ts';
 import { type RunOptions, run } from './commands/run.ts';
 import { addSchedule } from './commands/schedule-program.ts';
 import { addShadow } from './commands/shadow-program.ts';
+import { byWhy } from './commands/shared-options.ts';
 import { type ShowOptions, show } from './commands/show.ts';
 import { addTrace } from './commands/trace-program.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
@@ -199,10 +200,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     ['pin', 'keep a workflow to the version that it has', pin],
     ['unpin', 'let a pinned workflow go on with newer versions', unpin],
   ] as const) {
-    command(name, what)
-      .argument('<id>', 'id of the run')
-      .requiredOption('--by <name>', 'who decides it')
-      .requiredOption('--why <text>', 'the reason, kept with the decision')
+    byWhy(command(name, what).argument('<id>', 'id of the run'))
       .addOption(state())
       .addOption(json())
       .action(does<[string, PinOptions]>(perform));

@@ -1,12 +1,11 @@
-/** The commands of recovery, as real processes on a folder: plans change nothing, answers count once, leases are taken away. */
+/** The commands of recovery, on a folder: plans change nothing, answers count once, leases are taken away. */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
 
-/** Several commands, each a process of its own, on a busy machine. */
+/** Several commands, each of which opens a folder, on a busy machine. */
 const TIMEOUT_MS = 240_000;
 const WHO = ['--by', 'Ada', '--why', 'asked the bank'];
 
@@ -14,10 +13,9 @@ describe('a workflow that waits for a person', () => {
   it(
     'shows its question and how to answer it; a plan changes nothing; the answer counts once',
     async (context) => {
-      const { folder, call } = await cliFolder(context);
-      const here = (...args: string[]) => callCli(args, { cwd: folder });
+      const { folder, here } = await cliFolder(context);
       const journal = path.join(folder, 'journal');
-      const ran = await call(
+      const ran = await here(
         'run',
         'trip',
         '--id',
@@ -73,7 +71,7 @@ describe('a workflow that waits for a person', () => {
       const late = await here(...again);
       expect([late.code, late.err]).toEqual([65, expect.stringContaining('was answered by Ada before: compensate')]);
 
-      const undone = await call('run', 'trip', '--id', 't1', '--workflows', AGENTS);
+      const undone = await here('run', 'trip', '--id', 't1', '--workflows', AGENTS);
       expect([undone.code, undone.err]).toEqual([
         1,
         expect.stringMatching(/t1 was undone \(asked: .*\): 1 undone, 1 left as it is; tidemark show 't1~undo' tells/),
@@ -96,10 +94,9 @@ describe('beside a process that holds the folder', () => {
   it(
     'answers, confirmations and revocations go through it',
     async (context) => {
-      const { folder, start } = await cliFolder(context);
+      const { folder, here, start } = await cliFolder(context);
       const dev = start('dev', '--workflows', AGENTS);
       await dev.says(/stop +Ctrl-C/);
-      const here = (...args: string[]) => callCli(args, { cwd: folder });
       const journal = path.join(folder, 'journal');
 
       await here('run', 'parcel', '--id', 'p1', '--detach');
@@ -118,12 +115,15 @@ describe('beside a process that holds the folder', () => {
 
       await here('run', 'permit', '--id', 'w1', '--detach');
       await expect.poll(async () => (await here('show', 'w1')).out).toMatch(/waits for signal approved/);
+      const misspelt = await here('signal', 'w1', 'aproved', '--value', '{"by":"Ada"}');
+      expect([misspelt.code, misspelt.err]).toEqual([65, expect.stringContaining('it declares approved')]);
       const value = ['--value', '{"by":"Ada"}', '--key', 'once'];
       const signalled = await here('signal', 'w1', 'approved', ...value, '--json');
       expect(JSON.parse(signalled.out)).toEqual({ workflow: 'w1', signal: 'approved', key: 'once' });
       await dev.says(/w1 +completed/);
       expect(JSON.parse((await here('show', 'w1', '--json')).out)).toMatchObject({ output: { by: 'Ada' } });
-      const late = await here('signal', 'w1', 'approved', ...value);
+      expect((await here('signal', 'w1', 'approved', ...value)).code).toBe(0);
+      const late = await here('signal', 'w1', 'approved', '--value', '{"by":"Ada"}');
       expect([late.code, late.err]).toEqual([65, expect.stringContaining('w1 has ended')]);
 
       await here('run', 'trip', '--id', 't1', '--input', JSON.stringify({ journal }), '--detach');

@@ -77,5 +77,7 @@ it('is the same live, from the log and from the archive, also of a run that was 
 
 it('says what is missing', async () => {
   expect(await call('trace', 'export', 'c1')).toMatchObject({ code: 78, err: expect.stringContaining('--otlp') });
+  const err = expect.stringMatching(/the folder none is not there.*Make it first/);
+  expect(await call('trace', 'export', 'c1', '--file', 'none/trace.json')).toMatchObject({ code: 65, err });
   expect(await call('trace', 'show', 'nobody')).toMatchObject({ code: 78 });
 });

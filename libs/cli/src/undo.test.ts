@@ -3,10 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
 
-/** Several commands, each a process of its own, on a busy machine. */
+/** Several commands, each of which opens a folder, on a busy machine. */
 const TIMEOUT_MS = 240_000;
 const WHO = ['--by', 'Ada', '--why', 'rang the office'];
 const AT = ['--state', 'my state'];
@@ -15,19 +14,18 @@ describe('a workflow whose undo waits for a person', () => {
   it(
     'ends run and watch with 1, the undo and its answers; goes on once one is given',
     async (context) => {
-      const { folder, call, start } = await cliFolder(context);
-      const here = (...args: string[]) => callCli(args, { cwd: folder });
+      const { folder, here, start } = await cliFolder(context);
       const journal = path.join(folder, 'journal');
       const cruise = ['run', 'cruise', '--id', 'c1', '--workflows', AGENTS, ...AT];
       const stuck = expect.stringMatching(
         /^Answer c1~undo with one of these:\n {2}tidemark approve 'c1~undo' --state 'my state' --as retry [\s\S]*error: c1 is being undone, and its undo c1~undo waits for a person \(compensation-stuck: .*the ferry office is shut.*\); tidemark show 'c1~undo' --state 'my state' tells more\.$/m,
       );
 
-      const ran = await call(...cruise, '--input', JSON.stringify({ journal }));
+      const ran = await here(...cruise, '--input', JSON.stringify({ journal }));
       expect([ran.code, ran.err]).toEqual([1, stuck]);
       expect(ran.err).not.toContain('--as compensate');
       expect(ran.err).not.toMatch(/^warning: .*waits for a person/m);
-      const again = await call(...cruise);
+      const again = await here(...cruise);
       expect([again.code, again.err]).toEqual([1, stuck]);
       const watched = await here('watch', 'c1', ...AT);
       expect([watched.code, watched.err]).toEqual([1, stuck]);
@@ -65,11 +63,11 @@ describe('a workflow whose undo waits for a person', () => {
   it(
     'run that sees it happen ends as well, beside the process that runs it',
     async (context) => {
-      const { folder, start } = await cliFolder(context);
+      const { folder, here, start } = await cliFolder(context);
       const dev = start('dev', '--workflows', AGENTS);
       await dev.says(/stop +Ctrl-C/);
       const input = JSON.stringify({ journal: path.join(folder, 'journal') });
-      const ran = await callCli(['run', 'cruise', '--id', 'c2', '--input', input, '--json'], { cwd: folder });
+      const ran = await here('run', 'cruise', '--id', 'c2', '--input', input, '--json');
       expect([ran.code, JSON.parse(ran.err).error]).toEqual([
         1,
         expect.objectContaining({
@@ -86,10 +84,9 @@ describe('a workflow of which nothing can be undone', () => {
   it(
     'is not said to be undone; its error carries the folder; a response that nobody can check is told',
     async (context) => {
-      const { folder, call } = await cliFolder(context);
-      const here = (...args: string[]) => callCli(args, { cwd: folder });
+      const { here } = await cliFolder(context);
       const transfer = (id: string) => ['run', 'transfer', '--id', id, '--workflows', AGENTS, ...AT];
-      const parked = await call(...transfer('f1'));
+      const parked = await here(...transfer('f1'));
       expect([parked.code, parked.err]).toEqual([
         1,
         expect.stringContaining(
@@ -100,7 +97,7 @@ describe('a workflow of which nothing can be undone', () => {
       expect(parked.err).not.toContain('warning');
 
       await here('approve', 'f1', '--as', 'compensate', ...WHO, ...AT);
-      const ended = await call(...transfer('f1'));
+      const ended = await here(...transfer('f1'));
       expect([ended.code, ended.err]).toEqual([
         1,
         expect.stringMatching(
@@ -109,7 +106,7 @@ describe('a workflow of which nothing can be undone', () => {
       ]);
       expect((await here('show', 'f1', ...AT)).out).toMatch(/^Ended, nothing undone$/m);
 
-      await call(...transfer('f2'));
+      await here(...transfer('f2'));
       const bad = ['approve', 'f2', '--response', '{"receipt":7}', ...WHO, ...AT];
       const refused = await here(...bad, '--workflows', AGENTS);
       expect([refused.code, refused.err]).toEqual([65, expect.stringContaining('receipt: expected string')]);
@@ -127,14 +124,14 @@ describe('names of those who decide', () => {
   it(
     'can be seen',
     async (context) => {
-      const { folder, call } = await cliFolder(context);
-      await call('run', 'transfer', '--id', 'n1', '--workflows', AGENTS);
+      const { here } = await cliFolder(context);
+      await here('run', 'transfer', '--id', 'n1', '--workflows', AGENTS);
       for (const args of [
         ['approve', 'n1', '--by', ' ', '--why', 'x'],
         ['reject', 'n1', '--by', 'Ada', '--why', '\u200b'],
         ['pin', 'n1', '--by', '\u3164', '--why', 'x'],
       ]) {
-        const said = await callCli(args, { cwd: folder });
+        const said = await here(...args);
         expect([said.code, said.err]).toEqual([65, expect.stringMatching(/^error: (by|why): .*visible/)]);
       }
     },

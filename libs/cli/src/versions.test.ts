@@ -11,7 +11,7 @@ const NEW = path.resolve(import.meta.dirname, '../fixtures/versions-new.ts');
 it(
   'tells what a build would do to what runs, keeps what is pinned, and goes on with what is safe',
   async (context) => {
-    const { start, call } = await cliFolder(context);
+    const { start, here } = await cliFolder(context);
     const dev = start('dev', '--workflows', OLD);
     await dev.says(/Ctrl-C/);
     for (const [name, id] of [
@@ -20,10 +20,10 @@ it(
       ['parcel', 'p1'],
       ['letter', 'l1'],
     ] as const) {
-      expect((await call('run', name, '--id', id, '--workflows', OLD, '--detach')).code).toBe(0);
+      expect((await here('run', name, '--id', id, '--workflows', OLD, '--detach')).code).toBe(0);
     }
 
-    const checked = await call('preflight', '--workflows', NEW, '--json');
+    const checked = await here('preflight', '--workflows', NEW, '--json');
     expect([checked.code, JSON.parse(checked.out)]).toMatchObject([
       1,
       {
@@ -42,23 +42,23 @@ it(
         ],
       },
     ]);
-    expect((await call('preflight', '--workflows', OLD)).out).toMatch(/All are safe/);
+    expect((await here('preflight', '--workflows', OLD)).out).toMatch(/All are safe/);
 
-    const pinned = await call('pin', 'o2', '--by', 'ada', '--why', 'an audit is under way', '--json');
+    const pinned = await here('pin', 'o2', '--by', 'ada', '--why', 'an audit is under way', '--json');
     expect([pinned.code, JSON.parse(pinned.out)]).toEqual([
       0,
       { workflow: 'o2', definition: 'order', version: 1, pinned: true },
     ]);
-    const told = await call('preflight', '--workflows', NEW);
+    const told = await here('preflight', '--workflows', NEW);
     expect(told.code).toBe(1);
     expect(told.out).toMatch(/pin +order v1: 1 workflow \(o2\)\n +1 workflow: version: it is pinned to v1/);
-    expect((await call('pin', 'o2', '--by', 'ada')).code).toBe(64);
+    expect((await here('pin', 'o2', '--by', 'ada')).code).toBe(64);
     await dev.kill();
 
-    const ran = await call('run', 'order', '--id', 'o1', '--workflows', NEW);
+    const ran = await here('run', 'order', '--id', 'o1', '--workflows', NEW);
     expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { cents: 500 }]);
-    expect((await call('unpin', 'o2', '--by', 'ada', '--why', 'the audit is over')).out).toMatch(/may go on/);
-    expect(JSON.parse((await call('run', 'order', '--id', 'o2', '--workflows', NEW)).out)).toEqual({ cents: 500 });
+    expect((await here('unpin', 'o2', '--by', 'ada', '--why', 'the audit is over')).out).toMatch(/may go on/);
+    expect(JSON.parse((await here('run', 'order', '--id', 'o2', '--workflows', NEW)).out)).toEqual({ cents: 500 });
   },
   TIMEOUT_MS,
 );

@@ -15,6 +15,9 @@ export interface FollowOptions {
   readonly onLost?: ((error: unknown) => void) | undefined;
 }
 
+/** What ends a connection that was let in: the next one is judged by itself, with another token where there is one. */
+const JUDGED_ANEW: ReadonlySet<string> = new Set(['credentials-expired', 'rights-changed']);
+
 interface Asked {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
@@ -37,8 +40,12 @@ export async function* follow<E extends StreamEndpoint>(
       for await (const { name, data, id } of eventsIn(awake(response.body, SILENCE_MAX_MS))) {
         failures = 0;
         if (name === 'end') return;
-        if (name === 'problem')
-          throw new TidemarkApiError(JSON.parse(data) as TidemarkApiError & { readonly detail: string });
+        if (name === 'problem') {
+          const problem = new TidemarkApiError(JSON.parse(data) as TidemarkApiError & { readonly detail: string });
+          if (!JUDGED_ANEW.has(problem.code)) throw problem;
+          onLost?.(problem);
+          break;
+        }
         yield { name, data: JSON.parse(data) as unknown } as EventOf<E>;
         if (id !== undefined) lastId = id;
       }

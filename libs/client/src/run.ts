@@ -33,8 +33,10 @@ export class Run {
     return { workflow: this.id };
   }
 
-  get(options?: AskOptions): Promise<Answer<`GET ${One}`>> {
-    return this.#wire.ask('GET /v1/workflows/{workflow}', { params: this.#params }, options);
+  /** `content: false`: without what it holds, for polling; it is not written down as a read. */
+  get({ content = true, ...options }: AskOptions & { readonly content?: boolean } = {}): Promise<Answer<`GET ${One}`>> {
+    const query = content ? {} : { content: 'false' as const };
+    return this.#wire.ask('GET /v1/workflows/{workflow}', { params: this.#params, query }, options);
   }
 
   /** How it stands with its end, at once. */

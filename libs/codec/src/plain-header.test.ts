@@ -1,11 +1,12 @@
 /** The short way through a header makes of it what the schemas make of it, and takes nothing that they refuse. */
 
-import { ENVELOPE_VERSION, type EventType } from '@tidemark/core';
+import { ENVELOPE_VERSION, type Envelope, type EventType } from '@tidemark/core';
 import { DEFAULT_CONTROLS } from '@tidemark/testkit/naive/events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plainEnvelope } from './plain-header.ts';
 import { checkedHeader } from './record.ts';
+import { controls } from './schema.ts';
 
 const DIGEST = 'a'.repeat(64);
 const SPEND = { tokens: 1, costMicros: 2.5 };
@@ -27,7 +28,8 @@ const CONTROLS: Readonly<Record<string, object>> = {
   EffectResolved: { ...EFFECT, outcome: 'done', responseDigest: DIGEST, spent: SPEND, hasContext: true },
   WorkflowOpened: {
     ...{ definition: 'd', version: 1, rules: 1, partition: 0, placement: 'exclusive', inputDigest: DIGEST },
-    ...{ tasks: TASKS, pinned: true, shadow: false, compensates: null, session: 's', user: 'u', hasContext: true },
+    ...{ tasks: TASKS, pinned: true, shadow: false, compensates: null, session: 's', user: 'u' },
+    ...{ tags: ['gold', 'eu'], hasContext: true },
   },
   LeaseClaimed: {},
   WorkflowCompleted: { outputDigest: DIGEST },
@@ -107,6 +109,21 @@ describe('a header that is', () => {
     );
     expect(takenCount).toBeGreaterThan(0);
   });
+
+  it.each(Object.keys(CONTROLS))(
+    '%s with a member that the short way doesn’t know goes the long way, and loses nothing',
+    (type) => {
+      const { shape } = controls[type as EventType] as unknown as { readonly shape: Readonly<Record<string, unknown>> };
+      const known = CONTROLS[type]!;
+      for (const name of [...Object.keys(shape).filter((each) => !(each in known)), 'more']) {
+        for (const value of [['x'], 'x', 5, true, {}]) {
+          expect(plainEnvelope({ ...headerOf(type), control: { ...known, [name]: value } }), name).toSatisfy(
+            (plain: Envelope | undefined) => plain === undefined || name in plain.control,
+          );
+        }
+      }
+    },
+  );
 
   it('of any other type, version or payload is left to the schemas', () => {
     for (const type of Object.keys(DEFAULT_CONTROLS)) {

@@ -25,6 +25,12 @@ const isOutcome = (value: unknown): boolean => value === 'done' || value === 'fa
 const isFlag = (value: unknown): boolean => value === undefined || value === true;
 const isAmountOrNone = (value: unknown): boolean => value === undefined || isAmount(value);
 
+/** What the short way doesn't know it would lose: whatever is added to a control later goes the long way until it is added here. */
+function holdsAll(made: Parsed, given: Parsed): boolean {
+  for (const name in given) if (!(name in made)) return false;
+  return true;
+}
+
 /** The header's envelope; undefined: ask the schemas. */
 export function plainEnvelope(header: unknown): Envelope | undefined {
   if (!isParsed(header) || header.v !== ENVELOPE_VERSION || header.payload !== 'json') return undefined;
@@ -34,7 +40,7 @@ export function plainEnvelope(header: unknown): Envelope | undefined {
   if (!hasNames || !hasPlace || !isAmount(atMs)) return undefined;
   if (typeof holder !== 'string' || holder.length > NAME_MAX_CHARS) return undefined;
   const control = isParsed(header.control) ? controlOf(type, header.control) : undefined;
-  if (control === undefined) return undefined;
+  if (control === undefined || !holdsAll(control, header.control as Parsed)) return undefined;
   const envelope = { v, id, tenant, workflow, generation, lamport, epoch, holder, ordinal, atMs, type, control };
   return envelope as unknown as Envelope;
 }
@@ -52,9 +58,7 @@ function controlOf(type: unknown, control: Parsed): Parsed | undefined {
     case 'LeaseClaimed':
       return {};
     case 'WorkflowCompleted':
-      return isDigest(control.outputDigest) && control.continued === undefined
-        ? { outputDigest: control.outputDigest }
-        : undefined;
+      return isDigest(control.outputDigest) ? { outputDigest: control.outputDigest } : undefined;
     default:
       return undefined;
   }
@@ -90,7 +94,9 @@ function declarations(value: unknown): readonly Parsed[] | undefined {
     const { step, after, when } = declared;
     const isSound = isText(step) && (after === 'all' || (Array.isArray(after) && after.every(isTask)));
     if (!isSound || !Array.isArray(when) || when.length > 0) return undefined;
-    tasks.push({ step, after, when });
+    const task = { step, after, when };
+    if (!holdsAll(task, declared)) return undefined;
+    tasks.push(task);
   }
   return tasks;
 }
@@ -117,11 +123,12 @@ function modelCall(model: unknown): Parsed | undefined {
   if (!isParsed(model)) return undefined;
   const { bundle, reserved } = model;
   if ((bundle !== null && !isDigest(bundle)) || !isSpend(reserved)) return undefined;
-  return { bundle, reserved: spendOf(reserved) };
+  const call = { bundle, reserved: spendOf(reserved) };
+  return holdsAll(call, model) ? call : undefined;
 }
 
 const isSpend = (value: unknown): value is Parsed =>
-  isParsed(value) && isAmount(value.tokens) && isAmount(value.costMicros);
+  isParsed(value) && isAmount(value.tokens) && isAmount(value.costMicros) && holdsAll(spendOf(value), value);
 const spendOf = ({ tokens, costMicros }: Parsed): Parsed => ({ tokens, costMicros });
 
 function resolved(control: Parsed): Parsed | undefined {
@@ -138,28 +145,24 @@ function resolved(control: Parsed): Parsed | undefined {
   };
 }
 
-/** Of a workflow that began by itself, with nothing said of its dispatch and trace. */
+/** Of a workflow that began by itself, with nothing said of its dispatch, trace and tags. */
 function opened(control: Parsed): Parsed | undefined {
   const { definition, version, rules, partition, placement, inputDigest } = control;
-  const { pinned = false, shadow = false, compensates = null, session, user, hasContext } = control;
+  const { pinned = false, shadow = false, compensates = null, session, user, tags, hasContext } = control;
   if (compensates !== null || !isFlag(hasContext)) return undefined;
-  if (
-    [control.fork, control.trace, control.dispatch, control.timeoutMs, control.parent, control.continues].some(
-      (part) => part !== undefined,
-    )
-  )
-    return undefined;
   const hasDefinition = isText(definition) && isWhole(version, 0) && isWhole(rules, 1) && isDigest(inputDigest);
   const hasPlace = isWhole(partition, 0) && (placement === 'exclusive' || placement === 'shared');
   const hasUse = typeof pinned === 'boolean' && typeof shadow === 'boolean';
   const hasOwner = [session, user].every((name) => name === undefined || isText(name));
-  if (!hasDefinition || !hasPlace || !hasUse || !hasOwner) return undefined;
+  const hasTags = tags === undefined || (Array.isArray(tags) && tags.every(isText));
+  if (!hasDefinition || !hasPlace || !hasUse || !hasOwner || !hasTags) return undefined;
   const tasks = declarations(control.tasks);
   if (tasks === undefined) return undefined;
   return {
     ...{ definition, version, rules, partition, placement, inputDigest, tasks, pinned, shadow, compensates },
     ...(session !== undefined && { session }),
     ...(user !== undefined && { user }),
+    ...(tags !== undefined && { tags }),
     ...(hasContext === true && { hasContext }),
   };
 }

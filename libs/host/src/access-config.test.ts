@@ -16,6 +16,7 @@ describe('the settings of access', () => {
       host: '127.0.0.1',
       port: null,
       hosts: [],
+      trustedProxies: [],
       clientCertificates: 'off',
       access: { keys: true, oidc: null },
     });
@@ -46,6 +47,31 @@ describe('the settings of access', () => {
         ]),
       },
     });
+  });
+
+  it('name proxies by addresses and ranges', () => {
+    const named = '10.0.0.0/8, 192.168.1.7,fd00::/8,::1';
+    expect(apiConfigFromEnv({ TIDEMARK_API_TRUSTED_PROXIES: named }).trustedProxies).toEqual([
+      '10.0.0.0/8',
+      '192.168.1.7',
+      'fd00::/8',
+      '::1',
+    ]);
+  });
+
+  it.each(['ingress.internal', '10.0.0.0/33', '10.0.0', 'true', '10.0.0.1,*', '10.0.0.1 10.0.0.2', 'fd00::/129'])(
+    'take %j for no proxy',
+    (named) => {
+      expect(() => apiConfigFromEnv({ TIDEMARK_API_TRUSTED_PROXIES: named })).toThrowError(
+        /TIDEMARK_API_TRUSTED_PROXIES: expected addresses and ranges such as/,
+      );
+    },
+  );
+
+  it.each(['0.0.0.0/0', '::/0', '10.0.0.1,0.0.0.0/0'])('believe not everybody (%s)', (named) => {
+    expect(() => apiConfigFromEnv({ TIDEMARK_API_TRUSTED_PROXIES: named })).toThrowError(
+      expect.objectContaining({ code: 'setting-invalid', message: expect.stringMatching(/everybody/) }),
+    );
   });
 
   it('let everybody in on this machine alone', () => {

@@ -4,6 +4,7 @@
  */
 
 import { callersTenant, type OidcOptions, TOKEN_ALGORITHMS } from '@tidemark/access';
+import { isLoopback } from '@tidemark/access/http-guard';
 import { ConfigError } from '@tidemark/core';
 import { ROLES, type Role } from '@tidemark/ports';
 import { z } from 'zod';
@@ -17,6 +18,11 @@ const words = z.string().transform((text) =>
     .filter((word) => word !== ''),
 );
 
+const RANGE = 'expected addresses and ranges such as 10.0.0.0/8, separated by commas';
+const range = z
+  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], { error: RANGE })
+  .refine((text) => !/\/0+$/.test(text), { error: `${RANGE}; /0 is everybody` });
+
 const settings = {
   /** Where the API and the console are served. */
   TIDEMARK_API_HOST: z.string().min(1).default('127.0.0.1'),
@@ -24,6 +30,8 @@ const settings = {
   TIDEMARK_API_PORT: z.union([z.literal(''), z.coerce.number().int().min(0).max(65_535)]).default(''),
   /** Names by which it is reached, without port, separated by commas; empty: any. */
   TIDEMARK_API_HOSTS: words.default([]),
+  /** Addresses and ranges of proxies whose X-Forwarded-For is believed, separated by commas; empty: nobody's is. */
+  TIDEMARK_API_TRUSTED_PROXIES: words.pipe(z.array(range)).default([]),
   /** `required`: nobody is let in without a certificate of TIDEMARK_API_TLS_CA. Needs that and the API's own certificate. */
   TIDEMARK_API_CLIENT_CERTIFICATES: z.enum(['off', 'required']).default('off'),
   /** `off`: everybody is an administrator; on this machine alone. */
@@ -58,6 +66,7 @@ export interface ApiConfig {
   /** Null: the usual one, or any. */
   readonly port: number | null;
   readonly hosts: readonly string[];
+  readonly trustedProxies: readonly string[];
   readonly clientCertificates: 'off' | 'required';
   /** Null: everybody is let in, as an administrator. */
   readonly access: AccessConfig | null;
@@ -67,8 +76,6 @@ export interface AccessConfig {
   readonly keys: boolean;
   readonly oidc: OidcOptions | null;
 }
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 
 /** Throws `ConfigError` (`setting-invalid`, `auth-missing`, and as `tlsFromEnv` does) that names the setting, never its value. */
 export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined>>): ApiConfig {
@@ -80,7 +87,7 @@ export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined
   const { data } = parsed;
   const { TIDEMARK_API_HOST: host, TIDEMARK_API_PORT: port } = data;
   const access = data.TIDEMARK_AUTH === 'off' ? null : { keys: data.TIDEMARK_AUTH_KEYS === 'on', oidc: oidcOf(data) };
-  if (access === null && !LOOPBACK.test(host)) {
+  if (access === null && !isLoopback(host)) {
     throw new ConfigError(
       'auth-missing',
       'TIDEMARK_AUTH=off lets everybody do everything, and TIDEMARK_API_HOST is not of this machine alone: nothing is served so. Take TIDEMARK_AUTH=off away, or set TIDEMARK_API_HOST=127.0.0.1.',
@@ -97,6 +104,7 @@ export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined
     host,
     port: port === '' ? null : port,
     hosts: data.TIDEMARK_API_HOSTS,
+    trustedProxies: data.TIDEMARK_API_TRUSTED_PROXIES,
     clientCertificates: data.TIDEMARK_API_CLIENT_CERTIFICATES,
     access,
   };

@@ -54,7 +54,7 @@ it('a key is told once, opens what it may, and is revoked for good', async () =>
   await records.revokeKey(key.id, { by: 'bob', why: 'it leaked' });
   const again = await records.revokeKey(key.id, { by: 'eve', why: 'something else' });
   expect(again.revoked).toMatchObject({ by: 'bob', why: 'it leaked' });
-  keys.forget(key.id);
+  keys.forget({ key: key.id });
   await expect(show()).rejects.toMatchObject({ code: 'credentials-invalid' });
   // What is noted late doesn't bring it back.
   await records.noteUsed(new Map([[key.id, Date.now()]]));

@@ -158,7 +158,7 @@ export class Host {
       definitions,
       concurrency,
       schedules: scheduleHost(this.client, this.ports.clock),
-      bulk: bulkHost(this.client, this.ports.store),
+      bulk: bulkHost(this.client, this.ports.store, definitions),
       held: this.#held,
       ...(onError === undefined ? {} : { onError }),
       ...(onProgress === undefined ? {} : { onProgress }),

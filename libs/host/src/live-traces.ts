@@ -1,15 +1,20 @@
 /** Owns the wiring of the live export of traces: a coordinator's events to a collector, with what was dropped as metrics. */
 
 import type { Ports } from '@tidemark/runtime';
-import { LiveTraces, sendSpans, type TraceSettings } from '@tidemark/traces';
+import { LiveTraces, type PackedSpan, packSpan, sendSpans, type TraceSettings } from '@tidemark/traces';
 import type { HostRole } from './host.ts';
 
-export function liveTraces(ports: Ports, settings: TraceSettings, onError: HostRole['onError']): LiveTraces {
+export function liveTraces(
+  ports: Ports,
+  settings: TraceSettings,
+  onError: HostRole['onError'],
+): LiveTraces<PackedSpan> {
   const { collector, ratio, content } = settings;
   return new LiveTraces({
     ports,
     ratio,
     content,
+    pack: (span) => packSpan(span, collector.form),
     async send(spans, signal) {
       await sendSpans(collector, spans, signal);
       ports.telemetry.count('trace_spans_exported_total', spans.length);

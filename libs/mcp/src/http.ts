@@ -5,11 +5,12 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
+import { type HttpGuard, isLoopback, LOOPBACK_HOSTS, refusalOf } from '@tidemark/access/http-guard';
 import { ConfigError } from '@tidemark/core';
-import { type GuardOptions, LOOPBACK_HOSTS, refusalOf } from './http-guard.ts';
 import { HttpSessions, type SessionsOptions } from './http-sessions.ts';
 import { CONNECTIONS_MAX_COUNT, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, TOKEN_MIN_CHARS } from './limits.ts';
 import type { McpOptions } from './server.ts';
+import { isShown } from './shown-token.ts';
 
 export interface HttpOptions extends McpOptions {
   /** 0: a free one. */
@@ -34,14 +35,14 @@ export interface HttpServer {
 }
 
 const PATH = '/mcp';
-const LOOPBACK_ADDRESSES: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
 /** Throws `ConfigError` (`mcp-token-missing`, `mcp-token-short`, `mcp-port-taken`, `mcp-host-unknown`). */
 export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
-  const { port, host = '127.0.0.1', allowedHosts = [], allowedOrigins = [], token } = options;
+  const { port, host = '127.0.0.1', allowedHosts = [], allowedOrigins, token } = options;
   requireToken(host, token);
   const sessions = new HttpSessions(options, options.sessions);
-  const guard = { hosts: [] as string[], origins: [] as string[], token };
+  const name = isIP(host) === 6 ? `[${host}]` : host;
+  const guard = { hosts: [...LOOPBACK_HOSTS, name, ...allowedHosts], origins: allowedOrigins, token };
   const server = createServer((request, response) => {
     answer(request, response, guard, sessions).catch((error: unknown) => {
       options.onError('http', error);
@@ -58,12 +59,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
     await sessions.close();
     throw error;
   }
-  const name = isIP(host) === 6 ? `[${host}]` : host;
-  const own = `${name}:${(server.address() as AddressInfo).port}`;
-  guard.hosts.push(...LOOPBACK_HOSTS, name, ...allowedHosts.map(lowerCase));
-  guard.origins.push(`http://${own}`, ...allowedOrigins.map(lowerCase));
   return {
-    url: `http://${own}${PATH}`,
+    url: `http://${name}:${(server.address() as AddressInfo).port}${PATH}`,
     get sessionCount() {
       return sessions.count;
     },
@@ -76,14 +73,12 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   };
 }
 
-const lowerCase = (text: string): string => text.toLowerCase();
-
 function requireToken(host: string, token: string | undefined): void {
   if (token !== undefined && token.length < TOKEN_MIN_CHARS) {
     const message = `TIDEMARK_MCP_TOKEN has ${token.length} characters; give at least ${TOKEN_MIN_CHARS}, by chance.`;
     throw new ConfigError('mcp-token-short', message);
   }
-  if (token !== undefined || LOOPBACK_ADDRESSES.includes(host)) return;
+  if (token !== undefined || isLoopback(host)) return;
   throw new ConfigError(
     'mcp-token-missing',
     `On ${host} other machines reach this server: set TIDEMARK_MCP_TOKEN to a token that clients are to show.`,
@@ -109,13 +104,14 @@ function listenError(cause: NodeJS.ErrnoException, port: number, host: string): 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  guard: GuardOptions,
+  { token, ...guard }: HttpGuard & Pick<HttpOptions, 'token'>,
   sessions: HttpSessions,
 ): Promise<void> {
   const refusal = refusalOf(request.headers, guard);
-  if (refusal !== undefined) {
-    if (refusal.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
-    return refuse(response, refusal.status, refusal.message);
+  if (refusal !== undefined) return refuse(response, 403, refusal.message);
+  if (token !== undefined && !isShown(token, request.headers.authorization)) {
+    response.setHeader('WWW-Authenticate', 'Bearer');
+    return refuse(response, 401, 'Show the token of this server: Authorization: Bearer …');
   }
   if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH) {
     return refuse(response, 404, `There is nothing here; the server is at ${PATH}.`);

@@ -10,6 +10,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
 const MAIN = path.resolve(import.meta.dirname, '../../cli/src/main.ts');
+/** See testkit's node-flags.ts. */
+const QUICK_WASM = '--liftoff-only';
 export const AGENTS = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
 export const ADVISOR = path.resolve(import.meta.dirname, '../fixtures/advisor.ts');
 
@@ -81,7 +83,11 @@ export async function place(context: TestEnd): Promise<Place> {
     await rm(folder, { recursive: true, force: true });
   });
   const spawned = (args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess => {
-    const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: plainEnv(env), stdio: 'pipe' });
+    const child = spawn(process.execPath, [QUICK_WASM, MAIN, ...args], {
+      cwd: folder,
+      env: plainEnv(env),
+      stdio: 'pipe',
+    });
     child.stdin?.end();
     cleanUps.push(async () => {
       child.kill('SIGKILL');
@@ -94,7 +100,7 @@ export async function place(context: TestEnd): Promise<Place> {
     async stdio(name, ...options) {
       const transport = new StdioClientTransport({
         command: process.execPath,
-        args: [MAIN, 'mcp', '--dir', '.', ...options],
+        args: [QUICK_WASM, MAIN, 'mcp', '--dir', '.', ...options],
         cwd: folder,
         env: plainEnv(),
         stderr: 'inherit',

@@ -86,7 +86,7 @@ describe('memory', () => {
   it(
     'is shared by two servers and the commands on one folder, and outlives a kill',
     async (context) => {
-      const { stdio, run } = await place(context);
+      const { stdio, run, start } = await place(context);
       const [ann, bob] = await Promise.all([stdio('ann'), stdio('bob', '--user', 'ana')]);
       // Both hold the folder for a moment each: neither gives up, and nothing is lost.
       const facts = ['Ana works from Lisbon', 'Ana reads before noon', 'Ana never takes calls', 'Ana pays by invoice'];
@@ -100,6 +100,8 @@ describe('memory', () => {
       process.kill(ann.pid, 'SIGKILL');
       process.kill(bob.pid, 'SIGKILL');
 
+      // What follows goes through the process that holds the folder.
+      await start(/tidemark dev/, 'dev', '--workflows', AGENTS);
       const third = await stdio('cal', '--user', 'ana');
       const listed = await third.call('facts');
       const texts = (listed.data.facts as readonly { text: string; source: string }[]).map(({ text }) => text);

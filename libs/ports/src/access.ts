@@ -39,7 +39,7 @@ export interface Principal {
   readonly tenant: TenantId | null;
   readonly roles: readonly Role[];
   /** `local`: the owner of an embedded folder, over loopback. */
-  readonly kind: 'key' | 'token' | 'certificate' | 'local';
+  readonly kind: 'key' | 'token' | 'local';
   /** By which tasks ask for it besides its subject and its roles: `user:…`, `group:…`, `team:…`. */
   readonly names?: readonly string[] | undefined;
 }
@@ -51,8 +51,6 @@ export const mayDo = ({ roles }: Pick<Principal, 'roles'>, right: Right): boolea
 export interface Credentials {
   /** The `Authorization` header as it came. */
   readonly authorization: string | undefined;
-  /** Fingerprint (SHA-256, hex) of a client certificate that the connection verified. */
-  readonly certificate?: string | undefined;
 }
 
 export interface Authenticator {
@@ -61,13 +59,20 @@ export interface Authenticator {
    * that can't be told apart from outside; `UnavailableError` while keys can't be looked up.
    */
   authenticate(credentials: Credentials): Promise<Principal>;
+  /** What is remembered of it counts no more here: it was just changed. */
+  forget?(changed: AccessChanged): void;
 }
+
+/** The public id of a key, or a tenant. */
+export type AccessChanged = { readonly key: string } | { readonly tenant: TenantId };
 
 /** Who did what to what. Never a payload, a credential or an error's text: names, ids and codes. */
 export interface AuditEntry {
   readonly principal: Principal;
-  /** Whose thing it was; null: no tenant's. */
+  /** Whose thing it was; null: no tenant's, or not known here. */
   readonly tenant: TenantId | null;
+  /** The target is a workflow's id: where `tenant` is null, it is as its row says. Nothing else's name says whose it is. */
+  readonly isWorkflow?: boolean | undefined;
   /** Stable name of what was done: the operation's id in the API, such as `readCheckpoint`. */
   readonly action: string;
   readonly right: Right;
@@ -81,14 +86,14 @@ export interface AuditEntry {
 export interface AuditTrail {
   /**
    * Asks before anything is read or done that is to be written down. Throws `UnavailableError` (`audit-behind`) while the log has not
-   * taken what came before: then nothing may be read or done.
+   * taken what came before of this tenant's (null: of no tenant's): then nothing of its may be read or done.
    */
-  admit(): void;
+  admit(tenant: TenantId | null): void;
   /** Takes the entry, which is in the log within a named time: for what stands in the log by itself. */
   record(entry: AuditEntry): void;
   /**
    * Resolves when the log has the entry: call it before content is shown (R4). Throws `UnavailableError` (`audit-behind`) when the log doesn't
-   * take it within a named time; it may be written later.
+   * take it within a named time (it may be written later); `TidemarkError` (`audit-unwritable`) when it never will be.
    */
   write(entry: AuditEntry): Promise<void>;
 }

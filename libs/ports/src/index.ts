@@ -1,4 +1,5 @@
 export {
+  type AccessChanged,
   type AuditEntry,
   type AuditTrail,
   type Authenticator,
@@ -50,6 +51,14 @@ export type {
   StoredRecord,
 } from './event-log.ts';
 export type { HintBus, HintTopic } from './hint-bus.ts';
+export type {
+  EffectListing,
+  EffectQuery,
+  EventQuery,
+  HistoryStore,
+  RejectedPlace,
+  TaskCommit,
+} from './history-store.ts';
 export { type ConsumeOptions, type Consumer, type Job, type JobQueue, type Route, routeKey } from './job-queue.ts';
 export type {
   AppliedBatch,
@@ -93,39 +102,38 @@ export {
   type ObjectStore,
   type Recall,
 } from './object-store.ts';
-export type {
-  Placed,
-  PlacedWorkflow,
-  Placement,
-  PlacementRefused,
-  PlacementRequest,
-  PlacementRules,
-  SessionTaken,
-} from './placement.ts';
 export {
-  type CheckpointRow,
-  type EffectRow,
-  type EventRow,
-  type FoldedPartition,
-  type FoldedStream,
-  type JsonText,
-  type NewPartition,
-  type OpenedRow,
-  type PartitionAdvance,
-  type ProjectionBatch,
-  type ProjectionStore,
-  RANGE_COUNT,
-  type RangeRole,
-  type RejectedRow,
-  type StoreCounts,
-  type StreamRow,
-  type StreamSnapshot,
-  type TaskRow,
-  type TimerRow,
-  type WorkflowListing,
-  type WorkflowQuery,
-  type WorkflowSummary,
+  mayTakeFree,
+  type Placed,
+  type PlacedWorkflow,
+  type Placement,
+  type PlacementRefused,
+  type PlacementRequest,
+  type PlacementRules,
+  type SessionTaken,
+} from './placement.ts';
+export type {
+  CheckpointRow,
+  EffectRow,
+  EventRow,
+  FoldedPartition,
+  FoldedStream,
+  JsonText,
+  NewPartition,
+  OpenedRow,
+  PartitionAdvance,
+  ProjectionBatch,
+  ProjectionStore,
+  RejectedRow,
+  StreamRow,
+  StreamSnapshot,
+  TaskRow,
+  TimerRow,
+  WorkflowListing,
+  WorkflowQuery,
+  WorkflowSummary,
 } from './projection-store.ts';
+export { Room } from './room.ts';
 export {
   type QueueCount,
   type SearchStore,
@@ -144,7 +152,14 @@ export type {
   StoreRebuild,
   UnfinishedRebuild,
 } from './store-rebuild.ts';
-export type { DueTimer, LeaseRow, RunnableStream } from './sweep-rows.ts';
+export {
+  type DueTimer,
+  type LeaseRow,
+  RANGE_COUNT,
+  type RangeRole,
+  type RunnableStream,
+  type StoreCounts,
+} from './sweep-rows.ts';
 export type { Clock, Digest, Prng } from './system.ts';
 export { type Attributes, type MetricName, noTelemetry, type Span, type Telemetry } from './telemetry.ts';
 export { TenantSlots } from './tenant-slots.ts';

@@ -20,12 +20,19 @@ export interface PlacementRequest {
 
 /** What a placement leaves room for; an absent member asks for nothing. */
 export interface PlacementRules {
-  /** Partitions that stay free for tenants that have no live workflow. */
+  /** So many of the last free partitions are for tenants that have few (`mayTakeFree`). */
   readonly keepFreeCount?: number | undefined;
   /** Live workflows of one tenant, and of all, beyond which no limited request is placed. */
   readonly tenantOpenMax?: number | undefined;
   readonly openMax?: number | undefined;
 }
+
+/** Of the last free partitions each tenant may have a share of what the ones before it have left. */
+const LAST_FREE_SHARE = 1 / 4;
+
+/** Whether a tenant with live workflows in `ownCount` partitions may take one of `freeCount` that have none. */
+export const mayTakeFree = (ownCount: number, freeCount: number, { keepFreeCount = 0 }: PlacementRules): boolean =>
+  freeCount > keepFreeCount || ownCount < freeCount * LAST_FREE_SHARE;
 
 /** Not placed: as many are live as the rule allows. */
 export interface PlacementRefused {

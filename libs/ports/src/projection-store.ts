@@ -33,10 +33,11 @@ import type {
 import type { ApprovalStore } from './approval-store.ts';
 import type { ChildStore } from './child-store.ts';
 import type { ContextBatch, ContextStore } from './context-store.ts';
+import type { HistoryStore } from './history-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placed, PlacedWorkflow, Placement, PlacementRequest, PlacementRules } from './placement.ts';
 import type { SearchStore } from './search-store.ts';
-import type { DueTimer, LeaseRow, RunnableStream } from './sweep-rows.ts';
+import type { DueTimer, LeaseRow, RangeRole, RunnableStream, StoreCounts } from './sweep-rows.ts';
 import type { TierStore } from './tier-store.ts';
 import type { TraceStore } from './trace-store.ts';
 
@@ -276,18 +277,9 @@ export interface WorkflowQuery {
   readonly status?: StreamStatus;
   /** Why it is in that status: `budget_exceeded`. */
   readonly reason?: string;
+  /** Goes on after this one. */
+  readonly after?: Pick<StreamRow, 'openedAtMs' | 'workflow'>;
   readonly limit: number;
-}
-
-export interface StoreCounts {
-  readonly partitionCount: number;
-  /** Workflows that are placed and not closed, whether their opening is projected or not. */
-  readonly openCount: number;
-  readonly leasedCount: number;
-  readonly runnableCount: number;
-  readonly rejectedCount: number;
-  /** Placements whose opening is not yet known to be in the log. */
-  readonly unappendedCount: number;
 }
 
 export interface NewPartition {
@@ -299,6 +291,7 @@ export interface NewPartition {
 
 export interface ProjectionStore
   extends ContextStore,
+    HistoryStore,
     MemoryStore,
     TierStore,
     TraceStore,
@@ -363,38 +356,16 @@ export interface ProjectionStore
   runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]>;
   /** Distinct holders of live leases, with what they hold. */
   leases(): Promise<readonly LeaseRow[]>;
-  dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]>;
+  /** By when they are due, workflow and name; those after the given one. */
+  dueTimers(nowMs: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]>;
 
   // Reads for people and steps
   /** Ids of workflows that aren't closed, after the given one, by id; without the system's own. */
   openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
   workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
+  /** Newest first; those opened in the same millisecond by id. */
   workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]>;
-  tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]>;
-  /**
-   * By sequence, from `from` on; the opening (sequence 0) only when `from` is 0. `step` filters. Throws `UnavailableError`
-   * (`store-rebuilding`) before `ready`, and while the workflow's rows are older than the position `since` (a database that crashed
-   * may have gone back): steps build on what is there.
-   */
-  checkpoints(
-    workflow: WorkflowId,
-    options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
-  ): Promise<readonly CheckpointRow[]>;
-  /** By position; of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) as `checkpoints` does. */
-  effects(
-    workflow: WorkflowId,
-    options?: { readonly task?: TaskId; readonly since?: Position },
-  ): Promise<readonly EffectRow[]>;
-  /** The newest, by position. */
-  events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]>;
-  rejected(limit: number, tenant?: TenantId | null): Promise<readonly RejectedRow[]>;
   counts(): Promise<StoreCounts>;
 
   close(): Promise<void>;
 }
-
-/** What the owner of a range does with its partitions: projecting (the default), or archiving. */
-export type RangeRole = 'project' | 'compact';
-
-/** Number of ranges that partitions are shared out in; more coordinators than this leave some without projection work. */
-export const RANGE_COUNT = 64;

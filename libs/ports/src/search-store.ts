@@ -3,7 +3,7 @@
  * row (I6). Nothing here reads payloads.
  */
 
-import type { Partition, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
+import type { Generation, Partition, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
 import type { WorkflowListing } from './projection-store.ts';
 
 export interface WorkflowSearch {
@@ -55,8 +55,13 @@ export interface SearchStore {
   statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]>;
   /** Of what has something to do, without the system's own; by definition and tenant, in that order. Null: of all tenants. */
   queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]>;
-  /** Workflows of these partitions that are open, or closed since the last opening there. */
-  moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]>;
+  /** Which generation each partition is at. Absent: of all partitions. */
+  generations(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Generation>>;
+  /**
+   * Workflows of these partitions that are open, or closed while theirs was at the named generation or a later one, in no order. Asked with
+   * what `generations` said at some time, nothing is left out that has moved since.
+   */
+  moving(since: ReadonlyMap<Partition, Generation>, limit: number): Promise<readonly WorkflowListing[]>;
   /** By hour, since then. Null: of all tenants. */
   spentHours(tenant: TenantId | null, sinceMs: number): Promise<readonly SpentHour[]>;
 }

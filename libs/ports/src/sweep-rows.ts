@@ -1,4 +1,4 @@
-/** Owns what coordinators read when they sweep: what can run, what is held, what is due. */
+/** Owns what coordinators read when they sweep: what can run, what is held, what is due, how much there is; and what they share out. */
 
 import type {
   Dispatch,
@@ -39,3 +39,20 @@ export interface DueTimer extends TimerRow {
   readonly tenant: TenantId;
   readonly generation: Generation;
 }
+
+export interface StoreCounts {
+  readonly partitionCount: number;
+  /** Workflows that are placed and not closed, whether their opening is projected or not. */
+  readonly openCount: number;
+  readonly leasedCount: number;
+  readonly runnableCount: number;
+  readonly rejectedCount: number;
+  /** Placements whose opening is not yet known to be in the log. */
+  readonly unappendedCount: number;
+}
+
+/** What the owner of a range does with its partitions: projecting (the default), or archiving. */
+export type RangeRole = 'project' | 'compact';
+
+/** Number of ranges that partitions are shared out in; more coordinators than this leave some without projection work. */
+export const RANGE_COUNT = 64;

@@ -84,6 +84,18 @@ local function begin(prefix, tenant, limits, now, ttl, member)
     end
   end
 end
+-- What was taken out of line begins, or waits aside for a limit that is reached. Whether it has begun; if not, in how many ms time alone frees it.
+local function beginOrSetAside(prefix, name, jobs, class, id, job, now, ttl)
+  local limits, tenant = limitsOf(job)
+  local held, due = heldBy(prefix, tenant, limits, now)
+  if held then
+    setAside(prefix, tenant, held, name, class, id)
+    return false, due
+  end
+  redis.call('HDEL', jobs, id)
+  begin(prefix, tenant, limits, now, ttl, name .. ' ' .. id)
+  return true
+end
 -- Back in line with those that may begin now, before all others of their priority. Counts the tickets that their queues want.
 local function wake(queues, base, now, tickets)
   local woken = 0

@@ -6,7 +6,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TenantId } from '@tidemark/core';
-import { type Job, type Route, routeKey } from '@tidemark/ports';
+import type { Job, Route } from '@tidemark/ports';
 import type { Redis } from 'ioredis';
 import { endNow } from './connection.ts';
 import { LIMIT_LUA, type LimitKeys } from './limit-slots.ts';
@@ -31,14 +31,8 @@ for class = 1, 5 do
     local job = redis.call('HGET', KEYS[1], id)
     local tenant = job and cjson.decode(job)[2]
     if job and not passed[tenant] then
-      local limits = limitsOf(job)
       redis.call('ZREM', KEYS[2 + class], id)
-      local held = heldBy(ARGV[1], tenant, limits, now)
-      if held then
-        setAside(ARGV[1], tenant, held, ARGV[2], class, id)
-      else
-        redis.call('HDEL', KEYS[1], id)
-        begin(ARGV[1], tenant, limits, now, tonumber(ARGV[4]), ARGV[2] .. ' ' .. id)
+      if beginOrSetAside(ARGV[1], ARGV[2], KEYS[1], class, id, job, now, tonumber(ARGV[4])) then
         local served = tonumber(redis.call('HGET', KEYS[2], tostring(class)) or 0)
         redis.call('HSET', KEYS[2], tostring(class), math.max(served, tonumber(turn)))
         return job
@@ -142,8 +136,3 @@ export class Newcomers {
     return blocking;
   }
 }
-
-/** Of several that say the same route, one. */
-export const distinctRoutes = (routes: readonly Route[]): readonly Route[] => [
-  ...new Map(routes.map((route) => [routeKey(route), route])).values(),
-];

@@ -92,7 +92,7 @@ function defineFaults(server: NativeServer): void {
   test('killed and started again: enqueue fails in bounded time, then all goes on; what runs is not disturbed', async () => {
     const queue = openQueue({ connectTimeoutMs: 200, commandTimeoutMs: 500 });
     const got = await collect(queue);
-    let letGo = () => {};
+    let letGo: (() => void) | undefined;
     let ended = false;
     await queue.consume({ concurrency: 1, routes: routesOf('long') }, async () => {
       await new Promise<void>((resolve) => {
@@ -101,7 +101,7 @@ function defineFaults(server: NativeServer): void {
       ended = true;
     });
     await queue.enqueue([some('before'), job('x', { definition: 'long' })]);
-    await eventually(() => got.has('before'));
+    await eventually(() => got.has('before') && letGo !== undefined, { what: 'both jobs run' });
     await server.kill();
     const began = performance.now();
     await expect(queue.enqueue([some('while')])).rejects.toMatchObject({
@@ -110,7 +110,7 @@ function defineFaults(server: NativeServer): void {
       details: { address: server.address },
     });
     expect(performance.now() - began).toBeLessThan(2_000);
-    letGo();
+    letGo?.();
     await eventually(() => ended);
     await server.startAgain();
     await eventually(() => queue.enqueue([some('probe')]).then(() => true), RECOVERY);

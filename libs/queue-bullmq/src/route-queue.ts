@@ -14,7 +14,7 @@ import {
   type TenantId,
   type WorkflowId,
 } from '@tidemark/core';
-import type { Job, Route } from '@tidemark/ports';
+import { type Job, type Route, routeKey } from '@tidemark/ports';
 import { QUEUE_NAME_MAX_CHARS } from './limits.ts';
 
 /**
@@ -44,6 +44,11 @@ export function parseRouteName(name: string): Omit<Route, 'definition'> | undefi
 
 /** A queue for each route. No encoded definition has an at sign, so that no two routes share a name. */
 export const queueName = (route: Route): string => `${definitionName(route.definition)}@${routeName(route)}`;
+
+/** Of several that say the same route, one. */
+export const distinctRoutes = (routes: readonly Route[]): readonly Route[] => [
+  ...new Map(routes.map((route) => [routeKey(route), route])).values(),
+];
 
 /** A job's identity among those waiting: a workflow, as it stood. */
 export const jobIdentity = (job: Job): string => `${job.lamport} ${job.workflow}`;

@@ -100,16 +100,9 @@ for class = 1, 5 do
     local id = first[1]
     local job = redis.call('HGET', KEYS[1], id)
     if job then
-      local limits, tenant = limitsOf(job)
-      local held, free = heldBy(prefix, tenant, limits, now)
-      if held then
-        if free and (due < 0 or free < due) then due = free end
-        setAside(prefix, tenant, held, name, class, id)
-      else
-        redis.call('HDEL', KEYS[1], id)
-        begin(prefix, tenant, limits, now, tonumber(ARGV[6]), name .. ' ' .. id)
-        taken[#taken + 1] = job
-      end
+      local begun, free = beginOrSetAside(prefix, name, KEYS[1], class, id, job, now, tonumber(ARGV[6]))
+      if begun then taken[#taken + 1] = job end
+      if free and (due < 0 or free < due) then due = free end
     end
   end
   if served then redis.call('HSET', KEYS[2], tostring(class), served) end

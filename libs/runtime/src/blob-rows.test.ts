@@ -57,6 +57,7 @@ const seen = async (store: ProjectionStore) => ({
   streams: await store.loadStreams([ID]),
   checkpoints: await store.checkpoints(ID, everything),
   effects: await store.effects(ID),
+  effectPage: await store.effectPage(ID, { limit: 10 }),
   events: await store.events(ID, 100),
   scopes: await store.scopes(ID, 9 as Sequence),
   texts: await store.texts(ID, ['b'.repeat(64)]),

@@ -2,7 +2,8 @@
  * Owns the workflow that does one thing to many workflows: page by page through what a filter finds, newest first. A workflow of the system's
  * own, run by any worker, so that it outlives every process; its belief is its progress.
  *
- * K1 A page that is done again does nothing twice: what was asked of a workflow counts once, signals by a key of the job's.
+ * K1 A page that is done again does nothing twice: what was asked of a workflow counts once, signals by a key of the job's, answers by the
+ *    question that was open when the job was begun.
  * K2 A workflow that refuses is counted, with the reason, and keeps no other from its turn.
  */
 
@@ -23,6 +24,8 @@ export interface BulkInput {
   readonly why: string;
   /** For `signal`, and only for it. */
   readonly signal: { readonly name: string; readonly value: Json } | null;
+  /** When it was begun: `retry` answers what was asked then, and nothing later. Absent in jobs of older releases. */
+  readonly begunAtMs?: number | undefined;
 }
 
 /** How far a job is. */
@@ -110,7 +113,10 @@ async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
 }
 
 /** Schedules and undos are work of their own: who means them names them. */
-function isMeant({ definition, text }: BulkInput['filter'], row: Pick<WorkflowListing, 'workflow' | 'definition'>) {
+export function isMeant(
+  { definition, text }: BulkInput['filter'],
+  row: Pick<WorkflowListing, 'workflow' | 'definition'>,
+): boolean {
   const isDerived = [SCHEDULE_SUFFIX, UNDO_SUFFIX].some((suffix) => row.definition.endsWith(suffix));
   return !isDerived || definition === row.definition || text === row.workflow;
 }

@@ -5,10 +5,13 @@ import {
   InvalidError,
   isSystemDefinition,
   type StreamStatus,
+  SYSTEM_TENANT,
   type TenantId,
+  type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import type { ProjectionStore, WorkflowSummary } from '@tidemark/ports';
+import { type ProjectionStore, searchWords, type WorkflowListing, type WorkflowSummary } from '@tidemark/ports';
+import { type BulkCount, countMeant } from './bulk-count.ts';
 import {
   BULK_ACTS,
   BULK_DEFINITION,
@@ -19,14 +22,28 @@ import {
 } from './bulk-definition.ts';
 import type { Client } from './client.ts';
 import { checkName, checkText } from './decision-checks.ts';
+import type { Definition } from './definition.ts';
+import { BULK_PAGE_COUNT } from './limits.ts';
+import { type ListPlace, pageOf } from './list-pages.ts';
 import type { Ports } from './ports.ts';
+import { checkSignalName } from './signal-check.ts';
 import { withContents } from './workflow-contents.ts';
+import { JOB_PREFIX } from './workflow-name.ts';
 
-export interface BulkRequest extends BulkInput {
-  /** The same id is the same job. */
+export interface BulkRequest extends Omit<BulkInput, 'begunAtMs'> {
+  /** The same id is the same job, within a tenant. */
   readonly id: string;
   /** Whose job it is; by default that of the filter. */
   readonly tenant?: TenantId | undefined;
+  /** All workflows (of the filter's tenant) are meant: a filter that leaves none out is refused without it. */
+  readonly everything?: boolean | undefined;
+}
+
+export interface BulkQuery {
+  readonly tenant?: TenantId | undefined;
+  /** Goes on after this one. */
+  readonly after?: ListPlace | undefined;
+  readonly limit: number;
 }
 
 /** How a job stands: `open` while it works. */
@@ -41,29 +58,55 @@ export interface BulkJob extends Omit<BulkProgress, 'after'> {
   readonly openedAtMs: number;
 }
 
-const PREFIX = 'job:';
-
-/** What a caller's client gives a job to work with. */
-export function bulkHost(client: Client, store: Pick<ProjectionStore, 'search'>): BulkHost {
+/** What a caller's client gives a job to work with. Signals are held to what these definitions declare. */
+export function bulkHost(
+  client: Client,
+  store: Pick<ProjectionStore, 'search'>,
+  definitions: readonly Definition[],
+): BulkHost {
   return {
     search: (query) => store.search(query),
-    async act(workflow, { act, by, why, signal }, key) {
-      if (act === 'signal') return client.signal(workflow, signal!.name, signal!.value, { key });
-      if (act === 'retry') return void (await client.decide(workflow, { resolution: 'retry', by, why }));
+    async act(workflow, { act, by, why, signal, begunAtMs }, key) {
+      if (act === 'signal') return client.signal(workflow, signal!.name, signal!.value, { key, definitions });
+      if (act === 'retry') {
+        await client.decide(workflow, { resolution: 'retry', by, why, openAtMs: begunAtMs });
+        return;
+      }
       await client[act](workflow, { by, why });
     },
   };
 }
 
+function refuseSystems({ definition = '' }: BulkInput['filter']): void {
+  if (!isSystemDefinition(definition)) return;
+  throw new InvalidError('definition-unknown', "definition: those of the system's own are nobody's to steer.");
+}
+
+/** Throws `InvalidError` (`filter-missing`): what is asked leaves no workflow of the tenant out, and nobody said that all are meant. */
+export function checkMeant(filter: BulkInput['filter'], everything = false): void {
+  const { tenant: _, tags = [], text, ...others } = filter;
+  if (everything || tags.length > 0 || searchWords(text).length > 0) return;
+  if (Object.values(others).some((value) => value !== undefined)) return;
+  throw new InvalidError(
+    'filter-missing',
+    'filter: give one beside the tenant, or say that all are meant (everything: true; --everything).',
+  );
+}
+
+/** Of the digest of a tenant's name, as many as make sure that no two are alike. */
+const TENANT_DIGITS = 16;
+
 export class Bulk {
   readonly #client: Client;
   readonly #store: Ports['store'];
   readonly #clock: Ports['clock'];
+  readonly #digest: Ports['digest'];
 
-  constructor(client: Client, { store, clock }: Pick<Ports, 'store' | 'clock'>) {
+  constructor(client: Client, { store, clock, digest }: Pick<Ports, 'store' | 'clock' | 'digest'>) {
     this.#client = client;
     this.#store = store;
     this.#clock = clock;
+    this.#digest = digest;
   }
 
   /**
@@ -73,6 +116,7 @@ export class Bulk {
   async start({
     id,
     tenant: owner,
+    everything,
     ...input
   }: BulkRequest): Promise<{ readonly id: string; readonly created: boolean }> {
     checkName('id', id);
@@ -83,46 +127,98 @@ export class Bulk {
     if ((input.act === 'signal') !== (input.signal !== null)) {
       throw new InvalidError('signal-invalid', "signal: give it for the act 'signal', and only for that one.");
     }
-    if (isSystemDefinition(input.filter.definition ?? '')) {
-      throw new InvalidError('definition-unknown', "definition: those of the system's own are nobody's to steer.");
-    }
+    if (input.signal !== null) checkSignalName(input.signal.name);
+    refuseSystems(input.filter);
+    checkMeant(input.filter, everything);
     // Its own: however often it looks, what is opened later is not found.
-    const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, this.#clock.nowMs());
-    const asked = { ...input, filter: { ...input.filter, openedToMs } };
+    const begunAtMs = this.#clock.nowMs();
+    const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, begunAtMs);
+    const asked = { ...input, filter: { ...input.filter, openedToMs }, begunAtMs };
     const tenant = owner ?? input.filter.tenant ?? DEFAULT_TENANT;
-    const definition = bulkDefinition(bulkHost(this.#client, this.#store));
-    const run = await this.#client.start(definition, asked, { id: `${PREFIX}${id}`, tenant });
+    if ((await this.#older(id, tenant)) !== undefined) return { id, created: false };
+    const definition = bulkDefinition(bulkHost(this.#client, this.#store, []));
+    const run = await this.#client.start(definition, asked, { id: this.#workflowOf(id, tenant), tenant });
     return { id, created: run.created };
   }
 
-  /** Undefined: no job has the id (or rows don't know it yet). */
-  async get(id: string): Promise<BulkJob | undefined> {
-    const workflow = workflowId(`${PREFIX}${id}`);
-    const row = await this.#store.workflow(workflow);
-    if (row?.definition !== BULK_DEFINITION) return undefined;
-    const [job] = await this.#jobs([row]);
+  /** What a job with this filter would find now, as far as so many. Throws `InvalidError` (`definition-unknown`). */
+  async count(filter: BulkInput['filter'], maxCount: number): Promise<BulkCount> {
+    refuseSystems(filter);
+    return countMeant(this.#store, filter, maxCount);
+  }
+
+  /**
+   * A job of that tenant; null: whose it is isn't known, and one over all tenants comes first. Undefined: no job has the id (or rows
+   * don't know it yet). Throws `InvalidError` (`job-ambiguous`): tenants have one each.
+   */
+  async get(id: string, tenant: TenantId | null = null): Promise<BulkJob | undefined> {
+    const row = await this.#row(id, tenant);
+    const [job] = row === undefined ? [] : await this.#jobs([row]);
     return job;
   }
 
-  /** What it has done stays done. Throws as `Client.cancel` does. */
+  /** What it has done stays done. Throws `InvalidError` (`job-unknown`, `job-ambiguous`), and as `Client.cancel` does. */
   async cancel(
     id: string,
     asked: { readonly by: string; readonly why: string },
+    tenant: TenantId | null = null,
   ): Promise<{ readonly changed: boolean }> {
-    return this.#client.cancel(workflowId(`${PREFIX}${id}`), asked);
+    const row = await this.#row(id, tenant);
+    if (row === undefined) throw new InvalidError('job-unknown', `No job has the id '${id}'.`);
+    return this.#client.cancel(row.workflow, asked);
   }
 
   /** The newest first. */
-  async list({
+  async list(query: BulkQuery): Promise<readonly BulkJob[]> {
+    return (await this.page(query)).jobs;
+  }
+
+  /** The same, and where the next page goes on; null: there is none. */
+  async page({
     tenant,
+    after,
     limit,
-  }: {
-    readonly tenant?: TenantId | undefined;
-    readonly limit: number;
-  }): Promise<readonly BulkJob[]> {
-    return this.#jobs(
-      await this.#store.workflows({ definition: BULK_DEFINITION, limit, ...(tenant !== undefined && { tenant }) }),
-    );
+  }: BulkQuery): Promise<{ readonly jobs: readonly BulkJob[]; readonly next: ListPlace | null }> {
+    const { rows, next } = await pageOf(this.#store, { definition: BULK_DEFINITION, tenant, after, limit });
+    return { jobs: await this.#jobs(rows), next };
+  }
+
+  /** One tenant's jobs are in nobody else's way. */
+  #workflowOf(id: string, tenant: TenantId): WorkflowId {
+    return workflowId(`${JOB_PREFIX}${this.#digest.sha256(tenant).slice(0, TENANT_DIGITS)}:${id}`);
+  }
+
+  async #row(id: string, tenant: TenantId | null): Promise<WorkflowSummary | undefined> {
+    const own = await this.#store.workflow(this.#workflowOf(id, tenant ?? SYSTEM_TENANT));
+    const known = own ?? (await this.#older(id, tenant));
+    if (known !== undefined || tenant !== null) return known;
+    const [one, other] = await this.#named(id);
+    if (other === undefined) return one === undefined ? undefined : this.#store.workflow(one.workflow);
+    throw new InvalidError('job-ambiguous', `Several tenants have a job with the id '${id}': name the tenant.`);
+  }
+
+  /** One that was begun by an older release. */
+  async #older(id: string, tenant: TenantId | null): Promise<WorkflowSummary | undefined> {
+    const row = await this.#store.workflow(workflowId(`${JOB_PREFIX}${id}`));
+    return row?.definition === BULK_DEFINITION && (tenant ?? row.tenant) === row.tenant ? row : undefined;
+  }
+
+  /** Of any tenant; two at most, since more say nothing more. */
+  async #named(id: string): Promise<readonly WorkflowListing[]> {
+    const found: WorkflowListing[] = [];
+    for (let after: WorkflowListing | undefined; found.length < 2; ) {
+      const query = { definition: BULK_DEFINITION, text: id, limit: BULK_PAGE_COUNT };
+      const page = await this.#store.search({ ...query, ...(after !== undefined && { after }) });
+      found.push(...page.filter(({ workflow, tenant }) => workflow === this.#workflowOf(id, tenant)));
+      after = page.at(-1);
+      if (page.length < BULK_PAGE_COUNT) break;
+    }
+    return found;
+  }
+
+  #idOf({ workflow, tenant }: WorkflowSummary): string {
+    const own = this.#workflowOf('', tenant);
+    return workflow.slice(workflow.startsWith(own) ? own.length : JOB_PREFIX.length);
   }
 
   async #jobs(rows: readonly WorkflowSummary[]): Promise<readonly BulkJob[]> {
@@ -130,7 +226,7 @@ export class Bulk {
       const { act, by, why } = content.input as unknown as BulkInput;
       const { after: _, ...progress } = content.belief as unknown as BulkProgress;
       const { tenant, status, reason, openedAtMs } = row;
-      return { id: row.workflow.slice(PREFIX.length), tenant, status, reason, act, by, why, openedAtMs, ...progress };
+      return { id: this.#idOf(row), tenant, status, reason, act, by, why, openedAtMs, ...progress };
     });
   }
 }

@@ -16,6 +16,7 @@ import {
 } from '@tidemark/core';
 import type { ChildDuty, WorkflowSummary } from '@tidemark/ports';
 import { currentOf } from './chain.ts';
+import { Duties } from './duties.ts';
 import type { Inbox } from './inbox.ts';
 import {
   CHILD_DUTIES_AT_ONCE,
@@ -25,7 +26,6 @@ import {
   CHILD_DUTY_RETRY_MS,
 } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
-import { backoffMs } from './retry.ts';
 import type { Opening, Starter } from './starter.ts';
 
 export interface ChildrenOptions {
@@ -40,15 +40,22 @@ type Declared = Payloads['WorkflowOpened' | 'CheckpointCommitted'] | undefined;
 
 export class Children {
   readonly #options: ChildrenOptions;
-  readonly #served = new Map<string, Served>();
+  readonly #duties: Duties;
 
   constructor(options: ChildrenOptions) {
     this.#options = options;
+    this.#duties = new Duties({
+      clock: options.ports.clock,
+      atOnce: CHILD_DUTIES_AT_ONCE,
+      retryMs: CHILD_DUTY_RETRY_MS,
+      retryMaxMs: CHILD_DUTY_RETRY_MAX_MS,
+      restMs: CHILD_DUTY_RETRY_MS,
+      onError: options.onError,
+    });
   }
 
   async look(): Promise<void> {
-    const { store, clock } = this.#options.ports;
-    this.#forgetOld(clock.monotonicMs());
+    const { store } = this.#options.ports;
     const due = await this.#due();
     // Of one parent and one checkpoint there may be thousands.
     const parents = new Map<WorkflowId, Promise<WorkflowSummary | undefined>>();
@@ -58,45 +65,19 @@ export class Children {
       declared: (id: WorkflowId, sequence: Sequence) =>
         once(declared, `${id} ${sequence}`, () => this.#declared(id, sequence)),
     };
-    const serve = async (): Promise<void> => {
-      for (let duty = due.shift(); duty !== undefined; duty = due.shift()) {
-        // Each on its own: one that can't be served must not keep the others waiting.
-        let isServed = true;
-        await this.#serve(duty, shared).catch((error: unknown) => {
-          isServed = false;
-          this.#options.onError(error);
-        });
-        this.#note(nameOf(duty), isServed);
-      }
-    };
-    await Promise.all(Array.from({ length: CHILD_DUTIES_AT_ONCE }, serve));
+    await this.#duties.serve(due, nameOf, (duty) => this.#serve(duty, shared));
   }
 
   /** What was served waits for rows, and what failed for its time: both are passed over, however many they are. */
   async #due(): Promise<ChildDuty[]> {
-    const { store, clock } = this.#options.ports;
+    const { store } = this.#options.ports;
     const due: ChildDuty[] = [];
     for (let page = 0; page < CHILD_DUTY_PAGES_MAX && due.length < CHILD_DUTIES_COUNT; page++) {
       const owed = await store.childDuties(CHILD_DUTIES_COUNT, page * CHILD_DUTIES_COUNT);
-      const nowMs = clock.monotonicMs();
-      due.push(...owed.filter((duty) => (this.#served.get(nameOf(duty))?.untilMs ?? 0) <= nowMs));
+      due.push(...owed.filter((duty) => this.#duties.isDue(nameOf(duty))));
       if (owed.length < CHILD_DUTIES_COUNT) break;
     }
     return due;
-  }
-
-  /** What fails again and again is tried ever more seldom. */
-  #note(name: string, isServed: boolean): void {
-    const failureCount = isServed ? 0 : (this.#served.get(name)?.failureCount ?? 0) + 1;
-    const waitMs = backoffMs(Math.max(failureCount, 1), CHILD_DUTY_RETRY_MS, CHILD_DUTY_RETRY_MAX_MS);
-    this.#served.set(name, { untilMs: this.#options.ports.clock.monotonicMs() + waitMs, failureCount });
-  }
-
-  /** Of what failed more is known for as long as it may come again. */
-  #forgetOld(nowMs: number): void {
-    for (const [name, { untilMs, failureCount }] of this.#served) {
-      if (untilMs + (failureCount === 0 ? 0 : CHILD_DUTY_RETRY_MAX_MS) < nowMs) this.#served.delete(name);
-    }
   }
 
   async #serve(duty: ChildDuty, shared: Shared): Promise<void> {
@@ -173,13 +154,6 @@ export class Children {
       await this.#options.inbox.write(row, eventId(`parent:${child}`), 'WorkflowTerminated', control, { why, error });
     }
   }
-}
-
-interface Served {
-  /** When rows that still owe it are taken at their word again, on the monotonic clock. */
-  readonly untilMs: number;
-  /** In a row. */
-  readonly failureCount: number;
 }
 
 interface Shared {

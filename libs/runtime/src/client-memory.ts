@@ -26,6 +26,7 @@ import {
 } from '@tidemark/memory';
 import type { MemoryKind, SessionWorkflow, Spends } from '@tidemark/ports';
 import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT } from './budget-entry.ts';
+import { roomEvent } from './budget-room.ts';
 import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import type { Decisions } from './decisions.ts';
@@ -250,13 +251,14 @@ export class ClientMemory {
     return retentionOf(this.#options.ports.store, tenant);
   }
 
-  /** What is paused for want of budget looks again; what still has too little pauses again. */
+  /** What is paused for want of budget looks again; what still has too little pauses again. Coordinators do what is left of it (`BudgetRoom`). */
   async #resumePaused(tenant: TenantId): Promise<void> {
     const { ports, decisions } = this.#options;
     const parked = { tenant, status: 'parked', reason: BUDGET_EXCEEDED } as const;
-    for (const { workflow } of await ports.store.workflows({ ...parked, limit: PAUSED_RESUMED_MAX_COUNT })) {
+    for (const { workflow, question } of await ports.store.workflows({ ...parked, limit: PAUSED_RESUMED_MAX_COUNT })) {
+      if (question === null) continue;
       const nothing = { tokens: 0, costMicros: 0, by: 'budget' };
-      await decisions.raise(workflow, nothing, 'a budget was set').catch((error: unknown) => {
+      await decisions.raise(workflow, nothing, 'a budget was set', roomEvent(question.id)).catch((error: unknown) => {
         // It has ended meanwhile.
         if (!(error instanceof ConflictError)) throw error;
       });

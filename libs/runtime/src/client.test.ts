@@ -4,7 +4,9 @@ import type { Partition, WorkflowId } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Client } from './client.ts';
 import type { StepResult } from './definition.ts';
+import { LamportClock } from './ports.ts';
 import { WorkflowFailedError } from './run-outcome.ts';
 import { definitionOf, typesOf } from './simulated-definition.ts';
 import { quiet } from './simulated-ports.ts';
@@ -57,6 +59,22 @@ describe('a client', () => {
       });
     }
     expect(world.ports.store.placements.size).toBe(0);
+  });
+
+  it('is refused beyond what may be live, and may still begin the job that ends some', async () => {
+    const { ports } = world;
+    const client = new Client({ ports, lamport: new LamportClock(), admission: { tenantOpenMax: 1, openMax: 1 } });
+    await client.start(trivial, null, { id: 'w' });
+    await expect(client.start(trivial, null, { id: 'x' })).rejects.toMatchObject({ code: 'tenant-full' });
+    const mend = {
+      act: 'terminate',
+      filter: { definition: trivial.name },
+      signal: null,
+      by: 'ana',
+      why: 'a flood',
+    } as const;
+    expect(await client.bulk.start({ ...mend, id: 'mend' })).toMatchObject({ created: true });
+    client.close();
   });
 
   it('makes an id where none is given, and another each time', async () => {

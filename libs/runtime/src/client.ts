@@ -7,6 +7,7 @@ import {
   ConfigError,
   DEFAULT_TENANT,
   InvalidError,
+  isSystemDefinition,
   type Json,
   type Lease,
   type TenantId,
@@ -21,7 +22,7 @@ import { whileUnavailable } from './backoff.ts';
 import { Bulk } from './bulk.ts';
 import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkedDuration, checkName, type Decision } from './decision-checks.ts';
-import { type Decided, Decisions, type Pin } from './decisions.ts';
+import { type Decided, Decisions, type Pin, type SignalOptions } from './decisions.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import { drawUpFork, type Forked, type ForkOptions, isSameFork } from './fork.ts';
 import { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts';
@@ -119,7 +120,7 @@ export class Client {
       if (name !== undefined) checkName(field, name, SESSION_NAME_MAX_CHARS);
     const tags = checkedTags(options.tags ?? []);
     const timeoutMs = options.timeout === undefined ? undefined : checkedDuration('timeout', options.timeout);
-    const workflow = checkedWorkflowId(id);
+    const workflow = checkedWorkflowId(id, definition.name);
     const tenant = options.tenant ?? DEFAULT_TENANT;
     if (session !== undefined) await this.#refuseOthers(tenant, session, user ?? null);
     const started = await whileUnavailable(clock, this.#closing.signal, () =>
@@ -134,7 +135,8 @@ export class Client {
         tags,
         trace: asTraceParent(options.trace),
         priority: options.priority,
-        isLimited: true,
+        // A job that ends what floods must not wait for what floods.
+        isLimited: !isSystemDefinition(definition.name),
         timeoutMs,
       }),
     );
@@ -212,17 +214,11 @@ export class Client {
   }
 
   /**
-   * Sends a signal; resolves once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the
-   * last 256 inbox events of the workflow. Throws
-   * `InvalidError`, `ConflictError` (`workflow-closed`).
+   * Sends a signal; resolves once the workflow has it. Throws `InvalidError` (names the field; with `definitions` also `signal-unknown`,
+   * `signal-unfit`, `signal-reserved`), `ConflictError` (`workflow-closed`), `LimitError` (`signals-full`).
    */
-  signal(
-    workflow: string,
-    name: string,
-    value: unknown = null,
-    options: { readonly key?: string | undefined } = {},
-  ): Promise<void> {
-    return this.#decisions.signal(workflow, name, value, options.key);
+  signal(workflow: string, name: string, value: unknown = null, options: SignalOptions = {}): Promise<void> {
+    return this.#decisions.signal(workflow, name, value, options);
   }
 
   /** Workflows that this one's tasks have started, in order of their ids, which follow from the tasks; page by page. */

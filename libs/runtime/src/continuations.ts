@@ -13,9 +13,9 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
-
 import { isContinued } from './chain.ts';
 import { completed } from './continuing.ts';
+import { Duties } from './duties.ts';
 import {
   CONTINUATION_PAGES_MAX,
   CONTINUATION_RETRY_MAX_MS,
@@ -24,7 +24,6 @@ import {
   CONTINUATIONS_PAGE_COUNT,
 } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
-import { backoffMs } from './retry.ts';
 import type { Opening, Starter } from './starter.ts';
 
 export interface ContinuationsOptions {
@@ -38,11 +37,18 @@ export class Continuations {
   readonly #options: ContinuationsOptions;
   /** Closed a moment ago: they come before what rows that were made anew owe again. */
   readonly #told = new Set<WorkflowId>();
-  /** Could not go on: how often, and until when it is left alone (monotonic milliseconds). */
-  readonly #failed = new Map<WorkflowId, { readonly count: number; readonly untilMs: number }>();
+  readonly #duties: Duties;
 
   constructor(options: ContinuationsOptions) {
     this.#options = options;
+    this.#duties = new Duties({
+      clock: options.ports.clock,
+      atOnce: CONTINUATIONS_AT_ONCE,
+      retryMs: CONTINUATION_RETRY_MS,
+      retryMaxMs: CONTINUATION_RETRY_MAX_MS,
+      restMs: 0,
+      onError: options.onError,
+    });
   }
 
   /** Whether any of the streams is to go on. */
@@ -54,19 +60,15 @@ export class Continuations {
   async look(): Promise<void> {
     const due = await this.#due();
     const begun: WorkflowId[] = [];
-    const serve = async (): Promise<void> => {
-      for (let workflow = due.shift(); workflow !== undefined; workflow = due.shift()) {
-        // Each on its own: one that can't go on must not keep the others waiting.
-        if (await this.#tried(workflow)) begun.push(workflow);
-      }
-    };
-    await Promise.all(Array.from({ length: CONTINUATIONS_AT_ONCE }, serve));
+    await this.#duties.serve(due, String, async (workflow) => {
+      if (await this.#serve(workflow)) begun.push(workflow);
+    });
     if (begun.length > 0) await this.#options.ports.store.continuationsBegun(begun);
   }
 
   /** What failed is passed over for its time, however many that are. */
   async #due(): Promise<WorkflowId[]> {
-    const { store, clock } = this.#options.ports;
+    const { store } = this.#options.ports;
     const owed = new Set(this.#told);
     this.#told.clear();
     for (let page = 0, after: WorkflowId | null = null; page < CONTINUATION_PAGES_MAX; page++) {
@@ -75,23 +77,7 @@ export class Continuations {
       if (more.length < CONTINUATIONS_PAGE_COUNT) break;
       after = more.at(-1)!;
     }
-    for (const workflow of this.#failed.keys()) if (!owed.has(workflow)) this.#failed.delete(workflow);
-    const nowMs = clock.monotonicMs();
-    return [...owed].filter((workflow) => (this.#failed.get(workflow)?.untilMs ?? 0) <= nowMs);
-  }
-
-  async #tried(workflow: WorkflowId): Promise<boolean> {
-    try {
-      const isBegun = await this.#serve(workflow);
-      this.#failed.delete(workflow);
-      return isBegun;
-    } catch (error) {
-      const count = (this.#failed.get(workflow)?.count ?? 0) + 1;
-      const waitMs = backoffMs(count, CONTINUATION_RETRY_MS, CONTINUATION_RETRY_MAX_MS);
-      this.#failed.set(workflow, { count, untilMs: this.#options.ports.clock.monotonicMs() + waitMs });
-      this.#options.onError(error);
-      return false;
-    }
+    return [...owed].filter((workflow) => this.#duties.isDue(workflow));
   }
 
   /** Whether nothing is owed any more. */

@@ -7,6 +7,7 @@
 import { TidemarkError } from '@tidemark/core';
 import type { Placement } from '@tidemark/ports';
 import { type Loop, startLoop } from './backoff.ts';
+import { BudgetRoom } from './budget-room.ts';
 import { Children } from './children.ts';
 import { Compensations } from './compensations.ts';
 import { Continuations } from './continuations.ts';
@@ -17,6 +18,7 @@ import { HeldQueues } from './held-queues.ts';
 import { Inbox } from './inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import {
+  BUDGET_ROOM_PERIOD_MS,
   CHILD_PERIOD_MS,
   COMPENSATION_PERIOD_MS,
   CONTINUATION_PERIOD_MS,
@@ -60,6 +62,7 @@ export class Coordinator {
   readonly #compensations: Compensations;
   readonly #children: Children;
   readonly #continuations: Continuations;
+  readonly #budgets: BudgetRoom;
   #undoing: Loop | undefined;
   #parenting: Loop | undefined;
   #continuing: Loop | undefined;
@@ -88,7 +91,7 @@ export class Coordinator {
       traces: options.traces,
     });
     this.#leases = new LeaseKeeper(ports, inbox);
-    this.#timers = new Timers(ports, inbox);
+    this.#timers = new Timers({ ports, inbox, onError: (error) => this.#report('timers', error) });
     this.#starter = new Starter({ ports, lamport });
     const onError = (error: unknown): void => this.#report('compensation', error);
     this.#compensations = new Compensations({ ports, inbox, starter: this.#starter, onError });
@@ -96,6 +99,7 @@ export class Coordinator {
     this.#children = new Children({ ports, inbox, lamport, starter: this.#starter, onError: onChild });
     const onNext = (error: unknown): void => this.#report('continuations', error);
     this.#continuations = new Continuations({ ports, lamport, starter: this.#starter, onError: onNext });
+    this.#budgets = new BudgetRoom({ ports, inbox, onError: (error) => this.#report('budgets', error) });
   }
 
   /** Makes the store ready, takes ranges, and starts all loops. Throws when a server is absent or wrong at the start. */
@@ -115,6 +119,7 @@ export class Coordinator {
     const dispatch = this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep());
     this.#loops = [
       leases,
+      this.#loop('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look()),
       this.#continuing,
       dispatch,
       this.#loop('queues', QUEUES_PERIOD_MS, async () => {

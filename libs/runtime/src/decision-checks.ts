@@ -31,6 +31,8 @@ export interface Decision {
   readonly response?: unknown;
   /** The question that is answered; the open one when absent. */
   readonly question?: string | undefined;
+  /** Without `question`: the one that was open at this moment (milliseconds since the Unix epoch), and none that was asked later. */
+  readonly openAtMs?: number | undefined;
 }
 
 export type Confirmation = { readonly response: unknown } | { readonly error: string };
@@ -113,7 +115,7 @@ export function checkDecision({ resolution, by, why, response }: Decision): void
 }
 
 /** Something to be seen: neither space nor what is drawn as nothing (U+2800 is a Braille cell without dots). */
-const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
+export const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 export function checkName(field: string, value: unknown, maxChars = NAME_MAX_CHARS): string {
   if (typeof value === 'string' && value.length <= maxChars && !/\p{Cc}/u.test(value)) {

@@ -13,6 +13,7 @@ import {
   eventId,
   InvalidError,
   isClosed,
+  isoTime,
   type Json,
   type Lease,
   LimitError,
@@ -33,12 +34,13 @@ import {
   parserOf,
   responseFor,
 } from './decision-checks.ts';
-import type { EffectDefinition } from './definition.ts';
+import type { Definition, EffectDefinition } from './definition.ts';
 import { digestOf } from './json-digest.ts';
 import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS } from './limits.ts';
 import { memoryEvent } from './memory-streams.ts';
 import type { Ports } from './ports.ts';
 import { haveSecrets, sealedEffects } from './secrets.ts';
+import { checkSignal } from './signal-check.ts';
 import { closed, type WorkflowInbox } from './workflow-inbox.ts';
 
 export interface Decided {
@@ -51,6 +53,13 @@ export interface Pin {
   readonly pinned: boolean;
   readonly by: string;
   readonly why: string;
+}
+
+export interface SignalOptions {
+  /** With the same key it counts once, as long as it is among the last 256 inbox events of the workflow. */
+  readonly key?: string | undefined;
+  /** Where the workflow's own is among these, name and value are held to what it declares. Absent: neither is. */
+  readonly definitions?: readonly Definition[] | undefined;
 }
 
 export interface DecisionsOptions {
@@ -68,10 +77,11 @@ export class Decisions {
   }
 
   /** See `Client.decide`. */
-  async decide(id: string, decision: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
-    checkDecision(decision);
+  async decide(id: string, given: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
+    checkDecision(given);
     // Whoever names no question answers what this workflow asks, and not what one that goes on for it does.
-    const { row, state } = await (decision.question === undefined ? this.#told.exactly(id) : this.#told.find(id));
+    const { row, state } = await (given.question === undefined ? this.#told.exactly(id) : this.#told.find(id));
+    const decision = await this.#ofThen(row.workflow, state, given);
     const { question } = state;
     if (question === null || (decision.question ?? question.id) !== question.id) {
       return this.#settled(row, decision, state);
@@ -97,6 +107,23 @@ export class Decisions {
     return this.#settled(row, { ...decision, question: question.id }, (await this.#told.exactly(row.workflow)).state);
   }
 
+  /** Names the question that was open then; throws `ConflictError` (`not-asked`) where what is asked came later. */
+  async #ofThen(workflow: WorkflowId, { question }: StreamState, decision: Decision): Promise<Decision> {
+    const { openAtMs } = decision;
+    if (openAtMs === undefined || decision.question !== undefined) return decision;
+    const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    // What rows hold no more was asked long before.
+    if (question !== null && !events.some(({ event }) => event === question.id)) {
+      return { ...decision, question: question.id };
+    }
+    const asked = events.findLast(({ type, atMs }) => type === 'WorkflowParked' && atMs <= openAtMs)?.event;
+    const before = events.filter(({ atMs }) => atMs < openAtMs);
+    if (asked !== undefined && answerIn(before, asked) === undefined) return { ...decision, question: asked };
+    if (question === null) return decision;
+    const message = `Workflow ${workflow} asks ${question.id} (${question.code}), and asked nothing at ${isoTime(openAtMs)}.`;
+    throw new ConflictError('not-asked', message, { workflow, question: question.id });
+  }
+
   /** The question isn't open (any more): the same answer has been taken, or says what stands instead. */
   async #settled(row: WorkflowSummary, decision: Decision, state: StreamState): Promise<Decided> {
     const { workflow } = row;
@@ -119,11 +146,7 @@ export class Decisions {
   }
 
   async #answerTo(workflow: WorkflowId, question: string): Promise<Controls['ApprovalDecided'] | undefined> {
-    const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
-    return events
-      .filter(({ type }) => type === 'ApprovalDecided')
-      .map((row) => JSON.parse(row.control) as Controls['ApprovalDecided'])
-      .findLast((answer) => answer.question === question);
+    return answerIn(await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT), question);
   }
 
   /** See `Client.confirm`. */
@@ -176,13 +199,16 @@ export class Decisions {
   }
 
   /** See `Client.signal`. */
-  async signal(id: string, name: string, value: unknown, key: string | undefined): Promise<void> {
+  async signal(id: string, name: string, value: unknown, { key, definitions }: SignalOptions): Promise<void> {
     checkName('name', name);
     const json = toJson(value ?? null, 'value of the signal');
     const event = eventId(`signal:${key === undefined ? this.#told.uuid() : checkName('key', key)}`);
     for (let before: WorkflowId | undefined; ; ) {
       const { row, state } = await this.#told.find(id);
+      // It may be what this very signal has brought to its end.
+      if (isClosed(state) && state.inbox.includes(event)) return;
       if (isClosed(state)) throw closed(row);
+      if (definitions !== undefined) checkSignal(definitions, row, name, json);
       if (row.workflow === before) break;
       if (await this.#told.write(row, event, 'SignalReceived', { name }, { value: json })) return;
       // Where it goes on with a fresh history since, that one is told.
@@ -226,14 +252,19 @@ export class Decisions {
     throw closed((await this.#told.find(workflow)).row);
   }
 
-  /** See `ClientMemory.raiseBudget`. */
-  async raise(workflow: WorkflowId, control: Controls['BudgetRaised'], why: string): Promise<void> {
+  /** See `ClientMemory.raiseBudget`. `event`: of a raise that counts once, however often it is told. */
+  async raise(
+    workflow: WorkflowId,
+    control: Controls['BudgetRaised'],
+    why: string,
+    event = eventId(`raise:${this.#told.uuid()}`),
+  ): Promise<void> {
     checkText('why', why);
     const { row, state } = await this.#told.find(workflow);
     if (isClosed(state)) throw closed(row);
-    if (await this.#told.write(row, eventId(`raise:${this.#told.uuid()}`), 'BudgetRaised', control, { why })) return;
+    if (await this.#told.write(row, event, 'BudgetRaised', control, { why })) return;
     const now = await this.#told.find(workflow);
-    if (now.row.workflow !== row.workflow) return this.raise(workflow, control, why);
+    if (now.row.workflow !== row.workflow) return this.raise(workflow, control, why, event);
     throw closed(now.row);
   }
 
@@ -246,6 +277,12 @@ export class Decisions {
     return this.#told.find(id);
   }
 }
+
+const answerIn = (events: readonly EventRow[], question: string): Controls['ApprovalDecided'] | undefined =>
+  events
+    .filter(({ type }) => type === 'ApprovalDecided')
+    .map((row) => JSON.parse(row.control) as Controls['ApprovalDecided'])
+    .findLast((answer) => answer.question === question);
 
 const confirmationOf = ({ type, control }: EventRow): Controls['EffectConfirmed'] | undefined =>
   type === 'EffectConfirmed' ? (JSON.parse(control) as Controls['EffectConfirmed']) : undefined;

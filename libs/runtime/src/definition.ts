@@ -328,6 +328,13 @@ export interface StepDefinition {
     | undefined;
 }
 
+/** What a signal holds. */
+export interface SignalForm {
+  /** JSON Schema, for whoever shows or makes a value; what JSON Schema has no words for is left open in it. */
+  readonly schema: Json;
+  readonly parse: Parse;
+}
+
 /** From one version of a definition to the next. */
 export interface Upcaster {
   /** Of what a workflow was started with; undefined: the same. */
@@ -362,6 +369,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly children?: ReadonlyMap<string, Definition> | undefined;
   /** What answers to its approvals hold, as JSON Schema, by their names. Absent: it has none. */
   readonly approvals?: ReadonlyMap<string, Json> | undefined;
+  /** What may be sent to it, by name. Absent: that isn't known. */
+  readonly signals?: ReadonlyMap<string, SignalForm> | undefined;
   /** Absent: its steps call no model with a bundle, and have no phases. */
   readonly context?: ContextDefinition | undefined;
   readonly parseInput: Parse;

@@ -28,6 +28,7 @@ import {
 import { needsLifecycle } from './commit.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
+import { answeredBefore } from './fork-answers.ts';
 import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from './fork-content.ts';
 import { digestOf } from './json-digest.ts';
 import { FORK_DEPTH_MAX } from './limits.ts';
@@ -49,6 +50,11 @@ export interface ForkOptions extends GivenContent {
   readonly by: string;
   /** The same id answers the same fork; generated when absent. */
   readonly id?: string | undefined;
+  /**
+   * Judges, before anything is written, whether whoever makes it may call effects again after answers of people, or on a belief that no
+   * step came to (`why`, in words); throws where not. Asked of live forks of that kind alone.
+   */
+  readonly admit?: ((why: string) => void) | undefined;
 }
 
 export interface Forked {
@@ -85,6 +91,7 @@ export async function drawUpFork(
   const past = await workflowAt(ports, workflow, checkedSequence(workflow, options.at));
   const { state } = past;
   await checkBase(ports, past);
+  await admitted(ports, past, options);
   const fork: Fork = { workflow, sequence: state.head.sequence, effects: options.effects };
   const chosen = chosenDefinition(state, options);
   const definition = chosen && (await withSecrets(chosen, ports, () => ownerOf(ports, state)));
@@ -137,6 +144,14 @@ export async function drawUpFork(
       version: content.version,
     },
   };
+}
+
+async function admitted(ports: Surroundings['ports'], { state }: PastWorkflow, options: ForkOptions): Promise<void> {
+  const { effects, belief, admit } = options;
+  if (effects !== 'live' || admit === undefined) return;
+  const why =
+    belief === undefined ? await answeredBefore(ports, state.workflow, state.head.sequence) : 'it has another belief';
+  if (why !== undefined) admit(why);
 }
 
 /**

@@ -1,13 +1,15 @@
 export type { Approval, ApprovalAnswer, ApprovalPage, GivenApproval } from './approvals.ts';
 export { Archive, type ArchiveOptions, type KnownManifest } from './archive.ts';
+export { askedBy } from './asked.ts';
 export { WorkflowCancelledError } from './attempts.ts';
 export { BlobLog, type BlobLogOptions } from './blob-log.ts';
 export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
 export type { SweepReport } from './blob-sweep.ts';
 export { type BlobStores, Blobs } from './blobs.ts';
 export { ACCESS_SUBJECT } from './budget-entry.ts';
-export { type BulkJob, type BulkRequest, bulkHost } from './bulk.ts';
-export { BULK_ACTS, type BulkAct } from './bulk-definition.ts';
+export { type BulkJob, type BulkRequest, bulkHost, checkMeant } from './bulk.ts';
+export type { BulkCount } from './bulk-count.ts';
+export { BULK_ACTS, type BulkAct, bulkDefinition } from './bulk-definition.ts';
 export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './chain.ts';
 export { Client } from './client.ts';
 export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
@@ -30,7 +32,7 @@ export {
   fittingResolutions,
   RESOLUTIONS,
 } from './decision-checks.ts';
-export type { Decided, Pin } from './decisions.ts';
+export type { Decided, Pin, SignalOptions } from './decisions.ts';
 export type {
   ApprovalOptions,
   Budget,
@@ -52,6 +54,7 @@ export type {
   RetryPolicy,
   RunOptions,
   Seal,
+  SignalForm,
   StepContext,
   StepDefinition,
   StepResult,
@@ -103,7 +106,7 @@ export { Pace } from './pace.ts';
 export type { Admission } from './placing.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
 export { ProjectedKeyStore } from './projected-keys.ts';
-export type { QueueChanged, QueueName, QueueState } from './queues.ts';
+export type { QueueChanged, QueueName, QueueSight, QueueState } from './queues.ts';
 export { type RebuiltCall, rebuildCalls } from './rebuild-bundle.ts';
 export {
   askable,

@@ -38,6 +38,19 @@ export const BUDGET_LOOK_MS = 50;
 export const SESSION_PROMPT_MAX_TOKENS = 8_000;
 /** Paused workflows of a tenant that look again when a budget is set, the newest. */
 export const PAUSED_RESUMED_MAX_COUNT = 10_000;
+/**
+ * Workflows that are paused for want of budget: read as one page, pages of one look at most (the newest), events of one in which its question
+ * is looked for, and how many are let go on at once.
+ */
+export const BUDGET_PAUSED_PAGE_COUNT = 500;
+export const BUDGET_PAUSED_PAGES_MAX = 20;
+export const BUDGET_RESUMES_AT_ONCE = 16;
+/** Period of the look at them, in milliseconds. */
+export const BUDGET_ROOM_PERIOD_MS = 1_000;
+/** When one that was let go on is looked at again, should rows still have it paused; and one that could not be: ever more seldom. Milliseconds. */
+export const BUDGET_RESUME_REST_MS = 5_000;
+export const BUDGET_RESUME_RETRY_MS = 1_000;
+export const BUDGET_RESUME_RETRY_MAX_MS = 60_000;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
 /** Staged checkpoints that may be unflushed at once in one workflow. */
@@ -144,6 +157,15 @@ export const REDISPATCH_DOUBTED_COUNT = 500;
 /** Period of the look for due timers, in milliseconds, and how many at once. */
 export const TIMER_PERIOD_MS = 100;
 export const TIMER_PAGE_COUNT = 500;
+/** Pages of one look that hold nothing but what was fired already or can't be. */
+export const TIMER_PAGES_MAX = 20;
+/** What was fired is fired again where rows still have it after this time; events are the same, and count once. */
+export const TIMER_REST_MS = 10_000;
+/** First and longest pause before what could not be written is tried again, in milliseconds. */
+export const TIMER_RETRY_MS = 100;
+export const TIMER_RETRY_MAX_MS = 5_000;
+/** Longest wait for writes before the next look, in milliseconds. */
+export const TIMER_PATIENCE_MS = 1_000;
 /** A placement whose opening isn't known to be in the log is appended again after this many milliseconds. */
 export const UNAPPENDED_AGE_MS = 5_000;
 
@@ -239,6 +261,8 @@ export const READS_BETWEEN_TRIMS_MAX = 10;
 export const RESTORES_PER_READ_MAX = 5;
 /** Forks of forks that share one history: a read of it asks for each. */
 export const FORK_DEPTH_MAX = 32;
+/** Histories that are looked through for answers of people before a fork of them calls effects again. */
+export const FORK_HISTORIES_MAX_COUNT = 1_000;
 /** Bytes of one read of a workflow's history from log and segments. */
 export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;
 
@@ -322,7 +346,7 @@ export const LIMIT_RATE_MAX_COUNT = 1_000;
 /** Longest period of a rate: seven days. */
 export const LIMIT_RATE_PERIOD_MAX_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** In a pool that can't grow, this share of its partitions, and at most so many, stay free for tenants that have none. */
+/** In a pool that can't grow, this share of its partitions, and at most so many, are for tenants that have few. */
 export const NEWCOMER_PARTITIONS_SHARE = 1 / 16;
 export const NEWCOMER_PARTITIONS_MAX = 64;
 /** When one whose start was refused for want of room may try again, in milliseconds. */
@@ -345,5 +369,8 @@ export const SCHEDULE_ID_MAX_CHARS = 170;
 /** Workflows that a bulk job looks up in one go, and those that it asks at once. */
 export const BULK_PAGE_COUNT = 200;
 export const BULK_AT_ONCE_COUNT = 16;
+/** Workflows that are counted in one go before a bulk job begins, and those of them that are named. */
+export const BULK_COUNT_PAGE_COUNT = 5_000;
+export const BULK_COUNT_SHOWN_COUNT = 5;
 /** Workflows that refused, of which a bulk job tells why. */
 export const BULK_PROBLEMS_MAX_COUNT = 100;

@@ -83,7 +83,10 @@ function checkOne(of: string, budget: Budget, { settled, reserved }: Spends, cal
   if (call.isUnpriced && budget.costMicros !== undefined) throw unpriced(of, call);
   refuseOver(of, budget, settled, call);
   const over = isOver(budget, plus(settled, reserved), call.reserved);
-  if (over !== undefined) throw new ContendedError(of, { budget: of, unit: over, limits: limitsOf(budget) });
+  if (over !== undefined) {
+    const needed = { reserved: call.reserved[over], key: call.key };
+    throw new ContendedError(of, { budget: of, unit: over, limits: limitsOf(budget), ...needed });
+  }
 }
 
 const unpriced = (of: string, { key }: Call): ParkError =>
@@ -187,6 +190,44 @@ export function checkShared(spends: readonly SharedSpend[], call: Call, isReserv
   for (const { of, budget, spent } of spends) {
     const others = isReserved ? minus(spent.reserved, call.reserved) : spent.reserved;
     checkOne(`${of} (${budget.period})`, budget, { settled: spent.settled, reserved: others }, call);
+  }
+}
+
+/**
+ * What a call needs that was not made for want of a tenant's or a user's budget, by the evidence of the pause. Undefined: it was for want of
+ * the workflow's own.
+ */
+export function sharedWantIn(evidence: Json | undefined): Spend | undefined {
+  const { budget, unit, reserved } = (evidence ?? {}) as Record<string, unknown>;
+  if (typeof budget !== 'string' || !/^(?:tenant|user) /.test(budget)) return undefined;
+  // Older releases didn't say how much others' reservations had kept from it.
+  const amount = typeof reserved === 'number' ? reserved : 1;
+  return { ...NO_SPEND, [unit === 'tokens' ? 'tokens' : 'costMicros']: amount };
+}
+
+/** What budgets of tenants and users leave, as rows have it when they are first asked for, less what is taken of it here. */
+export class SharedRoom {
+  readonly #reads: SharedReads;
+  readonly #spends = new Map<string, Promise<readonly SharedSpend[]>>();
+  readonly #taken = new Map<string, Spend>();
+
+  constructor(reads: SharedReads) {
+    this.#reads = reads;
+  }
+
+  /** Takes it of each budget that it would count for, if all of them have enough. */
+  async take({ tenant, user }: { readonly tenant: TenantId; readonly user?: string | undefined }, want: Spend) {
+    const whose = JSON.stringify([tenant, user]);
+    const asked = this.#spends.get(whose) ?? sharedSpends(this.#reads, tenant, user);
+    this.#spends.set(whose, asked);
+    const spends = (await asked).map((one) => ({ ...one, name: JSON.stringify([tenant, one.of]) }));
+    const takenOf = (name: string): Spend => this.#taken.get(name) ?? NO_SPEND;
+    const isShort = spends.some(
+      ({ name, budget, spent }) => isOver(budget, plus(sumOf(spent), takenOf(name)), want) !== undefined,
+    );
+    if (isShort) return false;
+    for (const { name } of spends) this.#taken.set(name, plus(takenOf(name), want));
+    return true;
   }
 }
 

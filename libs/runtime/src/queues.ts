@@ -10,6 +10,7 @@ import { QUEUES_SUBJECT } from './budget-entry.ts';
 import type { ClientMemory } from './client-memory.ts';
 import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './compensation.ts';
 import { checkName, checkText } from './decision-checks.ts';
+import type { Definition } from './definition.ts';
 import { HELD_PREFIX, type HeldQueue, HeldQueues, workOf } from './held-queues.ts';
 import type { LifecycleAsk } from './lifecycle.ts';
 import {
@@ -25,6 +26,15 @@ export interface QueueName {
   readonly definition: string;
   /** Null: of all tenants. */
   readonly tenant: TenantId | null;
+}
+
+/** What whoever asks can know of, so that a name that is misspelt holds nothing. */
+export interface QueueSight {
+  readonly definitions: readonly Pick<Definition, 'name'>[];
+  /** Whose workflows it may see; null: all of them. */
+  readonly tenant: TenantId | null;
+  /** It is meant although nothing is known of it yet. */
+  readonly isFuture?: boolean | undefined;
 }
 
 export interface QueueChanged extends QueueName {
@@ -57,19 +67,33 @@ export class Queues {
 
   /**
    * Nothing of it is claimed from the answer on, until it is resumed; steps under way finish, starts are accepted and wait. Throws
-   * `InvalidError` (names the field; `queue-system`, `queue-derived`), `LimitError` (`queues-held-too-many`), `UnavailableError`.
+   * `InvalidError` (names the field; `queue-system`, `queue-derived`; with `sight` also `definition-unknown`: it is neither among the definitions
+   * nor that of a workflow that may be seen), `LimitError` (`queues-held-too-many`), `UnavailableError`.
    */
-  async pause(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged> {
+  async pause(queue: QueueName, ask: LifecycleAsk, sight?: QueueSight): Promise<QueueChanged> {
     checkAsk(queue, ask);
     const { clock } = this.#ports;
     const { all } = await this.#held.look();
     if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
+    if (sight !== undefined && sight.isFuture !== true) await this.#mustBeKnown(queue, sight);
     checkRoom(queue, all);
     const { definition, tenant } = queue;
     await this.#write(queue, HELD_PREFIX, { definition, tenant, by: ask.by, why: ask.why, sinceMs: clock.nowMs() });
     // Whoever has looked before the rows showed it may claim for so long.
     await clock.sleep(QUEUES_KNOWN_MS);
     return { ...queue, changed: true, held: true };
+  }
+
+  async #mustBeKnown({ definition }: QueueName, { definitions, tenant }: QueueSight): Promise<void> {
+    if (definitions.some(({ name }) => name === definition)) return;
+    const [workflow] = await this.#ports.store.workflows({ definition, limit: 1, ...(tenant !== null && { tenant }) });
+    if (workflow !== undefined) return;
+    const known = [...new Set(definitions.map(({ name }) => name))].sort().join(', ');
+    const list = known === '' ? '' : ` Known here: ${known}.`;
+    const remedy =
+      tenant === null ? ' Say that it is meant for the future (future, --future) to hold it all the same.' : '';
+    const message = `definition: nothing is named '${definition}' here, and no workflow of it was ever started.${list}${remedy}`;
+    throw new InvalidError('definition-unknown', message, { field: 'definition' });
   }
 
   /** What was held goes on. Throws as `pause` does. */

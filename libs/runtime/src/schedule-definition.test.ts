@@ -1,6 +1,6 @@
 /** What a schedule makes of a slot: none is lost to a change, none begun twice, and no run that can't end or begin keeps it from going on. */
 
-import { ConflictError, InvalidError, type Json, type StreamStatus } from '@tidemark/core';
+import { ConflictError, InvalidError, type Json, LimitError, type StreamStatus } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
 import type { Definition, StepContext } from './definition.ts';
 import { type ScheduleBelief, scheduleDefinition } from './schedule-definition.ts';
@@ -77,10 +77,19 @@ describe('a schedule with a slot that is due', () => {
     expect(await set({ input: { a: 1 } })).toMatchObject({ spec: { input: { a: 1 } }, skippedCount: 1 });
   });
 
-  it('skips it where its id is another workflow’s', async () => {
+  it('tells that its id is another workflow’s, and goes on with the next', async () => {
     const { slot, refuse } = schedule();
     refuse(new ConflictError('workflow-differs', 'another'));
-    expect(await slot()).toMatchObject({ startedCount: 0, skippedCount: 1 });
+    const after = await slot();
+    expect(after).toMatchObject({ startedCount: 0, skippedCount: 0, takenCount: 1, pastMs: NINE_MS + 40 });
+  });
+
+  it('skips it where the system takes no more', async () => {
+    const { slot, refuse } = schedule();
+    refuse(new LimitError('tenant-full', 'no'));
+    const after = await slot();
+    expect(after).toMatchObject({ startedCount: 0, skippedCount: 1 });
+    expect(after.takenCount).toBeUndefined();
   });
 
   it.each(['cancel', 'terminate'] as const)(

@@ -50,6 +50,8 @@ export interface ScheduleBelief {
   readonly startedCount: number;
   /** For another run was live, or the system takes no more. */
   readonly skippedCount: number;
+  /** For their ids are other workflows'. Absent: none yet. */
+  readonly takenCount?: number | undefined;
   /** For nobody was there to begin them in time. */
   readonly missedCount: number;
 }
@@ -229,6 +231,10 @@ async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: nu
     const input = inputAt(spec, slotMs);
     await host.start(of, { id, tenant, user: spec.user, input, trace: ctx.traceparent });
   } catch (error) {
+    if (isTaken(error)) {
+      ctx.log('taken', { slot: at, workflow: id });
+      return { ...belief, takenCount: (belief.takenCount ?? 0) + 1 };
+    }
     if (!isSkipped(error, ctx)) throw error;
     ctx.log('skipped', { slot: at, code: error.code });
     return { ...belief, skippedCount: belief.skippedCount + 1 };
@@ -237,11 +243,12 @@ async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: nu
   return { ...belief, run: { id, slotMs }, startedCount: belief.startedCount + 1 };
 }
 
-/** Whether that run can't be, and others can: its id is another's, the system takes no more, or the input is just being changed. */
+/** Whether its id is another workflow's: no further attempt would mend that, and those of later slots aren't. */
+const isTaken = (error: unknown): boolean => error instanceof ConflictError && error.code === 'workflow-differs';
+
+/** Whether that run can't be, and others can: the system takes no more, or the input is just being changed. */
 const isSkipped = (error: unknown, ctx: StepContext): error is TidemarkError =>
-  error instanceof LimitError ||
-  (error instanceof ConflictError && error.code === 'workflow-differs') ||
-  (error instanceof InvalidError && setBy(ctx) !== undefined);
+  error instanceof LimitError || (error instanceof InvalidError && setBy(ctx) !== undefined);
 
 interface HeldInput {
   /** How long it waited for this look. */
@@ -274,6 +281,7 @@ function wordsOf(before: ScheduleBelief, after: ScheduleBelief): string {
   const words = [
     [after.startedCount - before.startedCount, 'started'],
     [after.skippedCount - before.skippedCount, 'skipped'],
+    [(after.takenCount ?? 0) - (before.takenCount ?? 0), "not begun: the id is another workflow's"],
     [after.missedCount - before.missedCount, 'missed'],
     [after.heldMs !== null && before.heldMs === null ? 1 : 0, 'waiting'],
   ] as const;

@@ -1,6 +1,6 @@
 /** Owns schedules from the caller's side: set one, have it begin a run now, say how it stands. A schedule is a workflow; see schedule-definition.ts. */
 
-import { toJson } from '@tidemark/codec';
+import { canonicalJson, toJson } from '@tidemark/codec';
 import {
   ConflictError,
   DEFAULT_TENANT,
@@ -15,6 +15,7 @@ import type { Client } from './client.ts';
 import { SCHEDULE_SUFFIX } from './compensation.ts';
 import type { Definition } from './definition.ts';
 import { SCHEDULE_ID_MAX_CHARS } from './limits.ts';
+import { type ListPlace, pageOf } from './list-pages.ts';
 import type { Ports } from './ports.ts';
 import {
   SCHEDULE_SIGNAL,
@@ -46,6 +47,8 @@ export interface ScheduleOptions {
 
 /** How a schedule stands. Times in milliseconds since the Unix epoch. */
 export interface ScheduleState extends Omit<ScheduleBelief, 'pastMs'> {
+  /** Slots that didn't begin, for their ids are other workflows'. */
+  readonly takenCount: number;
   readonly id: string;
   readonly tenant: TenantId;
   /** Whose runs it starts. */
@@ -59,6 +62,8 @@ export interface ScheduleState extends Omit<ScheduleBelief, 'pastMs'> {
 
 export interface ScheduleQuery {
   readonly tenant?: TenantId | undefined;
+  /** Goes on after this one. */
+  readonly after?: ListPlace | undefined;
   readonly limit: number;
   readonly count: number;
 }
@@ -113,7 +118,7 @@ export class Schedules {
     }
     const spec = checkedSpec({ ...options, input: toJson(input, 'input of the schedule') });
     // As a run will be given it: what doesn't fit is said now, and not at night.
-    of.parseInput(inputAt(spec, 0));
+    checkSlotField(of, spec);
     const begun: ScheduleInput = { tenant, spec, fromMs: this.#ports.clock.nowMs() };
     const schedule = scheduleDefinition(of, scheduleHost(this.#client, this.#ports.clock));
     const { created } = await this.#client.start(schedule, begun, { id, tenant });
@@ -136,11 +141,31 @@ export class Schedules {
   }
 
   /** The newest, at most `limit`, those that have ended among them; of each as many slots to come as `count` says. */
-  async list({ tenant, limit, count }: ScheduleQuery): Promise<readonly ScheduleState[]> {
-    const { store } = this.#ports;
-    const rows = await store.workflows({ schedules: true, limit, ...(tenant !== undefined && { tenant }) });
-    return (await withContents(store, rows)).map((one) => stateOf(one, count));
+  async list(query: ScheduleQuery): Promise<readonly ScheduleState[]> {
+    return (await this.page(query)).schedules;
   }
+
+  /** The same, and where the next page goes on; null: there is none. */
+  async page({ tenant, limit, after, count }: ScheduleQuery): Promise<{
+    readonly schedules: readonly ScheduleState[];
+    readonly next: ListPlace | null;
+  }> {
+    const { store } = this.#ports;
+    const { rows, next } = await pageOf(store, { schedules: true, tenant, after, limit });
+    const schedules = (await withContents(store, rows)).map((one) => stateOf(one, count));
+    return { schedules, next };
+  }
+}
+
+/** Of another year, month, day and minute than the first moment: whatever an input takes of a time differs. */
+const OTHER_SLOT_MS = Date.UTC(2033, 4, 18, 3, 33, 20, 1);
+
+/** Throws `InvalidError`. A field that the input doesn't have is left out of it: the runs of all slots would begin alike. */
+function checkSlotField(definition: Definition, spec: ScheduleSpec): void {
+  const [one, other] = [0, OTHER_SLOT_MS].map((atMs) => canonicalJson(definition.parseInput(inputAt(spec, atMs))));
+  if (spec.slotField === null || one !== other) return;
+  const message = `slotField: the input of ${definition.name} has no field '${spec.slotField.slice(0, 100)}'. Name one that it has, or leave it out.`;
+  throw new InvalidError('schedule-invalid', message, { field: 'slotField' });
 }
 
 function refuseSecrets({ name, hasSecrets }: Definition): void {
@@ -155,6 +180,7 @@ function stateOf({ row, content }: WorkflowContents, count: number): ScheduleSta
     ...{ id: row.workflow, tenant: row.tenant, status: row.status, reason: row.reason },
     definition: row.definition.slice(0, -SCHEDULE_SUFFIX.length),
     ...belief,
+    takenCount: belief.takenCount ?? 0,
     next: row.closedInGeneration === null ? slotsAfter(belief.spec, pastMs, count) : [],
   };
 }

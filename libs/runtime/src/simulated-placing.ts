@@ -1,7 +1,13 @@
 /** Owns where the simulated store places a workflow, by the rules of placing. Pure. */
 
 import type { Partition, TenantId } from '@tidemark/core';
-import type { Placement, PlacementRefused, PlacementRequest, PlacementRules } from '@tidemark/ports';
+import {
+  mayTakeFree,
+  type Placement,
+  type PlacementRefused,
+  type PlacementRequest,
+  type PlacementRules,
+} from '@tidemark/ports';
 
 type Known = Iterable<Pick<Placement, 'partition' | 'tenant'> & { readonly live: boolean }>;
 
@@ -20,15 +26,15 @@ export function refusalOf(
 /** The first free partition that the tenant may take, or one of its own where it may share. */
 export function partitionFor(
   { mode, tenant }: PlacementRequest,
-  { keepFreeCount = 0 }: PlacementRules,
+  rules: PlacementRules,
   all: readonly Partition[],
   placements: Known,
 ): Partition | undefined {
   const tenants = new Map<Partition, TenantId>();
   for (const { partition, tenant: owner, live } of placements) if (live) tenants.set(partition, owner);
   const free = all.filter((partition) => !tenants.has(partition));
-  const owns = [...tenants.values()].includes(tenant);
-  const [first] = owns && free.length <= keepFreeCount ? [] : free;
+  const ownCount = [...tenants.values()].filter((owner) => owner === tenant).length;
+  const [first] = mayTakeFree(ownCount, free.length, rules) ? free : [];
   if (first !== undefined || mode === 'exclusive') return first;
   return all.find((partition) => tenants.get(partition) === tenant);
 }

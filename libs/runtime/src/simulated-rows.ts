@@ -3,6 +3,7 @@
 import { type Generation, InvalidError, type Offset, type Partition, taskOrder, type WorkflowId } from '@tidemark/core';
 import type {
   CheckpointRow,
+  DueTimer,
   EffectRow,
   EventRow,
   Placement,
@@ -171,3 +172,8 @@ export const textsOf = ({ result, checkpoints, effects, events }: Rows): readonl
   ...[...effects.values()].flatMap(({ payload, request }) => [payload, request ?? '']),
   ...events.map(({ payload }) => payload),
 ];
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** As the store tells them. */
+export const byDue = (a: DueTimer, b: DueTimer): number =>
+  a.dueAtMs - b.dueAtMs || byText(a.workflow, b.workflow) || byText(a.timer, b.timer);

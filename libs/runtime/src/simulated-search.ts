@@ -1,6 +1,13 @@
 /** Owns finding workflows in the simulated store, as the contract has it. Must not be used outside tests. */
 
-import { CONTINUED, isSystemDefinition, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
+import {
+  CONTINUED,
+  type Generation,
+  isSystemDefinition,
+  type Partition,
+  type TenantId,
+  type WorkflowId,
+} from '@tidemark/core';
 import {
   type ChildDuty,
   type ChildQuery,
@@ -49,12 +56,17 @@ export abstract class SimulatedSearch extends SimulatedTiers {
       }));
   }
 
-  async moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]> {
+  async generations(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Generation>> {
+    await this.enter('generations');
+    const known = Array.from(this.partitions, ([partition, { generation }]) => [partition, generation] as const);
+    return new Map(known.filter(([partition]) => partitions?.includes(partition) ?? true));
+  }
+
+  async moving(since: ReadonlyMap<Partition, Generation>, limit: number): Promise<readonly WorkflowListing[]> {
     await this.enter('moving');
     const isMoving = ({ partition, closedInGeneration }: WorkflowListing): boolean =>
-      partitions.includes(partition) &&
-      (closedInGeneration === null || closedInGeneration === this.partitions.get(partition)?.generation);
-    return Array.from(this.rows.values(), summaryOf).filter(isMoving);
+      since.has(partition) && (closedInGeneration === null || closedInGeneration >= since.get(partition)!);
+    return Array.from(this.rows.values(), summaryOf).filter(isMoving).slice(0, limit);
   }
 
   async childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
@@ -111,13 +123,13 @@ function searched(rows: readonly WorkflowSummary[], query: WorkflowSearch): read
     row.openedAtMs >= openedFromMs &&
     row.openedAtMs < openedToMs &&
     words.every((word) => wordsOf(row).some((own) => own.startsWith(word))) &&
-    (after === undefined || inOrder(after, row) < 0);
-  return rows.filter(isFound).sort(inOrder).slice(0, query.limit);
+    (after === undefined || newestFirst(after, row) < 0);
+  return rows.filter(isFound).sort(newestFirst).slice(0, query.limit);
 }
 
 const wordsOf = ({ workflow, definition, session, user, tags = [] }: WorkflowListing): readonly string[] =>
   searchWords(workflow, definition, session, user, ...tags);
 
 type Placed = Pick<WorkflowListing, 'openedAtMs' | 'workflow'>;
-const inOrder = (a: Placed, b: Placed): number =>
+export const newestFirst = (a: Placed, b: Placed): number =>
   b.openedAtMs - a.openedAtMs || (a.workflow < b.workflow ? -1 : a.workflow > b.workflow ? 1 : 0);

@@ -9,19 +9,13 @@ import {
   isSystemDefinition,
   type Offset,
   type Partition,
-  type Position,
-  type Sequence,
-  type TaskId,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
 import {
   type ApprovalQuery,
   type ApprovalRow,
-  type CheckpointRow,
   type DueTimer,
-  type EffectRow,
-  type EventRow,
   type FoldedPartition,
   type LeaseRow,
   type NewPartition,
@@ -33,25 +27,24 @@ import {
   type ProjectionBatch,
   type ProjectionStore,
   RANGE_COUNT,
-  type RejectedRow,
   type RunnableStream,
   type StoreCounts,
   type StreamRow,
   type StreamSnapshot,
-  type TaskRow,
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
 import { SCHEDULE_SUFFIX } from './compensation.ts';
 import { approvalsIn } from './simulated-approvals.ts';
+import { SimulatedHistory } from './simulated-history.ts';
 import { partitionFor, refusalOf } from './simulated-placing.ts';
-import { putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
-import { SimulatedSearch } from './simulated-search.ts';
+import { byDue, putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
+import { newestFirst } from './simulated-search.ts';
 
 type Operation = Exclude<keyof ProjectionStore, 'kind'>;
 type Hook = () => unknown;
 
-export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
+export class SimulatedStore extends SimulatedHistory implements ProjectionStore {
   readonly kind = 'pglite';
   readonly batches: ProjectionBatch[] = [];
   /** Calls of each operation. */
@@ -226,7 +219,7 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
 
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
     await this.#enter('loadStreams');
-    this.#mustBeReady();
+    this.mustBeReady();
     return workflows.flatMap((workflow) => {
       const rows = this.rows.get(workflow);
       if (rows === undefined) return [];
@@ -234,18 +227,13 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
     });
   }
 
-  #mustBeReady(): void {
+  protected override mustBeReady(): void {
     if (!this.#ready) throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt.');
-  }
-
-  #mustHold(workflow: WorkflowId, since: Position | undefined): void {
-    if (since === undefined || (this.rows.get(workflow)?.stream.position ?? 0) >= since) return;
-    throw new UnavailableError('store-rebuilding', 'The rows have gone back.');
   }
 
   async place(requests: readonly PlacementRequest[], rules: PlacementRules = {}): Promise<readonly Placed[]> {
     await this.#enter('place');
-    this.#mustBeReady();
+    this.mustBeReady();
     const distinct = new Map(requests.toReversed().map((request) => [request.workflow, request]));
     return [...distinct.values()].toReversed().flatMap((request): Placed[] => {
       const known = this.placements.get(request.workflow);
@@ -299,19 +287,19 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
     return this.#streams().flatMap((stream) => (stream.holder === null ? [] : [{ ...stream, holder: stream.holder }]));
   }
 
-  async dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]> {
+  async dueTimers(nowMs: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]> {
     await this.#enter('dueTimers');
     const due = [...this.rows.values()].flatMap(({ timers, stream }) =>
       [...timers.values()]
         .filter((timer) => timer.dueAtMs <= nowMs)
         .map((timer) => ({ ...timer, tenant: stream.tenant, generation: stream.generation })),
     );
-    return due.sort((a, b) => a.dueAtMs - b.dueAtMs).slice(0, limit);
+    const later = after === undefined ? due : due.filter((timer) => byDue(timer, after) > 0);
+    return later.sort(byDue).slice(0, limit);
   }
 
   #streams(): StreamRow[] {
-    const streams = [...this.rows.values()].map((rows) => rows.stream);
-    return streams.sort((a, b) => (a.workflow < b.workflow ? -1 : 1));
+    return [...this.rows.values()].map(({ stream }) => stream).sort((a, b) => (a.workflow < b.workflow ? -1 : 1));
   }
 
   async workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined> {
@@ -322,62 +310,23 @@ export class SimulatedStore extends SimulatedSearch implements ProjectionStore {
 
   async workflows(query?: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
     await this.#enter('workflows');
-    const { tenant, definition, schedules, status, reason, limit } = query ?? { limit: Number.POSITIVE_INFINITY };
+    const { tenant, definition, schedules, status, reason, after, limit } = query ?? {
+      limit: Number.POSITIVE_INFINITY,
+    };
     return Array.from(this.rows.values(), summaryOf)
       .filter((row) => tenant === undefined || row.tenant === tenant)
       .filter((row) => (definition === undefined ? !isSystemDefinition(row.definition) : row.definition === definition))
       .filter((row) => schedules !== true || row.definition.endsWith(SCHEDULE_SUFFIX))
       .filter((row) => status === undefined || row.status === status)
       .filter((row) => reason === undefined || row.reason === reason)
+      .filter((row) => after === undefined || newestFirst(after, row) < 0)
+      .sort(newestFirst)
       .slice(0, limit);
-  }
-
-  async tasks(workflow: WorkflowId): Promise<readonly TaskRow[]> {
-    await this.#enter('tasks');
-    return [...(this.rows.get(workflow)?.tasks.values() ?? [])].sort((a, b) => a.rank - b.rank);
   }
 
   async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {
     await this.#enter('approvals');
     return approvalsIn([...this.rows.values()], query);
-  }
-
-  async checkpoints(
-    workflow: WorkflowId,
-    {
-      from,
-      limit,
-      step,
-      since,
-    }: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
-  ): Promise<readonly CheckpointRow[]> {
-    await this.#enter('checkpoints');
-    this.#mustBeReady();
-    this.#mustHold(workflow, since);
-    return (this.rows.get(workflow)?.checkpoints ?? [])
-      .filter((row) => row.sequence >= from && (step === undefined || row.step === step))
-      .slice(0, limit);
-  }
-
-  async effects(
-    workflow: WorkflowId,
-    { task, since }: { readonly task?: TaskId; readonly since?: Position } = {},
-  ): Promise<readonly EffectRow[]> {
-    await this.#enter('effects');
-    this.#mustBeReady();
-    this.#mustHold(workflow, since);
-    const rows = [...(this.rows.get(workflow)?.effects.values() ?? [])];
-    return rows.filter((row) => task === undefined || row.task === task).sort((a, b) => a.position - b.position);
-  }
-
-  async events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]> {
-    await this.#enter('events');
-    return (this.rows.get(workflow)?.events ?? []).slice(-limit);
-  }
-
-  async rejected(limit: number): Promise<readonly RejectedRow[]> {
-    await this.#enter('rejected');
-    return this.rejectedRows.slice(0, limit);
   }
 
   async counts(): Promise<StoreCounts> {

@@ -10,7 +10,18 @@ import type { Restorer } from './restorer.ts';
 import { overridden } from './turned-store.ts';
 
 /** Reads of a workflow's history by its id. An empty answer may mean that the rows are gone. */
-const READS = ['checkpoints', 'effects', 'events', 'fragments', 'texts', 'trace', 'scopes'] as const;
+const READS = [
+  'checkpoints',
+  'effects',
+  'effectPage',
+  'effectListings',
+  'commits',
+  'events',
+  'fragments',
+  'texts',
+  'trace',
+  'scopes',
+] as const;
 
 export function tieredStore(store: ProjectionStore, restorer: Restorer): ProjectionStore {
   const reads = READS.map((name) => [name, reading(store, restorer, name)] as const);

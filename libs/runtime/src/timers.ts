@@ -5,32 +5,74 @@
 
 import { eventId } from '@tidemark/core';
 import type { DueTimer } from '@tidemark/ports';
+import { Duties } from './duties.ts';
 import type { Inbox } from './inbox.ts';
-import { TIMER_PAGE_COUNT } from './limits.ts';
+import {
+  TIMER_PAGE_COUNT,
+  TIMER_PAGES_MAX,
+  TIMER_PATIENCE_MS,
+  TIMER_REST_MS,
+  TIMER_RETRY_MAX_MS,
+  TIMER_RETRY_MS,
+} from './limits.ts';
 import type { Ports } from './ports.ts';
 
-export class Timers {
-  readonly #ports: Pick<Ports, 'store' | 'clock'>;
-  readonly #inbox: Inbox;
-  /** Fired here and still in the rows. */
-  #fired = new Set<string>();
+export interface TimersOptions {
+  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly inbox: Inbox;
+  readonly onError: (error: unknown) => void;
+}
 
-  constructor(ports: Pick<Ports, 'store' | 'clock'>, inbox: Inbox) {
-    this.#ports = ports;
-    this.#inbox = inbox;
+export class Timers {
+  readonly #options: TimersOptions;
+  /** What was fired stays in the rows until they follow, and what can't be written until it can: both for as long as it takes. */
+  readonly #duties: Duties;
+  /** Where the last look ended that found nothing to fire on as many pages as one may read. */
+  #passed: DueTimer | undefined;
+
+  constructor(options: TimersOptions) {
+    this.#options = options;
+    this.#duties = new Duties({
+      clock: options.ports.clock,
+      atOnce: TIMER_PAGE_COUNT,
+      retryMs: TIMER_RETRY_MS,
+      retryMaxMs: TIMER_RETRY_MAX_MS,
+      restMs: TIMER_REST_MS,
+      onError: options.onError,
+    });
   }
 
   /** Fires what is due now. */
   async fire(): Promise<void> {
-    const due = await this.#ports.store.dueTimers(this.#ports.clock.nowMs(), TIMER_PAGE_COUNT);
-    const names = new Set(due.map(nameOf));
-    this.#fired = new Set([...this.#fired].filter((name) => names.has(name)));
-    await Promise.all(due.filter((timer) => !this.#fired.has(nameOf(timer))).map((timer) => this.#fire(timer)));
+    const fired = this.#duties.serve(await this.#due(), nameOf, (timer) => this.#fire(timer));
+    const isOver = new AbortController();
+    // A partition that takes nothing keeps the timers of others waiting for no longer than this.
+    await Promise.race([
+      fired.then(() => isOver.abort()),
+      this.#options.ports.clock.sleep(TIMER_PATIENCE_MS, isOver.signal),
+    ]);
+  }
+
+  /** The first page with something to fire: however many are due and can't go away, the others behind them are found. */
+  async #due(): Promise<readonly DueTimer[]> {
+    const { store, clock } = this.#options.ports;
+    const nowMs = clock.nowMs();
+    const starts = this.#passed === undefined ? [undefined] : [undefined, this.#passed];
+    this.#passed = undefined;
+    for (let after of starts) {
+      for (let page = 0; page < TIMER_PAGES_MAX; page++) {
+        const due = await store.dueTimers(nowMs, TIMER_PAGE_COUNT, after);
+        const fresh = due.filter((timer) => this.#duties.isDue(nameOf(timer)));
+        if (fresh.length > 0 || due.length < TIMER_PAGE_COUNT) return fresh;
+        after = due.at(-1);
+      }
+      this.#passed = after;
+    }
+    return [];
   }
 
   async #fire(timer: DueTimer): Promise<void> {
-    await this.#inbox.write(timer, eventId(`timer:${timer.timer}`), 'TimerFired', { timer: timer.timer }, null);
-    this.#fired.add(nameOf(timer));
+    await this.#options.inbox.write(timer, eventId(`timer:${timer.timer}`), 'TimerFired', { timer: timer.timer }, null);
   }
 }
 

@@ -18,16 +18,20 @@ const SPAN_DIGITS = 16;
 const BETWEEN = '\0';
 
 /** Of zeros alone an id would be none (W3C trace context, 3.2.2.3). */
-const digits = (count: number, parts: readonly (string | number)[]): string => {
-  const id = hash('sha256', parts.join(BETWEEN)).slice(0, count);
-  return /[^0]/.test(id) ? id : id.replace(/.$/, '1');
+const digits = (count: number, of: string): string => {
+  const id = hash('sha256', of).slice(0, count);
+  return id === '0'.repeat(count) ? id.replace(/.$/, '1') : id;
 };
 
 /** A workflow, its undo, its forks and its children have a trace each; links lead from one to another. */
-export const traceIdOf = (workflow: WorkflowId): TraceId => digits(TRACE_DIGITS, ['tidemark trace 1', workflow]);
+export const traceIdOf = (workflow: WorkflowId): TraceId =>
+  digits(TRACE_DIGITS, `tidemark trace 1${BETWEEN}${workflow}`);
 
-const spanIdOf = (workflow: WorkflowId, kind: string, ...parts: readonly (string | number)[]): SpanId =>
-  digits(SPAN_DIGITS, ['tidemark span 1', workflow, kind, ...parts]);
+const spanIdOf = (workflow: WorkflowId, kind: string, ...parts: readonly (string | number)[]): SpanId => {
+  let of = `tidemark span 1${BETWEEN}${workflow}${BETWEEN}${kind}`;
+  for (let at = 0; at < parts.length; at++) of += BETWEEN + parts[at];
+  return digits(SPAN_DIGITS, of);
+};
 
 /** The whole workflow: the only span of its trace without a parent. */
 export const workflowSpan = (workflow: WorkflowId): SpanId => spanIdOf(workflow, 'workflow');

@@ -54,6 +54,7 @@ export function turnedStore(store: ProjectionStore, turning: Turning): Projectio
     loadStreams: async (workflows) => outward(await store.loadStreams(workflows), rows.turnSnapshot),
     checkpoints: async (...of) => outward(await store.checkpoints(...of), rows.turnCheckpoint),
     effects: async (...of) => outward(await store.effects(...of), rows.turnEffect),
+    effectPage: async (...of) => outward(await store.effectPage(...of), rows.turnEffect),
     events: async (...of) => outward(await store.events(...of), rows.turnEvent),
     scopes: async (...of) => outward(await store.scopes(...of), rows.turnScope),
     texts: async (workflow, digests) => outward(await store.texts(workflow, digests), rows.turnNamed(workflow)),

@@ -3,24 +3,19 @@
  * A job that hints at nothing is dropped. Ephemeral: it may vanish at any moment, and keeps nothing that isn't in the log.
  */
 
-import type { ForkOrigin } from '@tidemark/codec';
 import {
   type Epoch,
   FencedError,
   type HolderId,
   holderId,
-  isReplay,
-  type Json,
   type Partition,
-  type Position,
   type Sequence,
   type StreamState,
   streamFromJson,
-  type TaskId,
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
-import type { Consumer, EffectRow, Job, StreamSnapshot } from '@tidemark/ports';
+import type { Consumer, Job, StreamSnapshot } from '@tidemark/ports';
 import { Applied } from './applied.ts';
 import { type Loop, startLoop, whileUnavailable } from './backoff.ts';
 import { batched } from './batcher.ts';
@@ -33,12 +28,11 @@ import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { releaseDraft } from './ending.ts';
 import { type HeldQueues, HeldRuns } from './held-queues.ts';
+import { HeldReads } from './held-reads.ts';
 import { HeldStream } from './held-stream.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
-import { outputsOf, type PageOf } from './lineage.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { LamportClock, Ports } from './ports.ts';
-import { Replay } from './replay.ts';
 import { type ScheduleHost, scheduleDefinition } from './schedule-definition.ts';
 import { checkSecrets, ownerOf, withSecrets } from './secrets.ts';
 import { isRunnable } from './stream-rows.ts';
@@ -253,7 +247,8 @@ export class Worker {
     this.#options.onResume?.({ workflow: state.workflow, sequence: head.sequence, epoch });
     const surroundings = { ports, stream, signal: this.#abandon.signal };
     const reads = contextReads(surroundings, content.fork);
-    const applied = (): Promise<void> => this.#settled(stream, partition);
+    const held = new HeldReads({ ...surroundings, applied: this.#applied, partition, fork: content.fork });
+    const applied = (): Promise<void> => held.settled();
     runner = new WorkflowRunner({
       ports,
       definition,
@@ -262,7 +257,7 @@ export class Worker {
       stop: this.#queues.begin(state, this.#stopping.signal),
       abandon: this.#abandon.signal,
       onProgress,
-      readOutputs: (step) => this.#outputs(stream, partition, content.fork, step),
+      readOutputs: (step) => held.outputs(step),
       readMemories: async (query) => {
         await applied();
         return readMemories(surroundings, query);
@@ -282,8 +277,8 @@ export class Worker {
           ports.watch?.publish(state.workflow, JSON.stringify(told));
         },
       }),
-      readHead: () => this.#head(stream, partition),
-      replay: this.#replay(stream, content, applied),
+      readHead: () => held.head(),
+      replay: held.replay(content),
       drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
@@ -325,7 +320,8 @@ export class Worker {
   }
 
   /** Another worker learns at once that there is something to do, whether or not a coordinator is there to say so. */
-  async #handOver({ confirmed, next }: HeldStream, partition: Partition, { ports } = this.#options): Promise<void> {
+  async #handOver({ confirmed, next }: HeldStream, partition: Partition): Promise<void> {
+    const { ports } = this.#options;
     if (!isRunnable(confirmed)) return;
     try {
       if (await this.#queues.isHeld(confirmed)) return;
@@ -333,68 +329,5 @@ export class Worker {
     } catch (error) {
       this.#report(`hand-over of ${confirmed.workflow}`, error);
     }
-  }
-
-  /** What answers the workflow's effects, where it is a fork that replays. */
-  #replay({ confirmed }: HeldStream, content: StreamContent, applied: () => Promise<void>) {
-    const { store, clock } = this.#options.ports;
-    const { fork: origin } = content;
-    const { workflow, fork, position } = confirmed;
-    if (fork === undefined || origin === undefined || !isReplay(confirmed)) return undefined;
-    const effects = (of: WorkflowId, options: { readonly since: Position; readonly task?: TaskId }) =>
-      whileUnavailable(clock, this.#abandon.signal, () => store.effects(of, options));
-    const since = origin.shares[0]!.position;
-    return new Replay(workflow, fork, origin, {
-      base: (task) => effects(fork.workflow, { since, ...(task !== undefined && { task }) }),
-      async own() {
-        await applied();
-        return effects(workflow, { since: position });
-      },
-      pageOf: this.#pageOf(confirmed, origin),
-      newTaskOf: (sequence) => content.taskOf(sequence),
-    });
-  }
-
-  /** Reads checkpoints of the workflow, and of those whose history it shares. */
-  #pageOf({ workflow, position }: StreamState, fork: ForkOrigin | undefined): PageOf {
-    const { store, clock } = this.#options.ports;
-    return (of, options) => {
-      // Rows that were there when they were waited for may have gone back since, with a database that crashed.
-      const since = of === workflow ? position : fork?.shares.find((share) => share.workflow === of)?.position;
-      return whileUnavailable(clock, this.#abandon.signal, () =>
-        store.checkpoints(of, { ...options, ...(since !== undefined && { since }) }),
-      );
-    };
-  }
-
-  /** Reads the effects of the newest checkpoint from rows, once they hold it. */
-  async #head(stream: HeldStream, partition: StreamSnapshot['partition']): Promise<readonly EffectRow[]> {
-    const { store, clock } = this.#options.ports;
-    const { workflow, head, position: since } = stream.confirmed;
-    await this.#applied.wait(partition, stream.next, this.#abandon.signal);
-    return whileUnavailable(clock, this.#abandon.signal, async () => {
-      const [row] = await store.checkpoints(workflow, { from: head.sequence, limit: 1, since });
-      return row === undefined || row.task === null ? [] : store.effects(workflow, { task: row.task, since });
-    });
-  }
-
-  /** Resolves once rows hold all that this holder has written. */
-  async #settled(stream: HeldStream, partition: Partition): Promise<void> {
-    // A read builds on checkpoints that may be staged still: rows hold only what the log has.
-    stream.flush();
-    await stream.settled();
-    if (stream.fenced !== undefined) throw stream.fenced;
-    await this.#applied.wait(partition, stream.next, this.#abandon.signal);
-  }
-
-  /** Reads committed outputs from rows, once they hold all that this holder has folded. */
-  async #outputs(
-    stream: HeldStream,
-    partition: StreamSnapshot['partition'],
-    fork: ForkOrigin | undefined,
-    step: string,
-  ): Promise<readonly Json[]> {
-    await this.#settled(stream, partition);
-    return outputsOf(this.#pageOf(stream.confirmed, fork), stream.confirmed.workflow, fork, step);
   }
 }

@@ -1,7 +1,11 @@
 /** Owns which ids a caller may give a workflow. */
 
-import { InvalidError, isContinuationId, type WorkflowId, workflowId } from '@tidemark/core';
+import { InvalidError, isContinuationId, isSystemDefinition, type WorkflowId, workflowId } from '@tidemark/core';
+import { VISIBLE } from './decision-checks.ts';
 import { MEMORY_PREFIX } from './memory-streams.ts';
+
+/** With what ids of jobs begin. */
+export const JOB_PREFIX = 'job:';
 
 /** Longest id of a workflow, in characters. */
 export const WORKFLOW_ID_MAX_CHARS = 200;
@@ -23,8 +27,14 @@ export function checkedTags(tags: readonly string[]): readonly string[] {
   return [...new Set(tags)];
 }
 
-/** Throws `InvalidError` (`workflow-id-reserved`, `workflow-id-invalid`). */
-export function checkedWorkflowId(id: string): WorkflowId {
+/** Of a run of that definition. Throws `InvalidError` (`workflow-id-reserved`, `workflow-id-invalid`). */
+export function checkedWorkflowId(id: string, definition = ''): WorkflowId {
+  if (id.startsWith(JOB_PREFIX) && !isSystemDefinition(definition)) {
+    throw new InvalidError(
+      'workflow-id-reserved',
+      `id: '${id.slice(0, 100)}' begins with '${JOB_PREFIX}', as ids of jobs do. Choose another.`,
+    );
+  }
   if (id.startsWith(MEMORY_PREFIX)) {
     throw new InvalidError(
       'workflow-id-reserved',
@@ -43,10 +53,10 @@ export function checkedWorkflowId(id: string): WorkflowId {
       `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends as ids of workflows that go on with a fresh history do, with '~' and a number. Choose another.`,
     );
   }
-  if (id === '' || id.length > WORKFLOW_ID_MAX_CHARS || /\p{Cc}/u.test(id)) {
+  if (!VISIBLE.test(id) || id.length > WORKFLOW_ID_MAX_CHARS || /\p{Cc}/u.test(id)) {
     throw new InvalidError(
       'workflow-id-invalid',
-      `id: 1 to ${WORKFLOW_ID_MAX_CHARS} characters without control characters are allowed, not ${id.length}.`,
+      `id: give 1 to ${WORKFLOW_ID_MAX_CHARS} characters, one of them visible, without control characters.`,
     );
   }
   // A browser takes them for steps within the path, so that nobody would reach them there.

@@ -11,6 +11,7 @@ import type {
   FragmentDraft,
   Parse,
   RetryPolicy,
+  SignalForm,
   StepDefinition,
 } from '@tidemark/runtime';
 import { checkedDuration } from '@tidemark/runtime';
@@ -129,6 +130,7 @@ function build(spec: CheckedSpec): Workflow {
     stepBudget: spec.stepBudget ?? STEP_BUDGET_DEFAULT_COUNT,
     upcasters: upcasters(spec.upcast, title),
     ...(spec.children !== undefined && { children: new Map(Object.entries(spec.children)) }),
+    signals: signalForms(spec, title),
     ...(spec.approvals !== undefined && { approvals: formsOf(spec.approvals) }),
     context: contextDefinition(spec, title),
     dispatch: dispatchDefinition(spec),
@@ -229,10 +231,7 @@ const signalParsers = (
   title: string,
 ): ReadonlyMap<string, Parse> =>
   new Map([
-    ...Object.entries(signals).map(([name, schema]) => {
-      const what = `${title}, signal ${name}`;
-      return [name, parser(schema, { code: 'signal-unfit', what, remedy: 'Fix what is sent, or signals.' })] as const;
-    }),
+    ...Object.entries(signals).map(([name, schema]) => [name, signalParser(name, schema, title)] as const),
     ...Object.entries(approvals).map(([name, schema]) => {
       const what = `${title}, approval ${name}`;
       const remedy = 'Fix what is answered, or approvals.';
@@ -245,12 +244,26 @@ const signalParsers = (
     }),
   ]);
 
+function signalParser(name: string, schema: Schema, title: string): Parse {
+  const what = `${title}, signal ${name}`;
+  return parser(schema, { code: 'signal-unfit', what, remedy: 'Fix what is sent, or signals.' });
+}
+
+const signalForms = ({ signals = {} }: CheckedSpec, title: string): ReadonlyMap<string, SignalForm> =>
+  new Map(
+    Object.entries(signals).map(([name, schema]) => [
+      name,
+      { schema: formJson(schema, 'any'), parse: signalParser(name, schema, title) },
+    ]),
+  );
+
 /** What answers hold, for whoever shows and checks a form without the definition. */
 const formsOf = (approvals: Schemas): ReadonlyMap<string, Json> =>
   new Map(Object.entries(approvals).map(([name, schema]) => [name, formJson(schema)]));
 
-function formJson(schema: Schema): Json {
-  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline' });
+/** `unrepresentable`: what becomes of a type that JSON Schema has no words for. */
+function formJson(schema: Schema, unrepresentable: 'throw' | 'any' = 'throw'): Json {
+  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline', unrepresentable });
   return rest as Json;
 }
 

@@ -6,18 +6,19 @@
  * - exclusive: the first partition without a live workflow, with the next generation there.
  * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows.
  *   A partition with another tenant's live workflow is never taken.
- * - where the rules keep some free, a tenant with a live workflow doesn't take the last ones.
+ * - where the rules keep some free, a tenant takes of the last ones only while it has few (`mayTakeFree`).
  * - of limited requests no more are placed than the rules let be live.
  */
 
 import { type Generation, type Partition, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
-import type {
-  Placed,
-  Placement,
-  PlacementRefused,
-  PlacementRequest,
-  PlacementRules,
-  SessionTaken,
+import {
+  mayTakeFree,
+  type Placed,
+  type Placement,
+  type PlacementRefused,
+  type PlacementRequest,
+  type PlacementRules,
+  type SessionTaken,
 } from '@tidemark/ports';
 import { findUnappended, isStale, renewStale } from './sql/appended.ts';
 import {
@@ -29,6 +30,7 @@ import {
   lockPlacing,
   type NewPlacement,
   openCounts,
+  ownedPartitions,
   sharedPartitions,
   type TakenPartition,
   takePartitions,
@@ -60,30 +62,34 @@ export interface Assignment {
   readonly taken: readonly TakenPartition[];
 }
 
-/** Gives each request a partition, in order; leaves out those for which there is none. */
+/** Gives each request a partition, in order; leaves out those for which there is none. `owned`: in how many partitions a tenant has a live workflow. */
 export function assign(
   requests: readonly PlacementRequest[],
   candidates: readonly Candidate[],
-  { keepFreeCount = 0 }: PlacementRules = {},
+  rules: PlacementRules = {},
+  owned: ReadonlyMap<TenantId, number> = new Map(),
 ): Assignment {
   const pool = candidates
     .map((candidate) => ({ ...candidate, taken: false }))
     .sort((a, b) => a.live - b.live || a.partition - b.partition);
   const placed: NewPlacement[] = [];
+  const ownCounts = new Map(owned);
   let firstFree = 0;
   let freeCount = pool.filter(({ live }) => live === 0).length;
   for (const request of requests) {
     while (pool[firstFree] !== undefined && pool[firstFree]!.live > 0) firstFree += 1;
-    const mayTake =
-      freeCount > keepFreeCount || !pool.some(({ tenant, live }) => live > 0 && tenant === request.tenant);
-    let chosen = mayTake ? pool[firstFree] : undefined;
+    const ownCount = ownCounts.get(request.tenant) ?? 0;
+    let chosen = mayTakeFree(ownCount, freeCount, rules) ? pool[firstFree] : undefined;
     if (chosen === undefined && request.mode === 'shared') {
       for (const own of pool) {
         if (own.tenant === request.tenant && (chosen === undefined || own.live < chosen.live)) chosen = own;
       }
     }
     if (chosen === undefined) continue;
-    if (chosen.live === 0) freeCount -= 1;
+    if (chosen.live === 0) {
+      freeCount -= 1;
+      ownCounts.set(request.tenant, ownCount + 1);
+    }
     chosen.live += 1;
     chosen.placedGeneration += 1;
     chosen.tenant = request.tenant;
@@ -125,13 +131,13 @@ async function attempt(
   skip: boolean,
 ): Promise<readonly Placed[] | undefined> {
   const { keepFreeCount = 0 } = rules;
-  const tenants = tenantsOf(requests.filter(({ mode }) => mode === 'shared' || keepFreeCount > 0));
+  const tenants = tenantsOf(requests.filter(({ mode }) => mode === 'shared'));
   const limited = hasOpenMax(rules) ? tenantsOf(requests.filter(({ isLimited }) => isLimited)) : [];
   const sharing = tenants.length === 0 ? [] : [sharedPartitions(tenants, requests.length)];
   const inSessions = requests.filter(({ session }) => session !== null);
   const taking = inSessions.length === 0 ? [] : [liveOfSessions(inSessions)];
   return await client.session(async (runner) => {
-    const [, , , ready, found, free, open, ...more] = await runner.run([
+    const [, , , ready, found, free, open, owned, ...more] = await runner.run([
       BEGIN,
       commitDurably,
       lockPlacing,
@@ -139,6 +145,7 @@ async function attempt(
       findPlacements(requests.map((request) => request.workflow)),
       freePartitions(requests.length + keepFreeCount, skip),
       openCounts(limited),
+      ownedPartitions(keepFreeCount > 0 ? tenantsOf(requests) : []),
       ...sharing,
       ...taking,
     ]);
@@ -154,7 +161,12 @@ async function attempt(
       ...tooMany(asked, rules, open ?? []),
     ]);
     const fresh = asked.filter((request) => !refused.has(request.workflow));
-    const { placed, taken } = assign(fresh, [...(free ?? []), ...shared].map(candidateOf), rules);
+    const { placed, taken } = assign(
+      fresh,
+      [...(free ?? []), ...shared].map(candidateOf),
+      rules,
+      new Map((owned ?? []).map((row) => [textAt(row, 0) as TenantId, numberAt(row, 1)])),
+    );
     if (skip && placed.length < fresh.length) {
       await runner.run([ROLLBACK]);
       return undefined;

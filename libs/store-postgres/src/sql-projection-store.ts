@@ -3,16 +3,13 @@
  * name of every fault. Knows neither how connections are made nor any SQL.
  */
 
-import type { Lamport, Offset, Partition, Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
+import type { Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 import type {
   ApprovalQuery,
   ApprovalRow,
-  CheckpointRow,
   ChildDuty,
   ChildQuery,
   DueTimer,
-  EffectRow,
-  EventRow,
   FoldedPartition,
   LeaseRow,
   MemoryEmbedding,
@@ -30,7 +27,6 @@ import type {
   RangeRole,
   RecalledMemory,
   RecallQuery,
-  RejectedRow,
   RunnableStream,
   SegmentQuery,
   SegmentRow,
@@ -38,7 +34,6 @@ import type {
   StoreCounts,
   StreamPlace,
   StreamSnapshot,
-  TaskRow,
   Telemetry,
   UnembeddedMemory,
   WorkflowListing,
@@ -57,14 +52,14 @@ import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
 import { findPlaced, placedOf } from './sql/place.ts';
 import { approvalOf, readApprovals } from './sql/read-approvals.ts';
 import { childDutyOf, readChildDuties } from './sql/read-child-duties.ts';
-import * as history from './sql/read-history.ts';
 import { readLamportOf } from './sql/read-memories.ts';
 import { listingOf, readChildren, readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
 import * as traced from './sql/trace-cursors.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
-import { readyOr, SqlContext } from './sql-context.ts';
+import { readyOr } from './sql-context.ts';
+import { SqlHistory } from './sql-history.ts';
 import { SqlMemories } from './sql-memories.ts';
 import { SqlSearch } from './sql-search.ts';
 import { SqlTiers } from './sql-tiers.ts';
@@ -81,7 +76,7 @@ export interface SqlProjectionStoreOptions {
   closed(): Promise<void>;
 }
 
-export class SqlProjectionStore extends SqlContext implements ProjectionStore {
+export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
   readonly kind: ProjectionStore['kind'];
   readonly #client: SqlClient;
   readonly #memories: SqlMemories;
@@ -183,8 +178,8 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
     return (await this.read(coordinate.readLeases)).map(coordinate.leaseOf);
   }
 
-  async dueTimers(nowMs: number, limit: number): Promise<readonly DueTimer[]> {
-    return (await this.read(coordinate.findDueTimers(nowMs, limit))).map(coordinate.dueTimerOf);
+  async dueTimers(nowMs: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]> {
+    return (await this.read(coordinate.findDueTimers(nowMs, limit, after))).map(coordinate.dueTimerOf);
   }
 
   async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
@@ -211,16 +206,16 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
     return this.#named('queue-counts', () => this.#searching.queueCounts(...of));
   }
 
+  generations(...of: Parameters<ProjectionStore['generations']>) {
+    return this.#named('generations', () => this.#searching.generations(...of));
+  }
+
   moving(...of: Parameters<ProjectionStore['moving']>) {
     return this.#named('moving', () => this.#searching.moving(...of));
   }
 
   spentHours(...of: Parameters<ProjectionStore['spentHours']>) {
     return this.#named('spent-hours', () => this.#searching.spentHours(...of));
-  }
-
-  async tasks(workflow: WorkflowId, limit: number): Promise<readonly TaskRow[]> {
-    return (await this.read(history.readTasks(workflow, limit))).map(history.taskOf);
   }
 
   async childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
@@ -241,30 +236,6 @@ export class SqlProjectionStore extends SqlContext implements ProjectionStore {
 
   async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {
     return (await this.read(readApprovals(query))).map(approvalOf);
-  }
-
-  async checkpoints(
-    workflow: WorkflowId,
-    options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
-  ): Promise<readonly CheckpointRow[]> {
-    return readyOr(
-      history.whenReady(await this.read(history.readCheckpoints(workflow, options)), history.checkpointOf),
-    );
-  }
-
-  async effects(
-    workflow: WorkflowId,
-    options: { readonly task?: TaskId; readonly since?: Position } = {},
-  ): Promise<readonly EffectRow[]> {
-    return readyOr(history.whenReady(await this.read(history.readEffects(workflow, options)), history.effectOf));
-  }
-
-  async events(workflow: WorkflowId, limit: number): Promise<readonly EventRow[]> {
-    return (await this.read(history.readEvents(workflow, limit))).map(history.eventOf);
-  }
-
-  async rejected(limit: number, tenant: TenantId | null = null): Promise<readonly RejectedRow[]> {
-    return (await this.read(history.readRejected(limit, tenant))).map(history.rejectedOf);
   }
 
   async counts(): Promise<StoreCounts> {

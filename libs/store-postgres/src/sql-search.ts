@@ -1,12 +1,14 @@
 /** Owns finding workflows among very many on a SQL client; faults are named by whoever calls. */
 
-import type { Partition, TenantId } from '@tidemark/core';
+import type { Generation, Partition, TenantId } from '@tidemark/core';
 import type { QueueCount, SearchStore, SpentHour, StatusCount, WorkflowListing, WorkflowSearch } from '@tidemark/ports';
 import { listingOf } from './sql/read-workflows.ts';
 import {
   countQueues,
   countStatuses,
+  generationOf,
   queueCountOf,
+  readGenerations,
   readMoving,
   readSpentHours,
   searchWorkflows,
@@ -34,8 +36,12 @@ export class SqlSearch implements SearchStore {
     return (await this.#read(countQueues(tenant, limit))).map(queueCountOf);
   }
 
-  async moving(partitions: readonly Partition[]): Promise<readonly WorkflowListing[]> {
-    return (await this.#read(readMoving(partitions))).map(listingOf);
+  async generations(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Generation>> {
+    return new Map((await this.#read(readGenerations(partitions))).map(generationOf));
+  }
+
+  async moving(since: ReadonlyMap<Partition, Generation>, limit: number): Promise<readonly WorkflowListing[]> {
+    return (await this.#read(readMoving(since, limit))).map(listingOf);
   }
 
   async spentHours(tenant: TenantId | null, sinceMs: number): Promise<readonly SpentHour[]> {

@@ -63,11 +63,12 @@ export function openTelemetry(options: TelemetryOptions = {}): Telemetry {
 export const tracing = (telemetry: Telemetry, traceRatio: number): Telemetry => ({ ...telemetry, traceRatio, within });
 
 const PROBE = Symbol('tidemark probe');
+const PROBED = ROOT_CONTEXT.setValue(PROBE, true);
 const isProbe = (): boolean => context.active().getValue(PROBE) === true;
 
 function within<T>(traceParent: () => string, work: () => T): T {
   // Without a context manager nothing is ever active, and nobody could find it.
-  if (!context.with(ROOT_CONTEXT.setValue(PROBE, true), isProbe)) return work();
+  if (!context.with(PROBED, isProbe)) return work();
   const span = parseTraceParent(traceParent());
   return span === undefined ? work() : context.with(trace.setSpanContext(context.active(), span), work);
 }

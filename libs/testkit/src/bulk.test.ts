@@ -1,5 +1,6 @@
 /** Bulk jobs: each workflow that the filter finds is asked once, also over crashes; those that refuse are counted; progress can be seen. */
 
+import { bulkDefinition, bulkHost } from '@tidemark/runtime';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -76,11 +77,38 @@ describe('a bulk job', () => {
     expect(await world.client.bulk.get('nobody')).toBeUndefined();
   }, 120_000);
 
+  it('is its tenant’s: one of the same id is in nobody’s way, and one that an older release began is found', async () => {
+    const pause = { ...everything, act: 'pause', filter: { definition: 'patient' } } as const;
+    const [acme, globex] = ['acme', 'globex'] as unknown as readonly [never, never];
+    const start = (tenant: never) => world.client.bulk.start({ ...pause, id: 'nightly', tenant });
+    expect(await start(acme)).toEqual({ id: 'nightly', created: true });
+    await eventually(async () => (await world.client.bulk.get('nightly'))?.tenant === acme);
+    expect(await start(globex)).toEqual({ id: 'nightly', created: true });
+    expect(await start(globex)).toEqual({ id: 'nightly', created: false });
+    await eventually(async () => (await world.client.bulk.get('nightly', globex))?.tenant === globex);
+    expect(await world.client.bulk.get('nightly', acme)).toMatchObject({ id: 'nightly', tenant: acme });
+    expect(await world.client.bulk.get('nightly', 'other' as never)).toBeUndefined();
+    await expect(world.client.bulk.get('nightly')).rejects.toMatchObject({ code: 'job-ambiguous' });
+
+    const older = bulkDefinition(bulkHost(world.client, world.ports.store, []));
+    await world.client.start(older, { ...pause, begunAtMs: 1 }, { id: 'job:older', tenant: acme });
+    await eventually(async () => (await world.client.bulk.get('older', acme))?.id === 'older');
+    expect(await world.client.bulk.get('older', globex)).toBeUndefined();
+    expect(await world.client.bulk.start({ ...pause, id: 'older', tenant: acme })).toMatchObject({ created: false });
+    expect((await world.client.bulk.list({ limit: 10 })).map(({ id }) => id).sort()).toEqual([
+      ...['nightly', 'nightly', 'older'],
+    ]);
+    await expect(world.start(patient, {}, { id: 'job:mine' })).rejects.toMatchObject({ code: 'workflow-id-reserved' });
+  }, 120_000);
+
   it('leaves out what is opened after it was asked, and schedules that it does not name', async () => {
     await world.start(patient, {}, { id: 'early' });
     await world.client.schedules.set(patient, {}, { id: 'yearly', cron: '0 0 1 1 *' });
     await eventually(async () => (await world.client.run('yearly').summary()) !== undefined);
     world.advance('1s');
+    expect(await world.client.bulk.count({}, 10)).toMatchObject({ count: 1, statuses: { open: 1 }, some: ['early'] });
+    const counted = await world.client.bulk.count({ definition: 'patient~schedule' }, 10);
+    expect(counted).toMatchObject({ count: 1, hasMore: false, some: ['yearly'] });
     let isLate = false;
     const { store } = world.ports;
     const search = store.search.bind(store);
@@ -90,7 +118,7 @@ describe('a bulk job', () => {
       await eventually(async () => (await world.client.run('late').summary()) !== undefined);
       return search(query);
     };
-    await world.client.bulk.start({ ...everything, id: 'j3', act: 'terminate', filter: {} });
+    await world.client.bulk.start({ ...everything, id: 'j3', act: 'terminate', filter: {}, everything: true });
     expect(await ended('j3')).toMatchObject({ doneCount: 1, refusedCount: 0 });
     expect(await world.client.run('late').summary()).toMatchObject({ status: 'open' });
     expect(await world.client.run('yearly').summary()).toMatchObject({ status: 'open' });
@@ -104,8 +132,77 @@ describe('a bulk job', () => {
     ['a signal of another act', { signal: { name: 'go', value: 1 } }, 'signal-invalid'],
     ['the system’s own', { filter: { definition: 'tidemark.audit' } }, 'definition-unknown'],
     ['no reason', { why: ' ' }, 'why-invalid'],
+    ['no filter', {}, 'filter-missing'],
+    ['a tenant alone', { filter: { tenant: 'acme' } }, 'filter-missing'],
+    ['no tag', { filter: { tags: [] } }, 'filter-missing'],
+    ['a text without words', { filter: { text: ' -!' } }, 'filter-missing'],
+    ['nothing but what is absent', { filter: { definition: undefined } }, 'filter-missing'],
   ])('with %s is refused', async (_, fields, code) => {
     const request = { ...everything, id: 'j', act: 'pause', filter: {}, ...fields } as never;
     await expect(world.client.bulk.start(request)).rejects.toMatchObject({ name: 'InvalidError', code });
   });
+});
+
+describe('a bulk job that answers questions', () => {
+  const retry = { ...everything, act: 'retry', filter: { definition: 'patient' } } as const;
+  const question = async () => (await world.client.run('w').summary())?.question?.id;
+  const asksOther = (than: string | undefined) =>
+    eventually(async () => {
+      const id = await question();
+      return id === undefined || id === than ? undefined : id;
+    });
+  /** It asks about what doesn't fit, and again whenever it is tried again. */
+  async function asking(): Promise<string> {
+    await world.start(patient, {}, { id: 'w' });
+    await world.client.signal('w', 'go', 7);
+    const first = await asksOther(undefined);
+    world.advance('1s');
+    return first;
+  }
+  const answers = async () =>
+    (await world.ports.store.events('w' as never, 100)).filter(({ type }) => type === 'ApprovalDecided').length;
+
+  it('leaves a question alone that was asked after it was begun', async () => {
+    const first = await asking();
+    const { store } = world.ports;
+    const search = store.search.bind(store);
+    store.search = async (query) => {
+      if ((await question()) === first) {
+        world.advance('1s');
+        await world.client.decide('w', { resolution: 'retry', by: 'bo', why: 'once more' });
+      }
+      await asksOther(first);
+      return search(query);
+    };
+    await world.client.bulk.start({ ...retry, id: 'j1' });
+    expect(await ended('j1')).toMatchObject({
+      doneCount: 0,
+      refused: [{ workflow: 'w', code: 'already-decided' }],
+    });
+    expect(await answers()).toBe(1);
+
+    world.advance('1s');
+    await world.client.bulk.start({ ...retry, id: 'j2' });
+    expect(await ended('j2')).toMatchObject({ doneCount: 1, refusedCount: 0 });
+    expect(await answers()).toBe(2);
+  }, 120_000);
+
+  it('would answer that one too, were it not for when it was begun (the control)', async () => {
+    const first = await asking();
+    const host = bulkHost(world.client, world.ports.store, []);
+    await world.client.decide('w', { resolution: 'retry', by: 'bo', why: 'once more' });
+    const second = await asksOther(first);
+    await host.act('w' as never, retry, 'k');
+    await asksOther(second);
+    expect(await answers()).toBe(2);
+  });
+
+  it('answers once, also when its worker dies before the page is done', async () => {
+    await asking();
+    world.crash({ before: 'CheckpointCommitted' });
+    await world.client.bulk.start({ ...retry, id: 'j3' });
+    expect(await ended('j3')).toMatchObject({ doneCount: 1, refusedCount: 0 });
+    expect(world.crashCount).toBe(1);
+    expect(await answers()).toBe(1);
+  }, 120_000);
 });

@@ -1,3 +1,6 @@
+import { Host } from '@tidemark/host';
+import type { EventLog } from '@tidemark/ports';
+import { Coordinator, LamportClock } from '@tidemark/runtime';
 import { defineEffect, defineWorkflow, task, taskGoal, tool, userMessage } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -99,6 +102,87 @@ describe('a budget', () => {
     await expect(memory.setBudget('default' as never, {}, { tokens: 1, period: 'week' as never })).rejects.toThrow(
       /period is "week": give one of hour, day, month, total/,
     );
+  });
+});
+
+describe('what is paused for want of a shared budget', () => {
+  const TENANT = 'default' as never;
+  const ENOUGH = { tokens: 100_000, period: 'hour' } as const;
+  const ids = ['a', 'b'] as const;
+  let model: TestModel;
+
+  beforeEach(async () => {
+    model = testModel(() => 'yes');
+    const definitions = [asker(model), asker(model, { name: 'frugal', budget: { workflow: { tokens: 50 } } })] as const;
+    await open({ workflows: definitions });
+    await world.client.memory.setBudget(TENANT, {}, { tokens: 150, period: 'hour' });
+    for (const id of ids) await world.start(definitions[0], { times: 5 }, { id });
+    await world.start(definitions[1], { times: 5 }, { id: 'own' });
+    for (const id of [...ids, 'own']) await parked(id, 'budget_exceeded');
+  });
+
+  const countOf = async (id: string, wanted: string) =>
+    (await world.ports.store.events(id as never, 1_000)).filter(({ type }) => type === wanted).length;
+  const completed = (id: string) =>
+    eventually(async () => (await world.client.run(id).summary())?.status === 'completed', {
+      what: `${id} goes on`,
+      timeoutMs: 20_000,
+    });
+
+  const never = () => new Promise<never>(() => {});
+  /** Budgets are set by a process that dies as it is about to let the first workflow go on. */
+  const dieSetting = async (): Promise<void> => {
+    const { log } = world.ports;
+    const dead = Promise.withResolvers<void>();
+    const append: EventLog['append'] = (partition, records) => {
+      if (!records.some(({ type }) => type === 'BudgetRaised')) return log.append(partition, records);
+      dead.resolve();
+      return never();
+    };
+    const dying = new Host({ ...world.ports, log: Object.assign(Object.create(log) as EventLog, { append }) }, never);
+    void dying.client.memory.setBudget(TENANT, {}, ENOUGH);
+    await dead.promise;
+  };
+
+  it('goes on though its raiser died with the raise', async () => {
+    await dieSetting();
+    for (const id of ids) await completed(id);
+    expect(await countOf('own', 'BudgetRaised')).toBe(0);
+  });
+
+  it('goes on once for each pause, however many see that there is room', async () => {
+    const others = ['x', 'y'].map((name) => new Coordinator({ ports: world.ports, lamport: new LamportClock(), name }));
+    for (const other of others) await other.start();
+    try {
+      await dieSetting();
+      for (const id of ids) await completed(id);
+      for (const id of ids) expect(await countOf(id, 'BudgetRaised')).toBe(await countOf(id, 'WorkflowParked'));
+    } finally {
+      for (const other of others) await other.stop();
+    }
+  });
+
+  it('goes on when its period has passed', async () => {
+    for (const id of ids) {
+      world.advance('3h');
+      await eventually(async () => (await countOf(id, 'BudgetRaised')) > 0, {
+        what: `${id} goes on`,
+        timeoutMs: 20_000,
+      });
+    }
+    expect(await countOf('own', 'BudgetRaised')).toBe(0);
+  });
+
+  it('is let alone while there is no room for its call', async () => {
+    const { store } = world.ports;
+    const search = store.search.bind(store);
+    let lookCount = 0;
+    store.search = (query) => {
+      if (query.reason === 'budget_exceeded') lookCount++;
+      return search(query);
+    };
+    await world.fastForward(eventually(() => lookCount > 3, { timeoutMs: 20_000 }));
+    for (const id of ids) expect(await countOf(id, 'BudgetRaised')).toBe(0);
   });
 });
 

@@ -253,7 +253,7 @@ export class TestWorld {
       definitions: workflows,
       concurrency: CONCURRENCY,
       schedules: scheduleHost(this.#host.client, this.#ports.clock),
-      bulk: bulkHost(this.#host.client, this.#ports.store),
+      bulk: bulkHost(this.#host.client, this.#ports.store, workflows),
       callEffect: this.#callEffect(life.signal),
       ...(onError === undefined ? {} : { onError }),
       ...(onDelta === undefined ? {} : { onDelta }),

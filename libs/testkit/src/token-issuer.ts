@@ -14,6 +14,12 @@ const CLAIMS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   nobody: {},
 };
 
+interface SignedAs {
+  readonly typ?: string;
+  /** False: it doesn't say which key signed it. */
+  readonly namesKey?: boolean;
+}
+
 type SigningKey = Awaited<ReturnType<typeof signingKey>>;
 
 async function signingKey(kid: string) {
@@ -24,13 +30,14 @@ async function signingKey(kid: string) {
 export class TokenIssuer {
   #server: Server | undefined;
   #port = 0;
-  #key: SigningKey;
+  /** It signs with the last. */
+  #keys: readonly SigningKey[];
   #keyCount = 1;
   /** Questions for its keys so far. */
   keysAskedCount = 0;
 
   private constructor(key: SigningKey) {
-    this.#key = key;
+    this.#keys = [key];
   }
 
   static async start(): Promise<TokenIssuer> {
@@ -56,11 +63,15 @@ export class TokenIssuer {
   }
 
   /** A token with the issuer's own signature that says whatever a test wants. */
-  async signed(claims: JWTPayload, header: { readonly typ?: string } = {}): Promise<string> {
+  async signed(claims: JWTPayload, { namesKey = true, ...header }: SignedAs = {}): Promise<string> {
     const key = await importJWK(this.#key, 'RS256');
     return new SignJWT({ iss: this.issuer, aud: AUDIENCE, sub: 'ci', tenant: 'acme', ...claims })
-      .setProtectedHeader({ alg: 'RS256', kid: this.#key.kid, ...header })
+      .setProtectedHeader({ alg: 'RS256', ...(namesKey && { kid: this.#key.kid }), ...header })
       .sign(key);
+  }
+
+  get #key(): SigningKey {
+    return this.#keys.at(-1)!;
   }
 
   /** The public half, as anybody can get it. */
@@ -71,7 +82,20 @@ export class TokenIssuer {
 
   /** From now on it signs with another key, and knows the old one no more. */
   async rotate(): Promise<void> {
-    this.#key = await signingKey(`key-${++this.#keyCount}`);
+    await this.#hold([await this.#newKey()]);
+  }
+
+  /** From now on it signs with another key, and publishes those before it too. */
+  async addKey(): Promise<void> {
+    await this.#hold([...this.#keys, await this.#newKey()]);
+  }
+
+  #newKey(): Promise<SigningKey> {
+    return signingKey(`key-${++this.#keyCount}`);
+  }
+
+  async #hold(keys: readonly SigningKey[]): Promise<void> {
+    this.#keys = keys;
     await this.stop();
     await this.#listen();
   }
@@ -102,7 +126,7 @@ export class TokenIssuer {
 
   #configuration(): Configuration {
     return {
-      jwks: { keys: [this.#key] },
+      jwks: { keys: [...this.#keys] },
       clients: Object.keys(CLAIMS).map((id) => ({
         client_id: id,
         client_secret: 'secret',

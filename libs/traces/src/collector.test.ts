@@ -4,7 +4,7 @@ import { jsonSpans, type OtlpReceiver, protobufSpans, startOtlpReceiver } from '
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { collectorOf, sendAll, sendSpans } from './collector.ts';
 import { SPANS_PER_REQUEST_MAX } from './limits.ts';
-import { otlpRequest } from './otlp.ts';
+import { type OtlpForm, otlpRequest, packSpan } from './otlp.ts';
 import type { TraceSpan } from './span.ts';
 
 const span = (at: number): TraceSpan => ({
@@ -31,8 +31,12 @@ afterEach(() => receiver.close());
 describe('a request', () => {
   test('says the same as protobuf and as JSON', () => {
     const spans = [span(0), span(1)];
-    const protobuf = protobufSpans(Buffer.from(otlpRequest(spans, 'protobuf')));
-    expect(protobuf).toEqual(jsonSpans(JSON.parse(Buffer.from(otlpRequest(spans, 'json')).toString())));
+    const request = (form: OtlpForm): Buffer => {
+      const packed = spans.map((each) => packSpan(each, form));
+      return Buffer.from(otlpRequest(packed, form));
+    };
+    const protobuf = protobufSpans(request('protobuf'));
+    expect(protobuf).toEqual(jsonSpans(JSON.parse(request('json').toString())));
     expect(protobuf[0]).toEqual({
       traceId: 'ab'.repeat(16),
       spanId: '0000000000000001',
@@ -72,13 +76,17 @@ describe('a request', () => {
     [401, 'collector-refused'],
   ])('that is answered with %i fails as %s', async (status, code) => {
     receiver.answer(status);
-    await expect(sendSpans(collectorOf({}, receiver.endpoint)!, [span(0)])).rejects.toMatchObject({ code });
+    await expect(sendSpans(collectorOf({}, receiver.endpoint)!, [packSpan(span(0), 'protobuf')])).rejects.toMatchObject(
+      { code },
+    );
   });
 
   test('that nobody answers fails in time', async () => {
     receiver.answer(undefined);
     const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '50' };
-    await expect(sendSpans(collectorOf(env, receiver.endpoint)!, [span(0)])).rejects.toMatchObject({
+    await expect(
+      sendSpans(collectorOf(env, receiver.endpoint)!, [packSpan(span(0), 'protobuf')]),
+    ).rejects.toMatchObject({
       code: 'collector-away',
     });
   });

@@ -5,7 +5,7 @@
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
 import { REQUEST_TIMEOUT_MS, SPANS_PER_REQUEST_MAX } from './limits.ts';
-import { type OtlpForm, otlpRequest, traceResource } from './otlp.ts';
+import { type OtlpForm, otlpRequest, type PackedSpan, packSpan, traceResource } from './otlp.ts';
 import type { SpanAttributes, TraceSpan } from './span.ts';
 
 export interface Collector {
@@ -93,7 +93,7 @@ function decoded(text: string): string {
  * One request. Throws `UnavailableError` (`collector-away`: it may be tried again) and `ConfigError` (`collector-refused`: the same
  * spans would be refused again).
  */
-export function sendSpans(collector: Collector, spans: readonly TraceSpan[], signal?: AbortSignal): Promise<void> {
+export function sendSpans(collector: Collector, spans: readonly PackedSpan[], signal?: AbortSignal): Promise<void> {
   return sendBody(collector, otlpRequest(spans, collector.form, traceResource(collector.resource)), signal);
 }
 
@@ -125,6 +125,10 @@ const hostOf = (url: string): string => new URL(url).host;
 /** All of them, in as many requests as it takes, in order. Throws as `sendSpans` does. */
 export async function sendAll(collector: Collector, spans: readonly TraceSpan[]): Promise<void> {
   for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
-    await sendSpans(collector, spans.slice(at, at + SPANS_PER_REQUEST_MAX));
+    const some = spans.slice(at, at + SPANS_PER_REQUEST_MAX);
+    await sendSpans(
+      collector,
+      some.map((span) => packSpan(span, collector.form)),
+    );
   }
 }

@@ -77,6 +77,7 @@ export class Histories {
   }
 
   add(event: FoldedEvent): void {
+    // The system's own streams (memory, keys, tenants) do no work of anyone's.
     if (isSystemDefinition(event.after.definition)) return;
     const { workflow } = event.envelope;
     const waiting = this.#asked.get(workflow);
@@ -191,8 +192,6 @@ export class Histories {
     }
   }
 }
-
-/** The system's own streams (memory, keys, tenants) do no work of anyone's. */
 
 /** A trace drawn from its beginning, with the event that ended each span. */
 class DrawnHistory {

@@ -6,8 +6,8 @@ export const SPAN_EVENTS_MAX = 128;
 export const CONTENT_MAX_CHARS = 8_192;
 /** Bytes of one read of history from log and segments. */
 export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;
-/** Spans of one request to a collector, at most. */
-export const SPANS_PER_REQUEST_MAX = 512;
+/** Spans of one request to a collector, at most: some 700 KB, of the 4 MB that collectors take at least. A request costs as much as drawing hundreds. */
+export const SPANS_PER_REQUEST_MAX = 2_048;
 /** Spans that wait for a collector, at most; what comes beyond is dropped and counted. */
 export const SPANS_WAITING_MAX = 32_768;
 /** Time between two requests, in milliseconds, while nothing fails. */

@@ -18,12 +18,14 @@ import type { TraceSpan } from './span.ts';
 import { type DropReason, SpanQueue } from './span-queue.ts';
 import type { DrawingOptions } from './traced-event.ts';
 
-export interface LiveTracesOptions extends DrawingOptions {
+export interface LiveTracesOptions<Packed> extends DrawingOptions {
   readonly ports: HistoryPorts & {
     readonly store: HistoryPorts['store'] & TraceStore & { positions(): Promise<ReadonlyMap<Partition, Offset>> };
     readonly clock: Clock;
   };
-  readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
+  /** As they are sent: at once, so that what waits is small. */
+  readonly pack: (span: TraceSpan) => Packed;
+  readonly send: (spans: readonly Packed[], signal: AbortSignal) => Promise<void>;
   /** Share of the traces that are kept whatever becomes of them; failed and recovered runs are kept always. */
   readonly ratio: number;
   readonly onDropped: (count: number, reason: DropReason) => void;
@@ -38,9 +40,9 @@ interface Mark {
   spanCount: number | undefined;
 }
 
-export class LiveTraces implements TraceSink {
-  readonly #options: LiveTracesOptions;
-  readonly #queue: SpanQueue;
+export class LiveTraces<Packed> implements TraceSink {
+  readonly #options: LiveTracesOptions<Packed>;
+  readonly #queue: SpanQueue<Packed>;
   readonly #histories: Histories;
   /** How far events came here. */
   readonly #at = new Map<Partition, Offset>();
@@ -52,9 +54,9 @@ export class LiveTraces implements TraceSink {
   #lookedMs = 0;
   #markedMs = 0;
 
-  constructor(options: LiveTracesOptions) {
+  constructor(options: LiveTracesOptions<Packed>) {
     this.#options = options;
-    const { send, onDropped, onError, ports } = options;
+    const { pack, send, onDropped, onError, ports } = options;
     this.#queue = new SpanQueue({
       clock: ports.clock,
       send,
@@ -65,7 +67,7 @@ export class LiveTraces implements TraceSink {
         await this.#look();
       },
     });
-    this.#histories = new Histories({ ...options, onSpans: (spans) => this.#queue.push(spans) });
+    this.#histories = new Histories({ ...options, onSpans: (spans) => this.#queue.push(spans.map(pack)) });
   }
 
   async begin(owns: (partition: Partition) => boolean): Promise<void> {

@@ -15,30 +15,30 @@ import {
   SPANS_PER_REQUEST_MAX,
   SPANS_WAITING_MAX,
 } from './limits.ts';
-import type { TraceSpan } from './span.ts';
 
 export type DropReason = 'queue-full' | 'refused' | 'history-unread' | 'histories-full';
 
-export interface SpanQueueOptions {
+export interface SpanQueueOptions<Span> {
   readonly clock: Clock;
   /** One request. Throws `UnavailableError` where it may be tried again. */
-  readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
+  readonly send: (spans: readonly Span[], signal: AbortSignal) => Promise<void>;
   readonly onDropped: (count: number, reason: DropReason) => void;
   readonly onError: (error: unknown) => void;
   /** Called after each look at what waits, sent or not. */
   readonly onFlushed?: () => Promise<void>;
 }
 
-export class SpanQueue {
-  readonly #options: SpanQueueOptions;
-  #waiting: TraceSpan[] = [];
+/** In whatever form they are sent. */
+export class SpanQueue<Span> {
+  readonly #options: SpanQueueOptions<Span>;
+  #waiting: Span[] = [];
   #settledCount = 0;
   readonly #stopped = new AbortController();
   readonly #gaveUp = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #wake = new AbortController();
 
-  constructor(options: SpanQueueOptions) {
+  constructor(options: SpanQueueOptions<Span>) {
     this.#options = options;
   }
 
@@ -52,11 +52,11 @@ export class SpanQueue {
     return this.#settledCount;
   }
 
-  push(spans: readonly TraceSpan[]): void {
-    const room = SPANS_WAITING_MAX - this.#waiting.length;
-    for (const span of spans.slice(0, Math.max(0, room))) this.#waiting.push(span);
+  push(spans: readonly Span[]): void {
+    const room = Math.max(0, SPANS_WAITING_MAX - this.#waiting.length);
+    for (let at = 0; at < spans.length && at < room; at++) this.#waiting.push(spans[at]!);
     if (spans.length > room) {
-      const count = spans.length - Math.max(0, room);
+      const count = spans.length - room;
       this.#settledCount += count;
       this.#options.onDropped(count, 'queue-full');
     }

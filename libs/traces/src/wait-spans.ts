@@ -112,8 +112,10 @@ export class WaitSpans {
 
   #declared({ envelope, after }: TracedEvent): void {
     const { control, atMs } = envelope as Envelope<'WorkflowOpened' | 'CheckpointCommitted'>;
+    const { tasks } = control;
     const sequence = 'sequence' in control ? control.sequence : 0;
-    for (const [index, { when, step }] of control.tasks.entries()) {
+    for (let index = 0; index < tasks.length; index++) {
+      const { when, step } = tasks[index]!;
       if (when.length === 0) continue;
       const task = taskId(sequence, index);
       // A signal that came earlier has fulfilled it at once.

@@ -54,7 +54,9 @@ export class WorkflowTrace {
   add(event: TracedEvent): readonly TraceSpan[] {
     const { envelope, after } = event;
     if (envelope.type === 'WorkflowOpened') this.#open(envelope);
-    const [sheet, steps, waits] = [this.#sheet, this.#steps, this.#waits];
+    const sheet = this.#sheet;
+    const steps = this.#steps;
+    const waits = this.#waits;
     if (sheet === undefined || steps === undefined || waits === undefined) return [];
     this.#lastMs = envelope.atMs;
     this.#isNotable ||= isNotable(envelope, after);

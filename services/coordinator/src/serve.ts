@@ -33,10 +33,11 @@ export async function serveApi(
   const access = api.access === null ? localAccess(host, onError) : openAccess(host, api.access, { onError });
   const { authenticator, audit } = access;
   const hosts = api.hosts.length > 0 ? api.hosts : api.access === null ? LOOPBACK_HOSTS : undefined;
+  const { trustedProxies } = api;
   const { api: files } = config.tls;
   try {
     const listening = await listenApi({
-      ...{ place: host, definitions, authenticator, audit, hosts, onError },
+      ...{ place: host, definitions, authenticator, audit, hosts, trustedProxies, onError },
       ...(files?.cert !== undefined && {
         tls: { ...files, cert: files.cert, key: files.key!, clients: api.clientCertificates },
       }),

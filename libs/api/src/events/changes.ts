@@ -1,74 +1,112 @@
 /**
  * Owns telling lists what changed: the newest state of each workflow that moved, gathered for a moment, one look for all who follow. Not
- * every step in between is told, and nothing from before: a list is read first, then followed, and read again when the connection was lost.
+ * every step in between is told, and nothing from before: a list is read once it is followed, and again when the connection was lost or
+ * more has moved than is told one by one.
+ *
+ * Each workflow that has moved since the last look at its partition is told, also one that has closed and made room for others meanwhile.
  */
 
-import { isSystemDefinition, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
+import { type Generation, isSystemDefinition, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing } from '@tidemark/ports';
 import type { Ports } from '@tidemark/runtime';
-import { CHANGES_PARTITIONS_MAX_COUNT, CHANGES_PERIOD_MS } from '../limits.ts';
-import { redactorOf } from '../route.ts';
+import {
+  CHANGES_BEGINNING_ROWS_MAX_COUNT,
+  CHANGES_PARTITIONS_MAX_COUNT,
+  CHANGES_PERIOD_MS,
+  CHANGES_ROWS_MAX_COUNT,
+  FEED_LINGER_MS,
+} from '../limits.ts';
 import { workflowSchema } from '../schemas/workflow.ts';
 import { workflowJson } from '../shapes/workflow.ts';
-import { type EventSink, eventBytes } from './sink.ts';
+import { redactorOf, type Sight } from '../sight.ts';
+import { aborted, type EventSink, eventBytes } from './sink.ts';
 
-const redact = redactorOf(workflowSchema)!;
+const redact = redactorOf(workflowSchema, { content: false, words: false, tokens: false })!;
+
+/** Before the first generation of a partition. */
+const NEVER = 0 as Generation;
 
 export interface ListFollower {
   readonly sink: EventSink;
   /** Null: of all tenants. */
   readonly tenant: TenantId | null;
-  readonly seesContent: boolean;
+  readonly sight: Sight;
 }
 
 type ChangesPorts = Pick<Ports, 'store' | 'hints' | 'clock'>;
+
+/** What the last look at a partition found: its generation, and the positions of what has not closed before that. */
+interface Seen {
+  readonly generation: Generation;
+  readonly positions: ReadonlyMap<WorkflowId, number>;
+}
 
 export class Changes {
   readonly #ports: ChangesPorts;
   readonly #onError: (where: string, error: unknown) => void;
   readonly #followers = new Set<ListFollower>();
-  /** Positions that were told, of what moved last in each partition. */
-  #told = new Map<Partition, ReadonlyMap<WorkflowId, number>>();
+  #seen = new Map<Partition, Seen>();
   #moved = new Set<Partition>();
+  #begun: Promise<void> | undefined;
   #unsubscribe: Promise<() => Promise<void>> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
+  /** When somebody last came or left, on the monotonic clock. */
+  #wantedMs = 0;
 
   constructor(ports: ChangesPorts, onError: (where: string, error: unknown) => void) {
     this.#ports = ports;
     this.#onError = onError;
   }
 
-  /** Until the connection is gone. */
-  async follow(follower: ListFollower): Promise<void> {
-    this.#followers.add(follower);
-    this.#begin();
-    const { closed } = follower.sink;
-    await new Promise<void>((resolve) => {
-      if (closed.aborted) resolve();
-      else closed.addEventListener('abort', () => resolve(), { once: true });
-    });
-    this.#followers.delete(follower);
-    if (this.#followers.size === 0) await this.close();
+  /** Who reads the list after this, and follows then, is told all that moves after the list was read. Throws as the store does. */
+  async ready(): Promise<void> {
+    this.#wantedMs = this.#ports.clock.monotonicMs();
+    this.#begun ??= this.#begin();
+    await this.#begun;
   }
 
-  #begin(): void {
-    if (this.#timer !== undefined) return;
-    this.#unsubscribe = this.#ports.hints.subscribe('applied', (partitions) => {
+  /** Until the connection is gone. Throws as `ready` does. */
+  async follow(follower: ListFollower): Promise<void> {
+    this.#followers.add(follower);
+    try {
+      await this.ready();
+      await aborted(follower.sink.closed);
+    } finally {
+      this.#followers.delete(follower);
+      this.#wantedMs = this.#ports.clock.monotonicMs();
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { hints, store } = this.#ports;
+    const subscribed = hints.subscribe('applied', (partitions) => {
       for (const partition of partitions) this.#moved.add(partition);
     });
-    this.#unsubscribe.catch((error: unknown) => this.#onError('changes', error));
-    this.#timer = setInterval(() => void this.#tick(), CHANGES_PERIOD_MS);
+    this.#unsubscribe = subscribed;
+    const isClosed = (): boolean => this.#unsubscribe !== subscribed;
+    try {
+      await subscribed;
+      const generations = await store.generations();
+      const rows = await store.moving(generations, CHANGES_BEGINNING_ROWS_MAX_COUNT);
+      if (isClosed()) return;
+      this.#see(generations, rows);
+      this.#timer = setInterval(() => void this.#tick(), CHANGES_PERIOD_MS);
+    } catch (error) {
+      if (!isClosed()) await this.close();
+      throw error;
+    }
   }
 
   async #tick(): Promise<void> {
+    const idleMs = this.#ports.clock.monotonicMs() - this.#wantedMs;
+    if (this.#followers.size === 0 && idleMs > FEED_LINGER_MS) return this.close();
     if (this.#isLooking || this.#moved.size === 0) return;
     this.#isLooking = true;
     const moved = this.#moved;
     this.#moved = new Set();
     try {
-      if (moved.size > CHANGES_PARTITIONS_MAX_COUNT) this.#tellMany(moved.size);
-      else await this.#tellMoved([...moved]);
+      await this.#tellMoved([...moved]);
     } catch (error) {
       this.#onError('changes', error);
       for (const partition of moved) this.#moved.add(partition);
@@ -77,45 +115,58 @@ export class Changes {
     }
   }
 
-  #tellMany(count: number): void {
-    const bytes = eventBytes('many', JSON.stringify({ partitions: count }));
-    for (const { sink } of this.#followers) sink.writeUnlessBusy(bytes);
-  }
-
   async #tellMoved(partitions: readonly Partition[]): Promise<void> {
     const { store } = this.#ports;
-    const rows = [...(await store.moving(partitions))];
-    const byPartition = Map.groupBy(rows, ({ partition }) => partition);
-    for (const partition of partitions) {
-      const known = this.#told.get(partition) ?? new Map<WorkflowId, number>();
-      const now = byPartition.get(partition) ?? [];
-      // What was there and is no longer has closed, and another one has opened since.
-      for (const workflow of known.keys()) {
-        if (now.some((row) => row.workflow === workflow)) continue;
-        const row = await store.workflow(workflow);
-        if (row !== undefined && row.position > known.get(workflow)!) this.#tell(row);
-      }
-      for (const row of now) if (row.position > (known.get(row.workflow) ?? 0)) this.#tell(row);
-      this.#told.set(partition, new Map(now.map(({ workflow, position }) => [workflow, position])));
+    // Read first: what closes between the two reads is found again by the next look.
+    const generations = await store.generations(partitions);
+    const since = new Map(partitions.map((partition) => [partition, this.#seen.get(partition)?.generation ?? NEVER]));
+    const isMany = since.size > CHANGES_PARTITIONS_MAX_COUNT;
+    const rows = isMany ? [] : await store.moving(since, CHANGES_ROWS_MAX_COUNT + 1);
+    if (isMany || rows.length > CHANGES_ROWS_MAX_COUNT) {
+      this.#tellMany(partitions.length);
+      this.#see(generations);
+      return;
     }
+    for (const row of rows) {
+      const { workflow, partition, position } = row;
+      if (position > (this.#seen.get(partition)?.positions.get(workflow) ?? 0)) this.#tell(row);
+    }
+    this.#see(generations, rows);
+  }
+
+  #see(generations: ReadonlyMap<Partition, Generation>, rows: readonly WorkflowListing[] = []): void {
+    const byPartition = Map.groupBy(rows, ({ partition }) => partition);
+    for (const [partition, generation] of generations) {
+      const near = (byPartition.get(partition) ?? []).filter(
+        ({ closedInGeneration }) => closedInGeneration === null || closedInGeneration >= generation,
+      );
+      const positions = new Map(near.map(({ workflow, position }) => [workflow, position]));
+      this.#seen.set(partition, { generation, positions });
+    }
+  }
+
+  #tellMany(count: number): void {
+    const bytes = eventBytes('many', JSON.stringify({ partitions: count }));
+    for (const { sink } of this.#followers) sink.write(bytes);
   }
 
   #tell(row: WorkflowListing): void {
     if (isSystemDefinition(row.definition)) return;
     let [open, closed]: (Buffer | undefined)[] = [];
     const told = workflowJson(row, false);
-    for (const { sink, tenant, seesContent } of this.#followers) {
+    for (const { sink, tenant, sight } of this.#followers) {
       if (tenant !== null && tenant !== row.tenant) continue;
-      if (seesContent) open ??= eventBytes('workflow', JSON.stringify(told));
+      if (sight.content) open ??= eventBytes('workflow', JSON.stringify(told));
       else closed ??= eventBytes('workflow', JSON.stringify(redact(told)));
-      sink.write((seesContent ? open : closed)!);
+      sink.write((sight.content ? open : closed)!);
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#told = new Map();
+    this.#begun = undefined;
+    this.#seen = new Map();
     this.#moved = new Set();
     const unsubscribe = this.#unsubscribe;
     this.#unsubscribe = undefined;

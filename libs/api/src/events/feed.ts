@@ -12,6 +12,7 @@ import type { StoredRecord } from '@tidemark/ports';
 import { type AcceptedEvent, StreamFold, type StreamPlacement } from '@tidemark/runtime';
 import { FEED_KEPT_MAX_CHARS, FEED_KEPT_MAX_COUNT, STREAMED_PAYLOAD_MAX_CHARS } from '../limits.ts';
 import { toldControl } from '../shapes/control.ts';
+import type { Sight } from '../sight.ts';
 import { type EventSink, eventBytes } from './sink.ts';
 
 /** An event as it is sent, made once for all followers. */
@@ -19,8 +20,8 @@ export class SentEvent {
   readonly position: Position;
   readonly chars: number;
   readonly #event: AcceptedEvent;
-  #open: Buffer | undefined;
-  #closed: Buffer | undefined;
+  /** By what its readers may see. */
+  readonly #bytes = new Map<string, Buffer>();
 
   constructor(event: AcceptedEvent) {
     this.#event = event;
@@ -28,16 +29,14 @@ export class SentEvent {
     this.chars = event.payload.length;
   }
 
-  bytes(seesContent: boolean): Buffer {
-    if (seesContent) {
-      this.#open ??= this.#encoded(true, contentOf(this.#event.payload));
-      return this.#open;
-    }
-    this.#closed ??= this.#encoded(false, {});
-    return this.#closed;
+  bytes(sight: Sight): Buffer {
+    const name = `${sight.content} ${sight.tokens}`;
+    const bytes = this.#bytes.get(name) ?? this.#encoded(sight);
+    this.#bytes.set(name, bytes);
+    return bytes;
   }
 
-  #encoded(seesContent: boolean, content: object): Buffer {
+  #encoded(sight: Sight): Buffer {
     const { position, envelope } = this.#event;
     const { id, type, atMs, epoch, holder, lamport, control } = envelope;
     const told = {
@@ -48,8 +47,8 @@ export class SentEvent {
       epoch,
       holder: holder === '' ? null : holder,
       lamport,
-      control: toldControl(control, seesContent),
-      ...content,
+      control: toldControl(control, sight),
+      ...(sight.content && contentOf(this.#event.payload)),
     };
     return eventBytes('event', JSON.stringify(told), position);
   }
@@ -63,7 +62,7 @@ function contentOf(payload: Uint8Array): object {
 
 export interface Follower {
   readonly sink: EventSink;
-  readonly seesContent: boolean;
+  readonly sight: Sight;
   /** The position that it is to be told next. */
   next: number;
 }
@@ -72,7 +71,7 @@ export interface Follower {
 export function tell(follower: Follower, event: SentEvent): void {
   if (event.position !== follower.next) return;
   follower.next = event.position + 1;
-  follower.sink.write(event.bytes(follower.seesContent));
+  follower.sink.write(event.bytes(follower.sight));
 }
 
 export class Feed {

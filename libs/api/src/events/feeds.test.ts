@@ -91,7 +91,11 @@ function follow(partition: number) {
   const sink = { closed: gone.signal, write: (bytes: Uint8Array) => written.push(`${bytes}`), end: () => {} };
   const row = { workflow: `w${partition}`, partition, generation: 1, position: 1, closedInGeneration: null };
   const outcome = feeds
-    .follow(row as unknown as WorkflowSummary, { sink: sink as never, seesContent: true, next: 2 })
+    .follow(row as unknown as WorkflowSummary, {
+      sink: sink as never,
+      sight: { content: true, words: true, tokens: true },
+      next: 2,
+    })
     .then(
       () => 'left' as unknown,
       (error: unknown) => error,
@@ -131,4 +135,45 @@ it('ends nobody while the log is away', async () => {
   await hinted(() => readCount).toBeGreaterThan(0);
   for (const { leave } of followers) leave();
   expect(await Promise.all(followers.map(({ outcome }) => outcome))).toEqual(followers.map(() => 'left'));
+});
+
+it('tells all of one that closed after its row was read, and then of its end', async () => {
+  const records = [openingOf(0), recordOf(0, 1, 'WorkflowTerminated', { code: 'asked', by: 'ana' })];
+  const state = records.reduce(
+    (folded, { value }) => foldEntry(folded, decodeRecord(value)).state,
+    emptyPartition(0 as Partition, 0 as Offset),
+  );
+  const stream = state.streams.get('w0' as WorkflowId)!;
+  const stale = { workflow: 'w0', partition: 0, generation: 1, position: 1, closedInGeneration: null };
+  const ports = {
+    clock: systemClock,
+    hints: { subscribe: async () => async () => {} },
+    store: {
+      loadPartitions: async () => [
+        { partition: 0, next: 2, generation: 1, streams: [{ state: streamToJson(stream), tasks: [] }] },
+      ],
+      workflow: async () => ({ ...stale, position: stream.position, closedInGeneration: 1 }),
+      checkpoints: async () => [{ sequence: 0, offset: 0 }],
+    },
+    log: {
+      read: async ([request]: readonly ReadRequest[]) => [{ partition: 0, records: records.slice(request!.from) }],
+    },
+  };
+  await using stack = new AsyncDisposableStack();
+  const late = stack.adopt(new Feeds(ports as never, () => {}), (opened) => opened.close());
+  const written: string[] = [];
+  const sink = {
+    closed: new AbortController().signal,
+    write: (bytes: Uint8Array) => written.push(`${bytes}`),
+    drained: async () => {},
+    end: () => {},
+  };
+  await late.follow(stale as unknown as WorkflowSummary, {
+    ...{ sink: sink as never, sight: { content: true, tokens: true, words: true }, next: 1 },
+  });
+  expect(written.map((text) => /WorkflowOpened|WorkflowTerminated|event: end/.exec(text)?.[0])).toEqual([
+    'WorkflowOpened',
+    'WorkflowTerminated',
+    'event: end',
+  ]);
 });

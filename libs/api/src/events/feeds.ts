@@ -24,6 +24,7 @@ import {
   REPLAYS_AT_ONCE,
 } from '../limits.ts';
 import { endOf, Feed, type Follower, SentEvent, tell } from './feed.ts';
+import { aborted } from './sink.ts';
 
 type FeedPorts = Pick<Ports, 'log' | 'store' | 'hints' | 'clock'>;
 
@@ -50,8 +51,10 @@ export class Feeds {
     const { sink } = follower;
     const feed = await this.#feedOf(row);
     if (feed === undefined) {
-      await this.#replay(row, follower, () => row.position);
-      endOf(follower, row.position);
+      // It may have gone on, and ended, since the row was read.
+      const { position } = (await this.#ports.store.workflow(row.workflow)) ?? row;
+      await this.#replay(row, follower, () => position);
+      endOf(follower, position);
       return;
     }
     feed.join(follower);
@@ -245,9 +248,3 @@ function feedIn(loaded: readonly FoldedPartition[], row: WorkflowSummary): Feed 
 }
 
 const isOpen = ({ closedInGeneration }: WorkflowSummary): boolean => closedInGeneration === null;
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

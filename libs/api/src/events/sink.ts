@@ -88,3 +88,10 @@ export class EventSink {
     this.#response.end();
   }
 }
+
+/** Resolves once it is. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

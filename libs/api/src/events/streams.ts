@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { LimitError } from '@tidemark/core';
-import type { Principal } from '@tidemark/ports';
+import { type Principal, Room } from '@tidemark/ports';
 import type { Place } from '../desk.ts';
 import { HEARTBEAT_PERIOD_MS, STREAM_LIFE_MAX_MS, STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
 import { Changes } from './changes.ts';
@@ -15,7 +15,9 @@ export class Streams {
   readonly changes: Changes;
   readonly watches: Watches;
   readonly #sinks = new Map<EventSink, number>();
+  /** Of each caller. */
   readonly #counts = new Map<string, number>();
+  readonly #room = new Room(STREAMS_MAX);
   readonly #heart: NodeJS.Timeout;
 
   constructor({ ports, client }: Place, onError: (where: string, error: unknown) => void) {
@@ -30,14 +32,14 @@ export class Streams {
   admit({ kind, tenant, subject }: Principal): () => void {
     const name = `${kind} ${tenant ?? ''} ${subject}`;
     const count = this.#counts.get(name) ?? 0;
-    if (count >= STREAMS_OF_PRINCIPAL_MAX || this.#sinks.size >= STREAMS_MAX) {
-      throw new LimitError(
-        'streams-too-many',
-        `At most ${STREAMS_OF_PRINCIPAL_MAX} streams of one caller are open at once, and ${STREAMS_MAX} in all. Close some.`,
-      );
+    if (count >= STREAMS_OF_PRINCIPAL_MAX) throw tooMany(`At most ${count} streams of one caller are open at once`);
+    if (!this.#room.hasFor(tenant)) {
+      throw tooMany(`${STREAMS_MAX} streams are open at once at most, and of one tenant no more than are still free`);
     }
     this.#counts.set(name, count + 1);
+    const giveBack = this.#room.take(tenant);
     return () => {
+      giveBack();
       const left = this.#counts.get(name)! - 1;
       if (left === 0) this.#counts.delete(name);
       else this.#counts.set(name, left);
@@ -66,3 +68,5 @@ export class Streams {
     await this.feeds.close();
   }
 }
+
+const tooMany = (bound: string): LimitError => new LimitError('streams-too-many', `${bound}. Close some.`);

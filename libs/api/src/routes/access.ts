@@ -9,10 +9,10 @@ import type { StoredKey, StoredTenant } from '@tidemark/access';
 import { AccessError, DEFAULT_TENANT, InvalidError, isoTime, type TenantId } from '@tidemark/core';
 import { type Principal, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
-import { cursorOfKey, keyOf } from '../cursor.ts';
+import { cursorOfKey, keyOf, pageIn } from '../cursor.ts';
 import { maySee, tenantFor } from '../desk.ts';
 import { KEY_LIFE_DEFAULT_MS } from '../limits.ts';
-import { ok, route } from '../route.ts';
+import { type Call, ok, route } from '../route.ts';
 import {
   askSchema,
   cursorSchema,
@@ -124,8 +124,8 @@ export const listKeys = route({
       found.push(key);
       if (found.length > limit) break;
     }
-    const page = found.slice(0, limit);
-    return ok({ keys: page.map(keyJson), next_cursor: found.length > limit ? cursorOfKey(page.at(-1)!.id) : null });
+    const { page, next_cursor } = pageIn(found, limit, ({ id }) => cursorOfKey(id));
+    return ok({ keys: page.map(keyJson), next_cursor });
   },
 });
 
@@ -213,9 +213,8 @@ export const listTenants = route({
       found.push(tenant);
       if (found.length > limit) break;
     }
-    const page = found.slice(0, limit);
-    const next = found.length > limit ? cursorOfKey(page.at(-1)!.tenant) : null;
-    return ok({ tenants: page.map(tenantJson), next_cursor: next });
+    const { page, next_cursor } = pageIn(found, limit, ({ tenant }) => cursorOfKey(tenant));
+    return ok({ tenants: page.map(tenantJson), next_cursor });
   },
 });
 
@@ -246,6 +245,13 @@ export const createTenant = route({
     ok(tenantJson(await desk.access.createTenant(ruledTenant(principal, params.tenant), principal.subject))),
 });
 
+type Asked = Call<z.output<typeof tenantParams>, undefined, z.output<typeof askSchema>>;
+
+async function suspended({ params, body, principal, desk }: Asked, isSuspended: boolean) {
+  const by = { by: principal.subject, why: body.why };
+  return ok(tenantJson(await desk.access.suspendTenant(ruledTenant(principal, params.tenant), isSuspended, by)));
+}
+
 export const suspendTenant = route({
   ...ofTenant,
   method: 'POST',
@@ -254,10 +260,7 @@ export const suspendTenant = route({
   summary: 'Let nobody of a tenant in',
   description: 'By key or token, within seconds; its workflows go on. For callers of all tenants.',
   body: askSchema,
-  handle: async ({ params, body, principal, desk }) => {
-    const how = { by: principal.subject, why: body.why };
-    return ok(tenantJson(await desk.access.suspendTenant(ruledTenant(principal, params.tenant), true, how)));
-  },
+  handle: (call) => suspended(call, true),
 });
 
 export const resumeTenant = route({
@@ -267,8 +270,5 @@ export const resumeTenant = route({
   name: 'resumeTenant',
   summary: 'Let a suspended tenant in again',
   body: askSchema,
-  handle: async ({ params, body, principal, desk }) => {
-    const how = { by: principal.subject, why: body.why };
-    return ok(tenantJson(await desk.access.suspendTenant(ruledTenant(principal, params.tenant), false, how)));
-  },
+  handle: (call) => suspended(call, false),
 });

@@ -4,7 +4,6 @@ import { RESOLUTIONS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { ok, route } from '../route.ts';
 import { byWhy, givenJson, nameSchema, textSchema, workflowParams } from '../schemas/common.ts';
-import { checkSignal } from '../shapes/signal.ts';
 
 const CHAPTER = 'Actions';
 const done = z.object({ workflow: z.string() }).meta({ id: 'Done' });
@@ -30,8 +29,7 @@ export const signalWorkflow = route({
   async handle({ params, body, principal, desk }) {
     const row = await desk.find(principal, params.workflow);
     const { name, value = null, key } = body;
-    checkSignal(desk.definitions, row, name, value);
-    await desk.client.signal(row.workflow, name, value, { key });
+    await desk.client.signal(row.workflow, name, value, { key, definitions: desk.definitions });
     return ok({ workflow: row.workflow });
   },
 });

@@ -7,8 +7,9 @@ import { z } from 'zod';
 import { cursorOfApproval, placeOfApproval } from '../cursor.ts';
 import { tenantFor } from '../desk.ts';
 import { APPROVALS_DEFAULT_COUNT, APPROVALS_MAX_COUNT } from '../limits.ts';
-import { content, ok, route } from '../route.ts';
+import { ok, route } from '../route.ts';
 import {
+  contentAskedSchema,
   cursorSchema,
   flagSchema,
   givenJson,
@@ -21,6 +22,7 @@ import {
   timeSchema,
   workflowParams,
 } from '../schemas/common.ts';
+import { content } from '../sight.ts';
 
 const CHAPTER = 'Approvals';
 
@@ -61,6 +63,7 @@ export const listApprovals = route({
       .optional()
       .meta({ description: 'Those of this assignee; several: of any of them.' }),
     mine: flagSchema.meta({ description: '`true`: those that ask for you, by any of the names that `whoAmI` tells.' }),
+    content: contentAskedSchema,
     limit: z.coerce.number().int().min(1).max(APPROVALS_MAX_COUNT).default(APPROVALS_DEFAULT_COUNT),
     cursor: cursorSchema.optional(),
   }),

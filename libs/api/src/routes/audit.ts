@@ -1,12 +1,12 @@
 /** Owns the routes that show what is nobody else's to see: the audit log, and fields that schemas mark as secret. Each look is itself written down. */
 
-import { readAudit } from '@tidemark/access';
+import { auditPage } from '@tidemark/access';
 import { DEFAULT_TENANT, isoTime, type Json } from '@tidemark/core';
 import { RIGHTS, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
 import { auditPlaceOf, cursorOfAudit } from '../cursor.ts';
 import { tenantFor, unknownWorkflow } from '../desk.ts';
-import { content, ok, route } from '../route.ts';
+import { ok, route } from '../route.ts';
 import {
   cursorSchema,
   jsonSchema,
@@ -19,15 +19,14 @@ import {
 } from '../schemas/common.ts';
 import { beliefOf, inputOf } from '../shapes/belief.ts';
 import { endingOf } from '../shapes/ending.ts';
+import { content } from '../sight.ts';
 
 const entrySchema = z
   .object({
     id: z.string(),
     at: timeSchema,
     subject: z.string(),
-    kind: z
-      .string()
-      .meta({ description: 'What the caller showed: `key`, `token`, `certificate`; `local`: the owner.' }),
+    kind: z.string().meta({ description: 'What the caller showed: `key` or `token`; `local`: the owner.' }),
     roles: z.array(z.enum(ROLES)),
     of: z.string().nullable().meta({ description: "The caller's tenant; null: of all." }),
     action: z.string().meta({ description: "The operation's name in this document." }),
@@ -46,7 +45,7 @@ export const listAudit = route({
   name: 'listAudit',
   summary: 'Who read and did what, the newest first',
   description:
-    "Of one tenant: the caller's own, or the named one (by default `default`; `~tidemark` has what is no tenant's). Filters hold together. That it was read is written down as well. What was done a moment ago may follow a second later.",
+    "Of one tenant: the caller's own, or the named one (by default `default`; `~tidemark` has what is no tenant's). Filters hold together. Where few entries fit, a page may hold few or none and still have a `next_cursor`: go on until that is null. That it was read is written down as well. What was done a moment ago may follow a second later.",
   chapter: 'Access',
   right: 'administer',
   problems: ['tenant-unknown', 'cursor-invalid', 'history-recalled'],
@@ -64,17 +63,20 @@ export const listAudit = route({
   answers: { 200: z.object({ entries: z.array(entrySchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, desk }) {
     const { subject, action, target, outcome, from, to, limit, cursor } = query;
-    const found = await readAudit(desk.ports.store, {
+    const page = await auditPage(desk.ports.store, {
       ...{ subject, action, target, outcome },
       tenant: tenantFor(principal, query.tenant, DEFAULT_TENANT),
       fromMs: from === undefined ? undefined : Date.parse(from),
       toMs: to === undefined ? undefined : Date.parse(to),
       before: cursor === undefined ? undefined : auditPlaceOf(cursor),
-      limit: limit + 1,
+      limit,
     });
-    const page = found.slice(0, limit);
-    const entries = page.map(({ atMs, roles, ...entry }) => ({ ...entry, roles: [...roles], at: isoTime(atMs) }));
-    return ok({ entries, next_cursor: found.length > limit ? cursorOfAudit(page.at(-1)!) : null });
+    const entries = page.entries.map(({ atMs, roles, ...entry }) => ({
+      ...entry,
+      roles: [...roles],
+      at: isoTime(atMs),
+    }));
+    return ok({ entries, next_cursor: page.next === null ? null : cursorOfAudit(page.next) });
   },
 });
 

@@ -2,10 +2,19 @@
 
 import { isoTime, type Partition, type TenantId } from '@tidemark/core';
 import { z } from 'zod';
-import { cursorOf, placeOf } from '../cursor.ts';
-import { tenantFor } from '../desk.ts';
-import { content, ok, route } from '../route.ts';
 import {
+  cursorOf,
+  cursorOfRejected,
+  cursorOfSegment,
+  pageIn,
+  placeOf,
+  placeOfRejected,
+  placeOfSegment,
+} from '../cursor.ts';
+import { tenantFor } from '../desk.ts';
+import { ok, route } from '../route.ts';
+import {
+  contentAskedSchema,
   cursorSchema,
   digestSchema,
   limitSchema,
@@ -17,6 +26,7 @@ import {
 import { questionSchema, statusSchema, workflowSchema } from '../schemas/workflow.ts';
 import { questionOf } from '../shapes/question.ts';
 import { workflowJson } from '../shapes/workflow.ts';
+import { content } from '../sight.ts';
 
 const CHAPTER = 'Fleet';
 /** What is counted for callers of all tenants alone. */
@@ -115,7 +125,11 @@ export const listQuestions = route({
   chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
-  query: whose.extend({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: cursorSchema.optional() }),
+  query: whose.extend({
+    content: contentAskedSchema,
+    limit: z.coerce.number().int().min(1).max(100).default(50),
+    cursor: cursorSchema.optional(),
+  }),
   tells: ({ body }) =>
     ((body as Questions | undefined)?.questions ?? []).map(({ workflow: { workflow, tenant } }) => ({
       target: workflow,
@@ -135,14 +149,14 @@ export const listQuestions = route({
       after: cursor === undefined ? undefined : placeOf(cursor),
       limit: limit + 1,
     });
-    const page = rows.slice(0, limit);
+    const { page, next_cursor } = pageIn(rows, limit, cursorOf);
     const asked = await Promise.all(
       page.map(async (row) => ({ row, question: await questionOf(desk.reads, row.workflow) })),
     );
     const questions = asked.flatMap(({ row, question }) =>
       question === null ? [] : [{ workflow: workflowJson(row, false), question }],
     );
-    return ok({ questions, next_cursor: rows.length > limit ? cursorOf(page.at(-1)!) : null });
+    return ok({ questions, next_cursor });
   },
 });
 
@@ -155,7 +169,8 @@ export const listRejected = route({
     'The newest, kept for audit: what a holder wrote that had lost its lease, second copies, foreign records. Most follow from take-overs, as they are meant to.',
   chapter: CHAPTER,
   right: 'read',
-  query: z.object({ limit: limitSchema }),
+  problems: ['cursor-invalid'],
+  query: z.object({ content: contentAskedSchema, limit: limitSchema, cursor: cursorSchema.optional() }),
   tells: ({ body }) =>
     (
       (body as { readonly rejected: readonly { readonly workflow: string | null }[] } | undefined)?.rejected ?? []
@@ -173,13 +188,16 @@ export const listRejected = route({
           at: timeSchema.nullable(),
         }),
       ),
+      next_cursor: nextCursorSchema,
     }),
   },
-  async handle({ query, principal, desk }) {
+  async handle({ query: { limit, cursor }, principal, desk }) {
     // Whose they are is known of their workflows alone; those of nobody are the whole fleet's.
-    const rows = await desk.reads.rejected(query.limit, principal.tenant);
-    const rejected = rows.map(({ atMs, ...row }) => ({ ...row, at: atMs === 0 ? null : isoTime(atMs) }));
-    return ok({ rejected });
+    const after = cursor === undefined ? null : placeOfRejected(cursor);
+    const rows = await desk.reads.rejected(limit + 1, principal.tenant, after);
+    const { page, next_cursor } = pageIn(rows, limit, cursorOfRejected);
+    const rejected = page.map(({ atMs, ...row }) => ({ ...row, at: atMs === 0 ? null : isoTime(atMs) }));
+    return ok({ rejected, next_cursor });
   },
 });
 
@@ -205,15 +223,19 @@ export const listSegments = route({
   description: 'Its segments in order; none: all of it is in the log and in rows.',
   chapter: CHAPTER,
   right: 'read',
-  problems: ['workflow-unknown'],
+  problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
-  query: z.object({ limit: limitSchema }),
-  answers: { 200: z.object({ segments: z.array(segmentSchema), has_rows: z.boolean() }) },
-  async handle({ params, query, principal, desk }) {
+  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  answers: {
+    200: z.object({ segments: z.array(segmentSchema), has_rows: z.boolean(), next_cursor: nextCursorSchema }),
+  },
+  async handle({ params, query: { limit, cursor }, principal, desk }) {
     const workflow = await desk.check(principal, params.workflow);
-    const found = await desk.reads.segments({ workflow, limit: query.limit });
+    const after = cursor === undefined ? {} : { after: placeOfSegment(cursor) };
+    const found = await desk.reads.segments({ workflow, ...after, limit: limit + 1 });
+    const { page, next_cursor } = pageIn(found, limit, cursorOfSegment);
     const without = await desk.reads.withoutRows([workflow]);
-    const segments = found.map(
+    const segments = page.map(
       ({ partition, from, to, object, digest, bytes, rawBytes, eventCount, firstAtMs, lastAtMs, tier }) => ({
         ...{ partition: partition as Partition, from, to, object, digest, bytes, tier },
         raw_bytes: rawBytes,
@@ -222,7 +244,7 @@ export const listSegments = route({
         last_at: isoTime(lastAtMs),
       }),
     );
-    return ok({ segments, has_rows: without.length === 0 });
+    return ok({ segments, has_rows: without.length === 0, next_cursor });
   },
 });
 

@@ -17,7 +17,11 @@ const deltaSchema = z
   })
   .meta({ id: 'Delta', description: "A piece of a model's answer, while it comes; stored nowhere." });
 
-const lastIdSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const lastIdSchema = z
+  .string()
+  .regex(/^\d+$/, 'give the id of the last event that was heard, a whole number')
+  .transform(Number)
+  .pipe(z.int());
 
 export const followWorkflow = streamRoute({
   method: 'GET',
@@ -40,15 +44,15 @@ export const followWorkflow = streamRoute({
     end: { schema: z.object({ position: z.int() }), about: 'the workflow has ended at this position' },
   },
   mayEnd: true,
-  async follow({ params, query, principal, seesContent, desk, streams, lastId }) {
+  async follow({ params, query, principal, sight, desk, streams, lastId }) {
     const row = await desk.find(principal, params.workflow);
     const last = lastId === undefined ? undefined : lastIdSchema.safeParse(lastId);
     if (last?.success === false) throw invalidRequest('Last-Event-ID', last.error);
     const next = Math.max(last === undefined ? query.from : last.data + 1, 1);
     if (row.closedInGeneration !== null && next > row.position) return null;
     return async (sink) => {
-      if (query.deltas && seesContent) await streams.watches.add(workflowId(row.workflow), sink);
-      await streams.feeds.follow(row, { sink, seesContent, next });
+      if (query.deltas && sight.content) await streams.watches.add(workflowId(row.workflow), sink);
+      await streams.feeds.follow(row, { sink, sight, next });
     };
   },
 });
@@ -59,7 +63,7 @@ export const followFleet = streamRoute({
   name: 'followFleet',
   summary: 'Follow all workflows',
   description:
-    'What lists show, as it changes: the newest state of each workflow that moved, gathered for a quarter of a second. Nothing from before, and not each step in between: read the list first, and again when the connection was lost.',
+    'What lists show, as it changes: the newest state of each workflow that moved, also of one that has begun and ended within it, gathered for a quarter of a second. Nothing from before, and not each step in between: read the list once the stream is open, and again when the connection was lost or `many` came.',
   chapter: 'Following',
   right: 'read',
   problems: ['streams-too-many', 'tenant-unknown'],
@@ -72,8 +76,9 @@ export const followFleet = streamRoute({
     },
   },
   mayEnd: false,
-  async follow({ query, principal, seesContent, streams }) {
+  async follow({ query, principal, sight, streams }) {
     const tenant = tenantFor(principal, query.tenant, undefined) ?? null;
-    return (sink) => streams.changes.follow({ sink, tenant, seesContent });
+    await streams.changes.ready();
+    return (sink) => streams.changes.follow({ sink, tenant, sight });
   },
 });

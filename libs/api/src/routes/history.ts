@@ -1,16 +1,30 @@
 /** Owns the routes that tell a workflow's history from its rows: checkpoints, effects, other events, and what remains to be done. */
 
-import type { EffectKey, Sequence, TaskId } from '@tidemark/core';
+import type { EffectKey, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
+import type { EffectListing } from '@tidemark/ports';
 import { z } from 'zod';
-import { EVENTS_READ_MAX, PAGE_MAX_COUNT } from '../limits.ts';
+import { cursorOfPosition, cursorOfTask, pageIn, positionAt, taskAt } from '../cursor.ts';
+import type { Desk } from '../desk.ts';
+import { PAGE_MAX_COUNT } from '../limits.ts';
+import { invalidField } from '../problem.ts';
 import { ok, route } from '../route.ts';
-import { limitSchema, sequenceSchema, taskIdSchema, workflowParams } from '../schemas/common.ts';
+import {
+  cursorSchema,
+  limitSchema,
+  nextCursorSchema,
+  positionSchema,
+  sequenceSchema,
+  taskIdSchema,
+  workflowParams,
+} from '../schemas/common.ts';
 import { checkpointSchema, effectSchema, eventSchema, taskSchema } from '../schemas/workflow.ts';
 import { toldControl } from '../shapes/control.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { checkpointJson, effectJson, eventJson } from '../shapes/history.ts';
 
 const CHAPTER = 'History';
+
+const effectKeySchema = z.string().max(2_000);
 
 export const listCheckpoints = route({
   method: 'GET',
@@ -28,15 +42,10 @@ export const listCheckpoints = route({
     const row = await desk.find(principal, params.workflow);
     const from = Math.max(query.from, 1) as Sequence;
     const rows = await desk.reads.checkpoints(row.workflow, { from, limit: query.limit });
-    // One task's effects are few; of a page with more than a handful of checkpoints all are read at once.
-    const effects = rows.length === 0 ? [] : await desk.reads.effects(row.workflow);
+    const tasks = rows.flatMap(({ task }) => task ?? []);
+    const effects = Map.groupBy(await desk.reads.effectListings(row.workflow, { tasks }), ({ task }) => task);
     const last = rows.at(-1);
-    const checkpoints = rows.map((each) =>
-      checkpointJson(
-        each,
-        effects.filter(({ task }) => task === each.task),
-      ),
-    );
+    const checkpoints = rows.map((each) => checkpointJson(each, (each.task && effects.get(each.task)) ?? []));
     const next_from = last === undefined || last.sequence >= row.sequence ? null : last.sequence + 1;
     return ok({ checkpoints, next_from });
   },
@@ -47,26 +56,36 @@ export const listEffects = route({
   path: '/v1/workflows/{workflow}/effects',
   name: 'listEffects',
   summary: "A workflow's effects",
-  description: 'In the order of the newest event about each.',
+  description: 'In the order of their tasks, and then of their keys, whatever becomes of them between two pages.',
   chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'store-rebuilding'],
   params: workflowParams,
   query: z.object({
-    after: z.string().max(2_000).optional().meta({ description: 'Goes on after the effect with this key.' }),
+    after: effectKeySchema.optional().meta({ description: 'Goes on after the effect with this key.' }),
     task: taskIdSchema.optional().meta({ description: 'Of this task alone.' }),
+    key: effectKeySchema.optional().meta({ description: 'This one alone.' }),
     limit: limitSchema,
   }),
   answers: { 200: z.object({ effects: z.array(effectSchema), next_after: z.string().nullable() }) },
-  async handle({ params, query, principal, desk }) {
+  async handle({ params, query: { after, task, key, limit }, principal, desk }) {
     const workflow = await desk.check(principal, params.workflow);
-    const all = await desk.reads.effects(workflow, query.task === undefined ? {} : { task: query.task as TaskId });
-    const start = query.after === undefined ? 0 : all.findIndex(({ key }) => key === (query.after as EffectKey)) + 1;
-    const page = all.slice(start, start + query.limit);
-    const next_after = start + page.length < all.length ? (page.at(-1)?.key ?? null) : null;
-    return ok({ effects: page.map(effectJson), next_after });
+    const rows = await desk.reads.effectPage(workflow, {
+      tasks: task === undefined ? undefined : [task as TaskId],
+      key: key as EffectKey | undefined,
+      after: after === undefined ? undefined : await placeOfEffect(desk, workflow, after as EffectKey),
+      limit: limit + 1,
+    });
+    const page = rows.slice(0, limit);
+    return ok({ effects: page.map(effectJson), next_after: rows.length > limit ? page.at(-1)!.key : null });
   },
 });
+
+async function placeOfEffect({ reads }: Desk, workflow: WorkflowId, key: EffectKey): Promise<EffectListing> {
+  const [found] = await reads.effectListings(workflow, { key, limit: 1 });
+  if (found !== undefined) return found;
+  throw invalidField('query.after', `${workflow} has no effect with this key; give what a page told as next_after`);
+}
 
 export const listTasks = route({
   method: 'GET',
@@ -76,15 +95,22 @@ export const listTasks = route({
   description: 'By order of creation, and what each is blocked on.',
   chapter: CHAPTER,
   right: 'read',
-  problems: ['workflow-unknown'],
+  problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
-  query: z.object({ limit: limitSchema }),
-  answers: { 200: z.object({ tasks: z.array(taskSchema), pending_task_count: z.int() }) },
-  async handle({ params, query, principal, desk }) {
+  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  answers: {
+    200: z.object({ tasks: z.array(taskSchema), pending_task_count: z.int(), next_cursor: nextCursorSchema }),
+  },
+  async handle({ params, query: { limit, cursor }, principal, desk }) {
     const { workflow, status, pendingCount } = await desk.find(principal, params.workflow);
     const stands = status !== 'open' && status !== 'parked';
-    const tasks = (await desk.reads.tasks(workflow, query.limit)).map((row) => taskJson(pendingTask(row), stands));
-    return ok({ tasks, pending_task_count: pendingCount });
+    const rows = await desk.reads.tasks(workflow, limit + 1, cursor === undefined ? null : taskAt(cursor));
+    const { page, next_cursor } = pageIn(rows, limit, ({ task }) => cursorOfTask(task));
+    return ok({
+      tasks: page.map((row) => taskJson(pendingTask(row), stands)),
+      pending_task_count: pendingCount,
+      next_cursor,
+    });
   },
 });
 
@@ -94,19 +120,26 @@ export const listEvents = route({
   name: 'listNotes',
   summary: 'Signals, failures, decisions and hand-overs of leases',
   description:
-    'The newest of the events that rows hold beside checkpoints and effects, by position. All events of the stream are followed with `/events`.',
+    'The newest of the events that rows hold beside checkpoints and effects, by position; the next page has those before them. All events of the stream are followed with `/events`.',
   chapter: CHAPTER,
   right: 'read',
-  problems: ['workflow-unknown'],
+  problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
   query: z.object({
-    limit: z.coerce.number().int().min(1).max(Math.min(EVENTS_READ_MAX, PAGE_MAX_COUNT)).default(100),
+    limit: z.coerce.number().int().min(1).max(PAGE_MAX_COUNT).default(100),
+    cursor: cursorSchema.optional(),
+    position: positionSchema.optional().meta({ description: 'The one at this position alone.' }),
   }),
-  answers: { 200: z.object({ events: z.array(eventSchema) }) },
-  async handle({ params, query, principal, desk, seesContent }) {
+  answers: { 200: z.object({ events: z.array(eventSchema), next_cursor: nextCursorSchema }) },
+  async handle({ params, query: { limit, cursor, position }, principal, desk, sight }) {
     const workflow = await desk.check(principal, params.workflow);
-    const rows = await desk.reads.events(workflow, query.limit);
-    const told = (control: unknown) => toldControl(control as object, seesContent);
-    return ok({ events: rows.map(eventJson).map((event) => ({ ...event, control: told(event.control) })) });
+    const rows = await desk.reads.events(workflow, limit + 1, {
+      position: position as Position | undefined,
+      before: cursor === undefined ? undefined : positionAt(cursor),
+    });
+    const page = rows.slice(-limit);
+    const told = (control: unknown) => toldControl(control as object, sight);
+    const events = page.map(eventJson).map((event) => ({ ...event, control: told(event.control) }));
+    return ok({ events, next_cursor: rows.length > limit ? cursorOfPosition(page[0]!.position) : null });
   },
 });

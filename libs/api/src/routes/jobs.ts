@@ -4,12 +4,25 @@ import { AccessError, InvalidError, isoTime, type Json, SYSTEM_TENANT, uuidv7 } 
 import { mayDo, type Principal } from '@tidemark/ports';
 import { BULK_ACTS, type BulkJob } from '@tidemark/runtime';
 import { z } from 'zod';
-import { type Desk, maySee, tenantFor } from '../desk.ts';
-import { content, ok, route } from '../route.ts';
-import { byWhy, givenJson, limitSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
+import { cursorOf, placeOf } from '../cursor.ts';
+import { type Desk, maySee, tenantFor, tenantToChange } from '../desk.ts';
+import { JOB_COUNT_MAX_COUNT } from '../limits.ts';
+import { ok, route } from '../route.ts';
+import {
+  byWhy,
+  contentAskedSchema,
+  cursorSchema,
+  givenJson,
+  limitSchema,
+  nameSchema,
+  nextCursorSchema,
+  tenantSchema,
+  textSchema,
+  timeSchema,
+} from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
 import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
-import { checkSignalName } from '../shapes/signal.ts';
+import { content } from '../sight.ts';
 
 const CHAPTER = 'Jobs';
 
@@ -20,6 +33,7 @@ const filter = z
 const jobSchema = z
   .object({
     job: z.string(),
+    tenant: z.string().nullable().meta({ description: 'Null: it is over all tenants.' }),
     status: statusSchema.meta({ description: '`open` while it works.' }),
     reason: z.string().nullable(),
     act: z.enum(BULK_ACTS),
@@ -34,13 +48,42 @@ const jobSchema = z
   })
   .meta({ id: 'Job' });
 
+export const countJob = route({
+  method: 'POST',
+  path: '/v1/jobs/count',
+  name: 'countJob',
+  summary: 'Count what a job would find',
+  description:
+    'Now, and with nothing done: schedules and undos that the filter does not name are left out, as by the job.',
+  chapter: CHAPTER,
+  right: 'read',
+  problems: ['tenant-unknown', 'definition-unknown'],
+  body: z.strictObject({ filter }).meta({ id: 'CountJob' }),
+  answers: {
+    200: z
+      .object({
+        count: z.int(),
+        has_more: z.boolean().meta({ description: `No more than about ${JOB_COUNT_MAX_COUNT} are looked at.` }),
+        statuses: z.record(z.string(), z.int()).meta({ description: 'How many there are of each.' }),
+      })
+      .meta({ id: 'JobCount' }),
+  },
+  async handle({ body, principal, desk }) {
+    const { count, hasMore, statuses } = await desk.client.bulk.count(
+      searchOf(body.filter, principal),
+      JOB_COUNT_MAX_COUNT,
+    );
+    return ok({ count, has_more: hasMore, statuses });
+  },
+});
+
 export const startJob = route({
   method: 'POST',
   path: '/v1/jobs',
   name: 'startJob',
   summary: 'Do one thing to many workflows',
   description:
-    'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not among them. At least one filter beside `tenant` must be given, or `everything`. `retry` needs the right to decide.',
+    'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not among them. At least one filter beside `tenant` must be given, or `everything`; no tags, and a text without a letter or digit, are none. `retry` needs the right to decide, and answers what was asked when the job was begun, nothing later.',
   chapter: CHAPTER,
   right: 'operate',
   problems: [
@@ -49,6 +92,7 @@ export const startJob = route({
     'signal-reserved',
     'workflow-differs',
     'tenant-unknown',
+    'tenant-invalid',
     'right-missing',
   ],
   body: z
@@ -67,21 +111,24 @@ export const startJob = route({
     if (act === 'retry' && !mayDo(principal, 'decide')) {
       throw new AccessError('right-missing', "act: 'retry' answers questions, which needs the right to decide.");
     }
-    if (signal !== undefined) checkSignalName(signal.name);
-    const { tenant: _, ...fits } = body.filter;
-    if (everything !== true && Object.values(fits).every((value) => value === undefined)) {
-      throw new InvalidError('filter-missing', 'filter: give at least one beside tenant, or everything: true.');
-    }
     const { clock, prng } = desk.ports;
     const id = body.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const search = searchOf(body.filter, principal);
+    const tenant = tenantToChange(principal, body.filter.tenant, SYSTEM_TENANT);
     const { created } = await desk.client.bulk.start({
-      ...{ id, act, by: principal.subject, why, tenant: search.tenant ?? SYSTEM_TENANT },
-      filter: search,
+      ...{ id, act, by: principal.subject, why, tenant },
+      ...{ filter: search, everything },
       signal: signal === undefined ? null : { name: signal.name, value: (signal.value ?? null) as Json },
     });
     return { status: 202 as const, body: { job: id, created } };
   },
+});
+
+const ofTenant = z.object({
+  tenant: nameSchema.optional().meta({
+    description:
+      "Whose job; by default the caller's own, or for a caller of all tenants the one over all of them, or else the only one of that id.",
+  }),
 });
 
 export const getJob = route({
@@ -91,10 +138,12 @@ export const getJob = route({
   summary: 'Tell how far a job is',
   chapter: CHAPTER,
   right: 'read',
-  problems: ['job-unknown'],
+  problems: ['job-unknown', 'job-ambiguous', 'tenant-unknown'],
   params: z.object({ job: nameSchema }),
+  query: ofTenant.extend({ content: contentAskedSchema }),
   answers: { 200: jobSchema },
-  handle: async ({ params, principal, desk }) => ok(jobJson(await jobOf(desk, principal, params.job))),
+  handle: async ({ params, query, principal, desk }) =>
+    ok(jobJson(await jobOf(desk, principal, params.job, query.tenant))),
 });
 
 export const cancelJob = route({
@@ -105,21 +154,22 @@ export const cancelJob = route({
   description: 'What it has done stays done; it ends as `failed` with the reason `cancelled`.',
   chapter: CHAPTER,
   right: 'operate',
-  problems: ['job-unknown', 'workflow-closed'],
+  problems: ['job-unknown', 'job-ambiguous', 'tenant-unknown', 'workflow-closed'],
   params: z.object({ job: nameSchema }),
+  query: ofTenant,
   body: z.strictObject({ ...byWhy }).meta({ id: 'CancelJob' }),
   answers: {
     200: z.object({ job: z.string(), changed: z.boolean().meta({ description: 'False: it was asked before.' }) }),
   },
-  async handle({ params, body, principal, desk }) {
-    const { id } = await jobOf(desk, principal, params.job);
-    const { changed } = await desk.client.bulk.cancel(id, { by: principal.subject, why: body.why });
+  async handle({ params, query, body, principal, desk }) {
+    const { id, tenant } = await jobOf(desk, principal, params.job, query.tenant);
+    const { changed } = await desk.client.bulk.cancel(id, { by: principal.subject, why: body.why }, tenant);
     return ok({ job: id, changed });
   },
 });
 
-async function jobOf({ client }: Desk, principal: Principal, id: string): Promise<BulkJob> {
-  const job = await client.bulk.get(id);
+async function jobOf({ client }: Desk, principal: Principal, id: string, named?: string): Promise<BulkJob> {
+  const job = await client.bulk.get(id, tenantFor(principal, named, undefined) ?? null);
   if (job === undefined || !maySee(principal, job.tenant)) {
     throw new InvalidError('job-unknown', `No job has the id '${id}'.`);
   }
@@ -133,17 +183,25 @@ export const listJobs = route({
   summary: 'List jobs, newest first',
   chapter: CHAPTER,
   right: 'read',
-  problems: ['tenant-unknown'],
-  query: z.object({ tenant: tenantSchema.optional(), limit: limitSchema }),
-  answers: { 200: z.object({ jobs: z.array(jobSchema) }).meta({ id: 'Jobs' }) },
-  async handle({ query: { tenant, limit }, principal, desk }) {
-    const jobs = await desk.client.bulk.list({ tenant: tenantFor(principal, tenant, undefined), limit });
-    return ok({ jobs: jobs.map(jobJson) });
+  problems: ['tenant-unknown', 'cursor-invalid'],
+  query: z.object({
+    tenant: tenantSchema.optional(),
+    content: contentAskedSchema,
+    limit: limitSchema,
+    cursor: cursorSchema.optional(),
+  }),
+  answers: { 200: z.object({ jobs: z.array(jobSchema), next_cursor: nextCursorSchema }).meta({ id: 'Jobs' }) },
+  async handle({ query: { tenant, limit, cursor }, principal, desk }) {
+    const of = tenantFor(principal, tenant, undefined);
+    const after = cursor === undefined ? undefined : placeOf(cursor);
+    const { jobs, next } = await desk.client.bulk.page({ tenant: of, limit, after });
+    return ok({ jobs: jobs.map(jobJson), next_cursor: next === null ? null : cursorOf(next) });
   },
 });
 
 const jobJson = (job: BulkJob) => ({
   job: job.id,
+  tenant: job.tenant === SYSTEM_TENANT ? null : job.tenant,
   status: job.status,
   reason: job.reason,
   act: job.act,

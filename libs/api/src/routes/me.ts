@@ -18,7 +18,7 @@ export const whoAmI = route({
       .object({
         subject: z.string(),
         tenant: z.string().nullable().meta({ description: "Null: all tenants' things may be seen." }),
-        kind: z.enum(['key', 'token', 'certificate', 'local']),
+        kind: z.enum(['key', 'token', 'local']),
         roles: z.array(z.enum(ROLES)).readonly(),
         rights: z.array(z.enum(RIGHTS)),
         asked_as: z

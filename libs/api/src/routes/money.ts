@@ -1,9 +1,9 @@
 /** Owns the routes about budgets: what may be spent, what was, and raising it. */
 
-import { DEFAULT_TENANT, streamFromJson } from '@tidemark/core';
+import { DEFAULT_TENANT, streamFromJson, type TenantId } from '@tidemark/core';
 import { sharedSpends, spentByWorkflow } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor, unknownWorkflow } from '../desk.ts';
+import { tenantFor, tenantToChange, unknownWorkflow } from '../desk.ts';
 import { ok, route } from '../route.ts';
 import { byWhy, nameSchema, tenantSchema, workflowParams } from '../schemas/common.ts';
 
@@ -119,8 +119,12 @@ export const setBudget = route({
     'Of the tenant, or of one of its users. Without `tokens` and `cost_micros` it is taken away. All that was paused for want of it looks again.',
   chapter: CHAPTER,
   right: 'administer',
-  problems: ['tenant-unknown', 'budget-invalid'],
+  problems: ['tenant-unknown', 'tenant-invalid', 'budget-invalid'],
   query: whose,
+  tells: ({ query }) => {
+    const tenant = (query.tenant ?? DEFAULT_TENANT) as TenantId;
+    return [{ target: String(query.user ?? tenant), tenant }];
+  },
   body: z
     .strictObject({
       tokens: amount.optional(),
@@ -130,7 +134,7 @@ export const setBudget = route({
     .meta({ id: 'Budget' }),
   answers: { 200: z.object({ tenant: z.string(), user: z.string().nullable() }) },
   async handle({ query, body, principal, desk }) {
-    const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
+    const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
     const { user } = query;
     const { tokens, cost_micros: costMicros, period } = body;
     const budget = tokens === undefined && costMicros === undefined ? undefined : { tokens, costMicros, period };

@@ -1,15 +1,19 @@
 /** Owns the routes into a workflow's past: how it stood, what a model call saw, how two of them differ, and a new one that goes on from there. */
 
-import { diffBundles, InvalidError, type Sequence, workflowId } from '@tidemark/core';
+import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflowId } from '@tidemark/core';
+import { mayDo } from '@tidemark/ports';
 import { compareWorkflows, MODEL_OPERATION, type RebuiltCall, rebuildCalls } from '@tidemark/runtime';
 import { z } from 'zod';
+import { cursorOfEffect, pageIn, placeOfEffect } from '../cursor.ts';
 import type { Desk } from '../desk.ts';
-import { content, ok, route, words } from '../route.ts';
+import { ok, route } from '../route.ts';
 import {
+  cursorSchema,
   digestSchema,
   givenJson,
   jsonSchema,
   limitSchema,
+  nextCursorSchema,
   sequenceSchema,
   timeSchema,
   workflowIdSchema,
@@ -19,6 +23,7 @@ import { checkpointSchema, forkSchema, statusSchema, taskSchema } from '../schem
 import { callJson } from '../shapes/call.ts';
 import { comparisonJson } from '../shapes/comparison.ts';
 import { pastJson, pastOf } from '../shapes/past.ts';
+import { content, words } from '../sight.ts';
 
 const CHAPTER = 'The past';
 
@@ -70,7 +75,7 @@ export const getWorkflowAt = route({
     const row = await desk.find(principal, params.workflow);
     const past = await pastOf(desk.ports, row.workflow, params.sequence as Sequence);
     const { task } = past.checkpoint;
-    const effects = task === null ? [] : await desk.reads.effects(row.workflow, { task });
+    const effects = task === null ? [] : await desk.reads.effectListings(row.workflow, { tasks: [task] });
     return ok(pastJson(row, past, effects));
   },
 });
@@ -128,12 +133,13 @@ export const listCallPlaces = route({
   path: '/v1/workflows/{workflow}/calls',
   name: 'listCallPlaces',
   summary: "Where a workflow's model calls are",
-  description: 'By checkpoint: `at` is the sequence under which the calls are told with what they saw.',
+  description:
+    'In the order of their tasks. `at` is the sequence under which the calls are told with what they saw; the one after the newest means steps under way.',
   chapter: CHAPTER,
   right: 'read',
-  problems: ['workflow-unknown', 'store-rebuilding'],
+  problems: ['workflow-unknown', 'cursor-invalid', 'store-rebuilding'],
   params: workflowParams,
-  query: z.object({ limit: limitSchema }),
+  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
   answers: {
     200: z.object({
       calls: z.array(
@@ -145,29 +151,23 @@ export const listCallPlaces = route({
           made_at: timeSchema,
         }),
       ),
+      next_cursor: nextCursorSchema,
     }),
   },
-  async handle({ params, query, principal, desk }) {
-    const row = await desk.find(principal, params.workflow);
-    const effects = (await desk.reads.effects(row.workflow)).filter(({ operation }) => operation === MODEL_OPERATION);
-    const newest = effects.slice(-query.limit);
-    const tasks = new Set(newest.map(({ task }) => task));
-    const sequences = new Map<string, number>();
-    for (let from = 1; from <= row.sequence; from += PAGE_COUNT) {
-      for (const each of await desk.reads.checkpoints(row.workflow, { from: from as Sequence, limit: PAGE_COUNT })) {
-        if (each.task !== null && tasks.has(each.task)) sequences.set(each.task, each.sequence);
-      }
-    }
-    const calls = newest.map(({ key, task, status, atMs }) => ({
-      at: sequences.get(task) ?? row.sequence + 1,
-      ...{ idempotency_key: key, task, status, made_at: new Date(atMs).toISOString() },
+  async handle({ params, query: { limit, cursor }, principal, desk }) {
+    const { workflow, sequence } = await desk.find(principal, params.workflow);
+    const after = cursor === undefined ? undefined : placeOfEffect(cursor);
+    const rows = await desk.reads.effectListings(workflow, { operation: MODEL_OPERATION, after, limit: limit + 1 });
+    const { page, next_cursor } = pageIn(rows, limit, cursorOfEffect);
+    const commits = await desk.reads.commits(workflow, [...new Set(page.map(({ task }) => task))]);
+    const sequences = new Map(commits.map((commit) => [commit.task, commit.sequence]));
+    const calls = page.map(({ key, task, status, atMs }) => ({
+      at: sequences.get(task) ?? sequence + 1,
+      ...{ idempotency_key: key, task, status, made_at: isoTime(atMs) },
     }));
-    return ok({ calls });
+    return ok({ calls, next_cursor });
   },
 });
-
-/** Checkpoints that are read at once. */
-const PAGE_COUNT = 1_000;
 
 const totalsSchema = z.object({ checkpoints: z.int(), tokens: z.number(), cost_micros: z.number() });
 const comparedSchema = totalsSchema
@@ -277,7 +277,7 @@ export const forkWorkflow = route({
   name: 'forkWorkflow',
   summary: 'Go on from a checkpoint, in a new workflow',
   description:
-    'It shares the history up to there. With `replay` what was recorded answers its effects and nothing is called; with `live` they are called, under keys of its own. The same `id` answers the same fork.',
+    'It shares the history up to there. With `replay` what was recorded answers its effects and nothing is called; with `live` they are called, under keys of its own; where people have answered something in what is shared (in a fork before it or an ended child as well), or with another belief, that needs the right to decide besides. The same `id` answers the same fork.',
   chapter: CHAPTER,
   right: 'operate',
   problems: [
@@ -287,6 +287,7 @@ export const forkWorkflow = route({
     'workflow-differs',
     'version-unknown',
     'fork-too-deep',
+    'right-missing',
   ],
   params: workflowParams,
   body: z
@@ -318,9 +319,18 @@ export const forkWorkflow = route({
   },
   async handle({ params, body, principal, desk }) {
     const workflow = await desk.check(principal, params.workflow);
-    const forked = await desk.client.fork(workflow, { ...body, by: principal.subject, definitions: desk.definitions });
+    const admit = mayDo(principal, 'decide') ? undefined : refuseUndecided;
+    const { definitions } = desk;
+    const forked = await desk.client.fork(workflow, { ...body, by: principal.subject, definitions, admit });
     const { base, version, ...rest } = forked;
     const told = { workflow: base.workflow, sequence_number: base.sequence, effects: base.effects };
     return { status: 201 as const, body: { ...rest, base: told, definition_version: version } };
   },
 });
+
+function refuseUndecided(why: string): never {
+  throw new AccessError(
+    'right-missing',
+    `effects: 'live' calls again what people were asked about, which needs the right 'decide': ${why}. Fork it with effects 'replay', or let somebody with that right do it.`,
+  );
+}

@@ -1,11 +1,12 @@
 /** Owns the routes of whole queues: what waits and runs by definition, and holding all work of one until it is resumed. */
 
-import { isoTime, type TenantId } from '@tidemark/core';
-import type { HeldQueue } from '@tidemark/runtime';
+import { AccessError, isoTime } from '@tidemark/core';
+import type { HeldQueue, QueueChanged, QueueName } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor } from '../desk.ts';
-import { type Call, content, ok, route } from '../route.ts';
-import { byWhy, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
+import { tenantFor, tenantToChange } from '../desk.ts';
+import { type Call, ok, route } from '../route.ts';
+import { byWhy, contentAskedSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
+import { content } from '../sight.ts';
 
 const CHAPTER = 'Queues';
 
@@ -39,7 +40,7 @@ export const listQueues = route({
   chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown'],
-  query: z.object({ tenant: tenantSchema.optional() }),
+  query: z.object({ tenant: tenantSchema.optional(), content: contentAskedSchema }),
   answers: { 200: z.object({ queues: z.array(queueSchema) }).meta({ id: 'Queues' }) },
   async handle({ query, principal, desk }) {
     const queues = await desk.client.queues.list(tenantFor(principal, query.tenant, undefined) ?? null);
@@ -71,39 +72,68 @@ const changedSchema = z
   })
   .meta({ id: 'QueueChanged' });
 
-type Asked = Call<z.output<typeof params>, undefined, z.output<typeof ask>>;
+const pauseAsk = ask
+  .extend({
+    future: z.literal(true).optional().meta({
+      description: 'Also where nothing is known of such a definition yet; for callers of all tenants.',
+    }),
+  })
+  .meta({ id: 'PauseQueue' });
 
-async function asked({ params: { queue }, body, principal, desk }: Asked, act: 'pause' | 'resume') {
-  const tenant: TenantId | null = tenantFor(principal, body.tenant, undefined) ?? null;
-  const by = { by: principal.subject, why: body.why };
-  const { changed, held } = await desk.client.queues[act]({ definition: queue, tenant }, by);
-  return ok({ queue, tenant, changed, held });
-}
+type Asked<B> = Call<z.output<typeof params>, undefined, B>;
+
+const named = ({ params: { queue }, body, principal }: Asked<z.output<typeof ask>>): QueueName => ({
+  definition: queue,
+  tenant: tenantToChange(principal, body.tenant, undefined) ?? null,
+});
+
+const changedJson = ({ definition, tenant, changed, held }: QueueChanged) =>
+  ok({ queue: definition, tenant, changed, held });
 
 const shared = {
   method: 'POST',
   chapter: CHAPTER,
   right: 'operate',
-  problems: ['tenant-unknown', 'definition-invalid', 'queue-system', 'queue-derived', 'queues-held-too-many'],
+  problems: [
+    'tenant-unknown',
+    'tenant-invalid',
+    'definition-invalid',
+    'queue-system',
+    'queue-derived',
+    'queues-held-too-many',
+  ],
   params,
-  body: ask,
   answers: { 200: changedSchema },
 } as const;
 
 export const pauseQueue = route({
   ...shared,
+  body: pauseAsk,
   path: '/v1/queues/{queue}/pause',
   name: 'pauseQueue',
   summary: 'Hold all work of a definition',
   description:
-    'From the answer on nothing of it is claimed until it is resumed. Steps under way finish; starts are accepted and wait; undos are held too, schedules are not.',
-  handle: (call) => asked(call, 'pause'),
+    'From the answer on nothing of it is claimed until it is resumed. Steps under way finish; starts are accepted and wait; undos are held too, schedules are not. A definition that is neither loaded here nor that of a workflow that you may see is unknown.',
+  problems: [...shared.problems, 'definition-unknown', 'right-missing'],
+  async handle(call) {
+    const { body, principal, desk } = call;
+    if (body.future === true && principal.tenant !== null) {
+      throw new AccessError('right-missing', 'future: only callers of all tenants hold what nothing is known of.');
+    }
+    const sight = { definitions: desk.definitions, tenant: principal.tenant, isFuture: body.future };
+    const by = { by: principal.subject, why: body.why };
+    return changedJson(await desk.client.queues.pause(named(call), by, sight));
+  },
 });
 
 export const resumeQueue = route({
   ...shared,
+  body: ask,
   path: '/v1/queues/{queue}/resume',
   name: 'resumeQueue',
   summary: 'Let a held queue go on',
-  handle: (call) => asked(call, 'resume'),
+  async handle(call) {
+    const { body, principal, desk } = call;
+    return changedJson(await desk.client.queues.resume(named(call), { by: principal.subject, why: body.why }));
+  },
 });

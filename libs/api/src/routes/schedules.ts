@@ -1,22 +1,27 @@
 /** Owns the routes of schedules: set one, list them, have one begin a run now. Pausing and ending one is what it is of any workflow. */
 
-import { DEFAULT_TENANT } from '@tidemark/core';
+import { DEFAULT_TENANT, InvalidError, type Json } from '@tidemark/core';
 import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS } from '@tidemark/runtime';
 import { z } from 'zod';
-import { definitionNamed, tenantFor } from '../desk.ts';
+import { cursorOf, placeOf } from '../cursor.ts';
+import { definitionNamed, tenantFor, tenantToChange } from '../desk.ts';
 import { SCHEDULE_SLOTS_SHOWN_COUNT } from '../limits.ts';
-import { content, ok, route } from '../route.ts';
+import { ok, route } from '../route.ts';
 import {
-  givenJson,
+  contentAskedSchema,
+  cursorSchema,
+  inputSchema,
   jsonSchema,
   limitSchema,
   nameSchema,
+  nextCursorSchema,
   tenantSchema,
   timeSchema,
   workflowIdSchema,
 } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
 import { scheduleJson } from '../shapes/schedule.ts';
+import { content } from '../sight.ts';
 
 const CHAPTER = 'Schedules';
 const params = z.object({ schedule: workflowIdSchema });
@@ -24,7 +29,7 @@ const params = z.object({ schedule: workflowIdSchema });
 const scheduleBody = z
   .strictObject({
     definition: nameSchema.meta({ description: 'Name of a definition that this process has loaded.' }),
-    input: givenJson.optional(),
+    input: inputSchema,
     cron: z.string().max(CRON_MAX_CHARS).meta({
       description: "Minute, hour, day, month, weekday, such as '0 9 * * 1-5'; with six fields the first are seconds.",
     }),
@@ -58,6 +63,7 @@ const scheduleSchema = z
     waiting_slot: timeSchema.nullable().meta({ description: 'The slot that waits for the end of that run.' }),
     started_count: z.int(),
     skipped_count: z.int(),
+    taken_count: z.int().meta({ description: "Slots that didn't begin, for their ids are other workflows'." }),
     missed_count: z.int(),
     next: z.array(timeSchema).meta({ description: 'The slots to come.' }),
   })
@@ -79,23 +85,35 @@ export const setSchedule = route({
     'workflow-differs',
     'workflow-closed',
     'tenant-unknown',
+    'tenant-invalid',
   ],
   params,
   body: scheduleBody,
   answers: { 200: z.object({ schedule: z.string(), created: z.boolean() }).meta({ id: 'ScheduleSet' }) },
   async handle({ params: { schedule }, body, principal, desk }) {
     const { definition, input, time_zone, catch_up, slot_field, tenant, ...options } = body;
-    const { created } = await desk.client.schedules.set(definitionNamed(desk.definitions, definition), input ?? {}, {
+    const of = definitionNamed(desk.definitions, definition);
+    const spec = {
       ...options,
       id: schedule,
       timeZone: time_zone,
       catchUp: catch_up,
       slotField: slot_field,
-      tenant: tenantFor(principal, tenant, DEFAULT_TENANT),
+      tenant: tenantToChange(principal, tenant, DEFAULT_TENANT),
+    };
+    const { created } = await desk.client.schedules.set(of, input as Json, spec).catch((error: unknown) => {
+      throw namedAsHere(error);
     });
     return ok({ schedule, created });
   },
 });
+
+/** With the field's name as the body has it. */
+function namedAsHere(error: unknown): unknown {
+  if (!(error instanceof InvalidError) || error.code !== 'schedule-invalid') return error;
+  const field = String(error.details.field).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return new InvalidError(error.code, error.message.replace(/^\w+/, field), { ...error.details, field });
+}
 
 export const listSchedules = route({
   method: 'GET',
@@ -105,13 +123,22 @@ export const listSchedules = route({
   description: 'Those that have ended are among them.',
   chapter: CHAPTER,
   right: 'read',
-  problems: ['tenant-unknown'],
-  query: z.object({ tenant: tenantSchema.optional(), limit: limitSchema }),
-  answers: { 200: z.object({ schedules: z.array(scheduleSchema) }).meta({ id: 'Schedules' }) },
-  async handle({ query: { tenant, limit }, principal, desk }) {
+  problems: ['tenant-unknown', 'cursor-invalid'],
+  query: z.object({
+    tenant: tenantSchema.optional(),
+    content: contentAskedSchema,
+    limit: limitSchema,
+    cursor: cursorSchema.optional(),
+  }),
+  answers: {
+    200: z.object({ schedules: z.array(scheduleSchema), next_cursor: nextCursorSchema }).meta({ id: 'Schedules' }),
+  },
+  async handle({ query: { tenant, limit, cursor }, principal, desk }) {
     const of = tenantFor(principal, tenant, undefined);
-    const found = await desk.client.schedules.list({ tenant: of, limit, count: SCHEDULE_SLOTS_SHOWN_COUNT });
-    return ok({ schedules: found.map(scheduleJson) });
+    const after = cursor === undefined ? undefined : placeOf(cursor);
+    const count = SCHEDULE_SLOTS_SHOWN_COUNT;
+    const { schedules, next } = await desk.client.schedules.page({ tenant: of, limit, after, count });
+    return ok({ schedules: schedules.map(scheduleJson), next_cursor: next === null ? null : cursorOf(next) });
   },
 });
 

@@ -3,9 +3,10 @@
 import { DEFAULT_TENANT, InvalidError, isoTime, type TenantId } from '@tidemark/core';
 import { sessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor } from '../desk.ts';
-import { type Asked, content, ok, route, type Told } from '../route.ts';
+import { tenantFor, tenantToChange } from '../desk.ts';
+import { type Asked, ok, route, type Told } from '../route.ts';
 import { jsonSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
+import { content } from '../sight.ts';
 
 const CHAPTER = 'Sessions and memory';
 const sessionParams = z.object({ session: nameSchema });
@@ -65,7 +66,7 @@ export const handOver = route({
   description: 'Who goes on and what they need to know; the next workflow of the session is told.',
   chapter: CHAPTER,
   right: 'operate',
-  problems: ['handover-invalid', 'tenant-unknown'],
+  problems: ['handover-invalid', 'tenant-unknown', 'tenant-invalid'],
   params: sessionParams,
   query: whose,
   tells: tellsSession,
@@ -79,7 +80,7 @@ export const handOver = route({
     .meta({ id: 'HandOver' }),
   answers: { 200: z.object({ session: z.string() }) },
   async handle({ params, query, body, principal, desk }) {
-    const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
+    const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
     await desk.client.memory.handOver(tenant, params.session, body);
     return ok({ session: params.session });
   },

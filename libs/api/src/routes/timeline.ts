@@ -5,8 +5,9 @@ import { type AcceptedEvent, eventsThrough, openingOffset } from '@tidemark/runt
 import { z } from 'zod';
 import { TIMELINE_PAGE_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
-import { positionSchema, timeSchema, workflowParams } from '../schemas/common.ts';
+import { jsonSchema, positionSchema, timeSchema, workflowParams } from '../schemas/common.ts';
 import { toldControl } from '../shapes/control.ts';
+import type { Sight } from '../sight.ts';
 
 const momentSchema = z
   .object({
@@ -15,7 +16,9 @@ const momentSchema = z
     at: timeSchema,
     epoch: z.int(),
     holder: z.string().nullable(),
-    control: z.record(z.string(), z.json()).meta({ description: 'The clear part without digests and declared tasks.' }),
+    control: z
+      .record(z.string(), jsonSchema)
+      .meta({ description: 'The clear part without digests and declared tasks.' }),
   })
   .meta({ id: 'Moment', description: "An accepted event in a workflow's timeline, without its content." });
 
@@ -32,7 +35,7 @@ export const getTimeline = route({
   params: workflowParams,
   query: z.object({ from: positionSchema.default(1) }),
   answers: { 200: z.object({ moments: z.array(momentSchema), next_from: z.int().nullable() }) },
-  async handle({ params, query, principal, desk, seesContent, signal }) {
+  async handle({ params, query, principal, desk, sight, signal }) {
     const row = await desk.find(principal, params.workflow);
     const opening = await openingOffset(desk.reads, row.workflow);
     const moments: z.input<typeof momentSchema>[] = [];
@@ -40,7 +43,7 @@ export const getTimeline = route({
       signal.throwIfAborted();
       // What rows don't hold yet is told by no answer.
       if (event.position > row.position) break;
-      if (event.position >= query.from) moments.push(momentOf(event, seesContent));
+      if (event.position >= query.from) moments.push(momentOf(event, sight));
       if (moments.length === TIMELINE_PAGE_COUNT) break;
     }
     const last = moments.at(-1)?.position ?? row.position;
@@ -48,10 +51,10 @@ export const getTimeline = route({
   },
 });
 
-function momentOf({ position, envelope }: AcceptedEvent, seesContent: boolean): z.input<typeof momentSchema> {
+function momentOf({ position, envelope }: AcceptedEvent, sight: Sight): z.input<typeof momentSchema> {
   const { type, atMs, epoch, holder, control } = envelope;
-  const shown = Object.entries(toldControl(control, seesContent)).filter(
-    ([name]) => !/Digest$|^(tasks|rules|dispatch|trace)$/.test(name),
+  const shown = Object.entries(toldControl(control, sight)).filter(
+    ([name]) => !/Digest$|^(tasks|dispatch|trace)$/.test(name),
   );
   return {
     ...{ position, type, epoch },

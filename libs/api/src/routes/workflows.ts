@@ -12,13 +12,15 @@ import {
 import type { Principal, WorkflowSummary } from '@tidemark/ports';
 import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
-import { childOf, cursorOf, cursorOfChild, placeOf } from '../cursor.ts';
-import { type Desk, definitionNamed, tenantFor } from '../desk.ts';
+import { childOf, cursorOf, cursorOfChild, pageIn, placeOf } from '../cursor.ts';
+import { type Desk, definitionNamed, tenantToChange } from '../desk.ts';
 import { RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import {
+  contentAskedSchema,
   cursorSchema,
-  givenJson,
+  inputSchema,
+  jsonSchema,
   limitSchema,
   nameSchema,
   nextCursorSchema,
@@ -42,7 +44,7 @@ const CHAPTER = 'Workflows';
 const startBody = z
   .strictObject({
     definition: nameSchema.meta({ description: 'Name of a definition that this process has loaded.' }),
-    input: givenJson.optional(),
+    input: inputSchema,
     id: workflowIdSchema.optional().meta({ description: 'The same id answers the same run; generated when absent.' }),
     tenant: tenantSchema.optional(),
     session: nameSchema.optional().meta({ description: 'The session that it is a part of.' }),
@@ -90,6 +92,7 @@ export const startWorkflow = route({
     'workflow-differs',
     'session-busy',
     'tenant-unknown',
+    'tenant-invalid',
     'pool-full',
     'tenant-full',
     'fleet-full',
@@ -98,13 +101,13 @@ export const startWorkflow = route({
   answers: { 200: startedSchema, 201: startedSchema },
   async handle({ body, principal, desk, traceparent }) {
     const definition = definitionNamed(desk.definitions, body.definition);
-    const tenant = tenantFor(principal, body.tenant, DEFAULT_TENANT);
+    const tenant = tenantToChange(principal, body.tenant, DEFAULT_TENANT);
     const { id, session, user, pinned, tags, priority, timeout } = body;
-    if (priority !== undefined) checkPriority(principal, definition, body.input ?? null, priority);
+    if (priority !== undefined) checkPriority(principal, definition, body.input, priority);
     const how = { id, tenant, session, user, pinned, tags, priority, timeout, trace: traceparent };
-    const run = await desk.client.start(definition, body.input ?? null, how);
+    const run = await desk.client.start(definition, body.input, how);
     const before = run.created ? undefined : await inputOf(desk.reads, run.id);
-    const given = before === undefined ? undefined : definition.parseInput(body.input ?? null, () => SECRET_MASK);
+    const given = before === undefined ? undefined : definition.parseInput(body.input, () => SECRET_MASK);
     const same_input = before === undefined || canonicalJson(before) === canonicalJson(given ?? null);
     const started = { workflow: run.id, created: run.created, same_input };
     return run.created ? { status: 201 as const, body: started } : ok(started);
@@ -151,9 +154,7 @@ export const listWorkflows = route({
       after: cursor === undefined ? undefined : placeOf(cursor),
       limit: limit + 1,
     });
-    const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    const next_cursor = rows.length > limit && last !== undefined ? cursorOf(last) : null;
+    const { page, next_cursor } = pageIn(rows, limit, cursorOf);
     return ok({ workflows: page.map((row) => workflowJson(row, false)), next_cursor });
   },
 });
@@ -175,10 +176,10 @@ export const listChildren = route({
     const { limit, cursor } = query;
     const after = cursor === undefined ? undefined : childOf(cursor);
     const rows = await desk.reads.children({ parent, after, limit: limit + 1 });
-    const page = rows.slice(0, limit);
+    const { page, next_cursor } = pageIn(rows, limit, ({ workflow }) => cursorOfChild(workflow));
     // An id of that form may be older than children are, and another's.
     const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, false));
-    return ok({ children, next_cursor: rows.length > limit ? cursorOfChild(page.at(-1)!.workflow) : null });
+    return ok({ children, next_cursor });
   },
 });
 
@@ -192,10 +193,11 @@ export const getWorkflow = route({
   right: 'read',
   problems: ['workflow-unknown'],
   params: workflowParams,
+  query: z.object({ content: contentAskedSchema }),
   answers: { 200: workflowViewSchema },
-  async handle({ params, principal, desk, seesContent }) {
+  async handle({ params, principal, desk, sight }) {
     const row = await desk.find(principal, params.workflow);
-    return ok(await viewOf(desk, row, seesContent));
+    return ok(await viewOf(desk, row, sight.content));
   },
 });
 
@@ -207,7 +209,7 @@ async function viewOf(desk: Desk, row: WorkflowSummary, seesContent: boolean) {
   const tasks = (await reads.tasks(workflow, TASKS_SHOWN_COUNT)).map(pendingTask);
   const stands = status !== 'open' && status !== 'parked';
   const [last] = sequence === 0 ? [] : await reads.checkpoints(workflow, { from: sequence, limit: 1 });
-  const ofTask = last?.task == null ? [] : await reads.effects(workflow, { task: last.task });
+  const ofTask = last?.task == null ? [] : await reads.effectListings(workflow, { tasks: [last.task] });
   return {
     ...workflowJson(row, false),
     pinned: row.pinned,
@@ -302,6 +304,11 @@ export const listDefinitions = route({
           flow: z.record(z.string(), z.array(z.string()).readonly()),
           warnings: z.array(z.string()).readonly(),
           effects: z.array(z.string()).readonly(),
+          signals: z
+            .record(z.string(), jsonSchema)
+            .readonly()
+            .nullable()
+            .meta({ description: 'The JSON Schema of the value of each signal that may be sent, by its name.' }),
         }),
       ),
     }),

@@ -32,6 +32,8 @@ export const textSchema = z
 export const jsonSchema = z.unknown().meta({ description: 'Any JSON value.' }) as unknown as z.ZodType<Json, Json>;
 /** What a caller gives, whatever it is: checked by the definition. */
 export const givenJson = z.unknown().meta({ description: 'Any JSON value.' });
+/** What a run is started with. */
+export const inputSchema = z.unknown().default({}).meta({ description: 'Any JSON value; by default `{}`.' });
 
 export const timeSchema = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC.' });
 export const digestSchema = z.string().meta({ description: 'SHA-256, 64 hex digits.' });
@@ -56,7 +58,8 @@ export const limitSchema = z.coerce.number().int().min(1).max(PAGE_MAX_COUNT).de
 export const cursorSchema = z
   .string()
   .min(1)
-  .max(1_000)
+  .max(5_000)
+  .regex(/^[\w-]+$/, 'give what a page told as next_cursor, or none')
   .meta({ description: 'What the page before gave as `next_cursor`, with the same filters; opaque.' });
 export const nextCursorSchema = z.string().nullable().meta({ description: 'Null: this is the last page.' });
 
@@ -69,6 +72,16 @@ export const flagSchema = z
   .enum(['true', 'false'])
   .default('false')
   .transform((text) => text === 'true');
+
+/** Known by its name to whoever serves the route: `sightAsked`. */
+export const contentAskedSchema = z
+  .enum(['true', 'false'])
+  .default('true')
+  .transform((text) => text === 'true')
+  .meta({
+    description:
+      '`false`: without content, also for who may see it; nothing is written to the audit then. For polling.',
+  });
 
 export const byWhy = {
   why: textSchema.meta({ description: 'Why; kept with the event.' }),

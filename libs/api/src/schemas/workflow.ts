@@ -1,7 +1,7 @@
 /** Owns how workflows look in answers. */
 
 import { z } from 'zod';
-import { content, words } from '../route.ts';
+import { content, token, words } from '../sight.ts';
 import { digestSchema, jsonSchema, timeSchema } from './common.ts';
 
 export const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
@@ -69,7 +69,7 @@ const blockedSchema = z.union([
   z.object({
     on: z.literal('confirmation'),
     idempotency_key: z.string(),
-    token: z.string(),
+    token: token(),
     overdue_at: timeSchema.nullable(),
   }),
 ]);

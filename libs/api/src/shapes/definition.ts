@@ -1,5 +1,6 @@
 /** Owns what a definition says of itself, for people and programs. Pure. */
 
+import type { Json } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
 
 export interface DefinitionCard {
@@ -11,6 +12,8 @@ export interface DefinitionCard {
   readonly warnings: readonly string[];
   /** Operations of the effects that it lists: what they answered can be checked. */
   readonly effects: readonly string[];
+  /** What may be sent to it: the JSON Schema of each signal's value, by name; null where only the runtime's part is known. */
+  readonly signals: Readonly<Record<string, Json>> | null;
 }
 
 /** What the SDK's workflows say beside what the runtime needs. */
@@ -26,11 +29,14 @@ const isDeclared = (definition: object): definition is Declared =>
 export function cardOf(definition: Definition): DefinitionCard {
   const { name, version } = definition;
   const effects = definition.effects.map(({ operation }) => operation);
+  const signals =
+    definition.signals && Object.fromEntries([...definition.signals].map(([of, { schema }]) => [of, schema]));
+  const both = { effects, signals: signals ?? null };
   if (isDeclared(definition)) {
     const warnings = definition.warnings.map((warning) => warning.message);
-    return { name, version, starts: definition.starts, flow: definition.flow, warnings, effects };
+    return { name, version, starts: definition.starts, flow: definition.flow, warnings, ...both };
   }
   const steps = [...definition.steps.values()];
   const flow = Object.fromEntries(steps.map((step) => [step.name, [...step.mayAdd]]));
-  return { name, version, starts: null, flow, warnings: [], effects };
+  return { name, version, starts: null, flow, warnings: [], ...both };
 }

@@ -2,7 +2,7 @@
 
 import { decodePayload } from '@tidemark/codec';
 import { isoTime, type Json } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, EventRow } from '@tidemark/ports';
+import type { CheckpointRow, EffectListing, EffectRow, EventRow } from '@tidemark/ports';
 
 export const effectJson = (row: EffectRow) => ({
   operation: row.operation,
@@ -28,7 +28,7 @@ function effectPayload({ status, payload }: EffectRow): EffectContent {
 }
 
 /** `effects`: those of the checkpoint's task. Only for checkpoints after the opening. */
-export function checkpointJson(row: CheckpointRow, effects: readonly EffectRow[]) {
+export function checkpointJson(row: CheckpointRow, effects: readonly EffectListing[]) {
   const { output, delta, snapshot, log } = decodePayload('CheckpointCommitted', row.payload);
   return {
     checkpoint_id: row.checkpoint,

@@ -2,7 +2,7 @@
 
 import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
 import { isoTime, type Json, type Sequence, type TaskState, type WorkflowId } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, FragmentWithText, WorkflowListing } from '@tidemark/ports';
+import type { CheckpointRow, EffectListing, FragmentWithText, WorkflowListing } from '@tidemark/ports';
 import { type Ports, readsOf, workflowAt } from '@tidemark/runtime';
 import { pendingState, taskJson } from './frontier.ts';
 import { checkpointJson } from './history.ts';
@@ -45,7 +45,7 @@ export async function pastOf(
   };
 }
 
-export const pastJson = (row: WorkflowListing, past: PastView, effects: readonly EffectRow[]) => ({
+export const pastJson = (row: WorkflowListing, past: PastView, effects: readonly EffectListing[]) => ({
   workflow: row.workflow,
   tenant: row.tenant,
   definition: row.definition,

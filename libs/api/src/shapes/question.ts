@@ -1,10 +1,8 @@
 /** Owns what a parked workflow asks a person, and what it may be answered with. Reads rows. */
 
-import { decodePayload } from '@tidemark/codec';
 import { type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
-import { fittingResolutions } from '@tidemark/runtime';
-import { EVENTS_READ_MAX } from '../limits.ts';
+import { askedBy, fittingResolutions } from '@tidemark/runtime';
 
 export interface QuestionTold {
   readonly question_id: string;
@@ -25,8 +23,7 @@ export async function questionOf(
   const state: StreamState | undefined = snapshot && streamFromJson(snapshot.state, snapshot.tasks);
   if (state === undefined || state.question === null) return null;
   const { question } = state;
-  const parked = (await reads.events(workflow, EVENTS_READ_MAX)).findLast(({ event }) => event === question.id);
-  const payload = parked === undefined ? undefined : decodePayload('WorkflowParked', parked.payload);
+  const payload = await askedBy(reads, workflow, question.id);
   return {
     question_id: question.id,
     code: question.code,

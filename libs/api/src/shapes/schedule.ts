@@ -18,6 +18,7 @@ export const scheduleJson = (schedule: ScheduleState) => ({
   waiting_slot: schedule.heldMs === null ? null : isoTime(schedule.heldMs),
   started_count: schedule.startedCount,
   skipped_count: schedule.skippedCount,
+  taken_count: schedule.takenCount,
   missed_count: schedule.missedCount,
   next: schedule.next.map(isoTime),
 });

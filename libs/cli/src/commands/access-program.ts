@@ -20,17 +20,17 @@ import {
   suspendTenant,
 } from './access.ts';
 import type { MemoryOptions } from './memory-place.ts';
-import type { MemoryKit } from './memory-program.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { byWhy } from './shared-options.ts';
 
 const NEVER = 'never';
 
-export function addAccess({ command, does, common }: MemoryKit): void {
+export function addAccess({ command, does, common }: ProgramKit): void {
   const parent = command('access', 'who is let in over HTTP: API keys and tenants').helpCommand(false);
   const sub = (usage: string, what: string) =>
     common(parent.command(usage).description(what).copyInheritedSettings(parent));
   const by = (usage: string, what: string) => sub(usage, what).requiredOption('--by <name>', 'who decides it');
-  const byWhy = (usage: string, what: string) =>
-    by(usage, what).requiredOption('--why <text>', 'the reason, kept with it');
+  const decided = (usage: string, what: string) => byWhy(sub(usage, what), 'it');
   by('create-key', 'make an API key, and tell it this once')
     .requiredOption('--name <text>', 'what it is for')
     .addOption(
@@ -50,17 +50,17 @@ export function addAccess({ command, does, common }: MemoryKit): void {
     .option('--tenant <name>', 'of this tenant alone (default: all)', tenantName)
     .option('--all', 'revoked ones as well')
     .action(does<[ListKeysOptions]>(listKeys));
-  byWhy('revoke-key', 'let nobody in by this key any more')
+  decided('revoke-key', 'let nobody in by this key any more')
     .argument('<id>', 'id of the key')
     .action(does<[string, ByWhyOptions]>(revokeKey));
   sub('tenants', 'the tenants that were created or suspended').action(does<[MemoryOptions]>(listTenants));
   by('create-tenant', 'write a tenant down')
     .argument('<name>', 'its name')
     .action(does<[string, ByOptions]>(createTenant));
-  byWhy('suspend-tenant', 'let nobody of the tenant in; its workflows go on')
+  decided('suspend-tenant', 'let nobody of the tenant in; its workflows go on')
     .argument('<name>', 'its name')
     .action(does<[string, ByWhyOptions]>(suspendTenant));
-  byWhy('resume-tenant', 'let a suspended tenant in again')
+  decided('resume-tenant', 'let a suspended tenant in again')
     .argument('<name>', 'its name')
     .action(does<[string, ByWhyOptions]>(resumeTenant));
 

@@ -2,7 +2,6 @@
 
 import { Option } from 'commander';
 import { duration, wholeNumber } from '../arguments.ts';
-import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
 import {
   type ArchiveOptions,
   type CompactOptions,
@@ -13,11 +12,12 @@ import {
   type VerifyOptions,
   verify,
 } from './archive.ts';
-import type { MemoryKit } from './memory-program.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { limited } from './shared-options.ts';
 
 const HOT_DEFAULT_MS = 7 * 86_400_000;
 
-export function addArchive({ command, does, common }: MemoryKit): void {
+export function addArchive({ command, does, common }: ProgramKit): void {
   common(command('compact', 'archive what is old enough now: write segments, verify them, trim the log'))
     .addOption(
       new Option('--older-than <time>', 'closed workflows stay so long in log and rows: 90s, 30m, 24h, 7d')
@@ -32,8 +32,8 @@ export function addArchive({ command, does, common }: MemoryKit): void {
   common(command('restore', 'bring the history of an archived run back into rows'))
     .argument('<id>', 'id of the run')
     .action(does<[string, ArchiveOptions]>(restore));
-  common(command('du', 'tell what history takes, in rows and in the archive'))
-    .addOption(new Option('--by <what>', 'add up by').choices(['tenant', 'workflow']).default('tenant'))
-    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .action(does<[DuOptions]>(du));
+  const size = common(command('du', 'tell what history takes, in rows and in the archive'));
+  limited(
+    size.addOption(new Option('--by <what>', 'add up by').choices(['tenant', 'workflow']).default('tenant')),
+  ).action(does<[DuOptions]>(du));
 }

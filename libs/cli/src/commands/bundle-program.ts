@@ -3,11 +3,11 @@
 import type { Command } from 'commander';
 import { wholeNumber } from '../arguments.ts';
 import { type BundleDiffOptions, type BundleOptions, bundle, bundleDiff } from './bundle.ts';
-import type { MemoryKit } from './memory-program.ts';
+import type { ProgramKit } from './program-kit.ts';
 
 const number = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
-export function addBundle({ command, does, common }: MemoryKit): void {
+export function addBundle({ command, does, common }: ProgramKit): void {
   const parent = command('bundle', 'show what a model call saw, rebuilt byte for byte; or compare two').helpCommand(
     false,
   );

@@ -245,7 +245,7 @@ async function viewOptions(
 }
 
 const wayBack = (desk: Desk, tenant: TenantId): WayBack => ({
-  signal: (workflow, name, value, options) => desk.signal(workflow, name, value, options),
+  signal: (workflow, name, value, { key }) => desk.signal(workflow, name, value, { key, isOwn: true }),
   remember: (_subject, writes) => desk.memory.writeRecords(tenant, writes),
 });
 

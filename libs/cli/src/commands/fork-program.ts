@@ -2,25 +2,12 @@
 
 import { type Command, Option } from 'commander';
 import { wholeNumber } from '../arguments.ts';
-import type { Session } from '../session.ts';
 import { type CompareOptions, compare, type ForkCommandOptions, fork } from './fork.ts';
-
-export interface ForkKit {
-  /** A command of the program. */
-  readonly command: (usage: string, description: string) => Command;
-  readonly does: <Given extends readonly unknown[]>(
-    command: (...given: [Session, ...Given]) => Promise<number>,
-  ) => (...given: [...Given, Command]) => Promise<void>;
-  /** Options with the modules of the environment, where none are named. */
-  readonly listed: <T extends { readonly workflows?: readonly string[] | undefined }>(options: T) => T;
-  /** Adds the options for modules, and those for state and JSON. */
-  readonly modules: (command: Command) => Command;
-  readonly common: (command: Command) => Command;
-}
+import type { ModulesKit } from './program-kit.ts';
 
 const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 
-export function addFork({ command, does, listed, modules, common }: ForkKit): void {
+export function addFork({ command, does, listed, modules, common }: ModulesKit): void {
   const forking = command('fork', 'start a new run from a checkpoint of another, whose history up to there it shares')
     .argument('<id>', 'id of the run')
     .requiredOption('--at <sequence>', 'the checkpoint after which it goes on; 0: the opening', sequence)

@@ -1,13 +1,12 @@
 /** Owns `tidemark jobs`: one thing done to many workflows, counted beforehand, begun, watched and cancelled. */
 
-import { InvalidError, isoTime, type Json } from '@tidemark/core';
+import { InvalidError, isClosed, isoTime, type Json, type StreamStatus, type TenantId, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { BulkAct, BulkJob } from '@tidemark/runtime';
+import { type BulkAct, type BulkCount, type BulkJob, checkMeant } from '@tidemark/runtime';
 import { readJson } from '../input.ts';
 import { JOB_LOOK_MS } from '../limits.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { atDesk } from '../state/at-desk.ts';
-import type { FoundCount } from '../state/control-desk.ts';
 import type { Desk } from '../state/desk.ts';
 import { table } from '../text/table.ts';
 import { ago, count, counted } from '../text/units.ts';
@@ -33,12 +32,8 @@ export interface StartJobOptions extends FilterOptions, JobPlace {
 export async function startJob(session: Session, act: BulkAct, options: StartJobOptions): Promise<number> {
   const { terminal } = session;
   const filter = filterOf(options);
-  if (options.everything !== true && Object.keys(filter).every((name) => name === 'tenant')) {
-    throw new InvalidError(
-      'filter-missing',
-      'Give a filter beside --tenant (--definition, --status, …), or --everything.',
-    );
-  }
+  const { everything } = options;
+  checkMeant(filter, everything);
   if (options.dryRun === true) {
     const found = await atDesk(session, { state: options.state, how: 'look' }, (desk) => desk.control.found(filter));
     const { count, hasMore, statuses } = found;
@@ -55,10 +50,19 @@ export async function startJob(session: Session, act: BulkAct, options: StartJob
     );
   }
   const signal = await signalOf(session, act, options);
-  const request = { id, act, filter, by, why, signal, ...(filter.tenant !== undefined && { tenant: filter.tenant }) };
+  const request = {
+    id,
+    act,
+    filter,
+    everything,
+    by,
+    why,
+    signal,
+    ...(filter.tenant !== undefined && { tenant: filter.tenant }),
+  };
   return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
     const { created } = await desk.control.startJob(request);
-    if (options.watch === true) return follow(session, desk, id);
+    if (options.watch === true) return follow(session, desk, id, filter.tenant ?? null);
     terminal.document({ job: id, act, created });
     const then = created ? whoGoesOn(desk) : 'It was begun before.';
     terminal.line(`Job ${printable(id)} is to ${act} what it finds. ${then}`);
@@ -76,13 +80,15 @@ async function signalOf(session: Session, act: BulkAct, { signal, value }: Start
 }
 
 /** Of those found, the ones that have not ended: what has is refused by these acts. */
-const ENDED_STATUSES: ReadonlySet<string> = new Set(['completed', 'failed', 'compensated']);
-const actedCount = (act: BulkAct, { count: found, statuses }: FoundCount): number =>
+const actedCount = (act: BulkAct, { count: found, statuses }: BulkCount): number =>
   act === 'retry' || act === 'signal'
     ? found
-    : Object.entries(statuses).reduce((sum, [status, of]) => (ENDED_STATUSES.has(status) ? sum : sum + of), 0);
+    : Object.entries(statuses).reduce(
+        (sum, [status, of]) => (isClosed({ status: status as StreamStatus }) ? sum : sum + of),
+        0,
+      );
 
-function foundLine(act: BulkAct, told: FoundCount): string {
+function foundLine(act: BulkAct, told: BulkCount): string {
   const { count: found, hasMore, statuses, some } = told;
   if (found === 0) return 'Nothing fits: the job would do nothing.';
   const parts = Object.entries(statuses).map(([status, of]) => `${count(of)} ${status}`);
@@ -124,22 +130,31 @@ export async function listJobs(session: Session, { tenant, limit, state }: ListJ
   return EXIT.ok;
 }
 
-export async function showJob(session: Session, id: string, { state }: JobPlace): Promise<number> {
-  const job = await atDesk(session, { state, how: 'look' }, (desk) => requireJob(desk, id));
+export interface OneJobOptions extends JobPlace {
+  readonly tenant?: string | undefined;
+}
+
+const whose = ({ tenant }: OneJobOptions): TenantId | null => (tenant === undefined ? null : tenantId(tenant));
+
+export async function showJob(session: Session, id: string, options: OneJobOptions): Promise<number> {
+  const job = await atDesk(session, { state: options.state, how: 'look' }, (desk) =>
+    requireJob(desk, id, whose(options)),
+  );
   session.terminal.document(jobJson(job));
   session.terminal.lines(jobLines(job));
   return EXIT.ok;
 }
 
-export interface CancelJobOptions extends JobPlace {
+export interface CancelJobOptions extends OneJobOptions {
   readonly by: string;
   readonly why: string;
 }
 
-export async function cancelJob(session: Session, id: string, { by, why, state }: CancelJobOptions): Promise<number> {
+export async function cancelJob(session: Session, id: string, options: CancelJobOptions): Promise<number> {
+  const { by, why, state } = options;
   const { changed } = await atDesk(session, { state, how: 'look' }, async (desk) => {
-    await requireJob(desk, id);
-    return desk.control.cancelJob(id, { by, why });
+    const { tenant } = await requireJob(desk, id, whose(options));
+    return desk.control.cancelJob(id, { by, why }, tenant);
   });
   session.terminal.document({ job: id, changed });
   session.terminal.line(
@@ -148,17 +163,17 @@ export async function cancelJob(session: Session, id: string, { by, why, state }
   return EXIT.ok;
 }
 
-export const watchJob = (session: Session, id: string, { state }: JobPlace): Promise<number> =>
-  atDesk(session, { state, how: 'look' }, (desk) => follow(session, desk, id));
+export const watchJob = (session: Session, id: string, options: OneJobOptions): Promise<number> =>
+  atDesk(session, { state: options.state, how: 'look' }, (desk) => follow(session, desk, id, whose(options)));
 
 /** Until it has ended. */
-async function follow(session: Session, desk: Desk, id: string): Promise<number> {
+async function follow(session: Session, desk: Desk, id: string, tenant: TenantId | null): Promise<number> {
   const { terminal } = session;
   const { signal, release } = takeInterrupts();
   try {
     let told = '';
     while (!signal.aborted) {
-      const job = await requireJob(desk, id);
+      const job = await requireJob(desk, id, tenant);
       const now = JSON.stringify([job.status, job.doneCount, job.refusedCount]);
       if (now !== told) {
         terminal.record(jobJson(job));
@@ -178,9 +193,9 @@ async function follow(session: Session, desk: Desk, id: string): Promise<number>
 }
 
 /** One that was begun a moment ago may not be in the rows yet. */
-async function requireJob(desk: Desk, id: string): Promise<BulkJob> {
+async function requireJob(desk: Desk, id: string, tenant: TenantId | null): Promise<BulkJob> {
   for (let left = 10; left > 0; left--) {
-    const job = await desk.control.job(id);
+    const job = await desk.control.job(id, tenant);
     if (job !== null) return job;
     await new Promise((resolve) => setTimeout(resolve, JOB_LOOK_MS / 2));
   }

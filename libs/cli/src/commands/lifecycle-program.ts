@@ -2,7 +2,8 @@
 
 import type { LifecycleAct } from '@tidemark/runtime';
 import { type LifecycleOptions, lifecycle } from './lifecycle.ts';
-import type { CommandKit } from './recovery-program.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { byWhy } from './shared-options.ts';
 
 const ACTS: readonly (readonly [LifecycleAct, string])[] = [
   [
@@ -14,12 +15,10 @@ const ACTS: readonly (readonly [LifecycleAct, string])[] = [
   ['resume', 'let a paused workflow go on'],
 ];
 
-export function addLifecycle({ command, does, common }: Pick<CommandKit, 'command' | 'does' | 'common'>): void {
+export function addLifecycle({ command, does, common }: ProgramKit): void {
   for (const [act, description] of ACTS) {
-    common(command(act, description))
-      .argument('<id>', 'id of the run')
-      .requiredOption('--by <name>', 'who decides it')
-      .requiredOption('--why <text>', 'the reason, kept with the decision')
-      .action(does<[string, LifecycleOptions]>(lifecycle(act)));
+    byWhy(common(command(act, description)).argument('<id>', 'id of the run')).action(
+      does<[string, LifecycleOptions]>(lifecycle(act)),
+    );
   }
 }

@@ -127,11 +127,13 @@ export async function definitions(session: Session, { workflows = [], state }: D
     { title: 'WORKFLOW' },
     { title: 'VERSION', align: 'right' },
     { title: 'STEPS', shrinksTo: 16 },
+    { title: 'SIGNALS', shrinksTo: 8 },
   ] as const;
-  const rows = cards.map(({ name, version, flow }) => [
-    printable(name),
-    String(version),
-    Object.keys(flow).map(printable).join(', '),
+  const namesOf = (of: object | null | undefined): string =>
+    of === null || of === undefined ? '–' : Object.keys(of).map(printable).join(', ');
+  const rows = cards.map(({ name, version, flow, signals }) => [
+    ...[printable(name), String(version), namesOf(flow)],
+    namesOf(signals),
   ]);
   terminal.lines(
     rows.length === 0

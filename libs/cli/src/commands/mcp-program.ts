@@ -3,14 +3,14 @@
 import { InvalidArgumentError } from 'commander';
 import { tenantName } from '../arguments.ts';
 import { type McpCommandOptions, mcp } from './mcp.ts';
-import type { MemoryKit } from './memory-program.ts';
+import type { ProgramKit } from './program-kit.ts';
 
 const AFTER = `
 Without --http it speaks over standard input and output, for an assistant that starts it. States in a repository need nothing
 else; sessions and memory are kept where --state says. TIDEMARK_MCP_TOKEN is the token that clients show over HTTP; a host
 other than this machine's own needs one.`;
 
-export function addMcp({ command, does, common }: MemoryKit): void {
+export function addMcp({ command, does, common }: ProgramKit): void {
   common(command('mcp', 'serve an assistant: its state, sessions and memory as tools of the Model Context Protocol'))
     .option('--http <port>', 'serve over HTTP at /mcp on this port; 0: a free one', portNumber)
     .option('--host <address>', 'with --http: listen there (default: 127.0.0.1)')

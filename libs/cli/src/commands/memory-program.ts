@@ -2,7 +2,6 @@
 
 import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
-import type { Session } from '../session.ts';
 import {
   type BudgetOptions,
   budgetRaise,
@@ -21,24 +20,16 @@ import {
   type RememberOptions,
 } from './memory.ts';
 import type { MemoryOptions, OfUser } from './memory-place.ts';
+import type { ProgramKit } from './program-kit.ts';
 import { type HandOverOptions, sessionHandOver, sessionShow } from './session.ts';
+import { byWhy } from './shared-options.ts';
 import { type SetOptions, userForget, userGet, userList, userSet } from './user.ts';
-
-export interface MemoryKit {
-  /** A command of the program. */
-  readonly command: (usage: string, description: string) => Command;
-  readonly does: <Given extends readonly unknown[]>(
-    command: (...given: [Session, ...Given]) => Promise<number>,
-  ) => (...given: [...Given, Command]) => Promise<void>;
-  /** Adds the options for state and JSON. */
-  readonly common: (command: Command) => Command;
-}
 
 /** Most entries that a recall and a list answer. */
 const RECALL_MAX_COUNT = 20;
 const FACTS_MAX_COUNT = 1_000;
 
-export function addMemory({ command, does, common }: MemoryKit): void {
+export function addMemory({ command, does, common }: ProgramKit): void {
   const group = (name: string, description: string) => {
     const parent = command(name, description).helpCommand(false);
     return (usage: string, what: string): Command =>
@@ -103,11 +94,8 @@ export function addMemory({ command, does, common }: MemoryKit): void {
     .addOption(new Option('--period <time>', 'within what time').choices(['hour', 'day', 'month', 'total']))
     .addOption(new Option('--none', 'take the budget away').conflicts(['tokens', 'usd', 'period']))
     .action(does<[SetBudgetOptions]>(budgetSet));
-  spends(budget('raise', 'let a workflow spend more; one that is paused for want of budget goes on'))
-    .argument('<workflow>', 'id of the run')
-    .requiredOption('--by <name>', 'who decides it')
-    .requiredOption('--why <text>', 'the reason, kept with the decision')
-    .action(does<[string, RaiseOptions]>(budgetRaise));
+  const raise = budget('raise', 'let a workflow spend more; one that is paused for want of budget goes on');
+  byWhy(spends(raise).argument('<workflow>', 'id of the run')).action(does<[string, RaiseOptions]>(budgetRaise));
 }
 
 const ofUser = (command: Command): Command => command.requiredOption('--user <name>', 'whose memory');

@@ -93,28 +93,28 @@ describe('money', () => {
 it(
   'shows a session with its question, and hands it over',
   async (context) => {
-    const { call } = await cliFolder(context);
-    const ran = await call('run', 'transfer', '--id', 't1', '--session', 's1', '--user', 'ana', '--workflows', AGENTS);
+    const { call, here } = await cliFolder(context);
+    const ran = await here('run', 'transfer', '--id', 't1', '--session', 's1', '--user', 'ana', '--workflows', AGENTS);
     expect(ran.code).toBe(1);
-    const handed = await call(
+    const handed = await here(
       ...['session', 'handover', 's1', '--from', 'ann', '--to', 'bob', '--message', 'Ask the bank.'],
       ...['--artifact', 'a.pdf', '--artifact', 'b.pdf'],
     );
     expect([handed.out, handed.err]).toEqual(['Session s1 is handed over from ann to bob.\n', '']);
-    const shown = await call('session', 'show', 's1');
+    const shown = await here('session', 'show', 's1');
     expect(shown.out).toMatch(/^Session s1 of ana goes on in workflow t1 \(transfer v1, parked: .*\)\.\n/);
     expect(shown.out).toMatch(/\nHanded over from ann to bob, \S+: Ask the bank\. With: a\.pdf, b\.pdf\.\n/);
     expect(shown.out).toMatch(/\nIt waits for a person \(\S+\): .* They may decide: .*fail\.\n/);
-    const unknown = await call('session', 'show', 's9', '--json');
+    const unknown = await here('session', 'show', 's9', '--json');
     expect([unknown.code, JSON.parse(unknown.err).error.code]).toEqual([65, 'session-unknown']);
     const another = ['run', 'greet', '--session', 's1', '--input', '{"name":"Di"}', '--workflows', AGENTS];
-    expect((await call(...another)).err).toContain("session: s1 is another user's");
-    const busy = await call(...another, '--user', 'ana');
+    expect((await here(...another)).err).toContain("session: s1 is another user's");
+    const busy = await here(...another, '--user', 'ana');
     expect(busy.err).toContain('Session s1 goes on in workflow t1');
     // Each command is a process of its own, with a Lamport clock of its own.
     const greet = ['run', 'greet', '--session', 's2', '--input', '{"name":"Di"}', '--workflows', AGENTS];
     for (const id of ['a', 'b', 'c']) expect((await call(...greet, '--id', id)).code).toBe(0);
-    expect((await call('session', 'show', 's2')).out).toMatch(
+    expect((await here('session', 'show', 's2')).out).toMatch(
       /newest was c .*\n(?:.*\n)*.*Earlier workflows: b .*, a /,
     );
   },

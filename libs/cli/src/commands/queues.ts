@@ -17,6 +17,8 @@ export interface QueuesOptions {
 export interface SteerQueueOptions extends QueuesOptions {
   readonly by: string;
   readonly why: string;
+  /** Of pausing: also where nothing is known of such a workflow yet. */
+  readonly future?: boolean | undefined;
 }
 
 const ofWhom = (tenant: string | undefined) => (tenant === undefined ? null : tenantId(tenant));
@@ -56,10 +58,16 @@ export const queueJson = ({ definition, tenant, readyCount, runningCount, held }
 
 const steering =
   (act: 'pause' | 'resume') =>
-  async (session: Session, definition: string, { tenant, by, why, state }: SteerQueueOptions): Promise<number> => {
+  async (
+    session: Session,
+    definition: string,
+    { tenant, by, why, future, state }: SteerQueueOptions,
+  ): Promise<number> => {
     const queue = { definition, tenant: ofWhom(tenant) };
     const done = await atDesk(session, { state, how: 'write' }, ({ control }) =>
-      act === 'pause' ? control.pauseQueue(queue, { by, why }) : control.resumeQueue(queue, { by, why }),
+      act === 'pause'
+        ? control.pauseQueue(queue, { by, why }, future === true)
+        : control.resumeQueue(queue, { by, why }),
     );
     const { terminal } = session;
     terminal.document({

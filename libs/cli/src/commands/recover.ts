@@ -27,7 +27,7 @@ import {
   withUndos,
 } from '@tidemark/runtime';
 import { noState } from '../failures.ts';
-import { EVENTS_READ_MAX, PROBE_ASK_MAX_MS } from '../limits.ts';
+import { PROBE_ASK_MAX_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { noticeStall } from '../stall.ts';
 import { readDefinitions } from '../state/definitions.ts';
@@ -100,7 +100,7 @@ async function planOf(
   return {
     plan: recoveryPlan({ state, headEffects, definition, answers, nowMs }),
     checkpoint: checkpointOf(head),
-    asked: askedOf(snapshot, await reads.events(workflow, EVENTS_READ_MAX), folder),
+    asked: await askedOf(reads, snapshot, folder),
     definition: definition === undefined ? null : `${definition.name} v${definition.version}`,
     probed: probe,
     folder,

@@ -1,7 +1,6 @@
 /** Owns the arguments and options of `recover`, `approve`, `reject`, `confirm` and `signal`, and their help. Must hold no logic. */
 
 import { type Command, Option } from 'commander';
-import type { Session } from '../session.ts';
 import {
   type ApproveOptions,
   approve,
@@ -12,22 +11,11 @@ import {
   type SignalOptions,
   signal,
 } from './decide.ts';
+import type { ModulesKit } from './program-kit.ts';
 import { type RecoverOptions, recover } from './recover.ts';
+import { byWhy } from './shared-options.ts';
 
-/** What the program gives to those who add commands to it. */
-export interface CommandKit {
-  readonly command: (usage: string, description: string) => Command;
-  /** Makes an action of a command. */
-  readonly does: <Given extends readonly unknown[]>(
-    command: (...given: [Session, ...Given]) => Promise<number>,
-  ) => (...given: [...Given, Command]) => Promise<void>;
-  /** Options with the modules that the environment names, where none were given. */
-  readonly listed: <T extends { readonly workflows?: readonly string[] | undefined }>(options: T) => T;
-  /** Adds the options for modules, state and JSON. */
-  readonly common: (command: Command) => Command;
-}
-
-export function addRecovery({ command, does, listed, common }: CommandKit): void {
+export function addRecovery({ command, does, listed, common }: Omit<ModulesKit, 'modules'>): void {
   common(command('recover', 'take a stuck workflow from its holder, so that another goes on; --dry-run only tells'))
     .argument('<id>', 'id of the run')
     .option('--dry-run', 'tell step by step what the next holder would do, and change nothing')
@@ -37,10 +25,7 @@ export function addRecovery({ command, does, listed, common }: CommandKit): void
     );
 
   const answering = (name: string, description: string): Command =>
-    common(command(name, description))
-      .argument('<id>', 'id of the run')
-      .requiredOption('--by <name>', 'who decides it')
-      .requiredOption('--why <text>', 'the reason, kept with the decision')
+    byWhy(common(command(name, description)).argument('<id>', 'id of the run'))
       .option('--question <id>', 'the question that is meant (default: the open one)')
       .option(
         '--task <id>',

@@ -1,7 +1,9 @@
 /** Owns the arguments and options of `tidemark state …`, and their help. Must hold no logic. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Session } from '../session.ts';
+import { duration, wholeNumber } from '../arguments.ts';
+import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
+import type { ProgramKit } from './program-kit.ts';
 import {
   type CheckpointOptions,
   type CompleteOptions,
@@ -17,16 +19,12 @@ import {
   stateShow,
 } from './repo-state.ts';
 
-type DoesOf = <Given extends readonly unknown[]>(
-  command: (...given: [Session, ...Given]) => Promise<number>,
-) => (...given: [...Given, Command]) => Promise<void>;
-
 const AFTER = `
 A state is .workflow-state/NAME-state.json in the repository, or in --dir. Several agents may write the same one at once:
 nothing is lost. Secrets are refused. A check is a command; its stage is done only when it passes.`;
 
 /** Adds the operations to the command `state`. */
-export function addRepoState(state: Command, does: DoesOf): void {
+export function addRepoState(state: Command, does: ProgramKit['does']): void {
   state.helpCommand(false).addHelpText('after', AFTER);
   const command = (name: string, description: string): Command =>
     state
@@ -39,7 +37,7 @@ export function addRepoState(state: Command, does: DoesOf): void {
   planned(command('init', 'begin a workflow with its stages'))
     .argument('<name>', 'name of the workflow')
     .option('--shared', 'let git see the state, so that it can be committed (default: it is ignored)')
-    .option('--version <number>', 'version of the workflow (default: 1)', wholeNumber)
+    .option('--version <number>', 'version of the workflow (default: 1)', aNumber)
     .option('--note <text>', 'something to know')
     .addOption(agent())
     .action(does<[string, InitOptions]>(stateInit));
@@ -52,7 +50,7 @@ export function addRepoState(state: Command, does: DoesOf): void {
     .addOption(new Option('--fail', 'they failed').conflicts('reset'))
     .option('--reset', 'they are to be done again')
     .option('--check <command>', 'a command that must pass before they count as done, from now on')
-    .option('--check-timeout <time>', 'how long a check may take: 90s, 30m, 2h (default: 10m)', milliseconds)
+    .option('--check-timeout <time>', 'how long a check may take: 90s, 30m, 2h (default: 10m)', checkTimeout)
     .option('--evidence <json>', 'what shows it: text, a JSON object, @file, or - for standard input')
     .option('--artifact <name=value>', 'something that was made, such as a path; may be repeated', collect)
     .option('--note <text>', 'something to know')
@@ -63,8 +61,8 @@ export function addRepoState(state: Command, does: DoesOf): void {
 
   planned(command('resume', 'tell from which stage to go on, and put right what can be'))
     .argument('<name>', 'name of the workflow')
-    .option('--choose <number>', 'which of equally new states counts', wholeNumber)
-    .option('--version <number>', 'the version that is expected: another one is refused', wholeNumber)
+    .option('--choose <number>', 'which of equally new states counts', aNumber)
+    .option('--version <number>', 'the version that is expected: another one is refused', aNumber)
     .action(does<[string, ResumeOptions]>(stateResume));
 
   command('show', 'show a state, or name all of them; changes nothing')
@@ -78,7 +76,7 @@ export function addRepoState(state: Command, does: DoesOf): void {
 
   planned(command('migrate', 'bring a state to a newer version of its workflow; the old file is kept'))
     .argument('<name>', 'name of the workflow')
-    .requiredOption('--to <number>', 'the new version', wholeNumber)
+    .requiredOption('--to <number>', 'the new version', aNumber)
     .option('--rename <old=new>', 'another id for a stage; may be repeated', collect)
     .action(does<[string, MigrateOptions]>(stateMigrate));
 }
@@ -94,22 +92,16 @@ const planned = (command: Command): Command =>
 
 const agent = (): Option => new Option('--agent <name>', 'who does it (default: TIDEMARK_AGENT)');
 
+/** Of a version, or of one of several. */
+const aNumber = wholeNumber(1, 999_999_999);
+
+function checkTimeout(text: string): number {
+  const ms = duration(text);
+  if (ms <= CHECK_TIMEOUT_MAX_MS) return ms;
+  throw new InvalidArgumentError('Give at most 24h.');
+}
+
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => {
   if (!/^[^=]+=/.test(value)) throw new InvalidArgumentError('Give a name, =, and a value.');
   return [...(before ?? []), value];
 };
-
-function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Give a whole number from 1.');
-}
-
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
-
-function milliseconds(text: string): number {
-  const [, digits, unit] = /^([1-9]\d{0,4})([smh])$/.exec(text) ?? [];
-  if (digits === undefined || unit === undefined) {
-    throw new InvalidArgumentError('Give a whole number with a unit: 90s, 30m, 2h.');
-  }
-  return Number(digits) * UNITS_MS[unit]!;
-}

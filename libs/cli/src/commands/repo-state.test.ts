@@ -175,6 +175,7 @@ it.each([
   [64, ['migrate', 'audit', '--to', '0']],
   [64, ['init', 'audit', '--check', 'x']],
   [64, ['checkpoint', 'audit', 'a', '--done', '--check-timeout', '10']],
+  [64, ['checkpoint', 'audit', 'a', '--done', '--check-timeout', '25h']],
   [65, ['init', '../audit']],
   [65, ['init', 'audit', '--stages', 'a', '--check', 'b=exit 0']],
   [65, ['checkpoint', 'audit']],

@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import { duration, tenantName } from '../arguments.ts';
 import type { MemoryOptions } from './memory-place.ts';
-import type { MemoryKit } from './memory-program.ts';
+import type { ProgramKit } from './program-kit.ts';
 import {
   type HoldOptions,
   retentionHold,
@@ -12,10 +12,11 @@ import {
   retentionShow,
   type SetRetentionOptions,
 } from './retention.ts';
+import { byWhy } from './shared-options.ts';
 
 const FOREVER = 'forever';
 
-export function addRetention({ command, does, common }: MemoryKit): void {
+export function addRetention({ command, does, common }: ProgramKit): void {
   const parent = command('retention', 'how long a tenant’s archived history is kept, and what is held').helpCommand(
     false,
   );
@@ -35,12 +36,10 @@ export function addRetention({ command, does, common }: MemoryKit): void {
     )
     .option('--default', 'that of the compactors again')
     .action(does<[SetRetentionOptions]>(retentionSet));
-  sub('hold', 'keep a run, or all of the tenant’s, whatever its policy says')
+  const hold = sub('hold', 'keep a run, or all of the tenant’s, whatever its policy says')
     .argument('<id>', 'name of the hold')
-    .option('--workflow <id>', 'the run; without it all of the tenant’s')
-    .requiredOption('--by <name>', 'who decides it')
-    .requiredOption('--why <text>', 'the reason, kept with the hold')
-    .action(does<[string, HoldOptions]>(retentionHold));
+    .option('--workflow <id>', 'the run; without it all of the tenant’s');
+  byWhy(hold, 'the hold').action(does<[string, HoldOptions]>(retentionHold));
   sub('release', 'let the policy decide again')
     .argument('<id>', 'name of the hold')
     .action(does<[string, MemoryOptions]>(retentionRelease));

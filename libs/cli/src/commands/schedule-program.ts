@@ -3,8 +3,7 @@
 import { CATCH_UP_MAX_COUNT, OVERLAPS } from '@tidemark/runtime';
 import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
-import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
-import type { CommandKit } from './recovery-program.ts';
+import type { ModulesKit } from './program-kit.ts';
 import {
   type ListSchedulesOptions,
   type SetScheduleOptions,
@@ -12,24 +11,15 @@ import {
   scheduleList,
   scheduleSet,
 } from './schedule.ts';
+import { limited, ofTenant } from './shared-options.ts';
 
-export function addSchedule({
-  command,
-  does,
-  common,
-  listed,
-  modules,
-}: Omit<CommandKit, 'listed'> & {
-  readonly listed: <T extends { readonly workflows?: readonly string[] | undefined }>(options: T) => T;
-  readonly modules: (command: Command) => Command;
-}): void {
+export function addSchedule({ command, does, common, listed, modules }: ModulesKit): void {
   const parent = command('schedule', 'start runs of a workflow at the times of a cron pattern').helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false): Command =>
     common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
-  sub('list', 'schedules, newest first, with their next slots', true)
-    .option('--tenant <name>', 'of this tenant only', tenantName)
-    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .action(does<[ListSchedulesOptions]>(scheduleList));
+  limited(ofTenant(sub('list', 'schedules, newest first, with their next slots', true))).action(
+    does<[ListSchedulesOptions]>(scheduleList),
+  );
   modules(sub('set', 'make a schedule, or change the one of this id'))
     .argument('<id>', 'id of the schedule: its runs are named ID@TIME')
     .argument('<workflow>', 'name of the workflow')

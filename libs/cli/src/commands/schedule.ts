@@ -9,6 +9,7 @@ import type { Session } from '../session.ts';
 import { atDesk } from '../state/at-desk.ts';
 import { readDefinitions } from '../state/definitions.ts';
 import { table } from '../text/table.ts';
+import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
 /** Slots to come that a list shows. */
@@ -87,5 +88,8 @@ export async function scheduleList(session: Session, options: ListSchedulesOptio
     ...[schedule.startedCount, schedule.skippedCount, schedule.missedCount].map(String),
   ]);
   terminal.lines(table(columns, rows, { width: terminal.width }));
+  for (const { id, takenCount } of schedules.filter((one) => one.takenCount > 0)) {
+    terminal.line(`${printable(id)}: ${counted(takenCount, 'slot')} didn't begin: the ids are other workflows'.`);
+  }
   return EXIT.ok;
 }

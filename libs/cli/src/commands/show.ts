@@ -99,7 +99,7 @@ async function find(desk: Desk, id: string, options: ShowOptions, given: readonl
   return {
     row,
     idle: isIdle(desk),
-    asked: askedOf(snapshot, events, options.state),
+    asked: await askedOf(reads, snapshot, options.state),
     undoing,
     undoAsked: waits && (await askedIn(reads, waits.workflow, options.state)),
     isForgotten: await isHistoryForgotten(reads, workflow),

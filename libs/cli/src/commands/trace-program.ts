@@ -1,10 +1,10 @@
 /** Owns the arguments and options of `trace`, and their help. Must hold no logic. */
 
 import { type Command, Option } from 'commander';
-import type { MemoryKit } from './memory-program.ts';
+import type { ProgramKit } from './program-kit.ts';
 import { type TraceExportOptions, type TraceShowOptions, traceExport, traceShow } from './trace.ts';
 
-export function addTrace({ command, does, common }: MemoryKit): void {
+export function addTrace({ command, does, common }: ProgramKit): void {
   const parent = command('trace', "a run's trace, drawn from its history: show it, or export it").helpCommand(false);
   const sub = (usage: string, what: string): Command =>
     common(parent.command(usage).description(what).copyInheritedSettings(parent))

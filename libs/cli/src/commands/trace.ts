@@ -1,10 +1,10 @@
 /** Owns `tidemark trace show` and `tidemark trace export`: a run's trace, drawn from its history in whichever tier that is. */
 
-import { writeFile } from 'node:fs/promises';
+import { access, constants, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import { collectorOf, otlpRequest, sendAll, type TraceSpan } from '@tidemark/traces';
+import { collectorOf, otlpRequest, packSpan, sendAll, type TraceSpan } from '@tidemark/traces';
 import type { Session } from '../session.ts';
 import { atDesk } from '../state/at-desk.ts';
 import type { Desk } from '../state/desk.ts';
@@ -34,7 +34,7 @@ export function traceShow(session: Session, id: string, options: TraceShowOption
   });
 }
 
-export function traceExport(session: Session, id: string, options: TraceExportOptions): Promise<number> {
+export async function traceExport(session: Session, id: string, options: TraceExportOptions): Promise<number> {
   const { terminal, env, cwd } = session;
   const { file, otlp } = options;
   const collector = file === undefined ? collectorOf(env, otlp) : undefined;
@@ -44,6 +44,7 @@ export function traceExport(session: Session, id: string, options: TraceExportOp
       'Name a collector (--otlp http://HOST:4318, or OTEL_EXPORTER_OTLP_ENDPOINT), or a file (--file FILE, - for standard output).',
     );
   }
+  if (file !== undefined && file !== '-') await checkFolder(file, cwd);
   return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
     const all = await spansOf(desk, id, options);
     const spans = options.open === true ? all : all.filter(({ isOpen }) => !isOpen);
@@ -61,7 +62,20 @@ export function traceExport(session: Session, id: string, options: TraceExportOp
   });
 }
 
-const text = (spans: readonly TraceSpan[]): string => Buffer.from(otlpRequest(spans, 'json')).toString();
+/** Throws `InvalidError` (`file-unwritable`), before a long trace is read for nothing. */
+async function checkFolder(file: string, cwd: string): Promise<void> {
+  try {
+    await access(path.dirname(path.resolve(cwd, file)), constants.W_OK);
+  } catch (cause) {
+    const message = `--file: the folder ${path.dirname(file)} is not there, or can't be written to. Make it first, or name another file.`;
+    throw new InvalidError('file-unwritable', message, { cause });
+  }
+}
+
+const text = (spans: readonly TraceSpan[]): string => {
+  const packed = spans.map((span) => packSpan(span, 'json'));
+  return Buffer.from(otlpRequest(packed, 'json')).toString();
+};
 
 async function spansOf(desk: Desk, id: string, options: TraceShowOptions): Promise<readonly TraceSpan[]> {
   const { workflow } = await requireWorkflow(desk, id);

@@ -97,6 +97,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'closed',
   'parked',
   'unknown-task',
+  'not-asked',
 ]);
 
 export function checkRejected({ store }: Pick<Health, 'store'>, newest: readonly RejectedRow[]): Finding {
@@ -108,9 +109,10 @@ export function checkRejected({ store }: Pick<Health, 'store'>, newest: readonly
   const ofNewest = newest.length < rejectedCount ? `, of the newest ${count(newest.length)}` : '';
   const message = `${counted(rejectedCount, 'record')} rejected: ${list.join(', ')}${ofNewest}`;
   const odd = newest.find(({ reason }) => !HARMLESS.has(reason));
-  if (odd === undefined) return ok('Rejected', `${message} (normal after take-overs)`);
+  if (odd === undefined) return ok('Rejected', `${message} (repetitions and zombies, kept out: nothing is to be done)`);
   const place = `partition ${odd.partition}, offset ${odd.offset}`;
-  const remedy = `They changed nothing. Look for another writer to this log, or one of another version; the newest: ${odd.reason} at ${place}.`;
+  const oddReasons = [...reasons.keys()].filter((reason) => !HARMLESS.has(reason)).join(', ');
+  const remedy = `They changed nothing. Look for another writer to this log, or one of another version, for ${oddReasons}: the newest is ${odd.reason} at ${place}.`;
   return warn('Rejected', message, remedy);
 }
 

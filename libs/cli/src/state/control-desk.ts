@@ -5,6 +5,7 @@ import { SYSTEM_TENANT, type TenantId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
 import type {
+  BulkCount,
   BulkJob,
   BulkRequest,
   Definition,
@@ -13,19 +14,9 @@ import type {
   QueueName,
   QueueState,
 } from '@tidemark/runtime';
-import { DRY_RUN_MAX_COUNT, DRY_RUN_PAGE_COUNT } from '../limits.ts';
+import { DRY_RUN_MAX_COUNT } from '../limits.ts';
 
 export type Filter = Omit<WorkflowSearch, 'after' | 'limit'>;
-
-/** As far as they were counted: `hasMore` where there are more than that. */
-export interface FoundCount {
-  readonly count: number;
-  readonly hasMore: boolean;
-  /** By status. */
-  readonly statuses: Readonly<Record<string, number>>;
-  /** The newest. */
-  readonly some: readonly string[];
-}
 
 /** What one look at all workflows tells. */
 export interface FleetTold extends Omit<FleetView, 'queued'> {
@@ -35,16 +26,16 @@ export interface FleetTold extends Omit<FleetView, 'queued'> {
 export interface CommandControl {
   search(query: WorkflowSearch): Promise<readonly WorkflowListing[]>;
   /** What a job of this filter would find now. */
-  found(filter: Filter): Promise<FoundCount>;
+  found(filter: Filter): Promise<BulkCount>;
   /** Throws as `Bulk.start` does. */
   startJob(request: BulkRequest): Promise<{ readonly id: string; readonly created: boolean }>;
-  /** Null: no job has the id. */
-  job(id: string): Promise<BulkJob | null>;
+  /** Null: no job has the id. Throws as `Bulk.get` does. */
+  job(id: string, tenant: TenantId | null): Promise<BulkJob | null>;
   jobs(query: { readonly tenant: TenantId | null; readonly limit: number }): Promise<readonly BulkJob[]>;
-  cancelJob(id: string, ask: LifecycleAsk): Promise<{ readonly changed: boolean }>;
+  cancelJob(id: string, ask: LifecycleAsk, tenant: TenantId | null): Promise<{ readonly changed: boolean }>;
   queues(tenant: TenantId | null): Promise<readonly QueueState[]>;
-  /** Throws as `Queues.pause` does, both of these. */
-  pauseQueue(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged>;
+  /** Throws as `Queues.pause` does, both of these. `isFuture`: also where nothing is known of such a definition. */
+  pauseQueue(queue: QueueName, ask: LifecycleAsk, isFuture: boolean): Promise<QueueChanged>;
   resumeQueue(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged>;
   /** Null: of all tenants. */
   fleet(tenant: TenantId | null): Promise<FleetTold>;
@@ -69,13 +60,13 @@ export function hostControl({ client, ports }: Host, definitions: readonly Defin
   const names = [...new Set(definitions.map(({ name }) => name))];
   return {
     search: (query) => store.search(query),
-    found: (filter) => foundIn(filter, (query) => store.search(query)),
+    found: (filter) => client.bulk.count(filter, DRY_RUN_MAX_COUNT),
     startJob: (request) => client.bulk.start({ ...request, tenant: request.tenant ?? SYSTEM_TENANT }),
-    job: async (id) => (await client.bulk.get(id)) ?? null,
+    job: async (id, tenant) => (await client.bulk.get(id, tenant)) ?? null,
     jobs: ({ tenant, limit }) => client.bulk.list({ limit, tenant: tenant ?? undefined }),
-    cancelJob: (id, ask) => client.bulk.cancel(id, ask),
+    cancelJob: (id, ask, tenant) => client.bulk.cancel(id, ask, tenant),
     queues: (tenant) => client.queues.list(tenant),
-    pauseQueue: (queue, ask) => client.queues.pause(queue, ask),
+    pauseQueue: (queue, ask, isFuture) => client.queues.pause(queue, ask, { definitions, tenant: null, isFuture }),
     resumeQueue: (queue, ask) => client.queues.resume(queue, ask),
     async fleet(tenant) {
       const { queued: _, ...view } = await fleetView({ ports, client }, names, tenant);
@@ -83,29 +74,3 @@ export function hostControl({ client, ports }: Host, definitions: readonly Defin
     },
   };
 }
-
-async function foundIn(filter: Filter, search: CommandControl['search']): Promise<FoundCount> {
-  const statuses: Record<string, number> = {};
-  const some: string[] = [];
-  let count = 0;
-  for (let after: WorkflowListing | undefined; count < DRY_RUN_MAX_COUNT; ) {
-    const page = await search({
-      ...filter,
-      limit: DRY_RUN_PAGE_COUNT,
-      ...(after !== undefined && { after: placeOf(after) }),
-    });
-    for (const { status, workflow } of page) {
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      if (some.length < DRY_RUN_SHOWN_COUNT) some.push(workflow);
-    }
-    count += page.length;
-    if (page.length < DRY_RUN_PAGE_COUNT) return { count, hasMore: false, statuses, some };
-    after = page.at(-1);
-  }
-  return { count, hasMore: true, statuses, some };
-}
-
-/** Workflows that a dry run names. */
-const DRY_RUN_SHOWN_COUNT = 5;
-
-const placeOf = ({ openedAtMs, workflow }: WorkflowListing) => ({ openedAtMs, workflow });

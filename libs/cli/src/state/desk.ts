@@ -132,6 +132,13 @@ export interface PinRequest {
   readonly why: string;
 }
 
+export interface SignalRequest {
+  /** With the same key it counts once. */
+  readonly key: string;
+  /** It is the command's own, and nothing that definitions declare. */
+  readonly isOwn?: true | undefined;
+}
+
 export interface Desk {
   readonly place: Place;
   readonly reads: Reads;
@@ -161,8 +168,8 @@ export interface Desk {
   decide(workflow: string, decision: Decision): Promise<Decided>;
   /** Says what became of an effect that was accepted outside; see `Client.confirm`. */
   confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void>;
-  /** Counts once for its key; see `Client.signal`. */
-  signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void>;
+  /** Counts once for its key; held to the definitions that are known here; see `Client.signal`. */
+  signal(workflow: string, name: string, value: unknown, request: SignalRequest): Promise<void>;
   /** What people are asked; see `Client.approvals`. */
   approvals(query: ApprovalQuery): Promise<ApprovalPage>;
   /** Answers an approval; see `Client.approve`. */

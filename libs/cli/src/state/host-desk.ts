@@ -25,7 +25,17 @@ import { type CommandAccess, hostAccess } from './access-desk.ts';
 import { type CommandArchive, hostArchive } from './archive-desk.ts';
 import { type CommandControl, hostControl } from './control-desk.ts';
 import { pick } from './definitions.ts';
-import type { Desk, Health, NewsListener, PinRequest, Place, Reads, StartAnswer, StartRequest } from './desk.ts';
+import type {
+  Desk,
+  Health,
+  NewsListener,
+  PinRequest,
+  Place,
+  Reads,
+  SignalRequest,
+  StartAnswer,
+  StartRequest,
+} from './desk.ts';
 import { type CommandKeys, hostKeys } from './keys-desk.ts';
 import { type CommandMemory, hostMemory } from './memory-desk.ts';
 import { type CommandPast, hostPast } from './past-desk.ts';
@@ -90,8 +100,9 @@ export class HostDesk implements Desk {
     return this.host.client.confirm(workflow, token, confirmation, this.#effects());
   }
 
-  signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void> {
-    return this.host.client.signal(workflow, name, value, options);
+  signal(workflow: string, name: string, value: unknown, { key, isOwn }: SignalRequest): Promise<void> {
+    const definitions = isOwn === true ? undefined : this.#definitions;
+    return this.host.client.signal(workflow, name, value, { key, definitions });
   }
 
   approvals(query: ApprovalQuery): Promise<ApprovalPage> {

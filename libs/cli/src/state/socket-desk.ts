@@ -37,6 +37,7 @@ import {
   type Place,
   READS,
   type Reads,
+  type SignalRequest,
   type StartAnswer,
   type StartRequest,
 } from './desk.ts';
@@ -159,8 +160,8 @@ export class SocketDesk implements Desk {
     await this.#call('confirm', [workflow, token, confirmation]);
   }
 
-  async signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void> {
-    await this.#call('signal', [workflow, name, value, options]);
+  async signal(workflow: string, name: string, value: unknown, request: SignalRequest): Promise<void> {
+    await this.#call('signal', [workflow, name, value, request]);
   }
 
   approvals(query: ApprovalQuery): Promise<ApprovalPage> {
@@ -237,7 +238,7 @@ export class SocketDesk implements Desk {
 const ERRORS = { ConfigError, ConflictError, CorruptError, InvalidError, LimitError, UnavailableError } as const;
 
 /** The error as it was on the other side, so that it means the same exit code here. */
-function errorOf({ name, code, message }: ErrorNote): TidemarkError {
+function errorOf({ name, code, message, details }: ErrorNote): TidemarkError {
   const Kind = Object.hasOwn(ERRORS, name) ? ERRORS[name as keyof typeof ERRORS] : TidemarkError;
-  return new Kind(code, message);
+  return new Kind(code, message, details);
 }

@@ -4,7 +4,7 @@
  *
  *   holder → caller  {"tidemark": 5, "pid": 4711, "command": "dev"}
  *   caller → holder  {"id": 1, "call": "workflow", "with": ["refund-8821"]}
- *   holder → caller  {"id": 1, "value": {…}}      or {"id": 1, "error": {"name": …, "code": …, "message": …}}
+ *   holder → caller  {"id": 1, "value": {…}}      or {"id": 1, "error": {"name": …, "code": …, "message": …, "details": {…}}}
  *   holder → caller  {"news": {"type": "applied"}}
  */
 
@@ -32,6 +32,8 @@ export interface ErrorNote {
   readonly name: string;
   readonly code: string;
   readonly message: string;
+  /** What the error is about, by field name; absent where that is no plain data. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export type Answer =

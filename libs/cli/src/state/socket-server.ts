@@ -22,7 +22,15 @@ import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
 import { ACCESS_CALLS } from './access-desk.ts';
 import { ARCHIVE_CALLS } from './archive-desk.ts';
 import { CONTROL_CALLS } from './control-desk.ts';
-import { type Desk, type Holder, type PinRequest, READS, type Reads, type StartRequest } from './desk.ts';
+import {
+  type Desk,
+  type Holder,
+  type PinRequest,
+  READS,
+  type Reads,
+  type SignalRequest,
+  type StartRequest,
+} from './desk.ts';
 import { KEY_CALLS } from './keys-desk.ts';
 import { MEMORY_CALLS } from './memory-desk.ts';
 import { PAST_CALLS } from './past-desk.ts';
@@ -136,7 +144,7 @@ async function perform(
   if (call === 'pin') return desk.pin(given[0] as string, given[1] as PinRequest);
   if (call === 'decide') return desk.decide(String(given[0]), given[1] as Decision);
   if (call === 'confirm') return desk.confirm(String(given[0]), String(given[1]), given[2] as Confirmation);
-  if (call === 'signal') return desk.signal(String(given[0]), String(given[1]), given[2], given[3] as { key: string });
+  if (call === 'signal') return desk.signal(String(given[0]), String(given[1]), given[2], given[3] as SignalRequest);
   if (call === 'approvals') return desk.approvals(given[0] as ApprovalQuery);
   if (call === 'answer') return desk.answer(String(given[0]), String(given[1]), given[2] as ApprovalAnswer);
   if (call === 'lifecycle') return desk.lifecycle(String(given[0]), lifecycleAct(given[1]), given[2] as LifecycleAsk);
@@ -155,6 +163,17 @@ function lifecycleAct(name: unknown): LifecycleAct {
 }
 
 function noteOf(error: unknown): ErrorNote {
-  if (error instanceof TidemarkError) return { name: error.name, code: error.code, message: error.message };
+  if (error instanceof TidemarkError) {
+    const { name, code, message, details } = error;
+    return { name, code, message, details: plain(details) };
+  }
   return { name: 'TidemarkError', code: 'internal', message: error instanceof Error ? error.message : String(error) };
+}
+
+function plain(details: TidemarkError['details']): ErrorNote['details'] {
+  try {
+    return JSON.parse(JSON.stringify(details));
+  } catch {
+    return undefined;
+  }
 }

@@ -8,6 +8,7 @@ const card = (flow: Record<string, string[]>, starts: string[] | null = null) =>
   flow,
   warnings: [],
   effects: [],
+  signals: null,
 });
 
 describe('the flow as text', () => {

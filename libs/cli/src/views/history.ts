@@ -41,6 +41,8 @@ export function eventWords(row: EventRow): string {
       return `${control.pinned === true ? 'pinned' : 'let go'} by ${control.by}`;
     case 'WorkflowCompleted':
       return control.continued === undefined ? '' : `goes on as ${control.continued}`;
+    case 'RulesRaised':
+      return `from here on rules ${control.rules} hold`;
     case 'SignalReceived':
       return String(control.name);
     case 'TimerFired':

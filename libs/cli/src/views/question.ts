@@ -1,6 +1,5 @@
 /** Owns what a parked workflow asks a person: why, on what evidence, and which commands answer it. Pure. */
 
-import { decodePayload } from '@tidemark/codec';
 import {
   BUDGET_EXCEEDED,
   DEFAULT_TENANT,
@@ -10,9 +9,8 @@ import {
   type StreamState,
   streamFromJson,
 } from '@tidemark/core';
-import type { EventRow, StreamSnapshot } from '@tidemark/ports';
-import { EFFECT_NOT_RECORDED, fittingResolutions } from '@tidemark/runtime';
-import { EVENTS_READ_MAX } from '../limits.ts';
+import type { StreamSnapshot } from '@tidemark/ports';
+import { askedBy, EFFECT_NOT_RECORDED, fittingResolutions } from '@tidemark/runtime';
 import type { Reads } from '../state/desk.ts';
 import { commandLine, stateWords } from '../text/shell.ts';
 
@@ -30,17 +28,16 @@ export interface Asked {
   readonly answers: readonly Answer[];
 }
 
-/** Undefined: it asks nothing. `state`: the folder as the user named it. */
-export function askedOf(
+/** Undefined: it asks nothing. `state`: the folder as the user named it. Reads the one event that asks. */
+export async function askedOf(
+  reads: Pick<Reads, 'events'>,
   snapshot: StreamSnapshot | undefined,
-  events: readonly EventRow[],
   state: string | undefined,
-): Asked | undefined {
+): Promise<Asked | undefined> {
   const stream = snapshot === undefined ? undefined : streamFromJson(snapshot.state, snapshot.tasks);
   if (stream === undefined || stream.question === null) return undefined;
   const { question } = stream;
-  const parked = events.findLast(({ event }) => event === question.id);
-  const payload = parked === undefined ? undefined : decodePayload('WorkflowParked', parked.payload);
+  const payload = await askedBy(reads, stream.workflow, question.id);
   const evidence = payload?.evidence ?? null;
   return {
     question,
@@ -57,7 +54,7 @@ export async function askedIn(
   state: string | undefined,
 ): Promise<Asked | undefined> {
   const [snapshot] = await reads.loadStreams([workflow]);
-  return askedOf(snapshot, await reads.events(workflow, EVENTS_READ_MAX), state);
+  return askedOf(reads, snapshot, state);
 }
 
 const answersTo = (stream: StreamState, question: Question, state: string | undefined): readonly Answer[] =>

@@ -16,8 +16,13 @@ import { FormField } from './form.tsx';
 
 export type Approval = Awaited<ReturnType<typeof askApprovals>>['approvals'][number];
 
-export const askApprovals = (query: { readonly limit?: number; readonly cursor?: string }, signal: AbortSignal) =>
-  api.ask('GET /v1/approvals', { query }, { signal });
+interface Page {
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly content?: 'false';
+}
+
+export const askApprovals = (query: Page, signal: AbortSignal) => api.ask('GET /v1/approvals', { query }, { signal });
 
 export function ApprovalCard({ approval, onDone }: { readonly approval: Approval; readonly onDone: () => void }) {
   const { name, title, detail, assignee, asked_at: askedAt, form, answerable, step } = approval;

@@ -7,11 +7,7 @@ import { api } from '../shell/client.ts';
 import { useMay } from '../shell/rights.ts';
 import { addressOf, go } from '../shell/router.ts';
 import { count, counted, plain } from '../text/format.ts';
-import { type Filter, searchText } from './search-text.ts';
-
-/** Workflows up to which they are counted one by one; of more it is said that they are more. */
-const COUNTED_MAX = 10_000;
-const PAGE_COUNT = 500;
+import { type Filter, OVER, searchText } from './search-text.ts';
 
 const ACTS = {
   pause: ['Pause', 'Steps under way finish, and nothing further starts until they are resumed.'],
@@ -34,15 +30,9 @@ function useCounted(filter: Filter): { readonly counted: Counted | undefined; re
   const { data, error } = useQuery({
     queryKey: ['bulk-count', filter],
     queryFn: async ({ signal }): Promise<Counted> => {
-      let [all, over, cursor] = [0, 0, undefined as string | undefined];
-      do {
-        const query = { ...filter, limit: PAGE_COUNT, ...(cursor !== undefined && { cursor }) };
-        const page = await api.ask('GET /v1/workflows', { query }, { signal });
-        all += page.workflows.length;
-        over += page.workflows.filter(({ status }) => OVER.has(status)).length;
-        cursor = page.next_cursor ?? undefined;
-      } while (cursor !== undefined && all < COUNTED_MAX);
-      return { all, over, isMore: cursor !== undefined };
+      const body = { filter: jobFilterOf(filter) };
+      const { count: all, has_more: isMore, statuses } = await api.ask('POST /v1/jobs/count', { body }, { signal });
+      return { all, over: OVER.reduce((sum, status) => sum + (statuses[status] ?? 0), 0), isMore };
     },
     staleTime: 0,
     refetchOnWindowFocus: false,
@@ -50,7 +40,7 @@ function useCounted(filter: Filter): { readonly counted: Counted | undefined; re
   return { counted: data, error };
 }
 
-const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'compensated']);
+const jobFilterOf = ({ tag, ...fits }: Filter) => ({ ...fits, ...(tag !== undefined && { tags: [tag] }) });
 
 export function BulkDialog({ filter, onClose }: { readonly filter: Filter; readonly onClose: () => void }) {
   const may = useMay();
@@ -65,12 +55,11 @@ export function BulkDialog({ filter, onClose }: { readonly filter: Filter; reado
   const [verb, follows] = ACTS[act];
   const many = found === undefined ? '…' : sayingOf(found);
   const begin = async (): Promise<void> => {
-    const { tag, ...fits } = filter;
     await api.ask(
       'POST /v1/jobs',
       {
         body: {
-          ...{ id, act, why, filter: { ...fits, ...(tag !== undefined && { tags: [tag] }) } },
+          ...{ id, act, why, filter: jobFilterOf(filter) },
           ...(isEverything && { everything: true as const }),
           ...(act === 'signal' && { signal: { name: name.trim(), value: JSON.parse(value) as unknown } }),
         },
@@ -135,7 +124,7 @@ const Fits = ({ filter }: { readonly filter: Filter }) => (
 );
 
 const sayingOf = ({ all, isMore }: Counted): string =>
-  isMore ? `more than ${count(COUNTED_MAX)} workflows` : counted(all, 'workflow');
+  isMore ? `more than ${counted(all, 'workflow')}` : counted(all, 'workflow');
 
 function missingOf(of: {
   readonly found: Counted | undefined;

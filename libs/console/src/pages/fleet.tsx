@@ -6,13 +6,14 @@ import { Answer } from '../parts/answers.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
 import { Ago, Fact, Name, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
+import { INBOX_COUNTED_MAX, useInboxCount } from '../shell/inbox-count.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, workflowAddress } from '../shell/router.ts';
 import { count, counted, money, plain, short } from '../text/format.ts';
 import { useFleetChanges } from './fleet-changes.ts';
 import { SpentChart } from './spent-chart.tsx';
 
-const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
+const ENDING = ['compensating', 'completed', 'failed', 'compensated'] as const;
 const RECENT_COUNT = 15;
 const WORKERS_SHOWN_COUNT = 12;
 
@@ -56,6 +57,10 @@ export function FleetPage() {
 function Counts({ fleet }: { readonly fleet: Fleet }) {
   const of = (status: string): number => fleet.workflows.find((each) => each.status === status)?.count ?? 0;
   const { running_count: running, ready_count: ready } = fleet;
+  // As the inbox counts: a workflow whose task asks for an approval waits, and is no parked one.
+  const { approvals = 0 } = useInboxCount() ?? {};
+  const asks = `${short(of('parked') + approvals)}${approvals < INBOX_COUNTED_MAX ? '' : '+'}`;
+  const said = approvals < INBOX_COUNTED_MAX ? counted(approvals, 'approval') : `${INBOX_COUNTED_MAX}+ approvals`;
   return (
     <ul className="counts">
       <li>
@@ -72,9 +77,15 @@ function Counts({ fleet }: { readonly fleet: Fleet }) {
           </span>
         </Link>
       </li>
-      {STATUSES.filter((status) => status !== 'open').map((status) => (
+      <li>
+        <Link to="/inbox">
+          <strong>{asks}</strong>
+          <State of="parked" reason={approvals === 0 ? null : said} />
+        </Link>
+      </li>
+      {ENDING.map((status) => (
         <li key={status}>
-          <Link to={status === 'parked' ? '/inbox' : addressOf(['workflows'], { status })}>
+          <Link to={addressOf(['workflows'], { status })}>
             <strong>{short(of(status))}</strong>
             <State of={status} />
           </Link>

@@ -1,6 +1,6 @@
 /** Owns the inbox: what tasks ask people, and workflows that can't go on without one; what each asks, and answering it here. */
 
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { type InfiniteData, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import '../styles/inbox.css';
 import { type Approval, ApprovalCard, askApprovals } from '../form/approval.tsx';
 import { Answer, Empty, Failure, Loading } from '../parts/answers.tsx';
@@ -25,9 +25,11 @@ interface Entry {
   readonly at: string;
   readonly assignee: string | null;
   readonly approval: Approval | null;
+  /** What it asks is here as well. */
+  readonly isTold: boolean;
 }
 
-const ofApproval = (approval: Approval): Entry => ({
+const ofApproval = (approval: Approval): Omit<Entry, 'isTold'> => ({
   ...{ workflow: approval.workflow, task: approval.task, definition: approval.definition, at: approval.asked_at },
   ...{ title: approval.title ?? words(approval.name), assignee: approval.assignee, approval },
 });
@@ -35,13 +37,36 @@ const ofApproval = (approval: Approval): Entry => ({
 const placeOf = ({ workflow, task }: Pick<Entry, 'workflow' | 'task'>): string =>
   addressOf(['inbox'], { workflow, task: task ?? undefined });
 
+const pageOf = (cursor: unknown) => ({ limit: PAGE_COUNT, ...(cursor !== '' && { cursor: String(cursor) }) });
+
+type Page = Awaited<ReturnType<typeof askApprovals>>;
+
+/** What each asks is asked for page by page, once and when others are on the page. */
+function useTold(polled: InfiniteData<Page> | undefined): readonly Entry[] {
+  const told = useQueries({
+    queries: (polled?.pages ?? []).map((page, index) => {
+      const cursor = polled!.pageParams[index];
+      return {
+        queryKey: ['content', 'approvals', cursor, page.approvals.map(keyOf)],
+        queryFn: ({ signal }: { readonly signal: AbortSignal }) => askApprovals(pageOf(cursor), signal),
+        staleTime: Number.POSITIVE_INFINITY,
+        placeholderData: (before: Page | undefined) => before,
+      };
+    }),
+  });
+  const known = new Map(told.flatMap(({ data }) => data?.approvals ?? []).map((one) => [keyOf(one), one]));
+  const all = (polled?.pages ?? []).flatMap(({ approvals }) => approvals);
+  return all.map((one) => ({ ...ofApproval(known.get(keyOf(one)) ?? one), isTold: known.has(keyOf(one)) }));
+}
+
+const keyOf = ({ workflow, task }: Pick<Approval, 'workflow' | 'task'>): string => `${workflow} ${task}`;
+
 function useEntries() {
   const common = { initialPageParam: '', placeholderData: <T,>(before: T): T => before };
   const cursorOf = (page: { readonly next_cursor: string | null }): string | undefined => page.next_cursor ?? undefined;
   const approvals = useInfiniteQuery({
     queryKey: ['approvals'],
-    queryFn: ({ pageParam, signal }) =>
-      askApprovals({ limit: PAGE_COUNT, ...(pageParam !== '' && { cursor: pageParam }) }, signal),
+    queryFn: ({ pageParam, signal }) => askApprovals({ ...pageOf(pageParam), content: 'false' }, signal),
     ...common,
     getNextPageParam: cursorOf,
     refetchInterval: LIST_PERIOD_MS,
@@ -58,12 +83,12 @@ function useEntries() {
     getNextPageParam: cursorOf,
     refetchInterval: LIST_PERIOD_MS,
   });
-  const asked = approvals.data?.pages.flatMap((page) => page.approvals.map(ofApproval)) ?? [];
+  const asked = useTold(approvals.data);
   const stuck =
     parked.data?.pages.flatMap((page) =>
       page.workflows.map(
         ({ workflow, definition, reason, updated_at: at }): Entry => ({
-          ...{ workflow, task: null, definition, at, assignee: null, approval: null },
+          ...{ workflow, task: null, definition, at, assignee: null, approval: null, isTold: true },
           title: words(reason ?? 'a question'),
         }),
       ),
@@ -125,6 +150,7 @@ export function InboxPage({ query }: { readonly query: URLSearchParams }) {
             key={`${at === -1 ? workflow : entries[at]!.workflow} ${at === -1 ? task : entries[at]!.task}`}
             workflow={at === -1 ? workflow! : entries[at]!.workflow}
             approval={at === -1 ? null : entries[at]!.approval}
+            isTold={at === -1 || entries[at]!.isTold}
           />
         </div>
       )}
@@ -148,7 +174,8 @@ function EntryLine({ entry, isPicked }: { readonly entry: Entry; readonly isPick
   );
 }
 
-function Asked({ workflow, approval }: { readonly workflow: string; readonly approval: Approval | null }) {
+function Asked(props: { readonly workflow: string; readonly approval: Approval | null; readonly isTold: boolean }) {
+  const { workflow, approval, isTold } = props;
   return (
     <section className="asked">
       <header>
@@ -163,6 +190,8 @@ function Asked({ workflow, approval }: { readonly workflow: string; readonly app
       </header>
       {approval === null ? (
         <Stuck workflow={workflow} />
+      ) : !isTold ? (
+        <Loading />
       ) : (
         <ApprovalCard approval={approval} onDone={() => go('/inbox', { replaces: true })} />
       )}
@@ -172,7 +201,7 @@ function Asked({ workflow, approval }: { readonly workflow: string; readonly app
 
 function Stuck({ workflow }: { readonly workflow: string }) {
   const view = useQuery({
-    queryKey: ['workflow', workflow],
+    queryKey: ['workflow', workflow, 'question'],
     queryFn: ({ signal }) => api.run(workflow).get({ signal }),
   });
   return (

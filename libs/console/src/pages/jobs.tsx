@@ -4,10 +4,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { Ask, Field } from '../parts/dialog.tsx';
-import { type Column, DataTable, useWalk } from '../parts/table.tsx';
+import { type Column, DataTable, More, useWalk } from '../parts/table.tsx';
 import { Ago, Fact, Name, State } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
+import { useContent } from '../shell/content.ts';
 import { Link } from '../shell/link.tsx';
+import { type PageAt, usePages } from '../shell/pages.ts';
 import { useMay } from '../shell/rights.ts';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { count, plain, words } from '../text/format.ts';
@@ -16,7 +18,8 @@ const SHOWN_COUNT = 100;
 /** Period in which one that works is asked again, in milliseconds. */
 const WORKING_PERIOD_MS = 1_000;
 
-const askJobs = (signal: AbortSignal) => api.ask('GET /v1/jobs', { query: { limit: SHOWN_COUNT } }, { signal });
+const askJobs = (signal: AbortSignal, cursor: PageAt) =>
+  api.ask('GET /v1/jobs', { query: { limit: SHOWN_COUNT, content: 'false', cursor } }, { signal });
 type Job = Awaited<ReturnType<typeof askJobs>>['jobs'][number];
 
 const isWorking = ({ status }: Pick<Job, 'status'>): boolean => status === 'open' || status === 'parked';
@@ -30,13 +33,15 @@ const ACTS: Readonly<Record<string, string>> = {
   signal: 'Signal',
 };
 
-const addressOfJob = (job: string): string => addressOf(['jobs', job]);
+/** Tenants may have jobs of one id each. */
+const addressOfJob = ({ job, tenant }: Pick<Job, 'job' | 'tenant'>): string =>
+  addressOf(['jobs', job], { tenant: tenant ?? undefined });
 
 const COLUMNS: readonly Column<Job>[] = [
   {
     name: 'Job',
-    of: ({ job, act }) => (
-      <Link to={addressOfJob(job)}>
+    of: ({ job, tenant, act }) => (
+      <Link to={addressOfJob({ job, tenant })}>
         <b>{ACTS[act] ?? plain(act)}</b> <Name of={job} />
       </Link>
     ),
@@ -57,15 +62,19 @@ function Standing({ of: { status, reason } }: { readonly of: Job }) {
   return status === 'completed' ? <State of="completed" says="Done" /> : <State of={status} reason={reason} />;
 }
 
-export function JobsPage({ job }: { readonly job: string | undefined }) {
-  const found = useQuery({
-    queryKey: ['jobs'],
-    queryFn: ({ signal }) => askJobs(signal),
-    refetchInterval: ({ state }) => (state.data?.jobs.some(isWorking) === true ? WORKING_PERIOD_MS : LIST_PERIOD_MS),
-  });
-  const rows = found.data?.jobs ?? [];
-  const at = rows.findIndex((one) => one.job === job);
-  useWalk('Jobs', rows.length, at, (index) => go(addressOfJob(rows[index]!.job), { replaces: true }));
+interface Picked {
+  readonly job: string | undefined;
+  readonly tenant: string | undefined;
+}
+
+export function JobsPage({ job, tenant }: Picked) {
+  const { found, pages } = usePages('jobs', askJobs, (first) =>
+    first?.jobs.some(isWorking) === true ? WORKING_PERIOD_MS : LIST_PERIOD_MS,
+  );
+  const rows = pages.flatMap(({ jobs }) => jobs);
+  const isPicked = (one: Job): boolean => one.job === job && (tenant === undefined || one.tenant === tenant);
+  const at = rows.findIndex(isPicked);
+  useWalk('Jobs', rows.length, at, (index) => go(addressOfJob(rows[index]!), { replaces: true }));
   return (
     <div className="page">
       <header>
@@ -90,11 +99,12 @@ export function JobsPage({ job }: { readonly job: string | undefined }) {
                   label="Jobs"
                   columns={job === undefined ? COLUMNS : COLUMNS.slice(0, 4)}
                   rows={rows}
-                  keyOf={(one) => one.job}
-                  isSelected={(one) => one.job === job}
+                  keyOf={addressOfJob}
+                  isSelected={isPicked}
                 />
+                <More of={found} what="jobs" />
               </section>
-              {job === undefined ? null : <One key={job} job={job} />}
+              {job === undefined ? null : <One key={`${job} ${tenant}`} job={job} tenant={tenant} />}
             </div>
           )
         }
@@ -103,13 +113,17 @@ export function JobsPage({ job }: { readonly job: string | undefined }) {
   );
 }
 
-function One({ job: id }: { readonly job: string }) {
+function One({ job: id, tenant }: Picked & { readonly job: string }) {
+  const params = { job: id };
   const found = useQuery({
-    queryKey: ['job', id],
-    queryFn: ({ signal }) => api.ask('GET /v1/jobs/{job}', { params: { job: id } }, { signal }),
+    queryKey: ['job', id, tenant],
+    queryFn: ({ signal }) => api.ask('GET /v1/jobs/{job}', { params, query: { tenant, content: 'false' } }, { signal }),
     refetchInterval: ({ state }) =>
       state.data === undefined || isWorking(state.data) ? WORKING_PERIOD_MS : LIST_PERIOD_MS * 3,
   });
+  const why = useContent('job', `${id} ${tenant}`, (signal) =>
+    api.ask('GET /v1/jobs/{job}', { params, query: { tenant } }, { signal }),
+  ).data?.why;
   return (
     <section className="card" aria-label="Job">
       <Answer query={found}>
@@ -131,9 +145,9 @@ function One({ job: id }: { readonly job: string }) {
               <Fact name="Begun">
                 <Ago at={job.begun_at} />
               </Fact>
-              {job.why === undefined ? null : (
+              {why === undefined ? null : (
                 <Fact name="Why">
-                  <bdi className="wrap">{plain(job.why)}</bdi>
+                  <bdi className="wrap">{plain(why)}</bdi>
                 </Fact>
               )}
             </dl>
@@ -197,7 +211,7 @@ function Stop({ job }: { readonly job: Job }) {
   const [why, setWhy] = useState('');
   if (!may('operate') || !isWorking(job)) return null;
   const stop = async (): Promise<void> => {
-    const asked = { params: { job: job.job }, body: { why } };
+    const asked = { params: { job: job.job }, query: { tenant: job.tenant ?? undefined }, body: { why } };
     await api.ask('POST /v1/jobs/{job}/cancel', asked, { isRepeatable: true });
     for (const queryKey of [['jobs'], ['job', job.job]]) void queries.invalidateQueries({ queryKey });
   };

@@ -1,14 +1,15 @@
 /** Owns dead letters: events that changed nothing, each with the reason, and what there is to know about it. */
 
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { JsonTree, Lines } from '../parts/json-tree.tsx';
-import { type Column, DataTable } from '../parts/table.tsx';
+import { type Column, DataTable, More } from '../parts/table.tsx';
 import { Ago, Name } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
+import { useContent } from '../shell/content.ts';
 import { Link } from '../shell/link.tsx';
+import { type PageAt, usePages } from '../shell/pages.ts';
 import { workflowAddress } from '../shell/router.ts';
 import { count, plain, words } from '../text/format.ts';
 
@@ -27,7 +28,8 @@ const MEANS: Readonly<Record<string, string>> = {
   malformed: 'its bytes are no event',
 };
 
-const askRejected = (signal: AbortSignal) => api.ask('GET /v1/rejected', { query: { limit: SHOWN_COUNT } }, { signal });
+const askRejected = (signal: AbortSignal, content: 'true' | 'false', cursor: PageAt) =>
+  api.ask('GET /v1/rejected', { query: { limit: SHOWN_COUNT, content, cursor } }, { signal });
 type Rejected = Awaited<ReturnType<typeof askRejected>>['rejected'][number];
 
 const keyOf = ({ partition, offset }: Rejected): string => `${partition} ${offset}`;
@@ -68,11 +70,17 @@ const COLUMNS: readonly Column<Rejected>[] = [
 ];
 
 export function RejectedPage() {
-  const rejected = useQuery({
-    queryKey: ['rejected'],
-    queryFn: ({ signal }) => askRejected(signal),
-    refetchInterval: LIST_PERIOD_MS * 2,
-  });
+  const { found, pages, starts } = usePages(
+    'rejected',
+    (signal, at) => askRejected(signal, 'false', at),
+    () => LIST_PERIOD_MS * 2,
+  );
+  const polled = pages.flatMap(({ rejected }) => rejected);
+  const held = useContent(
+    'rejected',
+    found.data && polled.map(({ partition, offset }) => [partition, offset]),
+    (signal) => Promise.all(starts.map((at) => askRejected(signal, 'true', at))),
+  );
   const [reason, setReason] = useState<string | null>(null);
   return (
     <div className="page">
@@ -82,8 +90,10 @@ export function RejectedPage() {
           They changed nothing and are kept for audit. Most follow from take-overs, as they are meant to.
         </span>
       </header>
-      <Answer query={rejected}>
-        {({ rejected: all }) => {
+      <Answer query={found}>
+        {() => {
+          const known = new Map(held.data?.flatMap(({ rejected }) => rejected).map((row) => [keyOf(row), row]));
+          const all = polled.map((row) => known.get(keyOf(row)) ?? row);
           if (all.length === 0) return <Empty title="No event was rejected." />;
           const by = [...Map.groupBy(all, (each) => each.reason)].sort(([, a], [, b]) => b.length - a.length);
           const shown = all.filter((each) => reason === null || each.reason === reason);
@@ -103,6 +113,7 @@ export function RejectedPage() {
                 ))}
               </ul>
               <DataTable label="Rejected events" columns={COLUMNS} rows={shown} keyOf={keyOf} />
+              <More of={found} what="rejected events" />
             </>
           );
         }}

@@ -64,6 +64,11 @@ export function ScheduleCard({ schedule }: { readonly schedule: Schedule }) {
         <Fact name="Made up for">{count(catchUp)}</Fact>
         <Fact name="Started">{count(schedule.started_count)}</Fact>
         <Fact name="Skipped">{count(schedule.skipped_count)}</Fact>
+        {schedule.taken_count > 0 ? (
+          <Fact name="Ids taken by others" tone="bad">
+            {count(schedule.taken_count)}
+          </Fact>
+        ) : null}
         <Fact name="Missed" tone={schedule.missed_count > 0 ? 'bad' : undefined}>
           {count(schedule.missed_count)}
         </Fact>

@@ -1,20 +1,21 @@
 /** Owns schedules: when each comes next, what it has started, skipped and missed, its runs, and steering it. */
 
-import { useQuery } from '@tanstack/react-query';
 import { Answer, Empty } from '../parts/answers.tsx';
-import { type Column, DataTable, useWalk } from '../parts/table.tsx';
+import { type Column, DataTable, More, useWalk } from '../parts/table.tsx';
 import { Ago, Name, State } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
+import { useContent } from '../shell/content.ts';
 import { Link } from '../shell/link.tsx';
+import { type PageAt, usePages } from '../shell/pages.ts';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { count, plain } from '../text/format.ts';
 import { useFleetChanges } from './fleet-changes.ts';
 import { ScheduleCard } from './schedule-card.tsx';
 
-const SHOWN_COUNT = 500;
+const SHOWN_COUNT = 200;
 
-const askSchedules = (signal: AbortSignal) =>
-  api.ask('GET /v1/schedules', { query: { limit: SHOWN_COUNT } }, { signal });
+const askSchedules = (signal: AbortSignal, content: 'true' | 'false', cursor: PageAt) =>
+  api.ask('GET /v1/schedules', { query: { limit: SHOWN_COUNT, content, cursor } }, { signal });
 export type Schedule = Awaited<ReturnType<typeof askSchedules>>['schedules'][number];
 
 export const isOver = ({ status }: Pick<Schedule, 'status'>): boolean => status !== 'open' && status !== 'parked';
@@ -65,14 +66,18 @@ const COLUMNS: readonly Column<Schedule>[] = [
 ];
 
 export function SchedulesPage({ schedule }: { readonly schedule: string | undefined }) {
-  const found = useQuery({
-    queryKey: ['schedules'],
-    queryFn: ({ signal }) => askSchedules(signal),
-    refetchInterval: LIST_PERIOD_MS,
-  });
+  const { found, pages, starts } = usePages(
+    'schedules',
+    (signal, at) => askSchedules(signal, 'false', at),
+    () => LIST_PERIOD_MS,
+  );
   useFleetChanges();
-  const rows = found.data?.schedules ?? [];
+  const rows = pages.flatMap(({ schedules }) => schedules);
   const at = rows.findIndex((one) => one.schedule === schedule);
+  const one = rows[at];
+  const start = starts[pages.findIndex(({ schedules }) => schedules.some((each) => each.schedule === schedule))];
+  const { data: held } = useContent('schedules', one, (signal) => askSchedules(signal, 'true', start));
+  const input = held?.schedules.find((each) => each.schedule === schedule)?.input;
   useWalk('Schedules', rows.length, at, (index) => go(addressOfSchedule(rows[index]!.schedule), { replaces: true }));
   return (
     <div className="page">
@@ -94,6 +99,7 @@ export function SchedulesPage({ schedule }: { readonly schedule: string | undefi
                   keyOf={(one) => one.schedule}
                   isSelected={(one) => one.schedule === schedule}
                 />
+                <More of={found} what="schedules" />
               </section>
               {schedule === undefined ? null : at === -1 ? (
                 <section className="card">
@@ -102,7 +108,7 @@ export function SchedulesPage({ schedule }: { readonly schedule: string | undefi
                   </p>
                 </section>
               ) : (
-                <ScheduleCard key={schedule} schedule={rows[at]!} />
+                <ScheduleCard key={schedule} schedule={{ ...rows[at]!, input }} />
               )}
             </div>
           )

@@ -2,6 +2,8 @@
 
 export const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
 export type Status = (typeof STATUSES)[number];
+/** Those of workflows that have ended. */
+export const OVER: readonly Status[] = ['completed', 'failed', 'compensated'];
 
 const NAMES = ['text', 'definition', 'reason', 'tenant', 'session', 'user', 'tag'] as const;
 export type Named = (typeof NAMES)[number];

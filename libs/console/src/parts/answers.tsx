@@ -1,6 +1,5 @@
 /** Owns what is shown in place of an answer: while it comes, where it failed, where it holds nothing. */
 
-import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { codeOf, messageOf } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
@@ -56,12 +55,19 @@ export function Loading({ label = 'Loading' }: { readonly label?: string }) {
   );
 }
 
+interface Asked<T> {
+  readonly data: T | undefined;
+  readonly error: unknown;
+  readonly isPending: boolean;
+  refetch(): unknown;
+}
+
 /** What came before stays while it is asked again; a failure then is told beside it. */
 export function Answer<T>({
   query,
   children,
 }: {
-  readonly query: UseQueryResult<T>;
+  readonly query: Asked<T>;
   readonly children: (data: T) => ReactNode;
 }) {
   const { data, error, isPending, refetch } = query;

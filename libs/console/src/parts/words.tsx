@@ -61,7 +61,7 @@ export function State(props: {
     <span className="state" data-state={of}>
       <i aria-hidden="true" />
       {says}
-      {reason == null || reason === '' ? null : <small>{plain(words(reason))}</small>}
+      {reason == null || reason === '' ? null : <small title={plain(words(reason))}>{plain(words(reason))}</small>}
     </span>
   );
 }

@@ -1,12 +1,13 @@
 /** Owns the frame around every page: where one can go, the keys that lead there, light and dark, and who is signed in. */
 
-import { QueryClientProvider, useQuery } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Loading } from '../parts/answers.tsx';
 import { Key } from '../parts/words.tsx';
 import { plain, short } from '../text/format.ts';
-import { api, hasKey, LIST_PERIOD_MS, queries, signOut, useLost, useSignedOut } from './client.ts';
+import { hasKey, queries, signOut, useLost, useSignedOut } from './client.ts';
 import { Guarded } from './guarded.tsx';
+import { INBOX_COUNTED_MAX, useInboxCount } from './inbox-count.ts';
 import { Link } from './link.tsx';
 import { type Right, useMay } from './rights.ts';
 import { go, usePlace } from './router.ts';
@@ -161,7 +162,7 @@ function Page({ parts, query }: { readonly parts: readonly string[]; readonly qu
   if (first === 'workflows') return <One key={second} workflow={second!} query={query} />;
   if (first === 'inbox') return <Inbox query={query} />;
   if (first === 'schedules') return <Schedules schedule={second} />;
-  if (first === 'jobs') return <Jobs job={second} />;
+  if (first === 'jobs') return <Jobs job={second} tenant={query.get('tenant') ?? undefined} />;
   if (first === 'sessions') return <Sessions session={second} />;
   if (first === 'rejected') return <Rejected />;
   if (first === 'storage') return <Storage />;
@@ -173,22 +174,9 @@ function Page({ parts, query }: { readonly parts: readonly string[]; readonly qu
   );
 }
 
-/** Counted up to this; more are said to be more. */
-const INBOX_COUNTED_MAX = 100;
-
 function InboxCount() {
-  const { data: waiting = 0 } = useQuery({
-    queryKey: ['inbox-count'],
-    queryFn: async ({ signal }) => {
-      const limit = INBOX_COUNTED_MAX;
-      const [parked, asked] = await Promise.all([
-        api.ask('GET /v1/workflows', { query: { status: 'parked', limit } }, { signal }),
-        api.ask('GET /v1/approvals', { query: { limit } }, { signal }),
-      ]);
-      return parked.workflows.length + asked.approvals.length;
-    },
-    refetchInterval: LIST_PERIOD_MS * 2,
-  });
+  const { parked = 0, approvals = 0 } = useInboxCount() ?? {};
+  const waiting = parked + approvals;
   if (waiting === 0) return null;
   const said = waiting >= INBOX_COUNTED_MAX ? `${INBOX_COUNTED_MAX}+` : short(waiting);
   return (

@@ -341,7 +341,7 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'ChildClosed':
       return [`Child ${CHILD_OUTCOMES[text(control.outcome)] ?? 'ended'}`, '', childTone(control.outcome)];
     case 'RulesRaised':
-      return ['Needs a newer release', `one that knows rules ${number(control.rules)}, from here on`, 'quiet'];
+      return [`Rules ${number(control.rules)}`, 'hold from here on', 'quiet'];
     case 'WorkflowFailed':
       return ['Failed', code, 'bad'];
     case 'WorkflowTerminated':

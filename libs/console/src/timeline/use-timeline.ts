@@ -41,7 +41,7 @@ export function useTimeline(workflow: string): WatchedTimeline {
       }, DRAW_PERIOD_MS);
       timers.current.state ??= window.setTimeout(() => {
         timers.current.state = undefined;
-        void queries.invalidateQueries({ queryKey: ['workflow', workflow] });
+        void queries.invalidateQueries({ queryKey: ['workflow', workflow], exact: true });
       }, STATE_PERIOD_MS);
     };
     const watch = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /** Owns what can be done with a workflow from its page, each after a question that says what follows. */
 
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Ask, Field } from '../parts/dialog.tsx';
 import { api } from '../shell/client.ts';
@@ -81,6 +81,8 @@ function SignalDialog({ view, onClose }: Props) {
   );
   const [name, setName] = useState(awaited[0] ?? '');
   const [value, setValue] = useState('null');
+  const signals = useSignals(view);
+  const schema = signals?.[name.trim()];
   const done = useDone(view.workflow);
   const isJson = (() => {
     try {
@@ -107,11 +109,12 @@ function SignalDialog({ view, onClose }: Props) {
         onChange={setName}
         mono
         autoFocus={awaited.length === 0}
-        hint={
+        hint={[
           awaited.length === 0
             ? 'No task waits for one now; it is kept until one does.'
-            : `Waited for: ${awaited.map(plain).join(', ')}`
-        }
+            : `Waited for: ${awaited.map(plain).join(', ')}`,
+          ...(signals === null ? [] : [`Declared: ${Object.keys(signals).map(plain).join(', ') || 'none'}`]),
+        ].join(' · ')}
       />
       <Field
         name="Value"
@@ -119,10 +122,23 @@ function SignalDialog({ view, onClose }: Props) {
         onChange={setValue}
         lines={4}
         mono
-        hint="JSON, as the definition’s schema has it."
+        hint={schema === undefined ? 'JSON, as the definition’s schema has it.' : 'JSON that fits this schema:'}
       />
+      {schema === undefined ? null : <pre>{JSON.stringify(schema, null, 2)}</pre>}
     </Ask>
   );
+}
+
+/** What may be sent to it, as far as its definition is known to the server; null otherwise. */
+function useSignals({ definition, definition_version }: WorkflowView) {
+  const known = useQuery({
+    queryKey: ['definitions'],
+    queryFn: ({ signal }) => api.ask('GET /v1/definitions', {}, { signal }),
+  });
+  const own = known.data?.definitions.find(
+    ({ name, version }) => name === definition && version === definition_version,
+  );
+  return own?.signals ?? null;
 }
 
 function LifeDialog({ view, act, onClose }: Props & { readonly act: Life }) {

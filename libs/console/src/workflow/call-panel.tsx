@@ -8,7 +8,7 @@ import { useState } from 'react';
 import { Failure, Loading } from '../parts/answers.tsx';
 import { Lines } from '../parts/json-tree.tsx';
 import { Fact } from '../parts/words.tsx';
-import { api } from '../shell/client.ts';
+import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { count, duration, money, plain, words } from '../text/format.ts';
 import { type Manifest, ManifestView } from './manifest.tsx';
 import { type Message, Messages } from './messages.tsx';
@@ -38,7 +38,10 @@ export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
     queryKey: ['workflow', workflow, 'calls', sequence],
     queryFn: ({ signal }) =>
       api.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', { params: { workflow, sequence } }, { signal }),
-    staleTime: 10_000,
+    staleTime: Number.POSITIVE_INFINITY,
+    // It is there once its step has committed.
+    refetchInterval: ({ state }) =>
+      state.data?.calls.some(({ key }) => key === effectKey) === true ? false : LIST_PERIOD_MS,
   });
   if (calls.isPending) return <Loading label="Rebuilding what it saw" />;
   if (calls.error !== null) return <Failure error={calls.error} again={() => void calls.refetch()} />;

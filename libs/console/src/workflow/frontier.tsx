@@ -101,7 +101,7 @@ function Waits({ on, workflow, task }: { readonly on: Blocked; readonly workflow
         </div>
       );
     case 'confirmation':
-      return <div>confirmation of {plain(on.token)}</div>;
+      return <div>confirmation{on.token === undefined ? ' from outside' : ` of ${plain(on.token)}`}</div>;
     default:
       return <div>{plain(String((on as { readonly on: string }).on))}</div>;
   }

@@ -78,11 +78,11 @@ function Where({ row, timeline }: { readonly row: Row; readonly timeline: Timeli
 function EffectPanel(props: { readonly workflow: string; readonly row: EffectRow; readonly sequence: number }) {
   const { workflow, row, sequence } = props;
   const effect = useQuery({
-    queryKey: ['workflow', workflow, 'effects', row.task, row.status],
+    queryKey: ['workflow', workflow, 'effects', row.key, row.status],
     queryFn: ({ signal }) =>
       api.ask(
         'GET /v1/workflows/{workflow}/effects',
-        { params: { workflow }, query: { task: row.task, limit: 500 } },
+        { params: { workflow }, query: { key: row.key, limit: 1 } },
         { signal },
       ),
   });
@@ -106,8 +106,7 @@ function EffectPanel(props: { readonly workflow: string; readonly row: EffectRow
         </Suspense>
       ) : null}
       <Answer query={effect}>
-        {({ effects }) => {
-          const found = effects.find(({ idempotency_key: key }) => key === row.key);
+        {({ effects: [found] }) => {
           if (found === undefined) return null;
           const { request, response, error } = found as { request?: Json; response?: Json; error?: Json };
           return (
@@ -133,9 +132,13 @@ const STATUS_WORDS: Readonly<Record<EffectRow['status'], string>> = {
 
 function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteRow }) {
   const notes = useQuery({
-    queryKey: ['workflow', workflow, 'notes'],
+    queryKey: ['workflow', workflow, 'notes', row.position],
     queryFn: ({ signal }) =>
-      api.ask('GET /v1/workflows/{workflow}/notes', { params: { workflow }, query: { limit: 500 } }, { signal }),
+      api.ask(
+        'GET /v1/workflows/{workflow}/notes',
+        { params: { workflow }, query: { position: row.position, limit: 1 } },
+        { signal },
+      ),
   });
   return (
     <>
@@ -150,8 +153,7 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
         </p>
       )}
       <Answer query={notes}>
-        {({ events }) => {
-          const found = events.find(({ position }) => position === row.position);
+        {({ events: [found] }) => {
           if (found === undefined) return null;
           const { control, payload } = found as { control: Json; payload?: Json };
           return (

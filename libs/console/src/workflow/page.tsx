@@ -6,6 +6,7 @@ import '../styles/workflow.css';
 import { Answer, Failure, Loading } from '../parts/answers.tsx';
 import { Ago, Fact, Name, State, useNow, Worker } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
+import { useContent } from '../shell/content.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -37,10 +38,11 @@ export function WorkflowPage({ workflow, query }: { readonly workflow: string; r
   const watched = useTimeline(workflow);
   const view = useQuery({
     queryKey: ['workflow', workflow],
-    queryFn: ({ signal }) => api.run(workflow).get({ signal }),
+    queryFn: ({ signal }) => api.run(workflow).get({ content: false, signal }),
     placeholderData: (before) => before,
   });
   const tab = TABS.find(([name]) => name === query.get('tab'))?.[0] ?? 'timeline';
+  const held = useHeld(view.data, tab === 'state');
   const show = (next: Tab): void =>
     go(workflowAddress(workflow, { tab: next === 'timeline' ? undefined : next }), { replaces: true });
   useShortcuts('Workflow', [
@@ -50,27 +52,54 @@ export function WorkflowPage({ workflow, query }: { readonly workflow: string; r
   return (
     <div className="page whole workflow">
       <Answer query={view}>
-        {(data) => (
-          <>
-            <Head view={data} watched={watched} />
-            <nav className="tabs" aria-label="Parts of the workflow">
-              {TABS.map(([name, title]) => (
-                <button key={name} type="button" aria-pressed={name === tab} onClick={() => show(name)}>
-                  {title}
-                </button>
-              ))}
-              <Watching of={watched} />
-            </nav>
-            <div className="tab">
-              <Suspense fallback={<Loading />}>
-                <Content tab={tab} view={data} watched={watched} query={query} />
-              </Suspense>
-            </div>
-          </>
-        )}
+        {(polled) => {
+          const data = withHeld(polled, held.data);
+          return (
+            <>
+              <Head view={data} watched={watched} />
+              <nav className="tabs" aria-label="Parts of the workflow">
+                {TABS.map(([name, title]) => (
+                  <button key={name} type="button" aria-pressed={name === tab} onClick={() => show(name)}>
+                    {title}
+                  </button>
+                ))}
+                <Watching of={watched} />
+              </nav>
+              <div className="tab">
+                <Suspense fallback={<Loading />}>
+                  {tab === 'state' && held.isPending ? (
+                    <Loading />
+                  ) : (
+                    <Content tab={tab} view={data} watched={watched} query={query} />
+                  )}
+                </Suspense>
+              </div>
+            </>
+          );
+        }}
       </Answer>
     </div>
   );
+}
+
+/** What it holds, where that is shown: beside its state, of how it failed and what it asks. */
+function useHeld(view: WorkflowView | undefined, isWanted: boolean) {
+  const isShown = view !== undefined && (isWanted || view.error !== undefined || view.question !== null);
+  const mark = isShown
+    ? [view.workflow, view.sequence_number, view.status, view.question?.question_id ?? null]
+    : undefined;
+  return useContent('workflow', mark, (signal) => api.run(view!.workflow).get({ signal }));
+}
+
+function withHeld(view: WorkflowView, held: WorkflowView | undefined): WorkflowView {
+  if (held?.workflow !== view.workflow) return view;
+  const { input, belief, output } = held;
+  const isSame = held.question?.question_id === view.question?.question_id;
+  return {
+    ...{ ...view, input, belief, output },
+    error: view.error && (held.error ?? view.error),
+    question: isSame ? held.question : view.question,
+  };
 }
 
 function Content(props: {

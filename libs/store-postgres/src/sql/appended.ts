@@ -7,13 +7,17 @@
 
 import { booleanAt, type Row, type Statement } from '../sql-client.ts';
 
+/** Also what was placed later than it can be: the clock was set back since. */
+const isOld = `(placed_at <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
+  or placed_at > clock_timestamp() + interval '1 minute')`;
+
 const renew = `
 with stale as materialized (
   select l.workflow, l.partition,
     p.placed_generation + row_number() over (partition by l.partition order by l.generation) as generation
   from (
     select workflow, partition, generation from placements
-    where not appended and placed_at <= clock_timestamp() - make_interval(secs => $1::float8 / 1000) offset 0
+    where not appended and ${isOld} offset 0
   ) l
   cross join lateral (
     select generation, placed_generation from partitions where partition = l.partition for update
@@ -32,7 +36,7 @@ const missing = `
 select workflow, tenant, partition, generation, mode, opening, appended,
   exists (select from partitions p where p.partition = l.partition and p.generation >= l.generation)
 from placements l
-where not appended and placed_at <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
+where not appended and ${isOld}
 order by generation, partition limit $2`;
 
 /** Only while nobody else places, and within that transaction: two renewals must not give one generation twice. */

@@ -86,15 +86,16 @@ select t.workflow, t.timer, t.partition, t.due_at_ms, w.tenant, w.generation
 from (
   -- Limited first: else a plan for any parameter looks up the workflow of every timer there is.
   select workflow, timer, partition, due_at_ms from timers
-  where due_at_ms <= $1 order by due_at_ms, workflow, timer limit $2
+  where due_at_ms <= $1 and due_at_ms >= $3 and (due_at_ms, workflow, timer) > ($3, $4, $5)
+  order by due_at_ms, workflow, timer limit $2
 ) t
 cross join lateral (select tenant, generation from workflows where workflow = t.workflow limit 1) w
 order by t.due_at_ms, t.workflow, t.timer`;
 
-export const findDueTimers = (nowMs: number, limit: number): Statement => ({
+export const findDueTimers = (nowMs: number, limit: number, after: DueTimer | undefined): Statement => ({
   name: 'find-due-timers',
   text: due,
-  values: [String(nowMs), String(limit)],
+  values: [String(nowMs), String(limit), String(after?.dueAtMs ?? 0), after?.workflow ?? '', after?.timer ?? ''],
 });
 
 export const dueTimerOf = (row: Row): DueTimer => ({

@@ -109,6 +109,17 @@ export const openCounts = (tenants: readonly TenantId[]): Statement => ({
   values: [textArray(tenants)],
 });
 
+const owned = `
+select given.tenant, (select count(*) from partitions where tenant = given.tenant and live > 0)
+from unnest($1::text[]) as given (tenant)`;
+
+/** In how many partitions each tenant has a live workflow. Index: partitions_shared. */
+export const ownedPartitions = (tenants: readonly TenantId[]): Statement => ({
+  name: 'owned-partitions',
+  text: owned,
+  values: [textArray(tenants)],
+});
+
 const insert = `
 insert into placements (workflow, tenant, partition, generation, mode, opening, session, appended, live)
 select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::text[]),

@@ -1,12 +1,10 @@
 /**
- * One workflow's history for people and steps: pending tasks, checkpoints, effects, other events; and what was rejected.
- * Inputs: workflow and limits. Locks: none. Index: primary keys, effects_key, rejected_newest. Cost: 1 ms for 100 rows of 1 KB.
+ * One workflow's history for people and steps: pending tasks, checkpoints, other events; and what was rejected.
+ * Inputs: workflow, limits, where the page before ended. Locks: none. Index: primary keys, rejected_newest. Cost: 1 ms for 100 rows of 1 KB.
  */
 
 import {
   type CheckpointId,
-  type EffectKey,
-  type EffectKind,
   type Epoch,
   type EventId,
   type HolderId,
@@ -22,7 +20,8 @@ import {
   taskRank,
   type WorkflowId,
 } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, EventRow, RejectedRow, TaskRow } from '@tidemark/ports';
+import type { CheckpointRow, EventQuery, EventRow, RejectedPlace, RejectedRow, TaskRow } from '@tidemark/ports';
+import { storable } from '../binary-array.ts';
 import {
   booleanAt,
   nullableNumber,
@@ -37,10 +36,14 @@ import {
 export const taskOfRank = (rank: number): TaskId =>
   taskId(Math.floor(rank / TASKS_PER_CHECKPOINT_MAX), rank % TASKS_PER_CHECKPOINT_MAX);
 
-export const readTasks = (workflow: WorkflowId, limit: number): Statement => ({
+const tasks = `
+select workflow, rank, step, unblocked, cause, state from tasks
+where workflow = $1 and rank > $3::int8 order by rank limit $2`;
+
+export const readTasks = (workflow: WorkflowId, limit: number, after: TaskId | null): Statement => ({
   name: 'read-tasks',
-  text: 'select workflow, rank, step, unblocked, cause, state from tasks where workflow = $1 order by rank limit $2',
-  values: [workflow, String(limit)],
+  text: tasks,
+  values: [workflow, String(limit), after === null ? '-1' : String(taskRank(after))],
 });
 
 export const taskOf = (row: Row): TaskRow => ({
@@ -67,7 +70,7 @@ export function whenReady<T>(rows: Rows, of: (row: Row) => T): readonly T[] | un
   return found;
 }
 
-const textOf = (number: number | undefined): string | null => (number === undefined ? null : String(number));
+export const textOf = (number: number | undefined): string | null => (number === undefined ? null : String(number));
 
 const checkpoints = `
 select workflow, sequence, checkpoint, parent, task, step, step_version, input_digest, belief, tokens, cost_micros,
@@ -112,46 +115,25 @@ export const checkpointOf = (row: Row): CheckpointRow => ({
   supersedes: nullableNumber(row, 19) as Sequence | null,
 });
 
-const effects = `
-select workflow, key, task_rank, operation, kind, status, request_digest, response_digest, position, at_ms, payload, request,
-  ready and ($3::int8 is null or exists (select from workflows where workflow = $1 and position >= $3))
-from meta left join effects on effects.workflow = $1 and ($2::int8 is null or task_rank = $2)
-order by position, key`;
-
-export const readEffects = (
-  workflow: WorkflowId,
-  { task, since }: { readonly task?: TaskId; readonly since?: Position },
-): Statement => ({
-  name: 'read-effects',
-  text: effects,
-  values: [workflow, task === undefined ? null : String(taskRank(task)), textOf(since)],
-});
-
-export const effectOf = (row: Row): EffectRow => ({
-  workflow: textAt(row, 0) as WorkflowId,
-  key: textAt(row, 1) as EffectKey,
-  task: taskOfRank(numberAt(row, 2)),
-  operation: textAt(row, 3),
-  kind: textAt(row, 4) as EffectKind,
-  status: textAt(row, 5) as EffectRow['status'],
-  requestDigest: textAt(row, 6),
-  responseDigest: nullableText(row, 7),
-  position: numberAt(row, 8) as Position,
-  atMs: numberAt(row, 9),
-  payload: textAt(row, 10),
-  request: nullableText(row, 11),
-});
-
-const events = `
+const events = (filters: string): string => `
 select workflow, position, event, type, epoch, holder, lamport, "offset", at_ms, control, payload
-from (select * from events where workflow = $1 order by position desc limit $2) newest
+from (select * from events where workflow = $1${filters} order by position desc limit $2) newest
 order by position`;
 
-export const readEvents = (workflow: WorkflowId, limit: number): Statement => ({
-  name: 'read-events',
-  text: events,
-  values: [workflow, String(limit)],
-});
+/** One by its id is looked for from the newest back: no text is read before it is found. */
+export const readEvents = (workflow: WorkflowId, limit: number, query: EventQuery): Statement => {
+  const { event, position, before } = query;
+  const values: string[] = [workflow, String(limit)];
+  let [name, filters] = ['read-events', ''];
+  const add = (filter: string, condition: string, value: string): void => {
+    name += `-${filter}`;
+    filters += ` and ${condition} $${values.push(value)}`;
+  };
+  if (event !== undefined) add('named', 'event =', storable(event));
+  if (position !== undefined) add('at', 'position =', String(position));
+  if (before !== undefined) add('before', 'position <', String(before));
+  return { name, text: events(filters), values };
+};
 
 export const eventOf = (row: Row): EventRow => ({
   workflow: textAt(row, 0) as WorkflowId,
@@ -167,14 +149,20 @@ export const eventOf = (row: Row): EventRow => ({
   payload: textAt(row, 10),
 });
 
-/** Newest first. */
-export const readRejected = (limit: number, tenant: TenantId | null): Statement => ({
-  name: 'read-rejected',
-  text: `
+const rejected = `
 select partition, "offset", workflow, type, reason, evidence, at_ms from rejected
-where $2::text is null or workflow in (select workflow from workflows where tenant = $2)
-order by at_ms desc, partition, "offset" desc limit $1`,
-  values: [String(limit), tenant],
+where ($2::text is null or workflow in (select workflow from workflows where tenant = $2))
+  and at_ms <= $3::float8 and (at_ms < $3 or partition > $4::int4 or (partition = $4 and "offset" < $5::int8))
+order by at_ms desc, partition, "offset" desc limit $1`;
+
+/** Newest first. */
+export const readRejected = (limit: number, tenant: TenantId | null, after: RejectedPlace | null): Statement => ({
+  name: 'read-rejected',
+  text: rejected,
+  values: [
+    ...[String(limit), tenant, String(after?.atMs ?? 'Infinity')],
+    ...[String(after?.partition ?? 0), String(after?.offset ?? 0)],
+  ],
 });
 
 export const rejectedOf = (row: Row): RejectedRow => ({

@@ -1,6 +1,6 @@
 /**
- * Workflows for people: one, the newest that fit a query, or the ids of all open ones page by page. Inputs: id; filters and a
- * limit. Locks: none. Index: primary key; workflows_newest, of which rows that don't fit are passed over. Cost: 0.2 ms for one, 1 ms for 100 unfiltered.
+ * Workflows for people: one, the newest that fit a query, or the ids of all open ones, page by page. Inputs: id; filters, a
+ * limit, the page before's last. Locks: none. Index: primary key; workflows_newest, of which rows that don't fit are passed over. Cost: 0.2 ms for one, 1 ms for 100 unfiltered.
  */
 
 import type {
@@ -19,6 +19,7 @@ import type {
   WorkflowId,
 } from '@tidemark/core';
 import type { ChildQuery, WorkflowListing, WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
+import { storable } from '../binary-array.ts';
 import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 /** What is told in lists: no payload, and nothing that has to be looked for. */
@@ -41,6 +42,7 @@ select ${columns} from workflows
 where ($1::text is null or tenant = $1)
   and (definition = $2 or ($2::text is null and not starts_with(definition, 'tidemark.'))) and ($3::text is null or status = $3)
   and ($4::text is null or reason = $4)
+  and opened_at_ms <= $6::float8 and (opened_at_ms < $6 or workflow > $7)
 order by opened_at_ms desc, workflow limit $5`;
 
 const open = `
@@ -95,6 +97,8 @@ export const readWorkflows = (query: WorkflowQuery): Statement => ({
     query.status ?? null,
     query.reason ?? null,
     String(query.limit),
+    String(query.after?.openedAtMs ?? 'Infinity'),
+    storable(query.after?.workflow ?? ''),
   ],
 });
 

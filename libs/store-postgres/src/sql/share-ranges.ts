@@ -10,13 +10,19 @@ import { BEGIN, COMMIT, type Statement } from '../sql-client.ts';
 /** Any number; the key of the lock under which ranges are shared. */
 const SHARING = 7_401_002;
 
+/** Allowed to owners of another release, whose time to live may be longer. */
+const AHEAD_MAX_S = 30;
+
 const lock = `select pg_advisory_xact_lock(${SHARING})`;
 
 const seen = `
 insert into owners (owner, expires_at, role) values ($1, clock_timestamp() + make_interval(secs => $2::float8 / 1000), $3)
 on conflict (owner) do update set expires_at = excluded.expires_at`;
 
-const expire = 'delete from owners where expires_at < clock_timestamp() and owner <> $1';
+/** Also those that nobody can have written by this clock: it was set back since, and would let them live for as long as it was ahead. */
+const expire = `
+delete from owners where owner <> $1 and (expires_at < clock_timestamp()
+  or role = $3 and expires_at > clock_timestamp() + make_interval(secs => ${AHEAD_MAX_S} + 2 * $2::float8 / 1000))`;
 
 const unown = 'update ranges set owner = null where owner is not null and owner not in (select owner from owners)';
 
@@ -46,7 +52,7 @@ export const shareRanges = (owner: string, ttlMs: number, role: RangeRole): read
   BEGIN,
   { name: 'lock-sharing', text: lock, values: [] },
   { name: 'owner-seen', text: seen, values: [owner, String(ttlMs), role] },
-  { name: 'owners-expire', text: expire, values: [owner] },
+  { name: 'owners-expire', text: expire, values: [owner, String(ttlMs), role] },
   { name: 'ranges-unown', text: unown, values: [] },
   { name: 'ranges-surrender', text: surrender, values: [owner, role] },
   { name: 'ranges-take', text: take, values: [owner, role] },

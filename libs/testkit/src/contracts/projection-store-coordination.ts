@@ -11,7 +11,7 @@ import type {
   TenantId,
   WorkflowId,
 } from '@tidemark/core';
-import { type ProjectionBatch, RANGE_COUNT, type StreamRow } from '@tidemark/ports';
+import { type DueTimer, type ProjectionBatch, RANGE_COUNT, type StreamRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
 import * as rows from './projection-store-rows.ts';
@@ -207,6 +207,26 @@ export function testCoordination(under: StoreUnderTest): void {
         { workflow: 'w', timer: 't-20', partition: 0, dueAtMs: 20, tenant: rows.tenant, generation: 1 },
       ]);
       expect(await under.store.dueTimers(99, 1)).toHaveLength(1);
+    });
+
+    test('timers that are due after a given one, also of those that are due at once', async () => {
+      await under.partitions(1);
+      const timers = [
+        ['b', 10],
+        ['a', 10],
+        ['c', 10],
+        ['late', 20],
+      ] as const;
+      const put = timers.map(([name, due]) => rows.timerRow('w', 0, name, due));
+      await under.store.apply(rows.batch({ ...rows.openingBatch('w', 0), timersPut: put }));
+      const names: string[] = [];
+      for (let after: DueTimer | undefined; ; ) {
+        const [next] = await under.store.dueTimers(99, 1, after);
+        if (next === undefined) break;
+        names.push(next.timer);
+        after = next;
+      }
+      expect(names).toEqual(['a', 'b', 'c', 'late']);
     });
   });
 

@@ -58,6 +58,17 @@ function testRules(under: StoreUnderTest): void {
       expect(placed.filter((each) => 'refusedBy' in each)).toHaveLength(17);
     });
 
+    test('of the last free partitions a tenant takes more than one while it has few', async () => {
+      await under.partitions(20);
+      const flood = Array.from({ length: 20 }, (_, n) => rows.request(`flood-${n}`));
+      expect(await under.store.place(flood, { keepFreeCount: 12 })).toHaveLength(8);
+      const small = Array.from({ length: 9 }, (_, n) => rows.request(`small-${n}`, { tenant: other }));
+      // One after the other: what it has is known by rows.
+      const counts: number[] = [];
+      for (const each of small) counts.push((await under.other.place([each], { keepFreeCount: 12 })).length);
+      expect(counts).toEqual([1, 1, 1, 0, 0, 0, 0, 0, 0]);
+    });
+
     test("one tenant's backlog leaves partitions to those that have none", async () => {
       await under.partitions(6);
       const flood = Array.from({ length: 6 }, (_, n) => rows.request(`flood-${n}`));

@@ -4,9 +4,20 @@ import type { Generation } from '@tidemark/core';
 import type { StreamRow, WorkflowSearch } from '@tidemark/ports';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
-import { advance, batch, opened, partitionAt, streamRow, tenant, workflowNamed } from './projection-store-rows.ts';
+import {
+  advance,
+  batch,
+  closingBatch,
+  opened,
+  openingBatch,
+  partitionAt,
+  streamRow,
+  tenant,
+  workflowNamed,
+} from './projection-store-rows.ts';
 
 const OTHER = 'other' as typeof tenant;
+const generationAt = (count: number): Generation => count as Generation;
 
 /** One a partition, each opened a second after the one before. */
 const FOUND: readonly Partial<StreamRow>[] = [
@@ -101,9 +112,33 @@ export function testSearch(under: StoreUnderTest): void {
       expect(all).toEqual(['order acme: 3 0', 'order other: 1 0', 'refund acme: 1 0']);
     });
 
-    test('of some partitions are told while they move', async () => {
-      const moving = await under.store.moving([0, 3, 5].map(partitionAt));
-      expect(moving.map(({ workflow }) => workflow).sort()).toEqual(['order-1', 'order-4', 'order-6']);
+    test('of some partitions are told while they are open, and what closed there since', async () => {
+      const moving = async (since: readonly (readonly [number, number])[], limit = 100) =>
+        (await under.store.moving(new Map(since.map(([at, from]) => [partitionAt(at), generationAt(from)])), limit))
+          .map(({ workflow }) => workflow)
+          .sort();
+      const all = FOUND.map((_, at) => [at, 1] as const);
+      expect(await under.store.generations()).toEqual(new Map(all));
+      expect(await moving([0, 3, 5].map((at) => [at, 1]))).toEqual(['order-1', 'order-4', 'order-6']);
+      // One closes where it opened, and two more follow, of which the last goes on.
+      await under.store.apply(closingBatch('order-1', 0, 1));
+      await under.store.apply(openingBatch('second', 0, 2, 2));
+      await under.store.apply(closingBatch('second', 0, 3, 2));
+      await under.store.apply(openingBatch('third', 0, 4, 3));
+      const changed = [0, 5].map(partitionAt);
+      expect([...(await under.store.generations(changed))].sort()).toEqual([
+        [0, 3],
+        [5, 1],
+      ]);
+      expect(await moving([[0, 1]])).toEqual(['order-1', 'second', 'third']);
+      expect(await moving([[0, 2]])).toEqual(['second', 'third']);
+      const both = [
+        [0, 3],
+        [5, 2],
+      ] as const;
+      expect(await moving(both)).toEqual(['third']);
+      expect(await moving([[0, 1]], 2)).toHaveLength(2);
+      expect(await moving([])).toEqual([]);
     });
   });
 }

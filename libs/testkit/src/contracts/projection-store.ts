@@ -13,6 +13,7 @@ import { testClaims } from './projection-store-claims.ts';
 import { testCoordination } from './projection-store-coordination.ts';
 import { testMemories } from './projection-store-memories.ts';
 import { testOutcomes } from './projection-store-outcomes.ts';
+import { testPages } from './projection-store-pages.ts';
 import { testPlacement } from './projection-store-placement.ts';
 import { at, partitionAt } from './projection-store-rows.ts';
 import { testSearch } from './projection-store-search.ts';
@@ -66,6 +67,7 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
     testPlacement(under);
     testCoordination(under);
     testOutcomes(under);
+    testPages(under);
     testSpends(under);
     testMemories(under);
     testTiers(under);

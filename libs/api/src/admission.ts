@@ -1,0 +1,113 @@
+/**
+ * Owns who is let in: who asks, whether they may, and whether it is not too much; of one principal, of one address, and of what nobody need
+ * show credentials for.
+ *
+ * Wrong credentials from an address lock out nobody who showed good ones before, wherever from; what was never good is judged now and then
+ * alone, once an address has shown too much that is wrong.
+ */
+
+import { AccessError, LimitError } from '@tidemark/core';
+import { type AuditTrail, type Authenticator, type Credentials, type Digest, mayDo } from '@tidemark/ports';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { noteRefused } from './audited.ts';
+import {
+  GOOD_KEPT_MAX_COUNT,
+  OPEN_MAX_COUNT,
+  RATE_MAX_COUNT,
+  REFUSED_KEPT_MAX_COUNT,
+  REFUSED_MAX_COUNT,
+  UNKNOWN_JUDGED_MAX_COUNT,
+  UNKNOWN_JUDGED_WINDOW_MS,
+} from './limits.ts';
+import { Newest } from './newest.ts';
+import type { AnyRoute } from './route.ts';
+
+export type Admit = (request: FastifyRequest, route: Pick<AnyRoute, 'name' | 'right'>) => Promise<void>;
+
+export interface AdmissionOptions {
+  readonly authenticator: Authenticator;
+  readonly audit?: AuditTrail | undefined;
+  readonly digest: Digest;
+  /** Requests of one principal in a minute. */
+  readonly rateMaxCount?: number | undefined;
+}
+
+/** Its limits are the plugin's, which the server has registered. */
+export function admission(app: FastifyInstance, options: AdmissionOptions): Admit {
+  const { audit, rateMaxCount = RATE_MAX_COUNT } = options;
+  const judge = judging(app, options);
+  const ofPrincipal = app.createRateLimit({
+    max: rateMaxCount,
+    keyGenerator: ({ principal }) => `${principal.kind} ${principal.tenant ?? ''} ${principal.subject}`,
+  });
+  return async (request, route) => {
+    const { right } = route;
+    await judge(request);
+    const asked = await ofPrincipal(request);
+    if (isOver(asked)) throw tooMany(asked);
+    if (!mayDo(request.principal, right)) {
+      noteRefused(audit, { route, principal: request.principal, params: request.params }, 'right-missing');
+      throw new AccessError(
+        'right-missing',
+        `This needs the right '${right}', which ${request.principal.subject} does not have.`,
+      );
+    }
+  };
+}
+
+/** Who asks. Judging credentials may cost a signature: an address that shows too much that is wrong has little of that. */
+function judging(app: FastifyInstance, { authenticator, digest }: AdmissionOptions) {
+  const ofRefused = app.createRateLimit({ max: REFUSED_MAX_COUNT, keyGenerator: ({ ip }) => ip });
+  const ofUnknown = app.createRateLimit({
+    ...{ max: UNKNOWN_JUDGED_MAX_COUNT, timeWindow: UNKNOWN_JUDGED_WINDOW_MS },
+    keyGenerator: ({ ip }) => ip,
+  });
+  const good = new Newest<true>(GOOD_KEPT_MAX_COUNT);
+  /** Until when addresses are over the limit, on the monotonic clock. */
+  const over = new Newest<number>(REFUSED_KEPT_MAX_COUNT);
+  return async (request: FastifyRequest): Promise<void> => {
+    const credentials = credentialsOf(request);
+    const shown = digest.sha256(credentials.authorization ?? '');
+    const leftMs = (over.get(request.ip) ?? 0) - performance.now();
+    if (leftMs > 0 && good.get(shown) === undefined && isOver(await ofUnknown(request))) {
+      throw tooMany({ isAllowed: false, ttlInSeconds: Math.ceil(leftMs / 1_000) });
+    }
+    try {
+      request.principal = await authenticator.authenticate(credentials);
+      good.set(shown, true);
+    } catch (error) {
+      if (!(error instanceof AccessError)) throw error;
+      good.delete(shown);
+      const refused: Limited = await ofRefused(request);
+      if (!isOver(refused)) throw error;
+      over.set(request.ip, performance.now() + (refused.ttlInSeconds ?? 1) * 1_000);
+      throw tooMany(refused);
+    }
+  };
+}
+
+/** What nobody shows credentials for is bounded by address; whether the process lives by itself, so that others' floods don't answer for it. */
+export function limitOpen(app: FastifyInstance, isAdmitted: (path: string) => boolean): void {
+  const ofOpen = app.createRateLimit({
+    max: OPEN_MAX_COUNT,
+    keyGenerator: ({ ip, routeOptions: { url } }) => `${url === '/healthz' ? url : 'open'} ${ip}`,
+  });
+  app.addHook('onRequest', async (request) => {
+    if (isAdmitted(request.routeOptions.url ?? '')) return;
+    const asked = await ofOpen(request);
+    if (isOver(asked)) throw tooMany(asked);
+  });
+}
+
+export const credentialsOf = ({ headers: { authorization } }: FastifyRequest): Credentials => ({ authorization });
+
+interface Limited {
+  readonly isAllowed: boolean;
+  readonly isExceeded?: boolean;
+  readonly ttlInSeconds?: number;
+}
+const isOver = (limited: Limited): boolean => !limited.isAllowed && limited.isExceeded === true;
+const tooMany = ({ ttlInSeconds }: Limited): LimitError =>
+  new LimitError('rate-exceeded', 'Too many requests; come again later.', {
+    retryAfterMs: (ttlInSeconds ?? 1) * 1_000,
+  });

@@ -1,0 +1,55 @@
+/** Places of followers: no caller and no tenant takes those of others. */
+
+import type { TenantId } from '@tidemark/core';
+import type { Principal } from '@tidemark/ports';
+import { systemClock } from '@tidemark/runtime';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
+import { toldOf } from '../problem.ts';
+import { Streams } from './streams.ts';
+
+let streams: Streams;
+beforeEach(() => {
+  streams = new Streams({ ports: { clock: systemClock } as never, client: {} as never }, () => {});
+});
+afterEach(() => streams.close());
+
+const principal = (tenant: string | null, subject = 'a'): Principal => ({
+  ...{ subject, tenant: tenant as TenantId | null, roles: ['viewer'], kind: 'key' },
+});
+
+/** Follows until refused, with as many callers as it takes. */
+function fill(tenant: string | null): (() => void)[] {
+  const places: (() => void)[] = [];
+  try {
+    for (;;) places.push(streams.admit(principal(tenant, `caller${Math.floor(places.length / 1_000)}`)));
+  } catch (error) {
+    expect(toldOf(error)).toMatchObject({
+      problem: { status: 429, code: 'streams-too-many' },
+      retryAfterS: 1,
+      isFault: false,
+    });
+    return places;
+  }
+}
+
+it('of one tenant take half, and leave the next half of the rest, whoever they are', () => {
+  const acme = fill('acme');
+  expect(acme).toHaveLength(STREAMS_MAX / 2);
+  const globex = fill('globex');
+  expect(globex).toHaveLength(STREAMS_MAX / 4);
+  expect(() => streams.admit(principal('acme', 'another'))).toThrowError(/tenant/);
+  streams.admit(principal('initech'))();
+  // What is given back may be taken by whoever has fewer.
+  for (const leave of acme) leave();
+  expect(fill('globex')).toHaveLength(STREAMS_MAX / 4);
+  expect(fill(null)).toHaveLength(STREAMS_MAX / 2);
+});
+
+it('of one caller are bounded by themselves, and given back once', () => {
+  const places = Array.from({ length: STREAMS_OF_PRINCIPAL_MAX }, () => streams.admit(principal('acme')));
+  expect(() => streams.admit(principal('acme'))).toThrowError(/one caller/);
+  places[0]!();
+  streams.admit(principal('acme'));
+  streams.admit(principal('acme', 'another'));
+});

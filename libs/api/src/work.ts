@@ -1,0 +1,64 @@
+/**
+ * Owns what is in hand: a request's work from its beginning to its end, also after its caller has left or was told that the answer is
+ * late, since what is under way goes on. What would be too much is refused before it begins: of one tenant, so that others have room, and
+ * in all.
+ */
+
+import { LimitError, type TenantId, UnavailableError } from '@tidemark/core';
+import { Room } from '@tidemark/ports';
+import { HANDLER_TIMEOUT_MS, WORK_LEFT_MAX_COUNT, WORK_MAX_COUNT } from './limits.ts';
+
+/** Null: callers of no tenant, together. */
+type Whose = TenantId | null;
+
+export class Work {
+  readonly #inHand = new Room(WORK_MAX_COUNT);
+  /** Part of what is in hand: nobody waits for it. */
+  readonly #left = new Room(WORK_MAX_COUNT);
+
+  /**
+   * Throws what the work throws; `LimitError` (`requests-too-many`) before it begins; `UnavailableError` (`answer-late`), or the signal's
+   * reason, while it goes on. Sending the same again finds it done where the caller gave it an id or a key.
+   */
+  async do<T>(whose: Whose, signal: AbortSignal, begin: () => Promise<T>): Promise<T> {
+    if (this.#left.countOf(whose) >= WORK_LEFT_MAX_COUNT)
+      throw tooMany(`${WORK_LEFT_MAX_COUNT} requests that nobody waits for any more are not done yet`);
+    if (!this.#inHand.hasFor(whose))
+      throw tooMany(
+        `${WORK_MAX_COUNT} requests are in hand at once at most, and of one tenant no more than are still free`,
+      );
+    const ends = [this.#inHand.take(whose)];
+    let isOver = false;
+    const working = begin().finally(() => {
+      isOver = true;
+      for (const end of ends) end();
+    });
+    try {
+      return await inTime(working, signal);
+    } finally {
+      if (!isOver) ends.push(this.#left.take(whose));
+      // What nobody waits for may still fail.
+      working.catch(() => {});
+    }
+  }
+}
+
+async function inTime<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `There was no answer within ${HANDLER_TIMEOUT_MS} ms; servers behind this one may be away. It may still be done: ask again with the same id or key; without one it may be done twice.`;
+    timer = setTimeout(() => reject(new UnavailableError('answer-late', message)), HANDLER_TIMEOUT_MS);
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  try {
+    return await Promise.race([working, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooMany = (bound: string): LimitError =>
+  new LimitError(
+    'requests-too-many',
+    `${bound}; servers behind this one may be away. Nothing of this one has begun: come again later.`,
+  );

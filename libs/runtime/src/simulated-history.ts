@@ -1,0 +1,139 @@
+/** Owns the simulated store's reads of histories, whole and page by page, as the contract has them. Must not be used outside tests. */
+
+import {
+  compareTasks,
+  type Position,
+  type Sequence,
+  type TaskId,
+  type TenantId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type {
+  CheckpointRow,
+  EffectListing,
+  EffectQuery,
+  EffectRow,
+  EventQuery,
+  EventRow,
+  HistoryStore,
+  RejectedPlace,
+  RejectedRow,
+  TaskCommit,
+  TaskRow,
+} from '@tidemark/ports';
+import { SimulatedSearch } from './simulated-search.ts';
+
+export abstract class SimulatedHistory extends SimulatedSearch implements HistoryStore {
+  protected abstract mustBeReady(): void;
+
+  #mustHold(workflow: WorkflowId, since: Position | undefined): void {
+    if (since === undefined || (this.rows.get(workflow)?.stream.position ?? 0) >= since) return;
+    throw new UnavailableError('store-rebuilding', 'The rows have gone back.');
+  }
+
+  async tasks(workflow: WorkflowId, limit: number, after: TaskId | null = null): Promise<readonly TaskRow[]> {
+    await this.enter('tasks');
+    return [...(this.rows.get(workflow)?.tasks.values() ?? [])]
+      .filter(({ task }) => after === null || compareTasks(task, after) > 0)
+      .sort((a, b) => a.rank - b.rank)
+      .slice(0, limit);
+  }
+
+  async checkpoints(
+    workflow: WorkflowId,
+    {
+      from,
+      limit,
+      step,
+      since,
+    }: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
+  ): Promise<readonly CheckpointRow[]> {
+    await this.enter('checkpoints');
+    this.mustBeReady();
+    this.#mustHold(workflow, since);
+    return (this.rows.get(workflow)?.checkpoints ?? [])
+      .filter((row) => row.sequence >= from && (step === undefined || row.step === step))
+      .slice(0, limit);
+  }
+
+  async effects(
+    workflow: WorkflowId,
+    { task, since }: { readonly task?: TaskId; readonly since?: Position } = {},
+  ): Promise<readonly EffectRow[]> {
+    await this.enter('effects');
+    this.mustBeReady();
+    this.#mustHold(workflow, since);
+    const rows = [...(this.rows.get(workflow)?.effects.values() ?? [])];
+    return rows.filter((row) => task === undefined || row.task === task).sort((a, b) => a.position - b.position);
+  }
+
+  async effectPage(
+    workflow: WorkflowId,
+    query: EffectQuery & { readonly limit: number },
+  ): Promise<readonly EffectRow[]> {
+    await this.enter('effectPage');
+    return this.#effectsIn(workflow, query).slice(0, query.limit);
+  }
+
+  async effectListings(
+    workflow: WorkflowId,
+    query: EffectQuery & { readonly limit?: number | undefined },
+  ): Promise<readonly EffectListing[]> {
+    await this.enter('effectListings');
+    const found = this.#effectsIn(workflow, query).slice(0, query.limit);
+    return found.map(({ payload: _, request: __, ...listing }) => listing);
+  }
+
+  #effectsIn(workflow: WorkflowId, { tasks, operation, key, after }: EffectQuery): readonly EffectRow[] {
+    this.mustBeReady();
+    return [...(this.rows.get(workflow)?.effects.values() ?? [])]
+      .filter((row) => tasks === undefined || tasks.includes(row.task))
+      .filter((row) => operation === undefined || row.operation === operation)
+      .filter((row) => key === undefined || row.key === key)
+      .filter((row) => after === undefined || byTask(row, after) > 0)
+      .sort(byTask);
+  }
+
+  async commits(workflow: WorkflowId, tasks: readonly TaskId[]): Promise<readonly TaskCommit[]> {
+    await this.enter('commits');
+    this.mustBeReady();
+    return (this.rows.get(workflow)?.checkpoints ?? []).flatMap(({ task, sequence }) =>
+      task !== null && tasks.includes(task) ? [{ task, sequence }] : [],
+    );
+  }
+
+  async events(
+    workflow: WorkflowId,
+    limit: number,
+    { event, position, before }: EventQuery = {},
+  ): Promise<readonly EventRow[]> {
+    await this.enter('events');
+    return (this.rows.get(workflow)?.events ?? [])
+      .filter((row) => event === undefined || row.event === event)
+      .filter((row) => position === undefined || row.position === position)
+      .filter((row) => before === undefined || row.position < before)
+      .slice(-limit);
+  }
+
+  async rejected(
+    limit: number,
+    tenant: TenantId | null = null,
+    after: RejectedPlace | null = null,
+  ): Promise<readonly RejectedRow[]> {
+    await this.enter('rejected');
+    const isOf = ({ workflow }: RejectedRow): boolean =>
+      tenant === null || this.rows.get(workflow as WorkflowId)?.stream.tenant === tenant;
+    return this.rejectedRows
+      .filter((row) => isOf(row) && (after === null || newest(row, after) > 0))
+      .sort(newest)
+      .slice(0, limit);
+  }
+}
+
+type Keyed = Pick<EffectRow, 'task' | 'key'>;
+const byTask = (a: Keyed, b: Keyed): number =>
+  compareTasks(a.task, b.task) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+
+const newest = (a: RejectedPlace, b: RejectedPlace): number =>
+  b.atMs - a.atMs || a.partition - b.partition || b.offset - a.offset;

@@ -1,0 +1,72 @@
+/** What callers may send is what the definition declares, where it is known: one at a time, and to many. */
+
+import { defineWorkflow, signal, task } from '@tidemark/sdk';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import { eventually } from './eventually.ts';
+import { type TestWorld, testWorld } from './test-world.ts';
+
+const inbox = (version: number) =>
+  defineWorkflow({
+    ...{ name: 'inbox', version, input: z.object({}), belief: z.object({}), output: z.object({}) },
+    tasks: { turn: z.object({}) },
+    flow: { turn: [] },
+    signals: { mail: z.object({ subject: z.string() }), leave: z.object({}) },
+    begin: () => ({ belief: {}, next: [task('turn', {}, { when: signal('leave') })] }),
+    steps: { turn: () => ({ done: {} }) },
+  });
+const current = inbox(2);
+
+let world: TestWorld;
+beforeEach(async () => {
+  world = await testWorld({ workflows: [current] });
+  await world.start(current, {}, { id: 'w' });
+});
+afterEach(() => world.close());
+
+const send = (name: string, value: unknown, definitions = [current]) =>
+  world.client.signal('w', name, value, { definitions });
+
+it('is refused with what is declared, which fields do not fit, and what stands for no value', async () => {
+  await expect(send('mial', null)).rejects.toThrow('it declares leave, mail');
+  await expect(send('mail', { subject: 1 })).rejects.toMatchObject({
+    code: 'signal-unfit',
+    details: { fields: [{ field: 'value.subject', problem: 'expected string, got a number' }] },
+  });
+  await expect(send('leave', null)).rejects.toThrow('Without a value it is null: give {}.');
+  await expect(send('tidemark.schedule', null)).rejects.toMatchObject({ code: 'signal-reserved' });
+  expect((await world.ports.store.events('w' as never, 100)).map(({ type }) => type)).not.toContain('SignalReceived');
+  await send('leave', {});
+  expect(await world.client.run('w').result()).toEqual({});
+});
+
+it('with a key counts once and may be sent again, also when it has brought the workflow to its end', async () => {
+  const leave = () => world.client.signal('w', 'leave', {}, { key: 'k' });
+  await leave();
+  await world.client.run('w').result();
+  await leave();
+  const other = world.client.signal('w', 'leave', {}, { key: 'other' });
+  await expect(other).rejects.toMatchObject({ code: 'workflow-closed' });
+  expect(
+    (await world.ports.store.events('w' as never, 100)).filter(({ type }) => type === 'SignalReceived'),
+  ).toHaveLength(1);
+});
+
+it('is taken where the definition is not known, or only an older version of it', async () => {
+  await send('mial', null, []);
+  await send('mial', null, [inbox(1)]);
+});
+
+it('is refused by each workflow of a job, and in a job whose signal is the system’s own', async () => {
+  const filter = { definition: 'inbox' };
+  const job = { id: 'j', act: 'signal', filter, by: 'ana', why: 'a test', signal: { name: 'mial', value: 1 } } as const;
+  await eventually(async () => (await world.client.run('w').summary()) !== undefined);
+  await world.client.bulk.start(job);
+  await world.fastForward(eventually(async () => (await world.client.bulk.get('j'))?.status === 'completed'));
+  expect(await world.client.bulk.get('j')).toMatchObject({
+    doneCount: 0,
+    refused: [{ workflow: 'w', code: 'signal-unknown' }],
+  });
+  const reserved = { ...job, id: 'k', signal: { name: 'tidemark.schedule', value: 1 } };
+  await expect(world.client.bulk.start(reserved)).rejects.toMatchObject({ code: 'signal-reserved' });
+});
