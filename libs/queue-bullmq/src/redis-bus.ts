@@ -1,7 +1,8 @@
 /**
  * Owns messages over Redis that may be lost: PUBLISH on one connection, SUBSCRIBE on another (a subscriber can't publish),
- * each opened when first used. Nothing here waits for Redis or fails with it: a message that can't be sent at once is
- * dropped, and subscriptions come back with the connection.
+ * each opened when first used. Nothing here waits for Redis or fails with it: messages wait in the client while it
+ * connects, so that the first of a process isn't lost, and are dropped between attempts; subscriptions come back with
+ * the connection.
  */
 
 import { addressOf, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
@@ -15,6 +16,9 @@ export interface RedisBusOptions {
 }
 
 type Listener = (message: Buffer) => void;
+
+/** What the client says of itself when it sends, or will once its attempt to connect has ended well. */
+const SENDING: ReadonlySet<string> = new Set(['connecting', 'connect', 'ready']);
 
 export class RedisBus {
   readonly #options: RedisBusOptions;
@@ -40,7 +44,7 @@ export class RedisBus {
     if (this.#isClosed) return;
     this.#publisher ??= this.#open('briefly');
     const { redis } = this.#publisher;
-    if (redis.status !== 'ready' || this.#inFlight >= this.#options.messagesInFlightMax) return;
+    if (!SENDING.has(redis.status) || this.#inFlight >= this.#options.messagesInFlightMax) return;
     this.#inFlight += 1;
     const answered = (): void => {
       this.#inFlight -= 1;

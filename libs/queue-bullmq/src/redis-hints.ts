@@ -1,6 +1,6 @@
 /**
  * Owns the HintBus on Redis: hints of one turn of the event loop go out as one message a topic. Must not wait for Redis or
- * fail with it: hints that can't be sent at once are dropped.
+ * fail with it: hints that can't be sent are dropped.
  */
 
 import type { Partition } from '@tidemark/core';

@@ -40,6 +40,13 @@ export function hintBusContract(name: string, open: () => Promise<OpenedHintBus>
       expect(calls).toEqual([[0, 3, 127, 128, 4_095, 70_000]]);
     });
 
+    test('the first hint of a bus arrives, though nothing was connected before it', async () => {
+      const heard = new Set<number>();
+      await other.subscribe('appended', (partitions) => add(heard, partitions));
+      bus.publish('appended', partition(7));
+      await eventually(() => heard.has(7));
+    });
+
     test('topics are apart, and every subscriber hears', async () => {
       const heard: Record<string, Set<number>> = { a: new Set(), b: new Set(), applied: new Set() };
       await other.subscribe('appended', (partitions) => add(heard.a!, partitions));
