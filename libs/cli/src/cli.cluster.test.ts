@@ -51,6 +51,21 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     expect(JSON.parse((await call('doctor', '--json')).out).checks).toHaveLength(checks.length);
   });
 
+  it('makes the tables before any process is there, once; says before what it would do', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const there = env.TIDEMARK_POSTGRES_URL!;
+    const dry = await json('migrate', '--dry-run');
+    expect(dry).toMatchObject({ dryRun: true, deferred: [], unknown: [] });
+    expect(await json('migrate', '--wait')).toEqual({ ...dry, dryRun: false });
+    expect((await call('migrate', '--contract')).out).toBe('Nothing to apply: the tables are of this version.\n');
+    env.TIDEMARK_POSTGRES_URL = there.replace(/:\d+\//, ':1/');
+    const absent = await call('migrate', '--wait', '2s');
+    env.TIDEMARK_POSTGRES_URL = there;
+    expect([absent.code, absent.out]).toEqual([69, '']);
+    expect(absent.err).toContain('Waiting.');
+  });
+
   it('starts, follows, lists and shows what services run', { timeout: TIMEOUT_MS }, async () => {
     const coordinator = await openCluster(configFromEnv(env));
     hosts.push(coordinator);

@@ -104,3 +104,6 @@ export const LIVE_LINES_MAX_COUNT = 500;
 export const FAILURE_MAX_CHARS = 10_000;
 /** Longest time that a check of a stage may be given, in milliseconds: timers hold no more than 24 days. */
 export const CHECK_TIMEOUT_MAX_MS = 24 * 3_600_000;
+/** How long, in milliseconds, `migrate --wait` waits where no time is given, and the pause between two attempts. */
+export const MIGRATE_WAIT_MS = 300_000;
+export const MIGRATE_AGAIN_MS = 1_000;

@@ -20,6 +20,7 @@ import { addLifecycle } from './commands/lifecycle-program.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
 import { addMcp } from './commands/mcp-program.ts';
 import { addMemory } from './commands/memory-program.ts';
+import { addMigrate } from './commands/migrate-program.ts';
 import { type PinOptions, pin, unpin } from './commands/pin.ts';
 import { type PreflightOptions, preflight } from './commands/preflight.ts';
 import { type RebuildOptions, rebuild } from './commands/rebuild.ts';
@@ -250,6 +251,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addKeys(kit);
   addTrace(kit);
   addRetention(kit);
+  addMigrate(kit);
   addAccess(kit);
 
   command('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')

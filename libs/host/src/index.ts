@@ -12,6 +12,7 @@ export { liveTraces } from './live-traces.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
 export { embedderIn } from './memory-index.ts';
+export { type MigrationReport, migrateCluster, type NamedMigration } from './migrate.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
 export { runService, SERVICE_NODE_FLAGS, type Service } from './service.ts';
 export { type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';

@@ -4,7 +4,7 @@
  * | found | error | code |
  * | --- | --- | --- |
  * | no answer, refused, wrong password, ended, restarting, full | Unavailable | store-unavailable |
- * | database or tables are not there: `ensure` makes them | Unavailable | store-missing |
+ * | database, tables, or something of theirs is not there: `ensure` makes it | Unavailable | store-missing |
  * | partitions are not where the batch starts | Conflict | projection-moved |
  * | damaged pages or files | Corrupt | store-damaged |
  * | rows that are there already, or can't be | Corrupt | store-contradiction |
@@ -14,8 +14,11 @@
 import { ConfigError, ConflictError, CorruptError, TidemarkError, UnavailableError } from '@tidemark/core';
 import pg from 'pg';
 
-/** Undefined database, schema, table. */
-const MISSING = new Set(['3D000', '3F000', '42P01']);
+/**
+ * Undefined database, schema, table, column, function. The last two: an older release made tables anew that had been dropped, or a newer one
+ * contracted them; `ensure` makes what is missing, or refuses.
+ */
+const MISSING = new Set(['3D000', '3F000', '42P01', '42703', '42883']);
 
 export function faultOf(error: unknown, address: string): TidemarkError {
   if (error instanceof TidemarkError) return error;

@@ -1,5 +1,11 @@
 /** The door of the library: projections on Postgres and on PGlite. */
 
+export {
+  type MigratePostgresOptions,
+  type MigrationReport,
+  migratePostgres,
+  type NamedMigration,
+} from './migrate-postgres.ts';
 export { openPgliteRebuild, openPostgresRebuild, unfinishedPostgresRebuild } from './open-rebuild.ts';
 export { openPgliteStore, type PgliteStoreOptions } from './pglite-store.ts';
 export { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';

@@ -54,3 +54,9 @@ export const DIFFERENCES_PAGE_ROWS = 1_000;
 export const CONTENTS_PAGE_ROWS = 50;
 /** Bytes of the longest name that Postgres doesn't cut. */
 export const NAME_MAX_BYTES = 63;
+/** Longest wait of a migration for a table that others use; meanwhile they wait behind it. */
+export const MIGRATION_LOCK_TIMEOUT_MS = 2_000;
+/** Between two such waits: those behind it go on. */
+export const MIGRATION_LOCK_PAUSE_MS = 1_000;
+/** Such waits before it is given up. */
+export const MIGRATION_LOCK_ATTEMPTS_MAX = 10;

@@ -1,96 +1,88 @@
 /**
- * Owns bringing a database to this version's tables: numbered migrations, each applied once, in order, all in one
- * transaction under an advisory lock. A database that has any migration this version does not know is left untouched.
+ * Owns bringing a database to this release's tables: numbered migrations, each applied once and in order, under an advisory lock. What can't be
+ * worked without comes in one transaction, every other migration in one of its own: whoever is interrupted goes on from there. A database with
+ * something that this release can't work with is left untouched (schema-state.ts).
  */
 
-import { ConfigError } from '@tidemark/core';
-import * as projections from './migrations/0001-projections.ts';
-import * as outcomes from './migrations/0002-outcomes.ts';
-import * as incarnation from './migrations/0003-incarnation.ts';
-import * as memories from './migrations/0004-memories.ts';
-import * as context from './migrations/0005-context.ts';
-import * as sessionPlaces from './migrations/0006-session-places.ts';
-import * as spendHours from './migrations/0007-spend-hours.ts';
-import * as tiers from './migrations/0008-tiers.ts';
-import * as forks from './migrations/0009-forks.ts';
-import * as blobs from './migrations/0010-blobs.ts';
-import * as traces from './migrations/0011-traces.ts';
-import * as search from './migrations/0012-search.ts';
-import * as approvals from './migrations/0013-approvals.ts';
-import * as schedules from './migrations/0014-schedules.ts';
-import * as children from './migrations/0015-children.ts';
-import * as continuations from './migrations/0016-continuations.ts';
+import { setTimeout } from 'node:timers/promises';
+import { UnavailableError } from '@tidemark/core';
+import pg from 'pg';
+import { MIGRATION_LOCK_ATTEMPTS_MAX, MIGRATION_LOCK_PAUSE_MS, MIGRATION_LOCK_TIMEOUT_MS } from './limits.ts';
+import { MIGRATIONS, type Migration } from './migrations.ts';
+import { planOf, readSchema, SCHEMA_TABLES } from './schema-state.ts';
 import { commitDurably } from './sql/place.ts';
-import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
-
-export interface Migration {
-  /** `NNNN-what`, unique and rising. */
-  readonly name: string;
-  readonly sql: string;
-}
-
-export const MIGRATIONS: readonly Migration[] = [
-  projections,
-  outcomes,
-  incarnation,
-  memories,
-  context,
-  sessionPlaces,
-  spendHours,
-  tiers,
-  forks,
-  blobs,
-  traces,
-  search,
-  approvals,
-  schedules,
-  children,
-  continuations,
-];
+import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner } from './sql-client.ts';
 
 /** Any number; the key of the lock under which migrations run. */
 const MIGRATING = 7_401_000;
 
-export const MIGRATIONS_TABLE = `create table if not exists tidemark_migrations (
-  name text primary key,
-  applied_at timestamptz not null default clock_timestamp()
-)`;
+export interface MigrateOptions {
+  readonly migrations?: readonly Migration[];
+  /** Also what older releases can't work with. Default: false. */
+  readonly mayContract?: boolean;
+  /** Throws where someone works here who doesn't know the migration. Asked in its transaction, before what older releases can't work with. */
+  readonly refuseOlder?: (runner: SqlRunner, migration: Migration) => Promise<void>;
+}
 
-/** Creates what is missing. Throws `ConfigError` (`store-newer`), or the driver's error. */
-export async function migrate(client: SqlClient, address: string, migrations = MIGRATIONS): Promise<void> {
-  const before = await appliedIn(client);
-  refuseNewer(before, address, migrations);
-  if (before.length === migrations.length) return;
-  await client.session(async (runner) => {
-    await runner.run([BEGIN, commitDurably, once(`select pg_advisory_xact_lock(${MIGRATING})`)]);
-    await runner.script(MIGRATIONS_TABLE);
-    const applied = await appliedIn(runner);
-    refuseNewer(applied, address, migrations);
-    for (const { name, sql } of migrations) {
-      if (applied.includes(name)) continue;
-      await runner.script(sql);
-      await runner.run([once('insert into tidemark_migrations (name) values ($1)', [name])]);
+/**
+ * Creates what is missing; resolves to the names of what it applied. Throws `ConfigError` (`store-newer`, `store-older`), `UnavailableError`
+ * (`store-busy`: tables stayed locked; what was applied before stays), what `refuseOlder` throws, or the driver's error.
+ */
+export async function migrate(
+  client: SqlClient,
+  address: string,
+  { migrations = MIGRATIONS, mayContract = false, refuseOlder }: MigrateOptions = {},
+): Promise<readonly string[]> {
+  const applied: string[] = [];
+  const apply = async (wanted: readonly Migration[]): Promise<void> => {
+    if (wanted.length === 0) return;
+    await patiently(address, async () => {
+      const names: string[] = [];
+      await client.session(async (runner) => {
+        names.length = 0;
+        await runner.run([BEGIN, commitDurably, once(`select pg_advisory_xact_lock(${MIGRATING})`)]);
+        await runner.script(SCHEMA_TABLES);
+        const state = await readSchema(runner);
+        const { due } = planOf(state, address, migrations, mayContract);
+        const isInUse = state.binding.length > 0;
+        // Whoever waits for a table makes everybody wait who comes after.
+        if (isInUse) await runner.run([once(`set local lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS}`)]);
+        for (const migration of wanted) {
+          if (!due.includes(migration)) continue;
+          const { name, sql, phase } = migration;
+          if (isInUse && phase !== 'expand') await refuseOlder?.(runner, migration);
+          await runner.script(sql);
+          const table = phase === 'expand' ? 'tidemark_expansions' : 'tidemark_migrations';
+          await runner.run([once(`insert into ${table} (name) values ($1)`, [name])]);
+          names.push(name);
+        }
+        await runner.run([COMMIT]);
+      });
+      applied.push(...names);
+    });
+  };
+  const { due } = planOf(await readSchema(client), address, migrations, mayContract);
+  // Never half of it: that would look like an older release's.
+  await apply(due.filter(({ phase }) => phase === 'settled'));
+  for (const migration of due.filter(({ phase }) => phase !== 'settled')) await apply([migration]);
+  return applied;
+}
+
+/** Again while others keep a table locked; they go on in between. */
+async function patiently(address: string, attempt: () => Promise<void>): Promise<void> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError && error.code === '55P03')) throw error;
+      if (count >= MIGRATION_LOCK_ATTEMPTS_MAX) {
+        throw new UnavailableError(
+          'store-busy',
+          `Others kept tables of ${address} locked (a dump, or a long query): a migration waited ${MIGRATION_LOCK_ATTEMPTS_MAX} times for ${MIGRATION_LOCK_TIMEOUT_MS / 1_000} s. What was applied before it stays; run it again at a quieter time`,
+          { cause: error },
+        );
+      }
+      await setTimeout(MIGRATION_LOCK_PAUSE_MS);
     }
-    await runner.run([COMMIT]);
-  });
-}
-
-async function appliedIn(runner: SqlRunner): Promise<readonly string[]> {
-  // Of the schema that tables are made in: another one that is looked through may have tables of its own.
-  const [[there] = []] = await runner.run([
-    once(`select to_regclass(quote_ident(current_schema()) || '.tidemark_migrations')`),
-  ]);
-  if (there?.[0] === null) return [];
-  const [names = []] = await runner.run([once('select name from tidemark_migrations order by name')]);
-  return names.map((row) => textAt(row, 0));
-}
-
-function refuseNewer(applied: readonly string[], address: string, migrations: readonly Migration[]): void {
-  const unknown = applied.filter((name) => !migrations.some((migration) => migration.name === name));
-  if (unknown.length === 0) return;
-  throw new ConfigError(
-    'store-newer',
-    `The store at ${address} was made by a newer version of Tidemark; nothing was touched. Use that version, or another store`,
-    { address, migrations: unknown },
-  );
+  }
 }

@@ -8,7 +8,8 @@ import type { Placement, ProjectionStore } from '@tidemark/ports';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { MIGRATIONS, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { assemblePglite } from './pglite-store.ts';
 import { once } from './sql-client.ts';
 
@@ -58,7 +59,7 @@ async function refold(store: ProjectionStore): Promise<void> {
 }
 
 beforeAll(async () => {
-  await migrate(older.client, 'memory', MIGRATIONS.slice(0, 1));
+  await migrate(older.client, 'memory', { migrations: MIGRATIONS.slice(0, 1) });
   await older.client.script(BY_THE_FIRST);
   await older.store.ensure();
   await fresh.store.ensure();
@@ -68,9 +69,8 @@ afterAll(() => Promise.all([older.store.close(), fresh.store.close()]));
 describe('a database of the first version', () => {
   test('has no row that a fold made, and is not ready: nothing is claimed or placed (P3)', async () => {
     const { store, client } = older;
-    expect(await client.run([once('select name from tidemark_migrations order by name')])).toEqual([
-      MIGRATIONS.map(({ name }) => [name]),
-    ]);
+    const applied = 'select name from tidemark_migrations union all select name from tidemark_expansions order by name';
+    expect(await client.run([once(applied)])).toEqual([MIGRATIONS.map(({ name }) => [name])]);
     for (const table of ['workflows', 'tasks', 'checkpoints', 'effects', 'events', 'timers', 'rejected'])
       expect(await client.run([once(`select count(*) from ${table}`)])).toEqual([[['0']]]);
     expect([...(await store.positions()).values()]).toEqual([0, 0, 0]);
@@ -162,7 +162,7 @@ update meta set ready = true`;
 
 test('of a database of the fifth version sessions have their places, and what was spent its sums', async () => {
   const { store, client } = assemblePglite({ memory: true }, { useTemplate: false });
-  await migrate(client, 'memory', MIGRATIONS.slice(0, 5));
+  await migrate(client, 'memory', { migrations: MIGRATIONS.slice(0, 5) });
   await client.script(BY_THE_FIFTH);
   await store.ensure();
   expect(await store.place([rows.request('next', { session: 's' })])).toEqual([

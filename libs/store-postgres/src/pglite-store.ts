@@ -6,11 +6,13 @@
 import { createHash } from 'node:crypto';
 import { noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
 import { PGLITE_START_TIMEOUT_MS } from './limits.ts';
-import { MIGRATIONS, MIGRATIONS_TABLE, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { takeFolder } from './pglite/folder.ts';
 import { PgliteThread } from './pglite/thread.ts';
 import { PgliteWire } from './pglite/wire.ts';
 import { PoolClient } from './pool-client.ts';
+import { SCHEMA_TABLES } from './schema-state.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 import { ensureVectorForm, VECTOR_SCRIPTS } from './vector-form.ts';
 
@@ -68,7 +70,8 @@ export function assemblePglite(
     address: shown,
     telemetry: options.telemetry ?? noTelemetry,
     async ensure() {
-      await migrate(client, shown);
+      // Nobody else uses the folder: no older release fails by it.
+      await migrate(client, shown, { mayContract: true });
       await ensureVectorForm(client, usePgvector);
       thread.keepTemplate();
       folder?.completed();
@@ -84,6 +87,6 @@ export function assemblePglite(
 /** Changes with any statement by which tables are made. */
 const tablesNamed = (usePgvector: boolean): string =>
   createHash('sha256')
-    .update(JSON.stringify([MIGRATIONS_TABLE, MIGRATIONS, usePgvector ? VECTOR_SCRIPTS : []]))
+    .update(JSON.stringify([SCHEMA_TABLES, MIGRATIONS, usePgvector ? VECTOR_SCRIPTS : []]))
     .digest('hex')
     .slice(0, 12);

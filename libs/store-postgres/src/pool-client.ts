@@ -14,6 +14,7 @@ import {
   SCRIPT_TIMEOUT_MS,
   WORK_MEM_KB,
 } from './limits.ts';
+import { NEWEST_MIGRATION } from './migrations.ts';
 import { Pipeline } from './pipeline.ts';
 import { BEGIN, ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statement } from './sql-client.ts';
 
@@ -32,6 +33,9 @@ const SETTINGS = `set synchronous_commit = off; set plan_cache_mode = force_gene
 /** Ended by Postgres in favour of another transaction: serialization failure, deadlock. */
 const RUN_AGAIN = new Set(['40001', '40P01']);
 
+/** How connections are named; behind it, what the process knows: see migrate-postgres.ts. Earlier releases say nothing behind it. */
+export const CLIENT_NAME = 'tidemark';
+
 export interface PoolClientOptions extends pg.PoolConfig {
   readonly max: number;
   /** Run on every new connection, before its settings. */
@@ -48,7 +52,7 @@ export class PoolClient implements SqlClient {
       idleTimeoutMillis: IDLE_CONNECTION_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
-      application_name: 'tidemark',
+      application_name: `${CLIENT_NAME} ${NEWEST_MIGRATION}`,
       query_timeout: answerTimeoutMs,
       ...options,
       onConnect: async (client) => {

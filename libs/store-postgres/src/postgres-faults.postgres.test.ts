@@ -8,6 +8,7 @@ import { describeServers } from '@tidemark/testkit/suites';
 import pg from 'pg';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { migrate } from './migrate.ts';
+import type { Migration } from './migrations.ts';
 import { assemblePostgres, openPostgresStore } from './postgres-store.ts';
 import { BEGIN, COMMIT, once } from './sql-client.ts';
 
@@ -147,15 +148,18 @@ describeServers('store on a server with faults', ['postgres'], (servers) => {
     const there = await servers.freshDatabase();
     const { store, client } = assemblePostgres({ url: there });
     stores.push(store);
-    const table = (name: string) => ({ name, sql: `create table "${name}" ()` });
+    const table = (name: string): Migration => ({ name, sql: `create table "${name}" ()`, phase: 'settled' });
     const two = [table('0001-a'), table('0002-b')];
-    await Promise.all(Array.from({ length: 4 }, () => migrate(client, 'here', two)));
-    await migrate(client, 'here', [...two, table('0003-c')]);
+    await Promise.all(Array.from({ length: 4 }, () => migrate(client, 'here', { migrations: two })));
+    await migrate(client, 'here', { migrations: [...two, table('0003-c')], mayContract: true });
     const names = once('select name from tidemark_migrations order by name');
     expect(await client.run([names])).toEqual([[['0001-a'], ['0002-b'], ['0003-c']]]);
-    await expect(migrate(client, 'here', two)).rejects.toMatchObject({ name: 'ConfigError', code: 'store-newer' });
-    const broken = [...two, table('0003-c'), { name: '0004-d', sql: 'create table d (); create nonsense' }];
-    await expect(migrate(client, 'here', broken)).rejects.toThrow('syntax error');
+    await expect(migrate(client, 'here', { migrations: two })).rejects.toMatchObject({
+      name: 'ConfigError',
+      code: 'store-newer',
+    });
+    const broken = [...two, table('0003-c'), { ...table('0004-d'), sql: 'create table d (); create nonsense' }];
+    await expect(migrate(client, 'here', { migrations: broken, mayContract: true })).rejects.toThrow('syntax error');
     expect((await client.run([names]))[0]).toHaveLength(3);
     expect(await client.run([once(`select to_regclass('d')`)])).toEqual([[[null]]]);
   });

@@ -1,16 +1,15 @@
 /**
- * Owns the store on a Postgres server: its pool, and the creation of a database that is not there. Opening connects to
- * nothing; the first operation does.
+ * Owns the store on a Postgres server: its pool, and that its tables are there. Opening connects to nothing; the first
+ * operation does.
  */
 
 import type { ConnectionOptions } from 'node:tls';
 import { type KeyIndex, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
-import pg from 'pg';
-import { connectionOf, parseAddress, type StoreAddress } from './address.ts';
-import { faultOf } from './faults.ts';
+import { connectionOf, parseAddress } from './address.ts';
 import { POOL_MAX } from './limits.ts';
 import { migrate } from './migrate.ts';
 import { PoolClient } from './pool-client.ts';
+import { createDatabase, isMissingDatabase } from './postgres-database.ts';
 import { SqlKeyIndex } from './sql-key-index.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 import { ensureVectorForm } from './vector-form.ts';
@@ -70,29 +69,4 @@ export function assemblePostgres(
     closed: async () => {},
   });
   return { store, client, shown: address.shown };
-}
-
-const isMissingDatabase = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '3D000';
-
-/** Databases that a server has of its own, from which others are created. */
-const MAINTENANCE = ['postgres', 'template1'];
-/** It is there, or another process is creating it at this moment. */
-const CREATED_ELSEWHERE = new Set(['42P04', '23505']);
-
-async function createDatabase(address: StoreAddress): Promise<void> {
-  let failure: unknown;
-  for (const database of MAINTENANCE) {
-    const client = new PoolClient({ ...connectionOf(address, database), max: 1 });
-    try {
-      await client.script(`create database ${pg.escapeIdentifier(address.database)}`);
-      return;
-    } catch (error) {
-      if (error instanceof pg.DatabaseError && CREATED_ELSEWHERE.has(error.code ?? '')) return;
-      if (!isMissingDatabase(error)) throw faultOf(error, address.shown);
-      failure = error;
-    } finally {
-      await client.close();
-    }
-  }
-  throw faultOf(failure, address.shown);
 }

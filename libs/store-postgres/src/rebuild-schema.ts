@@ -6,8 +6,10 @@
 import { ConfigError } from '@tidemark/core';
 import type { UnfinishedRebuild } from '@tidemark/ports';
 import { NAME_MAX_BYTES } from './limits.ts';
-import { MIGRATIONS, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
+import { MIGRATIONS, type Migration } from './migrations.ts';
 import { isRebuilding } from './rebuild-lock.ts';
+import { planOf, readSchema } from './schema-state.ts';
 import {
   DROP_SCHEMA,
   FIND_DEPENDENTS,
@@ -71,25 +73,27 @@ export class RebuildSchema {
   /** Makes the tables. What is known by then of where workflows were placed is known to those that are folded afterwards. */
   async ensure(): Promise<void> {
     const { live, fresh, schemas, address } = this.#options;
-    await this.#refuseOlder();
-    await migrate(fresh, address);
+    await migrate(fresh, address, { migrations: await this.#migrationsInUse(), mayContract: true });
     const [[row = []] = []] = await fresh.run([once(inSchemas(VECTOR_TYPE, schemas))]);
     const type = textAt(row, 0);
     if (type !== 'bytea') await fresh.script(inSchemas(TAKE_VECTOR_TYPE(type), schemas));
     await live.script(inSchemas(SEED_PLACEMENTS, schemas));
   }
 
-  /** Tables of another version would be switched in under processes that don't know them. */
-  async #refuseOlder(): Promise<void> {
+  /** Those of the tables in use: others would be switched in under processes that don't know them, or need what they lack. */
+  async #migrationsInUse(): Promise<readonly Migration[]> {
     const { live, address } = this.#options;
-    const [names = []] = await live.run([once('select name from tidemark_migrations order by name')]);
-    const applied = names.map((row) => textAt(row, 0));
-    const lacking = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
-    if (lacking.length === 0 && applied.length === MIGRATIONS.length) return;
+    const { due, deferred, unknown } = planOf(await readSchema(live), address, MIGRATIONS, false);
+    if (due.length === 0 && unknown.length === 0)
+      return MIGRATIONS.filter((migration) => !deferred.includes(migration));
+    const what =
+      unknown.length > 0
+        ? `has what only a newer version of Tidemark makes (${unknown.join(', ')}): run this with that version`
+        : `lacks what this version of Tidemark makes (${due.map(({ name }) => name).join(', ')}): run tidemark migrate first`;
     throw new ConfigError(
-      'store-older',
-      `The store at ${address} is not of this version of Tidemark (${applied.at(-1) ?? 'empty'}; this one makes ${MIGRATIONS.at(-1)!.name}): start this version's coordinators first. Nothing was changed.`,
-      { address, applied, lacking },
+      unknown.length > 0 ? 'store-newer' : 'store-older',
+      `The store at ${address} ${what}. Nothing was changed.`,
+      { address, unknown, lacking: due.map(({ name }) => name) },
     );
   }
 

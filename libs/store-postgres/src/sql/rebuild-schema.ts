@@ -7,6 +7,7 @@
 /** Not made anew: who owns which range, and the index of data keys, which follows from another topic. */
 export const KEPT_TABLES: readonly string[] = [
   'tidemark_migrations',
+  'tidemark_expansions',
   'owners',
   'ranges',
   'data_keys',

@@ -5,6 +5,7 @@
  */
 
 import type { RangeRole } from '@tidemark/ports';
+import { NEWEST_MIGRATION } from '../migrations.ts';
 import { BEGIN, COMMIT, type Statement } from '../sql-client.ts';
 
 /** Any number; the key of the lock under which ranges are shared. */
@@ -16,8 +17,8 @@ const AHEAD_MAX_S = 30;
 const lock = `select pg_advisory_xact_lock(${SHARING})`;
 
 const seen = `
-insert into owners (owner, expires_at, role) values ($1, clock_timestamp() + make_interval(secs => $2::float8 / 1000), $3)
-on conflict (owner) do update set expires_at = excluded.expires_at`;
+insert into owners (owner, expires_at, role, knows) values ($1, clock_timestamp() + make_interval(secs => $2::float8 / 1000), $3, $4)
+on conflict (owner) do update set expires_at = excluded.expires_at, knows = excluded.knows`;
 
 /** Also those that nobody can have written by this clock: it was set back since, and would let them live for as long as it was ahead. */
 const expire = `
@@ -51,7 +52,7 @@ const forget = 'delete from owners where owner = $1';
 export const shareRanges = (owner: string, ttlMs: number, role: RangeRole): readonly Statement[] => [
   BEGIN,
   { name: 'lock-sharing', text: lock, values: [] },
-  { name: 'owner-seen', text: seen, values: [owner, String(ttlMs), role] },
+  { name: 'owner-seen', text: seen, values: [owner, String(ttlMs), role, NEWEST_MIGRATION] },
   { name: 'owners-expire', text: expire, values: [owner, String(ttlMs), role] },
   { name: 'ranges-unown', text: unown, values: [] },
   { name: 'ranges-surrender', text: surrender, values: [owner, role] },

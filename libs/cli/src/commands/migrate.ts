@@ -1,0 +1,66 @@
+/** Owns `tidemark migrate`: tables of the cluster brought to this version, before its processes start or when the last older one is gone. */
+
+import { setTimeout } from 'node:timers/promises';
+import { UnavailableError } from '@tidemark/core';
+import { EXIT, type MigrationReport, migrateCluster, type NamedMigration } from '@tidemark/host';
+import { MIGRATE_AGAIN_MS } from '../limits.ts';
+import type { Session } from '../session.ts';
+import { targetOf } from '../state/open-desk.ts';
+import type { Terminal } from '../terminal.ts';
+
+export interface MigrateCommandOptions {
+  readonly state?: string | undefined;
+  /** Milliseconds. */
+  readonly wait?: number | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly contract?: boolean | undefined;
+}
+
+const MEANING: Readonly<Record<NamedMigration['phase'], string>> = {
+  settled: 'older versions can’t work with it',
+  expand: 'older versions go on beside it',
+  contract: 'takes away what only older versions need',
+};
+
+export async function migrate({ terminal, env, cwd }: Session, options: MigrateCommandOptions): Promise<number> {
+  const target = targetOf(options.state, env, cwd);
+  if (target.kind === 'embedded') {
+    terminal.document({ applied: [], deferred: [], unknown: [], dryRun: options.dryRun === true });
+    terminal.line(`State in ${target.shown} is migrated by whatever opens it: there is nothing to do.`);
+    return EXIT.ok;
+  }
+  const isDryRun = options.dryRun === true;
+  const report = await patiently(terminal, options.wait ?? 0, () =>
+    migrateCluster(target.config, { isDryRun, mayContract: options.contract === true }),
+  );
+  tell(terminal, report, isDryRun);
+  return EXIT.ok;
+}
+
+/** Again while a server is absent, a table locked or an older process there, for as long as was asked. */
+async function patiently<T>(terminal: Terminal, waitMs: number, attempt: () => Promise<T>): Promise<T> {
+  const untilMs = performance.now() + waitMs;
+  let told = '';
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof UnavailableError) || performance.now() + MIGRATE_AGAIN_MS > untilMs) throw error;
+      if (error.message !== told) terminal.note(`${error.message}. Waiting.`);
+      told = error.message;
+    }
+    await setTimeout(MIGRATE_AGAIN_MS);
+  }
+}
+
+function tell(terminal: Terminal, { applied, deferred, unknown }: MigrationReport, isDryRun: boolean): void {
+  terminal.document({ applied, deferred, unknown, dryRun: isDryRun });
+  for (const { name, phase } of applied) {
+    terminal.line(`${isDryRun ? 'would apply' : 'applied'}  ${name}  (${MEANING[phase]})`);
+  }
+  for (const { name } of deferred) terminal.line(`left         ${name}  (for tidemark migrate --contract)`);
+  for (const name of unknown) terminal.line(`newer        ${name}  (this version works beside it)`);
+  if (applied.length === 0) {
+    terminal.line(isDryRun ? 'Nothing would be applied.' : 'Nothing to apply: the tables are of this version.');
+  }
+}
