@@ -3,14 +3,10 @@
  * core and ports may import, who may see the testkit. Must read no files.
  */
 import path from 'node:path';
+import { importsOf, packageName } from './imports.ts';
 import { bundledFolder, forbidden, interfacesFolder, layerOf, pureFolder, testkitFolder } from './layers.ts';
 import type { PackageInfo, SourceFile, Tree } from './tree.ts';
-import { lineOf, type Violation } from './violation.ts';
-
-interface Import {
-  readonly specifier: string;
-  readonly line: number;
-}
+import type { Violation } from './violation.ts';
 
 export function checkImports(tree: Tree, file: SourceFile): Violation[] {
   return importsOf(file).flatMap((found) => {
@@ -109,27 +105,4 @@ function checkDeclaredForTests(tree: Tree, file: SourceFile, name: string): Find
   const declaring = file.owner.folder === '' ? tree.packages : [file.owner];
   if (declaring.some((info) => info.dependencies.has(name) || info.devDependencies.has(name))) return undefined;
   return { rule: 'undeclared', message: `no package.json of the project declares ${name}` };
-}
-
-function packageName(specifier: string): string {
-  const parts = specifier.split('/');
-  return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
-}
-
-/** Static, re-exporting and literal dynamic imports; types count like values. */
-function importsOf(file: SourceFile): Import[] {
-  const { staticImports, staticExports, dynamicImports } = file.parsed.module;
-  const found = new Map<string, Import>();
-  const add = (specifier: string, start: number): void => {
-    if (!found.has(specifier)) found.set(specifier, { specifier, line: lineOf(file.source, start) });
-  };
-  for (const { moduleRequest } of staticImports) add(moduleRequest.value, moduleRequest.start);
-  for (const { entries } of staticExports) {
-    for (const { moduleRequest } of entries) if (moduleRequest !== null) add(moduleRequest.value, moduleRequest.start);
-  }
-  for (const { moduleRequest } of dynamicImports) {
-    const literal = /^(['"`])([^$]*)\1$/.exec(file.source.slice(moduleRequest.start, moduleRequest.end));
-    if (literal?.[2] !== undefined) add(literal[2], moduleRequest.start);
-  }
-  return [...found.values()];
 }

@@ -5,23 +5,25 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import fastifyStatic from '@fastify/static';
 import { UnavailableError } from '@tidemark/core';
 import type { FastifyInstance } from 'fastify';
 import { CONSOLE_BUILD_TIMEOUT_MS } from './limits.ts';
 
-/** Beside this library, in the repository as well as where packages are installed. */
-const BUILT = new URL('../../console/dist/', import.meta.url);
-/** In a checkout alone. */
-const BUILDER = new URL('../../../scripts/console.mjs', import.meta.url);
+/** A package of files: wherever it was installed, or the one of the checkout. */
+const PACKAGE = pathToFileURL(createRequire(import.meta.url).resolve('@tidemark/console/package.json'));
+const BUILT = new URL('dist/', PACKAGE);
+const BUILDER = new URL('../../scripts/console.mjs', PACKAGE);
 
 const isBuilt = (): boolean => existsSync(new URL('index.html', BUILT));
+/** Where this runs from source alone: beside an installed package anything might be of that name. */
+const isBuildable = (): boolean => import.meta.url.endsWith('.ts') && existsSync(BUILDER);
 
 /** Where it is, or will be once it is asked for; undefined: there is none here. */
-export const builtConsole = (): string | undefined =>
-  isBuilt() || existsSync(BUILDER) ? fileURLToPath(BUILT) : undefined;
+export const builtConsole = (): string | undefined => (isBuilt() || isBuildable() ? fileURLToPath(BUILT) : undefined);
 
 /** Nothing from elsewhere, and in nobody's frame. */
 const HEADERS = {
@@ -63,7 +65,7 @@ export async function serveConsole(app: FastifyInstance, folder: string): Promis
 
 /** Builds it where its sources are newer. Throws `UnavailableError` (`console-unbuilt`) when there is none at all then. */
 async function upToDate(): Promise<void> {
-  if (!existsSync(BUILDER)) return;
+  if (!isBuildable()) return;
   try {
     const options = { timeout: CONSOLE_BUILD_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
     await promisify(execFile)(process.execPath, [fileURLToPath(BUILDER), '--if-stale'], options);

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /**
  * The compactor process: archives what is no longer hot, and reports how large the log is. Without an archive it reports alone, and
  * the log grows for ever.

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /** The coordinator process: reads its settings, connects, and runs until it is asked to end. No logic of its own. */
 
 import { apiConfigFromEnv, configFromEnv, failureReporter, openCluster, runService, warningLine } from '@tidemark/host';

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /** The worker process: reads its settings, loads the workflows it can run, connects, and runs until it is asked to end. */
 
 import {

@@ -1,0 +1,60 @@
+/**
+ * Owns which packages of the repository are published, under which name and with which doors (decision 0036). Must write nothing.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** A package.json of the repository, as far as publishing goes. */
+export interface SourceManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly license: string;
+  readonly engines: Readonly<Record<string, string>>;
+  readonly exports?: Readonly<Record<string, string>>;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+export interface Published {
+  /** From the root, with forward slashes: `libs/sdk`. */
+  readonly folder: string;
+  /** The name in the registry: that of the repository, except for the command's. */
+  readonly name: string;
+  readonly manifest: SourceManifest;
+  /** What `import` takes after the name, and the source file behind each, from the package's folder. */
+  readonly doors: Readonly<Record<string, string>>;
+  /** Commands, and the source file behind each, from the package's folder. */
+  readonly bins: Readonly<Record<string, string>>;
+}
+
+const PARENTS = ['libs', 'services'];
+/** `npx tidemark` asks the registry for a package of this name; in the repository the root has it. */
+const NAMES: Readonly<Record<string, string>> = { '@tidemark/cli': 'tidemark' };
+/** Packages of which only some doors are for users: the rest of the testkit needs servers and this repository's own test runner. */
+const DOORS: Readonly<Record<string, readonly string[]>> = { '@tidemark/testkit': ['.'] };
+/** Built into files by its own build; what it imports is in them. */
+export const CONSOLE_FOLDER = 'libs/console';
+
+export function readPublished(root: string): Published[] {
+  return PARENTS.flatMap((parent) =>
+    readdirSync(path.join(root, parent))
+      .sort()
+      .map((name) => `${parent}/${name}`)
+      .filter((folder) => existsSync(path.join(root, folder, 'package.json'))),
+  ).map((folder) => {
+    const manifest = JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8')) as SourceManifest;
+    const open = DOORS[manifest.name];
+    const doors = Object.entries(manifest.exports ?? {}).filter(([door]) => open === undefined || open.includes(door));
+    return {
+      ...{ folder, manifest, name: NAMES[manifest.name] ?? manifest.name },
+      ...{ doors: Object.fromEntries(doors), bins: manifest.bin ?? {} },
+    };
+  });
+}
+
+/** Source files from which all others of the package are reached. */
+export const entriesOf = ({ doors, bins }: Published): string[] =>
+  [...Object.values(doors), ...Object.values(bins)].filter((file) => /\.(ts|js)$/.test(file));
