@@ -2,7 +2,7 @@
  * Owns `npm run verify`: everything that must hold before a commit, one after the other, stopping at the first that
  * fails, with a table of what was checked and how long it took.
  */
-import { checks, runCheck } from './checks.mjs';
+import { audit, checks, runCheck } from './checks.mjs';
 import { runTests } from './run-tests.mjs';
 
 const rows = [];
@@ -13,6 +13,10 @@ async function verify() {
     rows.push([check.name, passed ? 'ok' : 'FAILED', seconds]);
     if (!passed) return false;
   }
+  const { passed: isAudited, seconds, output } = await runCheck(audit);
+  rows.push([audit.name, isAudited ? 'ok' : 'FAILED', seconds]);
+  for (const line of output.trim().split('\n')) rows.push(['', line, undefined]);
+  if (!isAudited) return false;
   const startedAt = performance.now();
   const tests = await runTests([]);
   const passed = tests.code === 0 && tests.failed === 0;
