@@ -77,6 +77,7 @@ await runService('compactor', async () => {
   // Else only a process that ends by itself would leave it to the next.
   flushCompileCache();
   return {
+    health: () => compactor.health(),
     stop: async () => {
       await compactor.stop();
       await host.close();

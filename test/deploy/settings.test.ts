@@ -24,8 +24,8 @@ const ofCommand = readCommandSettings();
 const needed = names.filter((name) => settings.get(name) === undefined);
 
 /**
- * Chosen otherwise than the program's default on purpose: a trial needs workflows and a key, replicas follow the servers, and a container's
- * own loop is reached by nobody.
+ * Chosen otherwise than the program's default on purpose: a trial needs workflows and a key, replicas follow the servers, a container's
+ * own loop is reached by nobody, and what starts containers wants to know how they are.
  */
 const chosenElsewhere = new Set([
   'TIDEMARK_WORKFLOWS',
@@ -34,6 +34,7 @@ const chosenElsewhere = new Set([
   'TIDEMARK_KEYS_URL',
   'TIDEMARK_API_HOST',
   'TIDEMARK_API_PORT',
+  'TIDEMARK_HEALTH_LISTEN',
 ]);
 
 test('the settings are found in their source', () => {

@@ -96,6 +96,11 @@ const settings = {
     .string()
     .regex(/^$|^[^\s/@]+:\d{1,5}$/, 'expected host:port, such as 0.0.0.0:9464')
     .default(''),
+  /** Where `GET /livez` and `GET /readyz` are answered, `host:port`; empty: nowhere. */
+  TIDEMARK_HEALTH_LISTEN: z
+    .string()
+    .regex(/^$|^[^\s/@]+:\d{1,5}$/, 'expected host:port, such as 0.0.0.0:7071')
+    .default(''),
   /** `on`: spans and metrics go to the OpenTelemetry API of the process. */
   TIDEMARK_TELEMETRY: z.enum(['on', 'off']).default('off'),
 } as const;
@@ -118,6 +123,8 @@ export interface ClusterConfig {
   readonly telemetry: boolean;
   /** Empty: nowhere. */
   readonly metricsListen: string;
+  /** Empty: nowhere. */
+  readonly healthListen: string;
   /** By OpenTelemetry's own names in the environment; undefined: no traces are exported. */
   readonly traces: TraceSettings | undefined;
   /** The same of metrics. */
@@ -196,6 +203,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       .filter((name) => name !== ''),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
     metricsListen: data.TIDEMARK_METRICS_LISTEN,
+    healthListen: data.TIDEMARK_HEALTH_LISTEN,
     traces: traceSettings(env),
     metrics: metricsSettings(env),
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,

@@ -10,6 +10,7 @@ import {
   Compactor,
   type CompactorPolicy,
   Coordinator,
+  type Health,
   HeldQueues,
   LamportClock,
   Pace,
@@ -24,6 +25,7 @@ import type { TraceSettings } from '@tidemark/traces';
 import type { Keys } from './keys.ts';
 import { liveTraces } from './live-traces.ts';
 import { startMemoryIndex } from './memory-index.ts';
+import { type Reach, startReach } from './reach.ts';
 import type { Tiers } from './tiers.ts';
 
 export interface HostRole {
@@ -84,6 +86,7 @@ export class Host {
   #coordinator: Coordinator | undefined;
   #worker: Worker | undefined;
   #compactor: Compactor | undefined;
+  #reach: Reach | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(
@@ -169,6 +172,16 @@ export class Host {
     return this.#worker;
   }
 
+  /** Of what was started here, and whether log and store answer. The first call begins to ask them; they are not ready until they did. */
+  health(): Health {
+    this.#reach ??= startReach({ ...this.ports, log: this.tiers?.hot ?? this.ports.log });
+    const roles = [this.#coordinator, this.#worker, this.#compactor].flatMap((role) => role?.health() ?? []);
+    return {
+      ready: [...this.#reach.checks(), ...roles.flatMap(({ ready }) => ready)],
+      live: roles.flatMap(({ live }) => live),
+    };
+  }
+
   /** Hands work over (steps under way have `drainMs`), then lets everything go. Harmless when repeated. */
   close(drainMs = 0): Promise<void> {
     this.#closed ??= this.#close(drainMs);
@@ -176,6 +189,7 @@ export class Host {
   }
 
   async #close(drainMs: number): Promise<void> {
+    await this.#reach?.stop();
     await this.#worker?.stop(drainMs);
     await this.#compactor?.stop();
     await this.#index?.end();

@@ -14,7 +14,7 @@ export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
 export { embedderIn } from './memory-index.ts';
 export { type MigrationReport, migrateCluster, type NamedMigration } from './migrate.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
-export { runService, SERVICE_NODE_FLAGS, type Service } from './service.ts';
+export { runService, SERVICE_NODE_FLAGS, type Service, type ServiceLife } from './service.ts';
 export { type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';
 export type { Tiers } from './tiers.ts';
 export { TLS_SERVICES, type TlsConfig, type TlsFiles, type TlsService, tlsFromEnv } from './tls.ts';

@@ -4,6 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ConfigError } from '@tidemark/core';
 import type { PrometheusRegistry } from '@tidemark/telemetry';
+import { listenAddress } from './listen-address.ts';
 
 export interface MetricsEndpoint {
   readonly port: number;
@@ -17,8 +18,7 @@ const CONNECTIONS_MAX_COUNT = 32;
 
 /** `host:port`; port 0: any. Throws `ConfigError` (`metrics-listen`) when it can't listen there. */
 export async function openMetricsEndpoint(listen: string, registry: PrometheusRegistry): Promise<MetricsEndpoint> {
-  const at = listen.lastIndexOf(':');
-  const [host, port] = [listen.slice(0, at).replace(/^\[|\]$/g, ''), Number(listen.slice(at + 1))];
+  const { host, port } = listenAddress(listen);
   const server = createServer({ requestTimeout: REQUEST_MAX_MS }, (request, response) => {
     const isAsked =
       request.url?.split('?')[0] === '/metrics' && (request.method === 'GET' || request.method === 'HEAD');

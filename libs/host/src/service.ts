@@ -1,8 +1,10 @@
-/** Owns the life of a service process: orderly end on SIGTERM and SIGINT, distinct exit codes. */
+/** Owns the life of a service process: what it says of its health, orderly end on SIGTERM and SIGINT, distinct exit codes. */
 
 import { TidemarkError, UnavailableError } from '@tidemark/core';
-import { systemClock } from '@tidemark/runtime';
+import { check, type Health, systemClock } from '@tidemark/runtime';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
+import { type HealthEndpoint, openHealthEndpoint } from './health-endpoint.ts';
+import { LEAVE_NOTICE_MS } from './health-limits.ts';
 import { logLine } from './log.ts';
 
 /**
@@ -16,6 +18,18 @@ export interface Service {
   stop(): Promise<void>;
   /** Time, in milliseconds, that `stop` may give to work under way. */
   readonly drainMs?: number;
+  /** How it is; asked twice a second where probes are answered. */
+  health(): Health;
+  /** Others send it requests: before it stops it goes on answering for a moment in which probes already tell that it leaves. */
+  readonly isAsked?: boolean;
+}
+
+/** What a starting service has of the process. */
+export interface ServiceLife {
+  /** Ends the service, with a reason for the log. */
+  leave(reason: string): void;
+  /** Answers probes at `host:port` from now on; empty: nowhere. Harmless when repeated. Throws `ConfigError` (`health-listen`). */
+  answerProbes(listen: string): Promise<void>;
 }
 
 /** After the drain budget a service that can't let go (its servers are away) ends all the same; milliseconds. */
@@ -29,12 +43,18 @@ const START_RETRY_MS = 1_000;
  * Runs a service until a signal asks it to end, or `leave` is called with a reason; exits with 0 then, and with the error's
  * code when it can't start.
  */
-export async function runService(
-  name: string,
-  start: (leave: (reason: string) => void) => Promise<Service>,
-): Promise<void> {
+export async function runService(name: string, start: (life: ServiceLife) => Promise<Service>): Promise<void> {
   let service: Service | undefined;
   let asked = false;
+  let probes: HealthEndpoint | undefined;
+  const health = (): Health => {
+    if (service === undefined) return { ready: [check('started', 'it is starting')], live: [] };
+    const { ready, live } = service.health();
+    return { ready: [check('staying', asked && 'it was asked to end'), ...ready], live: asked ? [] : live };
+  };
+  const answerProbes = async (listen: string): Promise<void> => {
+    if (listen !== '') probes ??= await openHealthEndpoint(listen, name, health);
+  };
   const end = (reason: string): void => {
     if (asked) return;
     asked = true;
@@ -45,8 +65,12 @@ export async function runService(
       logLine('error', `${name} could not let go in time`, { code: 'stop-timeout' });
       process.exit(EXIT.unavailable);
     };
-    setTimeout(stopTimeout, (service.drainMs ?? 0) + STOP_GRACE_MS).unref();
-    service.stop().then(
+    probes?.tell();
+    const noticeMs = service.isAsked === true && probes !== undefined ? LEAVE_NOTICE_MS : 0;
+    setTimeout(stopTimeout, noticeMs + (service.drainMs ?? 0) + STOP_GRACE_MS).unref();
+    const stop = service.stop.bind(service);
+    const ended = noticeMs === 0 ? stop() : systemClock.sleep(noticeMs).then(stop);
+    ended.then(
       () => {
         logLine('info', `${name} stopped`);
         process.exit(EXIT.ok);
@@ -58,10 +82,11 @@ export async function runService(
   process.once('SIGTERM', () => end('SIGTERM'));
   process.once('SIGINT', () => end('SIGINT'));
   try {
-    service = await startPatiently(name, () => start(end));
+    service = await startPatiently(name, () => start({ leave: end, answerProbes }));
   } catch (error) {
     fail(name, error);
   }
+  probes?.tell();
   logLine('info', `${name} started`, { pid: process.pid });
 }
 

@@ -10,6 +10,15 @@ export interface Loop {
   wake(): void;
   /** Resolves once the body that is under way has ended. */
   stop(): Promise<void>;
+  state(): LoopState;
+}
+
+/** How a loop fares; milliseconds of its clock. */
+export interface LoopState {
+  /** Since the body that is under way began, or last moved; undefined while it pauses. */
+  readonly unmovedMs: number | undefined;
+  /** Since the first of the failures that came without a success between them; undefined: the last run succeeded, or none has ended. */
+  readonly failingMs: number | undefined;
 }
 
 export interface LoopOptions {
@@ -26,14 +35,19 @@ export interface LoopOptions {
 const WOKEN = 'woken';
 
 /**
- * Runs the body again and again. A failure is reported, and the next run waits with doubling delays. Combined abort signals
+ * Runs the body again and again; one that takes long by its nature calls `moved` as it goes. A failure is reported, and the next run waits with doubling delays. Combined abort signals
  * would cost ten times as much a wake, and memory until they are collected.
  */
-export function startLoop(body: () => Promise<void>, options: LoopOptions): Loop {
+export function startLoop(body: (moved: () => void) => Promise<void>, options: LoopOptions): Loop {
   const { clock, periodMs, onError } = options;
   const stopped = new AbortController();
   let wanted = options.immediately !== false;
   let resume = (): void => {};
+  let movedMs: number | undefined;
+  let failedMs: number | undefined;
+  const moved = (): void => {
+    movedMs = clock.monotonicMs();
+  };
   const pause = async (): Promise<void> => {
     if (periodMs === Number.POSITIVE_INFINITY) {
       await new Promise<void>((resolve) => {
@@ -52,10 +66,15 @@ export function startLoop(body: () => Promise<void>, options: LoopOptions): Loop
       if (stopped.signal.aborted) return;
       wanted = false;
       try {
-        await body();
+        moved();
+        await body(moved);
+        movedMs = undefined;
+        failedMs = undefined;
         failureCount = 0;
       } catch (error) {
+        movedMs = undefined;
         if (stopped.signal.aborted) return;
+        failedMs ??= clock.monotonicMs();
         failureCount++;
         onError(error);
         await clock.sleep(backoffMs(failureCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS), stopped.signal);
@@ -73,6 +92,13 @@ export function startLoop(body: () => Promise<void>, options: LoopOptions): Loop
       stopped.abort();
       resume();
       await ended;
+    },
+    state: () => {
+      const nowMs = clock.monotonicMs();
+      return {
+        unmovedMs: movedMs === undefined ? undefined : nowMs - movedMs,
+        failingMs: failedMs === undefined ? undefined : nowMs - failedMs,
+      };
     },
   };
 }

@@ -18,6 +18,7 @@ import { dropArchived, settleArchived } from './archived-rows.ts';
 import { type Loop, startLoop } from './backoff.ts';
 import { BlobSweep, NO_SWEEP, type SweepReport } from './blob-sweep.ts';
 import type { BlobStores } from './blobs.ts';
+import { dutyCheck, failingCheck, type Health } from './health.ts';
 import {
   BLOB_SWEEP_LOOK_MS,
   CLOCKS_APART_MAX_MS,
@@ -25,6 +26,7 @@ import {
   COMPACTOR_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
+  READY_COMPACTION_FAILING_MS,
   RESTORED_ROWS_KEPT_MS,
   RESTORED_ROWS_PAGE_COUNT,
   SEGMENT_MIN_BYTES,
@@ -40,6 +42,8 @@ import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './reten
 import { SegmentOrphans } from './segment-orphans.ts';
 import { segmentRow } from './segment-rows.ts';
 import { StorageGauges } from './storage-gauges.ts';
+
+const COMPACTION = 'compaction';
 
 export interface CompactorPolicy {
   /** How long a workflow that has closed stays in log and rows, in milliseconds. */
@@ -96,7 +100,9 @@ export class Compactor {
   #incarnation: string | undefined;
   readonly #sweep: BlobSweep | undefined;
   readonly #storage: StorageGauges;
-  #loops: readonly Loop[] = [];
+  #loops: ReadonlyMap<string, Loop> = new Map();
+  /** Told at each step of a pass, which may take hours as a whole. */
+  #moved = (): void => {};
 
   /** Throws `ConfigError` (`retention-invalid`). */
   constructor(options: CompactorOptions) {
@@ -119,23 +125,39 @@ export class Compactor {
   /** Sweeps on its own: looking for names may take long. */
   start(): void {
     const { clock } = this.#options.ports;
-    const loop = (body: () => Promise<unknown>, periodMs: number, where: string): Loop =>
-      startLoop(async () => void (await body()), {
+    const loop = (body: (moved: () => void) => Promise<unknown>, periodMs: number, where: string): [string, Loop] => [
+      where,
+      startLoop(async (moved) => void (await body(moved)), {
         clock,
         periodMs,
         onError: (error) => this.#options.onError(where, error),
-      });
-    this.#loops = [
-      loop(() => this.pass(), this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, 'compaction'),
+      }),
+    ];
+    const pass = (moved: () => void): Promise<PassReport> => {
+      this.#moved = moved;
+      return this.pass();
+    };
+    this.#loops = new Map([
+      loop(pass, this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, COMPACTION),
       loop(() => this.tellStorage(), STORAGE_LOOK_MS, 'looking at storage'),
       ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_LOOK_MS, 'sweep of blobs')]),
-    ];
+    ]);
+  }
+
+  /** Ready: its passes succeed. */
+  health(): Health {
+    const compaction = this.#loops.get(COMPACTION)?.state();
+    if (compaction === undefined) return { ready: [], live: [] };
+    return {
+      ready: [failingCheck(COMPACTION, compaction, READY_COMPACTION_FAILING_MS)],
+      live: [dutyCheck(COMPACTION, compaction)],
+    };
   }
 
   /** Resolves once the step that is under way has ended; nothing half done has to be undone. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await Promise.all(this.#loops.map((loop) => loop.stop()));
+    await Promise.all(Array.from(this.#loops.values(), (loop) => loop.stop()));
     await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
   }
 
@@ -145,7 +167,11 @@ export class Compactor {
     const ranges = await this.#share();
     const sharedMs = ports.clock.monotonicMs();
     const nowMs = await this.#agreedNowMs();
-    const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => pass.ranges.has(partition % RANGE_COUNT);
+    const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => {
+      // Asked of each segment, also by what goes over those that are to be moved or deleted.
+      this.#moved();
+      return pass.ranges.has(partition % RANGE_COUNT);
+    };
     const report = { segmentCount: 0, eventCount: 0, rawBytes: 0, bytes: 0, failedCount: 0 };
     const pass: Pass = { nowMs, ranges, sharedMs, isOver: false, isOwn, report };
     await this.#noticeLoss();
@@ -171,6 +197,7 @@ export class Compactor {
     const { clock } = this.#options.ports;
     for (const floor of left) {
       if (this.#stopped.signal.aborted || pass.isOver) return;
+      this.#moved();
       try {
         if (clock.monotonicMs() - pass.sharedMs > RANGE_RENEW_PERIOD_MS) {
           pass.sharedMs = clock.monotonicMs();
@@ -300,6 +327,7 @@ export class Compactor {
 
   #count(segment: SegmentRow, report: MutableReport): void {
     const { telemetry } = this.#options.ports;
+    this.#moved();
     report.segmentCount++;
     report.eventCount += segment.eventCount;
     report.rawBytes += segment.rawBytes;

@@ -13,6 +13,7 @@ import { Compensations } from './compensations.ts';
 import { Continuations } from './continuations.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { TraceSink } from './folded-event.ts';
+import { check, dutyCheck, type Health, recentCheck } from './health.ts';
 import { HeldGauges } from './held-gauges.ts';
 import { HeldQueues } from './held-queues.ts';
 import { Inbox } from './inbox.ts';
@@ -26,6 +27,8 @@ import {
   QUEUES_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
+  READY_LAG_KNOWN_MS,
+  READY_LAG_MAX_EVENTS,
   REDISPATCH_PAGE_COUNT,
   REDISPATCH_PERIOD_MS,
   SWEEP_PERIOD_MS,
@@ -66,10 +69,15 @@ export class Coordinator {
   #undoing: Loop | undefined;
   #parenting: Loop | undefined;
   #continuing: Loop | undefined;
-  #loops: Loop[] = [];
+  readonly #loops = new Map<string, Loop>();
   #unsubscribe: (() => Promise<void>) | undefined;
   #unwatch: (() => Promise<void>) | undefined;
   #ensuring: Promise<void> | undefined;
+  /** When ranges were last shared, on the monotonic clock. */
+  #sharedMs: number | undefined;
+  /** Events of its own partitions that rows didn't show, and when that was seen. */
+  #lag: { readonly eventCount: number; readonly atMs: number } | undefined;
+  #isStoreReady = false;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
@@ -117,23 +125,17 @@ export class Coordinator {
     this.#parenting = this.#loop('children', CHILD_PERIOD_MS, () => this.#children.look());
     this.#continuing = this.#loop('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
     const dispatch = this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep());
-    this.#loops = [
-      leases,
-      this.#loop('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look()),
-      this.#continuing,
-      dispatch,
-      this.#loop('queues', QUEUES_PERIOD_MS, async () => {
-        if (await this.#held.look()) dispatch.wake();
-      }),
-      this.#parenting,
-      this.#undoing,
-      this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges()),
-      sweep,
-      // Always asked: another process may have made the rows anew, and died before they were complete.
-      this.#loop('readiness', LEASE_CHECK_PERIOD_MS, async () => void (await ports.store.markReady())),
-      this.#loop('timers', TIMER_PERIOD_MS, () => this.#timers.fire()),
-      this.#loop('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings()),
-    ];
+    this.#loop('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look());
+    this.#loop('queues', QUEUES_PERIOD_MS, async () => {
+      if (await this.#held.look()) dispatch.wake();
+    });
+    this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges());
+    // Always asked: another process may have made the rows anew, and died before they were complete.
+    this.#loop('readiness', LEASE_CHECK_PERIOD_MS, async () => {
+      this.#isStoreReady = await ports.store.markReady();
+    });
+    this.#loop('timers', TIMER_PERIOD_MS, () => this.#timers.fire());
+    this.#loop('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings());
     this.#unwatch = await ports.liveness.watch(() => {
       this.#leases.suspect();
       leases.wake();
@@ -142,9 +144,28 @@ export class Coordinator {
     });
   }
 
+  /** Ready: it knows its partitions, and their rows show nearly all that was appended. */
+  health(): Health {
+    const nowMs = this.#options.ports.clock.monotonicMs();
+    const { eventCount = 0, atMs } = this.#lag ?? {};
+    const isBehind = eventCount > READY_LAG_MAX_EVENTS;
+    return {
+      ready: [
+        recentCheck('ranges', this.#sharedMs, { nowMs, maxMs: RANGE_TTL_MS, what: 'its partitions were shared out' }),
+        check('rows', !this.#isStoreReady && 'they are being made from the log, and are not complete yet'),
+        recentCheck('lag', atMs, { nowMs, maxMs: READY_LAG_KNOWN_MS, what: 'rows were compared with the log' }),
+        check('projection', isBehind && `${eventCount} events behind the log, at most ${READY_LAG_MAX_EVENTS}`),
+      ],
+      live: [
+        dutyCheck('projection', this.#projector.state()),
+        ...Array.from(this.#loops, ([name, loop]) => dutyCheck(name, loop.state())),
+      ],
+    };
+  }
+
   async stop(): Promise<void> {
     await this.#unwatch?.();
-    await Promise.all(this.#loops.map((loop) => loop.stop()));
+    await Promise.all(Array.from(this.#loops.values(), (loop) => loop.stop()));
     await this.#unsubscribe?.();
     await this.#projector.stop();
     await this.#options.traces?.end();
@@ -154,11 +175,10 @@ export class Coordinator {
   }
 
   #loop(where: string, periodMs: number, body: () => Promise<void>): Loop {
-    return startLoop(body, {
-      clock: this.#options.ports.clock,
-      periodMs,
-      onError: (error) => this.#failed(where, error),
-    });
+    const { clock } = this.#options.ports;
+    const loop = startLoop(body, { clock, periodMs, onError: (error) => this.#failed(where, error) });
+    this.#loops.set(where, loop);
+    return loop;
   }
 
   #report(where: string, error: unknown): void {
@@ -188,14 +208,18 @@ export class Coordinator {
   }
 
   async #shareRanges(): Promise<void> {
-    const ranges = await this.#options.ports.store.shareRanges(this.#options.name, RANGE_TTL_MS);
+    const { store, clock } = this.#options.ports;
+    const askedMs = clock.monotonicMs();
+    const ranges = await store.shareRanges(this.#options.name, RANGE_TTL_MS);
+    this.#sharedMs = askedMs;
     // What came to others' partitions before they were ours gave us no hint.
     if (this.#projector.own(ranges)) await this.#sweepLog();
   }
 
   /** Gives rows to new partitions, and hints every one whose log is ahead of its rows. */
   async #sweepLog(): Promise<void> {
-    const { log, store, telemetry } = this.#options.ports;
+    const { log, store, telemetry, clock } = this.#options.ports;
+    const atMs = clock.monotonicMs();
     const count = await log.partitionCount();
     let positions = await store.positions();
     if (positions.size < count) {
@@ -205,12 +229,15 @@ export class Coordinator {
     this.#projector.reconcile(positions);
     const bounds = await log.bounds();
     let lag = 0;
+    let eventCount = 0;
     for (const [partition, { end }] of bounds) {
       const next = positions.get(partition);
       if (next === undefined || next === end) continue;
       lag += end - next;
+      if (this.#projector.owns(partition)) eventCount += end - next;
       this.#projector.hint([partition]);
     }
+    this.#lag = { eventCount, atMs };
     telemetry.gauge('projection_lag_events', lag);
   }
 

@@ -2,6 +2,7 @@ export type { Approval, ApprovalAnswer, ApprovalPage, GivenApproval } from './ap
 export { Archive, type ArchiveOptions, type KnownManifest } from './archive.ts';
 export { askedBy } from './asked.ts';
 export { WorkflowCancelledError } from './attempts.ts';
+export { type Loop, startLoop } from './backoff.ts';
 export { BlobLog, type BlobLogOptions } from './blob-log.ts';
 export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
 export type { SweepReport } from './blob-sweep.ts';
@@ -70,6 +71,7 @@ export { type ForgetCertificate, type ForgetRequest, forget } from './forgetting
 export { historyForgotten, isEndForgotten, isForgotten } from './forgotten.ts';
 export type { Forked, ForkOptions } from './fork.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
+export { check, type Health, type HealthCheck, recentCheck } from './health.ts';
 export { type HeldQueue, HeldQueues, type Queued } from './held-queues.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export {

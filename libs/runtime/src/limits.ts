@@ -374,3 +374,12 @@ export const BULK_COUNT_PAGE_COUNT = 5_000;
 export const BULK_COUNT_SHOWN_COUNT = 5;
 /** Workflows that refused, of which a bulk job tells why. */
 export const BULK_PROBLEMS_MAX_COUNT = 100;
+
+/** A coordinator with more appended events than these that its own partitions' rows don't show is not ready. */
+export const READY_LAG_MAX_EVENTS = 50_000;
+/** What a coordinator knows of its lag counts for so long, in milliseconds: a few sweeps. */
+export const READY_LAG_KNOWN_MS = 3 * SWEEP_PERIOD_MS;
+/** A compactor whose passes have failed for so long, in milliseconds, is not ready. */
+export const READY_COMPACTION_FAILING_MS = 2 * COMPACTOR_PERIOD_MS;
+/** A duty that hasn't moved for so long, in milliseconds, is given up: far more than the longest wait for a server that is away. */
+export const DUTY_UNMOVED_MAX_MS = 600_000;

@@ -24,7 +24,7 @@ import {
 } from '@tidemark/core';
 import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
 import { stateAfter } from './archived-state.ts';
-import { type Loop, startLoop } from './backoff.ts';
+import { type Loop, type LoopState, startLoop } from './backoff.ts';
 import type { FoldedEvent, TraceSink } from './folded-event.ts';
 import { type LeftOut, type LeftOutHistory, NOTHING_LEFT_OUT, type Stretch } from './left-out.ts';
 import {
@@ -88,7 +88,7 @@ export class Projector {
   }
 
   start(): void {
-    this.#loop = startLoop(() => this.#drain(), {
+    this.#loop = startLoop((moved) => this.#drain(moved), {
       clock: this.#options.ports.clock,
       periodMs: Number.POSITIVE_INFINITY,
       onError: (error) => this.#recover(error),
@@ -99,6 +99,10 @@ export class Projector {
   async stop(): Promise<void> {
     await this.#loop?.stop();
     await this.#writing;
+  }
+
+  state(): LoopState {
+    return this.#loop?.state() ?? { unmovedMs: undefined, failingMs: undefined };
   }
 
   /** From now on only partitions of these ranges are projected here. True when some of them are new. */
@@ -156,8 +160,9 @@ export class Projector {
     this.#options.onError(error);
   }
 
-  async #drain(): Promise<void> {
+  async #drain(moved: () => void): Promise<void> {
     while (this.#hinted.size > 0) {
+      moved();
       this.#throwWriteError();
       const prepared = await this.#prepare(this.#take());
       // At most one batch is being written while the next is prepared.

@@ -27,6 +27,7 @@ import { jobOf } from './dispatcher.ts';
 import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { releaseDraft } from './ending.ts';
+import { check, dutyCheck, type Health, recentCheck } from './health.ts';
 import { type HeldQueues, HeldRuns } from './held-queues.ts';
 import { HeldReads } from './held-reads.ts';
 import { HeldStream } from './held-stream.ts';
@@ -87,6 +88,8 @@ export class Worker {
   readonly #leavers = new Set<() => void>();
   #consumer: Consumer | undefined;
   #beat: Loop | undefined;
+  /** When its last beat was taken, on the monotonic clock. */
+  #beatenMs: number | undefined;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -141,6 +144,18 @@ export class Worker {
     await this.#applied.close();
   }
 
+  /** Ready: it takes jobs, and coordinators know that it lives. */
+  health(): Health {
+    const nowMs = this.#options.ports.clock.monotonicMs();
+    return {
+      ready: [
+        recentCheck('presence', this.#beatenMs, { nowMs, maxMs: BEAT_STALL_MS, what: 'its beat was taken' }),
+        check('jobs', (this.#consumer === undefined || this.#stopping.signal.aborted) && 'it takes none'),
+      ],
+      live: this.#beat === undefined ? [] : [dutyCheck('beat', this.#beat.state())],
+    };
+  }
+
   /** Vanishes as a killed process would: nothing is handed over, and nothing more is beaten. For tests. */
   async die(): Promise<void> {
     const { liveness } = this.#options.ports;
@@ -162,7 +177,8 @@ export class Worker {
     for (const runner of this.#runners.values()) void runner.look();
     void this.#queues.look();
     const leases = Array.from(this.#held, ([workflow, epoch]) => ({ workflow, epoch }));
-    await this.#options.ports.liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS);
+    const { liveness, clock } = this.#options.ports;
+    if (await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS)) this.#beatenMs = clock.monotonicMs();
   }
 
   async #handle(job: Job): Promise<void> {

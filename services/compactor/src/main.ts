@@ -7,10 +7,11 @@
 import { configFromEnv, failureReporter, giveWay, logLine, openCluster, runService, warningLine } from '@tidemark/host';
 import { startGrowthReport } from '@tidemark/runtime';
 
-await runService('compactor', async () => {
+await runService('compactor', async ({ answerProbes }) => {
   // History can wait; whoever commits on the same machine does not.
   giveWay();
   const config = configFromEnv(process.env);
+  await answerProbes(config.healthListen);
   const host = await openCluster(config, { onWarning: warningLine });
   const onError = failureReporter();
   const report = startGrowthReport({
@@ -31,6 +32,7 @@ await runService('compactor', async () => {
     compactor.start();
   }
   return {
+    health: () => host.health(),
     stop: async () => {
       await report.stop();
       await host.close();

@@ -4,8 +4,9 @@
 import { apiConfigFromEnv, configFromEnv, failureReporter, openCluster, runService, warningLine } from '@tidemark/host';
 import { serveApi } from './serve.ts';
 
-await runService('coordinator', async () => {
+await runService('coordinator', async ({ answerProbes }) => {
   const config = configFromEnv(process.env);
+  await answerProbes(config.healthListen);
   const apiConfig = apiConfigFromEnv(process.env);
   const host = await openCluster(config, { onWarning: warningLine });
   const onError = failureReporter();
@@ -13,6 +14,8 @@ await runService('coordinator', async () => {
     await host.startCoordinator({ onError });
     const api = await serveApi(host, config, apiConfig, onError);
     return {
+      isAsked: true,
+      health: () => host.health(),
       async stop() {
         await api.close();
         await host.close();

@@ -11,12 +11,13 @@ import {
   watchSpotNotice,
 } from '@tidemark/host';
 
-await runService('worker', async (leave) => {
+await runService('worker', async ({ leave, answerProbes }) => {
   const config = configFromEnv(process.env);
+  await answerProbes(config.healthListen);
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
   const host = await openCluster(config, { onWarning: warningLine });
   const onError = failureReporter();
   await host.startWorker({ definitions, concurrency: config.concurrency, onError });
   watchSpotNotice({ ...config.spotNotice, onNotice: leave, onError });
-  return { stop: () => host.close(config.drainMs), drainMs: config.drainMs };
+  return { stop: () => host.close(config.drainMs), drainMs: config.drainMs, health: () => host.health() };
 });

@@ -4,6 +4,7 @@
  */
 export { type ClusterServers, startClusterServers } from './cluster.ts';
 export { startServer } from './find.ts';
+export { freePort } from './free-port.ts';
 export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } from './fresh.ts';
 export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
 export { requireProgram } from './programs.ts';

@@ -1,0 +1,56 @@
+/**
+ * Owns the answers to probes, in a thread of their own: a process whose event loop stands still could not say so itself. `GET /livez` and
+ * `GET /readyz`, and nothing else; 200, or 503 with what doesn't hold. It knows what the process told last and when, and no secret.
+ */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Health, HealthCheck } from '@tidemark/runtime';
+import { PROBE_CONNECTIONS_MAX_COUNT, PROBE_MAX_MS } from './health-limits.ts';
+import type { HealthThreadData, HealthThreadWord, HealthWord } from './health-word.ts';
+
+const { host, port, service, limits } = workerData as HealthThreadData;
+let told: Health = { ready: [], live: [] };
+let toldMs = performance.now();
+
+parentPort!.on('message', (word: HealthWord) => {
+  told = word;
+  toldMs = performance.now();
+});
+
+const server = createServer({ requestTimeout: PROBE_MAX_MS }, (request, response) => {
+  const kind = kindOf(request);
+  if (kind === undefined) response.writeHead(404).end();
+  else answer(response, kind);
+});
+server.maxConnections = PROBE_CONNECTIONS_MAX_COUNT;
+server.once('error', (error) => say({ kind: 'failed', message: error.message }));
+server.listen(port, host, () => say({ kind: 'listening', port: (server.address() as AddressInfo).port }));
+
+function say(word: HealthThreadWord): void {
+  parentPort!.postMessage(word);
+}
+
+function kindOf({ method, url }: IncomingMessage): 'live' | 'ready' | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  const [address] = (url ?? '').split('?');
+  return address === '/livez' ? 'live' : address === '/readyz' ? 'ready' : undefined;
+}
+
+function answer(response: ServerResponse, kind: 'live' | 'ready'): void {
+  const checks = [loopCheck(kind === 'live' ? limits.liveMs : limits.readyMs), ...told[kind]];
+  const isGood = checks.every(({ reason }) => reason === undefined);
+  const status = isGood ? kind : `not ${kind}`;
+  const body = checks.map(({ name, reason }) => ({ name, ok: reason === undefined, ...(reason && { reason }) }));
+  response
+    .writeHead(isGood ? 200 : 503, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    .end(`${JSON.stringify({ status, service, checks: body })}\n`);
+}
+
+function loopCheck(maxMs: number): HealthCheck {
+  const silentMs = performance.now() - toldMs;
+  if (silentMs <= maxMs) return { name: 'event loop' };
+  const [is, most] = [silentMs, maxMs].map((ms) => `${Math.round(ms / 100) / 10} s`);
+  return { name: 'event loop', reason: `it has stood still for ${is}, at most ${most}` };
+}
