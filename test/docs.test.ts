@@ -1,45 +1,85 @@
 /**
- * The snippets of the documentation that name a file (```ts budgets.ts) are true: those of one name are one module, in order; all of them
- * compile, and those that say what they print (lines of `// → …`) print just that.
+ * The TypeScript of the documentation is true. Every fence says what it is: either part of a module that the page is the source of
+ * (```ts budgets.ts): those of one name are one module, in order; or lines of a file of the project (```ts examples/patterns/src/loop.ts),
+ * which is compiled and tested where it lies: the fence has them as they stand there, `// …` for what it leaves out. All modules compile,
+ * and those that say what they print (lines of `// → …`) print just that.
  */
 
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Fence, type Page, pages, ROOT } from './docs/markdown.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '..');
-const SNIPPET = /^```ts (\S+\.ts)\n([\s\S]*?)^```$/gm;
+const CODE = new Set(['ts', 'tsx', 'js', 'mjs', 'typescript', 'javascript']);
 const PRINTED = /^ *\/\/ → (.*)$/gm;
+const LEFT_OUT = /^\s*\/\/ …$/;
 const TIMEOUT_MS = 300_000;
 const run = promisify(execFile);
 
 interface Module {
-  readonly doc: string;
+  readonly page: string;
   readonly name: string;
   readonly text: string;
 }
 
-async function modulesIn(doc: string): Promise<readonly Module[]> {
-  const blocks = [...(await readFile(path.join(ROOT, 'docs', doc), 'utf8')).matchAll(SNIPPET)];
-  const names = [...new Set(blocks.map(([, name]) => name!))];
-  return names.map((name) => ({
-    doc,
-    name,
-    text: blocks.flatMap(([, of, text]) => (of === name ? [text!] : [])).join('\n'),
+const all = pages();
+const codeOf = (page: Page): readonly Fence[] => page.fences.filter(({ info: [lang] }) => CODE.has(lang ?? ''));
+const nameOf = ({ info }: Fence): string => info[1] ?? '';
+const isExcerpt = (fence: Fence): boolean => nameOf(fence).includes('/');
+
+const modules: readonly Module[] = all.flatMap((page) => {
+  const own = codeOf(page).filter((fence) => /^[\w.-]+\.ts$/.test(nameOf(fence)));
+  return [...new Set(own.map(nameOf))].map((name) => ({
+    ...{ page: page.file, name },
+    text: own.flatMap((fence) => (nameOf(fence) === name ? [fence.text] : [])).join('\n'),
   }));
+});
+
+/** Where, from line `from` on, the file has these lines one after the other, all further in by the same; -1: nowhere. */
+function placeOf(lines: readonly string[], file: readonly string[], from: number): number {
+  for (let at = from; at + lines.length <= file.length; at += 1) {
+    const indent = file[at]!.slice(0, file[at]!.length - lines[0]!.length);
+    if (indent.trim() !== '') continue;
+    if (lines.every((line, i) => file[at + i] === (line === '' ? '' : indent + line))) return at;
+  }
+  return -1;
 }
 
-const docs = (await readdir(path.join(ROOT, 'docs'))).filter((name) => name.endsWith('.md')).sort();
-const modules = (await Promise.all(docs.map(modulesIn))).flat();
+/** The first piece of the excerpt that the file doesn't have where it should; undefined: it has all. */
+function strayOf(excerpt: string, source: string): string | undefined {
+  const file = source.split('\n');
+  const pieces = excerpt
+    .trimEnd()
+    .split('\n')
+    .reduce<string[][]>(
+      (done, line) => {
+        if (LEFT_OUT.test(line)) done.push([]);
+        else done.at(-1)!.push(line);
+        return done;
+      },
+      [[]],
+    )
+    .map((lines) => lines.join('\n').replace(/^\n+|\n+$/g, ''))
+    .filter((piece) => piece !== '');
+  let from = 0;
+  return pieces.find((piece) => {
+    const lines = piece.split('\n');
+    const at = placeOf(lines, file, from);
+    from = at + lines.length;
+    return at < 0;
+  });
+}
 
 let folder: string;
-const fileOf = ({ doc, name }: Module): string => path.join(folder, path.basename(doc, '.md'), name);
+const fileOf = ({ page, name }: Module): string =>
+  path.join(folder, page.replace(/\.md$/, '').replaceAll('/', '-'), name);
 beforeAll(async () => {
   // Inside the repository, where its packages are found.
-  await mkdir(path.join(ROOT, '.cache'), { recursive: true });
-  folder = await mkdtemp(path.join(ROOT, '.cache/docs-'));
+  await mkdir(path.join(ROOT, '.tmp'), { recursive: true });
+  folder = await mkdtemp(path.join(ROOT, '.tmp/docs-'));
   for (const module of modules) {
     await mkdir(path.dirname(fileOf(module)), { recursive: true });
     await writeFile(fileOf(module), module.text);
@@ -47,9 +87,45 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe('snippets of docs', () => {
+describe('code of docs', () => {
+  it('says what it is, everywhere', () => {
+    const unnamed = all.flatMap((page) =>
+      codeOf(page)
+        .filter((fence) => !/^[\w./-]+\.ts$/.test(nameOf(fence)))
+        .map(({ line, info }) => `${page.file}:${line}: ${info.join(' ')}`),
+    );
+    expect(unnamed).toEqual([]);
+  });
+
+  it('that is of a file stands there as it does here', () => {
+    const excerpts = all.flatMap((page) =>
+      codeOf(page)
+        .filter(isExcerpt)
+        .map((fence) => ({ page: page.file, fence })),
+    );
+    expect(excerpts.length).toBeGreaterThan(10);
+    const stray = excerpts.flatMap(({ page, fence }) => {
+      const file = path.join(ROOT, nameOf(fence));
+      const where = `${page}:${fence.line}: ${nameOf(fence)}`;
+      if (!existsSync(file)) return [`${where}: there is no such file`];
+      const piece = strayOf(fence.text, readFileSync(file, 'utf8'));
+      return piece === undefined ? [] : [`${where} has not, in this order:\n${piece}`];
+    });
+    expect(stray).toEqual([]);
+  });
+
+  it('would be found to differ', () => {
+    const source = 'a\n  b\n  c\n\n  d\n';
+    expect(strayOf('b\nc\n// …\nd\n', source)).toBeUndefined();
+    expect(strayOf('b\nd\n', source)).toBe('b\nd');
+    expect(strayOf('d\n// …\nb\n', source)).toBe('b');
+    expect(strayOf('b\n c\n', source)).toBe('b\n c');
+  });
+});
+
+describe('modules of docs', () => {
   it('are found', () => {
-    expect(modules.length).toBeGreaterThan(0);
+    expect(modules.length).toBeGreaterThan(10);
   });
 
   it('compile', { timeout: TIMEOUT_MS }, async () => {
@@ -63,8 +139,16 @@ describe('snippets of docs', () => {
     expect(said).toBe('');
   });
 
+  it('run', { timeout: TIMEOUT_MS }, async () => {
+    // In one process: what they show is tested elsewhere, or needs a world of its own; here they are loaded, and end.
+    const silent = modules.filter(({ text, name }) => text.search(PRINTED) < 0 && !name.endsWith('.check.ts'));
+    const files = JSON.stringify(silent.map(fileOf));
+    const program = `for (const file of ${files}) await import(file);`;
+    await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder });
+  });
+
   const printing = modules.filter(({ text }) => text.search(PRINTED) >= 0);
-  it.for(printing)('$doc $name prints what it says', { timeout: TIMEOUT_MS }, async (module) => {
+  it.for(printing)('$page $name prints what it says', { timeout: TIMEOUT_MS }, async (module) => {
     const { stdout } = await run(process.execPath, [fileOf(module)], { cwd: folder });
     const wanted = [...module.text.matchAll(PRINTED)].map(([, line]) => line!);
     expect(stdout.trimEnd().split('\n')).toEqual(wanted);

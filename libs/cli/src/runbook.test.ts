@@ -5,6 +5,7 @@ import path from 'node:path';
 import { EXIT } from '@tidemark/host';
 import { expect, it } from 'vitest';
 import { hold } from './called-cli.ts';
+import { commandsIn, unsaid, wordsOf } from './documented-commands.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
 
 const TIMEOUT_MS = 300_000;
@@ -12,32 +13,9 @@ const TIMEOUT_MS = 300_000;
 const ALONE = /^tidemark (?:doctor --rows|rebuild)$/;
 const RUNBOOK = path.resolve(import.meta.dirname, '../../../docs/runbook.md');
 
-interface Called {
-  readonly command: string;
-  /** Texts that its output holds, in order. */
-  readonly says: readonly string[];
-}
-
-function commandsIn(text: string): readonly Called[] {
-  const blocks = [...text.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, block]) => block!);
-  return blocks.flatMap((block) =>
-    block
-      .split(/^\$ /m)
-      .filter((part) => part.trim() !== '')
-      .map((part) => {
-        const [command = '', ...says] = part.trimEnd().split('\n');
-        return { command, says };
-      }),
-  );
-}
-
 /** Those within sentences, whose names are to be filled in. */
 const mentionedIn = (text: string): readonly string[] =>
   [...text.matchAll(/`tidemark ([^`]+ [^`]+)`/g)].map(([, command]) => command!);
-
-/** As a shell splits it: words, and texts in single quotes. */
-const wordsOf = (command: string): string[] =>
-  [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
 
 it(
   'each command exists, ends well, and says what to expect',
@@ -50,21 +28,17 @@ it(
     const commands = commandsIn(text);
     expect(commands.length).toBeGreaterThan(20);
     let release: (() => Promise<void>) | undefined;
-    for (const { command, says } of commands) {
+    for (const called of commands) {
+      const { command } = called;
       if (ALONE.test(command)) {
         await release?.();
         release = undefined;
       } else release ??= await hold({ cwd: folder });
       const [program, ...args] = wordsOf(command);
       expect(program).toBe('tidemark');
-      const { code, out, err } = await here(...args);
-      expect.soft(code, `${command}\n${out}${err}`).toBe(0);
-      let from = 0;
-      for (const text of says) {
-        const at = `${out}${err}`.indexOf(text, from);
-        expect.soft(at, `${command} says '${text}':\n${out}${err}`).toBeGreaterThanOrEqual(0);
-        from = Math.max(at, from);
-      }
+      const ended = await here(...args);
+      expect.soft(ended.code, `${command}\n${ended.out}${ended.err}`).toBe(0);
+      expect.soft(unsaid(called, ended), `${command}\n${ended.out}${ended.err}`).toBeUndefined();
     }
     const mentioned = mentionedIn(text);
     expect(mentioned.length).toBeGreaterThan(1);

@@ -1,0 +1,71 @@
+/** What pages of docs show of definitions and clients does what they say, in one world. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { tenantId } from '@tidemark/sdk';
+import { type TestWorld, testWorld } from '@tidemark/testkit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { crawl, report } from './dispatch.ts';
+import { deliveries, signatureOf } from './hook.ts';
+import { everyNight, keepFor, regional, reported, startFirst } from './operating.ts';
+import { upgrade } from './repo-state.ts';
+import { refund, refundV1 } from './versions.ts';
+
+const TENANT = tenantId('default');
+let world: TestWorld;
+beforeAll(async () => {
+  world = await testWorld({ workflows: [report, crawl, regional, refund] });
+});
+afterAll(() => world.close());
+
+it('runs what has priorities and limits', async () => {
+  expect(await (await startFirst(world.client)).result()).toEqual({ pages: 1 });
+  const run = await world.start(crawl, { site: 'example.org', customer: 'acme' });
+  expect(await run.result()).toEqual({ pages: 1 });
+});
+
+it('sets a schedule', async () => {
+  expect(await everyNight(world.client)).toMatchObject({
+    id: 'nightly-report',
+    definition: 'regional',
+    status: 'open',
+  });
+});
+
+it('keeps, holds and lets go', async () => {
+  const { id } = await startFirst(world.client);
+  await keepFor(world.client, TENANT, id);
+  const DAY_MS = 24 * 60 * 60 * 1_000;
+  const { policy, holds } = await world.client.memory.retention(TENANT);
+  expect([policy, holds]).toEqual([{ warmMs: 30 * DAY_MS, keepMs: 365 * DAY_MS }, []]);
+});
+
+it('reports a run that happens elsewhere', async () => {
+  await world.client.shadows.promote('triage', { to: 100, by: 'eve' });
+  expect(await reported(world.client, { id: 'ticket-1', text: 'it leaks' })).toBe(true);
+});
+
+it('goes on with what an older version stored', async () => {
+  const { id } = await world.client.start(refundV1, { orderId: '7' }, { id: 'refund-7' });
+  await world.client.signal(id, 'go', null);
+  expect(await (await world.client.start(refund, { orderId: '7' }, { id: 'refund-7' })).result()).toEqual({
+    cents: 1_200,
+  });
+});
+
+it('takes a hook that is signed, and no other', async () => {
+  const handle = deliveries(world.client, 'words');
+  const body = JSON.stringify({ id: 'parcel-1', workflow: 'nobody', data: { at: 'the door' } });
+  const ask = (signature: string) =>
+    handle(new Request('http://hooks.example', { method: 'POST', body, headers: { 'x-signature': signature } }));
+  expect((await ask('no')).status).toBe(401);
+  expect((await ask(signatureOf(body, 'words'))).status).toBe(404);
+});
+
+it('keeps how far an upgrade got in the repository', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-guides-'));
+  await writeFile(path.join(folder, 'package.json'), '{"scripts":{"test":"exit 0"}}');
+  expect(await upgrade(folder)).toContain('test: checked');
+  await rm(folder, { recursive: true });
+});
