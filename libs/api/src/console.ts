@@ -12,6 +12,7 @@ import fastifyStatic from '@fastify/static';
 import { UnavailableError } from '@tidemark/core';
 import type { FastifyInstance } from 'fastify';
 import { CONSOLE_BUILD_TIMEOUT_MS } from './limits.ts';
+import { PAGE_HEADERS } from './safe-headers.ts';
 
 /** A package of files: wherever it was installed, or the one of the checkout. */
 const PACKAGE = pathToFileURL(createRequire(import.meta.url).resolve('@tidemark/console/package.json'));
@@ -24,14 +25,6 @@ const isBuildable = (): boolean => import.meta.url.endsWith('.ts') && existsSync
 
 /** Where it is, or will be once it is asked for; undefined: there is none here. */
 export const builtConsole = (): string | undefined => (isBuilt() || isBuildable() ? fileURLToPath(BUILT) : undefined);
-
-/** Nothing from elsewhere, and in nobody's frame. */
-const HEADERS = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-} as const;
 
 const isPage = (address: string): boolean => !/^\/(v1|openapi\.json|healthz|metrics|assets)(\/|$|\?)/.test(address);
 
@@ -55,7 +48,7 @@ export async function serveConsole(app: FastifyInstance, folder: string): Promis
     wildcard: true,
     dotfiles: 'ignore',
     setHeaders: (reply, file) => {
-      for (const [name, value] of Object.entries(HEADERS)) reply.header(name, value);
+      for (const [name, value] of Object.entries(PAGE_HEADERS)) reply.header(name, value);
       // Names of what the page loads change with what is in them.
       const isFixed = file.includes('/assets/');
       reply.header('cache-control', isFixed ? 'public, max-age=31536000, immutable' : 'no-cache');

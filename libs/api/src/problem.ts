@@ -1,6 +1,7 @@
 /**
  * Owns how failures are told over HTTP: problem documents (RFC 9457) with the stable codes of the errors, and the status that follows
- * from what the caller can do next. Of what the server can't help itself it says no more than the code.
+ * from what the caller can do next. Of what the server can't help itself it says no more than the code; of the servers behind it neither
+ * where they are nor what they answered.
  */
 
 import { AccessError, ConflictError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -65,7 +66,8 @@ export function toldOf(error: unknown): Told {
   const status = statusOf(error);
   if (status === 500) return fault(error.code);
   const fields = error.details.fields as Problem['fields'];
-  const told = { ...problem(status, error.code, error.message), ...(fields !== undefined && { fields }) };
+  const detail = BEHIND.test(error.code) ? BEHIND_DETAIL : error.message;
+  const told = { ...problem(status, error.code, detail), ...(fields !== undefined && { fields }) };
   const isLater = status === 429 || status === 503;
   const { retryAfterMs } = error.details;
   return {
@@ -74,6 +76,11 @@ export function toldOf(error: unknown): Told {
     isFault: status === 503,
   };
 }
+
+/** Codes of what a server behind this one, or a folder, did not do: their messages name hosts, databases, buckets and keys. */
+const BEHIND =
+  /^(?:log|store|redis|keys|objects|blobs|files?|issuer)-(?:unavailable|missing|io-error|full|damaged|forbidden|failed)$|^disk-full$/;
+const BEHIND_DETAIL = 'Something that the server needs is away. Come again later; its log says what, and why.';
 
 const fault = (code: string): Told => ({
   problem: problem(500, code, 'The server could not do it. Its log says why; nothing was changed by half.'),

@@ -37,6 +37,7 @@ import { invalidRequest, PROBLEM_TYPE, rawAnswer, toldOf } from './problem.ts';
 import { checkNumbers, checkQuery } from './query.ts';
 import type { AnyRoute, Call } from './route.ts';
 import { routes, streamRoutes } from './routes.ts';
+import { addSafeHeaders, SAFE_HEADERS } from './safe-headers.ts';
 import { hasContent, redactorOf, type Sight, sightAsked, sightOf } from './sight.ts';
 import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
@@ -100,13 +101,16 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: PARAM_MAX_CHARS },
     ...connections(options),
     trustProxy: [...(options.trustedProxies ?? [])],
-    frameworkErrors: (error, _request, reply) => sendProblem(reply, frameworkError(error), options),
+    // Of these no hook is asked.
+    frameworkErrors: (error, _request, reply) =>
+      sendProblem(reply.headers(SAFE_HEADERS), frameworkError(error), options),
     clientErrorHandler(error, socket) {
       const answer = socket.writable ? rawAnswer(error) : null;
       if (answer === null) socket.destroy(error);
       else socket.end(answer, () => socket.destroy());
     },
   });
+  addSafeHeaders(app);
   app.server.maxConnections = options.connectionsMaxCount ?? CONNECTIONS_MAX_COUNT;
   await app.register(rateLimit, { global: false, max: RATE_MAX_COUNT, timeWindow: RATE_WINDOW_MS });
   const admitted = new Set([...allRoutes, ...allStreams].map(({ path }) => pathOf(path)));

@@ -2,6 +2,7 @@
 
 import { ConfigError, FencedError, InvalidError, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host';
+import { withoutCredentials } from '@tidemark/secrets';
 import { FAILURE_MAX_CHARS } from './limits.ts';
 import type { Terminal } from './terminal.ts';
 import { printableLines } from './text/width.ts';
@@ -22,7 +23,7 @@ export function tellFailure(
   env: Readonly<Record<string, string | undefined>>,
 ): number {
   const code = error instanceof TidemarkError ? error.code : 'internal';
-  const whole = error instanceof Error ? error.message || error.name : String(error);
+  const whole = withoutCredentials(error instanceof Error ? error.message || error.name : String(error));
   // What was given stands in it, however long that is.
   const said = whole.length <= FAILURE_MAX_CHARS ? whole : `${whole.slice(0, FAILURE_MAX_CHARS)}…`;
   const exitCode = error instanceof UsageError ? EXIT.usage : exitCodeOf(error);
@@ -40,14 +41,15 @@ const linesFor = (error: unknown, lines: readonly string[]): readonly string[] =
 function stackOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const cause = stackOf(error.cause);
-  return cause === undefined ? error.stack : `${error.stack}\nCaused by: ${cause}`;
+  const stack = withoutCredentials(error.stack ?? '');
+  return cause === undefined ? stack : `${stack}\nCaused by: ${cause}`;
 }
 
 /** A reporter of failures that are outlived: each kind once, so that a server that is away doesn't fill the screen. */
 export function outlivedReporter(terminal: Terminal): (where: string, error: unknown) => void {
   const seen = new Set<string>();
   return (where, error) => {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = withoutCredentials(error instanceof Error ? error.message : String(error));
     const key = `${where} ${text}`;
     if (seen.has(key)) return;
     seen.add(key);

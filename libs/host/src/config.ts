@@ -18,6 +18,12 @@ const list = z
   )
   .pipe(z.array(z.string().regex(/^[^\s/@]+:\d{1,5}$/, 'expected host:port[,host:port…]')).min(1));
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+/** Who reads on from a `/` in a password takes the rest of it for a path, and shows it. */
+const serverUrl = (...schemes: readonly string[]) =>
+  url(...schemes).refine((text) => {
+    const found = URL.parse(text);
+    return found === null ? false : !`${found.pathname}${found.search}${found.hash}`.includes('@');
+  }, 'expected an address; in a user name or password write / as %2F, ? as %3F, # as %23 and @ as %40');
 const url = (...schemes: readonly string[]) =>
   z
     .string()
@@ -40,8 +46,8 @@ const keysAddress = z.union([
 
 const settings = {
   TIDEMARK_KAFKA_BROKERS: list,
-  TIDEMARK_REDIS_URL: url('redis', 'rediss'),
-  TIDEMARK_POSTGRES_URL: url('postgres', 'postgresql'),
+  TIDEMARK_REDIS_URL: serverUrl('redis', 'rediss'),
+  TIDEMARK_POSTGRES_URL: serverUrl('postgres', 'postgresql'),
   /** Topic of the checkpoint log; also the prefix of everything in Redis. */
   TIDEMARK_TOPIC: z
     .string()
@@ -155,7 +161,8 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
   const parsed = z.object(settings).safeParse(env);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => {
-      const name = issue.path.map(String).join('.');
+      // Of a list, one of its parts may be wrong.
+      const name = String(issue.path[0]);
       return env[name] === undefined ? `${name} is not set` : `${name}: ${issue.message}`;
     });
     throw new ConfigError('setting-invalid', `Wrong settings in the environment: ${problems.join('; ')}.`);

@@ -44,7 +44,7 @@ async function openProvider(
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === 'aws-kms:' && url.pathname !== '') {
     const [region, endpoint] = [url.searchParams.get('region'), url.searchParams.get('endpoint')];
-    if (region !== null) {
+    if (region !== null && isPlain(endpoint)) {
       return openAwsKmsKeys({
         keyId: decodeURIComponent(url.pathname),
         region,
@@ -54,10 +54,11 @@ async function openProvider(
   }
   if (url?.protocol === 'transit:' && URL.canParse(url.pathname)) {
     const { origin, pathname } = new URL(url.pathname);
+    const isFit = isPlain(url.pathname);
     const parts = pathname.split('/').filter((part) => part !== '');
     const [key, mount] = [parts.at(-1), parts.slice(0, -1).join('/')];
     const tokenFile = url.searchParams.get('tokenFile');
-    if (key !== undefined && mount !== '' && tokenFile !== null) {
+    if (key !== undefined && mount !== '' && tokenFile !== null && isFit) {
       return openTransitKeys({ address: origin, mount, key, tokenFile });
     }
   }
@@ -66,6 +67,12 @@ async function openProvider(
     `${setting} must be file:///PATH/keys.json, aws-kms:KEY?region=REGION or transit:https://HOST:PORT/MOUNT/KEY?tokenFile=PATH; no secret belongs into it.`,
     { setting },
   );
+}
+
+/** Without credentials, which nobody would read. */
+function isPlain(address: string | null): boolean {
+  const url = URL.parse(address ?? '');
+  return url === null || (url.username === '' && url.password === '');
 }
 
 /** Undefined: the address is not one of a file. */

@@ -38,11 +38,17 @@ test('no secret is written, wherever it stands', () => {
   const key = `sk-proj-${'aB3dE5fG7hJ9kL1mN0pQ'.repeat(2)}`;
   const text = JSON.stringify(
     lines((logger) => {
-      logLine('error', `can't reach postgres://ana:hunter2@db/x with ${key}`, { url: 'redis://:s3cr3t@r:1' }, logger);
+      logLine(
+        'error',
+        `can't reach postgres://ana:hunter2@db/x with ${key}`,
+        { url: 'redis://:s3cr3t@r:1', odd: 'redis://u:7/p@rt@r' },
+        logger,
+      );
       logLine('error', 'login', { password: 'hunter2', token: 't', request: { authorization: 'Bearer x' } }, logger);
     }),
   );
-  for (const secret of ['hunter2', key, 's3cr3t', 'Bearer x', '"t"']) expect(text).not.toContain(secret);
+  for (const secret of ['hunter2', key, 's3cr3t', 'p@rt', 'rt@r', 'Bearer x', '"t"'])
+    expect(text).not.toContain(secret);
   expect(text).toContain('postgres://[redacted]@db/x');
 });
 

@@ -6,7 +6,7 @@
 
 import { TidemarkError, type WorkflowId } from '@tidemark/core';
 import { traceIdOf, workflowSpan } from '@tidemark/runtime';
-import { maskSecrets } from '@tidemark/secrets';
+import { maskSecrets, withoutCredentials } from '@tidemark/secrets';
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 
 export type LogLevel = 'info' | 'warn' | 'error';
@@ -35,7 +35,7 @@ const standard = createLogger(destination({ fd: 2, sync: true }));
 /** One JSON object a line. Fields hold ids, counts and codes; never payloads or secrets. */
 export function logLine(level: LogLevel, message: string, fields: LogFields = {}, logger = standard): void {
   // Only of free text the form decides: an id may look like a key.
-  logger[level]({ ...withoutSecrets(fields), ...traceOf(fields) }, maskSecrets(cleaned(message)));
+  logger[level]({ ...withoutSecrets(fields), ...traceOf(fields) }, maskSecrets(withoutCredentials(message)));
 }
 
 /** What an opening warns of, as a line. */
@@ -49,11 +49,11 @@ function traceOf({ workflow }: LogFields): LogFields {
 
 const withoutSecrets = (fields: LogFields): LogFields =>
   Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? cleaned(value) : value]),
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? withoutCredentials(value) : value,
+    ]),
   );
-
-/** Credentials in an address. */
-const cleaned = (text: string): string => text.replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${GONE}@`);
 
 /** Repetitions of one failure within this many milliseconds are counted, not written. */
 const REPEAT_WINDOW_MS = 5_000;

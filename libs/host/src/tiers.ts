@@ -76,7 +76,7 @@ function placeIn(
 ): { readonly folder: string } | (S3ObjectsOptions & { prefix: string }) {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === 'file:') return { folder: fileURLToPath(url) };
-  if (url?.protocol === 's3:' && url.hostname !== '') {
+  if (url?.protocol === 's3:' && url.hostname !== '' && !hasCredentials(url)) {
     const prefix = decodeURIComponent(url.pathname.slice(1));
     const [endpoint, region] = [url.searchParams.get('endpoint'), url.searchParams.get('region')];
     const storageClass = url.searchParams.get('class') as Required<S3ObjectsOptions>['storageClass'] | null;
@@ -94,6 +94,12 @@ function placeIn(
     { setting },
   );
 }
+
+/** Also in the address of the server that it names. What is not read would lie about in settings. */
+const hasCredentials = (url: URL): boolean => {
+  const endpoint = URL.parse(url.searchParams.get('endpoint') ?? '');
+  return [url, endpoint].some((one) => one !== null && (one.username !== '' || one.password !== ''));
+};
 
 /** What views are laid over. */
 export interface Below {

@@ -128,6 +128,11 @@ export function addressOf(url: string): string {
   if (parsed.protocol !== 'redis:' && parsed.protocol !== 'rediss:') {
     throw new ConfigError('redis-url-invalid', 'The address of Redis must begin with redis:// or rediss://');
   }
+  if (`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')) {
+    const message =
+      'The address of Redis has an @ behind its host. In a user name or password write / as %2F, ? as %3F, # as %23 and @ as %40.';
+    throw new ConfigError('redis-url-invalid', message);
+  }
   return `${parsed.protocol}//${parsed.host}${parsed.pathname === '/' ? '' : parsed.pathname}`;
 }
 

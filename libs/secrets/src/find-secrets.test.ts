@@ -33,6 +33,7 @@ const BAD: readonly (readonly [kind: string, text: string])[] = [
   ['private-key', `-----BEGIN OPENSSH ${'PRIVATE'} KEY-----`],
   ['connection-string', `postgres://tide:${'hunter2'}@db.example:5432/app`],
   ['connection-string', `redis://:${'hush-hush'}@cache`],
+  ['connection-string', `redis://ana:${'hush@hush'}@cache`],
   ['connection-string', `mongodb+srv://app:${'s3cr%40t'}@cluster0.example.net/db`],
   ['authorization-header', `curl -H 'Authorization: ${'Bearer'} ${made(32)}'`],
   ['authorization-header', `Authorization: ${'Basic'} dXNlcjpwYXNz`],

@@ -94,7 +94,7 @@ export const PATTERNS: readonly Pattern[] = [
   { kind: 'jwt', form: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{6,4000}\.eyJ[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{6,2000}/g },
   {
     kind: 'connection-string',
-    form: /(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,30}:\/\/[^\s:/?#@"']{0,200}:([^\s/?#@"']{1,300})@[^\s@]/g,
+    form: /(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,30}:\/\/[^\s:/?#@"']{0,200}:([^\s/?#"']{1,300})@[^\s@]/g,
     counts: (secret) => !isPlaceholder(secret),
   },
   {

@@ -28,6 +28,12 @@ export function parseAddress(url: string, tls?: ConnectionOptions | undefined): 
       'The address of Postgres must look like postgres://user:password@host:5432/name',
     );
   }
+  if (`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')) {
+    throw new ConfigError(
+      'store-address',
+      'The address of Postgres has an @ behind its host. In a user name or password write / as %2F, ? as %3F, # as %23 and @ as %40, in other parts @ as %40.',
+    );
+  }
   const twice = tls && TLS_PARAMETERS.find((name) => parsed.searchParams.has(name));
   if (twice !== undefined) {
     throw new ConfigError(

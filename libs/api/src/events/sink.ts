@@ -6,12 +6,14 @@
 import type { ServerResponse } from 'node:http';
 import { FOLLOWER_BUFFER_MAX_BYTES, FOLLOWER_RETRY_MS } from '../limits.ts';
 import { toldOf } from '../problem.ts';
+import { SAFE_HEADERS } from '../safe-headers.ts';
 
 /** One event as bytes. `id` is what a follower says that it has when it comes again. */
 export const eventBytes = (name: string, data: string, id?: number): Buffer =>
   Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`);
 
 const HEADERS = {
+  ...SAFE_HEADERS,
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
