@@ -37,12 +37,12 @@ interface Sample {
 /** What there is of acme's, by the names of paths, and what nobody has. The key is made, and has an id of its own. */
 const ACMES: Record<string, string> = {
   ...{ workflow: 'acmes', other: 'acmes', session: 'acmes-talk', user: 'acmes-ana', job: 'acmes-job' },
-  ...{ schedule: 'acmes-plan', queue: 'acmes-own', tenant: 'initech', key: '' },
+  ...{ schedule: 'acmes-plan', queue: 'acmes-own', tenant: 'initech', key: '', pool: 'default' },
   ...{ sequence: '1', call: '1', task: '9.9' },
 };
 const NOBODYS: Readonly<Record<string, string>> = {
   ...{ workflow: 'no-such', other: 'no-such', session: 'no-such', user: 'no-such', job: 'no-such' },
-  ...{ schedule: 'no-such', queue: 'no-such', tenant: 'no-such', key: 'no-such' },
+  ...{ schedule: 'no-such', queue: 'no-such', tenant: 'no-such', key: 'no-such', pool: 'no-such' },
   ...{ sequence: '1', call: '1', task: '9.9' },
 };
 const filled = (path: string, names: Readonly<Record<string, string>>): string =>
@@ -108,6 +108,9 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   pauseQueue: { right: 'operate', body: WHY, theirs: [404, 'definition-unknown'], saysWhose: 'body' },
   // What isn't held goes on, whatever it is named.
   resumeQueue: { right: 'operate', body: WHY, theirs: null, saysWhose: 'body' },
+  // Callers of one tenant are told no counts of the fleet.
+  listPools: { right: 'scale', letIn: ['right-missing'] },
+  getPool: { right: 'scale', letIn: ['right-missing'], theirs: null },
   setSchedule: {
     right: 'operate',
     body: { definition: 'patient', input: {}, cron: '0 0 1 1 *' },
@@ -256,11 +259,12 @@ it('what each role may do is what is documented', () => {
     ROLES.map((role) => [role, RIGHTS.filter((right) => mayDo({ roles: [role] }, right))]),
   );
   expect(table).toEqual({
-    viewer: ['read'],
-    operator: ['read', 'content', 'operate'],
-    approver: ['read', 'content', 'decide'],
-    worker: ['read', 'content', 'secrets', 'operate', 'report'],
-    admin: ['read', 'content', 'secrets', 'operate', 'decide', 'report', 'administer'],
+    viewer: ['read', 'scale'],
+    operator: ['read', 'content', 'operate', 'scale'],
+    approver: ['read', 'content', 'decide', 'scale'],
+    worker: ['read', 'content', 'secrets', 'operate', 'report', 'scale'],
+    admin: ['read', 'content', 'secrets', 'operate', 'decide', 'report', 'administer', 'scale'],
+    scaler: ['scale'],
   });
 });
 

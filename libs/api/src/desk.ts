@@ -14,7 +14,14 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { AccessChanged, Principal, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
-import { type Client, type Definition, type EffectDefinition, maskedStore, type Ports } from '@tidemark/runtime';
+import {
+  type Client,
+  type Definition,
+  type Demand,
+  type EffectDefinition,
+  maskedStore,
+  type Ports,
+} from '@tidemark/runtime';
 import { STARTED_GRACE_MS, STARTED_LOOK_MAX_MS, STARTED_LOOK_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
 import { Newest } from './newest.ts';
 
@@ -22,6 +29,8 @@ import { Newest } from './newest.ts';
 export interface Place {
   readonly ports: Ports;
   readonly client: Client;
+  /** Of the coordinator that runs in this process; undefined: none does. */
+  readonly demand?: Demand | undefined;
 }
 
 export class Desk {
@@ -33,21 +42,27 @@ export class Desk {
   readonly access: AccessRecords;
   /** Workflows that can be started here by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
+  readonly #place: Place;
   /** Whose workflows are that were looked at lately. */
   readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);
 
   /** `onAccessChanged` is told of what must count here at once. */
-  constructor(
-    { ports, client }: Place,
-    definitions: readonly Definition[],
-    onAccessChanged?: (changed: AccessChanged) => void,
-  ) {
+  constructor(place: Place, definitions: readonly Definition[], onAccessChanged?: (changed: AccessChanged) => void) {
+    const { ports, client } = place;
+    this.#place = place;
     this.ports = ports;
     this.client = client;
     this.reads = maskedStore(ports.store);
     const { store, clock, digest } = ports;
     this.access = new AccessRecords({ memory: client.memory, store, clock, digest, onChanged: onAccessChanged });
     this.definitions = definitions;
+  }
+
+  /** How much work there is for each pool of workers. Throws `UnavailableError` (`demand-unknown`). */
+  get demand(): Demand {
+    const { demand } = this.#place;
+    if (demand !== undefined) return demand;
+    throw new UnavailableError('demand-unknown', 'No coordinator runs in this process: ask one that does.');
   }
 
   get effects(): readonly EffectDefinition[] {

@@ -22,6 +22,7 @@ import { whoAmI } from './routes/me.ts';
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
 import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
 import { listQueues, pauseQueue, resumeQueue } from './routes/queues.ts';
+import { getPool, listPools } from './routes/scaling.ts';
 import { fireSchedule, listSchedules, setSchedule } from './routes/schedules.ts';
 import { getSession, handOver, recallMemories } from './routes/sessions.ts';
 import { getTimeline } from './routes/timeline.ts';
@@ -79,6 +80,8 @@ export const routes = {
   listQueues,
   pauseQueue,
   resumeQueue,
+  listPools,
+  getPool,
   setSchedule,
   listSchedules,
   fireSchedule,

@@ -54,7 +54,7 @@ it('leaves tokens out for who may not confirm', () => {
 
 it('knows by role who may see what', () => {
   expect(ROLES.filter((role) => sightOf({ roles: [role] }).tokens)).toEqual(['worker', 'admin']);
-  expect(ROLES.filter((role) => !sightOf({ roles: [role] }).content)).toEqual(['viewer']);
+  expect(ROLES.filter((role) => !sightOf({ roles: [role] }).content)).toEqual(['viewer', 'scaler']);
 });
 
 const hidden = z.object({ input: content(z.string()) });

@@ -39,10 +39,26 @@ const duration = z
     `expected a duration from 1 to ${DURATION_MAX_COUNT} of a unit, such as 90s, 15m, 36h or 7d`,
   );
 
+const modulesOf = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+
 const keysAddress = z.union([
   z.literal(''),
   z.string().regex(/^(file|aws-kms|transit):/, 'expected file:, aws-kms: or transit:'),
 ]);
+
+/** Names of pools are parts of names in Kubernetes. */
+const POOL = '[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?=[^=;]+';
+const POOLS = new RegExp(`^$|^${POOL}(;${POOL})*$`);
+
+const poolsOf = (text: string): readonly PoolConfig[] =>
+  (text === '' ? [] : text.split(';')).map((pool) => {
+    const at = pool.indexOf('=');
+    return { name: pool.slice(0, at), modules: modulesOf(pool.slice(at + 1)) };
+  });
 
 const settings = {
   TIDEMARK_KAFKA_BROKERS: list,
@@ -76,6 +92,8 @@ const settings = {
   TIDEMARK_SPOT_NOTICE_URL: z.union([z.literal(''), url('http', 'https')]).default(''),
   /** Modules that export workflows, separated by commas. */
   TIDEMARK_WORKFLOWS: z.string().default(''),
+  /** Pools of workers, `NAME=MODULE,…;NAME=MODULE,…`, whose demand coordinators tell; empty: one of all workers. */
+  TIDEMARK_POOLS: z.string().regex(POOLS, 'expected NAME=MODULE[,MODULE…][;NAME=…]').default(''),
   /** Folder of a sentence model, by which memories are found by meaning; empty: by words alone. */
   TIDEMARK_EMBEDDER_FOLDER: z.string().default(''),
   /** Where history goes that is no longer hot, `s3://BUCKET/PREFIX` or `file:///FOLDER`; empty: it stays in the log for ever. */
@@ -111,6 +129,12 @@ const settings = {
   TIDEMARK_TELEMETRY: z.enum(['on', 'off']).default('off'),
 } as const;
 
+export interface PoolConfig {
+  readonly name: string;
+  /** Export what its workers run. */
+  readonly modules: readonly string[];
+}
+
 export interface ClusterConfig {
   readonly brokers: readonly string[];
   readonly redisUrl: string;
@@ -126,6 +150,8 @@ export interface ClusterConfig {
   readonly presence: PresenceOptions;
   readonly spotNotice: { readonly file: string; readonly url: string };
   readonly workflowModules: readonly string[];
+  /** None: one of all workers. */
+  readonly pools: readonly PoolConfig[];
   readonly telemetry: boolean;
   /** Empty: nowhere. */
   readonly metricsListen: string;
@@ -205,9 +231,8 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       tls: tls.presence as PresenceTls | undefined,
     },
     spotNotice: { file: data.TIDEMARK_SPOT_NOTICE_FILE, url: data.TIDEMARK_SPOT_NOTICE_URL },
-    workflowModules: data.TIDEMARK_WORKFLOWS.split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
+    workflowModules: modulesOf(data.TIDEMARK_WORKFLOWS),
+    pools: poolsOf(data.TIDEMARK_POOLS),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',
     metricsListen: data.TIDEMARK_METRICS_LISTEN,
     healthListen: data.TIDEMARK_HEALTH_LISTEN,

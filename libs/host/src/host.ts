@@ -10,10 +10,12 @@ import {
   Compactor,
   type CompactorPolicy,
   Coordinator,
+  type Demand,
   type Health,
   HeldQueues,
   LamportClock,
   Pace,
+  type Pool,
   type Ports,
   type RetentionPolicy,
   scheduleHost,
@@ -34,6 +36,8 @@ export interface HostRole {
 }
 
 export interface CoordinatorRole extends HostRole {
+  /** Whose demand it tells; by default that of all workers together. */
+  readonly pools?: readonly Pool[] | undefined;
   /** Draws traces; by default where the host exports them to. */
   readonly traces?: TraceSink | undefined;
 }
@@ -106,6 +110,11 @@ export class Host {
     this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, admission, embedder });
   }
 
+  /** How much work there is for each pool of workers; undefined: no coordinator runs here. */
+  get demand(): Demand | undefined {
+    return this.#coordinator?.demand;
+  }
+
   /** Projects, dispatches, revokes and fires timers from now on. When it can't start, the host is closed. */
   async startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
     const { clock, prng } = this.ports;
@@ -115,6 +124,7 @@ export class Host {
       lamport: this.#lamport,
       name,
       held: this.#held,
+      pools: role.pools,
       ...(role.onError === undefined ? {} : { onError: role.onError }),
       traces: role.traces ?? (this.#traces && liveTraces(this.ports, this.#traces, role.onError)),
     });

@@ -10,26 +10,29 @@
 
 import type { TenantId } from '@tidemark/core';
 
-export const ROLES = ['viewer', 'operator', 'approver', 'worker', 'admin'] as const;
+export const ROLES = ['viewer', 'operator', 'approver', 'worker', 'admin', 'scaler'] as const;
 export type Role = (typeof ROLES)[number];
 
 /**
  * `read`: that workflows exist, their states and numbers; `content`: what is in them; `secrets`: fields in it that schemas
  * mark as secret; `operate`: start, signal, fork, cancel, pause,
  * retry; `decide`: answer questions and approvals;
- * `report`: write in a worker's name (shadow runs, confirmations); `administer`: keys, tenants, budgets, retention, the audit log.
+ * `report`: write in a worker's name (shadow runs, confirmations); `administer`: keys, tenants, budgets, retention, the audit log;
+ * `scale`: how much work there is for each pool of workers, and nothing else.
  */
-export const RIGHTS = ['read', 'content', 'secrets', 'operate', 'decide', 'report', 'administer'] as const;
+export const RIGHTS = ['read', 'content', 'secrets', 'operate', 'decide', 'report', 'administer', 'scale'] as const;
 export type Right = (typeof RIGHTS)[number];
 
 const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
-  viewer: ['read'],
-  operator: ['read', 'content', 'operate'],
+  viewer: ['read', 'scale'],
+  operator: ['read', 'content', 'operate', 'scale'],
   // Who decides must see what is asked.
-  approver: ['read', 'content', 'decide'],
+  approver: ['read', 'content', 'decide', 'scale'],
   // What runs the workflow works with what it holds.
-  worker: ['read', 'content', 'secrets', 'operate', 'report'],
+  worker: ['read', 'content', 'secrets', 'operate', 'report', 'scale'],
   admin: RIGHTS,
+  // What an autoscaler is given.
+  scaler: ['scale'],
 };
 
 export interface Principal {

@@ -29,6 +29,7 @@ export interface RunnableStream {
 export interface LeaseRow {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
+  readonly definition: string;
   readonly partition: Partition;
   readonly generation: Generation;
   readonly epoch: Epoch;

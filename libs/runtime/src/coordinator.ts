@@ -11,6 +11,8 @@ import { BudgetRoom } from './budget-room.ts';
 import { Children } from './children.ts';
 import { Compensations } from './compensations.ts';
 import { Continuations } from './continuations.ts';
+import { Demand, type Pool } from './demand.ts';
+import { tellDemand } from './demand-gauges.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { TraceSink } from './folded-event.ts';
 import { check, dutyCheck, type Health, recentCheck } from './health.ts';
@@ -23,6 +25,7 @@ import {
   CHILD_PERIOD_MS,
   COMPENSATION_PERIOD_MS,
   CONTINUATION_PERIOD_MS,
+  DEMAND_TOLD_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
   QUEUES_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
@@ -52,10 +55,14 @@ export interface CoordinatorOptions {
   readonly traces?: TraceSink | undefined;
   /** Which queues are held; by default this coordinator looks itself. */
   readonly held?: HeldQueues | undefined;
+  /** Of which the demand is told; by default one of all workers. */
+  readonly pools?: readonly Pool[] | undefined;
 }
 
 export class Coordinator {
   readonly #options: CoordinatorOptions;
+  /** How much work there is for each pool of workers. */
+  readonly demand: Demand;
   readonly #projector: Projector;
   readonly #dispatcher: Dispatcher;
   readonly #held: HeldGauges;
@@ -83,13 +90,20 @@ export class Coordinator {
     this.#options = options;
     const { ports, lamport } = options;
     const inbox = new Inbox(ports, lamport);
+    this.demand = new Demand(ports.clock, options.pools);
     const { held = new HeldQueues(ports) } = options;
     this.#held = new HeldGauges(held, ports.telemetry);
-    this.#dispatcher = new Dispatcher({ ports, held, onError: (error) => this.#report('dispatch', error) });
+    this.#dispatcher = new Dispatcher({
+      ports,
+      held,
+      demand: this.demand,
+      onError: (error) => this.#report('dispatch', error),
+    });
     this.#projector = new Projector({
       ports,
       lamport,
       onApplied: (streams, next) => {
+        this.demand.applied(streams);
         this.#dispatcher.applied(streams, next);
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
         if (streams.some(({ state }) => mayOwe(state))) this.#parenting?.wake();
@@ -98,7 +112,7 @@ export class Coordinator {
       onError: (error) => this.#failed('projection', error),
       traces: options.traces,
     });
-    this.#leases = new LeaseKeeper(ports, inbox);
+    this.#leases = new LeaseKeeper(ports, inbox, this.demand);
     this.#timers = new Timers({ ports, inbox, onError: (error) => this.#report('timers', error) });
     this.#starter = new Starter({ ports, lamport });
     const onError = (error: unknown): void => this.#report('compensation', error);
@@ -126,6 +140,7 @@ export class Coordinator {
     this.#continuing = this.#loop('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
     const dispatch = this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep());
     this.#loop('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look());
+    this.#loop('demand', DEMAND_TOLD_PERIOD_MS, async () => tellDemand(this.demand, ports.telemetry));
     this.#loop('queues', QUEUES_PERIOD_MS, async () => {
       if (await this.#held.look()) dispatch.wake();
     });
@@ -203,6 +218,7 @@ export class Coordinator {
   async #rebuild(): Promise<void> {
     await this.#options.ports.store.ensure();
     this.#projector.forgetAll();
+    this.demand.forget();
     await this.#shareRanges();
     await this.#sweepLog();
   }

@@ -7,6 +7,7 @@
 import type { Dispatch, Epoch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
 import type { Job, RunnableStream, StreamRow, Telemetry } from '@tidemark/ports';
 import { queuedAs } from './compensation.ts';
+import type { Demand, DemandLook } from './demand.ts';
 import { HeldQueues, HeldSet } from './held-queues.ts';
 import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
@@ -16,6 +17,8 @@ export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
   readonly onError: (error: unknown) => void;
   readonly held?: Pick<HeldQueues, 'known' | 'look'> | undefined;
+  /** Told of all that can run, at each sweep. */
+  readonly demand?: Pick<Demand, 'look'> | undefined;
 }
 
 export class Dispatcher {
@@ -75,22 +78,27 @@ export class Dispatcher {
     const leftOut = this.#leftOut;
     // At once: what is left out from here on is for the next sweep.
     this.#leftOut = held;
+    const look = this.#options.demand?.look();
     try {
-      await this.#sweep(held, leftOut);
+      await this.#sweep(held, leftOut, look);
     } catch (error) {
       this.#leftOut = this.#leftOut.with(leftOut);
       throw error;
+    } finally {
+      look?.end();
     }
   }
 
-  async #sweep(held: HeldSet, leftOut: HeldSet): Promise<void> {
+  async #sweep(held: HeldSet, leftOut: HeldSet, look: DemandLook | undefined): Promise<void> {
     const { store, queue } = this.#options.ports;
     const turn = ++this.#sweepCount;
     const seen = new Map<WorkflowId, Suspect>();
     const left: RunnableStream[] = [];
     const suspected: RunnableStream[] = [];
+    const found: RunnableStream[] = [];
     for (let after: WorkflowId | null = null; ; ) {
       const page: readonly RunnableStream[] = await store.runnable(after, REDISPATCH_PAGE_COUNT);
+      if (look !== undefined) found.push(...page);
       for (const stream of page) {
         const { workflow, lamport } = stream;
         const known = this.#suspects.get(workflow);
@@ -103,6 +111,7 @@ export class Dispatcher {
       if (page.length < REDISPATCH_PAGE_COUNT) break;
       after = page.at(-1)!.workflow;
     }
+    look?.foundRunnable(found, held);
     const lost = Map.groupBy(suspected, ({ definition }) => queuedAs(definition));
     const waiting = lost.size === 0 ? new Map<string, number>() : await queue.depth([...lost.keys()]);
     await this.#enqueue(left);

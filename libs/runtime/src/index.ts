@@ -64,6 +64,7 @@ export type {
   WaitRequest,
 } from './definition.ts';
 export { PendingResult } from './definition.ts';
+export { Demand, type Demands, ONE_POOL, type Pool, type PoolDemand } from './demand.ts';
 export { answerInTime } from './effect-call.ts';
 export type { CallEffect } from './effect-journal.ts';
 export type { FoldedEvent, TraceSink } from './folded-event.ts';

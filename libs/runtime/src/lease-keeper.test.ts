@@ -29,6 +29,7 @@ describe('a lease keeper', () => {
   const lease = (workflow: string, holder: string, epoch = 1, partition = 0): LeaseRow => ({
     workflow: workflow as WorkflowId,
     tenant: TENANT,
+    definition: 'd',
     partition: partition as Partition,
     generation: 1 as never,
     epoch: epoch as Epoch,

@@ -8,6 +8,7 @@
 
 import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
 import type { LeaseRow, LivenessView } from '@tidemark/ports';
+import type { Demand } from './demand.ts';
 import type { Inbox } from './inbox.ts';
 import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, MARKER_AGE_MS, SUSPECT_LOOKS } from './limits.ts';
 import type { Ports } from './ports.ts';
@@ -17,6 +18,7 @@ const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}
 export class LeaseKeeper {
   readonly #ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>;
   readonly #inbox: Inbox;
+  readonly #demand: Pick<Demand, 'look'> | undefined;
   /** Since when, on the monotonic clock, a live holder hasn't listed a lease that the rows give it. */
   #ghosts = new Map<string, number>();
   /** Leases whose revocation is in the log, until the rows say so. */
@@ -28,9 +30,15 @@ export class LeaseKeeper {
   #wantedCount = 1;
   #lookedAtMs = 0;
 
-  constructor(ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>, inbox: Inbox) {
+  /** `demand` is told of all leases, at each look at them. */
+  constructor(
+    ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>,
+    inbox: Inbox,
+    demand?: Pick<Demand, 'look'>,
+  ) {
     this.#ports = ports;
     this.#inbox = inbox;
+    this.#demand = demand;
   }
 
   /**
@@ -64,8 +72,7 @@ export class LeaseKeeper {
   async #look(): Promise<void> {
     this.#lookedAtMs = this.#ports.clock.monotonicMs();
     // Leases first: a holder that claims while this runs must not be missed in an older view of the living.
-    const leases = await this.#ports.store.leases();
-    const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+    const { leases, view } = await this.#leasesAndHolders();
     if (!view.trusted) {
       this.#ghosts.clear();
       // As soon as the view proves something.
@@ -85,6 +92,18 @@ export class LeaseKeeper {
     const standing = new Set(leases.map(leaseName));
     this.#revoked = new Set([...this.#revoked].filter((name) => standing.has(name)));
     await Promise.all(due.map(({ lease, reason }) => this.#revoke(lease, reason)));
+  }
+
+  async #leasesAndHolders(): Promise<{ readonly leases: readonly LeaseRow[]; readonly view: LivenessView }> {
+    const look = this.#demand?.look();
+    try {
+      const leases = await this.#ports.store.leases();
+      const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+      look?.foundLeases(leases, view.trusted ? view.holders : undefined);
+      return { leases, view };
+    } finally {
+      look?.end();
+    }
   }
 
   #reasonToRevoke(lease: LeaseRow, view: LivenessView, ghosts: Map<string, number>): RevokeReason | undefined {

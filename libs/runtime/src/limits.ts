@@ -118,6 +118,13 @@ export const STEP_DURATION_WEIGHT = 0.2;
 export const STEP_DURATIONS_MAX = 10_000;
 /** A live holder that doesn't list a folded lease for this long is told to have lost it, in milliseconds. */
 export const GHOST_GRACE_MS = 2_000;
+/**
+ * How old, in milliseconds, what a coordinator last saw of the work that there is may be (several periods of its looks); how often both kinds of look must
+ * have missed a workflow before it counts no more; and how often the gauges are set, in milliseconds.
+ */
+export const DEMAND_STALE_MS = 15_000;
+export const DEMAND_MISSES = 2;
+export const DEMAND_TOLD_PERIOD_MS = 2_000;
 /** Period of the coordinators' look at who lives, in milliseconds. */
 export const LEASE_CHECK_PERIOD_MS = 250;
 /**

@@ -67,7 +67,7 @@ function dispatchIn(state: unknown): Pick<RunnableStream, 'dispatch'> {
 export const readLeases: Statement = {
   name: 'read-leases',
   text: `
-select workflow, tenant, partition, generation, epoch, holder from workflows
+select workflow, tenant, definition, partition, generation, epoch, holder from workflows
 where holder is not null order by workflow`,
   values: [],
 };
@@ -75,10 +75,11 @@ where holder is not null order by workflow`,
 export const leaseOf = (row: Row): LeaseRow => ({
   workflow: textAt(row, 0) as WorkflowId,
   tenant: textAt(row, 1) as TenantId,
-  partition: numberAt(row, 2) as Partition,
-  generation: numberAt(row, 3) as Generation,
-  epoch: numberAt(row, 4) as Epoch,
-  holder: textAt(row, 5) as HolderId,
+  definition: textAt(row, 2),
+  partition: numberAt(row, 3) as Partition,
+  generation: numberAt(row, 4) as Generation,
+  epoch: numberAt(row, 5) as Epoch,
+  holder: textAt(row, 6) as HolderId,
 });
 
 const due = `

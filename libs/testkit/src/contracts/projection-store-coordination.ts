@@ -185,7 +185,10 @@ export function testCoordination(under: StoreUnderTest): void {
         rows.batch({ partitions: [rows.advance(1, 1, 2)], streams: [rows.streamRow('b', 1, lease)] }),
       );
       expect(await under.store.leases()).toEqual([
-        { workflow: 'b', tenant: rows.tenant, partition: 1, generation: 1, epoch: 4, holder: 'worker-1' },
+        {
+          ...{ workflow: 'b', tenant: rows.tenant, definition: 'audit', partition: 1, generation: 1, epoch: 4 },
+          holder: 'worker-1',
+        },
       ]);
       expect(await under.store.counts()).toEqual({
         partitionCount: 2,

@@ -1,0 +1,32 @@
+/** Owns telling the demand of each pool as gauges. Each coordinator tells that of the whole: whoever adds them up over coordinators counts twice. */
+
+import { UnavailableError } from '@tidemark/core';
+import type { Telemetry } from '@tidemark/ports';
+import type { Demand, Demands } from './demand.ts';
+
+/** While it isn't known the gauges stand, and their age grows. */
+export function tellDemand(demand: Pick<Demand, 'told' | 'ageMs'>, telemetry: Telemetry): void {
+  const { ageMs } = demand;
+  if (Number.isFinite(ageMs)) telemetry.gauge('pool_demand_age_ms', ageMs);
+  const told = toldBy(demand);
+  if (told === undefined) return;
+  telemetry.gauge('pool_unassigned', told.unassignedCount);
+  for (const each of told.pools) {
+    const { pool } = each;
+    telemetry.gauge('pool_in_flight', each.inFlightCount, { pool });
+    telemetry.gauge('pool_backlog', each.backlogCount, { pool });
+    telemetry.gauge('pool_recovery_debt', each.recoveryDebtCount, { pool });
+    telemetry.gauge('pool_demand', each.demandCount, { pool });
+    telemetry.gauge('pool_busy_workers', each.busyWorkerCount, { pool });
+    telemetry.gauge('pool_held', each.heldCount, { pool });
+  }
+}
+
+function toldBy(demand: Pick<Demand, 'told'>): Demands | undefined {
+  try {
+    return demand.told();
+  } catch (error) {
+    if (error instanceof UnavailableError) return undefined;
+    throw error;
+  }
+}
