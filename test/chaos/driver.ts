@@ -24,10 +24,18 @@ export class Driver {
   readonly #random: Random;
   readonly #liveMax: number;
   readonly #onSurprise: (what: string) => void;
+  readonly #nextStart: (random: Random) => Start;
   readonly #starting = new Set<Promise<void>>();
   #isStopped = false;
 
-  constructor(host: Host, random: Random, liveMax: number, onSurprise: (what: string) => void) {
+  constructor(
+    host: Host,
+    random: Random,
+    liveMax: number,
+    onSurprise: (what: string) => void,
+    nextStart = randomStart,
+  ) {
+    this.#nextStart = nextStart;
     this.#host = host;
     this.#random = random;
     this.#liveMax = liveMax;
@@ -58,7 +66,7 @@ export class Driver {
   }
 
   async #begin(): Promise<void> {
-    const start = randomStart(this.#random);
+    const start = this.#nextStart(this.#random);
     const id = `${start.definition.slice('chaos-'.length)}-${this.starts.size}`;
     this.starts.set(id, start);
     this.#live.add(id);

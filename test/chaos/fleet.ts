@@ -11,7 +11,7 @@ import {
 } from '@tidemark/testkit/servers';
 import { type LedgerProcess, startLedger } from './ledger-process.ts';
 import { DRAIN_MS } from './limits.ts';
-import { Slot } from './slot.ts';
+import { Slot, serviceOf } from './slot.ts';
 
 const COORDINATORS = 2;
 const PARTITIONS = 128;
@@ -24,6 +24,9 @@ export interface FleetOptions {
   /** Gets the processes' logs and the ledger's file. */
   readonly folder: string;
   readonly onSurprise: (what: string) => void;
+  /** The tree of the release that processes begin with; by default this one. */
+  readonly root?: string | undefined;
+  readonly partitions?: number;
 }
 
 export class Fleet {
@@ -31,12 +34,14 @@ export class Fleet {
   readonly ledgerFile: string;
   readonly #seed: number;
   readonly #compiled: string;
+  readonly #partitions: number;
   #servers: Readonly<Record<ClusterKind, NativeServer>> | undefined;
   #ledger: LedgerProcess | undefined;
 
-  constructor({ workerCount, seed, folder, onSurprise }: FleetOptions) {
+  constructor({ workerCount, seed, folder, onSurprise, root, partitions = PARTITIONS }: FleetOptions) {
+    this.#partitions = partitions;
     const slot = (role: 'coordinator' | 'worker') => (_: unknown, index: number) =>
-      new Slot(role, index, folder, onSurprise);
+      new Slot(role, index, folder, onSurprise, serviceOf(role, root));
     this.slots = [
       ...Array.from({ length: COORDINATORS }, slot('coordinator')),
       ...Array.from({ length: workerCount }, slot('worker')),
@@ -70,7 +75,7 @@ export class Fleet {
       TIDEMARK_REDIS_URL: this.servers.redis.address,
       TIDEMARK_POSTGRES_URL: this.databaseUrl.href,
       TIDEMARK_TOPIC: TOPIC,
-      TIDEMARK_PARTITIONS: String(PARTITIONS),
+      TIDEMARK_PARTITIONS: String(this.#partitions),
       TIDEMARK_ENCRYPTION: 'off',
     };
   }

@@ -21,6 +21,8 @@ export type Role = 'coordinator' | 'worker' | 'compactor';
 export interface SlotProgram {
   /** What Node is given besides the flags of a service. */
   readonly args: readonly string[];
+  /** Where it runs; by default in this tree. */
+  readonly folder?: string;
   /** Pause before one that was ended is started again, in milliseconds. */
   readonly restartDelayMs: number;
   /** Told of each line on its standard error. */
@@ -35,7 +37,7 @@ export class Slot {
   readonly links: Links;
   /** Told of what nobody asked for: a process that ended by itself, or did not end as it should. */
   readonly #onSurprise: (what: string) => void;
-  readonly #program: SlotProgram;
+  #program: SlotProgram;
   readonly #holders = new Set<string>();
   readonly #log: WriteStream;
   #env: Record<string, string> = {};
@@ -70,6 +72,13 @@ export class Slot {
   get isRunning(): boolean {
     const child = this.#child;
     return child !== undefined && child.exitCode === null && child.signalCode === null && !this.#isExpected;
+  }
+
+  /** Asks it to end, and starts the service of the release in that tree in its place; resolves when that is up. */
+  async replaceBy(root: string): Promise<void> {
+    this.#program = serviceOf(this.role, root);
+    await this.terminate();
+    await this.whenUp();
   }
 
   /** The holder id that the process writes with; undefined until it was heard. */
@@ -156,7 +165,7 @@ export class Slot {
     this.#isExpected = false;
     this.#note('starting');
     const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, ...this.#program.args], {
-      cwd: ROOT,
+      cwd: this.#program.folder ?? ROOT,
       env: { ...process.env, ...this.#env },
       stdio: ['ignore', 'ignore', 'pipe'],
       // The terminal's Ctrl-C is for the run, which ends its processes itself.
@@ -200,7 +209,8 @@ export class Slot {
   }
 }
 
-const serviceOf = (role: Role): SlotProgram => ({
-  args: [path.join(ROOT, 'services', role, 'src/main.ts')],
+export const serviceOf = (role: Role, root = ROOT): SlotProgram => ({
+  folder: root,
+  args: [path.join(root, 'services', role, 'src/main.ts')],
   restartDelayMs: RESTART_DELAY_MS,
 });

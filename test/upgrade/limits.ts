@@ -1,0 +1,17 @@
+/** Owns every limit of the upgrade run: name, unit, default. */
+
+/** Of the log: each holds one live workflow. */
+export const PARTITIONS = 64;
+/** Checkpoints that are seen in each mixture of releases before the next process is replaced, and how long they may take, in milliseconds. */
+export const PHASE_CHECKPOINTS_MIN = 10;
+export const PHASE_MAX_MS = 60_000;
+export const PHASE_PERIOD_MS = 50;
+/** Period, in milliseconds, in which ended workflows are replaced by new ones. */
+export const KEEP_UP_PERIOD_MS = 250;
+/** How long, in milliseconds, everything may take to finish after the last replacement. */
+export const FINISH_MAX_MS = 60_000;
+/** How long, in milliseconds, a control looks whether anything ends that must not. */
+export const CONTROL_MS = 2_500;
+/** Steps of a workflow that only paces, and by how much pauses are shorter than in a chaos run. */
+export const PACE_MAX_COUNT = 20;
+export const SHORTER = 4;
