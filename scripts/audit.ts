@@ -15,8 +15,8 @@ import { readLock } from './supply-chain/lockfile.ts';
 import { shippedOf } from './supply-chain/shipped.ts';
 
 const ASKING_MAX_MS = 90_000;
-/** One try, and one more. */
-const ASKING = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=20000'];
+/** One try, and one more; it says why not, however quiet npm is that started this. */
+const ASKING = ['--loglevel=warn', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=20000'];
 
 interface Said {
   readonly stdout: string;

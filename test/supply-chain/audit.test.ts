@@ -37,7 +37,14 @@ async function audited(
   return new Promise<{ readonly said: string; readonly code: number }>((resolve) => {
     const address = `http://somebody:s3cret-word@127.0.0.1:${port}/`;
     const options = {
-      env: { ...process.env, TIDEMARK_AUDIT: '', npm_config_registry: address, npm_config_cache: cache, ...env },
+      env: {
+        ...process.env,
+        TIDEMARK_AUDIT: '',
+        npm_config_registry: address,
+        npm_config_cache: cache,
+        npm_config_loglevel: 'silent',
+        ...env,
+      },
     };
     execFile(process.execPath, script, options, (error, stdout, stderr) => {
       resolve({ said: stdout + stderr, code: error === null ? 0 : Number(error.code) });
