@@ -6,6 +6,7 @@ import { measureAssembly } from './context-assemble.ts';
 import { measureRecall } from './context-recall.ts';
 import { measureSession } from './context-session.ts';
 import { controlParts, measureControl } from './control.ts';
+import { LOAD_USAGE, measureLoad } from './load/load.ts';
 import { measurePartitions } from './partitions.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
@@ -19,7 +20,16 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]
        npm run bench -- context [--json] [--only assemble|session|recall]
        npm run bench -- control [--json] [--only ${controlParts.join('|')}]
-       npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]`;
+       npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]
+       ${LOAD_USAGE}`;
+
+// A suite with options of its own.
+if (process.argv[2] === 'load') {
+  const own = new Report(process.argv.includes('--json'));
+  const code = await measureLoad(process.argv.slice(3), own);
+  own.print();
+  process.exit(code);
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -35,7 +35,8 @@ export function judge(partitions: readonly (readonly LogEntry[])[]): History {
   });
 }
 
-function verdictOf(said: string): Verdict {
+/** What the naive fold said, as a verdict. */
+export function verdictOf(said: string): Verdict {
   const position = /^accepted at (\d+)$/.exec(said)?.[1];
   if (position !== undefined) return { kind: 'accepted', position: Number(position) as Position };
   if (said === 'unreadable') return { kind: 'unreadable' };

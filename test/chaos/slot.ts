@@ -81,6 +81,11 @@ export class Slot {
     await this.whenUp();
   }
 
+  /** Of the process that is there now; undefined before the first. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   /** The holder id that the process writes with; undefined until it was heard. */
   get holder(): string | undefined {
     return this.#holder;

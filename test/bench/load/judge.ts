@@ -1,0 +1,205 @@
+/**
+ * Owns the judgement after a load run: the whole history, from segments and log, partition by partition, folded by the naive fold, beside
+ * what was started and what the ledger outside was asked to do. Nothing is judged while the load runs: a third reader would be load.
+ */
+
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { decodeRecord } from '@tidemark/codec';
+import type { Envelope, LogEntry, Offset, Partition, RejectReason, Verdict } from '@tidemark/core';
+import type { Host } from '@tidemark/host';
+import type { EventLog } from '@tidemark/ports';
+import { Archive, TieredLog } from '@tidemark/runtime';
+import { checkChain, checkEffects, checkFencing, checkPositions } from '@tidemark/testkit/naive/checkers';
+import { NaivePartition } from '@tidemark/testkit/naive/fold';
+import { verdictOf } from '../../chaos/history.ts';
+import type { LedgerEntry } from '../../chaos/ledger.ts';
+import { JUDGE_READ_MAX_BYTES, STEPS_PER_EFFECT } from './limits.ts';
+
+export interface StreamFacts {
+  opened: number;
+  completed: number;
+  /** Accepted checkpoints, whose sequences the checkers hold to be 1, 2, 3 … */
+  checkpoints: number;
+  /** Leases that were claimed. */
+  claims: number;
+  /** Anything that ended it otherwise, or asked a person. */
+  other: string[];
+}
+
+export interface History {
+  readonly streams: ReadonlyMap<string, StreamFacts>;
+  /** Invariants that don't hold, in words. */
+  readonly broken: readonly string[];
+  /** By the fold's reason. */
+  readonly rejected: Readonly<Record<string, number>>;
+  /** Of those, what fencing doesn't explain, in words, with how often. */
+  readonly strange: ReadonlyMap<string, number>;
+  /** Second of the wall clock → accepted checkpoints of that second, by the clocks of workers. */
+  readonly checkpointsBySecond: ReadonlyMap<number, number>;
+  /** From the last event of a holder that died to the next one's first checkpoint, by wall clocks of workers, in milliseconds. */
+  readonly takeOversMs: readonly number[];
+  readonly eventCount: number;
+  readonly bytes: number;
+}
+
+/** Folds all there is, through all tiers. `onPartition` is told of each that is done. */
+export async function readHistory(host: Host, onPartition: (done: number, of: number) => void): Promise<History> {
+  const { hot, archive } = host.tiers!;
+  const log = new TieredLog(hot, new Archive({ warm: archive.warm }));
+  const partitions = [...(await hot.bounds()).keys()].sort((a, b) => a - b);
+  const gathered = new Gathered();
+  for (const [index, partition] of partitions.entries()) {
+    gathered.add(partition, await entriesOf(log, partition, gathered));
+    onPartition(index + 1, partitions.length);
+  }
+  return gathered;
+}
+
+async function entriesOf(log: EventLog, partition: Partition, gathered: Gathered): Promise<readonly LogEntry[]> {
+  const entries: LogEntry[] = [];
+  for (let from = 0; ; ) {
+    const [result] = await log.read([{ partition, from: from as Offset }], { maxBytes: JUDGE_READ_MAX_BYTES });
+    for (const { value } of result!.records) {
+      gathered.bytes += value.byteLength;
+      entries.push(decodeRecord(value));
+    }
+    if (result!.records.length === 0) return entries;
+    from = result!.records.at(-1)!.offset + 1;
+  }
+}
+
+/** What partitions came to, one after the other. */
+export class Gathered implements History {
+  readonly streams = new Map<string, StreamFacts>();
+  readonly broken: string[] = [];
+  readonly rejected: Record<string, number> = {};
+  readonly strange = new Map<string, number>();
+  readonly checkpointsBySecond = new Map<number, number>();
+  readonly takeOversMs: number[] = [];
+  eventCount = 0;
+  bytes = 0;
+
+  /** All entries of the partition from its first on. */
+  add(partition: Partition, entries: readonly LogEntry[]): void {
+    const state = new NaivePartition(partition, 0);
+    const verdicts: readonly Verdict[] = entries.map((entry) => verdictOf(state.fold(entry)));
+    for (const check of [checkChain, checkFencing, checkEffects, checkPositions]) {
+      this.broken.push(...check(entries, verdicts));
+    }
+    const lastMs = new Map<string, Last>();
+    const closed = new Set<string>();
+    for (const [at, entry] of entries.entries()) {
+      this.eventCount++;
+      const verdict = verdicts[at]!;
+      if (verdict.kind === 'rejected') this.#refused(entry, verdict.reason, closed);
+      if (entry.kind !== 'event' || verdict.kind !== 'accepted') continue;
+      if (entry.envelope.type === 'WorkflowCompleted') closed.add(streamOf(entry.envelope));
+      this.#see(entry, lastMs);
+    }
+  }
+
+  /** Fenced are events of a holder that was replaced, repetitions, and what came to a workflow after its end. */
+  #refused(entry: LogEntry, reason: RejectReason, closed: ReadonlySet<string>): void {
+    this.rejected[reason] = (this.rejected[reason] ?? 0) + 1;
+    if (FENCED.has(reason)) return;
+    const isAfterEnd = entry.kind === 'event' && closed.has(streamOf(entry.envelope));
+    if (AFTER_END.has(reason) && isAfterEnd) return;
+    const what = `${reason}: ${entry.kind === 'event' ? entry.envelope.type : entry.kind}`;
+    this.strange.set(what, (this.strange.get(what) ?? 0) + 1);
+  }
+
+  #see({ envelope }: Extract<LogEntry, { kind: 'event' }>, lastMs: Map<string, Last>): void {
+    const { workflow, type, epoch, atMs } = envelope;
+    if (type === 'PartitionFenced') return;
+    const facts = this.streams.get(workflow) ?? { opened: 0, completed: 0, checkpoints: 0, claims: 0, other: [] };
+    this.streams.set(workflow, facts);
+    const last = lastMs.get(workflow);
+    if (type === 'WorkflowOpened') facts.opened++;
+    else if (type === 'WorkflowCompleted') facts.completed++;
+    else if (type === 'LeaseClaimed') facts.claims++;
+    else if (type === 'LeaseRevoked' && last !== undefined) lastMs.set(workflow, { ...last, isRevoked: true });
+    else if (type === 'CheckpointCommitted') {
+      facts.checkpoints++;
+      const second = Math.floor(atMs / 1_000);
+      this.checkpointsBySecond.set(second, (this.checkpointsBySecond.get(second) ?? 0) + 1);
+      if (last?.isRevoked && epoch > last.epoch) this.takeOversMs.push(atMs - last.atMs);
+      lastMs.set(workflow, { epoch, atMs, isRevoked: false });
+    } else if (ENDED_OTHERWISE.has(type)) facts.other.push(type);
+  }
+}
+
+const FENCED: ReadonlySet<RejectReason> = new Set(['stale-epoch', 'wrong-holder', 'duplicate']);
+/** What an event is refused for when its workflow has closed, and when another has been opened in its place since. */
+const AFTER_END: ReadonlySet<RejectReason> = new Set(['closed', 'wrong-generation']);
+const streamOf = ({ workflow, generation }: Envelope): string => `${workflow}/${generation}`;
+
+type Last = { readonly epoch: number; readonly atMs: number; readonly isRevoked: boolean };
+
+const ENDED_OTHERWISE: ReadonlySet<string> = new Set([
+  'WorkflowFailed',
+  'WorkflowTerminated',
+  'WorkflowParked',
+  'CompensationStarted',
+]);
+
+/** Started workflows that the history has not exactly as their start says: opened once, each step a checkpoint, completed once. */
+export function lostWorkflows(
+  starts: ReadonlyMap<string, number>,
+  streams: ReadonlyMap<string, StreamFacts>,
+): readonly string[] {
+  const findings: string[] = [];
+  for (const [workflow, steps] of starts) {
+    const facts = streams.get(workflow);
+    if (facts === undefined) findings.push(`${workflow}: nothing of it is in the history`);
+    else if (facts.opened !== 1) findings.push(`${workflow}: opened ${facts.opened} times`);
+    else if (facts.other.length > 0) findings.push(`${workflow}: ${facts.other.join(', ')}`);
+    else if (facts.completed !== 1) findings.push(`${workflow}: completed ${facts.completed} times`);
+    else if (facts.checkpoints !== steps) {
+      findings.push(`${workflow}: ${facts.checkpoints} checkpoints of ${steps}`);
+    }
+  }
+  for (const workflow of streams.keys()) {
+    if (!starts.has(workflow)) findings.push(`${workflow}: nobody started it`);
+  }
+  return findings;
+}
+
+export interface Effects {
+  readonly count: number;
+  /** Applied more often than once. */
+  readonly doubled: readonly string[];
+  /** Not applied although the workflow has ended, or applied although nobody asked. */
+  readonly missing: readonly string[];
+  readonly unasked: readonly string[];
+}
+
+/** What was applied outside, beside what each started workflow was to do. */
+export function judgeEffects(starts: ReadonlyMap<string, number>, applied: ReadonlyMap<string, number>): Effects {
+  const doubled: string[] = [];
+  const missing: string[] = [];
+  let asked = 0;
+  let found = 0;
+  for (const [workflow, steps] of starts) {
+    for (let n = STEPS_PER_EFFECT; n <= steps; n += STEPS_PER_EFFECT) {
+      asked++;
+      const times = applied.get(`${workflow}/${n}`) ?? 0;
+      if (times > 0) found++;
+      if (times === 0) missing.push(`${workflow}/${n} was never applied`);
+      if (times > 1) doubled.push(`${workflow}/${n} was applied ${times} times`);
+    }
+  }
+  const extra = applied.size - found;
+  return { count: asked, doubled, missing, unasked: extra > 0 ? [`${extra} actions that nobody asked for`] : [] };
+}
+
+/** Action → how often it was applied, from the file that the ledger wrote before each answer. */
+export async function appliedIn(file: string): Promise<ReadonlyMap<string, number>> {
+  const applied = new Map<string, number>();
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    if (line === '') continue;
+    const { action } = JSON.parse(line) as LedgerEntry;
+    applied.set(action, (applied.get(action) ?? 0) + 1);
+  }
+  return applied;
+}
