@@ -11,6 +11,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { referencePages, stalePages } from '../scripts/reference.ts';
 import { type Fence, type Page, pages, ROOT } from './docs/markdown.ts';
 
 const CODE = new Set(['ts', 'tsx', 'js', 'mjs', 'typescript', 'javascript']);
@@ -26,7 +27,10 @@ interface Module {
 }
 
 const all = pages();
-const codeOf = (page: Page): readonly Fence[] => page.fences.filter(({ info: [lang] }) => CODE.has(lang ?? ''));
+const made = new Set((await referencePages()).keys());
+/** What is made from declarations is those declarations. */
+const codeOf = ({ file, fences }: Page): readonly Fence[] =>
+  fences.filter(({ info: [lang, name] }) => CODE.has(lang ?? '') && !(made.has(file) && name === 'declaration'));
 const nameOf = ({ info }: Fence): string => info[1] ?? '';
 const isExcerpt = (fence: Fence): boolean => nameOf(fence).includes('/');
 
@@ -121,6 +125,10 @@ describe('code of docs', () => {
     expect(strayOf('d\n// …\nb\n', source)).toBe('b');
     expect(strayOf('b\n c\n', source)).toBe('b\n c');
   });
+});
+
+it('the reference is what declarations say', async () => {
+  expect(await stalePages(), 'run `node scripts/reference.ts`').toEqual([]);
 });
 
 describe('modules of docs', () => {

@@ -1,0 +1,150 @@
+/** What the guides show, before and after: both do the work; of what is after, no death of a worker does it twice. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Command, MemorySaver } from '@langchain/langgraph';
+import { type TestWorld, testWorld } from '@tidemark/testkit';
+import { eventually } from '@tidemark/testkit/eventually';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { refundOrder } from './approval.ts';
+import { answer, refundWhenAllowed } from './approval-before.ts';
+import { fulfil } from './bullmq.ts';
+import { ticket } from './langgraph.ts';
+import { ticketGraph } from './langgraph-before.ts';
+import { lookOutside, refuse } from './outside.ts';
+import { bookTrip } from './saga.ts';
+import { bookInOneGo } from './saga-before.ts';
+import { remind } from './script.ts';
+import { remindAll } from './script-before.ts';
+import { label } from './spot.ts';
+import { labelAtOnce } from './spot-before.ts';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await testWorld({ workflows: [label, labelAtOnce, refundOrder, bookTrip, remind, fulfil, ticket] });
+});
+afterAll(() => world.close());
+beforeEach(() => void lookOutside());
+
+/** The task that asks, once it does. */
+const asked = (workflow: string) =>
+  eventually(async () => (await world.client.approvals()).approvals.find((one) => one.workflow === workflow), {
+    timeoutMs: 20_000,
+  });
+
+describe('spot instances', () => {
+  const tickets = ['I was charged twice', 'hello', 'a refund please', 'where is it?'];
+  const labels = ['billing', 'other', 'billing', 'other'];
+
+  it('one long step begins anew', async () => {
+    world.crash({ before: 'CheckpointCommitted', step: 'label' });
+    const run = await world.start(labelAtOnce, { tickets });
+    expect(await run.result()).toEqual({ labels });
+    expect(lookOutside()).toHaveLength(8);
+  });
+
+  it('a task for each loses at most what was under way', async () => {
+    world.crash({ after: 'CheckpointCommitted', step: 'label' });
+    const run = await world.start(label, { tickets });
+    expect(await run.result()).toEqual({ labels });
+    expect(lookOutside().length).toBeLessThanOrEqual(7);
+  });
+});
+
+describe('human approval', () => {
+  it('a process can wait', async () => {
+    const refunded = refundWhenAllowed('o1', 9_900);
+    answer('o1', true);
+    expect(await refunded).toMatch(/^refund-/);
+  });
+
+  it('so can the frontier, which asks somebody else after two days', async () => {
+    const run = await world.start(refundOrder, { order: 'o2', cents: 9_900 });
+    expect(await asked(run.id)).toMatchObject({ assignee: 'group:support' });
+    world.advance('3d');
+    const again = await eventually(
+      async () => {
+        const one = await asked(run.id);
+        return one.assignee === 'group:leads' ? one : undefined;
+      },
+      { timeoutMs: 20_000 },
+    );
+    world.crash({ after: 'call', operation: 'payments.refund' });
+    await world.client.approve(run.id, again.task, { approved: true, by: 'ana', value: { cents: 5_000 } });
+    expect(await run.result()).toMatchObject({ by: 'ana' });
+    expect(lookOutside()).toEqual(['refund o2 5000']);
+  });
+
+  it('small amounts need nobody', async () => {
+    const run = await world.start(refundOrder, { order: 'o3', cents: 100 });
+    expect(await run.result()).toMatchObject({ by: 'rule' });
+  });
+});
+
+describe('sagas', () => {
+  it('a catch block undoes while its process lives', async () => {
+    refuse('car rome');
+    await expect(bookInOneGo('rome')).rejects.toThrow('refused');
+    expect(lookOutside()).toEqual(['flight rome', 'hotel rome', 'cancel hotel-2', 'cancel flight-1']);
+  });
+
+  it('a workflow undoes whoever dies', async () => {
+    refuse('car oslo');
+    world.crash({ after: 'EffectResolved', operation: 'hotel.book~undo' });
+    const run = await world.start(bookTrip, { trip: 'oslo' });
+    await expect(world.fastForward(run.result())).rejects.toMatchObject({ code: 'workflow-compensated' });
+    expect(lookOutside()).toEqual(['flight oslo', 'hotel oslo', 'cancel hotel-2', 'cancel flight-1']);
+  });
+
+  it('and undoes nothing that went well', async () => {
+    const run = await world.start(bookTrip, { trip: 'bern' });
+    expect(await run.result()).toEqual({ ids: ['flight-1', 'hotel-2', 'car-3'] });
+  });
+});
+
+describe('a plain script', () => {
+  it('goes on by its file', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-guides-'));
+    expect(await remindAll(['ana', 'bo'], path.join(folder, 'done.json'))).toBe(2);
+    expect(await remindAll(['ana', 'bo', 'cy'], path.join(folder, 'done.json'))).toBe(3);
+    expect(lookOutside()).toHaveLength(6);
+    await rm(folder, { recursive: true });
+  });
+
+  it('as a workflow writes to nobody twice', async () => {
+    world.crash({ after: 'call', operation: 'mail.send' });
+    const run = await world.start(remind, { customers: ['ana', 'bo', 'cy'] });
+    expect(await run.result()).toEqual({ sentCount: 3 });
+    const mails = lookOutside().filter((what) => what.startsWith('mail'));
+    expect(mails.map((mail) => mail.split(':')[0])).toEqual(['mail ana', 'mail bo', 'mail cy']);
+  });
+});
+
+it('an order is charged and shipped once (the job itself: bullmq.redis.test.ts)', async () => {
+  world.crash({ after: 'call', operation: 'payments.charge' });
+  const run = await world.start(fulfil, { order: '7' });
+  expect(await run.result()).toEqual({ charge: 'charge-1' });
+  expect(lookOutside()).toEqual(['charge 7', 'ship 7']);
+});
+
+describe('LangGraph', () => {
+  const text = 'I was charged twice';
+
+  it('classifies, waits, and answers', async () => {
+    const graph = ticketGraph(new MemorySaver());
+    const thread = { configurable: { thread_id: 't1' } };
+    expect(await graph.invoke({ text }, thread)).toMatchObject({ topic: 'billing' });
+    const ended = await graph.invoke(new Command({ resume: { reply: 'Sorry!' } }), thread);
+    expect(ended).toMatchObject({ topic: 'billing', reply: 'Sorry!', sent: 'mail-2' });
+  });
+
+  it('the workflow does the same, once', async () => {
+    const run = await world.start(ticket, { text });
+    const { task } = await asked(run.id);
+    world.crash({ after: 'call', operation: 'mail.send' });
+    await world.client.approve(run.id, task, { approved: true, by: 'ana', value: { reply: 'Sorry!' } });
+    expect(await run.result()).toEqual({ topic: 'billing', sent: 'mail-2' });
+    expect(lookOutside()).toEqual([`model ${text}`, 'mail Sorry!']);
+  });
+});

@@ -1,0 +1,72 @@
+/** Owns docs/configuration.md: where settings are, and every fixed limit by its name, as the libraries declare them. */
+
+import { existsSync, readdirSync } from 'node:fs';
+import { commentBefore, sourceOf } from './declarations.ts';
+
+const TITLES: Readonly<Record<string, string>> = {
+  api: 'HTTP API',
+  'blob-s3': 'Object store',
+  cli: 'Command',
+  core: 'Core',
+  effects: 'Ready-made effects',
+  'log-kafka': 'Log on Kafka',
+  'log-sqlite': 'Log in a folder',
+  mcp: 'MCP server',
+  'queue-bullmq': 'Hints and presence on Redis',
+  runtime: 'Runtime',
+  sdk: 'Definitions',
+  segments: 'Segments',
+  'store-postgres': 'Rows',
+  traces: 'Traces',
+};
+
+/** Exported constants of a file that are a number or a text, with their comments. */
+async function limitsIn(root: URL, file: string): Promise<readonly string[]> {
+  const source = await sourceOf(root, file);
+  return source.body.flatMap((statement) => {
+    if (statement.type !== 'ExportNamedDeclaration' || statement.declaration?.type !== 'VariableDeclaration') return [];
+    const comment = commentBefore(source, statement.start).replace(/\s+/g, ' ').replaceAll('|', '\\|');
+    return statement.declaration.declarations.flatMap(({ id, init }) => {
+      if (id.type !== 'Identifier' || init === null) return [];
+      const value = source.text.slice(init.start, init.end);
+      return /^[\d_.\s*+()-]+$/.test(value) ? [`| \`${id.name}\` | \`${value}\` | ${comment} |`] : [];
+    });
+  });
+}
+
+export async function configurationPage(root: URL): Promise<string> {
+  const parts: string[] = [];
+  for (const library of readdirSync(new URL('libs/', root)).sort()) {
+    const file = `libs/${library}/src/limits.ts`;
+    if (!existsSync(new URL(file, root))) continue;
+    const rows = await limitsIn(root, file);
+    if (rows.length === 0) continue;
+    const title = TITLES[library] ?? `@tidemark/${library}`;
+    parts.push(
+      `### ${title}\n\n[${file}](../${file})\n\n| limit | value | of what |\n| --- | --- | --- |\n${rows.join('\n')}\n`,
+    );
+  }
+  if (parts.length < 5) throw new Error('No limits.ts was found where libraries have them.');
+  return `# Configuration
+
+Settings are in the environment, and nowhere else. Where each is listed with its default, a test holds the list against what processes read:
+
+| what | where |
+| --- | --- |
+| services and the command on a cluster: servers, partitions, workers, spot notices, tiers, encryption, TLS | [deploy.md](deploy.md#settings) |
+| who may do what over HTTP: keys, OpenID Connect, roles | [access.md](access.md) |
+| traces, metrics and logs | [tracing.md](tracing.md#settings) |
+| Docker Compose | [deploy.md](deploy.md#one-machine-docker-compose) |
+| Kubernetes: every value of the chart | [helm/tidemark/values.yaml](../helm/tidemark/values.yaml) |
+| the command's options, and its folder | [cli.md](cli.md) |
+| a definition: retries, time-outs, budgets, priorities, limits by key | [the SDK](sdk.md), [effects](effects.md#when-things-go-wrong-what-a-definition-can-say), [dispatch](dispatch.md) |
+| a tenant: retention, holds, budgets | [retention.md](retention.md), [context.md](context.md) |
+
+A wrong or missing setting ends the process with exit code 78, and is named, never its value. \`tidemark doctor\` checks them against the servers. An embedded folder needs none.
+
+## Fixed limits
+
+Every buffer, batch, retry and wait has a limit with a name and a unit. These can't be set; each is what an error of that name, or a line above, speaks of. Made from the sources by \`node scripts/reference.ts\`.
+
+${parts.join('\n')}`;
+}
