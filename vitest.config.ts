@@ -9,12 +9,13 @@ import { QUICK_WASM } from './libs/testkit/src/node-flags.ts';
 export default defineConfig({
   test: {
     include: ['libs/**/*.test.ts', 'services/**/*.test.ts', 'examples/**/*.test.ts', 'test/**/*.test.ts'],
-    // What `npm run jaeger` compares needs a build of Jaeger that takes minutes.
+    // What `npm run jaeger` compares needs a build of Jaeger that takes minutes; `npm run packages` builds and installs for a minute.
     exclude: [
       '**/node_modules/**',
       '**/fixtures/**',
       '.tmp/**',
       ...(process.env.TIDEMARK_JAEGER === undefined ? ['test/e2e/jaeger.test.ts'] : []),
+      ...(process.env.TIDEMARK_PACKAGES === undefined ? ['test/packages/built/**'] : []),
     ],
     globalSetup: ['libs/testkit/src/servers/global-setup.ts'],
     pool: 'forks',
