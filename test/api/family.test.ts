@@ -118,9 +118,9 @@ it('children are listed by their parent', async () => {
 it('tells callers who they are and what they may do', async () => {
   expect(await client('viewer acme').ask('GET /v1/me', {})).toMatchObject({
     ...{ tenant: 'acme', roles: ['viewer'] },
-    rights: ['read'],
+    rights: ['read', 'scale'],
   });
-  expect((await client('approver acme').ask('GET /v1/me', {})).rights).toEqual(['read', 'content', 'decide']);
+  expect((await client('approver acme').ask('GET /v1/me', {})).rights).toEqual(['read', 'content', 'decide', 'scale']);
 });
 
 it('a workflow that goes on is spoken to, and waited for, by its first id', async () => {
