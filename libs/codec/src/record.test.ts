@@ -10,6 +10,7 @@ import {
   InvalidError,
   LimitError,
   type LogEntry,
+  RULES_READABLE,
 } from '@tidemark/core';
 import { DEFAULT_CONTROLS, declared, holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import fc from 'fast-check';
@@ -106,7 +107,7 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
   ChildClosed: fc.record({ task, child: name, outcome: fc.constantFrom('completed', 'failed', 'compensated') }),
   ApprovalGiven: fc.record({ task, name, approved: fc.boolean(), by: name }),
   LeaseClaimed: fc.constant({}),
-  RulesRaised: fc.record({ rules: positive }),
+  RulesRaised: fc.record({ rules: fc.integer({ min: RULES_READABLE.min, max: RULES_READABLE.max }) }),
   LeaseReleased: fc.record({ reason: fc.constantFrom('idle', 'drain', 'fault') }),
   CheckpointReserved: fc.record({ checkpoint: name, task }),
   EffectIntended: fc.record(
@@ -297,6 +298,12 @@ describe('unknown, and left for a newer process', () => {
   test('a type of this version that this process doesn’t have', () => {
     const entry = judged(recordOf({ ...header, type: 'Dreamt', control: { of: 'sheep' } }));
     expect(entry).toEqual({ kind: 'unknown', ...place, type: 'Dreamt', v: ENVELOPE_VERSION });
+  });
+
+  test('rules that this process doesn’t have: what follows may mean something else', () => {
+    const rules = RULES_READABLE.max + 1;
+    const entry = judged(recordOf({ ...header, type: 'RulesRaised', control: { rules } }));
+    expect(entry).toEqual({ kind: 'unknown', ...place, type: 'RulesRaised', v: rules });
   });
 
   test('a type that every object has a member of the name of', () => {

@@ -12,6 +12,7 @@ import {
   InvalidError,
   LimitError,
   type LogEntry,
+  RULES_READABLE,
 } from '@tidemark/core';
 import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf } from '@tidemark/ports';
 import type { Payloads } from './payloads.ts';
@@ -166,7 +167,13 @@ export function checkedHeader(header: unknown): LogEntry {
   }
   const control = schema.safeParse(fields.control);
   if (!control.success) return malformed(`control of ${fields.type}: ${problemOf(control.error.issues[0])}`);
-  return { kind: 'event', envelope: { ...fields, control: control.data } as Envelope, payload: NO_PAYLOAD };
+  const envelope = { ...fields, control: control.data } as Envelope;
+  // From here on the stream holds what only those rules know, whatever it looks like.
+  if (envelope.type === 'RulesRaised' && envelope.control.rules > RULES_READABLE.max) {
+    const { workflow, generation, type } = envelope;
+    return { kind: 'unknown', workflow, generation, type, v: envelope.control.rules };
+  }
+  return { kind: 'event', envelope, payload: NO_PAYLOAD };
 }
 
 function schemaOf(header: { readonly v?: unknown; readonly payload?: unknown } | null): typeof envelopeSchema {

@@ -5,7 +5,7 @@
  */
 
 import { TidemarkError } from '@tidemark/core';
-import type { Placement } from '@tidemark/ports';
+import type { Placement, WorkflowSearch } from '@tidemark/ports';
 import { type Loop, startLoop } from './backoff.ts';
 import { BudgetRoom } from './budget-room.ts';
 import { Children } from './children.ts';
@@ -27,6 +27,7 @@ import {
   CONTINUATION_PERIOD_MS,
   DEMAND_TOLD_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
+  PASSED_OVER_PAGE_COUNT,
   QUEUES_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
@@ -42,6 +43,7 @@ import { addPartitions } from './partition-rows.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Projector } from './projector.ts';
 import { Starter } from './starter.ts';
+import { UNREADABLE } from './stream-rows.ts';
 import { Timers } from './timers.ts';
 
 export interface CoordinatorOptions {
@@ -229,7 +231,20 @@ export class Coordinator {
     const ranges = await store.shareRanges(this.#options.name, RANGE_TTL_MS);
     this.#sharedMs = askedMs;
     // What came to others' partitions before they were ours gave us no hint.
-    if (this.#projector.own(ranges)) await this.#sweepLog();
+    if (!this.#projector.own(ranges)) return;
+    await this.#sweepLog();
+    await this.#hintPassedOver();
+  }
+
+  /** Streams at which another release stopped: nothing new need come to their partitions. */
+  async #hintPassedOver(): Promise<void> {
+    const query = { status: 'open', reason: UNREADABLE, limit: PASSED_OVER_PAGE_COUNT } as const;
+    for (let after: WorkflowSearch['after']; ; ) {
+      const rows = await this.#options.ports.store.search({ ...query, after });
+      this.#projector.hint(rows.map(({ partition }) => partition));
+      after = rows.at(-1);
+      if (rows.length < PASSED_OVER_PAGE_COUNT) return;
+    }
   }
 
   /** Gives rows to new partitions, and hints every one whose log is ahead of its rows. */

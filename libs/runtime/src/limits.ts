@@ -390,3 +390,5 @@ export const READY_LAG_KNOWN_MS = 3 * SWEEP_PERIOD_MS;
 export const READY_COMPACTION_FAILING_MS = 2 * COMPACTOR_PERIOD_MS;
 /** A duty that hasn't moved for so long, in milliseconds, is given up: far more than the longest wait for a server that is away. */
 export const DUTY_UNMOVED_MAX_MS = 600_000;
+/** Workflows at which another release stopped, in one page of a look for them. */
+export const PASSED_OVER_PAGE_COUNT = 1_000;

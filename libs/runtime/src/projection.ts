@@ -94,8 +94,16 @@ export class ProjectionBuilder {
     this.#context = new ContextRows(digest);
   }
 
-  /** Folds entries that stand from `state.next` on; returns the state after them. Rows of history that are left out are not made. */
-  fold(before: PartitionState, entries: readonly LogEntry[], leftOut: LeftOut = NOTHING_LEFT_OUT): PartitionState {
+  /**
+   * Folds entries that stand from `state.next` on; returns the state after them. Rows of history that are left out are not made. `inRows`: streams
+   * as rows have them, where that isn't as they are before.
+   */
+  fold(
+    before: PartitionState,
+    entries: readonly LogEntry[],
+    leftOut: LeftOut = NOTHING_LEFT_OUT,
+    inRows = before.streams,
+  ): PartitionState {
     let state = before;
     // The newest state of each stream that changed, also of one that closed and was followed by another here.
     const touched = new Map<WorkflowId, StreamState>();
@@ -111,8 +119,11 @@ export class ProjectionBuilder {
       if (stream !== undefined) touched.set(stream.workflow, stream);
     }
     this.entryCount += entries.length;
+    if (inRows !== before.streams) {
+      for (const [id, stream] of before.streams) touched.set(id, touched.get(id) ?? stream);
+    }
     for (const stream of touched.values()) {
-      this.#stream(before.streams.get(stream.workflow), stream, state.partition);
+      this.#stream(inRows.get(stream.workflow), stream, state.partition);
       if (leftOut.has(stream.workflow)) this.#archived.add(stream.workflow);
     }
     this.#partitions.push({

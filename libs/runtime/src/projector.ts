@@ -18,8 +18,6 @@ import {
   type Offset,
   type Partition,
   type PartitionState,
-  partitionFrom,
-  streamFromJson,
   UnavailableError,
 } from '@tidemark/core';
 import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
@@ -33,6 +31,7 @@ import {
   PROJECTION_PARTITIONS_MAX,
   PROJECTION_READ_MAX_BYTES,
 } from './limits.ts';
+import { goneOn, stateOf } from './passed-over.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { isArchivedObject, Recalls } from './recalls.ts';
@@ -225,10 +224,23 @@ export class Projector {
     this.#incarnation = incarnation;
     const lacking = partitions.filter((partition) => !this.#states.has(partition) && !this.#halted.has(partition));
     for (const folded of lacking.length === 0 ? [] : await store.loadPartitions(lacking)) {
-      const streams = folded.streams.map((stream) => streamFromJson(stream.state, stream.tasks));
-      this.#states.set(folded.partition, partitionFrom(folded.partition, folded.next, folded.generation, streams));
+      const state = stateOf(folded);
+      if (state instanceof CorruptError) {
+        this.#halted.add(folded.partition);
+        this.#options.onError(state);
+      } else this.#states.set(folded.partition, await this.#goneOn(state));
     }
     await this.#options.leftOut?.loaded(lacking.flatMap((partition) => this.#states.get(partition) ?? []));
+  }
+
+  /** With what an older release has passed over; its rows are written at once. */
+  async #goneOn(state: PartitionState): Promise<PartitionState> {
+    const { log, store } = this.#options.ports;
+    const gone = await goneOn(state, log);
+    if (gone === undefined) return state;
+    await store.apply({ ...gone.batch, incarnation: this.#incarnation });
+    this.#options.onApplied(gone.batch.streams, new Map([[state.partition, state.next]]));
+    return gone.state;
   }
 
   async #read(reads: readonly { partition: Partition; from: Offset }[]): Promise<readonly ReadResult[]> {

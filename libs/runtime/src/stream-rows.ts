@@ -16,6 +16,8 @@ import type { StreamRow, TaskRow } from '@tidemark/ports';
 /** Reasons of open workflows, in their rows. */
 export const PAUSED = 'paused';
 export const CANCELLING = 'cancelling';
+/** The coordinator that folded it knew less than who wrote it: a newer one goes on (passed-over.ts). */
+export const UNREADABLE = 'unreadable';
 
 /** A stream as a row; also what dispatch needs to know. */
 export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
@@ -54,8 +56,9 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
 }
 
 /** Of an open workflow: what keeps it from going on as it was. */
-function lifecycleReason({ status, paused, ruling }: StreamState): string | null {
+function lifecycleReason({ status, paused, ruling, unreadable }: StreamState): string | null {
   if (status !== 'open') return null;
+  if (unreadable !== null) return UNREADABLE;
   return ruling === 'cancel' ? CANCELLING : paused === undefined ? null : PAUSED;
 }
 
