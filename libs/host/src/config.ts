@@ -82,6 +82,8 @@ const settings = {
   TIDEMARK_CONCURRENCY: count(1, 10_000).default(1_000),
   /** Time for steps under way after SIGTERM, in milliseconds. */
   TIDEMARK_DRAIN_MS: count(0, 3_600_000).default(20_000),
+  /** A worker ends after it has had nothing in hand for so many milliseconds; 0: never. */
+  TIDEMARK_EXIT_IDLE_MS: count(0, 3_600_000).default(0),
   /** Where a coordinator listens for the connections by which it notices a worker's end; port 0: any. */
   TIDEMARK_PRESENCE_HOST: z.string().min(1).default('0.0.0.0'),
   TIDEMARK_PRESENCE_PORT: count(0, 65_535).default(0),
@@ -90,6 +92,8 @@ const settings = {
   /** A spot interruption notice: a file that becomes non-empty, or an address that begins to answer. */
   TIDEMARK_SPOT_NOTICE_FILE: z.string().default(''),
   TIDEMARK_SPOT_NOTICE_URL: z.union([z.literal(''), url('http', 'https')]).default(''),
+  /** The pod whose deletion cost a worker keeps current, from what it would have to do again; empty: none. */
+  TIDEMARK_POD_NAME: z.union([z.literal(''), z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/)]).default(''),
   /** Modules that export workflows, separated by commas. */
   TIDEMARK_WORKFLOWS: z.string().default(''),
   /** Pools of workers, `NAME=MODULE,…;NAME=MODULE,…`, whose demand coordinators tell; empty: one of all workers. */
@@ -147,8 +151,12 @@ export interface ClusterConfig {
   readonly appendClient: 'platformatic' | 'kafkajs';
   readonly concurrency: number;
   readonly drainMs: number;
+  /** 0: never. */
+  readonly exitIdleMs: number;
   readonly presence: PresenceOptions;
   readonly spotNotice: { readonly file: string; readonly url: string };
+  /** Empty: none. */
+  readonly podName: string;
   readonly workflowModules: readonly string[];
   /** None: one of all workers. */
   readonly pools: readonly PoolConfig[];
@@ -224,6 +232,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     appendClient: data.TIDEMARK_APPEND_CLIENT,
     concurrency: data.TIDEMARK_CONCURRENCY,
     drainMs: data.TIDEMARK_DRAIN_MS,
+    exitIdleMs: data.TIDEMARK_EXIT_IDLE_MS,
     presence: {
       host: data.TIDEMARK_PRESENCE_HOST,
       port: data.TIDEMARK_PRESENCE_PORT,
@@ -231,6 +240,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       tls: tls.presence as PresenceTls | undefined,
     },
     spotNotice: { file: data.TIDEMARK_SPOT_NOTICE_FILE, url: data.TIDEMARK_SPOT_NOTICE_URL },
+    podName: data.TIDEMARK_POD_NAME,
     workflowModules: modulesOf(data.TIDEMARK_WORKFLOWS),
     pools: poolsOf(data.TIDEMARK_POOLS),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',

@@ -67,6 +67,14 @@ export class Drain {
     };
   }
 
+  /** For how long the attempts under way have run, taken together; milliseconds. It is what would be done again if none ended. */
+  get underWayMs(): number {
+    const nowMs = this.#clock.monotonicMs();
+    let sumMs = 0;
+    for (const { startedMs } of this.#running) sumMs += nowMs - startedMs;
+    return sumMs;
+  }
+
   /** Abandons what won't end by then, now or when it shows; until the signal aborts or the budget has run out. */
   async watch(budgetMs: number, ended: AbortSignal): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + budgetMs;

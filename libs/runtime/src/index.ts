@@ -196,7 +196,7 @@ export {
   type PreflightVerdict,
   preflight,
 } from './versions-preflight.ts';
-export { Worker, type WorkerOptions } from './worker.ts';
+export { type Uncheckpointed, Worker, type WorkerOptions } from './worker.ts';
 export { type PastWorkflow, workflowAt } from './workflow-at.ts';
 export {
   type AcceptedEvent,

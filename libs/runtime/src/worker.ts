@@ -65,6 +65,13 @@ export interface WorkerOptions {
   readonly onError?: (where: string, error: unknown) => void;
 }
 
+export interface Uncheckpointed {
+  /** Workflows in its hands. */
+  readonly workflowCount: number;
+  /** For how long the steps under way have run, taken together. */
+  readonly stepMs: number;
+}
+
 export class Worker {
   readonly #options: WorkerOptions;
   /** What it can run, undos included. */
@@ -106,6 +113,11 @@ export class Worker {
       const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
       return workflows.map((workflow) => found.get(workflow));
     });
+  }
+
+  /** What would be done again, or handed over, if it vanished now. */
+  get uncheckpointed(): Uncheckpointed {
+    return { workflowCount: this.#held.size, stepMs: this.#drain.underWayMs };
   }
 
   /** Throws `ConfigError` (`secrets-unconfigured`), and what the ports throw. */

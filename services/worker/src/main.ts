@@ -4,6 +4,9 @@
 import {
   configFromEnv,
   failureReporter,
+  inClusterApi,
+  keepDeletionCost,
+  leaveWhenIdle,
   loadDefinitions,
   openCluster,
   runService,
@@ -17,7 +20,12 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
   const host = await openCluster(config, { onWarning: warningLine });
   const onError = failureReporter();
-  await host.startWorker({ definitions, concurrency: config.concurrency, onError });
+  const worker = await host.startWorker({ definitions, concurrency: config.concurrency, onError });
   watchSpotNotice({ ...config.spotNotice, onNotice: leave, onError });
+  const of = () => worker.uncheckpointed;
+  leaveWhenIdle({ idleMs: config.exitIdleMs, of, onIdle: leave, clock: host.ports.clock });
+  if (config.podName !== '') {
+    keepDeletionCost({ api: inClusterApi(process.env), pod: config.podName, of, onError });
+  }
   return { stop: () => host.close(config.drainMs), drainMs: config.drainMs, health: () => host.health() };
 });

@@ -1,0 +1,126 @@
+{{/*
+Owns the pod of one service. Takes {root, part, own, pool}: `own` are the values of the service or of a pool of workers, `pool` is the pool's name
+or empty. It is alive and ready as the process itself says (docs/deploy.md, health).
+*/}}
+{{- define "tidemark.pod" -}}
+{{- $own := .own -}}
+{{- $api := include "tidemark.usesClusterApi" . -}}
+metadata:
+  labels:
+    {{- include "tidemark.selector" . | nindent 4 }}
+    {{- with $own.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
+  annotations:
+    checksum/settings: {{ include "tidemark.settings" .root | sha256sum }}
+    {{- with $own.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
+spec:
+  serviceAccountName: {{ if $api }}{{ include "tidemark.workerAccount" .root }}{{ else }}{{ include "tidemark.serviceAccount" .root }}{{ end }}
+  automountServiceAccountToken: {{ if $api }}true{{ else }}false{{ end }}
+  # Kubernetes would put names into the environment that begin like those of settings.
+  enableServiceLinks: false
+  # The program is not PID 1 then, which would be deaf to a signal before the program listens to it.
+  shareProcessNamespace: true
+  terminationGracePeriodSeconds: {{ include "tidemark.stopSeconds" . }}
+  securityContext: {{- include "tidemark.podSecurity" . | nindent 4 }}
+  {{- with .root.Values.imagePullSecrets }}
+  imagePullSecrets: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $own.priorityClassName }}
+  priorityClassName: {{ . | quote }}
+  {{- end }}
+  {{- with $own.nodeSelector }}
+  nodeSelector: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $own.tolerations }}
+  tolerations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with include "tidemark.affinity" . | trim }}
+  affinity: {{- . | nindent 4 }}
+  {{- end }}
+  {{- if $own.spreadOverNodes }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels: {{- include "tidemark.selector" . | nindent 10 }}
+  {{- end }}
+  containers:
+    - name: {{ .part }}
+      image: {{ include "tidemark.image" .root | quote }}
+      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      args: [{{ .part }}]
+      envFrom:
+        - configMapRef: { name: {{ include "tidemark.name" .root }}-settings }
+        {{- with $own.extraEnvFrom }}{{ toYaml . | nindent 8 }}{{ end }}
+      env:
+        {{- include "tidemark.secretEnv" . | nindent 8 }}
+        {{- with include "tidemark.tlsEnv" . | trim }}{{ . | nindent 8 }}{{ end }}
+        {{- with include "tidemark.poolEnv" . | trim }}{{ . | nindent 8 }}{{ end }}
+        {{- with $own.extraEnv }}{{ toYaml . | nindent 8 }}{{ end }}
+      {{- with include "tidemark.ports" . | trim }}
+      ports: {{- . | nindent 8 }}
+      {{- end }}
+      {{- include "tidemark.probes" . | nindent 6 }}
+      {{- with $own.lifecycle | default (include "tidemark.lifecycle" . | fromYaml) }}
+      lifecycle: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      resources: {{- toYaml $own.resources | nindent 8 }}
+      securityContext: {{- include "tidemark.containerSecurity" . | nindent 8 }}
+      volumeMounts:
+        - { name: tmp, mountPath: /tmp }
+        {{- with include "tidemark.tlsMounts" . | trim }}{{ . | nindent 8 }}{{ end }}
+        {{- with $own.extraVolumeMounts }}{{ toYaml . | nindent 8 }}{{ end }}
+  volumes:
+    - name: tmp
+      emptyDir: { sizeLimit: 256Mi }
+    {{- with include "tidemark.tlsVolumes" . | trim }}{{ . | nindent 4 }}{{ end }}
+    {{- with $own.extraVolumes }}{{ toYaml . | nindent 4 }}{{ end }}
+{{- end -}}
+
+{{/* Takes {root}. What holds credentials comes from Secrets that are named. */}}
+{{- define "tidemark.secretEnv" -}}
+{{- range list "TIDEMARK_REDIS_URL" "TIDEMARK_POSTGRES_URL" }}
+- name: {{ . }}
+  valueFrom: { secretKeyRef: { name: {{ include "tidemark.secret" $.root }}, key: {{ . }} } }
+{{- end }}
+{{- with .root.Values.otelHeadersSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: { secretKeyRef: { name: {{ . | quote }}, key: OTEL_EXPORTER_OTLP_HEADERS } }
+{{- end }}
+{{- end -}}
+
+{{/*
+A process that connects for its first minute is alive; what then can't be reached makes it unready, and never ends it. Where it says nothing of its
+health, a coordinator is ready once its API takes connections.
+*/}}
+{{- define "tidemark.probes" -}}
+{{- if .root.Values.settings.TIDEMARK_HEALTH_LISTEN -}}
+livenessProbe:
+  httpGet: { path: /livez, port: health }
+  initialDelaySeconds: 10
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+readinessProbe:
+  httpGet: { path: /readyz, port: health }
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 2
+{{- else if and (eq .part "coordinator") (not (include "tidemark.apiIsLocal" .root)) -}}
+readinessProbe:
+  tcpSocket: { port: api }
+  periodSeconds: 5
+{{- end -}}
+{{- end -}}
+
+{{/* The service's own affinity, and away from its like where that is asked for. */}}
+{{- define "tidemark.affinity" -}}
+{{- $affinity := deepCopy (.own.affinity | default dict) -}}
+{{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "tidemark.selector" . | fromYaml)) -}}
+{{- if eq .own.antiAffinity "required" -}}
+{{- $affinity = mustMerge $affinity (dict "podAntiAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term))) -}}
+{{- else if eq .own.antiAffinity "preferred" -}}
+{{- $affinity = mustMerge $affinity (dict "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" (list (dict "weight" 100 "podAffinityTerm" $term)))) -}}
+{{- end -}}
+{{- with $affinity }}{{ toYaml . }}{{ end -}}
+{{- end -}}

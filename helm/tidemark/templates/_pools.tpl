@@ -1,0 +1,99 @@
+{{/*
+Owns what pools of workers are: each is the values of `worker` with its own over them; without pools there is one, named as the service. Its workers
+load its own workflows, so they take the work of those definitions alone.
+*/}}
+
+{{/* Takes {root, pool, over}: the values of the pool, as YAML. */}}
+{{- define "tidemark.poolValues" -}}
+{{- mustMergeOverwrite (deepCopy .root.Values.worker) (deepCopy (.over | default dict)) | toYaml -}}
+{{- end -}}
+
+{{/* Takes {root, pool}. */}}
+{{- define "tidemark.poolName" -}}
+{{- if .pool -}}{{- printf "%s-worker-%s" (include "tidemark.name" .root) .pool -}}{{- else -}}{{- printf "%s-worker" (include "tidemark.name" .root) -}}{{- end -}}
+{{- end -}}
+
+{{/* As coordinators know the pool. */}}
+{{- define "tidemark.poolKey" -}}
+{{- .pool | default "default" -}}
+{{- end -}}
+
+{{/* NAME=MODULE,…;NAME=…: what coordinators count by. */}}
+{{- define "tidemark.poolsSetting" -}}
+{{- if .Values.settings.TIDEMARK_POOLS -}}
+{{- .Values.settings.TIDEMARK_POOLS -}}
+{{- else -}}
+{{- $pools := list -}}
+{{- range $pool, $over := .Values.pools -}}
+{{- $own := include "tidemark.poolValues" (dict "root" $ "over" $over) | fromYaml -}}
+{{- $modules := $own.workflows | default $.Values.settings.TIDEMARK_WORKFLOWS | nospace -}}
+{{- if not $modules -}}
+{{- fail (printf "pools.%s.workflows is not set: name the modules that its workers load." $pool) -}}
+{{- end -}}
+{{- $pools = append $pools (printf "%s=%s" $pool $modules) -}}
+{{- end -}}
+{{- join ";" $pools -}}
+{{- end -}}
+{{- end -}}
+
+{{/* All modules of all pools: what can be started by name over the API. */}}
+{{- define "tidemark.workflowsSetting" -}}
+{{- $modules := list -}}
+{{- with .Values.settings.TIDEMARK_WORKFLOWS -}}{{- $modules = splitList "," (nospace .) -}}{{- end -}}
+{{- range $pool, $over := .Values.pools -}}
+{{- with ($over | default dict).workflows -}}{{- $modules = concat $modules (splitList "," (nospace .)) -}}{{- end -}}
+{{- end -}}
+{{- with (.Values.worker.workflows) -}}{{- $modules = concat $modules (splitList "," (nospace .)) -}}{{- end -}}
+{{- uniq $modules | join "," -}}
+{{- end -}}
+
+{{/* Takes {root, part, own}. What its workers have otherwise than the others. */}}
+{{- define "tidemark.poolEnv" -}}
+{{- if eq .part "worker" -}}
+{{- with .own.workflows }}
+- { name: TIDEMARK_WORKFLOWS, value: {{ nospace . | quote }} }
+{{- end }}
+{{- with .own.concurrency }}
+- { name: TIDEMARK_CONCURRENCY, value: {{ int64 . | quote }} }
+{{- end }}
+{{- if not (kindIs "invalid" .own.drainMs) }}
+- { name: TIDEMARK_DRAIN_MS, value: {{ int64 .own.drainMs | quote }} }
+{{- end }}
+{{- if eq .own.scaling.kind "jobs" }}
+- { name: TIDEMARK_EXIT_IDLE_MS, value: {{ mul (int64 .own.scaling.jobs.exitIdleSeconds) 1000 | quote }} }
+{{- end }}
+{{- if include "tidemark.usesClusterApi" . }}
+- name: TIDEMARK_POD_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/* Takes {part, own}. Not empty where pods write their own deletion cost. */}}
+{{- define "tidemark.usesClusterApi" -}}
+{{- if eq .part "worker" -}}{{- if .own.podDeletionCost -}}yes{{- end -}}{{- end -}}
+{{- end -}}
+
+{{/* Not empty where some pool's pods do. */}}
+{{- define "tidemark.anyUsesClusterApi" -}}
+{{- range $pool, $over := .Values.pools | default (dict "" dict) -}}
+{{- $own := include "tidemark.poolValues" (dict "root" $ "over" $over) | fromYaml -}}
+{{- if $own.podDeletionCost -}}yes{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tidemark.workerAccount" -}}
+{{- printf "%s-worker" (include "tidemark.name" .) -}}
+{{- end -}}
+
+{{/* Not empty where a scaler asks coordinators. */}}
+{{- define "tidemark.anyAsksDemand" -}}
+{{- range $pool, $over := .Values.pools | default (dict "" dict) -}}
+{{- $own := include "tidemark.poolValues" (dict "root" $ "over" $over) | fromYaml -}}
+{{- if has $own.scaling.kind (list "keda" "jobs") -}}yes{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tidemark.apiServiceHost" -}}
+{{- printf "%s-api.%s.svc" (include "tidemark.name" .) .Release.Namespace -}}
+{{- end -}}

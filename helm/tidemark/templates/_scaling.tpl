@@ -1,0 +1,141 @@
+{{/*
+Owns how pools of workers are scaled, each taking {root, part, own, pool, name}: by KEDA on the coordinators' number, by a HorizontalPodAutoscaler, or
+as jobs that end when there is nothing to do. The number has what is in progress in it (docs/decisions/0037-autoscaling.md).
+*/}}
+
+{{/* One after another, each gone from the last as far as `percent` says, and not before it has been so for a while. */}}
+{{- define "tidemark.scalingBehavior" -}}
+scaleDown:
+  stabilizationWindowSeconds: {{ int64 .own.scaling.scaleDown.afterSeconds }}
+  selectPolicy: Max
+  policies:
+    - { type: Percent, value: {{ int64 .own.scaling.scaleDown.percent }}, periodSeconds: {{ int64 .own.scaling.scaleDown.periodSeconds }} }
+    - { type: Pods, value: 1, periodSeconds: {{ int64 .own.scaling.scaleDown.periodSeconds }} }
+scaleUp:
+  stabilizationWindowSeconds: 0
+  selectPolicy: Max
+  policies:
+    - { type: Percent, value: 100, periodSeconds: 15 }
+    - { type: Pods, value: {{ int64 .own.scaling.scaleUp.pods }}, periodSeconds: 15 }
+{{- end -}}
+
+{{- define "tidemark.demandTriggers" -}}
+{{- $scaling := .root.Values.scaling -}}
+{{- $settings := .root.Values.settings -}}
+{{- $scheme := ternary "https" "http" (or (ne .root.Values.tls.api.secret "") (eq .root.Values.tls.api.mode "on")) -}}
+{{- $base := $scaling.url | default (printf "%s://%s:%d" $scheme (include "tidemark.apiServiceHost" .root) (int64 .root.Values.api.service.port)) -}}
+{{- $url := printf "%s/v1/scaling/%s" (trimSuffix "/" $base) (include "tidemark.poolKey" .) -}}
+- type: metrics-api
+  name: demand
+  metadata:
+    url: {{ $url | quote }}
+    valueLocation: demand
+    targetValue: {{ int64 .own.scaling.workflowsPerWorker | quote }}
+    authMode: bearer
+    unsafeSsl: {{ $scaling.unsafeSsl | quote }}
+  authenticationRef: { name: {{ include "tidemark.name" .root }}-scaler }
+{{- if and (eq .own.scaling.kind "keda") .own.scaling.keepBusy }}
+# As many as have something in hand: a worker with one long step is not idle, however few steps there are.
+- type: metrics-api
+  name: busy-workers
+  metadata:
+    url: {{ $url | quote }}
+    valueLocation: busy_workers
+    targetValue: '1'
+    authMode: bearer
+    unsafeSsl: {{ $scaling.unsafeSsl | quote }}
+  authenticationRef: { name: {{ include "tidemark.name" .root }}-scaler }
+{{- end }}
+{{- end -}}
+
+{{- define "tidemark.scaledObject" -}}
+{{- $scaling := .own.scaling -}}
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata:
+  name: {{ .name }}
+  labels: {{- include "tidemark.labels" . | nindent 4 }}
+spec:
+  scaleTargetRef: { name: {{ .name }} }
+  minReplicaCount: {{ int64 $scaling.minReplicas }}
+  maxReplicaCount: {{ int64 $scaling.maxReplicas }}
+  pollingInterval: {{ int64 $scaling.pollingSeconds }}
+  # From the last one to none.
+  cooldownPeriod: {{ int64 $scaling.cooldownSeconds }}
+  # Coordinators that can't tell the number, or aren't there, never cost a worker.
+  fallback:
+    failureThreshold: {{ int64 $scaling.fallback.failureThreshold }}
+    replicas: {{ int64 $scaling.fallback.replicas }}
+    behavior: currentReplicasIfHigher
+  advanced:
+    horizontalPodAutoscalerConfig:
+      behavior: {{- include "tidemark.scalingBehavior" . | nindent 8 }}
+  triggers: {{- include "tidemark.demandTriggers" . | replace "" "" | nindent 4 }}
+{{- end -}}
+
+{{- define "tidemark.scaledJob" -}}
+{{- $scaling := .own.scaling -}}
+{{- $pod := include "tidemark.pod" . | fromYaml -}}
+{{- $_ := set $pod.spec "restartPolicy" "Never" -}}
+apiVersion: keda.sh/v1alpha1
+kind: ScaledJob
+metadata:
+  name: {{ .name }}
+  labels: {{- include "tidemark.labels" . | nindent 4 }}
+spec:
+  pollingInterval: {{ int64 $scaling.pollingSeconds }}
+  minReplicaCount: {{ int64 $scaling.minReplicas }}
+  maxReplicaCount: {{ int64 $scaling.maxReplicas }}
+  successfulJobsHistoryLimit: {{ int64 $scaling.jobs.historyLimit }}
+  failedJobsHistoryLimit: {{ int64 $scaling.jobs.historyLimit }}
+  # What runs goes on with its own settings.
+  rollout: { strategy: gradual, propagationPolicy: foreground }
+  # The number has what is in progress in it, so that the jobs that run are taken from it.
+  scalingStrategy: { strategy: default }
+  jobTargetRef:
+    parallelism: 1
+    completions: 1
+    # Its workflows go on elsewhere whatever becomes of it; the next job is KEDA's to start.
+    backoffLimit: 0
+    template: {{- $pod | toYaml | nindent 6 }}
+  triggers: {{- include "tidemark.demandTriggers" . | replace "" "" | nindent 4 }}
+{{- end -}}
+
+{{- define "tidemark.podAutoscaler" -}}
+{{- $scaling := .own.scaling -}}
+{{- if lt (int64 $scaling.minReplicas) 1 -}}
+{{- fail (printf "scaling.minReplicas of the workers '%s' is 0: a HorizontalPodAutoscaler keeps one at least. Raise it, or set scaling.kind to keda." .name) -}}
+{{- end -}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: {{ .name }}
+  labels: {{- include "tidemark.labels" . | nindent 4 }}
+spec:
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ .name }} }
+  minReplicas: {{ int64 $scaling.minReplicas }}
+  maxReplicas: {{ int64 $scaling.maxReplicas }}
+  metrics:
+    {{- if eq $scaling.hpa.metric "cpu" }}
+    - type: Resource
+      resource: { name: cpu, target: { type: Utilization, averageUtilization: {{ int64 $scaling.hpa.cpuPercent }} } }
+    {{- else }}
+    - type: External
+      external:
+        metric:
+          name: pool_demand
+          selector: { matchLabels: { pool: {{ include "tidemark.poolKey" . | quote }} } }
+        target: { type: AverageValue, averageValue: {{ int64 $scaling.workflowsPerWorker | quote }} }
+    {{- if $scaling.keepBusy }}
+    - type: External
+      external:
+        metric:
+          name: pool_busy_workers
+          selector: { matchLabels: { pool: {{ include "tidemark.poolKey" . | quote }} } }
+        target: { type: AverageValue, averageValue: '1' }
+    {{- end }}
+    {{- end }}
+  behavior: {{- include "tidemark.scalingBehavior" . | nindent 4 }}
+{{- end -}}

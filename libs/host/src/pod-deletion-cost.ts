@@ -1,0 +1,135 @@
+/**
+ * Owns keeping the deletion cost of a worker's own pod current, by which a ReplicaSet that scales in chooses the pod whose end repeats
+ * least. It writes one annotation of one pod and nothing else; what it can't write costs a worse choice, and nothing rests on it.
+ */
+
+import { readFileSync } from 'node:fs';
+import { type RequestOptions, request } from 'node:https';
+import { ConfigError, UnavailableError } from '@tidemark/core';
+import type { Uncheckpointed } from '@tidemark/runtime';
+
+const ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
+
+/** Every write is one of the API server's: no more often than this, and only of what has changed by more than a tenth. Milliseconds. */
+const PERIOD_MS = 10_000;
+const CHANGE_MIN_SHARE = 0.1;
+const ANSWER_TIMEOUT_MS = 5_000;
+/** After failures in a row the pause doubles, up to this; milliseconds. */
+const PAUSE_MAX_MS = 320_000;
+/** Kubernetes takes 32 bits. */
+const COST_MAX = 2_147_483_647;
+
+/** One for each workflow in its hands, and one for each second that steps under way have run: an idle worker costs nothing. */
+export const costOf = ({ workflowCount, stepMs }: Uncheckpointed): number =>
+  Math.min(workflowCount + Math.round(stepMs / 1_000), COST_MAX);
+
+/** How a pod reaches its API server. */
+export interface ClusterApi {
+  readonly host: string;
+  readonly port: number;
+  /** Folder with `token`, `ca.crt` and `namespace`; the token in it is renewed by Kubernetes. */
+  readonly accountFolder: string;
+}
+
+const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** By what Kubernetes gives every pod. Throws `ConfigError` (`not-in-cluster`). */
+export function inClusterApi(env: Readonly<Record<string, string | undefined>>): ClusterApi {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
+  if (host === undefined || host === '' || port === undefined) {
+    const message =
+      'TIDEMARK_POD_NAME is set, and this is no pod of Kubernetes: KUBERNETES_SERVICE_HOST is missing. Leave it empty.';
+    throw new ConfigError('not-in-cluster', message);
+  }
+  return { host, port: Number(port), accountFolder: ACCOUNT_FOLDER };
+}
+
+export interface DeletionCostOptions {
+  readonly api: ClusterApi;
+  readonly pod: string;
+  /** What the worker would have to do again, now. */
+  readonly of: () => Uncheckpointed;
+  readonly onError: (where: string, error: unknown) => void;
+  readonly periodMs?: number | undefined;
+}
+
+/** Writes at once, and then as it changes. Returns what ends it; it keeps no process alive. */
+export function keepDeletionCost({ api, pod, of, onError, periodMs = PERIOD_MS }: DeletionCostOptions): () => void {
+  let written: number | undefined;
+  let failureCount = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    const cost = costOf(of());
+    if (written !== undefined && !hasChanged(written, cost)) return;
+    await writeCost(api, pod, cost);
+    written = cost;
+  };
+  const next = (): void => {
+    if (isOver) return;
+    const pauseMs = Math.min(periodMs * 2 ** failureCount, Math.max(PAUSE_MAX_MS, periodMs));
+    timer = setTimeout(lookSafely, pauseMs).unref();
+  };
+  const lookSafely = (): void => {
+    look()
+      .then(
+        () => {
+          failureCount = 0;
+        },
+        (error: unknown) => {
+          failureCount += 1;
+          onError('deletion cost', error);
+        },
+      )
+      .finally(next);
+  };
+  lookSafely();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+}
+
+/** From nothing to something is always a change. */
+const hasChanged = (before: number, now: number): boolean =>
+  before === 0 || now === 0 ? before !== now : Math.abs(now - before) > CHANGE_MIN_SHARE * before;
+
+function writeCost({ host, port, accountFolder }: ClusterApi, pod: string, cost: number): Promise<void> {
+  const read = (name: string): string => readFileSync(`${accountFolder}/${name}`, 'utf8').trim();
+  const body = JSON.stringify({ metadata: { annotations: { [ANNOTATION]: String(cost) } } });
+  const path = `/api/v1/namespaces/${encodeURIComponent(read('namespace'))}/pods/${encodeURIComponent(pod)}`;
+  return patch(
+    {
+      ...{ method: 'PATCH', host, port, path, ca: read('ca.crt') },
+      headers: {
+        authorization: `Bearer ${read('token')}`,
+        'content-type': 'application/merge-patch+json',
+        'content-length': Buffer.byteLength(body),
+      },
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+      agent: false,
+    },
+    body,
+  );
+}
+
+/** Answers are read to their end, and not kept: they hold the whole pod. */
+function patch(options: RequestOptions, body: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const sent = request(options, (answer) => {
+      answer.resume().once('error', reject);
+      answer.once('end', () => {
+        if (answer.statusCode === 200) resolve();
+        else
+          reject(
+            new UnavailableError(
+              'deletion-cost',
+              `The API server answers ${answer.statusCode} to the deletion cost of this pod.`,
+            ),
+          );
+      });
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+}
