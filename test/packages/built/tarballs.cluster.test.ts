@@ -45,7 +45,7 @@ describe('the tarballs', { timeout: TIMEOUT_MS }, () => {
       .filter((line) => /^(doors\.ts|node_modules\/(@tidemark\/|tidemark\/dist))/.test(line));
     expect(ours).toEqual([]);
     // Control: the compiler does look at them.
-    await writeFile(path.join(user.path, inside, 'doors.ts'), `${imports}\ndoor0.absent;\n`);
+    await writeFile(path.join(user.path, inside, 'doors.ts'), `${imports}\nexport { absent } from '@tidemark/sdk';\n`);
     expect(await user.run(`${compile} || true`, { inside })).toContain('absent');
   });
 
