@@ -11,6 +11,7 @@ import { measurePartitions } from './partitions.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
 import { measureResume } from './resume.ts';
+import { SCALING_USAGE, tellScaling } from './scaling/scaling.ts';
 import { clusterSteps, embeddedSteps } from './steps.ts';
 import { measureTiers, type TierPart, tierParts } from './tiers.ts';
 
@@ -21,12 +22,14 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- context [--json] [--only assemble|session|recall]
        npm run bench -- control [--json] [--only ${controlParts.join('|')}]
        npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]
-       ${LOAD_USAGE}`;
+       ${LOAD_USAGE}
+       ${SCALING_USAGE}`;
 
-// A suite with options of its own.
-if (process.argv[2] === 'load') {
+// Suites with options of their own.
+if (process.argv[2] === 'load' || process.argv[2] === 'scaling') {
   const own = new Report(process.argv.includes('--json'));
-  const code = await measureLoad(process.argv.slice(3), own);
+  const tell = process.argv[2] === 'load' ? measureLoad : tellScaling;
+  const code = await tell(process.argv.slice(3), own);
   own.print();
   process.exit(code);
 }

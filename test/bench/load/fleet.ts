@@ -18,6 +18,8 @@ import { type Members, processTree } from './usage.ts';
 // A CommonJS module, of which Node sees only some of the names.
 const { ConfigResourceTypes, Kafka, logLevel } = kafkajs;
 const TOPIC = 'load';
+/** Of Node, for each service, as every bench takes them. */
+const FURTHER_FLAGS = (process.env.TIDEMARK_SERVICE_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
 export interface FleetOptions {
@@ -48,7 +50,7 @@ export class LoadFleet {
     this.ledgerFile = path.join(folder, 'ledger.jsonl');
     const slots = (role: 'coordinator' | 'worker' | 'compactor', count: number): Slot[] =>
       Array.from({ length: count }, (_, index) => {
-        const args = [...flags, path.join(ROOT, 'services', role, 'src/main.ts')];
+        const args = [...flags, ...FURTHER_FLAGS, path.join(ROOT, 'services', role, 'src/main.ts')];
         return new Slot(role, index, folder, onSurprise, { args, restartDelayMs: 0 });
       });
     this.slots = [...slots('coordinator', coordinatorCount), ...slots('worker', workerCount), ...slots('compactor', 1)];

@@ -29,8 +29,8 @@ export const SETTLE_MS = 15_000;
 /** Period of the driver's look for room, and of its slower look at the rows of what should have ended; milliseconds. */
 export const FILL_PERIOD_MS = 50;
 export const ROWS_PERIOD_MS = 5_000;
-/** How long everything may take to finish after the load has ended, in milliseconds, beside the longest workflow's own time. */
-export const FINISH_MAX_MS = 120_000;
+/** After the load has ended, so long may pass without one more end, in milliseconds, before what is left counts as lost. */
+export const FINISH_STALL_MAX_MS = 180_000;
 
 /** A closed workflow stays in log and rows for so long: history is archived and trimmed all the time, as in production after a week. */
 export const HOT = '60s';

@@ -150,6 +150,8 @@ function countsOf({
   add('doubled', effects.doubled.length + effects.unasked.length, 'effects');
   add('broken_invariants', history.broken.length, 'cases');
   add('effects', effects.count, 'effects');
+  const checkpoints = [...history.checkpointsBySecond.values()].reduce((sum, count) => sum + count, 0);
+  add('checkpoints', checkpoints, 'checkpoints');
   add('events', history.eventCount, 'events');
   add('event_bytes', history.bytes / Math.max(1, history.eventCount), 'bytes');
   add('finish_ms', judged.finishMs, 'ms');

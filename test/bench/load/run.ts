@@ -10,12 +10,11 @@ import { LoadFleet } from './fleet.ts';
 import { appliedIn, type Effects, type History, judgeEffects, lostWorkflows, readHistory } from './judge.ts';
 import { type DoneKill, Kills, killPlan } from './kills.ts';
 import {
-  FINISH_MAX_MS,
+  FINISH_STALL_MAX_MS,
   MEMORY_AVAILABLE_MIN_BYTES,
   PROGRESS_PERIOD_MS,
   SETTLE_MS,
   SHM_FREE_MIN_BYTES,
-  STEPS_EACH,
 } from './limits.ts';
 import { bucketQuantileMs } from './metrics-text.ts';
 import { Notes } from './notes.ts';
@@ -167,7 +166,7 @@ function progress({ driver, sampler, kills }: Parts): string {
 }
 
 async function judgedAfter(
-  { liveCount, ratePerS, onProgress, signal }: LoadOptions,
+  { onProgress, signal }: LoadOptions,
   fleet: LoadFleet,
   driver: LoadDriver,
   onSurprise: (what: string) => void,
@@ -175,15 +174,15 @@ async function judgedAfter(
   const startedMs = performance.now();
   onProgress('the time is over; waiting for everything to end');
   await driver.stopStarting();
-  // The longest one has half as many steps again.
-  const longestMs = STEPS_EACH * 1.5 * (liveCount / ratePerS) * 1_000;
-  while (!driver.isFinished && performance.now() - startedMs < longestMs + FINISH_MAX_MS && !signal.aborted) {
+  let [left, shrankMs] = [Number.POSITIVE_INFINITY, startedMs];
+  while (!driver.isFinished && performance.now() - shrankMs < FINISH_STALL_MAX_MS && !signal.aborted) {
     await pause(500, signal);
+    if (driver.unfinished.length < left) [left, shrankMs] = [driver.unfinished.length, performance.now()];
   }
   if (signal.aborted) return undefined;
   const finishMs = performance.now() - startedMs;
   if (!driver.isFinished)
-    onSurprise(`${driver.unfinished.length} workflows have not ended in time, ${driver.unfinished[0]} among them`);
+    onSurprise(`${driver.unfinished.length} workflows have not ended, ${driver.unfinished[0]} among them`);
   await driver.stop();
   await fleet.endProcesses();
   onProgress(`everything has ended after ${(finishMs / 1_000).toFixed(0)} s; reading the whole history`);
