@@ -128,7 +128,7 @@ const SECTIONS: readonly (readonly [title: string, about: string, names: readonl
 
 const entryOf = ({ name, kind, comment, shape, file }: Exported): string => `### ${name}
 
-<small>${kind}, [${file}](../${file})</small>
+*${kind}, [${file}](../${file})*
 ${comment === '' ? '' : `\n${comment.replace(/^@/gm, '\\@')}\n`}
 \`\`\`ts declaration
 ${shape}

@@ -6,7 +6,7 @@ import path from 'node:path';
 export const ROOT = path.resolve(import.meta.dirname, '../..');
 /** Folders below which every page counts; `fixtures`, and what is installed or made, do not. */
 const FOLDERS = ['docs', 'examples', 'libs', 'services', 'deploy', 'helm', 'test'];
-const NOT_OURS = /(?:^|\/)(?:node_modules|fixtures|dist|\.\w+)(?:\/|$)/;
+const NOT_OURS = /^docs\/site\/|(?:^|\/)(?:node_modules|fixtures|dist|\.\w+)(?:\/|$)/;
 
 export interface Fence {
   /** What stands behind the opening backticks, in words: language, then whatever else. */

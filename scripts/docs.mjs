@@ -1,0 +1,23 @@
+/**
+ * Owns `npm run docs`: makes a site of docs/ in docs/site/dist. Installs what that needs into docs/site when it is missing; the product does
+ * without. A link that leads nowhere fails it. `--serve` then serves it on this machine, until it is ended.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const site = fileURLToPath(new URL('../docs/site/', import.meta.url));
+
+function run(program, args) {
+  const { status, error } = spawnSync(program, args, { cwd: site, stdio: 'inherit' });
+  if (error !== undefined) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const vitepress = path.join(site, 'node_modules/vitepress/bin/vitepress.js');
+if (!existsSync(vitepress)) run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+run(process.execPath, ['stage/stage.ts']);
+rmSync(path.join(site, 'dist'), { recursive: true, force: true });
+run(process.execPath, [vitepress, 'build', '.']);
+if (process.argv.includes('--serve')) run(process.execPath, [vitepress, 'preview', '.', '--host', '127.0.0.1']);
