@@ -19,7 +19,7 @@ export interface PackageInfo {
 export interface SourceFile {
   /** From the root, with forward slashes. */
   readonly file: string;
-  /** The package that it lies in; the root's for scripts/ and test/. */
+  /** The package that it lies in; the root's for scripts/ and test/, but for workspaces of their own there. */
   readonly owner: PackageInfo;
   readonly isTest: boolean;
   readonly source: string;
@@ -87,9 +87,17 @@ function readSources(rootFolder: string, folder: string, owner: PackageInfo): So
     .sort((a, b) => a.name.localeCompare(b.name))
     .flatMap((entry) => {
       const inner = `${folder}/${entry.name}`;
-      if (entry.isDirectory()) return skippedFolders.has(entry.name) ? [] : readSources(rootFolder, inner, owner);
+      if (entry.isDirectory()) {
+        if (skippedFolders.has(entry.name)) return [];
+        return readSources(rootFolder, inner, ownerOf(rootFolder, inner) ?? owner);
+      }
       return /\.(ts|mts|tsx|mjs)$/.test(entry.name) ? [readSource(rootFolder, inner, owner)] : [];
     });
+}
+
+/** A folder of tests or scripts may be a workspace of its own, which the project doesn't install: what its files import it declares itself. */
+function ownerOf(rootFolder: string, folder: string): PackageInfo | undefined {
+  return existsSync(path.join(rootFolder, folder, 'package.json')) ? readPackage(rootFolder, folder) : undefined;
 }
 
 function readSource(rootFolder: string, file: string, owner: PackageInfo): SourceFile {

@@ -8,6 +8,7 @@ import { measureSession } from './context-session.ts';
 import { controlParts, measureControl } from './control.ts';
 import { LOAD_USAGE, measureLoad } from './load/load.ts';
 import { measurePartitions } from './partitions.ts';
+import { PEERS_USAGE, peersCommand } from './peers-command.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
 import { measureResume } from './resume.ts';
@@ -22,15 +23,16 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- context [--json] [--only assemble|session|recall]
        npm run bench -- control [--json] [--only ${controlParts.join('|')}]
        npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]
+       ${PEERS_USAGE}
        ${LOAD_USAGE}
        ${SCALING_USAGE}`;
 
 // Suites with options of their own.
-if (process.argv[2] === 'load' || process.argv[2] === 'scaling') {
-  const own = new Report(process.argv.includes('--json'));
-  const tell = process.argv[2] === 'load' ? measureLoad : tellScaling;
-  const code = await tell(process.argv.slice(3), own);
-  own.print();
+const own = { load: measureLoad, peers: peersCommand, scaling: tellScaling }[process.argv[2] ?? ''];
+if (own !== undefined) {
+  const told = new Report(process.argv.includes('--json'));
+  const code = await own(process.argv.slice(3), told);
+  told.print();
   process.exit(code);
 }
 

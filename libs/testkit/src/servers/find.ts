@@ -22,10 +22,12 @@ import {
 
 const allSources: readonly ServerSource[] = ['environment', 'docker', 'native'];
 
-const startNative = {
+type StartNative = (dataIn: DataIn, options: ServerOptions) => Promise<StartedServer>;
+
+const startNative: Readonly<Record<ServerKind, StartNative>> = {
   kafka: startNativeKafka,
-  redis: startNativeRedis,
-  postgres: startNativePostgres,
+  redis: (dataIn) => startNativeRedis(dataIn),
+  postgres: (dataIn, { synced }) => startNativePostgres(dataIn, undefined, synced),
   s3: startNativeS3,
   kms: startNativeKms,
   bao: startNativeBao,
@@ -59,7 +61,7 @@ export async function startServer(
   for (const source of sources) {
     if (source === 'environment') continue;
     try {
-      return await startFrom(source, kind, options.dataIn ?? 'memory');
+      return await startFrom(source, kind, options);
     } catch (error) {
       reasons.push(`${source}: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -67,8 +69,13 @@ export async function startServer(
   return { kind, unavailable: reasons.join('; '), remedy: remedyFor(kind) };
 }
 
-async function startFrom(source: 'docker' | 'native', kind: ServerKind, dataIn: DataIn): Promise<StartedServer> {
-  return source === 'docker' ? await startInDocker(kind) : await startNative[kind](dataIn);
+async function startFrom(
+  source: 'docker' | 'native',
+  kind: ServerKind,
+  options: ServerOptions,
+): Promise<StartedServer> {
+  if (source === 'docker') return await startInDocker(kind);
+  return await startNative[kind](options.dataIn ?? 'memory', options);
 }
 
 async function fromEnvironment(kind: ServerKind, address: string): Promise<StartedServer | UnavailableServer> {

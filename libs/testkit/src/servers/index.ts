@@ -2,11 +2,20 @@
  * The door of the test servers: for `npm run cluster`, the bench, and tests that crash a server of their own.
  * Test files that share the run's servers use `@tidemark/testkit/suites`.
  */
+
+export { cached, runInstaller } from './cache-folder.ts';
 export { type ClusterServers, startClusterServers } from './cluster.ts';
 export { startServer } from './find.ts';
 export { freePort } from './free-port.ts';
 export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } from './fresh.ts';
 export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
+export {
+  makeServerFolder,
+  type NativeProcess,
+  removeServerFolder,
+  startNativeProcess,
+  waitUntilReady,
+} from './native-process.ts';
 export { requireProgram } from './programs.ts';
 export { installedPackages } from './python.ts';
 export { type SecuredBy, startSecured } from './secured.ts';

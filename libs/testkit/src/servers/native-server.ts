@@ -69,6 +69,9 @@ async function startIn(recipe: NativeRecipe, folder: string): Promise<NativeServ
     address: recipe.address(port),
     source: 'native',
     folder,
+    get pid() {
+      return running?.pid;
+    },
     kill,
     async startAgain() {
       running ??= await launch();

@@ -1,6 +1,6 @@
 /**
  * Owns how a test Postgres is had: its container image, its native start, its ping. With data in memory nothing is
- * synced (a crash of the process loses nothing, only one of the machine would); on disk it runs as installed.
+ * synced unless asked for (a crash of the process loses nothing, only one of the machine would); on disk it runs as installed.
  */
 import { execFile } from 'node:child_process';
 import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
@@ -22,7 +22,12 @@ const role = 'tidemark';
 /** Not synchronous_commit=off: that would lose commits when the process alone is killed. */
 const unsyncedSettings = ['fsync=off', 'full_page_writes=off'];
 
-export async function startNativePostgres(dataIn: DataIn, secured?: SecuredBy): Promise<NativeServer> {
+/** `synced`: see `ServerOptions`. */
+export async function startNativePostgres(
+  dataIn: DataIn,
+  secured?: SecuredBy,
+  synced = dataIn === 'disk',
+): Promise<NativeServer> {
   const programs = await postgresPrograms();
   const address = (port: number): string => `postgres://${role}@127.0.0.1:${port}/postgres`;
   return await startNativeServer(
@@ -32,7 +37,7 @@ export async function startNativePostgres(dataIn: DataIn, secured?: SecuredBy): 
       owner: programs.owner,
       address,
       ping: async (port) => pingPostgres(address(port), secured && (await clientOf(secured))),
-      prepare: (folder, [port]) => prepare(programs, folder, port ?? 0, dataIn, secured),
+      prepare: (folder, [port]) => prepare(programs, folder, port ?? 0, synced, secured),
     },
     dataIn,
   );
@@ -42,7 +47,7 @@ async function prepare(
   programs: PostgresPrograms,
   folder: string,
   port: number,
-  dataIn: DataIn,
+  synced: boolean,
   secured: SecuredBy | undefined,
 ): Promise<NativeCommand> {
   const data = path.join(folder, 'data');
@@ -52,7 +57,7 @@ async function prepare(
     `max_connections=${postgresConnectionsMax}`,
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
-    ...(dataIn === 'memory' ? unsyncedSettings : []),
+    ...(synced ? [] : unsyncedSettings),
     ...(secured === undefined ? [] : await securedSettings(programs, data, secured)),
   ];
   return {

@@ -17,6 +17,8 @@ export type DataIn = 'memory' | 'disk';
 export interface ServerOptions {
   /** Default `memory`. Native servers only. */
   readonly dataIn?: DataIn;
+  /** With data in memory: it syncs all the same, as one on disk, so that its settings are those of a durable one. Postgres alone. */
+  readonly synced?: boolean;
   /** Where to look, in this order. Default: environment, docker, native. A fault test that kills asks for `['native']`. */
   readonly sources?: readonly ServerSource[];
 }
@@ -42,6 +44,8 @@ export interface NativeServer extends ServerHandle {
   readonly source: 'native';
   /** Folder with its data and its log. */
   readonly folder: string;
+  /** Of the process that runs now; undefined while none does. */
+  readonly pid: number | undefined;
   /** Ends it at once, without a clean shutdown; its data stays (Redis keeps none). */
   kill(): Promise<void>;
   /** Starts it again on the same port and data. Resolves when it answers. */
