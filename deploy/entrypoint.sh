@@ -16,6 +16,10 @@ case "$program" in
     shift
     exec node /app/libs/cli/src/main.ts "$@"
     ;;
+  # Whether the service that runs in the same container is ready: the image's HEALTHCHECK.
+  healthy)
+    exec node --max-old-space-size=16 /app/deploy/healthy.mjs
+    ;;
   '')
     echo 'expected a program: coordinator, worker, compactor, or tidemark with its arguments' >&2
     exit 64

@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
 # Builds the image and starts it: with Docker when an engine answers, else with buildah (as root), which needs neither
 # an engine nor a registry: in place of the base image it takes Debian from debootstrap with this project's own Node.
-# That stand-in shows that the Dockerfile's steps work, not that the base image is there. Exits with 1 on a failure.
+# That stand-in shows that the Dockerfile's steps work, not that the base image is there. On top of the worker's base
+# image it builds examples/worker-image. With the addresses of servers in CHECK_KAFKA, CHECK_REDIS and
+# CHECK_POSTGRES each service also runs, becomes ready, runs a workflow of that image, and ends at SIGTERM
+# (deploy/check/services.sh). Exits with 1 on a failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+# npm's own place is asked for below; with this project's Node first in PATH it would be that one's.
+PATH=${PATH//"$PWD/node_modules/.bin:"/}
+
 image=tidemark:check
+worker_base=tidemark-worker:check
+example=my-worker:check
 config_exit_code=78
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
@@ -65,8 +73,27 @@ if ! buildah inspect --type image "docker.io/library/$base" >/dev/null 2>&1; the
   buildah commit --quiet "$container" "docker.io/library/$base" >/dev/null
   buildah rm "$container" >/dev/null
 fi
-buildah build --pull-never --network host --file deploy/Dockerfile --tag "$image" . >"$output/log" 2>&1 ||
-  fail 'deploy/Dockerfile: buildah build'
+# In Docker's format, which alone has health checks.
+build() { # arguments of a build…
+  buildah build --format docker --pull-never --network host "$@" >"$output/log" 2>&1 || fail "buildah build $*"
+}
+build --layers --file deploy/Dockerfile --tag "$image" .
+build --layers --file deploy/Dockerfile --target worker-base --tag "$worker_base" .
+build --build-arg "WORKER_BASE=localhost/$worker_base" --tag "$example" examples/worker-image
 container=$(buildah from --pull-never "localhost/$image")
-trap 'buildah rm "$container" >/dev/null; rm -rf "$output"' EXIT
+worker=$(buildah from --pull-never "localhost/$example")
+trap 'buildah rm "$container" "$worker" >/dev/null; rm -rf "$output"' EXIT
 expect_start buildah run --isolation chroot "$container" -- tidemark-entrypoint
+expect_worker() {
+  local config
+  config=$(buildah inspect --type image "localhost/$example" | tr -d ' \n')
+  for part in '"Cmd":["worker"]' '"User":"1000:1000"' 'TIDEMARK_WORKFLOWS=./workflows/greeting.ts' '"Test":["CMD","tidemark-entrypoint","healthy"]'; do
+    grep -qF "$part" <<<"$config" || { echo "$config" >"$output/log"; fail "examples/worker-image: no $part"; }
+  done
+  report ok 'examples/worker-image: built on the base image of workers'
+}
+expect_worker
+for name in "$image" "$worker_base" "$example"; do
+  report size "$name: $(buildah images --format '{{.Size}}' "localhost/$name")"
+done
+deploy/check/services.sh "$container" "$worker"

@@ -95,7 +95,11 @@ describe('docker-compose.yml', () => {
     expect(coordinator).toMatch(/ports: \['\$\{API_PUBLISH:-127\.0\.0\.1:7070\}:7070'\]/);
     expect(environment).toContain("TIDEMARK_AUTH: 'on'");
     expect(environment).toContain('TIDEMARK_API_PORT: 7070');
-    expect(readProjectFile('docker-compose.yml').match(/^ +ports:/gm)).toHaveLength(1);
+    const published = [...readProjectFile('docker-compose.yml').matchAll(/^ +ports: \[(.*)\]$/gm)].map(
+      ([, ports]) => ports,
+    );
+    expect(published).toHaveLength(4);
+    for (const ports of published) expect(ports).toMatch(/^'\$\{[A-Z]+_PUBLISH:-127\.0\.0\.1:(\d+)\}:\1'$/);
   });
 
   test('takes no server address from the environment, which may be that of another cluster', () => {

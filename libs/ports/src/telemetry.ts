@@ -36,6 +36,7 @@ export type MetricName =
   | 'pool_held'
   | 'pool_unassigned'
   | 'pool_demand_age_ms'
+  | 'workflows_parked'
   | 'log_size_bytes'
   | 'blobs_collected_total'
   | 'segments_written_total'

@@ -27,6 +27,7 @@ import {
   CONTINUATION_PERIOD_MS,
   DEMAND_TOLD_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
+  PARKED_LOOK_PERIOD_MS,
   PASSED_OVER_PAGE_COUNT,
   QUEUES_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
@@ -39,6 +40,7 @@ import {
   TIMER_PERIOD_MS,
   UNAPPENDED_AGE_MS,
 } from './limits.ts';
+import { ParkedGauges } from './parked-gauges.ts';
 import { addPartitions } from './partition-rows.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Projector } from './projector.ts';
@@ -146,6 +148,8 @@ export class Coordinator {
     this.#loop('queues', QUEUES_PERIOD_MS, async () => {
       if (await this.#held.look()) dispatch.wake();
     });
+    const parked = new ParkedGauges(ports);
+    this.#loop('parked', PARKED_LOOK_PERIOD_MS, () => parked.look());
     this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges());
     // Always asked: another process may have made the rows anew, and died before they were complete.
     this.#loop('readiness', LEASE_CHECK_PERIOD_MS, async () => {

@@ -392,3 +392,8 @@ export const READY_COMPACTION_FAILING_MS = 2 * COMPACTOR_PERIOD_MS;
 export const DUTY_UNMOVED_MAX_MS = 600_000;
 /** Workflows at which another release stopped, in one page of a look for them. */
 export const PASSED_OVER_PAGE_COUNT = 1_000;
+
+/** Period of a coordinator's look at what waits for a person, in milliseconds; so many are counted, under so many reasons. */
+export const PARKED_LOOK_PERIOD_MS = 15_000;
+export const PARKED_COUNTED_MAX = 1_000;
+export const PARKED_REASONS_MAX = 20;

@@ -1,0 +1,36 @@
+/**
+ * Owns `npm run dashboards`: writes Grafana's dashboards (deploy/grafana/dashboards) from what scripts/dashboards says of them. `--check`
+ * writes nothing, and exits with 1 when a file is not as it would be written.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fleet } from './dashboards/fleet.ts';
+import { life } from './dashboards/life.ts';
+import { type Dashboard, dashboardFile } from './dashboards/panel.ts';
+import { scaling } from './dashboards/scaling.ts';
+import { storage } from './dashboards/storage.ts';
+
+const FOLDER = path.resolve(import.meta.dirname, '../deploy/grafana/dashboards');
+
+export const dashboards: Readonly<Record<string, Dashboard>> = { fleet, life, scaling, storage };
+
+/** File name and text of each. */
+export const dashboardFiles = (): readonly (readonly [string, string])[] =>
+  Object.entries(dashboards).map(([name, dashboard]) => [
+    path.join(FOLDER, `${name}.json`),
+    `${JSON.stringify(dashboardFile(dashboard), null, 2)}\n`,
+  ]);
+
+if (import.meta.main) {
+  const isCheck = process.argv.includes('--check');
+  for (const [file, text] of dashboardFiles()) {
+    if (!isCheck) writeFileSync(file, text);
+    else if (readFileSync(file, 'utf8') !== text) {
+      console.error(
+        `${path.relative(process.cwd(), file)} is not as scripts/dashboards has it. Run npm run dashboards.`,
+      );
+      process.exitCode = 1;
+    }
+  }
+}

@@ -1,0 +1,166 @@
+/** Owns the dashboard of a workflow's life: steps, recovery, effects, undos, memory, and the traces of one workflow. */
+
+import type { Dashboard } from './panel.ts';
+
+export const life: Dashboard = {
+  uid: 'tidemark-life',
+  title: "Tidemark: a workflow's life",
+  says: 'From step to step: commits, recovery, effects, undos, memory. Name a workflow to see its traces and what it takes.',
+  variables: [
+    { name: 'workflow', label: 'Workflow' },
+    { name: 'step', label: 'Step', query: 'label_values(steps_total, step)' },
+  ],
+  rows: [
+    {
+      title: 'One workflow',
+      panels: [
+        {
+          title: 'Its traces',
+          says: 'One trace is one workflow; children and undos are linked. Needs its id above.',
+          traces: { service: 'tidemark', tags: 'tidemark.workflow="$workflow"' },
+        },
+        {
+          title: 'What it takes',
+          says: 'Of the twenty workflows that take most; looked at once an hour.',
+          unit: 'bytes',
+          queries: [
+            {
+              expr: 'max by (workflow, form) (storage_workflow_bytes{workflow=~"$workflow.*"})',
+              legend: '{{workflow}} {{form}}',
+            },
+          ],
+        },
+      ],
+    },
+    {
+      title: 'Steps',
+      panels: [
+        {
+          title: 'Committed',
+          says: 'Committed steps, by step.',
+          unit: 'ops',
+          stacked: true,
+          queries: [{ expr: 'sum by (step) (rate(steps_total{step=~"$step"}[$__rate_interval]))', legend: '{{step}}' }],
+        },
+        {
+          title: 'Tried again',
+          says: 'Attempts that were made again, by step.',
+          unit: 'ops',
+          queries: [
+            { expr: 'sum by (step) (rate(step_retries_total{step=~"$step"}[$__rate_interval]))', legend: '{{step}}' },
+          ],
+        },
+        {
+          title: 'Commit latency',
+          says: 'How many commits took how long.',
+          unit: 's',
+          kind: 'heatmap',
+          queries: [
+            {
+              expr: 'sum by (le) (increase(checkpoint_commit_latency_seconds_bucket[$__rate_interval]))',
+              legend: '{{le}}',
+            },
+          ],
+        },
+        {
+          title: 'Flush of staged checkpoints',
+          says: 'Time until they are in the log.',
+          unit: 's',
+          exemplars: true,
+          queries: [
+            {
+              expr: 'histogram_quantile(0.99, sum by (le) (rate(checkpoint_buffer_drain_latency_seconds_bucket[$__rate_interval])))',
+              legend: 'p99',
+            },
+          ],
+        },
+      ],
+    },
+    {
+      title: 'Recovery',
+      panels: [
+        {
+          title: 'Take-overs',
+          says: 'Workflows taken over from a lost holder: resumed from their newest checkpoint, or stopped for a person or an undo.',
+          unit: 'ops',
+          queries: [
+            { expr: 'sum by (outcome) (rate(checkpoint_resumes_total[$__rate_interval]))', legend: '{{outcome}}' },
+          ],
+        },
+        {
+          title: 'Resume rate',
+          says: 'Share of the take-overs that went on by themselves, in the last hour.',
+          unit: 'percentunit',
+          queries: [
+            {
+              expr: 'sum(rate(checkpoint_resumes_total{outcome="resumed"}[1h])) / sum(rate(checkpoint_resumes_total[1h]))',
+              legend: 'resumed',
+            },
+          ],
+        },
+        {
+          title: 'Time to go on',
+          says: 'From the claim of an interrupted workflow until it goes on.',
+          unit: 's',
+          exemplars: true,
+          warn: [1, 10],
+          queries: [0.5, 0.99].map((share) => ({
+            expr: `histogram_quantile(${share}, sum by (le) (rate(recovery_duration_seconds_bucket[$__rate_interval])))`,
+            legend: `p${share * 100}`,
+          })),
+        },
+      ],
+    },
+    {
+      title: 'Effects and undos',
+      panels: [
+        {
+          title: 'Outcomes that did not hold',
+          says: 'Recorded outcomes of effects that their validator refused.',
+          unit: 'ops',
+          queries: [
+            {
+              expr: 'sum by (operation) (rate(effect_validation_failures_total[$__rate_interval]))',
+              legend: '{{operation}}',
+            },
+          ],
+        },
+        {
+          title: 'Undos in one another',
+          says: 'The second is an alert; instead of a third a person is asked.',
+          unit: 'short',
+          warn: [2, 3],
+          queries: [{ expr: 'max(compensation_depth_current)', legend: 'depth' }],
+        },
+      ],
+    },
+    {
+      title: 'Context and memory',
+      panels: [
+        {
+          title: 'Out of scope',
+          says: 'Prompts and reads of working memory that would have held keys of another phase, and were stopped.',
+          unit: 'ops',
+          queries: [{ expr: 'sum(rate(memory_scope_violations_total[$__rate_interval]))', legend: 'stopped' }],
+        },
+        {
+          title: 'Recall precision',
+          says: 'Share of recalled summaries that fit the question, by words or meaning: a proxy.',
+          unit: 'percentunit',
+          queries: [
+            {
+              expr: 'sum(rate(session_recall_entries_total{relevant="true"}[1h])) / sum(rate(session_recall_entries_total[1h]))',
+              legend: 'fit',
+            },
+          ],
+        },
+        {
+          title: 'Sessions without a summary',
+          says: 'Failed workflows whose session was left without one.',
+          unit: 'short',
+          queries: [{ expr: 'sum(increase(session_summaries_missing_total[1h]))', legend: 'in the last hour' }],
+        },
+      ],
+    },
+  ],
+};
