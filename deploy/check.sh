@@ -204,6 +204,7 @@ for option in "$@"; do
   case $option in
     --image) deploy/check/image.sh || failed=1 ;;
     --apiserver) deploy/check/apiserver.sh || failed=1 ;;
+    --panels) check 'deploy/grafana: what every panel and alert asks a real Prometheus' node deploy/check/panels.ts ;;
   esac
 done
 exit "$failed"
