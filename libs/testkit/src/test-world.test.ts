@@ -1,6 +1,7 @@
 import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { eventually } from './eventually.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
 const credit = defineEffect({
@@ -110,6 +111,18 @@ describe('testWorld', () => {
     const keys = new Set(world.calls(credit).map((call) => call.key));
     expect(keys.size).toBe(1);
     expect(world.calls(credit)).toHaveLength('before' in point && point.before === 'EffectResolved' ? 2 : 1);
+  });
+
+  it('leaves nothing that would hold its process, also of a worker that died in a call', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    world = await testWorld({ workflows: [refund] });
+    world.stub(credit, async () => ({ creditId: 'c1' }));
+    world.crash({ after: 'call', operation: 'payments.credit' });
+    const run = await world.start(refund, { cents: 5 });
+    await run.result();
+    await world.close();
+    // That call had 30 s.
+    await eventually(() => timers() === 0);
   });
 
   it('tries a failed step again when its time has come, and not before', async () => {

@@ -95,6 +95,7 @@ export class TestWorld {
   #skippedMs = 0;
   /** Ends what sleeps now, so that it looks at the time again. */
   #skip = new AbortController();
+  #isClosed = false;
   #worker: Worker | undefined;
   #coordinator: Coordinator | undefined;
   /** Ends the life of the current worker: what it writes from now on never arrives. */
@@ -227,8 +228,12 @@ export class TestWorld {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     await this.#worker?.stop(0);
     await this.#host.close();
+    // What dead workers still sleep over, such as the time-out of the call that they died in, holds no process.
+    this.#isClosed = true;
+    this.#skip.abort();
   }
 
   /** Ends when the world's time has come, by itself or because it was moved. */
@@ -241,6 +246,7 @@ export class TestWorld {
         Math.max(dueMs - now(), 0),
         signal === undefined ? skip : AbortSignal.any([signal, skip]),
       );
+      if (this.#isClosed) return never();
     } while (signal?.aborted !== true && now() < dueMs);
   }
 
