@@ -14,23 +14,30 @@ export const TEMPORAL_CLI_VERSION = '1.5.1';
 /** A build of the server takes minutes. */
 const BUILD_TIMEOUT_MS = 1_800_000;
 
-/** Does nothing where the packages of the lock file are there already. */
+/** Does nothing where what package.json names is there already, in those versions. */
 export async function installPackages(): Promise<void> {
-  const lock = path.join(PEERS_FOLDER, 'package-lock.json');
-  const installed = path.join(PEERS_FOLDER, 'node_modules/.package-lock.json');
-  if (existsSync(installed) && isSame(lock, installed)) return;
-  await runInstaller('npm', ['ci', '--prefix', PEERS_FOLDER]);
+  if (isInstalled()) return;
+  const quiet = ['--prefix', PEERS_FOLDER, '--no-audit', '--no-fund', '--loglevel=error'];
+  try {
+    await runInstaller('npm', ['ci', ...quiet]);
+  } catch {
+    // As in scripts/setup.mjs: `npm ci` refuses a lock file without entries of packages of other platforms that a registry lacks.
+    await runInstaller('npm', ['install', '--no-save', '--no-package-lock', ...quiet]);
+  }
 }
 
-interface Lock {
-  readonly packages: Readonly<Record<string, { readonly version?: string }>>;
+interface Manifest {
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
 }
 
-/** Whether all that was installed has the version that the lock file names. */
-function isSame(lock: string, installed: string): boolean {
-  const wanted = (JSON.parse(readFileSync(lock, 'utf8')) as Lock).packages;
-  const found = (JSON.parse(readFileSync(installed, 'utf8')) as Lock).packages;
-  return Object.entries(found).every(([name, { version }]) => wanted[name]?.version === version);
+const manifestIn = (folder: string): Manifest => JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+
+function isInstalled(): boolean {
+  return Object.entries(manifestIn(PEERS_FOLDER).dependencies ?? {}).every(([name, version]) => {
+    const folder = path.join(PEERS_FOLDER, 'node_modules', name);
+    return existsSync(path.join(folder, 'package.json')) && manifestIn(folder).version === version;
+  });
 }
 
 /** The program `temporal`, built from its source the first time, which needs Go and about three minutes. */

@@ -24,7 +24,7 @@ export const fullSizes: Sizes = {
   counts: [64, 256, 1_000],
   stepsEach: 10,
   rounds: 3,
-  storageSteps: 4_000,
+  storageSteps: 10_000,
   longSteps: 1_000,
   kills: 3,
 };

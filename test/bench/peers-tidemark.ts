@@ -64,10 +64,11 @@ async function openClusterSystem({ dataIn, notesPort }: Surroundings): Promise<S
       [NOTES_VARIABLE]: String(notesPort),
     };
     const coordinator = await startService('coordinator', env);
-    closings.push(() => coordinator.kill());
+    // Asked to end: with `TIDEMARK_SERVICE_FLAGS=--cpu-prof` they write their profiles then.
+    closings.push(() => coordinator.stop());
     const startWorker = async (): Promise<Worker> => {
       const service = await startService('worker', env);
-      closings.push(() => service.kill());
+      closings.push(() => service.stop());
       return service;
     };
     const worker = await startWorker();
