@@ -105,7 +105,7 @@ function machineOf({ loopNs, load, dataIn, passes, sizes }: Run): string {
       ? 'the data of every store in a memory file system (synced as on a disk, where a store syncs)'
       : 'the data of every store on the same disk';
   const loops = `${quantile(loopNs, 0.5).toFixed(1)} ns (${Math.min(...loopNs).toFixed(1)} to ${Math.max(...loopNs).toFixed(1)}; an idle core of 2 GHz takes about 2)`;
-  return `One run: ${passes} passes over all systems, ${sizes.rounds} rounds each, medians of all rounds. ${cpus} cores shared by servers, worker and client, ${Math.round(os.totalmem() / GIGABYTE)} GB, Node ${process.versions.node}, ${medium}. A bare loop took ${loops} a turn, at a load of ${load.least.toFixed(0)} to ${load.most.toFixed(0)}: compare the systems with each other, not with other machines.${unevenOf(loopNs)}`;
+  return `One run: ${passes} ${passes === 1 ? 'pass' : 'passes'} over all systems, ${sizes.rounds} rounds each, medians of all rounds. ${cpus} cores shared by servers, worker and client, ${Math.round(os.totalmem() / GIGABYTE)} GB, Node ${process.versions.node}, ${medium}. A bare loop took ${loops} a turn, at a load of ${load.least.toFixed(0)} to ${load.most.toFixed(0)}: compare the systems with each other, not with other machines.${unevenOf(loopNs)}`;
 }
 
 /** Whoever was measured while the machine did something else looks slow: then rates and times can't be compared. */
@@ -169,6 +169,7 @@ export function panelsOf(run: Run): readonly Panel[] {
   const most = run.sizes.counts.at(-1)!;
   const panel = (title: string, unit: string, read: (summary: Summary) => number | undefined): Panel => ({
     title,
+    isLogarithmic: title.endsWith('; log)'),
     bars: run.summaries.flatMap((summary) => {
       const value = read(summary);
       if (value === undefined) return [];
@@ -180,12 +181,12 @@ export function panelsOf(run: Run): readonly Panel[] {
     panel(`Steps a second, ${most.toLocaleString('en-GB')} workflows (more is better)`, '/s', ({ stepsPerS }) =>
       stepsPerS.get(most),
     ),
-    panel('Sequential durable step, median (less is better)', 'ms', ({ sequential }) => sequential?.medianMs),
+    panel('Sequential durable step, median (less is better; log)', 'ms', ({ sequential }) => sequential?.medianMs),
     panel(
       `Stored for a step, at ${run.sizes.longSteps.toLocaleString('en-GB')} steps (less is better)`,
       'B',
       ({ bytesPerStep }) => bytesPerStep?.long,
     ),
-    panel('Kill −9 to the next step, median (less is better)', 'ms', ({ kill }) => kill?.medianMs),
+    panel('Kill −9 to the next step, median (less is better; log)', 'ms', ({ kill }) => kill?.medianMs),
   ];
 }

@@ -10,6 +10,8 @@ export interface Bar {
 
 export interface Panel {
   readonly title: string;
+  /** Of values that lie decades apart: lengths follow their logarithm, and the title must say so. */
+  readonly isLogarithmic?: boolean;
   readonly bars: readonly Bar[];
 }
 
@@ -31,7 +33,7 @@ const STYLE = `
     text { fill: #e5e7eb } .paper { fill: #111827 } .ours { fill: #22d3ee } .peer { fill: #6b7280 }
   }`;
 
-/** Two panels beside one another in each row. Bars are as long as their values, from zero. */
+/** Two panels beside one another in each row. Bars are as long as their values, from zero, where a panel is not logarithmic. */
 export function plot(panels: readonly Panel[]): string {
   const heights = panels.map(({ bars }) => TITLE_HEIGHT + bars.length * (BAR_HEIGHT + BAR_GAP));
   const parts: string[] = [];
@@ -53,13 +55,13 @@ export function plot(panels: readonly Panel[]): string {
   ].join('\n');
 }
 
-function drawn({ title, bars }: Panel, left: number, top: number): string {
-  const largest = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
+function drawn({ title, bars, isLogarithmic = false }: Panel, left: number, top: number): string {
+  const shareOf = isLogarithmic ? logarithmic(bars) : linear(bars);
   const room = COLUMN - LABEL_WIDTH - VALUE_WIDTH;
   const lines = bars.map(({ label, value, text, isOurs }, index) => {
     const y = top + TITLE_HEIGHT + index * (BAR_HEIGHT + BAR_GAP);
     const x = left + LABEL_WIDTH;
-    const length = Math.max(1, (value / largest) * room).toFixed(1);
+    const length = Math.max(1, shareOf(value) * room).toFixed(1);
     const baseline = y + BAR_HEIGHT - 4;
     return [
       `<text x="${x - 8}" y="${baseline}" text-anchor="end">${escaped(label)}</text>`,
@@ -68,6 +70,20 @@ function drawn({ title, bars }: Panel, left: number, top: number): string {
     ].join('');
   });
   return [`<text class="title" x="${left}" y="${top + 14}">${escaped(title)}</text>`, ...lines].join('\n');
+}
+
+type Share = (value: number) => number;
+
+function linear(bars: readonly Bar[]): Share {
+  const largest = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
+  return (value) => value / largest;
+}
+
+/** From the decade below the least value. */
+function logarithmic(bars: readonly Bar[]): Share {
+  const logs = bars.map(({ value }) => Math.log10(value));
+  const [from, to] = [Math.floor(Math.min(...logs)), Math.max(...logs)];
+  return (value) => (to === from ? 1 : (Math.log10(value) - from) / (to - from));
 }
 
 function escaped(text: string): string {

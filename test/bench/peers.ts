@@ -18,6 +18,9 @@ import { median, type Report } from './report.ts';
 
 const all: readonly Contender[] = [cluster, embedded, ...peers];
 
+/** A single look at how quick the machine is may meet a moment that says little of the minutes after it. */
+const LOOP_LOOKS = 5;
+
 export const peerParts = ['sequential', 'concurrent', 'storage', 'kill'] as const;
 export type PeerPart = (typeof peerParts)[number];
 
@@ -59,7 +62,7 @@ export async function measurePeers(report: Report, options: PeersOptions = {}): 
   try {
     for (let pass = 0; pass < passes; pass++) {
       for (const contender of contenders) {
-        loopNs!.push(rawLoopNs());
+        loopNs!.push(median(Array.from({ length: LOOP_LOOKS }, rawLoopNs)));
         loads!.push(os.loadavg()[0]!);
         const state = `loop ${loopNs!.at(-1)!.toFixed(2)} ns, load ${loads!.at(-1)!.toFixed(1)}`;
         report.note(`${contender.name}, pass ${pass + 1} of ${passes}: ${state}`);
