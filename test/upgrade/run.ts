@@ -234,12 +234,24 @@ function rejectedIn(history: History): Readonly<Record<string, number>> {
 
 /** Events that one release wrote and another can't take: of a writer that was fenced, or came too late, there may be any number. */
 const wrongRejections = (history: History): readonly Finding[] =>
-  history.flat().flatMap(({ partition, offset, entry, verdict }) => {
-    if (verdict.kind === 'accepted' || (verdict.kind === 'rejected' && FENCED.has(verdict.reason))) return [];
-    const [workflow, what] =
-      entry.kind === 'event' ? [entry.envelope.workflow, entry.envelope.type] : ['', `an entry that is ${entry.kind}`];
-    const reason = verdict.kind === 'rejected' ? verdict.reason : verdict.kind;
-    return [{ workflow, what: `${what} at ${partition}/${offset} was not accepted: ${reason}` }];
+  history.flatMap((events) => {
+    const opened = new Set<string>();
+    return events.flatMap(({ partition, offset, entry, verdict }) => {
+      const stream = entry.kind === 'event' ? `${entry.envelope.workflow}/${entry.envelope.generation}` : '';
+      if (verdict.kind === 'accepted') {
+        if (entry.kind === 'event' && entry.envelope.type === 'WorkflowOpened') opened.add(stream);
+        return [];
+      }
+      const reason = verdict.kind === 'rejected' ? verdict.reason : verdict.kind;
+      // The next workflow of the partition was opened since, which only happens behind the end of this one.
+      const isAfterEnd = reason === 'wrong-generation' && opened.has(stream);
+      if (FENCED.has(reason) || isAfterEnd) return [];
+      const [workflow, what] =
+        entry.kind === 'event'
+          ? [entry.envelope.workflow, entry.envelope.type]
+          : ['', `an entry that is ${entry.kind}`];
+      return [{ workflow, what: `${what} at ${partition}/${offset} was not accepted: ${reason}` }];
+    });
   });
 
 /** Rows, belief and all, that differ from what the newest release makes of the log. */

@@ -4,6 +4,7 @@
  */
 
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -76,5 +77,10 @@ async function linkPackages(folder: string): Promise<void> {
   for (const name of await readdir(path.join(installed, '@tidemark'))) {
     const where = path.relative(ROOT, await realpath(path.join(installed, '@tidemark', name)));
     await symlink(path.join(folder, where), path.join(own, '@tidemark', name));
+    // Where two packages need two versions of a third, one has its own.
+    const nested = path.join(where, 'node_modules');
+    if (existsSync(path.join(ROOT, nested)) && existsSync(path.join(folder, where))) {
+      await symlink(path.join(ROOT, nested), path.join(folder, nested));
+    }
   }
 }
