@@ -149,6 +149,41 @@ describe('KEDA', () => {
   });
 });
 
+describe('what KEDA asks', () => {
+  const scaled = { worker: { scaling: { kind: 'keda' } }, scaling: { keySecret: 'scaler-key' } };
+  const askedAt = async (over: object): Promise<string> =>
+    named(await rendered('own-servers', { ...scaled, ...over }), 'ScaledObject', '-worker').spec.triggers[0].metadata
+      .url;
+
+  test('is where the API is served: with TLS where coordinators have a certificate for it', async () => {
+    expect(await askedAt({})).toMatch(/^http:/);
+    expect(await askedAt({ tls: { api: { secret: 'own' } } })).toMatch(/^https:/);
+    expect(await askedAt({ tls: { all: { secret: 'shared' } } })).toMatch(/^https:/);
+    // Authorities alone: those are for asking others.
+    expect(await askedAt({ tls: { all: { secret: 'shared', cert: '', key: '' } } })).toMatch(/^http:/);
+    expect(await askedAt({ tls: { all: { secret: 'shared' }, api: { mode: 'off' } } })).toMatch(/^http:/);
+    const settings = { TIDEMARK_API_CLIENT_CERTIFICATES: 'required' };
+    await refusal({ ...scaled, settings, tls: { api: { secret: 'own', ca: 'ca.crt' } } }).toThrow(/shows no cert/);
+  });
+
+  test('is a pool that coordinators know, of the modules that its workers load', async () => {
+    await refusal({ ...scaled, settings: { TIDEMARK_POOLS: 'a=./x.ts' } }).toThrow(/no pool 'default'/);
+    const narrow = await rendered('own-servers', {
+      worker: { ...scaled.worker, workflows: './x.ts' },
+      ...{ scaling: scaled.scaling },
+    });
+    expect(named(narrow, 'ConfigMap', '-settings').data.TIDEMARK_POOLS).toBe('default=./x.ts');
+  });
+
+  test('is answered by jobs of which each takes what it was started for, and none that always runs', async () => {
+    const job = named(pools, 'ScaledJob', '-worker-reports').spec;
+    expect(envOf(job.jobTargetRef.template).TIDEMARK_CONCURRENCY).toEqual({ value: '1' });
+    const jobs = (over: object) => ({ ...scaled, worker: { ...over, scaling: { kind: 'jobs', minReplicas: 0 } } });
+    await refusal({ ...scaled, worker: { scaling: { kind: 'jobs', minReplicas: 1 } } }).toThrow(/again and again/);
+    await refusal(jobs({ concurrency: 500 })).toThrow(/larger than scaling.workflowsPerWorker/);
+  });
+});
+
 describe('HorizontalPodAutoscaler', () => {
   test('takes the demand as an external metric, or the CPU', () => {
     const [demand, busy] = named(pools, 'HorizontalPodAutoscaler', '-worker-steady').spec.metrics;
@@ -209,6 +244,10 @@ describe('every process', () => {
     expect(Object.keys(term(plain))).toEqual(['preferredDuringSchedulingIgnoredDuringExecution']);
     expect(Object.keys(term(pools))).toEqual(['requiredDuringSchedulingIgnoredDuringExecution']);
     expect(podOf(named(plain, 'Deployment', '-worker')).spec).not.toHaveProperty('affinity');
+    // Where each has a node for itself, the next one's place is that of one that left.
+    const rolling = (of: readonly Manifest[]) => named(of, 'Deployment', '-coordinator').spec.strategy.rollingUpdate;
+    expect(rolling(plain)).toEqual({ maxSurge: '25%', maxUnavailable: 0 });
+    expect(rolling(pools)).toEqual({ maxSurge: 0, maxUnavailable: 1 });
   });
 
   test('has its credentials from Secrets, and the ConfigMap none', async () => {

@@ -21,9 +21,15 @@ load its own workflows, so they take the work of those definitions alone.
 {{/* NAME=MODULE,…;NAME=…: what coordinators count by. */}}
 {{- define "tidemark.poolsSetting" -}}
 {{- if .Values.settings.TIDEMARK_POOLS -}}
+{{- if and (not .Values.pools) (include "tidemark.anyAsksDemand" .) (not (regexMatch "(^|;) *default *=" .Values.settings.TIDEMARK_POOLS)) -}}
+{{- fail "settings.TIDEMARK_POOLS has no pool 'default', by which the workers of this chart are scaled where `pools` is empty: name it so, or set `pools` instead." -}}
+{{- end -}}
 {{- .Values.settings.TIDEMARK_POOLS -}}
 {{- else -}}
 {{- $pools := list -}}
+{{- if and (not .Values.pools) .Values.worker.workflows -}}
+{{- $pools = append $pools (printf "default=%s" (nospace .Values.worker.workflows)) -}}
+{{- end -}}
 {{- range $pool, $over := .Values.pools -}}
 {{- $own := include "tidemark.poolValues" (dict "root" $ "over" $over) | fromYaml -}}
 {{- $modules := $own.workflows | default $.Values.settings.TIDEMARK_WORKFLOWS | nospace -}}
@@ -53,7 +59,8 @@ load its own workflows, so they take the work of those definitions alone.
 {{- with .own.workflows }}
 - { name: TIDEMARK_WORKFLOWS, value: {{ nospace . | quote }} }
 {{- end }}
-{{- with .own.concurrency }}
+{{- /* A job takes what it was started for, and leaves the rest to the others. */ -}}
+{{- with .own.concurrency | default (ternary .own.scaling.workflowsPerWorker 0 (eq .own.scaling.kind "jobs")) }}
 - { name: TIDEMARK_CONCURRENCY, value: {{ int64 . | quote }} }
 {{- end }}
 {{- if not (kindIs "invalid" .own.drainMs) }}

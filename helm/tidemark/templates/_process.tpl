@@ -18,7 +18,12 @@ spec:
   revisionHistoryLimit: 5
   strategy:
     type: RollingUpdate
+    {{- if eq ($own.antiAffinity | default "none") "required" }}
+    # A new one has no node before an old one has left its own.
+    rollingUpdate: { maxSurge: 0, maxUnavailable: 1 }
+    {{- else }}
     rollingUpdate: { maxSurge: 25%, maxUnavailable: 0 }
+    {{- end }}
   selector:
     matchLabels: {{- include "tidemark.selector" . | nindent 6 }}
   template: {{- include "tidemark.pod" . | nindent 4 }}

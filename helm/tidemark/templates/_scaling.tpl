@@ -22,7 +22,10 @@ scaleUp:
 {{- define "tidemark.demandTriggers" -}}
 {{- $scaling := .root.Values.scaling -}}
 {{- $settings := .root.Values.settings -}}
-{{- $scheme := ternary "https" "http" (or (ne .root.Values.tls.api.secret "") (eq .root.Values.tls.api.mode "on")) -}}
+{{- $scheme := ternary "https" "http" (eq (include "tidemark.apiIsSecured" .root) "yes") -}}
+{{- if and (eq .root.Values.settings.TIDEMARK_API_CLIENT_CERTIFICATES "required") (not $scaling.url) -}}
+{{- fail "settings.TIDEMARK_API_CLIENT_CERTIFICATES is required, and KEDA shows no certificate: set scaling.url to what lets it in, or the kind of all pools' scaling to hpa or none." -}}
+{{- end -}}
 {{- $base := $scaling.url | default (printf "%s://%s:%d" $scheme (include "tidemark.apiServiceHost" .root) (int64 .root.Values.api.service.port)) -}}
 {{- $url := printf "%s/v1/scaling/%s" (trimSuffix "/" $base) (include "tidemark.poolKey" .) -}}
 - type: metrics-api
@@ -71,11 +74,17 @@ spec:
   advanced:
     horizontalPodAutoscalerConfig:
       behavior: {{- include "tidemark.scalingBehavior" . | nindent 8 }}
-  triggers: {{- include "tidemark.demandTriggers" . | replace "" "" | nindent 4 }}
+  triggers: {{- include "tidemark.demandTriggers" . | nindent 4 }}
 {{- end -}}
 
 {{- define "tidemark.scaledJob" -}}
 {{- $scaling := .own.scaling -}}
+{{- if gt (int64 $scaling.minReplicas) 0 -}}
+{{- fail (printf "scaling.minReplicas of the workers '%s' is %d: a job ends when nothing is left to do, and KEDA would start it again and again. Set it to 0." .name (int64 $scaling.minReplicas)) -}}
+{{- end -}}
+{{- if gt (int64 (.own.concurrency | default 0)) (int64 $scaling.workflowsPerWorker) -}}
+{{- fail (printf "concurrency of the workers '%s' is larger than scaling.workflowsPerWorker (%d): the first job would take what others were started for. Raise the latter." .name (int64 $scaling.workflowsPerWorker)) -}}
+{{- end -}}
 {{- $pod := include "tidemark.pod" . | fromYaml -}}
 {{- $_ := set $pod.spec "restartPolicy" "Never" -}}
 apiVersion: keda.sh/v1alpha1
@@ -99,7 +108,7 @@ spec:
     # Its workflows go on elsewhere whatever becomes of it; the next job is KEDA's to start.
     backoffLimit: 0
     template: {{- $pod | toYaml | nindent 6 }}
-  triggers: {{- include "tidemark.demandTriggers" . | replace "" "" | nindent 4 }}
+  triggers: {{- include "tidemark.demandTriggers" . | nindent 4 }}
 {{- end -}}
 
 {{- define "tidemark.podAutoscaler" -}}

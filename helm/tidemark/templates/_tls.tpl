@@ -65,3 +65,13 @@ api: TIDEMARK_API_TLS
 {{- end }}
 {{- end }}
 {{- end -}}
+
+{{/* yes where coordinators serve the API with TLS, by the rules of libs/host/src/tls.ts. */}}
+{{- define "tidemark.apiIsSecured" -}}
+{{- $all := .Values.tls.all -}}
+{{- $api := .Values.tls.api -}}
+{{- $onForAll := or (eq $all.mode "on") (and (eq $all.mode "") (ne $all.secret "") (ne $all.ca "")) -}}
+{{- $isOn := or (eq $api.mode "on") (and (eq $api.mode "") (or (ne $api.secret "") $onForAll)) -}}
+{{- $hasPair := or (and (ne $api.secret "") (ne $api.cert "")) (and (ne $all.secret "") (ne $all.cert "")) -}}
+{{- if and $isOn $hasPair -}}yes{{- end -}}
+{{- end -}}
