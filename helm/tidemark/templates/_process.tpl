@@ -40,8 +40,8 @@ metadata:
   labels: {{- include "tidemark.labels" . | nindent 4 }}
 spec:
   maxUnavailable: {{ .own.disruptionBudget.maxUnavailable }}
-  # A pod that isn't ready holds up no node.
-  unhealthyPodEvictionPolicy: AlwaysAllow
+  # Many aren't ready while Postgres or Redis is away, and still hold work: those aren't taken away all at once.
+  unhealthyPodEvictionPolicy: IfHealthyBudget
   selector:
     matchLabels: {{- include "tidemark.selector" . | nindent 6 }}
 {{- end }}
