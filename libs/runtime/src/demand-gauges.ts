@@ -4,10 +4,13 @@ import { UnavailableError } from '@tidemark/core';
 import type { Telemetry } from '@tidemark/ports';
 import type { Demand, Demands } from './demand.ts';
 
-/** While it isn't known the gauges stand, and their age grows. */
+/** Of what has never been seen, or was forgotten since. */
+const NEVER_MS = Number.MAX_SAFE_INTEGER;
+
+/** While it isn't known the gauges stand, and their age says so: beyond `DEMAND_STALE_MS` they are nobody's to go by. */
 export function tellDemand(demand: Pick<Demand, 'told' | 'ageMs'>, telemetry: Telemetry): void {
   const { ageMs } = demand;
-  if (Number.isFinite(ageMs)) telemetry.gauge('pool_demand_age_ms', ageMs);
+  telemetry.gauge('pool_demand_age_ms', Number.isFinite(ageMs) ? ageMs : NEVER_MS);
   const told = toldBy(demand);
   if (told === undefined) return;
   telemetry.gauge('pool_unassigned', told.unassignedCount);

@@ -166,8 +166,9 @@ function countsOf({
   return figures;
 }
 
-function isSound({ judged }: LoadResult): boolean {
-  if (judged === undefined) return false;
+/** It went on to its end, nothing was lost or done twice, and nothing was refused but what fencing explains. */
+function isSound({ judged, endedEarly }: LoadResult): boolean {
+  if (judged === undefined || endedEarly !== undefined || judged.history.strange.size > 0) return false;
   const { lost, effects, history } = judged;
   return [lost, effects.doubled, effects.missing, effects.unasked, history.broken].every(({ length }) => length === 0);
 }
