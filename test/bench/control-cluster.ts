@@ -2,8 +2,7 @@
 
 import { type Client, connect } from '@tidemark/client';
 import { memoryBytes, type ServiceProcess, startService } from '@tidemark/testkit/processes';
-import { startClusterServers } from '@tidemark/testkit/servers';
-import { freePort } from './free-port.ts';
+import { freePort, startClusterServers } from '@tidemark/testkit/servers';
 
 export interface ControlCluster {
   readonly url: string;

@@ -2,9 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { makeServerFolder, removeServerFolder, startNativeProcess, waitUntilReady } from '@tidemark/testkit/servers';
+import {
+  freePort,
+  makeServerFolder,
+  removeServerFolder,
+  startNativeProcess,
+  waitUntilReady,
+} from '@tidemark/testkit/servers';
 import { Redis } from 'ioredis';
-import { freePort } from './free-port.ts';
 import { ADDRESS_VARIABLE, WORKER_PORT_VARIABLE } from './peers/protocol.ts';
 import type { Contender, Surroundings, System, Worker } from './peers-contender.ts';
 import { PEERS_FOLDER, TEMPORAL_CLI_VERSION, temporalProgram } from './peers-install.ts';

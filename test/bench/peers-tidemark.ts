@@ -3,13 +3,13 @@
 import path from 'node:path';
 import { startService } from '@tidemark/testkit/processes';
 import {
+  freePort,
   isUnavailable,
   makeServerFolder,
   type NativeServer,
   removeServerFolder,
   startServer,
 } from '@tidemark/testkit/servers';
-import { freePort } from './free-port.ts';
 import { ADDRESS_VARIABLE, CONCURRENCY, NOTES_VARIABLE, STANDBY_VARIABLE } from './peers/protocol.ts';
 import type { Contender, Surroundings, System, Worker } from './peers-contender.ts';
 import { type Child, startChild } from './peers-process.ts';

@@ -2,7 +2,7 @@
 
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { cpuSeconds } from '@tidemark/testkit/processes';
+import { cpuSeconds, pssBytes } from '@tidemark/testkit/processes';
 import { Client } from 'pg';
 
 /** The process and all that it started, and these started. */
@@ -20,12 +20,9 @@ async function family(pid: number): Promise<readonly number[]> {
 
 /** Resident bytes of a process and its children; a page that several share is counted once (PSS). */
 export async function residentBytes(pid: number): Promise<number> {
-  let kilobytes = 0;
-  for (const member of await family(pid)) {
-    const text = await readFile(`/proc/${member}/smaps_rollup`, 'utf8').catch(() => '');
-    kilobytes += Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0);
-  }
-  return kilobytes * 1_024;
+  let bytes = 0;
+  for (const member of await family(pid)) bytes += await pssBytes(member).catch(() => 0);
+  return bytes;
 }
 
 /** Processor seconds of a process and its living children so far. */

@@ -3,11 +3,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from '@tidemark/client';
 import { QUICK_WASM } from '@tidemark/testkit/node-flags';
+import { freePort } from '@tidemark/testkit/servers';
 import { expect, it, vi } from 'vitest';
 import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
 import { findBrowser, openBrowser } from './browser.ts';
@@ -62,12 +62,3 @@ it.skipIf(executable === undefined && process.env.CI !== 'true')(
     expect(await page.evaluate('window.stays')).toBe(true);
   },
 );
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}

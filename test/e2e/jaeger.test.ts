@@ -5,12 +5,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { testWorld } from '@tidemark/testkit';
 import { eventually } from '@tidemark/testkit/eventually';
+import { freePort } from '@tidemark/testkit/servers';
 import { collectorOf, LiveTraces, packSpan, sendAll, sendSpans, type TraceSpan, traceOf } from '@tidemark/traces';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -36,14 +36,6 @@ const errand = defineWorkflow({
     },
   },
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const settings = (ports: {
   readonly otlp: number;

@@ -3,10 +3,9 @@
  * key, keys outlive the loss of Postgres's database (I6), and what was done is in the audit, also when the coordinator is killed after.
  */
 
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { type ServiceProcess, startService } from '@tidemark/testkit/processes';
+import { freePort } from '@tidemark/testkit/servers';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -16,15 +15,6 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const FIXTURES = path.resolve(import.meta.dirname, '../fixtures');
 const PATIENCE = { timeout: 60_000, interval: 200 };
-
-/** Free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const spoilt = (text: string): string => `${text.slice(0, -1)}${text.endsWith('a') ? 'b' : 'a'}`;
 

@@ -79,3 +79,9 @@ export async function memoryBytes(pid: number): Promise<{ readonly now: number; 
   const kilobytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0);
   return { now: kilobytes('VmRSS') * 1_024, peak: kilobytes('VmHWM') * 1_024 };
 }
+
+/** Proportional share of memory, in bytes: what processes share is counted once. Throws when the process is gone. */
+export async function pssBytes(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1_024;
+}

@@ -6,12 +6,12 @@
 import path from 'node:path';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import type { ClusterKind, NativeServer } from '@tidemark/testkit/servers';
+import { freePort } from '@tidemark/testkit/servers';
 import kafkajs from 'kafkajs';
 import { startNative } from '../../chaos/fleet.ts';
 import { LedgerClient } from '../../chaos/ledger-client.ts';
 import { type LedgerProcess, startLedger } from '../../chaos/ledger-process.ts';
 import { Slot } from '../../chaos/slot.ts';
-import { freePort } from '../free-port.ts';
 import { BROKER_FILE_BYTES, DRAIN_MS, HOT, PARTITIONS_PER_LIVE } from './limits.ts';
 import { type Members, processTree } from './usage.ts';
 

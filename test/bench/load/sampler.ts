@@ -6,6 +6,7 @@
 import { appendFile } from 'node:fs/promises';
 import os from 'node:os';
 import type { Partition } from '@tidemark/core';
+import { pssBytes } from '@tidemark/testkit/processes';
 import { Random } from '../../chaos/random.ts';
 import type { LoadDriver } from './driver.ts';
 import type { LoadFleet } from './fleet.ts';
@@ -28,7 +29,7 @@ import {
   sumOf,
 } from './metrics-text.ts';
 import type { Notes } from './notes.ts';
-import { CpuMeter, pssBytes, type Room, room, rssBytes } from './usage.ts';
+import { CpuMeter, type Room, room, rssBytes } from './usage.ts';
 
 const COMMIT = 'checkpoint_commit_latency_seconds';
 

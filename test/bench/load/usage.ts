@@ -41,12 +41,6 @@ export class CpuMeter {
 
 export const rssBytes = async (pid: number): Promise<number> => (await memoryBytes(pid)).now;
 
-/** Proportional share of memory: what processes share is counted once. Throws when the process is gone. */
-export async function pssBytes(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1_024;
-}
-
 interface Process {
   readonly pid: number;
   readonly parent: number;
