@@ -7,15 +7,15 @@ import { expect, test } from 'vitest';
 import {
   brokenInvariants,
   duplicateEffects,
+  type Expectations,
   type Finding,
   falseCommits,
   handedToPerson,
   lostCheckpoints,
-  type Starts,
   unfinished,
   wrongOutputs,
 } from './checks.ts';
-import { expectedOf, type Start } from './expected.ts';
+import { expectationsOf, expectedOf, type Start } from './expected.ts';
 import { acceptedOf, accountOf, type History, judge } from './history.ts';
 import { Ledger, type LedgerEntry } from './ledger.ts';
 
@@ -26,7 +26,7 @@ const start: Start = {
   definition: 'chaos-transfer',
   input: { payments: [{ by: 'wire', amount: 7 }], flakyAt: 9, pauseMs: 1 },
 };
-const starts: Starts = new Map([[W, start]]);
+const starts: Expectations = new Map([[W, expectedOf(W, start)]]);
 const expected = expectedOf(W, start);
 
 const fields: Fields = { workflow: W };
@@ -136,7 +136,7 @@ test.each<[string, keyof ReturnType<typeof allChecks>, Case, string]>([
 });
 
 const TRIP = 'trip-1';
-const trip: Starts = new Map([[TRIP, { definition: 'chaos-trip', input: { amounts: [1, 2], pauseMs: 1 } }]]);
+const trip = expectationsOf(new Map([[TRIP, { definition: 'chaos-trip', input: { amounts: [1, 2], pauseMs: 1 } }]]));
 const tripFields: Fields = { workflow: TRIP };
 const undoing = entryOf(holderEvent('CompensationStarted', at(2), { undo: `${TRIP}~undo` }, tripFields));
 const undone = entryOf(

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { decodePayload } from '@tidemark/codec';
 import type { EffectKind, Verdict } from '@tidemark/core';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '@tidemark/testkit/naive/checkers';
-import { type Expected, expectedOf, type Start } from './expected.ts';
+import type { Expected } from './expected.ts';
 import type { Accepted, History } from './history.ts';
 import type { LedgerEntry } from './ledger.ts';
 
@@ -17,7 +17,8 @@ export interface Finding {
 }
 
 export type Streams = ReadonlyMap<string, readonly Accepted[]>;
-export type Starts = ReadonlyMap<string, Start>;
+/** What each workflow that was started must come to. */
+export type Expectations = ReadonlyMap<string, Expected>;
 
 const NOTHING: readonly Accepted[] = [];
 const UNFINISHED: ReadonlySet<string> = new Set(['open', 'unknown', 'compensating', 'parked']);
@@ -84,12 +85,15 @@ export function duplicateEffects(ledger: readonly LedgerEntry[]): readonly Findi
 const workflowOf = (action: string): string => action.slice(0, action.lastIndexOf('/'));
 
 /** Workflows that ended otherwise than their input says, and actions that nobody should have taken. */
-export function wrongOutputs(starts: Starts, streams: Streams, ledger: readonly LedgerEntry[]): readonly Finding[] {
+export function wrongOutputs(
+  expectations: Expectations,
+  streams: Streams,
+  ledger: readonly LedgerEntry[],
+): readonly Finding[] {
   const findings: Finding[] = [];
   const allowed = new Map<string, string>();
   const order = new Map(ledger.map(({ action }, index) => [action, index]));
-  for (const [workflow, start] of starts) {
-    const expected = expectedOf(workflow, start);
+  for (const [workflow, expected] of expectations) {
     for (const { action, receiver } of expected.actions) allowed.set(action, receiver);
     const wrong = [...wrongEnd(expected, streams.get(workflow) ?? NOTHING), ...wrongOrder(expected, order)];
     findings.push(...wrong.map((what) => ({ workflow, what })));
@@ -129,7 +133,11 @@ function wrongOrder({ undone }: Expected, order: ReadonlyMap<string, number>): r
 }
 
 /** What the log holds as done and the ledger doesn't know: by key where a checkpoint says so, by action where an end does. */
-export function falseCommits(starts: Starts, streams: Streams, ledger: readonly LedgerEntry[]): readonly Finding[] {
+export function falseCommits(
+  expectations: Expectations,
+  streams: Streams,
+  ledger: readonly LedgerEntry[],
+): readonly Finding[] {
   const keys = new Set(ledger.map((entry) => entry.key));
   const actions = new Set(ledger.map((entry) => entry.action));
   const findings: Finding[] = [];
@@ -138,10 +146,8 @@ export function falseCommits(starts: Starts, streams: Streams, ledger: readonly 
       if (!keys.has(key))
         findings.push({ workflow, what: `checkpoint ${sequence} holds ${key}, which never happened` });
     }
-    const start = starts.get(workflow);
-    if (start === undefined) continue;
-    const expected = expectedOf(workflow, start);
-    if (statusOf(events) !== expected.end) continue;
+    const expected = expectations.get(workflow);
+    if (expected === undefined || statusOf(events) !== expected.end) continue;
     for (const { action } of expected.actions) {
       if (!actions.has(action)) findings.push({ workflow, what: `${expected.end} without ${action}` });
     }
@@ -170,7 +176,7 @@ function committedEffects(events: readonly Accepted[]): { readonly sequence: num
 }
 
 /** Workflows that did not end; those that wait for a person still are among them, since the run has one who decides. */
-export function unfinished(starts: Starts, streams: Streams): readonly Finding[] {
+export function unfinished(starts: ReadonlyMap<string, unknown>, streams: Streams): readonly Finding[] {
   return [...starts.keys()].flatMap((workflow) => {
     const status = statusOf(streams.get(workflow) ?? NOTHING);
     return UNFINISHED.has(status) ? [{ workflow, what: `did not finish: ${status}` }] : [];

@@ -16,6 +16,7 @@ import { COMPACTOR_PARTITIONS, RESTORED_SAMPLE_COUNT } from './compactor-limits.
 import { freshRows, rowsOf } from './compactor-rows.ts';
 import { Witness } from './compactor-witness.ts';
 import { Driver } from './driver.ts';
+import { expectationsOf } from './expected.ts';
 import { dropDatabase } from './faults.ts';
 import { acceptedOf, judge } from './history.ts';
 import { FINISH_MAX_MS, PROGRESS_PERIOD_MS, RECORD_PERIOD_MS } from './limits.ts';
@@ -245,7 +246,7 @@ async function findingsOf(
   return {
     ...tiers,
     doubled_events: [...tiers.doubled_events, ...doubledAccepted(streams)],
-    wrong_outputs: told(wrongOutputs(starts, streams, ledger)),
+    wrong_outputs: told(wrongOutputs(expectationsOf(starts), streams, ledger)),
     unfinished: told(unfinished(starts, streams)),
     duplicate_effects: told(duplicateEffects(ledger)),
     broken_invariants: told(brokenInvariants(history)),

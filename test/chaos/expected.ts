@@ -47,6 +47,10 @@ const receiverOf: Readonly<Record<PaymentKind, Receiver>> = {
   cash: 'blind',
 };
 
+/** By workflow, as it was started. */
+export const expectationsOf = (starts: ReadonlyMap<string, Start>): ReadonlyMap<string, Expected> =>
+  new Map([...starts].map(([workflow, start]) => [workflow, expectedOf(workflow, start)]));
+
 export function expectedOf(workflow: string, start: Start): Expected {
   if (start.definition === 'chaos-trip') return expectedOfTrip(workflow, start.input.amounts);
   return { end: 'completed', undone: [], ...expectedOfCompleted(workflow, start) };

@@ -16,6 +16,7 @@ import {
   wrongOutputs,
 } from './checks.ts';
 import { Driver } from './driver.ts';
+import { expectationsOf } from './expected.ts';
 import { Family } from './family.ts';
 import { brokenFamily, isOfFamily } from './family-checks.ts';
 import { type FaultKind, Faults, faultKinds, isKill } from './faults.ts';
@@ -217,6 +218,7 @@ async function judged(
   const ledger = await entriesIn(fleet.ledgerFile);
   const others = ledger.filter(({ action }) => !isOfFamily(family.start, action));
   const { starts } = driver;
+  const expectations = expectationsOf(starts);
   // Of the family some wait for a person: when they go on says nothing about a take-over.
   const driven = new Map([...streams].filter(([id]) => !isOfFamily(family.start, id)));
   const { records } = faults;
@@ -225,8 +227,8 @@ async function judged(
     findings: {
       lost_checkpoints: lostCheckpoints(recorder.heads, recorder.ends, streams),
       duplicate_effects: duplicateEffects(ledger),
-      wrong_outputs: wrongOutputs(starts, streams, others),
-      false_commits: falseCommits(starts, streams, ledger),
+      wrong_outputs: wrongOutputs(expectations, streams, others),
+      false_commits: falseCommits(expectations, streams, ledger),
       unfinished: unfinished(starts, streams),
       broken_invariants: brokenInvariants(history),
       broken_family: brokenFamily(family.start, history, ledger),

@@ -42,12 +42,15 @@ describeServers('health of the services', ['redis', 'postgres'], (servers) => {
     );
 
   it('follows the broker down and up, and a signal to the end', { timeout: 3 * TIMEOUT_MS }, async (context) => {
-    const kafka = await ownServer(context, 'kafka');
-    const apiPort = await freePort();
+    const [kafka, postgres, apiPort] = await Promise.all([
+      ownServer(context, 'kafka'),
+      servers.freshDatabase(),
+      freePort(),
+    ]);
     const env = {
       TIDEMARK_KAFKA_BROKERS: kafka.address,
       TIDEMARK_REDIS_URL: servers.redis,
-      TIDEMARK_POSTGRES_URL: await servers.freshDatabase(),
+      TIDEMARK_POSTGRES_URL: postgres,
       TIDEMARK_TOPIC: freshTopicName('health'),
       TIDEMARK_PARTITIONS: '2',
       TIDEMARK_ENCRYPTION: 'off',

@@ -27,8 +27,8 @@ export const CONTRACT_SQL = 'drop function tidemark_expect_12(bigint, bigint)';
 export const NEXT_CHANGES: readonly Change[] = [
   {
     file: 'libs/store-postgres/src/migrations.ts',
-    from: "phased('expand', ownersKnow),",
-    to: `phased('expand', ownersKnow),
+    from: "phased('expand', parkedReasons),",
+    to: `phased('expand', parkedReasons),
   phased('expand', { name: '${EXPANSION}', sql: ${JSON.stringify(EXPAND_SQL)} }),
   phased('contract', { name: '${CONTRACTION}', sql: ${JSON.stringify(CONTRACT_SQL)} }),`,
   },

@@ -17,11 +17,13 @@ import {
   wrongOutputs,
 } from '../chaos/checks.ts';
 import { Driver } from '../chaos/driver.ts';
+import { expectationsOf } from '../chaos/expected.ts';
 import { Fleet } from '../chaos/fleet.ts';
 import { acceptedOf, accountOf, type History, judge, readLog } from '../chaos/history.ts';
 import { Person } from '../chaos/person.ts';
 import { Random } from '../chaos/random.ts';
 import { Recorder } from '../chaos/recorder.ts';
+import { FENCED, Openings } from '../chaos/rejections.ts';
 import { entriesIn, finish } from '../chaos/run.ts';
 import type { Slot } from '../chaos/slot.ts';
 import {
@@ -81,7 +83,8 @@ export interface UpgradeResult {
   readonly account: (workflow: string) => string;
 }
 
-const FENCED: ReadonlySet<string> = new Set(['stale-epoch', 'wrong-holder', 'duplicate', 'ordinal-gap', 'closed']);
+/** Where a holder's event was refused, its next one leaves a gap. */
+const EXPECTED: ReadonlySet<string> = new Set([...FENCED, 'ordinal-gap']);
 
 export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeResult> {
   const { folder, from, seed, workerCount } = options;
@@ -199,13 +202,14 @@ async function judged(
   const streams = acceptedOf(history);
   const ledger = await entriesIn(fleet.ledgerFile);
   const { starts } = driver;
+  const expectations = expectationsOf(starts);
   const rejectedCounts = rejectedIn(history);
   return {
     findings: {
       lost_checkpoints: lostCheckpoints(recorder.heads, recorder.ends, streams),
       duplicate_effects: duplicateEffects(ledger),
-      wrong_outputs: wrongOutputs(starts, streams, ledger),
-      false_commits: falseCommits(starts, streams, ledger),
+      wrong_outputs: wrongOutputs(expectations, streams, ledger),
+      false_commits: falseCommits(expectations, streams, ledger),
       unfinished: unfinished(starts, streams),
       broken_invariants: brokenInvariants(history),
       rejected: wrongRejections(history),
@@ -235,17 +239,16 @@ function rejectedIn(history: History): Readonly<Record<string, number>> {
 /** Events that one release wrote and another can't take: of a writer that was fenced, or came too late, there may be any number. */
 const wrongRejections = (history: History): readonly Finding[] =>
   history.flatMap((events) => {
-    const opened = new Set<string>();
+    const openings = new Openings();
     return events.flatMap(({ partition, offset, entry, verdict }) => {
-      const stream = entry.kind === 'event' ? `${entry.envelope.workflow}/${entry.envelope.generation}` : '';
       if (verdict.kind === 'accepted') {
-        if (entry.kind === 'event' && entry.envelope.type === 'WorkflowOpened') opened.add(stream);
+        if (entry.kind === 'event') openings.saw(entry.envelope);
         return [];
       }
+      const isAfterEnd =
+        entry.kind === 'event' && verdict.kind === 'rejected' && openings.isAfterEnd(verdict.reason, entry.envelope);
       const reason = verdict.kind === 'rejected' ? verdict.reason : verdict.kind;
-      // The next workflow of the partition was opened since, which only happens behind the end of this one.
-      const isAfterEnd = reason === 'wrong-generation' && opened.has(stream);
-      if (FENCED.has(reason) || isAfterEnd) return [];
+      if (EXPECTED.has(reason) || isAfterEnd) return [];
       const [workflow, what] =
         entry.kind === 'event'
           ? [entry.envelope.workflow, entry.envelope.type]

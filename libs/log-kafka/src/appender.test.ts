@@ -104,6 +104,30 @@ describe('group commit', () => {
     expect(await Promise.all(given)).toEqual([0, 1, 5, 2]);
   });
 
+  test('where many workflows append, what comes within some milliseconds of a request goes out together with the next', async () => {
+    const { client, append } = setUp({ gatherMs: 20, gatherPartitionsMin: 8, spreadWindowMs: 60_000 });
+    for (let to = 0; to < 8; to++) void append(to, 'x');
+    const first = await client.sent(0);
+    first.answer(...first.batches.map(() => stored(0)));
+    // One by one, each in a turn of its own.
+    for (const to of [8, 9, 10]) {
+      void append(to, 'y');
+      await turn();
+    }
+    expect(client.requests.length).toBe(1);
+    expect((await client.sent(1)).batches.map((batch) => batch.partition)).toEqual([8, 9, 10]);
+  });
+
+  test('where one goes on step by step, nothing is waited for', async () => {
+    const { client, append } = setUp({ gatherMs: 60_000, gatherPartitionsMin: 8, spreadWindowMs: 60_000 });
+    for (let number = 0; number < 20; number++) {
+      const appended = append(number % 7, 'x');
+      (await client.sent(number)).answer(stored(number));
+      await appended;
+    }
+    expect(client.requests.length).toBe(20);
+  });
+
   test('a request is closed by records and by bytes; one batch always fits', async () => {
     const { client, append } = setUp({ requestMaxRecords: 3, requestMaxBytes: 4_000 });
     for (const to of [0, 1, 2, 3]) void append(to, 'x');

@@ -1,7 +1,8 @@
 /**
  * Owns the order and the certainty of appends. Per leader there is a lane with one request in flight; what arrives
- * meanwhile goes out together with the next (group commit). A batch without a clear answer is sent again, the same
- * bytes, until it is known to be stored; its partition takes nothing else meanwhile, and it goes through the leader's
+ * meanwhile goes out together with the next (group commit). Where many workflows append, requests leave some milliseconds
+ * apart, since each costs the broker as much as several records; one that goes on step by step waits for nothing. A batch
+ * without a clear answer is sent again, the same bytes, until it is known to be stored; its partition takes nothing else meanwhile, and it goes through the leader's
  * second lane, so that the other partitions go on at full speed.
  *
  * Invariants: at most one request holds records of a partition at any time (L3); a promise resolves only with an offset
@@ -22,6 +23,7 @@ import type { AppendClient, LaneKind } from './append-client.ts';
 import type { KafkaLogLimits } from './limits.ts';
 import { PartitionQueue, type Pending, type SentBatch } from './partition-queue.ts';
 import { BATCH_OVERHEAD_BYTES, recordOverheadBytes } from './record-batch.ts';
+import { Spread } from './spread.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 
 interface Lane {
@@ -30,6 +32,8 @@ interface Lane {
   ready: PartitionQueue[];
   isSending: boolean;
   isScheduled: boolean;
+  /** When the last request left (`performance.now()`). */
+  sentMs: number;
 }
 
 /** What an appender needs to know of the cluster; `Topology` knows it. */
@@ -54,6 +58,7 @@ export class Appender {
   readonly #queues = new Map<number, PartitionQueue>();
   readonly #lanes: Record<LaneKind, Map<BrokerNode, Lane>> = { append: new Map(), resend: new Map() };
   readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #spread: Spread;
   #pendingBytes = 0;
   #closed = false;
   /** Closed, and what was not answered by then was let go. */
@@ -62,6 +67,7 @@ export class Appender {
 
   constructor(options: AppenderOptions) {
     this.#options = options;
+    this.#spread = new Spread(options.limits.spreadWindowMs);
   }
 
   append(partition: number, records: readonly LogRecord[], signal?: AbortSignal): Promise<Offset> {
@@ -71,6 +77,7 @@ export class Appender {
       const append: Pending = { records, bytes, resolve, reject, release: undefined, isSettled: false };
       if (signal !== undefined) this.#listen(append, partition, signal);
       this.#pendingBytes += bytes;
+      this.#spread.add(partition);
       const queue = this.#queue(partition);
       queue.add(append);
       if (!queue.isBusy) this.#ready(queue);
@@ -172,26 +179,43 @@ export class Appender {
   #lane(leader: BrokerNode, kind: LaneKind): Lane {
     let lane = this.#lanes[kind].get(leader);
     if (lane === undefined) {
-      lane = { leader, kind, ready: [], isSending: false, isScheduled: false };
+      lane = { leader, kind, ready: [], isSending: false, isScheduled: false, sentMs: 0 };
       this.#lanes[kind].set(leader, lane);
     }
     return lane;
   }
 
-  /** At the end of this turn of the event loop, so that everyone who appends in it is in the same request. */
+  /** At the end of this turn of the event loop at the earliest, so that everyone who appends in it is in the same request. */
   #schedule(lane: Lane): void {
     if (lane.isSending || lane.isScheduled || lane.ready.length === 0) return;
     lane.isScheduled = true;
-    setImmediate(() => {
+    const send = (): void => {
       lane.isScheduled = false;
       void this.#send(lane);
-    });
+    };
+    const waitMs = this.#gatherMs(lane);
+    if (waitMs <= 0) {
+      setImmediate(send);
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      send();
+    }, waitMs);
+    this.#timers.add(timer);
+  }
+
+  #gatherMs({ kind, sentMs }: Lane): number {
+    const { gatherMs, gatherPartitionsMin } = this.#options.limits;
+    if (kind === 'resend' || this.#spread.count < gatherPartitionsMin) return 0;
+    return sentMs + gatherMs - performance.now();
   }
 
   async #send(lane: Lane): Promise<void> {
     const { queues, batches } = this.#fill(lane);
     if (batches.length === 0) return;
     lane.isSending = true;
+    lane.sentMs = performance.now();
     const span = this.#options.telemetry.span('log.append', {
       lane: lane.kind,
       broker: lane.leader.nodeId,

@@ -9,6 +9,12 @@ export interface KafkaLogLimits {
   readonly requestMaxBytes: number;
   /** An append request is closed when it holds so many records (one append always fits). */
   readonly requestMaxRecords: number;
+  /** Requests leave so many milliseconds apart at least where many workflows append: each costs the broker as much as several records. */
+  readonly gatherMs: number;
+  /** Many: so many different partitions within the window. */
+  readonly gatherPartitionsMin: number;
+  /** The window, in milliseconds. */
+  readonly spreadWindowMs: number;
   /** Appends waiting to be sent, in bytes; more are refused with `append-queue-full`. */
   readonly pendingMaxBytes: number;
   /** How long a broker may wait for replicas before it answers an append with a time-out. */
@@ -46,6 +52,9 @@ export const defaultLimits: KafkaLogLimits = {
   batchMaxBytes: 8 * MIB,
   requestMaxBytes: 2 * MIB,
   requestMaxRecords: 1_000,
+  gatherMs: 4,
+  gatherPartitionsMin: 8,
+  spreadWindowMs: 20,
   pendingMaxBytes: 256 * MIB,
   appendTimeoutMs: 2_000,
   appendGraceMs: 500,

@@ -135,6 +135,7 @@ export type {
 } from './projection-store.ts';
 export { Room } from './room.ts';
 export {
+  type ParkedCount,
   type QueueCount,
   type SearchStore,
   type SpentHour,

@@ -31,6 +31,12 @@ export interface StatusCount {
   readonly count: number;
 }
 
+/** Parked workflows of one reason; null: they tell none. */
+export interface ParkedCount {
+  readonly reason: string | null;
+  readonly count: number;
+}
+
 /** Work of one definition and tenant. */
 export interface QueueCount {
   readonly definition: string;
@@ -53,6 +59,11 @@ export interface SearchStore {
   search(query: WorkflowSearch): Promise<readonly WorkflowListing[]>;
   /** Without the system's own. Null: of all tenants. */
   statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]>;
+  /**
+   * All parked workflows by reason, without the system's own; the commonest reasons first, at most `limit` of them. Bounded in time: throws
+   * `UnavailableError` rather than to keep the server busy.
+   */
+  parkedCounts(limit: number): Promise<readonly ParkedCount[]>;
   /** Of what has something to do, without the system's own; by definition and tenant, in that order. Null: of all tenants. */
   queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]>;
   /** Which generation each partition is at. Absent: of all partitions. */

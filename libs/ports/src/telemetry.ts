@@ -34,6 +34,7 @@ export type MetricName =
   | 'pool_demand'
   | 'pool_busy_workers'
   | 'pool_held'
+  | 'pool_limited'
   | 'pool_unassigned'
   | 'pool_demand_age_ms'
   | 'workflows_parked'

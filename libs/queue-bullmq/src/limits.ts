@@ -72,6 +72,8 @@ export const RECONNECT_MAX_MS = 1_000;
 
 /** Partition numbers in one published hint; more go out as several messages. */
 export const HINTED_PARTITIONS_PER_MESSAGE_MAX = 4_096;
+/** Hints that come within so many milliseconds of a message go out together in the next: a message costs as much as the work it hints at. */
+export const HINT_PERIOD_MS = 4;
 /** Published messages without an answer; beyond it hints are dropped (the sweep makes up for them). */
 export const HINT_MESSAGES_IN_FLIGHT_MAX = 1_024;
 /** Messages to those who watch, without an answer; beyond it they are dropped. */

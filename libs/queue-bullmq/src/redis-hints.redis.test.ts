@@ -1,7 +1,11 @@
-/** Runs the contract of HintBus on Redis. */
+/** Runs the contract of HintBus on Redis, and holds it to few messages. */
 
+import type { Partition } from '@tidemark/core';
 import { hintBusContract } from '@tidemark/testkit/contracts/hint-bus';
+import { eventually } from '@tidemark/testkit/eventually';
 import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
+import { expect, test } from 'vitest';
+import { HINT_PERIOD_MS } from './limits.ts';
 import { openRedisHints } from './redis-hints.ts';
 
 describeServers('redis hints', ['redis'], ({ redis: url }) => {
@@ -20,5 +24,29 @@ describeServers('redis hints', ['redis'], ({ redis: url }) => {
         await Promise.all([bus, ...others].map((each) => each.close()));
       },
     };
+  });
+
+  test('what is hinted one by one within some milliseconds goes out in few messages, the first at once, the last when it is closed', async () => {
+    const prefix = freshRedisPrefix();
+    const [sender, hearer] = [openRedisHints({ url, prefix }), openRedisHints({ url, prefix })];
+    try {
+      const heard: (readonly Partition[])[] = [];
+      await hearer.subscribe('appended', (partitions) => heard.push(partitions));
+      sender.publish('appended', 0 as Partition);
+      await eventually(() => heard.length === 1, { what: 'the first' });
+      let sent = 0;
+      for (const untilMs = performance.now() + 10 * HINT_PERIOD_MS; performance.now() < untilMs; ) {
+        sender.publish('appended', ++sent as Partition);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const last = (sent + 1) as Partition;
+      sender.publish('appended', last);
+      await sender.close();
+      await eventually(() => heard.at(-1)?.includes(last), { what: 'the last' });
+      expect(heard.flat()).toEqual(Array.from({ length: last + 1 }, (_, index) => index));
+      expect(heard.length).toBeLessThan(sent / 2);
+    } finally {
+      await Promise.all([sender.close(), hearer.close()]);
+    }
   });
 });

@@ -1,12 +1,12 @@
 /**
- * Owns the HintBus on Redis: hints of one turn of the event loop go out as one message a topic. Must not wait for Redis or
- * fail with it: hints that can't be sent are dropped.
+ * Owns the HintBus on Redis: the first hint goes out at the end of its turn of the event loop, those of the next milliseconds together,
+ * one message a topic. Must not wait for Redis or fail with it: hints that can't be sent are dropped.
  */
 
 import type { Partition } from '@tidemark/core';
 import type { HintBus, HintTopic } from '@tidemark/ports';
 import type { ConnectionOptions } from './connection.ts';
-import { HINT_MESSAGES_IN_FLIGHT_MAX, HINTED_PARTITIONS_PER_MESSAGE_MAX } from './limits.ts';
+import { HINT_MESSAGES_IN_FLIGHT_MAX, HINT_PERIOD_MS, HINTED_PARTITIONS_PER_MESSAGE_MAX } from './limits.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
 import { RedisBus, tellAll } from './redis-bus.ts';
 
@@ -33,7 +33,9 @@ class RedisHints implements HintBus {
   readonly #pending: Record<HintTopic, Set<Partition>> = { appended: new Set(), applied: new Set() };
   readonly #listeners: Record<HintTopic, Set<Listener>> = { appended: new Set(), applied: new Set() };
   readonly #subscriptions: Partial<Record<HintTopic, Promise<() => Promise<void>> | undefined>> = {};
-  #scheduled: NodeJS.Immediate | undefined;
+  #isScheduled = false;
+  #timer: NodeJS.Timeout | undefined;
+  #sentMs = Number.NEGATIVE_INFINITY;
 
   constructor({ url, tls, prefix }: RedisHintsOptions) {
     this.#bus = new RedisBus({ url, tls, messagesInFlightMax: HINT_MESSAGES_IN_FLIGHT_MAX });
@@ -42,10 +44,11 @@ class RedisHints implements HintBus {
 
   publish(topic: HintTopic, partition: Partition): void {
     this.#pending[topic].add(partition);
-    this.#scheduled ??= setImmediate(() => {
-      this.#scheduled = undefined;
-      for (const each of TOPICS) this.#send(each);
-    });
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    const waitMs = this.#sentMs + HINT_PERIOD_MS - performance.now();
+    if (waitMs <= 0) setImmediate(() => this.#sendAll());
+    else this.#timer = setTimeout(() => this.#sendAll(), waitMs);
   }
 
   /** Decoded once a message, however many listen. */
@@ -67,12 +70,20 @@ class RedisHints implements HintBus {
   }
 
   async close(): Promise<void> {
-    clearImmediate(this.#scheduled);
+    clearTimeout(this.#timer);
+    // The last ones are of leases let go: without them the sweep would find those.
+    this.#sendAll();
     await this.#bus.close();
   }
 
   #channel(topic: HintTopic): string {
     return `${this.#prefix}:hints:${topic}`;
+  }
+
+  #sendAll(): void {
+    this.#isScheduled = false;
+    this.#sentMs = performance.now();
+    for (const topic of TOPICS) this.#send(topic);
   }
 
   #send(topic: HintTopic): void {

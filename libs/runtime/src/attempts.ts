@@ -29,12 +29,38 @@ export interface AttemptEnds {
   /** What the step sees: also aborts when the workflow is cancelled. */
   readonly told: AbortSignal;
   abort(reason: unknown): void;
+  /** Settles as the work does, or rejects once it counts as never made: a step that doesn't heed its signal holds nothing. Of one work. */
+  unlessOver<T>(work: Promise<T>): Promise<T>;
+}
+
+/** A signal that is made when it is first asked for: most steps never ask, and it is the dearest thing that they would be given. */
+class Telling {
+  #controller: AbortController | undefined;
+  #ended: { readonly reason: unknown } | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#ended !== undefined) this.#controller.abort(this.#ended.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get ended(): { readonly reason: unknown } | undefined {
+    return this.#ended;
+  }
+
+  end(reason: unknown): void {
+    this.#ended ??= { reason };
+    this.#controller?.abort(reason);
+  }
 }
 
 class Ends implements AttemptEnds {
   readonly task: TaskId;
-  readonly #over = new AbortController();
-  readonly #told = new AbortController();
+  readonly #over = new Telling();
+  readonly #told = new Telling();
+  #leave: ((reason: unknown) => void) | undefined;
 
   constructor(task: TaskId) {
     this.task = task;
@@ -49,12 +75,22 @@ class Ends implements AttemptEnds {
   }
 
   abort(reason: unknown): void {
-    this.#over.abort(reason);
-    this.#told.abort(reason);
+    this.#over.end(reason);
+    this.#told.end(reason);
+    this.#leave?.(reason);
   }
 
   tell(reason: unknown): void {
-    this.#told.abort(reason);
+    this.#told.end(reason);
+  }
+
+  unlessOver<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#leave = reject;
+      const ended = this.#over.ended;
+      if (ended !== undefined) reject(ended.reason);
+      work.then(resolve, reject);
+    });
   }
 }
 

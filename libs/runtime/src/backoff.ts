@@ -38,7 +38,10 @@ const WOKEN = 'woken';
  * Runs the body again and again; one that takes long by its nature calls `moved` as it goes. A failure is reported, and the next run waits with doubling delays. Combined abort signals
  * would cost ten times as much a wake, and memory until they are collected.
  */
-export function startLoop(body: (moved: () => void) => Promise<void>, options: LoopOptions): Loop {
+export function startLoop(
+  body: (moved: () => void, stopped: AbortSignal) => Promise<void>,
+  options: LoopOptions,
+): Loop {
   const { clock, periodMs, onError } = options;
   const stopped = new AbortController();
   let wanted = options.immediately !== false;
@@ -67,7 +70,7 @@ export function startLoop(body: (moved: () => void) => Promise<void>, options: L
       wanted = false;
       try {
         moved();
-        await body(moved);
+        await body(moved, stopped.signal);
         movedMs = undefined;
         failedMs = undefined;
         failureCount = 0;

@@ -11,8 +11,9 @@ import {
   type TaskState,
 } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
-import { commitDrafts, declareTasks } from './commit.ts';
+import { commitDrafts } from './commit.ts';
 import { StreamContent } from './content.ts';
+import { declareTasks } from './declare-tasks.ts';
 import type { Definition, StepResult, TaskRequest } from './definition.ts';
 import { definitionOf } from './simulated-definition.ts';
 import { sha256Digest } from './system.ts';

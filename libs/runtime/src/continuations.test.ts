@@ -241,13 +241,16 @@ describe('in the moment in which it closes', () => {
     const w = await world.start(turnsTo(2), { turn: 1 }, { id: 'w', session: 's' });
     await world.until(w, 'completed');
     const other = await world.start(waits, null, { id: 'o', session: 's' });
+    await world.projected();
     isKept = false;
     await world.start(turnsTo(2), { turn: 1 }, { id: 'v' });
     await world.until(workflowId('v~2'), 'completed');
     expect(await currentOf(store, w)).toBeUndefined();
     expect(world.errors.some(({ error }) => (error as { code?: string }).code === 'session-busy')).toBe(true);
-    await world.client.signal(other, 'go');
-    await clock.runUntil(() => world.status(workflowId('w~2')) === 'completed', 120_000);
+    await Promise.all([
+      world.client.signal(other, 'go'),
+      clock.runUntil(() => world.status(workflowId('w~2')) === 'completed', 120_000),
+    ]);
     expect(await opened()).toEqual(['o', 'v', 'v~2', 'w', 'w~2']);
   });
 });

@@ -29,6 +29,7 @@ import {
   LEASE_CHECK_PERIOD_MS,
   PARKED_LOOK_PERIOD_MS,
   PASSED_OVER_PAGE_COUNT,
+  PROJECTION_GATHERING,
   QUEUES_PERIOD_MS,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
@@ -88,6 +89,7 @@ export class Coordinator {
   #sharedMs: number | undefined;
   /** Events of its own partitions that rows didn't show, and when that was seen. */
   #lag: { readonly eventCount: number; readonly atMs: number } | undefined;
+  /** False: rows are being made from the log. */
   #isStoreReady = false;
 
   constructor(options: CoordinatorOptions) {
@@ -106,6 +108,7 @@ export class Coordinator {
     this.#projector = new Projector({
       ports,
       lamport,
+      gathering: PROJECTION_GATHERING,
       onApplied: (streams, next) => {
         this.demand.applied(streams);
         this.#dispatcher.applied(streams, next);
@@ -115,6 +118,7 @@ export class Coordinator {
       },
       onError: (error) => this.#failed('projection', error),
       traces: options.traces,
+      isRebuilding: () => !this.#isStoreReady,
     });
     this.#leases = new LeaseKeeper(ports, inbox, this.demand);
     this.#timers = new Timers({ ports, inbox, onError: (error) => this.#report('timers', error) });
@@ -222,6 +226,7 @@ export class Coordinator {
   }
 
   async #rebuild(): Promise<void> {
+    this.#isStoreReady = false;
     await this.#options.ports.store.ensure();
     this.#projector.forgetAll();
     this.demand.forget();

@@ -22,6 +22,7 @@ export function tellDemand(demand: Pick<Demand, 'told' | 'ageMs'>, telemetry: Te
     telemetry.gauge('pool_demand', each.demandCount, { pool });
     telemetry.gauge('pool_busy_workers', each.busyWorkerCount, { pool });
     telemetry.gauge('pool_held', each.heldCount, { pool });
+    telemetry.gauge('pool_limited', each.limitedCount, { pool });
   }
 }
 

@@ -1,6 +1,10 @@
-/** Owns sums over workflows with work, by whose work they are: a change of one workflow costs one step, a sum as many as there are queues. */
+/**
+ * Owns sums over workflows with work, by whose work they are: a change of one workflow costs one step, a sum as many as there are queues, and
+ * keys of limits in them.
+ */
 
 import type { HolderId } from '@tidemark/core';
+import { type Beginnings, type Limits, Room } from './demand-limits.ts';
 import type { Queued } from './held-queues.ts';
 
 /** One workflow, as it counts. */
@@ -9,9 +13,12 @@ export interface Counted extends Queued {
   readonly holder: HolderId | null;
   /** A dead worker had it. */
   readonly isDebt: boolean;
+  /** Null: none. */
+  readonly limits: Limits | null;
 }
 
 interface Tally extends Queued {
+  readonly limits: Limits | null;
   inFlightCount: number;
   waitingCount: number;
   /** Of dead workers, whose leases aren't revoked yet; and of those that are. */
@@ -25,6 +32,7 @@ export interface Sum {
   backlogCount: number;
   recoveryDebtCount: number;
   heldCount: number;
+  limitedCount: number;
   readonly holders: Set<HolderId>;
 }
 
@@ -33,17 +41,18 @@ const nothing = (): Sum => ({
   backlogCount: 0,
   recoveryDebtCount: 0,
   heldCount: 0,
+  limitedCount: 0,
   holders: new Set(),
 });
 
 export class DemandTallies {
   readonly #tallies = new Map<string, Tally>();
 
-  add({ definition, tenant, holder, isDebt }: Counted, by: 1 | -1): void {
+  add({ definition, tenant, holder, isDebt, limits }: Counted, by: 1 | -1): void {
     // Unlike for unlike pairs, whatever stands in either name.
-    const key = `${tenant.length} ${tenant} ${definition}`;
+    const key = `${tenant.length} ${tenant} ${definition.length} ${definition} ${limits?.id ?? ''}`;
     const tally: Tally = this.#tallies.get(key) ?? {
-      ...{ definition, tenant, inFlightCount: 0, waitingCount: 0, heldDebtCount: 0, waitingDebtCount: 0 },
+      ...{ definition, tenant, limits, inFlightCount: 0, waitingCount: 0, heldDebtCount: 0, waitingDebtCount: 0 },
       holders: new Map(),
     };
     if (holder === null) tally[isDebt ? 'waitingDebtCount' : 'waitingCount'] += by;
@@ -59,21 +68,34 @@ export class DemandTallies {
     else this.#tallies.set(key, tally);
   }
 
-  /** By pool: a queue counts in each of those that it belongs to; null: in none. Of a queue that is held only what waits is held. */
+  /**
+   * By pool: a queue counts in each of those that it belongs to; null: in none. Of a queue that is held only what waits is held. Of what waits
+   * for its limits as much counts as they let begin, what the dead left first.
+   */
   sums(
     poolsOf: (definition: string) => readonly (string | null)[],
     isHeld: (queued: Queued) => boolean,
+    begun: ReturnType<Beginnings['lately']> = new Map(),
   ): { of(pool: string | null): Readonly<Sum> } {
     const sums = new Map<string | null, Sum>();
+    const room = new Room(begun);
+    for (const { limits, inFlightCount } of this.#tallies.values()) {
+      if (limits !== null && inFlightCount > 0) room.runs(limits, inFlightCount);
+    }
     for (const tally of this.#tallies.values()) {
       const held = isHeld(tally);
+      const waitingCount = tally.waitingCount + tally.waitingDebtCount;
+      const { limits } = tally;
+      const openCount = limits === null || held ? waitingCount : room.take(limits, waitingCount);
+      const debtCount = Math.min(tally.waitingDebtCount, openCount);
       for (const pool of poolsOf(tally.definition)) {
         const sum = sums.get(pool) ?? nothing();
         sums.set(pool, sum);
         sum.inFlightCount += tally.inFlightCount;
-        sum.recoveryDebtCount += tally.heldDebtCount + (held ? 0 : tally.waitingDebtCount);
-        sum.backlogCount += held ? 0 : tally.waitingCount;
-        sum.heldCount += held ? tally.waitingCount + tally.waitingDebtCount : 0;
+        sum.recoveryDebtCount += tally.heldDebtCount + (held ? 0 : debtCount);
+        sum.backlogCount += held ? 0 : openCount - debtCount;
+        sum.heldCount += held ? waitingCount : 0;
+        sum.limitedCount += waitingCount - openCount;
         for (const holder of tally.holders.keys()) sum.holders.add(holder);
       }
     }

@@ -1,6 +1,13 @@
 /** The demand of pools: what is under way counts, what the dead left counts, and what isn't known isn't told. */
 
-import { type Epoch, type HolderId, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
+import {
+  type Dispatch,
+  type Epoch,
+  type HolderId,
+  type TenantId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
 import type { LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Demand, type DemandLook } from './demand.ts';
@@ -140,6 +147,83 @@ describe('demand', () => {
       look.foundRunnable(rows, held);
       look.end();
       expect(demand.of('default')).toMatchObject({ inFlightCount: 1, backlogCount: 1, heldCount: 1, demandCount: 2 });
+    });
+
+    describe('leaves out what its limits keep from beginning', () => {
+      const limited = (limits: NonNullable<Dispatch['limits']>) => ({ dispatch: { limits } });
+      const at = (...fields: Partial<StreamRow>[]) => Object.assign({}, ...fields) as Partial<StreamRow>;
+      const told = () => {
+        const { inFlightCount, backlogCount, recoveryDebtCount, limitedCount, demandCount } = demand.of('default');
+        expect(demandCount).toBe(inFlightCount + backlogCount + recoveryDebtCount);
+        return { inFlightCount, backlogCount, recoveryDebtCount, limitedCount };
+      };
+      const wait = (count: number, fields: Partial<StreamRow>, name = 'w') =>
+        demand.applied(Array.from({ length: count }, (_, n) => row(`${name}${n}`, 0, null, fields)));
+
+      it('of concurrency: as many count as may run', () => {
+        const two = limited([{ key: 'k', concurrency: 2 }]);
+        wait(10, two);
+        expect(told()).toEqual({ inFlightCount: 0, backlogCount: 2, recoveryDebtCount: 0, limitedCount: 8 });
+        demand.applied([row('w0', 1, 'w', two), row('w1', 1, 'w', two)]);
+        expect(told()).toEqual({ inFlightCount: 2, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 8 });
+        // One ends, and the other waits for a timer: it isn't at work.
+        demand.applied([
+          row('w0', 1, null, at(two, { runnable: false })),
+          row('w1', 1, null, at(two, { runnable: false })),
+        ]);
+        expect(told()).toMatchObject({ backlogCount: 2, limitedCount: 6 });
+        // Control: without limits all of them count.
+        wait(10, {}, 'free');
+        expect(told()).toMatchObject({ backlogCount: 12, limitedCount: 6 });
+      });
+
+      it('by tenant, or over the fleet; the tightest of several', () => {
+        const globex = { tenant: 'globex' as TenantId };
+        const own = limited([{ key: 'k', concurrency: 1 }]);
+        wait(3, own, 'a');
+        wait(3, at(own, globex), 'b');
+        expect(told()).toMatchObject({ backlogCount: 2, limitedCount: 4 });
+        const both = limited([
+          { key: 'k', concurrency: 5 },
+          { key: 'all', scope: 'fleet', concurrency: 2 },
+        ]);
+        wait(3, both, 'c');
+        wait(3, at(both, globex), 'd');
+        expect(told()).toMatchObject({ backlogCount: 4, limitedCount: 8 });
+      });
+
+      it('of rates: what has begun in the period is in it, and what has begun once counts against none', () => {
+        const rate = limited([{ key: 'k', rate: { count: 3, perMs: 1_000 } }]);
+        wait(5, rate);
+        expect(told()).toMatchObject({ backlogCount: 3, limitedCount: 2 });
+        demand.applied([row('w0', 1, 'w', rate), row('w1', 1, 'w', rate)]);
+        expect(told()).toMatchObject({ inFlightCount: 2, backlogCount: 1, limitedCount: 2 });
+        nowMs += 1_000;
+        expect(told()).toMatchObject({ backlogCount: 3, limitedCount: 0 });
+        demand.applied([row('w0', 1, null, rate), row('w1', 1, null, rate)]);
+        expect(told()).toMatchObject({ backlogCount: 5, limitedCount: 0 });
+      });
+
+      it("as looks see it in others' partitions, whose leases tell no limits", () => {
+        const one = limited([{ key: 'k', concurrency: 1 }]);
+        ready(row('a', 0, null, one), row('b', 0, null, one));
+        expect(told()).toMatchObject({ backlogCount: 1, limitedCount: 1 });
+        leased(['w1'], row('a', 1, 'w1'));
+        ready(row('b', 0, null, one));
+        expect(told()).toEqual({ inFlightCount: 1, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 1 });
+      });
+
+      it('and not what a held queue keeps, which takes no room', () => {
+        const one = limited([{ key: 'k', scope: 'fleet', concurrency: 1 }]);
+        const rows = [row('a', 0, null, one), row('b', 0, null, at(one, { tenant: 'globex' as TenantId }))];
+        const look = demand.look();
+        look.foundRunnable(
+          rows,
+          new HeldSet([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]),
+        );
+        look.end();
+        expect(demand.of('default')).toMatchObject({ backlogCount: 1, heldCount: 1, limitedCount: 0 });
+      });
     });
 
     it('knows nothing any more once rows were lost', () => {

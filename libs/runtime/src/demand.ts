@@ -9,9 +9,17 @@
  *    have missed it `DEMAND_MISSES` times.
  */
 
-import { type HolderId, InvalidError, isSystemDefinition, UnavailableError, type WorkflowId } from '@tidemark/core';
+import {
+  type Dispatch,
+  type HolderId,
+  InvalidError,
+  isSystemDefinition,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
 import type { Clock, LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
 import { queuedAs } from './compensation.ts';
+import { Beginnings, type Limits, limitsOf } from './demand-limits.ts';
 import { DemandTallies } from './demand-tallies.ts';
 import { HeldSet } from './held-queues.ts';
 import { DEMAND_MISSES, DEMAND_STALE_MS } from './limits.ts';
@@ -40,6 +48,8 @@ export interface PoolDemand {
   readonly busyWorkerCount: number;
   /** Workflows that could go on if their queue weren't held; no part of the demand, since no worker may take them. */
   readonly heldCount: number;
+  /** Workflows that could go on if their limits weren't reached; no part of the demand, since no worker would help. */
+  readonly limitedCount: number;
 }
 
 export interface Demands {
@@ -61,6 +71,9 @@ interface Entry {
   readonly holder: HolderId | null;
   /** A dead worker had it at this epoch. */
   readonly isDebt: boolean;
+  /** Absent: none, or not seen yet: leases don't tell it. It never changes. */
+  readonly dispatch: Dispatch | undefined;
+  readonly limits: Limits | null;
   /** When it was last seen so, as a number of a look or of a write. */
   readonly at: number;
 }
@@ -85,6 +98,7 @@ export class Demand {
   readonly #entries = new Map<WorkflowId, Entry>();
   readonly #missed = new Map<WorkflowId, Missed>();
   readonly #tallies = new DemandTallies();
+  readonly #beginnings = new Beginnings();
   /** Numbers of the looks under way; what ends meanwhile is remembered until they are over. */
   readonly #looks = new Set<number>();
   readonly #ended = new Map<WorkflowId, number>();
@@ -106,9 +120,9 @@ export class Demand {
   applied(streams: readonly StreamRow[]): void {
     const at = ++this.#at;
     for (const stream of streams) {
-      const { workflow, definition, tenant, epoch, holder, runnable } = stream;
+      const { workflow, definition, tenant, epoch, holder, runnable, dispatch } = stream;
       this.#missed.delete(workflow);
-      if (holder !== null || runnable) this.#see(workflow, { definition, tenant, epoch, holder, at });
+      if (holder !== null || runnable) this.#see(workflow, { definition, tenant, epoch, holder, at, dispatch });
       else this.#end(workflow, at);
     }
   }
@@ -126,9 +140,9 @@ export class Demand {
       foundRunnable: (streams, held) => {
         this.#held = held;
         const found = new Set<WorkflowId>();
-        for (const { workflow, definition, tenant, epoch } of streams) {
+        for (const { workflow, definition, tenant, epoch, dispatch } of streams) {
           found.add(workflow);
-          const entry = { definition, tenant, epoch, holder: null, at: number };
+          const entry = { definition, tenant, epoch, holder: null, at: number, dispatch };
           if (isNew({ workflow, order: orderOf(entry) })) this.#see(workflow, entry);
         }
         this.#miss('runnable', number, found);
@@ -138,7 +152,7 @@ export class Demand {
         const found = new Set<WorkflowId>();
         for (const { workflow, definition, tenant, epoch, holder } of leases) {
           found.add(workflow);
-          const entry = { definition, tenant, epoch, holder, at: number };
+          const entry = { definition, tenant, epoch, holder, at: number, dispatch: undefined };
           if (!isNew({ workflow, order: orderOf(entry) })) continue;
           this.#see(workflow, entry, living === undefined ? undefined : !living.has(holder));
         }
@@ -177,11 +191,12 @@ export class Demand {
     const sums = this.#tallies.sums(
       (definition) => this.#poolsOf(definition),
       (queued) => this.#held.has(queued),
+      this.#beginnings.lately(this.#clock.monotonicMs()),
     );
     const pools = this.#pools.map(({ name }): PoolDemand => {
-      const { inFlightCount, backlogCount, recoveryDebtCount, heldCount, holders } = sums.of(name);
+      const { inFlightCount, backlogCount, recoveryDebtCount, heldCount, limitedCount, holders } = sums.of(name);
       const demandCount = inFlightCount + backlogCount + recoveryDebtCount;
-      const counts = { inFlightCount, backlogCount, recoveryDebtCount, demandCount, heldCount };
+      const counts = { inFlightCount, backlogCount, recoveryDebtCount, demandCount, heldCount, limitedCount };
       return { pool: name, ...counts, busyWorkerCount: holders.size };
     });
     const unassigned = sums.of(null);
@@ -210,12 +225,17 @@ export class Demand {
     return found.length === 0 ? [null] : found.map((pool) => pool.name);
   }
 
-  #see(workflow: WorkflowId, seen: Omit<Entry, 'isDebt'>, isDead?: boolean): void {
+  #see(workflow: WorkflowId, seen: Omit<Entry, 'isDebt' | 'limits'>, isDead?: boolean): void {
     const before = this.#entries.get(workflow);
     // A lease that ended by its holder's death is a debt until the next claim.
     const isDebt = isDead ?? (before?.epoch === seen.epoch && before.isDebt);
     this.#missed.delete(workflow);
-    this.#put(workflow, { ...seen, isDebt });
+    const dispatch = before?.dispatch ?? seen.dispatch;
+    const isSame = before !== undefined && before.dispatch === dispatch && before.epoch > 0 === seen.epoch > 0;
+    const limits = isSame ? before.limits : limitsOf(dispatch, seen.tenant, seen.epoch);
+    if (before?.epoch === 0 && before.limits !== null && seen.epoch > 0)
+      this.#beginnings.add(before.limits, this.#clock.monotonicMs());
+    this.#put(workflow, { ...seen, isDebt, dispatch, limits });
   }
 
   #end(workflow: WorkflowId, at: number): void {
@@ -252,4 +272,5 @@ export class Demand {
 const orderOf = ({ epoch, holder }: Pick<Entry, 'epoch' | 'holder'>): number => 2 * epoch + (holder === null ? 1 : 0);
 
 /** Whose work it is never changes. */
-const countsAlike = (a: Entry, b: Entry): boolean => a.holder === b.holder && a.isDebt === b.isDebt;
+const countsAlike = (a: Entry, b: Entry): boolean =>
+  a.holder === b.holder && a.isDebt === b.isDebt && a.limits?.id === b.limits?.id;

@@ -16,6 +16,7 @@ import {
   type TaskId,
   type WorkflowId,
 } from '@tidemark/core';
+import type { AttemptEnds } from './attempts.ts';
 import type { StreamContent } from './content.ts';
 import {
   type EffectContext,
@@ -29,8 +30,8 @@ import { answerInTime } from './effect-call.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
 import { fitting, type Recovered, type RecoveryHost, recoverEffect, refuseOther } from './effect-recovery.ts';
+import { EffectUses } from './effect-uses.ts';
 import type { Draft } from './held-stream.ts';
-import { digestOf } from './json-digest.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { ContendedError } from './model-budgets.ts';
 import type { Ports } from './ports.ts';
@@ -74,24 +75,28 @@ export interface JournalHost extends RecoveryHost {
 export class EffectJournal {
   readonly #host: JournalHost;
   readonly #task: TaskId;
-  readonly #signal: AbortSignal;
-  readonly #counts = new Map<string, number>();
-  /** The last use of each key: the same key twice at once would call twice. */
-  readonly #lastUse = new Map<EffectKey, Promise<unknown>>();
-  /** Intentions whose call is not decided yet. */
-  readonly #deciding = new Set<Promise<void>>();
+  readonly #ends: Pick<AttemptEnds, 'over'>;
+  /** Made when first used: most steps call nothing. */
+  #made: EffectUses | undefined;
 
-  constructor(host: JournalHost, task: TaskId, signal: AbortSignal) {
+  constructor(host: JournalHost, task: TaskId, ends: Pick<AttemptEnds, 'over'>) {
     this.#host = host;
     this.#task = task;
-    this.#signal = signal;
+    this.#ends = ends;
+  }
+
+  get #signal(): AbortSignal {
+    return this.#ends.over;
+  }
+
+  get #uses(): EffectUses {
+    this.#made ??= new EffectUses();
+    return this.#made;
   }
 
   /** The key of the next use of the operation: counted, or by the given name. */
   #key(operation: string, name: string | undefined): EffectKey {
-    const ordinal = this.#counts.get(operation) ?? 0;
-    if (name === undefined) this.#counts.set(operation, ordinal + 1);
-    const key = effectKey(this.#host.workflow, this.#task, operation, name ?? ordinal);
+    const key = effectKey(this.#host.workflow, this.#task, operation, name ?? this.#uses.ordinal(operation));
     if (key.length <= NAME_MAX_CHARS) return key;
     throw new InvalidError(
       'effect-key-too-long',
@@ -104,15 +109,14 @@ export class EffectJournal {
    * under way of which the step didn't wait for the outcome.
    */
   async close(): Promise<void> {
-    if (this.#deciding.size > 0) await Promise.all(this.#deciding);
-    if (this.#lastUse.size > 0) await Promise.allSettled(this.#lastUse.values());
+    await this.#made?.settled();
   }
 
   async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions): Promise<Json> {
     this.#signal.throwIfAborted();
     const operation = `run.${name}`;
     const key = this.#key(operation, options.name);
-    return this.#inTurn(key, async () => {
+    return this.#uses.inTurn(key, async () => {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
       const replayed = await this.#host.replay?.closure(this.#task, key);
@@ -131,19 +135,7 @@ export class EffectJournal {
     this.#signal.throwIfAborted();
     const request = effect.parseRequest(input);
     const key = this.#key(effect.operation, options.name);
-    return this.#host.gate.pass(this.#signal, () => this.#inTurn(key, () => this.#effect(effect, key, request)));
-  }
-
-  /** A key that is used twice at once is one effect: the second use waits for the first, and finds what it recorded. */
-  async #inTurn(key: EffectKey, use: () => Promise<Json>): Promise<Json> {
-    const before = this.#lastUse.get(key);
-    const using = before === undefined ? use() : before.then(use, use);
-    this.#lastUse.set(key, using);
-    try {
-      return await using;
-    } finally {
-      if (this.#lastUse.get(key) === using) this.#lastUse.delete(key);
-    }
+    return this.#host.gate.pass(this.#signal, () => this.#uses.inTurn(key, () => this.#effect(effect, key, request)));
   }
 
   async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
@@ -293,8 +285,7 @@ export class EffectJournal {
     prepared: PreparedCall | undefined,
   ): Promise<boolean> {
     this.#signal.throwIfAborted();
-    const decided = Promise.withResolvers<void>();
-    this.#deciding.add(decided.promise);
+    const decided = this.#uses.intending();
     try {
       await this.#writeIntention(effect, key, request, prepared);
       const refused = await this.#confirm(prepared);
@@ -308,8 +299,7 @@ export class EffectJournal {
       await this.#recordNotDone(effect, key, request, new NotDoneError('The worker had to go before the call.'));
       throw this.#signal.reason;
     } finally {
-      this.#deciding.delete(decided.promise);
-      decided.resolve();
+      decided();
     }
   }
 
@@ -381,10 +371,6 @@ export class EffectJournal {
     const [note, call] = [errorNote(error), this.#asked(effect, key, request)];
     await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, call, note, effect.lostOf?.(error))]);
     this.#host.content.journaled(key, { status: 'failed', error: note });
-  }
-
-  #digest(value: Json): string {
-    return digestOf(this.#host.ports.digest, value);
   }
 
   #asked({ operation, kind }: EffectDefinition, key: EffectKey, request: Json): EffectCall {

@@ -37,8 +37,11 @@ export class ForkWorld extends SimulatedWorld {
     });
   }
 
-  fork(of: WorkflowId, options: Partial<ForkOptions> & { readonly at: number }): Promise<Forked> {
-    return this.client.fork(of, { by: 'ann', effects: 'replay', ...options });
+  /** Resolves when it has rows. */
+  async fork(of: WorkflowId, options: Partial<ForkOptions> & { readonly at: number }): Promise<Forked> {
+    const forked = await this.client.fork(of, { by: 'ann', effects: 'replay', ...options });
+    await this.projected();
+    return forked;
   }
 
   /** A workflow that has come to its end. */

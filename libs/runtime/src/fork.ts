@@ -25,9 +25,9 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import { needsLifecycle } from './commit.ts';
 import { UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
+import { needsLifecycle } from './declare-tasks.ts';
 import { answeredBefore } from './fork-answers.ts';
 import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from './fork-content.ts';
 import { digestOf } from './json-digest.ts';

@@ -106,9 +106,9 @@ describe('a held stream', () => {
   let opened: StreamState;
   const foreign: (LogEntry & { kind: 'event' })[] = [];
 
-  const hold = (holder: string, state = opened, next = 1): HeldStream =>
+  const hold = (holder: string, state = opened, next = 1, clock = systemClock): HeldStream =>
     new HeldStream(state, next as Offset, {
-      ports: { log, clock: systemClock, prng: systemPrng, hints: createMemoryHints(), telemetry: noTelemetry },
+      ports: { log, clock, prng: systemPrng, hints: createMemoryHints(), telemetry: noTelemetry },
       lamport: new LamportClock(),
       partition: P,
       holder: holder as never,
@@ -127,6 +127,30 @@ describe('a held stream', () => {
     await log.append(P, [{ value: opening(), type: 'WorkflowOpened' }]);
     opened = (await foldLog(log)).streams.get(W)!;
     log.readCount = 0;
+  });
+
+  it('has looked at the log with each append as with each read, so that nobody need look for it', async () => {
+    let nowMs = 1_000;
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs(), monotonicMs: () => nowMs };
+    const stream = hold('h1', opened, 1, clock);
+    const lookedMs: number[] = [stream.lookedMs];
+    const looked = async (work: () => Promise<unknown>): Promise<void> => {
+      nowMs = (lookedMs.length + 1) * 1_000;
+      await work();
+      lookedMs.push(stream.lookedMs);
+    };
+    await looked(() => write(stream, claim));
+    await looked(async () => {});
+    await looked(() => stream.catchUp());
+    // What comes while the answer is on its way isn't seen.
+    const append = log.append.bind(log);
+    log.append = async (...args) => {
+      const base = await append(...args);
+      nowMs += 500;
+      return base;
+    };
+    await looked(() => write(stream, commit(stream, '0.0')));
+    expect(lookedMs).toEqual([1_000, 2_000, 2_000, 4_000, 5_000]);
   });
 
   it('knows without a read that an append was accepted when its offset is the next', async () => {

@@ -82,6 +82,7 @@ export class HeldStream {
   #settling: Promise<void> = Promise.resolve();
   #fenced: Error | undefined;
   #traced: { readonly epoch: Epoch; readonly parent: string } | undefined;
+  #lookedMs: number;
 
   constructor(state: StreamState, next: Offset, options: HeldStreamOptions) {
     this.#options = options;
@@ -89,6 +90,7 @@ export class HeldStream {
     this.#speculative = state;
     this.#next = next;
     this.#limits = eventLimits(options.ports.log);
+    this.#lookedMs = options.ports.clock.monotonicMs();
   }
 
   /** The fold of the log as far as it was read. */
@@ -104,6 +106,11 @@ export class HeldStream {
   /** First offset that was not folded here. */
   get next(): Offset {
     return this.#next;
+  }
+
+  /** When an append or a read of ours was sent that was answered since (monotonic milliseconds): what others wrote before that is folded. */
+  get lookedMs(): number {
+    return this.#lookedMs;
   }
 
   /** The lease is this holder's, as far as the log was read: not let go, nor taken by another since. */
@@ -210,7 +217,8 @@ export class HeldStream {
   }
 
   #send(batch: readonly Unsettled[]): void {
-    const { log, hints } = this.#options.ports;
+    const { log, hints, clock } = this.#options.ports;
+    const sentMs = clock.monotonicMs();
     const appended = log.append(
       this.#options.partition,
       batch.map((entry) => entry.record),
@@ -221,14 +229,15 @@ export class HeldStream {
     );
     // Settling is chained, since verdicts follow from folding in offset order.
     this.#settling = this.#settling
-      .then(async () => this.#settle(batch, await appended))
+      .then(async () => this.#settle(batch, await appended, sentMs))
       .catch((error: unknown) => this.#fence(error));
   }
 
   /** Folds the log through the batch, which stands at `base` and the offsets after it. */
-  async #settle(batch: readonly Unsettled[], base: Offset): Promise<void> {
+  async #settle(batch: readonly Unsettled[], base: Offset, sentMs: number): Promise<void> {
     if (this.#fenced !== undefined) return;
     if (base > this.#next) await this.#foldGap(base);
+    this.#lookedMs = Math.max(this.#lookedMs, sentMs);
     for (const [index, entry] of batch.entries()) {
       const at = base + index;
       if (at < this.#next) continue;
@@ -284,13 +293,17 @@ export class HeldStream {
     this.#settling = this.#settling
       .then(async () => {
         if (this.#fenced !== undefined) return;
+        const sentMs = this.#options.ports.clock.monotonicMs();
         const [result] = await this.#options.ports.log.read(
           [{ partition: this.#options.partition, from: this.#next }],
           {
             maxBytes: TAIL_READ_MAX_BYTES,
           },
         );
-        if (result !== undefined) this.#foldRecords(result.records, result.end);
+        if (result === undefined) return;
+        this.#foldRecords(result.records, result.end);
+        // One that ended at its limit of bytes has not seen all of it.
+        if (this.#next >= result.end) this.#lookedMs = Math.max(this.#lookedMs, sentMs);
       })
       .catch((error: unknown) => {
         if (!(error instanceof UnavailableError)) this.#fence(error);

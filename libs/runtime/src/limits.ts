@@ -127,15 +127,14 @@ export const DEMAND_MISSES = 2;
 export const DEMAND_TOLD_PERIOD_MS = 2_000;
 /** Period of the coordinators' look at who lives, in milliseconds. */
 export const LEASE_CHECK_PERIOD_MS = 250;
-/**
- * Period of their look at all leases, in milliseconds: for ghosts, and for claims that land after their writer's death. A
- * death is acted on at once.
- */
+/** Of their look at all leases, in milliseconds: for ghosts, and for claims that land after their writer's death, which is acted on at once. */
 export const LEASE_LOOK_PERIOD_MS = 1_000;
 
 /** Entries and bytes that one projection batch takes from the log at most. */
 export const PROJECTION_ENTRIES_MAX = 8_192;
 export const PROJECTION_READ_MAX_BYTES = 8_388_608;
+/** From 500 entries a second on they are gathered for longer and longer; rows are so much later at most (see `Gathering`). */
+export const PROJECTION_GATHERING = { msPerEntry: 2, maxMs: 20 };
 /** Partitions named in one projection read at most. */
 export const PROJECTION_PARTITIONS_MAX = 1_024;
 /** Folded partitions that a projector keeps in memory. */
@@ -393,7 +392,7 @@ export const DUTY_UNMOVED_MAX_MS = 600_000;
 /** Workflows at which another release stopped, in one page of a look for them. */
 export const PASSED_OVER_PAGE_COUNT = 1_000;
 
-/** Period of a coordinator's look at what waits for a person, in milliseconds; so many are counted, under so many reasons. */
+/** Period of a coordinator's count of what waits for a person, in milliseconds; so many reasons are asked for, and so many told apart. */
 export const PARKED_LOOK_PERIOD_MS = 15_000;
-export const PARKED_COUNTED_MAX = 1_000;
+export const PARKED_REASONS_READ_MAX = 1_000;
 export const PARKED_REASONS_MAX = 20;

@@ -19,8 +19,8 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
-import { type DeclaredTasks, declareTasks, needsLifecycle } from './commit.ts';
 import { checkedFragments } from './commit-context.ts';
+import { type DeclaredTasks, declareTasks, needsLifecycle } from './declare-tasks.ts';
 import type { Definition } from './definition.ts';
 import { checkedDispatch } from './dispatch.ts';
 import { digestOf } from './json-digest.ts';

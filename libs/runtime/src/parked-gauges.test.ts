@@ -1,18 +1,22 @@
 /** What waits for a person is told by reason, and told to be none once nothing waits; reasons are bounded. */
 
-import { noTelemetry, type WorkflowSummary } from '@tidemark/ports';
+import { noTelemetry, type ParkedCount } from '@tidemark/ports';
 import { expect, test } from 'vitest';
-import { PARKED_REASONS_MAX } from './limits.ts';
+import { PARKED_REASONS_MAX, PARKED_REASONS_READ_MAX } from './limits.ts';
 import { ParkedGauges } from './parked-gauges.ts';
 
 test('tells how many wait, by reason', async () => {
-  let reasons: readonly (string | null)[] = ['budget_exceeded', 'crash-limit', 'crash-limit'];
+  let counts: readonly ParkedCount[] = [
+    { reason: 'budget_exceeded', count: 100_000 },
+    { reason: 'crash-limit', count: 2 },
+    { reason: null, count: 1 },
+  ];
   const told = new Map<unknown, number>();
   const gauges = new ParkedGauges({
     store: {
-      async workflows(query) {
-        expect(query.status).toBe('parked');
-        return reasons.map((reason) => ({ reason }) as WorkflowSummary);
+      async parkedCounts(limit) {
+        expect(limit).toBe(PARKED_REASONS_READ_MAX);
+        return counts;
       },
     },
     telemetry: {
@@ -24,18 +28,13 @@ test('tells how many wait, by reason', async () => {
     },
   });
   await gauges.look();
-  expect([...told]).toEqual([
-    ['budget_exceeded', 1],
-    ['crash-limit', 2],
-  ]);
-  reasons = ['budget_exceeded'];
+  expect(Object.fromEntries(told)).toEqual({ budget_exceeded: 100_000, 'crash-limit': 2, other: 1 });
+  counts = [{ reason: 'budget_exceeded', count: 1 }];
   await gauges.look();
-  expect([...told]).toEqual([
-    ['budget_exceeded', 1],
-    ['crash-limit', 0],
-  ]);
-  reasons = Array.from({ length: 2 * PARKED_REASONS_MAX }, (_, at) => `reason-${at}`);
+  expect(Object.fromEntries(told)).toEqual({ budget_exceeded: 1, 'crash-limit': 0, other: 0 });
+  counts = Array.from({ length: 2 * PARKED_REASONS_MAX }, (_, at) => ({ reason: `reason-${at}`, count: 3 }));
   await gauges.look();
-  expect(told.size).toBe(PARKED_REASONS_MAX + 1);
-  expect(told.get('other')).toBe(PARKED_REASONS_MAX + 2);
+  // Three were told before, and the rest of the room is for the first that come.
+  expect(told.size).toBe(PARKED_REASONS_MAX + 1 - 1);
+  expect(told.get('other')).toBe(3 * (2 * PARKED_REASONS_MAX - (PARKED_REASONS_MAX - 3)));
 });

@@ -1,27 +1,27 @@
-/** Owns telling how many workflows wait for a person, by reason. A count, never whose they are. */
+/** Owns telling how many workflows wait for a person, by reason: all of them. A count, never whose they are. */
 
 import type { ProjectionStore, Telemetry } from '@tidemark/ports';
-import { PARKED_COUNTED_MAX, PARKED_REASONS_MAX } from './limits.ts';
+import { PARKED_REASONS_MAX, PARKED_REASONS_READ_MAX } from './limits.ts';
 
 /** What further reasons are counted as. */
 const OTHERS = 'other';
 
 export class ParkedGauges {
-  readonly #ports: { readonly store: Pick<ProjectionStore, 'workflows'>; readonly telemetry: Telemetry };
+  readonly #ports: { readonly store: Pick<ProjectionStore, 'parkedCounts'>; readonly telemetry: Telemetry };
   /** Reasons told so far: a gauge stands until it is set again. */
   readonly #told = new Set<string>();
 
-  constructor(ports: { readonly store: Pick<ProjectionStore, 'workflows'>; readonly telemetry: Telemetry }) {
+  constructor(ports: { readonly store: Pick<ProjectionStore, 'parkedCounts'>; readonly telemetry: Telemetry }) {
     this.#ports = ports;
   }
 
   async look(): Promise<void> {
     const { store, telemetry } = this.#ports;
-    const parked = await store.workflows({ status: 'parked', limit: PARKED_COUNTED_MAX });
+    const parked = await store.parkedCounts(PARKED_REASONS_READ_MAX);
     const counts = new Map<string, number>([...this.#told].map((reason) => [reason, 0]));
-    for (const { reason } of parked) {
+    for (const { reason, count } of parked) {
       const name = this.#named(reason ?? OTHERS);
-      counts.set(name, (counts.get(name) ?? 0) + 1);
+      counts.set(name, (counts.get(name) ?? 0) + count);
     }
     for (const [reason, count] of counts) telemetry.gauge('workflows_parked', count, { reason });
   }

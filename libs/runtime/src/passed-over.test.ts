@@ -3,7 +3,7 @@
  * if nobody had stopped (I5). What stops one workflow stops no other.
  */
 
-import { type Partition, type WorkflowId, workflowId } from '@tidemark/core';
+import { CorruptError, type Partition, type WorkflowId, workflowId } from '@tidemark/core';
 import { type EventLog, RANGE_COUNT } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,10 +22,22 @@ describe('what a release can not read', () => {
   let errors: unknown[];
   const projectors: Projector[] = [];
 
+  /** Where each read began, of partition 0, and how many records one answers. */
+  let reads: number[];
+  let pageRecords: number;
+  /** Offsets of partition 0 that can't be read any more. */
+  let damaged: ReadonlySet<number>;
+
   /** `unread`: what the release takes for something else. */
   const project = async (on: SimulatedPorts, unread?: (header: string) => string): Promise<void> => {
     const read: EventLog['read'] = async (...asked) => {
-      const results = await log.read(asked[0]);
+      for (const { partition, from } of asked[0]) {
+        if (partition !== 0) continue;
+        reads.push(from);
+        if (damaged.has(from)) throw new CorruptError('log-damaged', 'Partition 0 is damaged.', { partition });
+      }
+      const answered = await log.read(asked[0]);
+      const results = answered.map((result) => ({ ...result, records: result.records.slice(0, pageRecords) }));
       if (unread === undefined) return results;
       const changed = (value: Uint8Array): Uint8Array => Buffer.from(unread(Buffer.from(value).toString()));
       return results.map((result) => ({
@@ -52,7 +64,11 @@ describe('what a release can not read', () => {
     await starter.start({ definition, input: null, workflow: workflowId(id), tenant: TENANT });
   };
   const signal = (workflow: string, partition: Partition, id: string) => {
-    const to = { tenant: TENANT, workflow: workflow as WorkflowId, generation: 1 as never };
+    const to = {
+      tenant: TENANT,
+      workflow: workflow as WorkflowId,
+      generation: row(workflow)?.generation ?? (1 as never),
+    };
     const value = inboxRecord(to, id, 'SignalReceived', { name: id }, { value: id });
     return log.append(partition, [{ value, type: 'x' }]);
   };
@@ -68,6 +84,9 @@ describe('what a release can not read', () => {
     log = new SimulatedLog(2);
     ports = simulatedPorts(log, 2);
     errors = [];
+    reads = [];
+    pageRecords = Number.POSITIVE_INFINITY;
+    damaged = new Set();
     await open('a');
     await open('b');
     await signal('a', PARTITIONS[0]!, 's1');
@@ -93,6 +112,80 @@ describe('what a release can not read', () => {
     expect(row('a')).toMatchObject({ position: 3, runnable: true, reason: null });
     expect(ports.store.rows).toEqual(await expected());
     expect(errors).toEqual([]);
+  });
+
+  it('stops the partition alone whose stretch is damaged', async () => {
+    const unread = (text: string) => text.replace(/"type":"SignalReceived"(?=.*"s1")/, '"type":"SomethingNew"');
+    await project(ports, unread);
+    await signal('b', PARTITIONS[1]!, 's4');
+    damaged = new Set([1]);
+    await project(ports);
+    expect(errors).toMatchObject([{ code: 'log-damaged' }]);
+    expect(row('a')).toMatchObject({ position: 1, reason: 'unreadable' });
+    expect(row('b')).toMatchObject({ position: 3 });
+    // The control: it is the damage that stops it.
+    damaged = new Set();
+    await project(ports);
+    expect(row('a')).toMatchObject({ position: 3, reason: null });
+  });
+
+  describe('of many streams and much', () => {
+    const SIGNALS = 30;
+    /** Stops all streams of partition 0 at different places, with much behind them. */
+    const stopAll = async (): Promise<readonly string[]> => {
+      for (const id of ['c', 'd', 'e', 'f']) await open(id);
+      await project(ports);
+      const here = [...ports.store.rows.values()].flatMap(({ stream }) =>
+        stream.partition === 0 ? [stream.workflow] : [],
+      );
+      expect(here.length).toBeGreaterThan(2);
+      for (let at = 0; at < SIGNALS; at++) {
+        for (const id of here) await signal(id, PARTITIONS[0]!, `${id}-${at}`);
+      }
+      const stops = here.map((id, at) => `"${id}-${at}"`);
+      const isStop = (text: string): boolean =>
+        text.includes('"SignalReceived"') && stops.some((id) => text.includes(id));
+      await project(ports, (text) => (isStop(text) ? text.replace('"type":"SignalReceived"', '"type":"New"') : text));
+      for (const id of here) expect(row(id)).toMatchObject({ runnable: false, reason: 'unreadable' });
+      reads = [];
+      return here;
+    };
+
+    it('reads the stretch once for all of them, a page at a time', async () => {
+      const here = await stopAll();
+      pageRecords = 7;
+      const { next } = ports.store.partitions.get(PARTITIONS[0]!)!;
+      await project(ports);
+      const rereads = reads.filter((from) => from < next);
+      expect(rereads.length).toBeLessThanOrEqual(Math.ceil((SIGNALS * here.length) / pageRecords) + 1);
+      expect(rereads).toEqual([...new Set(rereads)].toSorted((a, b) => a - b));
+      pageRecords = Number.POSITIVE_INFINITY;
+      expect(ports.store.rows).toEqual(await expected());
+      expect(errors).toEqual([]);
+    });
+
+    it('goes on behind the pages that it wrote, whoever goes on', async () => {
+      await stopAll();
+      const { next } = ports.store.partitions.get(PARTITIONS[0]!)!;
+      pageRecords = 7;
+      let pages = 0;
+      ports.store.on('apply', () => {
+        pages++;
+        if (pages > 3) throw new Error('died');
+      });
+      await project(ports);
+      expect(errors.length).toBeGreaterThan(0);
+      const written = Math.max(...reads.slice(0, 4));
+      errors = [];
+      reads = [];
+      ports.store.on('apply', undefined);
+      await project(ports);
+      expect(reads[0]).toBe(written);
+      expect(ports.store.partitions.get(PARTITIONS[0]!)!.next).toBe(next);
+      pageRecords = Number.POSITIVE_INFINITY;
+      expect(ports.store.rows).toEqual(await expected());
+      expect(errors).toEqual([]);
+    });
   });
 
   it('in rows: leaves that partition alone, and folds the others', async () => {

@@ -1,6 +1,9 @@
 /**
  * Owns streams that a release which couldn't read them has passed over: it stopped their fold at an event and went on in the partition. A release
- * that can read the event folds what came since, of these streams alone; rows follow from there as if nobody had stopped.
+ * that can read the event folds what came since, of these streams alone, all in one pass; rows follow from there as if nobody had stopped.
+ *
+ * Page by page: each is written before the next is read, and says of a stream that isn't at the end of the stretch that it is stopped behind
+ * that page. So memory holds a page, and whoever takes over goes on there.
  *
  * Where a partition is shared, a stream that ended in that stretch may be noted as closed in another generation than a fold without a stop would
  * say: later events of it may be rejected for another reason, nothing else rests on it.
@@ -11,22 +14,27 @@ import {
   CorruptError,
   foldEntry,
   type Generation,
+  isClosed,
   type LogEntry,
   type Offset,
   type PartitionState,
   partitionFrom,
   type StreamState,
   streamFromJson,
+  type WorkflowId,
 } from '@tidemark/core';
 import type { EventLog, FoldedPartition, ProjectionBatch } from '@tidemark/ports';
 import { LeftOut } from './left-out.ts';
-import { PROJECTION_READ_MAX_BYTES } from './limits.ts';
+import { PROJECTION_ENTRIES_MAX, PROJECTION_READ_MAX_BYTES } from './limits.ts';
 import { ProjectionBuilder } from './projection.ts';
+import { streamRow } from './stream-rows.ts';
 
-export interface GoneOn {
-  readonly state: PartitionState;
-  /** By which the partition stays where it is. */
-  readonly batch: ProjectionBatch;
+export interface GoingOn {
+  readonly log: Pick<EventLog, 'read'>;
+  /** Writes the rows of one page, by which the partition stays where it is. */
+  write(batch: ProjectionBatch): Promise<void>;
+  /** Called before each page. */
+  moved(): void;
 }
 
 /** A newer release may have written rows that this one can't read (`state-version`): their partition is left to that one. */
@@ -54,60 +62,151 @@ class Others extends LeftOut {
   }
 }
 
-/** Undefined: no stream was passed over that this release can read. Throws as the log does. */
-export async function goneOn(state: PartitionState, log: Pick<EventLog, 'read'>): Promise<GoneOn | undefined> {
-  const stopped = [...state.streams.values()].filter(({ unreadable }) => unreadable !== null);
-  const rows = new ProjectionBuilder();
-  let after = state;
-  for (const stream of stopped) {
-    const entries = await entriesFrom(stream.unreadable!.offset, state, log);
-    const stretch = stretchOf(state, stream, entries);
-    if (stretch === undefined) continue;
-    const { before, own, others } = stretch;
-    const folded = rows.fold(before, own, new Others(others), new Map([[stream.workflow, stream]]));
-    after = { ...after, streams: new Map(after.streams).set(stream.workflow, folded.streams.get(stream.workflow)!) };
-  }
-  if (after === state) return undefined;
-  const { partition, next, generation } = state;
-  return { state: after, batch: { ...rows.batch(), partitions: [{ partition, from: next, to: next, generation }] } };
+/** Where the first of its streams was stopped. */
+export const stoppedAt = ({ streams, next }: PartitionState): Offset =>
+  Array.from(streams.values()).reduce(
+    (first, { unreadable }) => (unreadable !== null && unreadable.offset < first ? unreadable.offset : first),
+    next,
+  );
+
+type Streams = ReadonlyMap<WorkflowId, StreamState>;
+type Stop = NonNullable<StreamState['unreadable']>;
+
+/** A stream that goes on in a page, as it is before it, and from where on its entries count. */
+interface Begun {
+  readonly stream: StreamState;
+  readonly from: Offset;
 }
 
-/** Everything from there to where the partition stands. */
-async function entriesFrom(from: Offset, { partition, next }: PartitionState, log: Pick<EventLog, 'read'>) {
-  const entries: LogEntry[] = [];
-  while (from + entries.length < next) {
-    const at = (from + entries.length) as Offset;
-    const [result] = await log.read([{ partition, from: at }], { maxBytes: PROJECTION_READ_MAX_BYTES });
-    const found = (result?.records ?? []).slice(0, next - at);
-    // Rows are ahead of the replica that answers.
-    if (found.length === 0) return entries;
-    entries.push(...found.map(({ value }) => decodeRecord(value)));
-  }
-  return entries;
+/** Entries of the partition from an offset on. */
+interface Page {
+  readonly from: Offset;
+  readonly to: Offset;
+  readonly entries: readonly LogEntry[];
 }
 
-/** The stream where it was stopped, and what is to be folded from there; undefined where this release stops there too, or can't see it all. */
-function stretchOf(state: PartitionState, stream: StreamState, entries: readonly LogEntry[]) {
-  const from = stream.unreadable!.offset;
-  const [first] = entries;
-  if (first?.kind !== 'event' || from + entries.length < state.next) return undefined;
-  const { envelope } = first;
-  const { workflow } = stream;
-  const isOpening = envelope.type === 'WorkflowOpened';
-  const opened = isOpening ? openedAgain(state, stream, first, from) : { ...stream, unreadable: null };
-  if (opened.unreadable !== null) return undefined;
-  const rest = isOpening ? entries.slice(1) : entries;
-  const next = (isOpening ? from + 1 : from) as Offset;
-  const others = new Set<Offset>();
-  const own = rest.map((entry, at): LogEntry => {
-    const of = entry.kind === 'event' ? entry.envelope.workflow : entry.kind === 'unknown' ? entry.workflow : undefined;
-    if (of === workflow) return entry;
-    others.add((next + at) as Offset);
-    return { kind: 'malformed', problem: '' };
-  });
-  const before: PartitionState = { ...state, next, streams: new Map([[workflow, opened]]) };
-  return { before, own, others };
+/**
+ * The state with what was passed over; the same one where no stream was that this release can read. Where the log shows less than the rows say
+ * (a replica behind) the streams stay stopped there. Throws as the log and `write` do, and keeps what was written.
+ */
+export async function goneOn(state: PartitionState, going: GoingOn): Promise<PartitionState> {
+  const stopped = new Map([...state.streams].filter(([, { unreadable }]) => unreadable !== null));
+  const pass = new Pass(state, stopped);
+  while (!pass.isOver) {
+    going.moved();
+    const page = await pageFrom(pass.at, state, going.log);
+    if (page.entries.length === 0) break;
+    const batch = pass.take(page);
+    if (batch !== undefined) await going.write(batch);
+  }
+  return pass.state;
 }
+
+async function pageFrom(from: Offset, { partition, next }: PartitionState, log: GoingOn['log']): Promise<Page> {
+  const [result] = await log.read([{ partition, from }], { maxBytes: PROJECTION_READ_MAX_BYTES });
+  const found = (result?.records ?? []).slice(0, Math.min(next - from, PROJECTION_ENTRIES_MAX));
+  const entries = found.map(({ value }) => decodeRecord(value));
+  return { from, to: (from + entries.length) as Offset, entries };
+}
+
+/** One way through the stretch behind the streams that are stopped. */
+class Pass {
+  /** As rows have it. */
+  state: PartitionState;
+  /** Where the next page begins. */
+  at: Offset;
+  /** Those ahead, and those that go on; each with where it was stopped. */
+  readonly #ahead: Map<WorkflowId, Stop>;
+  readonly #going = new Map<WorkflowId, Stop>();
+
+  constructor(state: PartitionState, stopped: Streams) {
+    this.state = state;
+    this.at = state.next;
+    this.#ahead = new Map(Array.from(stopped, ([workflow, { unreadable }]) => [workflow, unreadable!]));
+    this.#skip();
+  }
+
+  get isOver(): boolean {
+    return this.at >= this.state.next || this.#ahead.size + this.#going.size === 0;
+  }
+
+  /** Folds a page that begins at `at`; undefined: nothing changes by it. */
+  take(page: Page): ProjectionBatch | undefined {
+    const { partition, next, generation, streams } = this.state;
+    const from = this.#begin(page);
+    const inRows = new Map(Array.from(from, ([workflow]) => [workflow, streams.get(workflow)!]));
+    this.at = page.to;
+    const batch = from.size === 0 ? undefined : this.#fold(page, from, inRows);
+    this.#skip();
+    return batch && { ...batch, partitions: [{ partition, from: next, to: next, generation }] };
+  }
+
+  /** Where no stream goes on, the entries up to the next stop are nobody's. */
+  #skip(): void {
+    if (this.#going.size > 0) return;
+    const first = Math.min(...Array.from(this.#ahead.values(), ({ offset }) => offset));
+    if (Number.isFinite(first)) this.at = first as Offset;
+  }
+
+  #begin({ from, to, entries }: Page): ReadonlyMap<WorkflowId, Begun> {
+    const begun = new Map<WorkflowId, Begun>();
+    for (const workflow of this.#going.keys()) {
+      begun.set(workflow, { stream: { ...this.state.streams.get(workflow)!, unreadable: null }, from });
+    }
+    for (const [workflow, stop] of this.#ahead) {
+      if (stop.offset >= to) continue;
+      this.#ahead.delete(workflow);
+      const begins = beginning(this.state, this.state.streams.get(workflow)!, stop, entries[stop.offset - from]!);
+      if (begins === undefined) continue;
+      this.#going.set(workflow, stop);
+      begun.set(workflow, begins);
+    }
+    return begun;
+  }
+
+  #fold({ from, to, entries }: Page, begun: ReadonlyMap<WorkflowId, Begun>, inRows: Streams): ProjectionBatch {
+    const others = new Set<Offset>();
+    const own = entries.map((entry, index): LogEntry => {
+      const offset = (from + index) as Offset;
+      const workflow = workflowOf(entry);
+      if (workflow !== undefined && offset >= (begun.get(workflow)?.from ?? to)) return entry;
+      others.add(offset);
+      return { kind: 'malformed', problem: '' };
+    });
+    const streams = new Map(Array.from(begun, ([workflow, { stream }]) => [workflow, stream]));
+    const rows = new ProjectionBuilder();
+    const folded = rows.fold({ ...this.state, next: from, streams }, own, new Others(others), inRows);
+    const isEnd = to >= this.state.next;
+    const after = new Map(this.state.streams);
+    for (const [workflow, stream] of folded.streams) {
+      // Stopped again, at something newer still; or ended.
+      const isDone = stream.unreadable !== null || isClosed(stream);
+      after.set(
+        workflow,
+        isDone || isEnd ? stream : { ...stream, unreadable: { ...this.#going.get(workflow)!, offset: to } },
+      );
+      if (isDone) this.#going.delete(workflow);
+    }
+    this.state = { ...this.state, streams: after };
+    const batch = rows.batch();
+    const { partition } = this.state;
+    return { ...batch, streams: batch.streams.map(({ workflow }) => streamRow(after.get(workflow)!, partition)) };
+  }
+}
+
+/** The stream where it was stopped, and its first entry that is to be folded; undefined where this release stops there too. */
+function beginning(state: PartitionState, stream: StreamState, { offset }: Stop, first: LogEntry): Begun | undefined {
+  const goesOn = { stream: { ...stream, unreadable: null }, from: offset };
+  // Behind a page that was written, anybody's entry may be the first.
+  if (workflowOf(first) !== stream.workflow) return goesOn;
+  if (first.kind !== 'event') return undefined;
+  if (first.envelope.type !== 'WorkflowOpened') return goesOn;
+  const opened = openedAgain(state, stream, first, offset);
+  return opened.unreadable === null ? { stream: opened, from: (offset + 1) as Offset } : undefined;
+}
+
+const workflowOf = (entry: LogEntry): WorkflowId | undefined =>
+  entry.kind === 'event' ? entry.envelope.workflow : entry.kind === 'unknown' ? entry.workflow : undefined;
 
 /** An opening has its rows, and its state may lack what the other release didn't know. */
 function openedAgain(state: PartitionState, stream: StreamState, entry: LogEntry, from: Offset): StreamState {

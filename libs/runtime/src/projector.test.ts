@@ -18,7 +18,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PROJECTION_ENTRIES_MAX } from './limits.ts';
 import { LamportClock } from './ports.ts';
-import { Projector } from './projector.ts';
+import { Projector, type ProjectorOptions } from './projector.ts';
 import { definitionOf, inboxRecord, P0, TENANT } from './simulated-definition.ts';
 import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
 import { Starter } from './starter.ts';
@@ -34,8 +34,9 @@ describe('a projector', () => {
   let applied: { streams: readonly StreamRow[]; next: ReadonlyMap<Partition, Offset> }[];
   const projectors: Projector[] = [];
 
-  const make = (): Projector => {
+  const make = (options: Pick<ProjectorOptions, 'isRebuilding'> = {}): Projector => {
     const projector = new Projector({
+      ...options,
       ports,
       lamport: new LamportClock(),
       onApplied: (streams, next) => applied.push({ streams, next }),
@@ -379,6 +380,22 @@ describe('a projector', () => {
     expect(ports.telemetry.counts.get('records_malformed_total')).toBe(4);
     expect(ports.telemetry.counts.get('events_rejected_total')).toBe(6);
     expect(errors).toEqual([]);
+  });
+
+  it('counts nothing again that was rejected before, while rows are made anew', async () => {
+    let isRebuilding = true;
+    await add(P0, Buffer.from('not ours'));
+    make({ isRebuilding: () => isRebuilding }).hint([P0]);
+    await quiet();
+    expect(ports.store.rejectedRows).toHaveLength(1);
+    expect(ports.telemetry.counts.get('records_malformed_total') ?? 0).toBe(0);
+    // The control: what comes after is counted.
+    isRebuilding = false;
+    await add(P0, Buffer.from('not ours'));
+    projectors[0]!.hint([P0]);
+    await quiet();
+    expect(ports.telemetry.counts.get('records_malformed_total')).toBe(1);
+    expect(ports.telemetry.counts.get('events_rejected_total')).toBe(1);
   });
 
   it('writes partitions one by one when one workflow was opened in two of them', async () => {

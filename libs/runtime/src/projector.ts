@@ -11,19 +11,13 @@
  */
 
 import { decodeRecord } from '@tidemark/codec';
-import {
-  ConflictError,
-  CorruptError,
-  InvalidError,
-  type Offset,
-  type Partition,
-  type PartitionState,
-  UnavailableError,
-} from '@tidemark/core';
+import { CorruptError, InvalidError, type Offset, type Partition, type PartitionState } from '@tidemark/core';
 import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
 import { stateAfter } from './archived-state.ts';
 import { type Loop, type LoopState, startLoop } from './backoff.ts';
+import { countRejected } from './count-rejected.ts';
 import type { FoldedEvent, TraceSink } from './folded-event.ts';
+import { Gathering, type GatheringLimits } from './gathering.ts';
 import { type LeftOut, type LeftOutHistory, NOTHING_LEFT_OUT, type Stretch } from './left-out.ts';
 import {
   FOLD_CACHE_PARTITIONS_MAX,
@@ -31,9 +25,10 @@ import {
   PROJECTION_PARTITIONS_MAX,
   PROJECTION_READ_MAX_BYTES,
 } from './limits.ts';
-import { goneOn, stateOf } from './passed-over.ts';
+import { goneOn, stateOf, stoppedAt } from './passed-over.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
+import { asRetry } from './projection-errors.ts';
 import { isArchivedObject, Recalls } from './recalls.ts';
 
 export interface ProjectorOptions {
@@ -41,6 +36,8 @@ export interface ProjectorOptions {
     readonly log: Pick<EventLog, 'read'>;
   };
   readonly lamport: LamportClock;
+  /** Absent: what comes is taken at once. */
+  readonly gathering?: GatheringLimits | undefined;
   /** Absent: all history gets rows. */
   readonly leftOut?: LeftOutHistory | undefined;
   /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
@@ -48,6 +45,8 @@ export interface ProjectorOptions {
   readonly onError: (error: unknown) => void;
   /** Handed every accepted event, once its rows were written. */
   readonly traces?: Pick<TraceSink, 'accept'> | undefined;
+  /** Whether rows are being made anew: what is rejected then was counted when it came. */
+  readonly isRebuilding?: (() => boolean) | undefined;
 }
 
 interface Prepared {
@@ -74,20 +73,22 @@ export class Projector {
   #behind = new Map<Partition, Offset>();
   /** Of the tables that folded state was loaded from (R3). */
   #incarnation = '';
-  /** Counts how often folded state was thrown away, so that work which rests on it can be told. */
+  /** How often folded state was thrown away, so that work which rests on it can be told. */
   #forgottenCount = 0;
   #writing: Promise<void> = Promise.resolve();
   #writeError: unknown;
   #loop: Loop | undefined;
+  readonly #gathering: Gathering;
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
     const { archive, clock } = options.ports;
     this.#recalls = archive && new Recalls({ archive, clock });
+    this.#gathering = new Gathering(clock, options.gathering);
   }
 
   start(): void {
-    this.#loop = startLoop((moved) => this.#drain(moved), {
+    this.#loop = startLoop((moved, signal) => this.#drain(moved, signal), {
       clock: this.#options.ports.clock,
       periodMs: Number.POSITIVE_INFINITY,
       onError: (error) => this.#recover(error),
@@ -107,9 +108,8 @@ export class Projector {
   /** From now on only partitions of these ranges are projected here. True when some of them are new. */
   own(ranges: readonly number[]): boolean {
     const owned = new Set(ranges);
-    for (const partition of this.#states.keys()) {
+    for (const partition of this.#states.keys())
       if (!owned.has(partition % RANGE_COUNT)) this.#states.delete(partition);
-    }
     const gained = ranges.some((range) => !this.#ranges.has(range));
     this.#ranges = owned;
     return gained;
@@ -159,11 +159,13 @@ export class Projector {
     this.#options.onError(error);
   }
 
-  async #drain(moved: () => void): Promise<void> {
-    while (this.#hinted.size > 0) {
+  async #drain(moved: () => void, signal: AbortSignal): Promise<void> {
+    while (this.#hinted.size > 0 && !signal.aborted) {
       moved();
       this.#throwWriteError();
-      const prepared = await this.#prepare(this.#take());
+      await this.#gathering.next(signal);
+      const prepared = await this.#prepare(this.#take(), moved);
+      this.#gathering.took(prepared?.entryCount ?? 0);
       // At most one batch is being written while the next is prepared.
       await this.#writing;
       if (this.#writeError !== undefined) this.#rehint(prepared?.partitions ?? []);
@@ -195,9 +197,9 @@ export class Projector {
     return taken.filter((partition) => this.owns(partition));
   }
 
-  async #prepare(partitions: readonly Partition[]): Promise<Prepared | undefined> {
+  async #prepare(partitions: readonly Partition[], moved: () => void): Promise<Prepared | undefined> {
     try {
-      await this.#load(partitions);
+      await this.#load(partitions, moved);
       const forgottenCount = this.#forgottenCount;
       const known = partitions.filter((partition) => this.#states.has(partition));
       const reads = known.map((partition) => ({ partition, from: this.#states.get(partition)!.next }));
@@ -213,7 +215,7 @@ export class Projector {
     }
   }
 
-  async #load(partitions: readonly Partition[]): Promise<void> {
+  async #load(partitions: readonly Partition[], moved: () => void): Promise<void> {
     const missing = partitions.filter((partition) => !this.#states.has(partition));
     if (missing.length === 0) return;
     // Rows must not be read while a batch that changes them is being written.
@@ -228,19 +230,27 @@ export class Projector {
       if (state instanceof CorruptError) {
         this.#halted.add(folded.partition);
         this.#options.onError(state);
-      } else this.#states.set(folded.partition, await this.#goneOn(state));
+      } else await this.#goOn(state, moved);
     }
     await this.#options.leftOut?.loaded(lacking.flatMap((partition) => this.#states.get(partition) ?? []));
   }
 
-  /** With what an older release has passed over; its rows are written at once. */
-  async #goneOn(state: PartitionState): Promise<PartitionState> {
+  /** Keeps it with what an older release has passed over; its rows are written at once. Where that can't be read, others go on. */
+  async #goOn(state: PartitionState, moved: () => void): Promise<void> {
     const { log, store } = this.#options.ports;
-    const gone = await goneOn(state, log);
-    if (gone === undefined) return state;
-    await store.apply({ ...gone.batch, incarnation: this.#incarnation });
-    this.#options.onApplied(gone.batch.streams, new Map([[state.partition, state.next]]));
-    return gone.state;
+    const { partition, next } = state;
+    const write = async (batch: ProjectionBatch): Promise<void> => {
+      await store.apply({ ...batch, incarnation: this.#incarnation });
+      this.#options.onApplied(batch.streams, new Map([[partition, next]]));
+    };
+    try {
+      this.#states.set(partition, await goneOn(state, { log, write, moved }));
+    } catch (error) {
+      if (isArchivedObject(error)) return this.#recall(partition, stoppedAt(state), error);
+      if (!(error instanceof CorruptError)) throw error;
+      this.#halted.add(partition);
+      this.#options.onError(error);
+    }
   }
 
   async #read(reads: readonly { partition: Partition; from: Offset }[]): Promise<readonly ReadResult[]> {
@@ -329,10 +339,7 @@ export class Projector {
   }
 
   #fold(stretches: readonly Stretch[], leftOut: readonly LeftOut[] = []): Prepared | undefined {
-    const {
-      lamport,
-      ports: { telemetry },
-    } = this.#options;
+    const { lamport } = this.#options;
     const builder = new ProjectionBuilder();
     if (this.#options.traces !== undefined) builder.accepted = [];
     const folded: Partition[] = [];
@@ -341,7 +348,6 @@ export class Projector {
       if (this.#states.get(before.partition) !== before) continue;
       for (const entry of entries) {
         if (entry.kind === 'event') lamport.witness(entry.envelope.lamport);
-        if (entry.kind === 'malformed') telemetry.count('records_malformed_total', 1);
       }
       const left = leftOut[at] ?? NOTHING_LEFT_OUT;
       const after = builder.fold(before, entries, left);
@@ -372,26 +378,15 @@ export class Projector {
       this.#forget();
       this.#rehint(prepared.partitions);
       this.#alone = error instanceof InvalidError && error.code === 'batch-two-homes';
-      this.#writeError = this.#asRetry(error);
+      this.#writeError = asRetry(error);
       this.#loop?.wake();
       return;
     }
     telemetry.observe('projection_batch_seconds', (clock.monotonicMs() - startedMs) / 1_000);
-    for (const { reason } of prepared.batch.rejected) telemetry.count('events_rejected_total', 1, { reason });
+    if (this.#options.isRebuilding?.() !== true) countRejected(prepared.batch.rejected, telemetry);
     for (const partition of prepared.partitions) hints.publish('applied', partition);
     const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
     this.#options.onApplied(prepared.batch.streams, next);
     this.#options.traces?.accept(prepared.accepted, prepared.batch.partitions);
-  }
-
-  #asRetry(error: unknown): unknown {
-    if (!(error instanceof ConflictError)) return error;
-    return new UnavailableError(
-      'projection-moved',
-      'Another coordinator projected the same partitions; rows are read again.',
-      {
-        cause: error,
-      },
-    );
   }
 }

@@ -315,6 +315,7 @@ describe('a shadow run', () => {
     it('by an id that workers run', async () => {
       await share(100);
       await world.start(definitionOf({ name: 'agent', steps: { a: () => ({ done: 1 }) } }), null, { id: 'a' });
+      await world.projected();
       const run = world.client.shadow(AGENT, { id: 'a', ...BEGINNING });
       reportAll(run, 1);
       await inTime(run.flushed());

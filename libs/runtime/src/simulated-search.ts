@@ -11,6 +11,7 @@ import {
 import {
   type ChildDuty,
   type ChildQuery,
+  type ParkedCount,
   type QueueCount,
   type SpentHour,
   type StatusCount,
@@ -39,6 +40,18 @@ export abstract class SimulatedSearch extends SimulatedTiers {
       limit: Number.POSITIVE_INFINITY,
     });
     return [...Map.groupBy(listed, ({ status }) => status)].map(([status, of]) => ({ status, count: of.length }));
+  }
+
+  async parkedCounts(limit: number): Promise<readonly ParkedCount[]> {
+    await this.enter('parkedCounts');
+    const parked = searched(Array.from(this.rows.values(), summaryOf), {
+      status: 'parked',
+      limit: Number.POSITIVE_INFINITY,
+    });
+    return [...Map.groupBy(parked, ({ reason }) => reason)]
+      .map(([reason, of]) => ({ reason, count: of.length }))
+      .sort((a, b) => b.count - a.count || byReason(a.reason, b.reason))
+      .slice(0, limit);
   }
 
   async queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]> {
@@ -105,6 +118,10 @@ export abstract class SimulatedSearch extends SimulatedTiers {
     return [];
   }
 }
+
+/** Null comes last. */
+const byReason = (a: string | null, b: string | null): number =>
+  a === b ? 0 : a === null || (b !== null && a > b) ? 1 : -1;
 
 function searched(rows: readonly WorkflowSummary[], query: WorkflowSearch): readonly WorkflowListing[] {
   const {

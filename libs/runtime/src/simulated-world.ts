@@ -8,6 +8,7 @@ import type { EventLog } from '@tidemark/ports';
 import { Client } from './client.ts';
 import { Coordinator } from './coordinator.ts';
 import type { Definition } from './definition.ts';
+import { PROJECTION_GATHERING } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
 import type { StartOptions } from './start-options.ts';
@@ -43,6 +44,11 @@ export class SimulatedWorld {
     this.#workers.push(worker);
     await worker.start();
     return worker;
+  }
+
+  /** Until what the log has by now is in the rows. */
+  async projected(): Promise<void> {
+    await this.ports.clock.run(PROJECTION_GATHERING.maxMs);
   }
 
   /** Starts a workflow; its id. */

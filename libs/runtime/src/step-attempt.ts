@@ -18,8 +18,7 @@ import { RUN_AWAY_LOOP } from './repeats.ts';
 import { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
 import { stepContext } from './step-context.ts';
 import { ParkError } from './step-errors.ts';
-import { withSummaries } from './summaries.ts';
-import { unlessAborted } from './unless-aborted.ts';
+import { mayBringSummaries, withSummaries } from './summaries.ts';
 import type { ResolvedTask } from './versions.ts';
 import type { ContextReads } from './workflow-context.ts';
 import { outOfScope } from './working-memory.ts';
@@ -60,7 +59,7 @@ export async function attemptStep(
     abandon: (reason) => ends.abort(reason),
     isCalling: () => hasOpen(stream.speculative, task.id),
   });
-  const journal = new EffectJournal(host, task.id, ends.over);
+  const journal = new EffectJournal(host, task.id, ends);
   let isWhole = false;
   let isOver = false;
   const stops = heedStops();
@@ -69,8 +68,7 @@ export async function attemptStep(
     const context = stepContext(step, task, {
       ...around,
       state: stream.speculative,
-      signal: ends.over,
-      told: ends.told,
+      ends,
       journal,
       notes,
       memory,
@@ -84,10 +82,13 @@ export async function attemptStep(
     const run = (): ReturnType<typeof step.run> => step.run(context, input);
     const { within } = ports.telemetry;
     const running = within === undefined ? run() : within(() => context.traceparent, run);
-    const result = running instanceof Promise ? await unlessAborted(running, ends.over) : await running;
+    const result = await ends.unlessOver(Promise.resolve(running));
     isOver = true;
     stops.check();
-    const whole = await withSummaries(result ?? {}, task, journal, { ...around, signal: ends.over });
+    const own = result ?? {};
+    const whole = mayBringSummaries(own)
+      ? await withSummaries(own, task, journal, { ...around, signal: ends.over })
+      : own;
     isWhole = true;
     return { result: whole, notes, phase: memory.phase };
   } finally {

@@ -3,6 +3,7 @@
 import { type LogNote, toJson } from '@tidemark/codec';
 import { InvalidError, LimitError, type StreamState, type TaskState } from '@tidemark/core';
 import type { Clock, Telemetry } from '@tidemark/ports';
+import type { AttemptEnds } from './attempts.ts';
 import type { StreamContent } from './content.ts';
 import type { PhaseMemory, Progress, StepContext, StepDefinition } from './definition.ts';
 import type { EffectJournal } from './effect-journal.ts';
@@ -18,9 +19,8 @@ export interface StepSurroundings {
   readonly journal: EffectJournal;
   /** Where the step's log entries go. */
   readonly notes: LogNote[];
-  /** Ends the attempt's calls; `told` is the step's own. */
-  readonly signal: AbortSignal;
-  readonly told: AbortSignal;
+  /** `over` ends the attempt's calls; `told` is the step's own. */
+  readonly ends: Pick<AttemptEnds, 'over' | 'told'>;
   readonly onProgress?:
     | ((progress: Progress & { readonly workflow: string; readonly step: string }) => void)
     | undefined;
@@ -35,7 +35,7 @@ export interface StepSurroundings {
 }
 
 export function stepContext(step: StepDefinition, task: TaskState, around: StepSurroundings): StepContext {
-  const { ports, content, journal, notes, signal, onProgress, readOutputs, models } = around;
+  const { ports, content, journal, notes, ends, onProgress, readOutputs, models } = around;
   const { workflow, session, user, epoch } = around.state;
   const attempt = task.failureCount + 1;
   /** Kept by a closure, a context would be used where nobody records it: after the step, or inside a compensation. */
@@ -53,7 +53,9 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     input: content.input,
     belief: content.belief,
     cause: content.givenTo(task),
-    signal: around.told,
+    get signal() {
+      return ends.told;
+    },
     session,
     user,
     memory: around.memory,
@@ -66,7 +68,7 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     },
     modelCall: (request) =>
       underWay(async () => {
-        const { effect, asked } = models.effect(task.id, request, signal);
+        const { effect, asked } = models.effect(task.id, request, ends.over);
         const { name } = request;
         return (await journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
       }),

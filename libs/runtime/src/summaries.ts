@@ -60,6 +60,9 @@ export interface SummarySurroundings {
 /** The subject of summaries of a session without a user. */
 export const sessionSubject = (session: string): string => `session:${session}`;
 
+/** Whether a summary could be due with it. */
+export const mayBringSummaries = (result: StepResult): boolean => result.fragments !== undefined || endsHistory(result);
+
 /** The step's result with the summaries that are due. */
 export async function withSummaries(
   result: StepResult,

@@ -27,7 +27,7 @@ import { jobOf } from './dispatcher.ts';
 import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
 import { releaseDraft } from './ending.ts';
-import { check, dutyCheck, type Health, recentCheck } from './health.ts';
+import { check, dutyCheck, type Health } from './health.ts';
 import { type HeldQueues, HeldRuns } from './held-queues.ts';
 import { HeldReads } from './held-reads.ts';
 import { HeldStream } from './held-stream.ts';
@@ -95,8 +95,8 @@ export class Worker {
   readonly #leavers = new Set<() => void>();
   #consumer: Consumer | undefined;
   #beat: Loop | undefined;
-  /** When its last beat was taken, on the monotonic clock. */
-  #beatenMs: number | undefined;
+  /** Coordinators have heard of it. */
+  #hasBeaten = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -156,12 +156,14 @@ export class Worker {
     await this.#applied.close();
   }
 
-  /** Ready: it takes jobs, and coordinators know that it lives. */
+  /**
+   * Ready: coordinators have heard of it, and it takes jobs. Beats that are lost later don't count: it goes on committing, and neither another
+   * start nor keeping it from rollouts brings back what takes them (decision 0038).
+   */
   health(): Health {
-    const nowMs = this.#options.ports.clock.monotonicMs();
     return {
       ready: [
-        recentCheck('presence', this.#beatenMs, { nowMs, maxMs: BEAT_STALL_MS, what: 'its beat was taken' }),
+        check('presence', !this.#hasBeaten && 'its beat was taken: not yet'),
         check('jobs', (this.#consumer === undefined || this.#stopping.signal.aborted) && 'it takes none'),
       ],
       live: this.#beat === undefined ? [] : [dutyCheck('beat', this.#beat.state())],
@@ -189,8 +191,8 @@ export class Worker {
     for (const runner of this.#runners.values()) void runner.look();
     void this.#queues.look();
     const leases = Array.from(this.#held, ([workflow, epoch]) => ({ workflow, epoch }));
-    const { liveness, clock } = this.#options.ports;
-    if (await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS)) this.#beatenMs = clock.monotonicMs();
+    const { liveness } = this.#options.ports;
+    if (await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS)) this.#hasBeaten = true;
   }
 
   async #handle(job: Job): Promise<void> {

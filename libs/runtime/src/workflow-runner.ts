@@ -86,17 +86,16 @@ export class WorkflowRunner {
   readonly #flushing: Flushing;
   #failure: unknown;
   #hasReleased = false;
+  /** When this run last looked by itself, whatever it saw (monotonic milliseconds). */
+  #askedMs = Number.NEGATIVE_INFINITY;
   readonly #gate = new RunGate();
   /** Ends the run's wait for a task's end. */
   #wake: (() => void) | undefined;
   readonly #attempts: Attempts;
-  /** When this run last looked for what others write (monotonic milliseconds). */
-  #lookedMs: number;
   readonly #onAbandon = (): void => this.cancel(this.#options.abandon.reason);
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#lookedMs = options.ports.clock.monotonicMs();
     this.#attempts = new Attempts(options.ports.clock, (task) => hasOpen(options.stream.speculative, task));
     options.abandon.addEventListener('abort', this.#onAbandon, { once: true });
     this.#flushing = new Flushing(options.stream, options.ports, (error) => {
@@ -158,8 +157,8 @@ export class WorkflowRunner {
   async look(): Promise<void> {
     const { stream, ports } = this.#options;
     const nowMs = ports.clock.monotonicMs();
-    if (this.#attempts.count === 0 || nowMs - this.#lookedMs < CONTROL_LOOK_PERIOD_MS) return;
-    this.#lookedMs = nowMs;
+    if (this.#attempts.count === 0 || nowMs - Math.max(stream.lookedMs, this.#askedMs) < CONTROL_LOOK_PERIOD_MS) return;
+    this.#askedMs = nowMs;
     await stream.catchUp();
   }
 

@@ -152,7 +152,9 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     get traceparent() {
       return context.traceparent;
     },
-    signal: context.signal,
+    get signal() {
+      return context.signal;
+    },
     input: freeze(context.input),
     belief: freeze(context.belief),
     cause: causeOf(context, rules),

@@ -46,6 +46,8 @@ export const SWITCH_LOCK_TIMEOUT_MS = 5_000;
 export const SWITCH_MAX_MS = 30_000;
 /** Longest that a process which holds writers may say nothing: longer than it may need to catch up with them, and then it counts as gone. */
 export const SWITCH_SILENCE_MAX_MS = 10_000;
+/** Longest count of what is parked; it is told again and again, so that a count that took longer is left out. */
+export const PARKED_COUNT_MAX_MS = 2_000;
 /** Connections of a rebuild: one that folds are written by, one that holds writers, one that compares, one that looks, one for its lock. */
 export const REBUILD_POOL_MAX = 5;
 /** Differences of rows that are read in one round trip. */

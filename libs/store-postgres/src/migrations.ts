@@ -28,6 +28,7 @@ import * as schedules from './migrations/0014-schedules.ts';
 import * as children from './migrations/0015-children.ts';
 import * as continuations from './migrations/0016-continuations.ts';
 import * as ownersKnow from './migrations/0017-owners-know.ts';
+import * as parkedReasons from './migrations/0018-parked-reasons.ts';
 
 export type MigrationPhase = 'settled' | 'expand' | 'contract';
 
@@ -63,6 +64,7 @@ const phased = (phase: MigrationPhase, { name, sql }: Omit<Migration, 'phase'>):
 export const MIGRATIONS: readonly Migration[] = [
   ...BEFORE_PHASES.map((migration) => phased('settled', migration)),
   phased('expand', ownersKnow),
+  phased('expand', parkedReasons),
 ];
 
 /** The newest that this release knows: names rise, so it tells what a process knows. */

@@ -202,6 +202,10 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('status-counts', () => this.#searching.statusCounts(...of));
   }
 
+  parkedCounts(limit: number) {
+    return this.#named('parked-counts', () => this.#searching.parkedCounts(limit));
+  }
+
   queueCounts(...of: Parameters<ProjectionStore['queueCounts']>) {
     return this.#named('queue-counts', () => this.#searching.queueCounts(...of));
   }

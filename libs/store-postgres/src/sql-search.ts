@@ -1,12 +1,23 @@
 /** Owns finding workflows among very many on a SQL client; faults are named by whoever calls. */
 
 import type { Generation, Partition, TenantId } from '@tidemark/core';
-import type { QueueCount, SearchStore, SpentHour, StatusCount, WorkflowListing, WorkflowSearch } from '@tidemark/ports';
+import type {
+  ParkedCount,
+  QueueCount,
+  SearchStore,
+  SpentHour,
+  StatusCount,
+  WorkflowListing,
+  WorkflowSearch,
+} from '@tidemark/ports';
 import { listingOf } from './sql/read-workflows.ts';
 import {
+  boundParked,
+  countParked,
   countQueues,
   countStatuses,
   generationOf,
+  parkedCountOf,
   queueCountOf,
   readGenerations,
   readMoving,
@@ -15,7 +26,7 @@ import {
   spentHourOf,
   statusCountOf,
 } from './sql/search-workflows.ts';
-import type { Rows, SqlClient, Statement } from './sql-client.ts';
+import { BEGIN, COMMIT, type Rows, type SqlClient, type Statement } from './sql-client.ts';
 
 export class SqlSearch implements SearchStore {
   readonly #client: SqlClient;
@@ -30,6 +41,11 @@ export class SqlSearch implements SearchStore {
 
   async statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]> {
     return (await this.#read(countStatuses(tenant))).map(statusCountOf);
+  }
+
+  async parkedCounts(limit: number): Promise<readonly ParkedCount[]> {
+    const [, , rows = []] = await this.#client.run([BEGIN, boundParked, countParked(limit), COMMIT]);
+    return rows.map(parkedCountOf);
   }
 
   async queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]> {

@@ -47,9 +47,10 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   pool_demand: gauge('The sum of these three: for as many there must be workers.', '1', ['pool']),
   pool_busy_workers: gauge('Living workers that have something of the pool in flight.', '1', ['pool']),
   pool_held: gauge('Workflows of the pool that could go on if their queue were not held.', '1', ['pool']),
+  pool_limited: gauge('Workflows of the pool that could go on if their limits were not reached.', '1', ['pool']),
   pool_unassigned: gauge('Demand for which no pool is named.', '1'),
   pool_demand_age_ms: gauge('Age of the oldest look that these rest on.', 'ms'),
-  workflows_parked: gauge('Workflows that wait for a person, by reason; 1,000 are counted.', '1', ['reason']),
+  workflows_parked: gauge('Workflows that wait for a person, by reason.', '1', ['reason']),
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
   checkpoint_resumes_total: counter(

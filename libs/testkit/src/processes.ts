@@ -20,16 +20,17 @@ export interface ServiceProcess {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Starts a service from its source, with further flags of Node from `TIDEMARK_SERVICE_FLAGS` (a profile, for example); resolves when it says that it has started. */
+/**
+ * Starts a service from its source, with the flags of Node that services have, or others, and further ones from `TIDEMARK_SERVICE_FLAGS` (a
+ * profile, for example); resolves when it says that it has started.
+ */
 export async function startService(
   name: 'coordinator' | 'worker' | 'compactor',
   env: Readonly<Record<string, string>>,
+  nodeFlags: readonly string[] = SERVICE_NODE_FLAGS,
 ): Promise<ServiceProcess> {
   const main = path.join(ROOT, 'services', name, 'src/main.ts');
-  const flags = [
-    ...SERVICE_NODE_FLAGS,
-    ...(process.env.TIDEMARK_SERVICE_FLAGS ?? '').split(' ').filter((flag) => flag !== ''),
-  ];
+  const flags = [...nodeFlags, ...(process.env.TIDEMARK_SERVICE_FLAGS ?? '').split(' ').filter((flag) => flag !== '')];
   const child = spawn(process.execPath, [...flags, main], {
     cwd: ROOT,
     env: { ...process.env, ...env },

@@ -1,5 +1,5 @@
 /**
- * Workflows among very many, newest first, page by page; how many there are of each status and in each queue; those of some partitions
+ * Workflows among very many, newest first, page by page; how many there are of each status, parked for each reason, and in each queue; those of some partitions
  * that moved; and what was spent by the hour. Inputs: filters, of which those that are asked for make the statement, so that each has a
  * plan of its own; the page before's last. Locks: none. Index: workflows_newest, workflows_of_…, workflows_tags, workflows_words;
  * workflows_open and workflows_closed; workflows_runnable and workflows_leased; spend_hours' and partitions' keys. Cost: 1 ms for a page of
@@ -7,9 +7,17 @@
  */
 
 import type { Generation, Partition, StreamStatus, TenantId } from '@tidemark/core';
-import { type QueueCount, type SpentHour, type StatusCount, searchWords, type WorkflowSearch } from '@tidemark/ports';
+import {
+  type ParkedCount,
+  type QueueCount,
+  type SpentHour,
+  type StatusCount,
+  searchWords,
+  type WorkflowSearch,
+} from '@tidemark/ports';
 import { int4Array, int8s, storable } from '../binary-array.ts';
-import { numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import { PARKED_COUNT_MAX_MS } from '../limits.ts';
+import { nullableText, numberAt, once, type Row, type Statement, textAt } from '../sql-client.ts';
 import { listedColumns } from './read-workflows.ts';
 
 const HOUR_MS = 3_600_000;
@@ -109,6 +117,24 @@ export const statusCountOf = (row: Row): StatusCount => ({
   status: textAt(row, 0) as StreamStatus,
   count: numberAt(row, 1),
 });
+
+/**
+ * Inputs: the most reasons. Locks: none. Index: workflows_parked, alone. Cost: 1 ms for 2,000 parked workflows, 30 ms for 80,000; never
+ * longer than `boundParked` allows.
+ */
+export const countParked = (limit: number): Statement => ({
+  name: 'count-parked',
+  text: `
+select reason, count(*) from workflows
+where status = 'parked' and not starts_with(definition, 'tidemark.')
+group by reason order by 2 desc, 1 limit $1`,
+  values: [String(limit)],
+});
+
+/** For the transaction that it is in. */
+export const boundParked: Statement = once(`set local statement_timeout = ${PARKED_COUNT_MAX_MS}`);
+
+export const parkedCountOf = (row: Row): ParkedCount => ({ reason: nullableText(row, 0), count: numberAt(row, 1) });
 
 export const readGenerations = (partitions: readonly Partition[] | undefined): Statement => ({
   name: partitions === undefined ? 'read-generations' : 'read-generations-of',

@@ -101,6 +101,30 @@ export function testSearch(under: StoreUnderTest): void {
       expect(await counts(OTHER)).toEqual({ open: 1 });
     });
 
+    test('that wait for a person are counted by reason: all of them, so that many of one hide none of another', async () => {
+      const [base, count] = [FOUND.length, 1_001];
+      await under.partitions(base + 1);
+      const parked = (name: string, reason: string | null, openedAtMs: number, part: Partial<StreamRow> = {}) => ({
+        ...streamRow(name, base),
+        ...{ status: 'parked' as const, reason, openedAtMs, runnable: false, ...part },
+      });
+      const rows = [
+        parked('oldest', 'crash-limit', 1),
+        parked('older', null, 2, { tenant: OTHER }),
+        parked('system', 'crash-limit', 3, { definition: 'tidemark.memory' }),
+        ...Array.from({ length: count }, (_, at) => parked(`budget-${at}`, 'budget_exceeded', 10_000 + at)),
+      ];
+      const openings = rows.map((row) => opened(row.workflow, base, 1, row.tenant));
+      await under.store.apply(batch({ partitions: [advance(base, 0, 1)], opened: openings, streams: rows }));
+      const all = [
+        { reason: 'budget_exceeded', count },
+        { reason: 'crash-limit', count: 1 },
+        { reason: null, count: 1 },
+      ];
+      expect(await under.store.parkedCounts(10)).toEqual(all);
+      expect(await under.store.parkedCounts(1)).toEqual(all.slice(0, 1));
+    });
+
     test('are counted by queue, of one tenant or of all', async () => {
       const queues = async (of: typeof tenant | null, limit = 10) =>
         (await under.store.queueCounts(of, limit)).map(

@@ -18,7 +18,8 @@ export {
 } from './native-process.ts';
 export { requireProgram } from './programs.ts';
 export { installedPackages } from './python.ts';
-export { type SecuredBy, startSecured } from './secured.ts';
+export { startSecured } from './secured.ts';
+export type { SecuredBy } from './securing.ts';
 export { type SentenceModel, sentenceModel } from './sentence-model.ts';
 export {
   addressVariable,

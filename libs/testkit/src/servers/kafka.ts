@@ -10,7 +10,7 @@ import { UnavailableError } from '@tidemark/core';
 import { kafkaDistribution } from './kafka-jars.ts';
 import { connectTimeoutMs, kafkaHeapMaxBytes, kafkaHeapStartBytes } from './limits.ts';
 import { startNativeServer } from './native-server.ts';
-import { pingSecured, type SecuredBy, securedFiles } from './secured.ts';
+import { pingSecured, type SecuredBy, securedFiles } from './securing.ts';
 import type { DataIn, NativeServer } from './server.ts';
 
 export const kafkaImage = 'apache/kafka:4.1.1';

@@ -12,7 +12,7 @@ import { connectTimeoutMs, postgresConnectionsMax } from './limits.ts';
 import type { NativeCommand } from './native-process.ts';
 import { startNativeServer } from './native-server.ts';
 import { type PostgresPrograms, postgresPrograms } from './postgres-programs.ts';
-import { type SecuredBy, securedFiles } from './secured.ts';
+import { type SecuredBy, securedFiles } from './securing.ts';
 import type { DataIn, NativeServer } from './server.ts';
 
 export const postgresImage = 'postgres:17-alpine';

@@ -7,7 +7,7 @@ import { UnavailableError } from '@tidemark/core';
 import { connectTimeoutMs } from './limits.ts';
 import { startNativeServer } from './native-server.ts';
 import { requireProgram } from './programs.ts';
-import { pingSecured, type SecuredBy, securedFiles } from './secured.ts';
+import { pingSecured, type SecuredBy, securedFiles } from './securing.ts';
 import type { DataIn, NativeServer } from './server.ts';
 
 export const redisImage = 'redis:7.4-alpine';

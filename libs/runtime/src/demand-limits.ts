@@ -1,0 +1,90 @@
+/**
+ * Owns how many of those that wait for their limits (decision 0031) may begin now, by what is known to run and to have begun. The queue decides;
+ * this is what is told of it, without asking. What isn't known to run makes too much room. A beginning counts from when it is seen, which is up to two
+ * seconds late for partitions that others project: of a rate by the second there can be too little room for as long.
+ */
+
+import type { Dispatch, DispatchLimit, TenantId } from '@tidemark/core';
+
+/** The limits of one workflow; the same `id` for the same ones. */
+export interface Limits {
+  readonly id: string;
+  readonly all: readonly Limit[];
+}
+
+interface Limit extends Pick<DispatchLimit, 'concurrency' | 'rate'> {
+  /** Whose workflows are counted together. */
+  readonly base: string;
+}
+
+/** Null: none. What has begun counts against no rate again. */
+export function limitsOf(dispatch: Dispatch | undefined, tenant: TenantId, epoch: number): Limits | null {
+  const all = (dispatch?.limits ?? []).flatMap((limit): readonly Limit[] => {
+    const { concurrency } = limit;
+    const rate = epoch === 0 ? limit.rate : undefined;
+    return concurrency === undefined && rate === undefined ? [] : [{ base: baseOf(tenant, limit), concurrency, rate }];
+  });
+  return all.length === 0 ? null : { id: JSON.stringify(all), all };
+}
+
+/** Unlike for unlike limits, whatever stands in either name. */
+const baseOf = (tenant: TenantId, { scope, key }: DispatchLimit): string =>
+  scope === 'fleet' ? `* ${key}` : `${tenant.length} ${tenant} ${key}`;
+
+interface Begun {
+  readonly sinceMs: number;
+  readonly perMs: number;
+  count: number;
+}
+
+export class Beginnings {
+  readonly #begun = new Map<string, Begun>();
+
+  /** A workflow with these limits was claimed for the first time. */
+  add({ all }: Limits, nowMs: number): void {
+    for (const { base, rate } of all) {
+      if (rate === undefined) continue;
+      const known = this.#begun.get(base);
+      const { perMs } = rate;
+      if (known !== undefined && nowMs - known.sinceMs < known.perMs) known.count++;
+      else this.#begun.set(base, { sinceMs: nowMs, perMs, count: 1 });
+    }
+  }
+
+  /** By limit. What is over is forgotten. */
+  lately(nowMs: number): ReadonlyMap<string, number> {
+    for (const [base, { sinceMs, perMs }] of this.#begun) if (nowMs - sinceMs >= perMs) this.#begun.delete(base);
+    return new Map(Array.from(this.#begun, ([base, { count }]) => [base, count]));
+  }
+}
+
+/** The room that is left, as it is given away. */
+export class Room {
+  readonly #running = new Map<string, number>();
+  readonly #begun: Map<string, number>;
+
+  constructor(begun: ReadonlyMap<string, number>) {
+    this.#begun = new Map(begun);
+  }
+
+  runs({ all }: Limits, count: number): void {
+    for (const { base } of all) add(this.#running, base, count);
+  }
+
+  /** How many of so many that wait may begin; they have their room then. */
+  take(limits: Limits, waitingCount: number): number {
+    let count = waitingCount;
+    for (const { base, concurrency = Number.POSITIVE_INFINITY, rate } of limits.all) {
+      count = Math.min(count, concurrency - (this.#running.get(base) ?? 0));
+      if (rate !== undefined) count = Math.min(count, rate.count - (this.#begun.get(base) ?? 0));
+    }
+    if (count <= 0) return 0;
+    this.runs(limits, count);
+    for (const { base, rate } of limits.all) if (rate !== undefined) add(this.#begun, base, count);
+    return count;
+  }
+}
+
+function add(counts: Map<string, number>, base: string, count: number): void {
+  counts.set(base, (counts.get(base) ?? 0) + count);
+}

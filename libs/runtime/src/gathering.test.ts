@@ -1,0 +1,53 @@
+import type { Clock } from '@tidemark/ports';
+import { describe, expect, it } from 'vitest';
+import { Gathering } from './gathering.ts';
+
+/** A clock that jumps to where a sleep ends. */
+class JumpingClock implements Clock {
+  atMs = 5_000;
+  nowMs(): number {
+    return this.atMs;
+  }
+  monotonicMs(): number {
+    return this.atMs;
+  }
+  async sleep(ms: number): Promise<void> {
+    this.atMs += ms;
+  }
+}
+
+/** Takes batches of what comes at a steady rate, for so long, and returns their times. */
+async function takes(
+  ratePerS: number,
+  forMs: number,
+): Promise<readonly { readonly atMs: number; readonly count: number }[]> {
+  const clock = new JumpingClock();
+  const gathering = new Gathering(clock, { msPerEntry: 2, maxMs: 20 });
+  const batches: { atMs: number; count: number }[] = [];
+  const startMs = clock.atMs;
+  for (let taken = 0; clock.atMs - startMs < forMs; ) {
+    // Comes next at, at the earliest.
+    clock.atMs = Math.max(clock.atMs, startMs + ((taken + 1) * 1_000) / ratePerS);
+    await gathering.next();
+    const count = Math.floor(((clock.atMs - startMs) * ratePerS) / 1_000 + 1e-9) - taken;
+    gathering.took(count);
+    taken += count;
+    batches.push({ atMs: clock.atMs - startMs, count });
+  }
+  return batches;
+}
+
+describe('gathering', () => {
+  it('waits for nothing where little comes', async () => {
+    const batches = await takes(100, 1_000);
+    expect(batches.every(({ count }) => count === 1)).toBe(true);
+    expect(batches.every(({ atMs }, at) => Math.abs(atMs - (at + 1) * 10) < 0.001)).toBe(true);
+  });
+
+  it('makes few large batches where much comes, none further apart than the longest wait', async () => {
+    const batches = (await takes(2_000, 1_000)).slice(10);
+    expect(batches.every(({ count }) => count === 40)).toBe(true);
+    const gaps = batches.slice(1).map(({ atMs }, at) => atMs - batches[at]!.atMs);
+    expect(gaps.every((ms) => Math.abs(ms - 20) < 0.001)).toBe(true);
+  });
+});
