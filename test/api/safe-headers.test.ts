@@ -21,6 +21,16 @@ const WANTED = {
   'x-frame-options': 'DENY',
 };
 
+const asked = (path: string, headers: Readonly<Record<string, string>>) =>
+  new Promise<{ status: number; told: Record<string, unknown> }>((resolve, reject) => {
+    const sent = request(`${served.url}${path}`, { headers, agent: false }, (answer) => {
+      resolve({ status: answer.statusCode ?? 0, told: answer.headers });
+      answer.destroy();
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+
 it.for([
   ['an answer', '/v1/workflows', {}, 200],
   ['the document', '/openapi.json', {}, 200],
@@ -31,16 +41,18 @@ it.for([
   ['an address that can not be read', '/v1/workflows/%zz', {}, 400],
   ['events', '/v1/events', {}, 200],
 ] as const)('%s has them', async ([, path, headers, wanted]) => {
-  const { status, told } = await new Promise<{ status: number; told: Record<string, unknown> }>((resolve, reject) => {
-    const asked = request(`${served.url}${path}`, { headers, agent: false }, (answer) => {
-      resolve({ status: answer.statusCode ?? 0, told: answer.headers });
-      answer.destroy();
-    });
-    asked.on('error', reject);
-    asked.end();
-  });
+  const { status, told } = await asked(path, headers);
   expect(status).toBe(wanted);
   expect(told).toMatchObject(WANTED);
   // No page elsewhere may read it.
   expect(told['access-control-allow-origin']).toBeUndefined();
+});
+
+it.for([
+  ['an answer', '/v1/workflows', 200],
+  ['a refusal', '/v1/workflows/nobody', 404],
+  ['events', '/v1/events', 200],
+] as const)('%s is kept by no cache', async ([, path, wanted]) => {
+  const { status, told } = await asked(path, {});
+  expect([status, told['cache-control']]).toEqual([wanted, 'no-store']);
 });

@@ -40,3 +40,12 @@ it('a tenant that is suspended stays so where its creation comes late', async ()
   for await (const tenant of records.tenants()) listed.push(tenant);
   expect(listed).toMatchObject([{ tenant: 'acme', suspended }]);
 });
+
+it('a key’s absence says nothing while lost rows come back: that of the workflow may come before its own', async () => {
+  let isComplete = false;
+  const store = { ready: async () => isComplete, workflow: async () => ({}) };
+  const records = new AccessRecords({ digest: { sha256: () => '' }, store } as unknown as AccessRecordsOptions);
+  expect(await records.areKnown()).toBe(false);
+  isComplete = true;
+  expect(await records.areKnown()).toBe(true);
+});

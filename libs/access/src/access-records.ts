@@ -52,7 +52,7 @@ export interface StoredTenant {
 
 export interface AccessRecordsOptions {
   readonly memory: Pick<ClientMemory, 'keepOwn'>;
-  readonly store: Pick<ProjectionStore, 'memories' | 'workflow'>;
+  readonly store: Pick<ProjectionStore, 'memories' | 'workflow' | 'ready'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
   /** Told once rows show that a key was revoked, or that a tenant was suspended or resumed. */
@@ -130,13 +130,13 @@ export class AccessRecords {
   }
 
   /**
-   * Whether rows know of any key: while they don't, nothing follows from a key's absence. Nobody ever made one, or the rows are being
-   * made anew.
+   * Whether rows know of any key, and of all that were made: while they don't, nothing follows from a key's absence. Nobody ever made
+   * one, or the rows are being made anew.
    */
   async areKnown(): Promise<boolean> {
-    return (
-      (await this.#options.store.workflow(memoryWorkflow(this.#options.digest, SYSTEM_TENANT, KEYS))) !== undefined
-    );
+    const { store, digest } = this.#options;
+    if (!(await store.ready())) return false;
+    return (await store.workflow(memoryWorkflow(digest, SYSTEM_TENANT, KEYS))) !== undefined;
   }
 
   async tenant(tenant: TenantId): Promise<StoredTenant | undefined> {

@@ -85,7 +85,9 @@ export class KeyAuthenticator implements Authenticator {
   async #look(id: string): Promise<HashedKey | undefined> {
     const { records } = this.#options;
     const key = await records.key(id);
-    if (key !== undefined || (await records.areKnown())) return key;
+    if (key !== undefined) return key;
+    // Asked again, since its row may have come between the two: rows that were lost come back one after the other.
+    if (await records.areKnown()) return records.key(id);
     throw new UnavailableError(
       'keys-unknown',
       'No API key is known: none was ever made (tidemark access create-key), or the rows are being made anew. Try again.',

@@ -60,7 +60,7 @@ export function openApiOf(
   const components = new Components();
   const problems = { [PROBLEM_TYPE]: { schema: components.of(problemSchema, 'output') } };
   const paths: Record<string, Record<string, unknown>> = {};
-  const add = (route: AnyRoute | AnyStream, responses: Schema): void => {
+  const add = (route: AnyRoute | AnyStream, responses: Schema, own: Schema = {}): void => {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = {
       operationId: route.name,
@@ -83,6 +83,7 @@ export function openApiOf(
           Object.entries(REFUSALS).map(([status, description]) => [status, { description, content: problems }]),
         ),
       },
+      ...own,
     };
   };
   for (const route of routes) {
@@ -96,17 +97,16 @@ export function openApiOf(
     add(route, Object.fromEntries(answers) as Schema);
   }
   for (const stream of streams) {
-    const told = Object.entries(stream.events).map(([name, { schema, about }]) => {
-      components.of(schema, 'output');
-      return `\`${name}\`: ${about}`;
-    });
-    add(stream, {
+    const told = Object.entries(stream.events).map(([name, { about }]) => `\`${name}\`: ${about}`);
+    const events = Object.entries(stream.events).map(([name, { schema }]) => [name, components.of(schema, 'output')]);
+    const responses = {
       200: {
         description: `Server-sent events. ${told.join('; ')}.`,
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
       ...(stream.mayEnd && { 204: { description: 'Nothing more will come: do not connect again.' } }),
-    });
+    };
+    add(stream, responses, { 'x-events': Object.fromEntries(events) });
   }
   return {
     openapi: '3.1.0',

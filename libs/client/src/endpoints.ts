@@ -1,23 +1,14 @@
-/** Owns the client's types: each endpoint by its method and path, from the server's own declarations. Types alone: nothing of the server is loaded. */
+/** Owns the client's types: each endpoint by its method and path. The tables are made from the server's declarations; nothing of the server is needed for them. */
 
-import type { EventsOf, FollowInputOf, InputOf, OutputOf, Routes, StreamRoutes } from '@tidemark/api';
-
-type AnyRoute = Routes[keyof Routes];
-type Named<R> = R extends { readonly method: infer M extends string; readonly path: infer P extends string }
-  ? `${M} ${P}`
-  : never;
-type ByEndpoint = { readonly [R in AnyRoute as Named<R>]: R };
+import type { Endpoints, Streams } from './api/table.ts';
 
 /** `GET /v1/workflows/{workflow}`. */
-export type Endpoint = keyof ByEndpoint;
-export type Input<E extends Endpoint> = InputOf<ByEndpoint[E]>;
-export type Answer<E extends Endpoint> = OutputOf<ByEndpoint[E]>;
-
-type AnyStream = StreamRoutes[keyof StreamRoutes];
-type StreamByEndpoint = { readonly [R in AnyStream as Named<R>]: R };
+export type Endpoint = keyof Endpoints;
+export type Input<E extends Endpoint> = Endpoints[E]['input'];
+export type Answer<E extends Endpoint> = Endpoints[E]['answer'];
 
 /** `GET /v1/workflows/{workflow}/events`. */
-export type StreamEndpoint = keyof StreamByEndpoint;
-export type FollowInput<E extends StreamEndpoint> = FollowInputOf<StreamByEndpoint[E]>;
+export type StreamEndpoint = keyof Streams;
+export type FollowInput<E extends StreamEndpoint> = Streams[E]['input'];
 /** What is told: `{ name, data }`, by the name of the event. */
-export type EventOf<E extends StreamEndpoint> = EventsOf<StreamByEndpoint[E]>;
+export type EventOf<E extends StreamEndpoint> = Streams[E]['event'];

@@ -95,11 +95,12 @@ export class Run {
     await this.#wire.ask('POST /v1/workflows/{workflow}/signals', { params: this.#params, body }, REPEATABLE);
   }
 
+  /** One that names its question is tried again; another isn't, since by then a next question may be open, which it would answer. */
   decide(decision: Decision): Promise<Answer<`POST ${One}/decisions`>> {
     return this.#wire.ask(
       'POST /v1/workflows/{workflow}/decisions',
       { params: this.#params, body: decision },
-      REPEATABLE,
+      { isRepeatable: decision.question !== undefined },
     );
   }
 

@@ -27,6 +27,9 @@ const poolSchema = z
     held: z.int().meta({
       description: 'Workflows that could go on if their queue were not held; no part of the demand.',
     }),
+    limited: z.int().meta({
+      description: 'Workflows that could go on if their limits were not reached; no part of the demand.',
+    }),
   })
   .meta({ id: 'PoolDemand' });
 
@@ -38,6 +41,7 @@ const poolJson = (demand: PoolDemand): z.input<typeof poolSchema> => ({
   demand: demand.demandCount,
   busy_workers: demand.busyWorkerCount,
   held: demand.heldCount,
+  limited: demand.limitedCount,
 });
 
 /** Throws `AccessError` (`right-missing`). */

@@ -9,12 +9,12 @@ import { noticeStall } from '../stall.ts';
 import { atDesk } from '../state/at-desk.ts';
 import type { Desk } from '../state/desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
+import { whoGoesOn } from '../state/who-goes-on.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
 import { commandLine, stateWords } from '../text/shell.ts';
 import { ago } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { whoGoesOn } from './decide.ts';
 
 export interface ApprovalsOptions {
   readonly assignee?: readonly string[] | undefined;

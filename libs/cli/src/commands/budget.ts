@@ -6,9 +6,9 @@ import type { BudgetPeriod, SharedBudget, SharedSpend } from '@tidemark/runtime'
 import type { Session } from '../session.ts';
 import type { WorkflowSpend } from '../state/memory-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
+import { whoGoesOn } from '../state/who-goes-on.ts';
 import { cost, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { whoGoesOn } from './decide.ts';
 import { atDesk, type MemoryOptions, microsOf } from './memory-place.ts';
 
 export interface BudgetOptions extends MemoryOptions {

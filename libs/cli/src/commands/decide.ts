@@ -12,10 +12,11 @@ import { readJson } from '../input.ts';
 import type { Session } from '../session.ts';
 import { noticeStall } from '../stall.ts';
 import { readDefinitions } from '../state/definitions.ts';
-import { type Desk, isIdle } from '../state/desk.ts';
+import type { Desk } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
 import { inQuestion, uncheckedOperation, underToken } from '../state/response-check.ts';
+import { whoGoesOn } from '../state/who-goes-on.ts';
 import { printable } from '../text/width.ts';
 import { answerApproval } from './approvals.ts';
 
@@ -176,12 +177,6 @@ async function withDesk(
     await desk.close();
   }
 }
-
-/** Who does what was decided. */
-export const whoGoesOn = (desk: Desk): string =>
-  isIdle(desk) && desk.place.kind === 'embedded'
-    ? `It goes on with the next tidemark dev or run on ${desk.place.folder}.`
-    : 'It goes on with the next free worker.';
 
 function nextWords(resolution: Resolution, desk: Desk): string {
   const who = whoGoesOn(desk);

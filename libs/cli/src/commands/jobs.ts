@@ -8,10 +8,10 @@ import { JOB_LOOK_MS } from '../limits.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { atDesk } from '../state/at-desk.ts';
 import type { Desk } from '../state/desk.ts';
+import { whoGoesOn } from '../state/who-goes-on.ts';
 import { table } from '../text/table.ts';
 import { ago, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { whoGoesOn } from './decide.ts';
 import { type FilterOptions, filterOf } from './filter-options.ts';
 
 export interface JobPlace {

@@ -33,7 +33,9 @@ function words(act: LifecycleAct, { changed }: LifecycleDone, desk: Desk): strin
       : 'whoever has it, or the next free worker,';
   switch (act) {
     case 'cancel':
-      return changed ? `is being cancelled: ${who} undoes what it did and ends it.` : 'was cancelled before.';
+      return changed
+        ? `is being cancelled: ${who} undoes what can be undone of it, and ends it.`
+        : 'was cancelled before.';
     case 'terminate':
       return changed ? 'has ended: nothing was undone.' : 'was ended before.';
     case 'pause':

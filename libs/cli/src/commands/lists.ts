@@ -110,6 +110,7 @@ export async function rejected(session: Session, { limit, state }: ListOptions):
     ...[printable(row.workflow ?? '–'), printable(row.type ?? '–'), printable(row.reason)],
   ]);
   terminal.lines(rows.length === 0 ? ['Nothing was rejected.'] : table(columns, rows, { width: terminal.width }));
+  if (rows.length > 0) terminal.note('They changed nothing and are kept for audit; most follow from take-overs.');
   return EXIT.ok;
 }
 

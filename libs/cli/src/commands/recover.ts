@@ -34,11 +34,11 @@ import { readDefinitions } from '../state/definitions.ts';
 import { type Desk, isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { requireWorkflow } from '../state/require-workflow.ts';
+import { whoGoesOn } from '../state/who-goes-on.ts';
 import { commandLine, showCommand, stateWords } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { type PlanView, planJson, planLines } from '../views/plan.ts';
 import { askedOf } from '../views/question.ts';
-import { whoGoesOn } from './decide.ts';
 
 export interface RecoverOptions {
   readonly dryRun?: boolean | undefined;

@@ -95,6 +95,8 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'duplicate',
   'ordinal-gap',
   'closed',
+  // The same, once another workflow has begun in its place.
+  'wrong-generation',
   'parked',
   'unknown-task',
   'not-asked',

@@ -1,7 +1,7 @@
 /** Owns workflows as the command line finds them: modules by path or pattern, what they say of themselves, and which are known. */
 
 import { globSync } from 'node:fs';
-import { InvalidError } from '@tidemark/core';
+import { ConfigError, InvalidError } from '@tidemark/core';
 import { loadDefinitions } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { checkTogether, type Workflow } from '@tidemark/sdk';
@@ -21,6 +21,12 @@ export function modulePaths(named: readonly string[], cwd: string): readonly str
 
 /** Imports the modules and checks their workflows, also against each other. */
 export async function readDefinitions(named: readonly string[], cwd: string): Promise<readonly Definition[]> {
+  if (named.length === 0) {
+    throw new ConfigError(
+      'workflows-missing',
+      'No workflows: name at least one module that exports some (TIDEMARK_WORKFLOWS or --workflows). Where `tidemark dev` is starting in this folder, wait until it says `api`.',
+    );
+  }
   const definitions = await loadDefinitions(modulePaths(named, cwd), cwd);
   checkTogether(definitions.filter(isWorkflow));
   return definitions;

@@ -223,7 +223,7 @@ export class SocketDesk implements Desk {
     const { pid, command } = this.holder;
     return new UnavailableError(
       'holder-gone',
-      `Process ${pid} (tidemark ${command}), which held the state, has ended.`,
+      `Process ${pid} (tidemark ${command}), which held the state, has ended before it answered. What it was asked may have been done: give the same command again, it counts once.`,
       {
         pid,
       },

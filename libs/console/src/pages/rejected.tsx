@@ -15,6 +15,7 @@ import { count, plain, words } from '../text/format.ts';
 
 const SHOWN_COUNT = 500;
 
+/** By every reason of a rejection; a newer server may have more. */
 const MEANS: Readonly<Record<string, string>> = {
   'stale-epoch': 'its writer had lost the lease before',
   'wrong-holder': 'its writer was not the holder',
@@ -26,7 +27,16 @@ const MEANS: Readonly<Record<string, string>> = {
   closed: 'the workflow had ended',
   'wrong-generation': 'meant for another workflow of the partition',
   malformed: 'its bytes are no event',
+  parked: 'the workflow waits for a person, or is paused',
+  'unknown-task': 'for a task or timer that isn’t there (any more)',
+  'not-intended': 'of an effect that was not begun',
+  'request-changed': 'the same effect was asked for differently before',
+  'not-asked': 'it answers what isn’t asked (any more)',
+  'signals-full': 'the workflow keeps no more signals, and waits for none of this name',
+  'stale-version': 'from an older version than the workflow has reached',
 };
+
+const TONES: Readonly<Record<string, string>> = { duplicate: '', malformed: 'bad' };
 
 const askRejected = (signal: AbortSignal, content: 'true' | 'false', cursor: PageAt) =>
   api.ask('GET /v1/rejected', { query: { limit: SHOWN_COUNT, content, cursor } }, { signal });
@@ -38,7 +48,7 @@ const COLUMNS: readonly Column<Rejected>[] = [
   {
     name: 'Reason',
     of: ({ reason }) => (
-      <span className="chip" data-tone={reason === 'malformed' ? 'bad' : 'warn'}>
+      <span className="chip" data-tone={TONES[reason] ?? 'warn'}>
         {plain(words(reason))}
       </span>
     ),

@@ -13,7 +13,7 @@ import { Link } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
 import { addressOf, workflowAddress } from '../shell/router.ts';
 import { count, momentIn, plain } from '../text/format.ts';
-import { isOver, type Schedule, Standing } from './schedules.tsx';
+import { isOver, type Schedule, Standing } from './schedule.tsx';
 
 const RUNS_COUNT = 50;
 

@@ -2,7 +2,7 @@
 
 import { Answer, Empty } from '../parts/answers.tsx';
 import { type Column, DataTable, More, useWalk } from '../parts/table.tsx';
-import { Ago, Name, State } from '../parts/words.tsx';
+import { Ago, Name } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { useContent } from '../shell/content.ts';
 import { Link } from '../shell/link.tsx';
@@ -10,23 +10,13 @@ import { type PageAt, usePages } from '../shell/pages.ts';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { count, plain } from '../text/format.ts';
 import { useFleetChanges } from './fleet-changes.ts';
+import { type Schedule, Standing } from './schedule.tsx';
 import { ScheduleCard } from './schedule-card.tsx';
 
 const SHOWN_COUNT = 200;
 
 const askSchedules = (signal: AbortSignal, content: 'true' | 'false', cursor: PageAt) =>
   api.ask('GET /v1/schedules', { query: { limit: SHOWN_COUNT, content, cursor } }, { signal });
-export type Schedule = Awaited<ReturnType<typeof askSchedules>>['schedules'][number];
-
-export const isOver = ({ status }: Pick<Schedule, 'status'>): boolean => status !== 'open' && status !== 'parked';
-
-/** What it is up to: a schedule that waits for its slot is `on`. */
-export function Standing({ of }: { readonly of: Schedule }) {
-  const { status, reason } = of;
-  if (status === 'open' && reason === 'paused') return <State of="waiting" says="Paused" />;
-  if (status === 'open') return <State of="completed" says="On" />;
-  return isOver(of) ? <State of="ready" says="Ended" reason={reason} /> : <State of={status} reason={reason} />;
-}
 
 const addressOfSchedule = (schedule: string): string => addressOf(['schedules', schedule]);
 

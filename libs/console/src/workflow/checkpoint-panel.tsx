@@ -12,8 +12,8 @@ import { workflowAddress } from '../shell/router.ts';
 import { plain } from '../text/format.ts';
 import type { CheckpointRow } from '../timeline/rows.ts';
 import { Frontier } from './frontier.tsx';
-import { Part } from './inspector.tsx';
 import type { WorkflowView } from './page.tsx';
+import { Part } from './part.tsx';
 import { usePast } from './past.ts';
 
 export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; readonly row: CheckpointRow }) {

@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Loading } from '../parts/answers.tsx';
-import { JsonTree } from '../parts/json-tree.tsx';
 import { Fact, Worker } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
@@ -14,6 +13,7 @@ import { count, duration, moment, money, plain, words } from '../text/format.ts'
 import type { EffectRow, NoteRow, Row, Timeline } from '../timeline/rows.ts';
 import { CheckpointPanel } from './checkpoint-panel.tsx';
 import type { WorkflowView } from './page.tsx';
+import { Part } from './part.tsx';
 
 const CallPanel = lazy(() => import('./call-panel.tsx').then((loaded) => ({ default: loaded.CallPanel })));
 
@@ -170,10 +170,3 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
 
 const isEmpty = (value: Json): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-
-export const Part = ({ name, value }: { readonly name: string; readonly value: Json }) => (
-  <section>
-    <h3>{name}</h3>
-    <JsonTree value={value} label={name} />
-  </section>
-);

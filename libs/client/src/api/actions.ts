@@ -1,0 +1,161 @@
+/** Owns the types of the API's chapter "Actions". Made by `node scripts/client-types.ts` from the declarations of the routes. */
+
+import type { Ask } from './shapes.ts';
+
+export interface ActionsEndpoints {
+  /** Send a signal */
+  readonly 'POST /v1/workflows/{workflow}/signals': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Signal;
+    };
+    readonly answer: Done;
+  };
+  /** Answer the question of a parked workflow */
+  readonly 'POST /v1/workflows/{workflow}/decisions': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Decision;
+    };
+    readonly answer: {
+      readonly workflow: string;
+      readonly question: string;
+      readonly resolution: string;
+    };
+  };
+  /** Say what became of an effect that was accepted outside */
+  readonly 'POST /v1/workflows/{workflow}/confirmations': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Confirmation;
+    };
+    readonly answer: Done;
+  };
+  /** Keep a workflow to its version, or let it go on with newer ones */
+  readonly 'POST /v1/workflows/{workflow}/pin': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Pin;
+    };
+    readonly answer: Done;
+  };
+  /** Take the live lease from its holder */
+  readonly 'POST /v1/workflows/{workflow}/revocations': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+    };
+    readonly answer: {
+      readonly workflow: string;
+      readonly lease: {
+        readonly epoch: number;
+        readonly holder: string;
+      } | null;
+    };
+  };
+  /** Pause a workflow */
+  readonly 'POST /v1/workflows/{workflow}/pause': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Ask;
+    };
+    readonly answer: Changed;
+  };
+  /** Resume a paused workflow */
+  readonly 'POST /v1/workflows/{workflow}/resume': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Ask;
+    };
+    readonly answer: Changed;
+  };
+  /** Cancel a workflow */
+  readonly 'POST /v1/workflows/{workflow}/cancel': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Ask;
+    };
+    readonly answer: Changed;
+  };
+  /** End a workflow at once */
+  readonly 'POST /v1/workflows/{workflow}/terminate': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Ask;
+    };
+    readonly answer: Changed;
+  };
+  /** Let a parked workflow try again */
+  readonly 'POST /v1/workflows/{workflow}/retry': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Ask;
+    };
+    readonly answer: {
+      readonly workflow: string;
+      readonly question: string;
+      readonly resolution: string;
+    };
+  };
+}
+
+export interface Signal {
+  readonly name: string;
+  readonly value?: unknown;
+  readonly key?: string | undefined;
+}
+
+export interface Done {
+  readonly workflow: string;
+}
+
+export interface Decision {
+  readonly resolution: 'retry' | 'done' | 'not-done' | 'compensate' | 'fail';
+  /** Why; kept with the event. */
+  readonly why: string;
+  /** What the effect in question answered; for `done`, and only for it. */
+  readonly response?: unknown;
+  /** The question that is answered; the open one when absent. */
+  readonly question?: string | undefined;
+}
+
+export type Confirmation =
+  | {
+      readonly token: string;
+      readonly error: string;
+    }
+  | {
+      readonly token: string;
+      readonly response: unknown;
+    };
+
+export interface Pin {
+  readonly pinned: boolean;
+  /** Why; kept with the event. */
+  readonly why: string;
+}
+
+export interface Changed {
+  readonly workflow: string;
+  /** False: it was so before. */
+  readonly changed: boolean;
+}

@@ -1,0 +1,51 @@
+/** Owns the types of the API's chapter "Following". Made by `node scripts/client-types.ts` from the declarations of the routes. */
+
+import type { Json } from '../json.ts';
+import type { Event, Workflow } from './shapes.ts';
+
+export interface FollowingStreams {
+  /** Follow a workflow */
+  readonly 'GET /v1/workflows/{workflow}/events': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly query?:
+        | {
+            /** The first position that is wanted. */
+            readonly from?: number | undefined;
+            /** Also what models answer, as it comes; needs the right to content. */
+            readonly deltas?: 'true' | 'false' | undefined;
+          }
+        | undefined;
+    };
+    readonly event: { readonly name: 'event'; readonly data: Event } | { readonly name: 'delta'; readonly data: Delta };
+  };
+  /** Follow all workflows */
+  readonly 'GET /v1/events': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly event:
+      | { readonly name: 'workflow'; readonly data: Workflow }
+      | {
+          readonly name: 'many';
+          readonly data: {
+            readonly partitions: number;
+          };
+        };
+  };
+}
+
+/** A piece of a model's answer, while it comes; stored nowhere. */
+export interface Delta {
+  readonly task: string;
+  readonly kind: 'text' | 'reasoning' | 'tool-call';
+  readonly text?: string | undefined;
+  readonly call?: Json | undefined;
+}

@@ -1,0 +1,83 @@
+/** Owns how a JSON schema of the API is written as a type of TypeScript. Pure; throws at what it can't write, so that no type is a guess. */
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly description?: string;
+}
+
+/** What is sent: any value is taken for JSON. What is answered was JSON. */
+export type Direction = 'sent' | 'answered';
+
+const REFERENCE = '#/components/schemas/';
+/** Keywords that say which type it is; all others (bounds, patterns, marks) narrow it by what types can't say. */
+const TELLING = ['$ref', 'anyOf', 'const', 'enum', 'type', 'items', 'properties'] as const;
+
+/** The name of the component that the schema refers to. */
+export const referredBy = ({ $ref }: Schema): string | undefined => $ref?.slice(REFERENCE.length);
+
+/** Names of all components that it mentions, itself or within. */
+export function namedIn(schema: Schema): string[] {
+  const own = referredBy(schema);
+  const parts = [
+    ...(schema.anyOf ?? []),
+    ...Object.values(schema.properties ?? {}),
+    ...[schema.items, schema.additionalProperties].filter((part) => typeof part === 'object'),
+  ];
+  return [...(own === undefined ? [] : [own]), ...parts.flatMap(namedIn)];
+}
+
+export function typeOf(schema: Schema, direction: Direction): string {
+  const name = referredBy(schema);
+  if (name !== undefined) return name;
+  if (schema.anyOf !== undefined) return schema.anyOf.map((each) => typeOf(each, direction)).join(' | ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((each) => JSON.stringify(each)).join(' | ');
+  if (Array.isArray(schema.type)) {
+    return schema.type.map((type: string) => typeOf({ ...schema, type }, direction)).join(' | ');
+  }
+  switch (schema.type) {
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return schema.type;
+    case 'number':
+    case 'integer':
+      return 'number';
+    case 'array':
+      return `readonly (${typeOf(schema.items!, direction)})[]`;
+    case 'object':
+      return objectOf(schema, direction);
+    default:
+      if (TELLING.some((keyword) => keyword in schema)) throw new Error(`No type for ${JSON.stringify(schema)}.`);
+      return direction === 'sent' ? 'unknown' : 'Json';
+  }
+}
+
+function objectOf({ properties, required = [], additionalProperties }: Schema, direction: Direction): string {
+  if (properties === undefined && typeof additionalProperties === 'object') {
+    return `Readonly<Record<string, ${typeOf(additionalProperties, direction)}>>`;
+  }
+  const lines = Object.entries(properties ?? {}).map(([name, schema]) => {
+    const type = typeOf(schema, direction);
+    const field = required.includes(name) ? `${name}: ${type}` : `${name}?: ${optional(type)}`;
+    return `${docOf(schema.description)}readonly ${field};`;
+  });
+  return `{\n${lines.join('\n')}\n}`;
+}
+
+/** `unknown` has undefined in it already. */
+const optional = (type: string): string => (type === 'unknown' ? type : `${type} | undefined`);
+
+/** What the type says already isn't said again. */
+const SAID = new Set(['Any JSON value.']);
+
+export const docOf = (description: string | undefined): string =>
+  description === undefined || SAID.has(description) ? '' : `/** ${description.replaceAll('*/', '*\\/')} */\n`;
