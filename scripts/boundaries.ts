@@ -5,6 +5,7 @@
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkCycles } from './boundaries/cycles.ts';
 import { checkFile } from './boundaries/file-rules.ts';
 import { checkImports, checkManifest } from './boundaries/import-rules.ts';
 import { readTree } from './boundaries/tree.ts';
@@ -16,6 +17,7 @@ export function checkBoundaries(rootFolder: string): { readonly violations: Viol
   const violations = [
     ...tree.packages.flatMap((info) => checkManifest(tree, info)),
     ...tree.files.flatMap((file) => [...checkFile(file), ...checkImports(tree, file)]),
+    ...checkCycles(tree),
   ];
   return { violations, fileCount: tree.files.length };
 }

@@ -1,6 +1,6 @@
 /**
  * `npm run cluster`: one coordinator, one worker and one compactor as separate processes, against the servers named in the
- * environment, or else against native ones that it starts and ends itself. Ctrl-C hands over and ends everything.
+ * environment, or else against native ones that it starts and ends itself. One that dies is started again. Ctrl-C hands over and ends everything.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -9,11 +9,15 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { SERVICE_NODE_FLAGS } from '@tidemark/host';
+import { EXIT, SERVICE_NODE_FLAGS } from '@tidemark/host';
 import { startClusterServers } from '@tidemark/testkit/servers';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const SERVICES = ['coordinator', 'worker', 'compactor'] as const;
+/** Pause before a service that died is started again, in milliseconds. */
+const RESTART_PAUSE_MS = 1_000;
+/** Of these another start is no cure: docs/deploy.md. */
+const FATAL: ReadonlySet<number | null> = new Set([EXIT.corrupt, EXIT.config]);
 const DEFAULT_WORKFLOWS = ['loop', 'fan-out', 'effect'].map((name) => `./examples/patterns/src/${name}.ts`).join(',');
 
 const env = { ...process.env };
@@ -31,11 +35,13 @@ if (env.TIDEMARK_KAFKA_BROKERS === undefined) {
   env.TIDEMARK_REDIS_URL = servers.redis.address;
   env.TIDEMARK_POSTGRES_URL = servers.postgres.address;
   env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(keysFolder, 'keys.json')).href;
-  const names = ['TIDEMARK_KAFKA_BROKERS', 'TIDEMARK_REDIS_URL', 'TIDEMARK_POSTGRES_URL', 'TIDEMARK_KEYS_URL'] as const;
+  const names = ['KAFKA_BROKERS', 'REDIS_URL', 'POSTGRES_URL', 'KEYS_URL', 'WORKFLOWS'].map(
+    (name) => `TIDEMARK_${name}`,
+  );
   process.stdout.write(
     `servers started here; in another terminal:\n${names.map((name) => `  export ${name}=${env[name]}\n`).join('')}`,
   );
-  process.stdout.write('  npm run tidemark -- ls\n');
+  process.stdout.write('  npm run tidemark -- ls\nTheir data is in memory, and gone when this ends.\n');
 }
 
 const children = new Map<string, ChildProcess>();
@@ -54,7 +60,7 @@ async function end(exitCode: number): Promise<void> {
   process.exit(exitCode);
 }
 
-for (const name of SERVICES) {
+function start(name: (typeof SERVICES)[number]): void {
   const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, path.join(ROOT, 'services', name, 'src/main.ts')], {
     env,
     stdio: 'inherit',
@@ -63,10 +69,18 @@ for (const name of SERVICES) {
   children.set(name, child);
   child.once('exit', (code, signal) => {
     if (ending) return;
-    process.stderr.write(`${name} ended (${signal ?? code}); ending the others\n`);
-    void end(code ?? 1);
+    const isFatal = FATAL.has(code);
+    process.stderr.write(
+      `${name} ended (${signal ?? code}); ${isFatal ? 'ending the others' : 'it is started again'}\n`,
+    );
+    if (isFatal) void end(code!);
+    else setTimeout(() => ending || start(name), RESTART_PAUSE_MS);
   });
 }
+
+for (const name of SERVICES) start(name);
 // A terminal sends Ctrl-C to the children as well; they hand over, and this waits for them.
 process.once('SIGINT', () => void end(0));
 process.once('SIGTERM', () => void end(0));
+// A terminal that is closed.
+process.once('SIGHUP', () => void end(0));

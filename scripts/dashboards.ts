@@ -1,11 +1,13 @@
 /**
- * Owns `npm run dashboards`: writes Grafana's dashboards (deploy/grafana/dashboards) from what scripts/dashboards says of them. `--check`
+ * Owns `npm run dashboards`: writes Grafana's dashboards (deploy/grafana/dashboards) from what scripts/dashboards says of them, and the chart's copy
+ * of the alerts, which a chart can't read from elsewhere and which are of one installation there. `--check`
  * writes nothing, and exits with 1 when a file is not as it would be written.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fleet } from './dashboards/fleet.ts';
+import { rulesOfInstallation } from './dashboards/installation.ts';
 import { life } from './dashboards/life.ts';
 import { type Dashboard, dashboardFile } from './dashboards/panel.ts';
 import { scaling } from './dashboards/scaling.ts';
@@ -14,6 +16,14 @@ import { storage } from './dashboards/storage.ts';
 const FOLDER = path.resolve(import.meta.dirname, '../deploy/grafana/dashboards');
 
 export const dashboards: Readonly<Record<string, Dashboard>> = { fleet, life, scaling, storage };
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+
+/** The chart's copy of the alerts: its file name, and their text. */
+export const chartRules = (): readonly [string, string] => [
+  path.join(ROOT, 'helm/tidemark/files/rules.yml'),
+  rulesOfInstallation(readFileSync(path.join(ROOT, 'deploy/prometheus/rules.yml'), 'utf8')),
+];
 
 /** File name and text of each. */
 export const dashboardFiles = (): readonly (readonly [string, string])[] =>
@@ -24,12 +34,10 @@ export const dashboardFiles = (): readonly (readonly [string, string])[] =>
 
 if (import.meta.main) {
   const isCheck = process.argv.includes('--check');
-  for (const [file, text] of dashboardFiles()) {
+  for (const [file, text] of [...dashboardFiles(), chartRules()]) {
     if (!isCheck) writeFileSync(file, text);
     else if (readFileSync(file, 'utf8') !== text) {
-      console.error(
-        `${path.relative(process.cwd(), file)} is not as scripts/dashboards has it. Run npm run dashboards.`,
-      );
+      console.error(`${path.relative(process.cwd(), file)} is not as it would be written. Run npm run dashboards.`);
       process.exitCode = 1;
     }
   }

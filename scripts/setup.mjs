@@ -85,7 +85,7 @@ function main() {
   // npm runs no script of this project while it installs; the guard is for one that would.
   if (isInstalled(digest) || process.env.TIDEMARK_SETUP === '1') return;
   const startedAt = Date.now();
-  say('setup: installing the npm packages (once, about half a minute) …');
+  say('setup: installing the npm packages (once; half a minute, or a few on a slow machine) …');
   install();
   if (!ensureNode()) fail(`Node ${nodeMajorMin} is missing: install it, or let npm run the install script of "node".`);
   writeFileSync(stampFile, digest);

@@ -14,6 +14,7 @@ const fixtures = path.join(root, 'test/fixtures/boundaries');
 const rules = [
   'core-globals',
   'core-imports',
+  'cycle',
   'default-export',
   'direction',
   'door',

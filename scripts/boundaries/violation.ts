@@ -5,6 +5,7 @@
 export type Rule =
   | 'core-globals'
   | 'core-imports'
+  | 'cycle'
   | 'default-export'
   | 'direction'
   | 'door'

@@ -37,7 +37,7 @@ export const fleet: Dashboard = {
         },
         {
           title: 'Waiting for a person',
-          says: 'Parked workflows; 1,000 are counted.',
+          says: 'Parked workflows.',
           unit: 'short',
           kind: 'stat',
           warn: [1, 50],

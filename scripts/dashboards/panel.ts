@@ -1,5 +1,7 @@
 /** Owns the shape of Grafana's dashboards as this project uses it: panels as data, laid out in rows of equal panels. Must know no metric. */
 
+import { within } from './installation.ts';
+
 const GRID_COLUMNS = 24;
 const PANEL_HEIGHT = 8;
 const STAT_HEIGHT = 4;
@@ -23,6 +25,8 @@ export interface Panel {
   /** Where it turns orange, and red. */
   readonly warn?: readonly [number, number];
   readonly stacked?: true;
+  /** Its values go below zero. */
+  readonly isSigned?: true;
   readonly exemplars?: true;
 }
 
@@ -50,6 +54,11 @@ export interface Dashboard {
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of Grafana's.
 const PROMETHEUS = { type: 'prometheus', uid: '${datasource}' };
+/** All of them where there is one, which has no name then. */
+const OF_INSTALLATION = 'installation=~"$installation"';
+const INSTALLATION: Variable = {
+  ...{ name: 'installation', label: 'Installation', query: 'label_values(up{job="tidemark"}, installation)' },
+};
 const JAEGER = { type: 'jaeger', uid: 'jaeger' };
 
 /** The file, as Grafana's provisioning reads it. */
@@ -75,7 +84,7 @@ export function dashboardFile({ uid, title, says, variables, rows }: Dashboard):
         keepTime: true,
       },
     ],
-    templating: { list: [sourceVariable(), ...variables.map(variable)] },
+    templating: { list: [sourceVariable(), variable(INSTALLATION), ...variables.map(ofInstallation).map(variable)] },
     panels: laidOut(rows),
   };
 }
@@ -84,6 +93,12 @@ const sourceVariable = (): object => ({
   ...{ name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
   current: { text: 'Prometheus', value: 'prometheus' },
 });
+
+/** The query as the dashboard asks it. */
+export const asked = (query: string): string => within(OF_INSTALLATION, query);
+
+const ofInstallation = (each: Variable): Variable =>
+  each.query === undefined ? each : { ...each, query: asked(each.query) };
 
 function variable({ name, label, query }: Variable): object {
   if (query === undefined) return { name, label, type: 'textbox', query: '', current: { text: '', value: '' } };
@@ -120,7 +135,7 @@ function laidOut(rows: Dashboard['rows']): readonly object[] {
 }
 
 function ofMetrics(panel: Panel): object {
-  const { title, says, unit, queries, kind = 'timeseries', warn, stacked, exemplars } = panel;
+  const { title, says, unit, queries, kind = 'timeseries', warn, stacked, isSigned, exemplars } = panel;
   const steps = [
     { color: 'green', value: null },
     ...(warn === undefined
@@ -144,12 +159,20 @@ function ofMetrics(panel: Panel): object {
     description: says,
     datasource: PROMETHEUS,
     targets: queries.map(({ expr, legend }, at) => ({
-      ...{ refId: String.fromCharCode(65 + at), datasource: PROMETHEUS, expr, legendFormat: legend ?? '__auto' },
+      ...{
+        refId: String.fromCharCode(65 + at),
+        datasource: PROMETHEUS,
+        expr: asked(expr),
+        legendFormat: legend ?? '__auto',
+      },
       ...(kind === 'heatmap' ? { format: 'heatmap' } : {}),
       ...(kind === 'stat' || kind === 'bargauge' ? { instant: true, range: false } : { range: true, instant: false }),
       ...(exemplars && { exemplar: true }),
     })),
-    fieldConfig: { defaults: { unit, min: 0, thresholds: { mode: 'absolute', steps }, custom }, overrides: [] },
+    fieldConfig: {
+      defaults: { unit, ...(!isSigned && { min: 0 }), thresholds: { mode: 'absolute', steps }, custom },
+      overrides: [],
+    },
     options: optionsOf(kind),
   };
 }

@@ -73,10 +73,13 @@ export const scaling: Dashboard = {
           ],
         },
         {
-          title: 'Held',
-          says: 'Could go on if their queue were not held; in no demand.',
+          title: 'Held, and limited',
+          says: 'Could go on if their queue were not held, or their limits not reached; in no demand.',
           unit: 'short',
-          queries: [{ expr: of('pool_held'), legend: '{{pool}}' }],
+          queries: [
+            { expr: of('pool_held'), legend: '{{pool}} held' },
+            { expr: of('pool_limited'), legend: '{{pool}} limited' },
+          ],
         },
       ],
     },

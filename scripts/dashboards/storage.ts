@@ -58,6 +58,7 @@ export const storage: Dashboard = {
           title: 'Growth of the log',
           says: 'Over the last six hours; below zero while it is trimmed.',
           unit: 'Bps',
+          isSigned: true,
           queries: [{ expr: 'max(deriv(log_size_bytes[6h]))', legend: 'growth' }],
         },
         {

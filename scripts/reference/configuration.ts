@@ -1,6 +1,7 @@
 /** Owns docs/configuration.md: where settings are, and every fixed limit by its name, as the libraries declare them. */
 
 import { existsSync, readdirSync } from 'node:fs';
+import type { Span } from 'oxc-parser';
 import { commentBefore, sourceOf } from './declarations.ts';
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -20,16 +21,38 @@ const TITLES: Readonly<Record<string, string>> = {
   traces: 'Traces',
 };
 
-/** Exported constants of a file that are a number or a text, with their comments. */
+/** Exported constants of a file that are a number, and members of those that hold the defaults of an interface of limits; with comments. */
 async function limitsIn(root: URL, file: string): Promise<readonly string[]> {
   const source = await sourceOf(root, file);
-  return source.body.flatMap((statement) => {
-    if (statement.type !== 'ExportNamedDeclaration' || statement.declaration?.type !== 'VariableDeclaration') return [];
-    const comment = commentBefore(source, statement.start).replace(/\s+/g, ' ').replaceAll('|', '\\|');
-    return statement.declaration.declarations.flatMap(({ id, init }) => {
+  const commentAt = (start: number): string => commentBefore(source, start).replace(/\s+/g, ' ').replaceAll('|', '\\|');
+  const textOf = ({ start, end }: Span): string => source.text.slice(start, end);
+  const row = (name: string, value: string, comment: string): string => `| \`${name}\` | \`${value}\` | ${comment} |`;
+  const declarations = source.body.flatMap((statement) =>
+    statement.type === 'ExportNamedDeclaration' && statement.declaration !== null
+      ? [{ start: statement.start, declaration: statement.declaration }]
+      : [],
+  );
+  /** Where each member of the file's interfaces stands. */
+  const members = new Map(
+    declarations.flatMap(({ declaration }) =>
+      declaration.type === 'TSInterfaceDeclaration'
+        ? declaration.body.body.flatMap((member) =>
+            member.type === 'TSPropertySignature' ? [[textOf(member.key), member.start] as const] : [],
+          )
+        : [],
+    ),
+  );
+  return declarations.flatMap(({ start, declaration }) => {
+    if (declaration.type !== 'VariableDeclaration') return [];
+    return declaration.declarations.flatMap(({ id, init }) => {
       if (id.type !== 'Identifier' || init === null) return [];
-      const value = source.text.slice(init.start, init.end);
-      return /^[\d_.\s*+()-]+$/.test(value) ? [`| \`${id.name}\` | \`${value}\` | ${comment} |`] : [];
+      if (/^[\d_.\s*+()-]+$/.test(textOf(init))) return [row(id.name, textOf(init), commentAt(start))];
+      if (init.type !== 'ObjectExpression') return [];
+      return init.properties.flatMap((property) => {
+        const at = property.type === 'Property' ? members.get(textOf(property.key)) : undefined;
+        if (property.type !== 'Property' || at === undefined) return [];
+        return [row(textOf(property.key), textOf(property.value), commentAt(at))];
+      });
     });
   });
 }

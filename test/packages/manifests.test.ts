@@ -119,8 +119,16 @@ describe.for(all)('$manifest.name', ({ published, reached, manifest, sources }) 
 describe('the testkit', () => {
   it('brings its world for tests, without the servers that this repository tests on', () => {
     const { manifest } = made('@tidemark/testkit');
-    expect(Object.keys(manifest.exports)).toEqual(['.', './package.json']);
+    expect(Object.keys(manifest.exports)).toEqual(['.', './eventually', './package.json']);
     for (const name of ['testcontainers', 'oidc-provider', 'kafkajs'])
       expect(manifest.dependencies).not.toHaveProperty(name);
+  });
+
+  it('has each door that the tutorial and the README import', () => {
+    for (const page of ['docs/tutorial.md', 'README.md']) {
+      const text = readFileSync(path.join(ROOT, page), 'utf8');
+      for (const [, name = '', door = ''] of text.matchAll(/from '(@tidemark\/[\w-]+)(\/[\w-/]+)?'/g))
+        expect(Object.keys(made(name).manifest.exports), `${page}: ${name}${door}`).toContain(`.${door}`);
+    }
   });
 });

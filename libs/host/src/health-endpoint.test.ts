@@ -77,6 +77,20 @@ test('tells that the event loop stands still, while it does', async () => {
   expect(askWhileStill(lenient, '/livez', 600).status).toBe(200);
 });
 
+test('is answered again at the same port after its thread died', async () => {
+  health = { ready: [], live: [] };
+  const endpoint = await open();
+  // What it can't read ends it.
+  health = {} as Health;
+  endpoint.tell();
+  await expect(ask(endpoint, '/readyz')).rejects.toThrow(/fetch failed/);
+  health = { ready: [{ name: 'log', reason: 'away' }], live: [] };
+  await eventually(async () => (await ask(endpoint, '/livez').catch(() => undefined))?.status === 200);
+  expect((await ask(endpoint, '/readyz')).body).toMatchObject({ checks: [{}, { name: 'log', ok: false }] });
+  health = { ready: [], live: [] };
+  await eventually(async () => (await ask(endpoint, '/readyz')).status === 200);
+});
+
 test('tells where it could not listen', async () => {
   const { port } = await open();
   await expect(openHealthEndpoint(`127.0.0.1:${port}`, 'worker', () => health)).rejects.toMatchObject({

@@ -3,9 +3,16 @@
 import { Worker } from 'node:worker_threads';
 import { ConfigError } from '@tidemark/core';
 import type { Health } from '@tidemark/runtime';
-import { HEALTH_PERIOD_MS, HEALTH_THREAD_HEAP_MB, LIVE_SILENCE_MAX_MS, READY_SILENCE_MAX_MS } from './health-limits.ts';
+import {
+  HEALTH_PERIOD_MS,
+  HEALTH_RESTART_PAUSE_MS,
+  HEALTH_THREAD_HEAP_MB,
+  LIVE_SILENCE_MAX_MS,
+  READY_SILENCE_MAX_MS,
+} from './health-limits.ts';
 import type { HealthThreadData, HealthThreadWord, HealthWord, SilenceLimits } from './health-word.ts';
-import { listenAddress } from './listen-address.ts';
+import { type ListenAddress, listenAddress } from './listen-address.ts';
+import { logLine } from './log.ts';
 
 const SILENCE_LIMITS: SilenceLimits = { readyMs: READY_SILENCE_MAX_MS, liveMs: LIVE_SILENCE_MAX_MS };
 
@@ -17,8 +24,8 @@ export interface HealthEndpoint {
 }
 
 /**
- * Answers probes at `host:port` (port 0: any) with what `health` says each half second. Throws `ConfigError` (`health-listen`) when it
- * can't listen there.
+ * Answers probes at `host:port` (port 0: any) with what `health` says each half second. A thread that died is started again at the same port,
+ * again and again until it listens. Throws `ConfigError` (`health-listen`) when it can't listen there at first.
  */
 export async function openHealthEndpoint(
   listen: string,
@@ -26,34 +33,82 @@ export async function openHealthEndpoint(
   health: () => Health,
   limits: SilenceLimits = SILENCE_LIMITS,
 ): Promise<HealthEndpoint> {
-  const { host, port } = listenAddress(listen);
+  const address = listenAddress(listen);
+  let ended: ((why: string) => void) | undefined;
+  const start = (at: ListenAddress): Promise<Listening> =>
+    startThread({ ...at, service, limits }, health(), (why) => ended?.(why));
+  let { thread, port } = await start(address).catch((cause: unknown) => {
+    const message = `TIDEMARK_HEALTH_LISTEN: can't listen on ${address.host}:${address.port} (${messageOf(cause)}).`;
+    throw new ConfigError('health-listen', message, { cause });
+  });
+  let again: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  /** Of the last end or start that failed, so that the same one isn't told each second. */
+  let told: string | undefined;
+  ended = (why) => {
+    if (isClosed) return;
+    if (why !== told) logLine('warn', 'nobody answers probes; the thread for them is started again', { service, why });
+    told = why;
+    again = setTimeout(restart, HEALTH_RESTART_PAUSE_MS).unref();
+  };
+  const restart = (): void => {
+    start({ ...address, port }).then(
+      (started) => {
+        ({ thread } = started);
+        told = undefined;
+        if (isClosed) void thread.terminate();
+      },
+      (cause: unknown) => ended?.(messageOf(cause)),
+    );
+  };
+  const tell = (): void => thread.postMessage(health() satisfies HealthWord);
+  const timer = setInterval(tell, HEALTH_PERIOD_MS).unref();
+  return {
+    port,
+    tell,
+    close: async () => {
+      isClosed = true;
+      clearInterval(timer);
+      clearTimeout(again);
+      await thread.terminate();
+    },
+  };
+}
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+interface Listening {
+  readonly thread: Worker;
+  readonly port: number;
+}
+
+/** A thread that listens and has heard of the process. `ended` is told why when it doesn't any more. Throws why it doesn't listen; it is gone then. */
+async function startThread(
+  data: HealthThreadData,
+  health: HealthWord,
+  ended: (why: string) => void,
+): Promise<Listening> {
   const thread = new Worker(new URL('./health-thread.ts', import.meta.url), {
-    workerData: { host, port, service, limits } satisfies HealthThreadData,
+    workerData: data,
     name: 'tidemark-health',
     // Not those of the process: a heap for workflows is far too large for this.
     resourceLimits: { maxOldGenerationSizeMb: HEALTH_THREAD_HEAP_MB, maxYoungGenerationSizeMb: 1 },
   });
-  const tell = (): void => thread.postMessage(health() satisfies HealthWord);
-  tell();
-  let boundPort: number;
+  // Its death must not be the process's.
+  let failure: Error | undefined;
+  thread.on('error', (error) => {
+    failure = error;
+  });
+  thread.postMessage(health);
   try {
-    boundPort = await listening(thread);
-  } catch (cause) {
+    const port = await listening(thread);
+    thread.unref();
+    thread.once('exit', (code) => ended(failure?.message ?? `it ended with ${code}`));
+    return { thread, port };
+  } catch (error) {
     await thread.terminate();
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `TIDEMARK_HEALTH_LISTEN: can't listen on ${host}:${port} (${why}).`;
-    throw new ConfigError('health-listen', message, { cause });
+    throw error;
   }
-  thread.unref();
-  const timer = setInterval(tell, HEALTH_PERIOD_MS).unref();
-  return {
-    port: boundPort,
-    tell,
-    close: async () => {
-      clearInterval(timer);
-      await thread.terminate();
-    },
-  };
 }
 
 function listening(thread: Worker): Promise<number> {

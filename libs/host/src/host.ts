@@ -182,12 +182,18 @@ export class Host {
     return this.#worker;
   }
 
-  /** Of what was started here, and whether log and store answer. The first call begins to ask them; they are not ready until they did. */
+  /**
+   * Of what was started here, and whether the log answers, and the store where it is needed: a worker commits without. The first call begins
+   * to ask them; they are not ready until they did.
+   */
   health(): Health {
     this.#reach ??= startReach({ ...this.ports, log: this.tiers?.hot ?? this.ports.log });
     const roles = [this.#coordinator, this.#worker, this.#compactor].flatMap((role) => role?.health() ?? []);
     return {
-      ready: [...this.#reach.checks(), ...roles.flatMap(({ ready }) => ready)],
+      ready: [
+        ...this.#reach.checks(this.#worker !== undefined && roles.length === 1 ? ['log'] : ['log', 'store']),
+        ...roles.flatMap(({ ready }) => ready),
+      ],
       live: roles.flatMap(({ live }) => live),
     };
   }
@@ -199,7 +205,8 @@ export class Host {
   }
 
   async #close(drainMs: number): Promise<void> {
-    await this.#reach?.stop();
+    // Not waited for: what it asks may be what is away, and nothing is handed over meanwhile.
+    void this.#reach?.stop();
     await this.#worker?.stop(drainMs);
     await this.#compactor?.stop();
     await this.#index?.end();

@@ -17,7 +17,7 @@ export { type MigrationReport, migrateCluster, type NamedMigration } from './mig
 export { inClusterApi, keepDeletionCost } from './pod-deletion-cost.ts';
 export { loadPools } from './pools.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
-export { runService, SERVICE_NODE_FLAGS, type Service, type ServiceLife } from './service.ts';
-export { type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';
+export { runService, SERVICE_NODE_FLAGS, type Service, type ServiceLife, STOP_MARGIN_MS } from './service.ts';
+export { noSpotNotice, type SpotNoticeOptions, type SpotNoticePlaces, watchSpotNotice } from './spot-notice.ts';
 export type { Tiers } from './tiers.ts';
 export { TLS_SERVICES, type TlsConfig, type TlsFiles, type TlsService, tlsFromEnv } from './tls.ts';

@@ -1,5 +1,6 @@
 /** Owns finding workflows in modules: every export that is a definition counts, by any name. */
 
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '@tidemark/core';
@@ -42,6 +43,8 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
 
 async function importModule(from: string, cwd: string): Promise<Record<string, unknown>> {
   const isPath = from.startsWith('.') || path.isAbsolute(from) || /\.[cm]?[jt]s$/.test(from);
+  if (isPath && !existsSync(path.resolve(cwd, from)))
+    throw new ConfigError('workflows-unreadable', `${from}: there is no such file in ${cwd}.`);
   const specifier = isPath ? pathToFileURL(path.resolve(cwd, from)).href : from;
   try {
     return (await import(specifier)) as Record<string, unknown>;

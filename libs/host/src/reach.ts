@@ -4,15 +4,18 @@ import type { Partition } from '@tidemark/core';
 import { type HealthCheck, type Loop, type Ports, recentCheck, startLoop } from '@tidemark/runtime';
 import { REACH_KNOWN_MS, REACH_PERIOD_MS } from './health-limits.ts';
 
+export type Reached = 'log' | 'store';
+
 export interface Reach {
-  checks(): readonly HealthCheck[];
+  checks(of: readonly Reached[]): readonly HealthCheck[];
+  /** Asks nothing more; resolves once what is asked was answered, which may take long. */
   stop(): Promise<void>;
 }
 
 /** Each on its own: one that is away must not hide the other. Failures are told by whoever needs an answer, not here. */
 export function startReach({ log, store, clock }: Pick<Ports, 'log' | 'store' | 'clock'>): Reach {
   const answeredMs = new Map<string, number>();
-  const ask = (name: string, question: () => Promise<unknown>): Loop => {
+  const ask = (name: Reached, question: () => Promise<unknown>): Loop => {
     const body = async (): Promise<void> => {
       await question();
       answeredMs.set(name, clock.monotonicMs());
@@ -22,9 +25,9 @@ export function startReach({ log, store, clock }: Pick<Ports, 'log' | 'store' | 
   const first = 0 as Partition;
   const loops = [ask('log', () => log.bounds([first])), ask('store', () => store.nowMs())];
   return {
-    checks() {
+    checks(of) {
       const age = { nowMs: clock.monotonicMs(), maxMs: REACH_KNOWN_MS, what: 'it answered' };
-      return ['log', 'store'].map((name) => recentCheck(name, answeredMs.get(name), age));
+      return of.map((name) => recentCheck(name, answeredMs.get(name), age));
     },
     stop: async () => {
       await Promise.all(loops.map((loop) => loop.stop()));

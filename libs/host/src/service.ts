@@ -34,6 +34,8 @@ export interface ServiceLife {
 
 /** After the drain budget a service that can't let go (its servers are away) ends all the same; milliseconds. */
 const STOP_GRACE_MS = 10_000;
+/** The most that a service takes to end beyond its drain, in milliseconds: whoever stops it waits for both. */
+export const STOP_MARGIN_MS = LEAVE_NOTICE_MS + STOP_GRACE_MS;
 
 /** A service whose servers are away waits for them this long at its start, in milliseconds; then it exits with 69. */
 const START_TIMEOUT_MS = 60_000;

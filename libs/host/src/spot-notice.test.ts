@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { watchSpotNotice } from './spot-notice.ts';
+import { noSpotNotice, watchSpotNotice } from './spot-notice.ts';
 
 describe('a spot notice', () => {
   let notices: string[];
@@ -20,6 +20,7 @@ describe('a spot notice', () => {
 
   beforeEach(async () => {
     [notices, errors, askedCount] = [[], [], 0];
+    stop = () => {};
     folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-notice-'));
     server = createServer((request, response) => {
       askedCount++;
@@ -55,6 +56,19 @@ describe('a spot notice', () => {
     await eventually(() => notices.length > 0);
     expect(notices).toEqual(['notice file']);
     expect(errors).toEqual([]);
+  });
+
+  it('is seen in its file also while the address can’t be read, and the other way round', async () => {
+    const file = path.join(folder, 'notice');
+    await writeFile(file, 'terminate');
+    says(500);
+    watch(file, url());
+    await eventually(() => notices.length > 0);
+    stop();
+    says(200, 'terminate');
+    watch(folder, url());
+    await eventually(() => notices.length > 1);
+    expect(notices).toEqual(['notice file', 'notice address']);
   });
 
   it('is an answer with a body; 404, an empty one and FALSE are none', async () => {
@@ -100,5 +114,34 @@ describe('a spot notice', () => {
     watch('', 'http://127.0.0.1:1/notice');
     await eventually(() => errors.length > 2);
     expect(notices).toEqual([]);
+  });
+
+  it('keeps who starts under it waiting, also when it can not be read any more, until it is gone', async () => {
+    let hasStarted = false;
+    says(200, '{"action":"terminate"}');
+    const waits = noSpotNotice({
+      ...{ file: '', url: url() },
+      onNotice: (source) => notices.push(source),
+      onError: (_, error) => errors.push(String(error)),
+    }).then(() => {
+      hasStarted = true;
+    });
+    await eventually(() => askedCount > 1);
+    says(500);
+    await eventually(() => errors.length > 0);
+    const before = askedCount;
+    await eventually(() => askedCount > before);
+    expect([hasStarted, notices]).toEqual([false, ['notice address']]);
+    says(404);
+    await waits;
+  });
+
+  it('keeps nobody waiting where there is none, and where that can not be known at first', async () => {
+    const places = { onNotice: (source: string) => notices.push(source), onError: () => errors.push('told') };
+    await noSpotNotice({ file: '', url: '', ...places });
+    await noSpotNotice({ file: path.join(folder, 'none'), url: '', ...places });
+    says(500);
+    await noSpotNotice({ file: '', url: url(), ...places });
+    expect([notices, errors]).toEqual([[], ['told']]);
   });
 });

@@ -5,6 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { UnavailableError } from '@tidemark/core';
+import { systemClock } from '@tidemark/runtime';
 
 /** Period of the look, and how long an answer may take; milliseconds. The shortest notice of a provider is 25 s. */
 const LOOK_PERIOD_MS = 1_000;
@@ -12,11 +13,15 @@ const ANSWER_TIMEOUT_MS = 900;
 /** Life of a token of Amazon's metadata service, in seconds. */
 const TOKEN_TTL_S = 21_600;
 
-export interface SpotNoticeOptions {
+/** Where a notice is looked for. */
+export interface SpotNoticePlaces {
   /** Empty: none. */
   readonly file: string;
   /** Empty: none. */
   readonly url: string;
+}
+
+export interface SpotNoticeOptions extends SpotNoticePlaces {
   /** Told once, with where the notice was found. */
   readonly onNotice: (source: string) => void;
   readonly onError: (where: string, error: unknown) => void;
@@ -26,16 +31,13 @@ export interface SpotNoticeOptions {
 export function watchSpotNotice(options: SpotNoticeOptions): () => void {
   const { file, url, onNotice, onError } = options;
   if (file === '' && url === '') return () => {};
-  const metadata = new Metadata(url);
+  const lookOnce = looker(options);
   let isOver = false;
   const look = async (): Promise<void> => {
-    const [isInFile, isAtUrl] = await Promise.all([
-      file === '' ? false : isFilled(file),
-      url === '' ? false : metadata.isGiven(),
-    ]);
-    if (isOver || !(isInFile || isAtUrl)) return;
+    const source = await lookOnce();
+    if (isOver || source === undefined) return;
     stop();
-    onNotice(isInFile ? 'notice file' : 'notice address');
+    onNotice(source);
   };
   const lookSafely = (): void => void look().catch((error: unknown) => onError('spot notice', error));
   const timer = setInterval(lookSafely, LOOK_PERIOD_MS).unref();
@@ -45,6 +47,41 @@ export function watchSpotNotice(options: SpotNoticeOptions): () => void {
   };
   lookSafely();
   return stop;
+}
+
+/**
+ * Resolves once there is no notice, mostly at once. Whoever left by a notice and is started again on the same machine, as containers are, waits here
+ * and takes nothing: `onNotice` is told once. A notice that can't be read is none at first, and later still the one that was there.
+ */
+export async function noSpotNotice({ onNotice, onError, ...places }: SpotNoticeOptions): Promise<void> {
+  const lookOnce = looker(places);
+  let found: string | undefined;
+  for (;;) {
+    const source = await lookOnce().catch((error: unknown) => {
+      onError('spot notice', error);
+      return found;
+    });
+    if (source === undefined) return;
+    if (found === undefined) onNotice(source);
+    found = source;
+    await systemClock.sleep(LOOK_PERIOD_MS);
+  }
+}
+
+/** A look tells where a notice was found, and fails where none was found and one of the places can't be read. */
+function looker({ file, url }: SpotNoticePlaces): () => Promise<string | undefined> {
+  const metadata = new Metadata(url);
+  return async () => {
+    const [inFile, atUrl] = await Promise.allSettled([
+      file === '' ? false : isFilled(file),
+      url === '' ? false : metadata.isGiven(),
+    ]);
+    // Either one is enough, whatever is wrong with the other.
+    if (inFile.status === 'fulfilled' && inFile.value) return 'notice file';
+    if (atUrl.status === 'fulfilled' && atUrl.value) return 'notice address';
+    for (const look of [inFile, atUrl]) if (look.status === 'rejected') throw look.reason;
+    return undefined;
+  };
 }
 
 async function isFilled(file: string): Promise<boolean> {

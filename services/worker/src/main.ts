@@ -8,6 +8,8 @@ import {
   keepDeletionCost,
   leaveWhenIdle,
   loadDefinitions,
+  logLine,
+  noSpotNotice,
   openCluster,
   runService,
   warningLine,
@@ -18,8 +20,11 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const config = configFromEnv(process.env);
   await answerProbes(config.healthListen);
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
-  const host = await openCluster(config, { onWarning: warningLine });
   const onError = failureReporter();
+  // A worker that left by a notice is started again where it was, on a machine that goes: it stays, unready, and takes nothing.
+  const onNotice = (source: string): void => logLine('warn', 'worker waits on a machine that goes', { source });
+  await noSpotNotice({ ...config.spotNotice, onNotice, onError });
+  const host = await openCluster(config, { onWarning: warningLine });
   const worker = await host.startWorker({ definitions, concurrency: config.concurrency, onError });
   watchSpotNotice({ ...config.spotNotice, onNotice: leave, onError });
   const of = () => worker.uncheckpointed;

@@ -1,0 +1,43 @@
+/** Owns the rule that no files import each other in a circle: whoever reads one of them would have to read all, and which is loaded first would matter. Must read no files. */
+import path from 'node:path';
+import type { SourceFile, Tree } from './tree.ts';
+import type { Violation } from './violation.ts';
+
+/** One for each circle, at its first file. Imports of types alone don't count: nothing is loaded for them. */
+export function checkCycles(tree: Tree): Violation[] {
+  const targets = new Map(tree.files.map((file) => [file.file, loadedBy(file)]));
+  const state = new Map<string, 'open' | 'done'>();
+  const found: Violation[] = [];
+  const visit = (file: string, way: readonly string[]): void => {
+    if (state.get(file) === 'open') {
+      const circle = [...way.slice(way.indexOf(file)), file];
+      found.push({
+        rule: 'cycle',
+        file,
+        line: 1,
+        message: `files import each other in a circle: ${circle.join(' → ')}`,
+      });
+      return;
+    }
+    if (state.has(file)) return;
+    state.set(file, 'open');
+    for (const target of targets.get(file) ?? []) if (targets.has(target)) visit(target, [...way, file]);
+    state.set(file, 'done');
+  };
+  for (const file of targets.keys()) visit(file, []);
+  return found;
+}
+
+/** Files that are loaded with it, from the root. */
+function loadedBy({ file, parsed }: SourceFile): readonly string[] {
+  const { staticImports, staticExports } = parsed.module;
+  const imported = staticImports.flatMap(({ moduleRequest, entries }) =>
+    entries.length > 0 && entries.every(({ isType }) => isType) ? [] : [moduleRequest.value],
+  );
+  const exported = staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest, isType }) => (moduleRequest === null || isType ? [] : [moduleRequest.value])),
+  );
+  return [...new Set([...imported, ...exported])]
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => path.posix.join(path.posix.dirname(file), specifier));
+}
