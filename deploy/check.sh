@@ -104,9 +104,15 @@ conforms() { # values file, Kubernetes version
     -schema-location "$tools/crds-$keda_version-$prometheus_operator_version/{{.ResourceKind}}{{.KindSuffix}}.json" "$output/manifests.yaml"
 }
 # The chart says so itself, before a pod ends with exit code 78.
-refuses() { # setting
-  ! helm template trial helm/tidemark --values helm/tidemark/ci/own-servers.yaml --set "$1"
+refuses() { # setting, what it says
+  if helm template trial helm/tidemark --values helm/tidemark/ci/own-servers.yaml --set "$1" >"$output/refused" 2>&1; then
+    echo 'it was taken'
+    return 1
+  fi
+  # Another error is no refusal of this setting.
+  grep -qF -- "$2" "$output/refused" || { cat "$output/refused"; return 1; }
 }
+finds_other_refusal() { ! refuses settings.TIDEMARK_AUTH=off 'existingSecret is not set'; }
 # A wrong manifest must be found, or the checker checks nothing.
 finds_wrong() { # values file, Kubernetes version, change
   rendered "$1" "$2" | sed "$3" >"$output/wrong.yaml"
@@ -155,6 +161,7 @@ if have promtool false; then
   check 'deploy/prometheus: configuration' promtool check config deploy/prometheus/prometheus.yml
   check 'deploy/prometheus: rules' promtool check rules deploy/prometheus/rules.yml
   check 'deploy/prometheus: alerts fire, and do not' promtool test rules deploy/prometheus/test/rules.test.yml
+  check "helm/tidemark: an installation's alerts are not another's" promtool test rules deploy/prometheus/test/installations.test.yml
   sed 's/20000x120/200x120/' deploy/prometheus/test/rules.test.yml >deploy/prometheus/test/wrong.tmp.yml
   check 'deploy/prometheus: an alert that does not fire is found' finds_silence
   rm -f deploy/prometheus/test/wrong.tmp.yml
@@ -162,25 +169,27 @@ fi
 
 if have helm npm_helm; then
   check 'helm/tidemark: lint' helm lint --strict helm/tidemark
+  # A setting, and what is said to it.
   refused_settings=(
-    settings.TIDEMARK_AUTH=off
-    settings.TIDEMARK_AUTH_KEYS=off
-    settings.TIDEMARK_AUTH_OIDC_ISSUER=https://login.example
-    settings.TIDEMARK_API_HOST=127.0.0.1
-    api.ingress.enabled=true
-    settings.TIDEMARK_API_HOSTS=a.example,api.ingress.enabled=true,api.ingress.host=b.example
-    settings.TIDEMARK_API_TRUSTED_PROXIES=ingress.internal
-    tls.kafka.secret=a,tls.kafka.ca=,tls.kafka.cert=,tls.kafka.key=
-    tls.kafka.secret=a,tls.kafka.ca=../b
-    tls.smtp.secret=a
-    otel.OTEL_EXPORTER_OTLP_HEADERS=authorization
-    worker.scaling.kind=keda
-    worker.scaling.kind=hpa,worker.scaling.minReplicas=0
-    monitoring.podMonitor.enabled=true
+    settings.TIDEMARK_AUTH=off 'settings.TIDEMARK_AUTH is off'
+    settings.TIDEMARK_AUTH_KEYS=off 'nobody could be let in'
+    settings.TIDEMARK_AUTH_OIDC_ISSUER=https://login.example 'settings.TIDEMARK_AUTH_OIDC_AUDIENCE is not set'
+    settings.TIDEMARK_API_HOST=127.0.0.1 "settings.TIDEMARK_API_HOST is the pod's own loop"
+    api.ingress.enabled=true 'api.ingress.host is not set'
+    settings.TIDEMARK_API_HOSTS=a.example,api.ingress.enabled=true,api.ingress.host=b.example 'api.ingress.host is not in settings.TIDEMARK_API_HOSTS'
+    settings.TIDEMARK_API_TRUSTED_PROXIES=ingress.internal "at '/settings/TIDEMARK_API_TRUSTED_PROXIES'"
+    tls.kafka.secret=a,tls.kafka.ca=,tls.kafka.cert=,tls.kafka.key= 'tls.kafka.secret is set, and none of its keys'
+    tls.kafka.secret=a,tls.kafka.ca=../b "at '/tls/kafka/ca'"
+    tls.smtp.secret=a "additional properties 'smtp' not allowed"
+    otel.OTEL_EXPORTER_OTLP_HEADERS=authorization "invalid propertyName 'OTEL_EXPORTER_OTLP_HEADERS'"
+    worker.scaling.kind=keda 'scaling.keySecret is not set'
+    worker.scaling.kind=hpa,worker.scaling.minReplicas=0 'a HorizontalPodAutoscaler keeps one at least'
+    monitoring.podMonitor.enabled=true 'settings.TIDEMARK_METRICS_LISTEN is not set'
   )
-  for setting in "${refused_settings[@]}"; do
-    check "helm/tidemark: refuses $setting" refuses "$setting"
+  for ((at = 0; at < ${#refused_settings[@]}; at += 2)); do
+    check "helm/tidemark: refuses ${refused_settings[at]}" refuses "${refused_settings[at]}" "${refused_settings[at + 1]}"
   done
+  check 'helm/tidemark: a refusal for another reason is found' finds_other_refusal
   for values in helm/tidemark/ci/*.yaml; do
     check "helm/tidemark: lint, $(basename "$values")" helm lint --strict helm/tidemark --values "$values"
   done

@@ -9,7 +9,7 @@ case "$program" in
   coordinator | worker | compactor)
     # As SERVICE_NODE_FLAGS of libs/host: a heap that isn't cleared before gigabytes would outgrow the container. What
     # the user adds comes later and wins.
-    export NODE_OPTIONS="--max-semi-space-size=16 --max-old-space-size=224 ${NODE_OPTIONS:-}"
+    export NODE_OPTIONS="--max-semi-space-size=16 --max-old-space-size=${SERVICE_HEAP_MB:-224} ${NODE_OPTIONS:-}"
     exec node "/app/services/$program/src/main.ts"
     ;;
   tidemark)

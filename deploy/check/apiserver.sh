@@ -134,7 +134,7 @@ check 'a wrong value is refused' finds_wrong 's/antiAffinity: required/&/; s/whe
 # ── A worker's own deletion cost ────────────────────────────────────────────────────────────────────────────────────
 rendered helm/tidemark/ci/pools.yaml
 helm template trial helm/tidemark --namespace agents --kube-version "$kubernetes" --values helm/tidemark/ci/pools.yaml \
-  --show-only templates/deletion-cost.yaml >"$work/account.yaml"
+  --show-only templates/service-account.yaml --show-only templates/deletion-cost.yaml >"$work/account.yaml"
 check 'the account of workers' k apply --namespace agents --server-side -f "$work/account.yaml"
 for pod in own other; do
   k run "$pod" --namespace agents --image example/agents --overrides '{"spec":{"serviceAccountName":"trial-tidemark-worker"}}' >/dev/null

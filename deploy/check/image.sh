@@ -2,7 +2,7 @@
 # Builds the image and starts it: with Docker when an engine answers, else with buildah (as root), which needs neither
 # an engine nor a registry: in place of the base image it takes Debian from debootstrap with this project's own Node.
 # That stand-in shows that the Dockerfile's steps work, not that the base image is there. On top of the worker's base
-# image it builds examples/worker-image. With the addresses of servers in CHECK_KAFKA, CHECK_REDIS and
+# image it builds examples/worker-image. With buildah and the addresses of servers in CHECK_KAFKA, CHECK_REDIS and
 # CHECK_POSTGRES each service also runs, becomes ready, runs a workflow of that image, and ends at SIGTERM
 # (deploy/check/services.sh). Exits with 1 on a failure.
 set -euo pipefail
@@ -39,9 +39,33 @@ expect_start() { # command that runs the image…
   report ok 'deploy/Dockerfile: built and started'
 }
 
+# As inspect_image tells it, of either engine.
+expect_worker() {
+  local config
+  config=$(inspect_image "$example" | tr -d ' \n')
+  for part in '"Cmd":["worker"]' '"User":"1000:1000"' 'TIDEMARK_WORKFLOWS=./workflows/greeting.ts' '"Test":["CMD","tidemark-entrypoint","healthy"]'; do
+    grep -qF "$part" <<<"$config" || { echo "$config" >"$output/log"; fail "examples/worker-image: no $part"; }
+  done
+  report ok 'examples/worker-image: built on the base image of workers'
+}
+report_sizes() {
+  local name
+  for name in "$image" "$worker_base" "$example"; do report size "$name: $(size_of "$name")"; done
+}
+
 if docker version >/dev/null 2>&1; then
-  docker build --file deploy/Dockerfile --tag "$image" . >"$output/log" 2>&1 || fail 'deploy/Dockerfile: docker build'
+  build() { # arguments of a build…
+    docker build "$@" >"$output/log" 2>&1 || fail "docker build $*"
+  }
+  build --file deploy/Dockerfile --tag "$image" .
+  build --file deploy/Dockerfile --target worker-base --tag "$worker_base" .
+  build --build-arg "WORKER_BASE=$worker_base" --tag "$example" examples/worker-image
+  inspect_image() { docker image inspect "$1"; }
+  size_of() { docker image ls --format '{{.Size}}' "$1"; }
   expect_start docker run --rm --read-only --volume /var/lib/tidemark/ledger "$image"
+  expect_worker
+  report_sizes
+  report skipped 'image: the services were not run, which is done in containers of buildah alone; docker compose up runs them with Docker'
   exit
 fi
 
@@ -84,16 +108,8 @@ container=$(buildah from --pull-never "localhost/$image")
 worker=$(buildah from --pull-never "localhost/$example")
 trap 'buildah rm "$container" "$worker" >/dev/null; rm -rf "$output"' EXIT
 expect_start buildah run --isolation chroot "$container" -- tidemark-entrypoint
-expect_worker() {
-  local config
-  config=$(buildah inspect --type image "localhost/$example" | tr -d ' \n')
-  for part in '"Cmd":["worker"]' '"User":"1000:1000"' 'TIDEMARK_WORKFLOWS=./workflows/greeting.ts' '"Test":["CMD","tidemark-entrypoint","healthy"]'; do
-    grep -qF "$part" <<<"$config" || { echo "$config" >"$output/log"; fail "examples/worker-image: no $part"; }
-  done
-  report ok 'examples/worker-image: built on the base image of workers'
-}
+inspect_image() { buildah inspect --type image "localhost/$1"; }
+size_of() { buildah images --format '{{.Size}}' "localhost/$1"; }
 expect_worker
-for name in "$image" "$worker_base" "$example"; do
-  report size "$name: $(buildah images --format '{{.Size}}' "localhost/$name")"
-done
+report_sizes
 deploy/check/services.sh "$container" "$worker"

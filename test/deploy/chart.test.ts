@@ -1,18 +1,11 @@
 /** What the chart makes of each of its options, as helm itself renders it. */
 
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { parse } from 'yaml';
-import { projectFolder, readProjectFile } from './deployment.ts';
-import { helm, type Manifest, named, rendered } from './helm.ts';
+import { readProjectFile } from './deployment.ts';
+import { envOf, helm, type Manifest, named, podOf, rendered } from './helm.ts';
 
 vi.setConfig({ testTimeout: 60_000, maxConcurrency: 4 });
 
-/** Of the container, by name. */
-const envOf = (pod: Manifest): Record<string, unknown> =>
-  Object.fromEntries(pod.spec.containers[0].env.map(({ name, ...value }: { name: string }) => [name, value]));
-const podOf = (deployment: Manifest): Manifest => deployment.spec.template;
 const refusal = (over: object, values = 'own-servers', kubernetes?: string) =>
   expect(rendered(values, over, kubernetes)).rejects;
 
@@ -23,74 +16,6 @@ beforeAll(async () => {
   [pools, plain] = await Promise.all([rendered('pools'), rendered('own-servers')]);
 }, 180_000);
 
-describe('pools of workers', () => {
-  test('are one Deployment each, with their own workflows, and the values of worker where they say nothing', () => {
-    const workers = pools.filter(({ kind, metadata }) => kind === 'Deployment' && /-worker/.test(metadata.name));
-    expect(workers.map(({ metadata }) => metadata.name.replace('trial-tidemark-worker-', ''))).toEqual(
-      expect.arrayContaining(['billing', 'crawl', 'cpu', 'fixed', 'steady']),
-    );
-    const billing = podOf(named(pools, 'Deployment', '-worker-billing'));
-    expect(envOf(billing)).toMatchObject({
-      TIDEMARK_WORKFLOWS: { value: './workflows/billing.ts,./workflows/refunds.ts' },
-      TIDEMARK_CONCURRENCY: { value: '50' },
-    });
-    expect(billing.spec.containers[0].resources.requests.cpu).toBe('250m');
-    expect(envOf(podOf(named(pools, 'Deployment', '-worker-steady')))).toMatchObject({
-      TIDEMARK_WORKFLOWS: { value: './workflows/common.ts' },
-    });
-    const crawl = podOf(named(pools, 'Deployment', '-worker-crawl')).spec;
-    expect(crawl.nodeSelector).toEqual({ 'karpenter.sh/capacity-type': 'spot' });
-    expect(crawl.tolerations).toHaveLength(1);
-  });
-
-  test('select their own pods alone', () => {
-    const selectors = pools
-      .filter(({ kind }) => kind === 'Deployment')
-      .map(({ spec }) => JSON.stringify(spec.selector.matchLabels));
-    expect(new Set(selectors).size).toBe(selectors.length);
-    for (const { kind, spec } of pools) {
-      if (kind === 'Deployment') expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
-    }
-  });
-
-  test('without them there is one, with the names and selector of before', () => {
-    const worker = named(plain, 'Deployment', '-worker');
-    expect(worker.spec.replicas).toBe(2);
-    expect(worker.spec.selector.matchLabels).toEqual({
-      'app.kubernetes.io/name': 'tidemark',
-      'app.kubernetes.io/instance': 'trial',
-      'app.kubernetes.io/component': 'worker',
-    });
-    expect(plain.filter(({ apiVersion }) => /keda|monitoring|networking/.test(apiVersion))).toEqual([]);
-  });
-
-  test('coordinators count by the modules that the workers load', () => {
-    const { data } = named(pools, 'ConfigMap', '-settings');
-    const counted = new Map<string, string>(data.TIDEMARK_POOLS.split(';').map((pool: string) => pool.split('=')));
-    expect(counted.size).toBe(6);
-    for (const [pool, modules] of counted) {
-      const of =
-        pool === 'reports' ? named(pools, 'ScaledJob', '-worker-reports').spec.jobTargetRef.template : undefined;
-      const pod = of ?? podOf(named(pools, 'Deployment', `-worker-${pool}`));
-      expect(envOf(pod).TIDEMARK_WORKFLOWS).toEqual({ value: modules });
-    }
-    // Whatever is started by name over the API.
-    for (const modules of counted.values())
-      for (const module of modules.split(',')) expect(data.TIDEMARK_WORKFLOWS).toContain(module);
-    expect(named(plain, 'ConfigMap', '-settings').data.TIDEMARK_POOLS).toBe('');
-  });
-
-  test('a pod has time for its own drain, whatever the others have', () => {
-    const crawl = podOf(named(pools, 'Deployment', '-worker-crawl'));
-    expect(envOf(crawl).TIDEMARK_DRAIN_MS).toEqual({ value: '15000' });
-    expect(crawl.spec.terminationGracePeriodSeconds).toBe(15 + 20);
-    expect(podOf(named(pools, 'Deployment', '-worker-fixed')).spec.terminationGracePeriodSeconds).toBe(20 + 20);
-    const { preStop } = crawl.spec.containers[0].lifecycle;
-    expect(preStop.exec.command).toEqual(['sh', '-c', 'echo preStop > "$0"', '/tmp/leaving']);
-    expect(podOf(named(pools, 'Deployment', '-coordinator')).spec.containers[0].lifecycle).toBeUndefined();
-  });
-});
-
 describe('KEDA', () => {
   test("asks coordinators for the pool's demand, and keeps those that are busy where that is asked for", () => {
     const { spec } = named(pools, 'ScaledObject', '-worker-billing');
@@ -99,7 +24,7 @@ describe('KEDA', () => {
       maxReplicaCount: 40,
       scaleTargetRef: { name: 'trial-tidemark-worker-billing' },
     });
-    const url = 'http://trial-tidemark-api.agents.svc:7070/v1/scaling/billing';
+    const url = 'http://trial-tidemark-scaler.agents.svc:7070/v1/scaling/billing';
     expect(spec.triggers).toEqual(
       [
         ['demand', 'demand', '40'],
@@ -128,14 +53,26 @@ describe('KEDA', () => {
       { parameter: 'token', name: 'keda-key', key: 'key' },
     ]);
     expect(named(pools, 'ConfigMap', '-settings').data.TIDEMARK_API_HOSTS).toBe(
-      'tidemark.example,trial-tidemark-api.agents.svc',
+      'tidemark.example,trial-tidemark-scaler.agents.svc',
     );
     await refusal({ worker: { scaling: { kind: 'keda' } } }).toThrow(/scaling\.keySecret is not set/);
     await refusal({
       scaling: { keySecret: 'k' },
       worker: { scaling: { kind: 'keda' } },
+      settings: { TIDEMARK_API_HOST: '127.0.0.1' },
       api: { service: { enabled: false } },
-    }).toThrow(/api\.service is not enabled/);
+    }).toThrow(/KEDA reaches nobody/);
+  });
+
+  test('reaches coordinators that are behind, which callers of the API do not', async () => {
+    const { spec } = named(pools, 'Service', '-scaler');
+    expect(spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true });
+    expect(spec.ports).toEqual([{ name: 'api', port: 7070, targetPort: 'api' }]);
+    expect(spec.selector).toEqual(named(pools, 'Deployment', '-coordinator').spec.selector.matchLabels);
+    expect(named(pools, 'Service', '-api').spec).not.toHaveProperty('publishNotReadyAddresses');
+    const elsewhere = await rendered('pools', { scaling: { url: 'https://tidemark.example' } });
+    expect(() => named(elsewhere, 'Service', '-scaler')).toThrow();
+    expect(() => named(plain, 'Service', '-scaler')).toThrow();
   });
 
   test('runs jobs that end by themselves, as many as the demand less those that run', () => {
@@ -202,28 +139,6 @@ describe('HorizontalPodAutoscaler', () => {
     refusal({ worker: { scaling: { kind: 'hpa', minReplicas: 0 } } }).toThrow(/keeps one at least/));
 });
 
-describe('pod deletion cost', () => {
-  test('is written by pods of the pools that ask for it alone, with a token that may patch pods and a policy on that', async () => {
-    const account = 'trial-tidemark-worker';
-    const crawl = podOf(named(pools, 'Deployment', '-worker-crawl')).spec;
-    expect(crawl).toMatchObject({ serviceAccountName: account, automountServiceAccountToken: true });
-    expect(envOf(podOf(named(pools, 'Deployment', '-worker-crawl'))).TIDEMARK_POD_NAME).toEqual({
-      valueFrom: { fieldRef: { fieldPath: 'metadata.name' } },
-    });
-    for (const { kind, spec, metadata } of pools) {
-      if (kind === 'Deployment' && !metadata.name.endsWith('crawl'))
-        expect(spec.template.spec.automountServiceAccountToken).toBe(false);
-    }
-    expect(named(pools, 'Role', '-worker').rules).toEqual([{ apiGroups: [''], resources: ['pods'], verbs: ['patch'] }]);
-    const policy = pools.find(({ kind }) => kind === 'ValidatingAdmissionPolicy');
-    expect(policy?.spec.matchConditions[0].expression).toContain(`system:serviceaccount:agents:${account}`);
-    await refusal({}, 'pools', '1.29.0').toThrow(/needs Kubernetes 1\.30/);
-    const without = await rendered('pools', { deletionCostPolicy: { enabled: false } }, '1.29.0');
-    expect(without.some(({ kind }) => kind.startsWith('ValidatingAdmission'))).toBe(false);
-    expect(plain.some(({ kind }) => kind === 'Role')).toBe(false);
-  });
-});
-
 describe('every process', () => {
   test('is alive and ready as it says itself; where it says nothing, a coordinator as its API answers', async () => {
     for (const part of ['coordinator', 'worker', 'compactor']) {
@@ -248,6 +163,22 @@ describe('every process', () => {
     const rolling = (of: readonly Manifest[]) => named(of, 'Deployment', '-coordinator').spec.strategy.rollingUpdate;
     expect(rolling(plain)).toEqual({ maxSurge: '25%', maxUnavailable: 0 });
     expect(rolling(pools)).toEqual({ maxSurge: 0, maxUnavailable: 1 });
+  });
+
+  test('is no root, has no capabilities, can not write its own files, and can not become more', async () => {
+    const trial = await rendered('trial-servers');
+    const pods = [...plain, ...pools, ...trial].flatMap(({ kind, spec }) =>
+      kind === 'ScaledJob' ? [spec.jobTargetRef.template.spec] : (spec?.template?.spec ?? []),
+    );
+    expect(pods.length).toBeGreaterThan(10);
+    for (const { securityContext, containers, initContainers = [] } of pods) {
+      expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      for (const { name, securityContext: own } of [...containers, ...initContainers]) {
+        const wanted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+        expect([name, own]).toEqual([name, expect.objectContaining(wanted)]);
+        if (/tidemark|worker|coordinator|compactor/.test(name)) expect(own.readOnlyRootFilesystem).toBe(true);
+      }
+    }
   });
 
   test('has its credentials from Secrets, and the ConfigMap none', async () => {
@@ -288,63 +219,6 @@ describe('migrations', () => {
   test("are no hook where the chart's own servers are made with them", async () => {
     expect(named(await rendered('trial-servers'), 'Job', '-migrate-1').metadata).not.toHaveProperty('annotations');
   });
-});
-
-describe('network policies', () => {
-  test('let in whom they name: to the API, to the presence of coordinators from workers, to metrics', () => {
-    const { spec } = named(pools, 'NetworkPolicy', '-coordinator');
-    const [api, presence, metrics] = spec.ingress;
-    expect(api).toEqual({
-      ports: [{ port: 'api' }],
-      from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'keda' } } }],
-    });
-    expect(presence.ports).toEqual([{ port: 7072 }]);
-    expect(presence.from[0].podSelector.matchLabels).toMatchObject({ 'app.kubernetes.io/component': 'worker' });
-    expect(metrics.ports).toEqual([{ port: 'metrics' }]);
-    const worker = named(pools, 'NetworkPolicy', '-worker').spec;
-    expect(worker.policyTypes).toEqual(['Ingress', 'Egress']);
-    expect(worker.egress).toContainEqual({ ports: [{ port: 443 }], to: [{ ipBlock: { cidr: '0.0.0.0/0' } }] });
-    expect(named(pools, 'NetworkPolicy', '-compactor').spec.egress).toHaveLength(3);
-  });
-
-  test("keep others from the chart's own servers", async () => {
-    const trial = await rendered('trial-servers', { networkPolicy: { enabled: true } });
-    for (const server of ['kafka', 'redis', 'postgres']) {
-      const [{ from }] = named(trial, 'NetworkPolicy', `-${server}`).spec.ingress;
-      expect(from[0].podSelector.matchLabels).toEqual({
-        'app.kubernetes.io/name': 'tidemark',
-        'app.kubernetes.io/instance': 'trial',
-      });
-    }
-  });
-});
-
-describe('monitoring', () => {
-  const metrics = { settings: { TIDEMARK_METRICS_LISTEN: '0.0.0.0:9464' } };
-
-  test('scrapes all pods, by themselves or by a service, and not twice', async () => {
-    expect(named(pools, 'PodMonitor', '').metadata.labels).toMatchObject({ release: 'prometheus' });
-    const byService = await rendered('own-servers', { ...metrics, monitoring: { serviceMonitor: { enabled: true } } });
-    const service = named(byService, 'Service', '-metrics');
-    const { matchLabels } = named(byService, 'ServiceMonitor', '').spec.selector;
-    expect(service.metadata.labels).toMatchObject(matchLabels);
-    expect(service.spec.ports).toEqual([{ name: 'metrics', port: 9464, targetPort: 'metrics' }]);
-    const both = { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } };
-    await refusal({ ...metrics, monitoring: both }).toThrow(/scraped twice/);
-    await refusal({ monitoring: { podMonitor: { enabled: true } } }).toThrow(/TIDEMARK_METRICS_LISTEN is not set/);
-  });
-});
-
-test('alerts are those of deploy/prometheus, as they are there', async () => {
-  const file = 'deploy/prometheus/rules.yml';
-  if (!existsSync(path.join(projectFolder, file))) {
-    await refusal({ monitoring: { rules: { enabled: true } } }).toThrow(/no files\/rules\.yml/);
-    return;
-  }
-  // After a change: cp deploy/prometheus/rules.yml helm/tidemark/files/rules.yml
-  expect(readProjectFile('helm/tidemark/files/rules.yml')).toBe(readProjectFile(file));
-  const rule = named(await rendered('own-servers', { monitoring: { rules: { enabled: true } } }), 'PrometheusRule', '');
-  expect(rule.spec.groups).toEqual(parse(readProjectFile(file)).groups);
 });
 
 test.each([

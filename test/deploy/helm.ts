@@ -65,9 +65,23 @@ export async function rendered(values: string, over: object = {}, kubernetes = '
   });
 }
 
+/** What is told after an installation, of one of `ci/*.yaml` with values over it. Asks no cluster. */
+export async function notes(values: string, over: object = {}): Promise<string> {
+  const args = ['install', 'trial', 'helm/tidemark', '--namespace', 'agents', '--dry-run=client'];
+  const given = ['--values', `helm/tidemark/ci/${values}.yaml`, '--set-json', JSON.stringify(over)];
+  const { stdout } = await run(await helm(), [...args, ...given], { cwd: projectFolder, maxBuffer: OUTPUT_MAX_BYTES });
+  return stdout.slice(stdout.indexOf('\nNOTES:\n'));
+}
+
 export const named = (manifests: readonly Manifest[], kind: string, name: string): Manifest => {
   const found = manifests.find((each) => each.kind === kind && each.metadata.name === `trial-tidemark${name}`);
   if (found === undefined)
     throw new Error(`no ${kind} trial-tidemark${name}: ${manifests.map((m) => `${m.kind} ${m.metadata.name}`)}`);
   return found;
 };
+
+/** Of the pod's first container, by name. */
+export const envOf = (pod: Manifest): Record<string, unknown> =>
+  Object.fromEntries(pod.spec.containers[0].env.map(({ name, ...value }: { name: string }) => [name, value]));
+
+export const podOf = (deployment: Manifest): Manifest => deployment.spec.template;

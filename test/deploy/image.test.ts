@@ -1,6 +1,8 @@
 /** What the deployment files name exists, and is what the tests run on. */
 
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { SERVICE_NODE_FLAGS } from '@tidemark/host';
 import { describe, expect, test } from 'vitest';
@@ -64,6 +66,12 @@ describe('deploy/Dockerfile', () => {
     expect(/^FROM node:([\d.]+)-\S+ AS base$/m.exec(dockerfile)?.[1]).toBe(lock.packages['node_modules/node'].version);
   });
 
+  test('is installed by the lock file, and runs nothing that a package brings for its installation', () => {
+    const commands = dockerfile.split('\n').filter((line) => /npm (?:ci|i|install|add|exec|rebuild) /.test(line));
+    expect(commands).toHaveLength(2);
+    for (const command of commands) expect(command).toMatch(/npm ci .*--ignore-scripts/);
+  });
+
   test('runs as a user by number, who is not root', () => expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m));
 });
 
@@ -73,10 +81,33 @@ test('deploy/entrypoint.sh starts programs that are there', () => {
     .exec(script)?.[1]
     ?.split(' | ');
   expect(services).toEqual(['coordinator', 'worker', 'compactor']);
-  for (const flag of SERVICE_NODE_FLAGS) expect(script).toContain(flag);
+  expect(nodeOptions({})).toBe(SERVICE_NODE_FLAGS.join(' '));
   const programs = [...(services ?? []).map((name) => `services/${name}/src/main.ts`), 'libs/cli/src/main.ts'];
   for (const program of programs) expect([program, exists(program)]).toEqual([program, true]);
   expect(script).toContain('exec node /app/libs/cli/src/main.ts "$@"');
+});
+
+test('deploy/entrypoint.sh gives a service the heap that is said, and what the user adds', () => {
+  expect(nodeOptions({ SERVICE_HEAP_MB: '700', NODE_OPTIONS: '--import=./otel.mjs' })).toBe(
+    `${SERVICE_NODE_FLAGS[0]} --max-old-space-size=700 --import=./otel.mjs`,
+  );
+});
+
+/** What Node is started with for a service, told by a program in its place. */
+function nodeOptions(env: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'tidemark-entrypoint-'));
+  try {
+    writeFileSync(path.join(folder, 'node'), '#!/bin/sh\necho $NODE_OPTIONS\n', { mode: 0o755 });
+    return execFileSync('sh', [path.join(projectFolder, 'deploy/entrypoint.sh'), 'worker'], {
+      ...{ encoding: 'utf8', env: { PATH: `${folder}:/usr/bin:/bin`, ...env } },
+    }).trim();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test('docs/deploy.md starts packages with the flags of the image', () => {
+  expect(readProjectFile('docs/deploy.md')).toContain(`export NODE_OPTIONS='${SERVICE_NODE_FLAGS.join(' ')}'\n`);
 });
 
 describe.each(['docker-compose.yml', 'helm/tidemark/values.yaml'])('%s', (file) => {

@@ -8,10 +8,10 @@ import { blockOf, filesUnder, readProjectFile } from './deployment.ts';
 
 /** What Prometheus has by itself. */
 const ITS_OWN = new Set(['up', 'ALERTS']);
-const LABELS_OF_ALL = ['service', 'job', 'instance', 'le', 'alertname', 'alertstate'];
+const LABELS_OF_ALL = ['service', 'job', 'instance', 'le', 'alertname', 'alertstate', 'installation'];
 /** Words of PromQL that are no metrics. */
 const WORDS = new Set(
-  'sum max min count by without rate increase deriv predict_linear histogram_quantile topk absent vector or and unless offset on ignoring label_values'.split(
+  'sum max min count by without rate increase deriv predict_linear histogram_quantile topk absent last_over_time max_over_time vector or and unless offset on ignoring label_values'.split(
     ' ',
   ),
 );

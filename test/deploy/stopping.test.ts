@@ -1,11 +1,13 @@
 /** Whoever stops a process waits longer than the process drains; otherwise it is killed in the middle of its hand-over. */
 
-import { describe, expect, test } from 'vitest';
+import { STOP_MARGIN_MS } from '@tidemark/host';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { blockOf, readProjectFile, readSettings } from './deployment.ts';
+import { helm, named, notes, podOf, rendered } from './helm.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const drainMs = Number(readSettings().get('TIDEMARK_DRAIN_MS'));
-/** What letting leases go and closing connections may take behind the drain (`closeTimeoutMs` of log-kafka, twice). */
-const marginMs = 10_000;
 
 test('the drain has a default', () => expect(drainMs).toBeGreaterThan(0));
 
@@ -14,7 +16,7 @@ describe('docker-compose.yml', () => {
 
   test('waits longer than the drain', () => {
     const seconds = /stop_grace_period: \$\{STOP_GRACE_PERIOD:-(\d+)s\}/.exec(blockOf(text, 'x-service'))?.[1];
-    expect(Number(seconds) * 1_000).toBeGreaterThanOrEqual(drainMs + marginMs);
+    expect(Number(seconds) * 1_000).toBeGreaterThanOrEqual(drainMs + STOP_MARGIN_MS);
   });
 
   test.each(['coordinator', 'worker', 'compactor'])('%s: so it does, and is not PID 1', (service) => {
@@ -26,20 +28,42 @@ describe('docker-compose.yml', () => {
 });
 
 describe('helm/tidemark', () => {
-  test('derives the time from the drain, whatever it is set to', () => {
-    const names = readProjectFile('helm/tidemark/templates/_names.tpl');
-    const formula = names.slice(names.indexOf('define "tidemark.stopSeconds"'));
-    expect(formula).toContain('{{- $drainMs := int64 .root.Values.settings.TIDEMARK_DRAIN_MS -}}');
-    expect(formula).toContain('{{- add (div (add $drainMs 999) 1000) (int64 .root.Values.stopMarginSeconds) -}}');
-    const pod = readProjectFile('helm/tidemark/templates/_pod.tpl');
-    expect(pod).toContain('terminationGracePeriodSeconds: {{ include "tidemark.stopSeconds" . }}');
-    expect(pod).toContain('shareProcessNamespace: true');
+  beforeAll(() => helm(), 180_000);
+  /** In seconds. */
+  const waits = async (values: string, over: object, name: string): Promise<number> =>
+    podOf(named(await rendered(values, over), 'Deployment', name)).spec.terminationGracePeriodSeconds;
+
+  test.each(['-coordinator', '-worker', '-compactor'])('waits for %s longer than the drain', async (name) => {
+    expect(await waits('own-servers', {}, name)).toBeGreaterThanOrEqual((drainMs + STOP_MARGIN_MS) / 1_000);
+    const longer = { settings: { TIDEMARK_DRAIN_MS: 60_001 }, stopMarginSeconds: 12 };
+    expect(await waits('own-servers', longer, name)).toBe(61 + 12);
   });
 
-  test('the margin is enough, and can not be set to less', () => {
-    const values = /^stopMarginSeconds: (\d+)$/m.exec(readProjectFile('helm/tidemark/values.yaml'))?.[1];
-    expect(Number(values) * 1_000).toBeGreaterThanOrEqual(marginMs);
-    const schema = JSON.parse(readProjectFile('helm/tidemark/values.schema.json'));
-    expect(schema.properties.stopMarginSeconds.minimum * 1_000).toBeGreaterThanOrEqual(marginMs);
+  test("a pool's own drain counts for its pods", async () => {
+    const over = { pools: { crawl: { drainMs: 7_000 }, billing: { drainMs: null } }, stopMarginSeconds: 30 };
+    expect(await waits('pools', over, '-worker-crawl')).toBe(7 + 30);
+    expect(await waits('pools', over, '-worker-billing')).toBe(drainMs / 1_000 + 30);
+  });
+
+  test('the notes tell the time of each pool', async () => {
+    const told = await notes('pools', { pools: { crawl: { drainMs: 7_000 } }, stopMarginSeconds: 30 });
+    expect(told).toContain(
+      'trial-tidemark-worker-crawl that is asked to end has 37 s, of which steps under way have 7 s',
+    );
+    expect(told).toContain('-worker-fixed that is asked to end has 50 s, of which steps under way have 20 s');
+    expect(await notes('own-servers')).toContain('trial-tidemark-worker that is asked to end has 40 s');
+  });
+
+  test('the margin can not be set to less than a process may take', async () => {
+    const stopMarginSeconds = Math.ceil(STOP_MARGIN_MS / 1_000);
+    await expect(rendered('own-servers', { stopMarginSeconds })).resolves.toBeTruthy();
+    await expect(rendered('own-servers', { stopMarginSeconds: stopMarginSeconds - 1 })).rejects.toThrow(
+      /stopMarginSeconds/,
+    );
+  });
+
+  test('a process is not the first of its container, which would be deaf to an early signal', async () => {
+    const pod = podOf(named(await rendered('own-servers'), 'Deployment', '-worker'));
+    expect(pod.spec.shareProcessNamespace).toBe(true);
   });
 });

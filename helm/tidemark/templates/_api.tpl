@@ -5,11 +5,11 @@
 {{- if regexMatch "^(localhost|127\\.[0-9.]+|::1)$" .Values.settings.TIDEMARK_API_HOST -}}yes{{- end -}}
 {{- end -}}
 
-{{/* Where names are restricted, a scaler comes by that of the service. */}}
+{{/* Where names are restricted, a scaler comes by that of its service. */}}
 {{- define "tidemark.apiHosts" -}}
 {{- $hosts := .Values.settings.TIDEMARK_API_HOSTS -}}
 {{- if and $hosts (include "tidemark.anyAsksDemand" .) -}}
-{{- printf "%s,%s" $hosts (include "tidemark.apiServiceHost" .) -}}
+{{- printf "%s,%s" $hosts (include "tidemark.scalerServiceHost" .) -}}
 {{- else -}}
 {{- $hosts -}}
 {{- end -}}

@@ -93,17 +93,6 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/*
-Takes {root, part}. A worker hands over from the moment in which its pod is asked to go; SIGTERM follows at once, and the
-pod's time (tidemark.stopSeconds) covers both.
-*/}}
-{{- define "tidemark.lifecycle" -}}
-{{- $file := .root.Values.settings.TIDEMARK_SPOT_NOTICE_FILE -}}
-{{- if and (eq .part "worker") $file -}}
-preStop: { exec: { command: [sh, -c, 'echo preStop > "$0"', {{ $file | quote }}] } }
-{{- end -}}
-{{- end -}}
-
 {{/* Takes {root, part}. The ports of its container: the API's, and that which Prometheus asks. */}}
 {{- define "tidemark.ports" -}}
 {{- $settings := .root.Values.settings -}}
@@ -116,4 +105,10 @@ preStop: { exec: { command: [sh, -c, 'echo preStop > "$0"', {{ $file | quote }}]
 {{- with $settings.TIDEMARK_METRICS_LISTEN }}
 - { name: metrics, containerPort: {{ splitList ":" . | last }} }
 {{- end }}
+{{- end -}}
+
+{{/* Any is as good to workers, who are told of it; but a policy that names none lets them at every port, the API's too. */}}
+{{- define "tidemark.presencePort" -}}
+{{- $chosen := int64 .Values.settings.TIDEMARK_PRESENCE_PORT -}}
+{{- if or $chosen (not .Values.networkPolicy.enabled) -}}{{- $chosen -}}{{- else -}}7072{{- end -}}
 {{- end -}}

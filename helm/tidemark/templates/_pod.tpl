@@ -13,7 +13,7 @@ metadata:
     checksum/settings: {{ include "tidemark.settings" .root | sha256sum }}
     {{- with $own.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
 spec:
-  serviceAccountName: {{ if $api }}{{ include "tidemark.workerAccount" .root }}{{ else }}{{ include "tidemark.serviceAccount" .root }}{{ end }}
+  serviceAccountName: {{ if eq .part "worker" }}{{ include "tidemark.workerAccount" . }}{{ else }}{{ include "tidemark.serviceAccount" .root }}{{ end }}
   automountServiceAccountToken: {{ if $api }}true{{ else }}false{{ end }}
   # Kubernetes would put names into the environment that begin like those of settings.
   enableServiceLinks: false
@@ -56,12 +56,15 @@ spec:
         {{- include "tidemark.secretEnv" . | nindent 8 }}
         {{- with include "tidemark.tlsEnv" . | trim }}{{ . | nindent 8 }}{{ end }}
         {{- with include "tidemark.poolEnv" . | trim }}{{ . | nindent 8 }}{{ end }}
+        {{- with $own.heapMb }}
+        - { name: SERVICE_HEAP_MB, value: {{ int64 . | quote }} }
+        {{- end }}
         {{- with $own.extraEnv }}{{ toYaml . | nindent 8 }}{{ end }}
       {{- with include "tidemark.ports" . | trim }}
       ports: {{- . | nindent 8 }}
       {{- end }}
       {{- include "tidemark.probes" . | nindent 6 }}
-      {{- with $own.lifecycle | default (include "tidemark.lifecycle" . | fromYaml) }}
+      {{- with $own.lifecycle }}
       lifecycle: {{- toYaml . | nindent 8 }}
       {{- end }}
       resources: {{- toYaml $own.resources | nindent 8 }}

@@ -56,7 +56,8 @@ load its own workflows, so they take the work of those definitions alone.
 {{/* Takes {root, part, own}. What its workers have otherwise than the others. */}}
 {{- define "tidemark.poolEnv" -}}
 {{- if eq .part "worker" -}}
-{{- with .own.workflows }}
+{{- /* The ConfigMap has those of all pools, for whoever starts by name: of its own a pod loads what coordinators count it by (poolsSetting), no more. */}}
+{{- with .own.workflows | default .root.Values.settings.TIDEMARK_WORKFLOWS }}
 - { name: TIDEMARK_WORKFLOWS, value: {{ nospace . | quote }} }
 {{- end }}
 {{- /* A job takes what it was started for, and leaves the rest to the others. */ -}}
@@ -76,21 +77,39 @@ load its own workflows, so they take the work of those definitions alone.
 {{- end -}}
 {{- end -}}
 
-{{/* Takes {part, own}. Not empty where pods write their own deletion cost. */}}
+{{/*
+Takes {root, part, own}. Not empty where pods write their own deletion cost: where that is asked for, and where nothing is said of it those of which a
+scaler takes some away, as long as the policy that bounds them can be had.
+*/}}
 {{- define "tidemark.usesClusterApi" -}}
-{{- if eq .part "worker" -}}{{- if .own.podDeletionCost -}}yes{{- end -}}{{- end -}}
-{{- end -}}
-
-{{/* Not empty where some pool's pods do. */}}
-{{- define "tidemark.anyUsesClusterApi" -}}
-{{- range $pool, $over := .Values.pools | default (dict "" dict) -}}
-{{- $own := include "tidemark.poolValues" (dict "root" $ "over" $over) | fromYaml -}}
-{{- if $own.podDeletionCost -}}yes{{- end -}}
+{{- if eq .part "worker" -}}
+{{- if kindIs "invalid" .own.podDeletionCost -}}
+{{- if and (has .own.scaling.kind (list "keda" "hpa")) (not (include "tidemark.noDeletionCost" .)) -}}yes{{- end -}}
+{{- else if .own.podDeletionCost -}}yes{{- end -}}
 {{- end -}}
 {{- end -}}
 
+{{/* Takes {root, own}. What keeps workers from writing it unless they are told to; empty: nothing. */}}
+{{- define "tidemark.noDeletionCost" -}}
+{{- if not .root.Values.deletionCostPolicy.enabled -}}deletionCostPolicy.enabled is false
+{{- else if not (semverCompare ">=1.30-0" .root.Capabilities.KubeVersion.Version) -}}Kubernetes is older than 1.30
+{{- else if eq (include "tidemark.workerAccount" .) "default" -}}workers have no account but the namespace's own
+{{- end -}}
+{{- end -}}
+
+{{/* Takes {root, own}: the account of workers. With a deletion cost, too: who trusts it by its name, as clouds do, is not to be told of another. */}}
 {{- define "tidemark.workerAccount" -}}
-{{- printf "%s-worker" (include "tidemark.name" .) -}}
+{{- (.own.serviceAccount | default dict).name | default (include "tidemark.serviceAccount" .root) -}}
+{{- end -}}
+
+{{/* The accounts of those pools' pods that write it, each once, as a JSON list. */}}
+{{- define "tidemark.deletionCostAccounts" -}}
+{{- $accounts := list -}}
+{{- range $pool, $over := .Values.pools | default (dict "" dict) -}}
+{{- $at := dict "root" $ "part" "worker" "own" (include "tidemark.poolValues" (dict "root" $ "over" $over) | fromYaml) -}}
+{{- if include "tidemark.usesClusterApi" $at -}}{{- $accounts = append $accounts (include "tidemark.workerAccount" $at) -}}{{- end -}}
+{{- end -}}
+{{- uniq $accounts | toJson -}}
 {{- end -}}
 
 {{/* Not empty where a scaler asks coordinators. */}}
@@ -101,6 +120,7 @@ load its own workflows, so they take the work of those definitions alone.
 {{- end -}}
 {{- end -}}
 
-{{- define "tidemark.apiServiceHost" -}}
-{{- printf "%s-api.%s.svc" (include "tidemark.name" .) .Release.Namespace -}}
+{{/* Where scalers ask coordinators, ready or not. */}}
+{{- define "tidemark.scalerServiceHost" -}}
+{{- printf "%s-scaler.%s.svc" (include "tidemark.name" .) .Release.Namespace -}}
 {{- end -}}

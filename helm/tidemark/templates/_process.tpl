@@ -1,6 +1,7 @@
 {{/*
 Owns the Deployment of one service, or of one pool of workers, and its disruption budget. Takes {root, part, own, pool, name}; who is scaled by
-another (`isScaled`) has no number of replicas of its own.
+another (`isScaled`) has no number of replicas of its own, but the one that it has: helm would take away a number that it gave before, and the cluster
+put 1 in its place.
 */}}
 {{- define "tidemark.process" -}}
 {{- $own := .own -}}
@@ -12,6 +13,12 @@ metadata:
 spec:
   {{- if not .isScaled }}
   replicas: {{ $own.replicas }}
+  {{- else }}
+  {{- with (lookup "apps/v1" "Deployment" .root.Release.Namespace .name).spec }}
+  {{- if not (kindIs "invalid" .replicas) }}
+  replicas: {{ int64 .replicas }}
+  {{- end }}
+  {{- end }}
   {{- end }}
   # One that ends at once is noticed before the next is replaced.
   minReadySeconds: 5

@@ -26,7 +26,7 @@ scaleUp:
 {{- if and (eq .root.Values.settings.TIDEMARK_API_CLIENT_CERTIFICATES "required") (not $scaling.url) -}}
 {{- fail "settings.TIDEMARK_API_CLIENT_CERTIFICATES is required, and KEDA shows no certificate: set scaling.url to what lets it in, or the kind of all pools' scaling to hpa or none." -}}
 {{- end -}}
-{{- $base := $scaling.url | default (printf "%s://%s:%d" $scheme (include "tidemark.apiServiceHost" .root) (int64 .root.Values.api.service.port)) -}}
+{{- $base := $scaling.url | default (printf "%s://%s:%d" $scheme (include "tidemark.scalerServiceHost" .root) (int64 $settings.TIDEMARK_API_PORT)) -}}
 {{- $url := printf "%s/v1/scaling/%s" (trimSuffix "/" $base) (include "tidemark.poolKey" .) -}}
 - type: metrics-api
   name: demand

@@ -1,0 +1,81 @@
+/** Values that are empty by default come to where they belong, as helm itself renders them. */
+
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { envOf, helm, type Manifest, named, podOf, rendered } from './helm.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+beforeAll(() => helm(), 180_000);
+
+test("the chart's own Kafka has segment files as large as is said", async () => {
+  const kafka = async (over: object) => {
+    const { spec } = (await rendered('trial-servers', over)).find(
+      ({ kind, metadata }) => kind === 'StatefulSet' && metadata.name.endsWith('-kafka'),
+    )!;
+    return envOf(spec.template).KAFKA_LOG_SEGMENT_BYTES;
+  };
+  expect(await kafka({})).toEqual({ value: '134217728' });
+  expect(await kafka({ servers: { kafka: { segmentBytes: 16_777_216 } } })).toEqual({ value: '16777216' });
+});
+
+test('each service and pool has a heap of its own', async () => {
+  const manifests = await rendered('pools', { coordinator: { heapMb: 500 }, pools: { crawl: { heapMb: 1200 } } });
+  const heap = (name: string) => envOf(podOf(named(manifests, 'Deployment', name))).SERVICE_HEAP_MB;
+  expect(['-coordinator', '-worker-crawl', '-worker-fixed', '-compactor'].map(heap)).toEqual([
+    ...[{ value: '500' }, { value: '1200' }, undefined, undefined],
+  ]);
+});
+
+describe('everything that is given', () => {
+  let all: readonly Manifest[];
+  beforeAll(async () => {
+    all = await rendered('everything', { monitoring: { podMonitor: { enabled: true }, interval: '42s' } });
+  }, 60_000);
+
+  test('certificates come to those that use them, from the Secrets that are named', () => {
+    const coordinator = podOf(named(all, 'Deployment', '-coordinator'));
+    expect(envOf(coordinator)).toMatchObject({
+      TIDEMARK_TLS_CA: { value: '/etc/tidemark/tls/all/ca.crt' },
+      TIDEMARK_KAFKA_TLS_CERT: { value: '/etc/tidemark/tls/kafka/user.crt' },
+      TIDEMARK_REDIS_TLS: { value: 'on' },
+      TIDEMARK_API_TLS_CA: { value: '/etc/tidemark/tls/api/callers.crt' },
+    });
+    const { volumes } = coordinator.spec;
+    const secret = volumes.find(({ name }: { name: string }) => name === 'tls-postgres').secret;
+    expect(secret).toMatchObject({ secretName: 'postgres-authority', items: [{ key: 'ca.crt', path: 'ca.crt' }] });
+    const worker = podOf(named(all, 'Deployment', '-worker'));
+    expect(Object.keys(envOf(worker)).filter((name) => name.startsWith('TIDEMARK_API_TLS'))).toEqual([]);
+    expect(worker.spec.containers[0].volumeMounts).toContainEqual({
+      ...{ name: 'tls-presence', mountPath: '/etc/tidemark/tls/presence', readOnly: true },
+    });
+  });
+
+  test('the ingress leads to the API by its name and certificate', () => {
+    const { spec, metadata } = named(all, 'Ingress', '-api');
+    expect(spec.ingressClassName).toBe('nginx');
+    expect(spec.tls).toEqual([{ hosts: ['tidemark.example'], secretName: 'tidemark-example' }]);
+    expect(spec.rules[0].host).toBe('tidemark.example');
+    expect(spec.rules[0].http.paths[0].backend.service).toEqual({ name: 'trial-tidemark-api', port: { name: 'api' } });
+    expect(Object.keys(metadata.annotations!)).toEqual(['nginx.ingress.kubernetes.io/backend-protocol']);
+  });
+
+  test('settings of OpenTelemetry, environment, interval and node of the migrations are there', async () => {
+    const { data } = named(all, 'ConfigMap', '-settings');
+    expect(data).toMatchObject({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
+    });
+    const worker = podOf(named(all, 'Deployment', '-worker'));
+    expect(envOf(worker)).toMatchObject({
+      MODEL: { value: 'small' },
+      OTEL_EXPORTER_OTLP_HEADERS: { valueFrom: { secretKeyRef: { name: 'collector' } } },
+    });
+    expect(worker.spec.containers[0].envFrom).toContainEqual({ secretRef: { name: 'model-keys' } });
+    expect(named(all, 'PodMonitor', '').spec.podMetricsEndpoints[0].interval).toBe('42s');
+    const there = await rendered('own-servers', { migrations: { nodeSelector: { disk: 'fast' } } });
+    expect(named(there, 'Job', '-migrate-1').spec.template.spec.nodeSelector).toEqual({ disk: 'fast' });
+    const elsewhere = await rendered('pools', { scaling: { url: 'https://tidemark.example/' } });
+    const [{ metadata }] = named(elsewhere, 'ScaledObject', '-worker-billing').spec.triggers;
+    expect(metadata.url).toBe('https://tidemark.example/v1/scaling/billing');
+  });
+});
