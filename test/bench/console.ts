@@ -11,8 +11,8 @@ import { openEmbedded } from '@tidemark/host';
 import type { CDPSession, Page } from 'playwright-core';
 import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
 import { findBrowser, openBrowser } from '../console/browser.ts';
-import { onCluster } from './control-cluster.ts';
-import { fillRows } from './control-list.ts';
+import { onCluster } from './control/cluster.ts';
+import { fillRows } from './control/list.ts';
 import { quantile, type Report } from './report.ts';
 import { stagedSteps } from './workflows.ts';
 

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { assembleBundle, type BundleInput, definePolicy, type Fragment, type Sha256, sequence } from '@tidemark/core';
 import { tokenizerFor } from '@tidemark/tokenizer';
+import { nextState } from './pseudo-random.ts';
 import { median } from './report.ts';
 
 const FRAGMENT_COUNT = 500;
@@ -28,7 +29,7 @@ const WORDS =
 function words(seed: number, count: number): string {
   let state = seed * 2_654_435_761 + 1;
   const drawn = Array.from({ length: count }, (_, n) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    state = nextState(state);
     if (n % 8 === 7) return state % 2 === 0 ? `${state % 10_000},` : `ref-${state.toString(16)}`;
     return WORDS[(state >>> 8) % WORDS.length]!;
   });

@@ -5,16 +5,16 @@ import { measureConsole } from './console.ts';
 import { measureAssembly } from './context-assemble.ts';
 import { measureRecall } from './context-recall.ts';
 import { measureSession } from './context-session.ts';
-import { controlParts, measureControl } from './control.ts';
+import { controlParts, measureControl } from './control/control.ts';
 import { LOAD_USAGE, measureLoad } from './load/load.ts';
 import { measurePartitions } from './partitions.ts';
-import { PEERS_USAGE, peersCommand } from './peers-command.ts';
+import { PEERS_USAGE, peersCommand } from './peers/command.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
 import { measureResume } from './resume.ts';
 import { SCALING_USAGE, tellScaling } from './scaling/scaling.ts';
 import { clusterSteps, embeddedSteps } from './steps.ts';
-import { measureTiers, type TierPart, tierParts } from './tiers.ts';
+import { measureTiers, type TierPart, tierParts } from './tiers/tiers.ts';
 
 const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]

@@ -12,8 +12,9 @@ import { startNative } from '../../chaos/fleet.ts';
 import { LedgerClient } from '../../chaos/ledger-client.ts';
 import { type LedgerProcess, startLedger } from '../../chaos/ledger-process.ts';
 import { Slot } from '../../chaos/slot.ts';
+import { familyNamed } from '../processes.ts';
 import { BROKER_FILE_BYTES, DRAIN_MS, HOT, PARTITIONS_PER_LIVE } from './limits.ts';
-import { type Members, processTree } from './usage.ts';
+import type { Members } from './usage.ts';
 
 // A CommonJS module, of which Node sees only some of the names.
 const { ConfigResourceTypes, Kafka, logLevel } = kafkajs;
@@ -112,9 +113,9 @@ export class LoadFleet {
       );
     }
     const { kafka, redis, postgres } = this.#servers!;
-    members.set('kafka', await processTree(path.join(kafka.folder, 'server.properties')));
-    members.set('postgres', await processTree(path.join(postgres.folder, 'data')));
-    members.set('redis', await processTree(`redis-server 127.0.0.1:${new URL(redis.address).port}`));
+    members.set('kafka', await familyNamed(path.join(kafka.folder, 'server.properties')));
+    members.set('postgres', await familyNamed(path.join(postgres.folder, 'data')));
+    members.set('redis', await familyNamed(`redis-server 127.0.0.1:${new URL(redis.address).port}`));
     members.set('measuring', [process.pid]);
     return members;
   }

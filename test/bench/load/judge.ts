@@ -6,14 +6,17 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { decodeRecord } from '@tidemark/codec';
-import type { Envelope, LogEntry, Offset, Partition, RejectReason, Verdict } from '@tidemark/core';
+import type { LogEntry, Offset, Partition, RejectReason, Verdict } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { EventLog } from '@tidemark/ports';
 import { Archive, TieredLog } from '@tidemark/runtime';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '@tidemark/testkit/naive/checkers';
 import { NaivePartition } from '@tidemark/testkit/naive/fold';
-import { verdictOf } from '../../chaos/history.ts';
+import { type Finding, falseCommits, wrongOutputs } from '../../chaos/checks.ts';
+import { type Accepted, verdictOf } from '../../chaos/history.ts';
 import type { LedgerEntry } from '../../chaos/ledger.ts';
+import { FENCED, Openings } from '../../chaos/rejections.ts';
+import { expectedOf } from './expected.ts';
 import { JUDGE_READ_MAX_BYTES, STEPS_PER_EFFECT } from './limits.ts';
 
 export interface StreamFacts {
@@ -39,16 +42,38 @@ export interface History {
   readonly checkpointsBySecond: ReadonlyMap<number, number>;
   /** From the last event of a holder that died to the next one's first checkpoint, by wall clocks of workers, in milliseconds. */
   readonly takeOversMs: readonly number[];
+  /** Workflows that ended with another output than their start says, and effects that the log holds as done and the ledger doesn't know. */
+  readonly wrongOutputs: readonly string[];
+  readonly falseCommits: readonly string[];
+  /** Workflows whose outputs and effects were compared so. */
+  readonly outputCount: number;
+  /** Accepted events of the sample. */
+  readonly kept: ReadonlyMap<string, readonly Accepted[]>;
   readonly eventCount: number;
   readonly bytes: number;
 }
 
+/** By workflow: what was applied outside, in the order in which it was. */
+export type Ledgers = ReadonlyMap<string, readonly LedgerEntry[]>;
+
+export interface Known {
+  /** Workflow → its number of steps. */
+  readonly starts: ReadonlyMap<string, number>;
+  readonly ledgers: Ledgers;
+  /** Workflows whose accepted events are kept. */
+  readonly sample: ReadonlySet<string>;
+}
+
 /** Folds all there is, through all tiers. `onPartition` is told of each that is done. */
-export async function readHistory(host: Host, onPartition: (done: number, of: number) => void): Promise<History> {
+export async function readHistory(
+  host: Host,
+  known: Known,
+  onPartition: (done: number, of: number) => void,
+): Promise<History> {
   const { hot, archive } = host.tiers!;
   const log = new TieredLog(hot, new Archive({ warm: archive.warm }));
   const partitions = [...(await hot.bounds()).keys()].sort((a, b) => a - b);
-  const gathered = new Gathered();
+  const gathered = new Gathered(known);
   for (const [index, partition] of partitions.entries()) {
     gathered.add(partition, await entriesOf(log, partition, gathered));
     onPartition(index + 1, partitions.length);
@@ -77,8 +102,17 @@ export class Gathered implements History {
   readonly strange = new Map<string, number>();
   readonly checkpointsBySecond = new Map<number, number>();
   readonly takeOversMs: number[] = [];
+  readonly wrongOutputs: string[] = [];
+  readonly falseCommits: string[] = [];
+  readonly kept = new Map<string, readonly Accepted[]>();
+  outputCount = 0;
   eventCount = 0;
   bytes = 0;
+  readonly #known: Known;
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
 
   /** All entries of the partition from its first on. */
   add(partition: Partition, entries: readonly LogEntry[]): void {
@@ -88,23 +122,45 @@ export class Gathered implements History {
       this.broken.push(...check(entries, verdicts));
     }
     const lastMs = new Map<string, Last>();
-    const closed = new Set<string>();
+    const openings = new Openings();
+    const accepted = new Map<string, Accepted[]>();
     for (const [at, entry] of entries.entries()) {
       this.eventCount++;
       const verdict = verdicts[at]!;
-      if (verdict.kind === 'rejected') this.#refused(entry, verdict.reason, closed);
+      if (verdict.kind === 'rejected') this.#refused(entry, verdict.reason, openings);
       if (entry.kind !== 'event' || verdict.kind !== 'accepted') continue;
-      if (entry.envelope.type === 'WorkflowCompleted') closed.add(streamOf(entry.envelope));
+      openings.saw(entry.envelope);
       this.#see(entry, lastMs);
+      const { envelope, payload } = entry;
+      if (!accepted.has(envelope.workflow)) accepted.set(envelope.workflow, []);
+      accepted.get(envelope.workflow)!.push({ envelope, payload, offset: at });
+    }
+    this.#compare(accepted);
+  }
+
+  /** A workflow is in one partition, so what is known of the others isn't needed for it. */
+  #compare(accepted: ReadonlyMap<string, readonly Accepted[]>): void {
+    const { starts, ledgers, sample } = this.#known;
+    const started = [...accepted.keys()].filter((workflow) => starts.has(workflow));
+    const expectations = new Map(started.map((workflow) => [workflow, expectedOf(workflow, starts.get(workflow)!)]));
+    const ledger = started.flatMap((workflow) => ledgers.get(workflow) ?? []);
+    const told = ({ workflow, what }: Finding): string => `${workflow}: ${what}`;
+    this.wrongOutputs.push(...wrongOutputs(expectations, accepted, ledger).map(told));
+    this.falseCommits.push(...falseCommits(expectations, accepted, ledger).map(told));
+    this.outputCount += started.length;
+    for (const [workflow, events] of accepted) {
+      if (!sample.has(workflow)) continue;
+      // Copies: a payload is a view of the whole read that it came with.
+      const copies = events.map((event) => ({ ...event, payload: Uint8Array.from(event.payload) }));
+      this.kept.set(workflow, copies);
     }
   }
 
   /** Fenced are events of a holder that was replaced, repetitions, and what came to a workflow after its end. */
-  #refused(entry: LogEntry, reason: RejectReason, closed: ReadonlySet<string>): void {
+  #refused(entry: LogEntry, reason: RejectReason, openings: Openings): void {
     this.rejected[reason] = (this.rejected[reason] ?? 0) + 1;
     if (FENCED.has(reason)) return;
-    const isAfterEnd = entry.kind === 'event' && closed.has(streamOf(entry.envelope));
-    if (AFTER_END.has(reason) && isAfterEnd) return;
+    if (entry.kind === 'event' && openings.isAfterEnd(reason, entry.envelope)) return;
     const what = `${reason}: ${entry.kind === 'event' ? entry.envelope.type : entry.kind}`;
     this.strange.set(what, (this.strange.get(what) ?? 0) + 1);
   }
@@ -128,11 +184,6 @@ export class Gathered implements History {
     } else if (ENDED_OTHERWISE.has(type)) facts.other.push(type);
   }
 }
-
-const FENCED: ReadonlySet<RejectReason> = new Set(['stale-epoch', 'wrong-holder', 'duplicate']);
-/** What an event is refused for when its workflow has closed, and when another has been opened in its place since. */
-const AFTER_END: ReadonlySet<RejectReason> = new Set(['closed', 'wrong-generation']);
-const streamOf = ({ workflow, generation }: Envelope): string => `${workflow}/${generation}`;
 
 type Last = { readonly epoch: number; readonly atMs: number; readonly isRevoked: boolean };
 
@@ -175,31 +226,45 @@ export interface Effects {
 }
 
 /** What was applied outside, beside what each started workflow was to do. */
-export function judgeEffects(starts: ReadonlyMap<string, number>, applied: ReadonlyMap<string, number>): Effects {
+export function judgeEffects(starts: ReadonlyMap<string, number>, ledgers: Ledgers): Effects {
   const doubled: string[] = [];
   const missing: string[] = [];
+  const unasked: string[] = [];
   let asked = 0;
-  let found = 0;
   for (const [workflow, steps] of starts) {
+    const times = timesOf(ledgers.get(workflow) ?? []);
     for (let n = STEPS_PER_EFFECT; n <= steps; n += STEPS_PER_EFFECT) {
       asked++;
-      const times = applied.get(`${workflow}/${n}`) ?? 0;
-      if (times > 0) found++;
-      if (times === 0) missing.push(`${workflow}/${n} was never applied`);
-      if (times > 1) doubled.push(`${workflow}/${n} was applied ${times} times`);
+      const action = `${workflow}/${n}`;
+      const count = times.get(action) ?? 0;
+      times.delete(action);
+      if (count === 0) missing.push(`${action} was never applied`);
+      if (count > 1) doubled.push(`${action} was applied ${count} times`);
     }
+    for (const action of times.keys()) unasked.push(`${action}: nobody asked for it`);
   }
-  const extra = applied.size - found;
-  return { count: asked, doubled, missing, unasked: extra > 0 ? [`${extra} actions that nobody asked for`] : [] };
+  for (const workflow of ledgers.keys()) {
+    if (!starts.has(workflow)) unasked.push(`${workflow}: was not started, and has effects`);
+  }
+  return { count: asked, doubled, missing, unasked };
 }
 
-/** Action → how often it was applied, from the file that the ledger wrote before each answer. */
-export async function appliedIn(file: string): Promise<ReadonlyMap<string, number>> {
-  const applied = new Map<string, number>();
+function timesOf(entries: readonly LedgerEntry[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { action } of entries) times.set(action, (times.get(action) ?? 0) + 1);
+  return times;
+}
+
+/** From the file that the ledger wrote before each answer. */
+export async function ledgersIn(file: string): Promise<Ledgers> {
+  const ledgers = new Map<string, LedgerEntry[]>();
   for await (const line of createInterface({ input: createReadStream(file) })) {
     if (line === '') continue;
-    const { action } = JSON.parse(line) as LedgerEntry;
-    applied.set(action, (applied.get(action) ?? 0) + 1);
+    const entry = JSON.parse(line) as LedgerEntry;
+    const workflow = entry.action.slice(0, entry.action.lastIndexOf('/'));
+    const entries = ledgers.get(workflow);
+    if (entries === undefined) ledgers.set(workflow, [entry]);
+    else entries.push(entry);
   }
-  return applied;
+  return ledgers;
 }

@@ -62,5 +62,8 @@ export const DRAIN_MS = 5_000;
 export const DISTURBED_MS = 10_000;
 /** Bytes of one read when every tier is read at the end. */
 export const JUDGE_READ_MAX_BYTES = 4_194_304;
+/** Workflows of which every row is compared with the log at the end, and those that are read at once. */
+export const ROWS_COMPARED_MAX = 200;
+export const ROWS_AT_ONCE = 8;
 /** Cases of one kind that are told in full. */
 export const ACCOUNTS_MAX = 5;

@@ -3,7 +3,8 @@
 import { decodeRecord } from '@tidemark/codec';
 import { type LogEntry, type Partition, workflowId } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
-import { BulkHistory } from '../tiers-history.ts';
+import type { LedgerEntry } from '../../chaos/ledger.ts';
+import { BulkHistory } from '../tiers/history.ts';
 import { Gathered, judgeEffects, lostWorkflows } from './judge.ts';
 import { killPlan } from './kills.ts';
 import {
@@ -39,7 +40,7 @@ const isCheckpoint = (entry: LogEntry): boolean =>
   entry.kind === 'event' && entry.envelope.type === 'CheckpointCommitted';
 
 function gathered(entries: readonly LogEntry[]): Gathered {
-  const found = new Gathered();
+  const found = new Gathered({ starts: new Map(), ledgers: new Map(), sample: new Set() });
   found.add(P3, entries);
   return found;
 }
@@ -82,23 +83,21 @@ describe('the judgement', () => {
 
   it('finds effects that were applied twice, never, or without being asked for', () => {
     const starting = new Map([['load-0', 45]]);
-    const applied = (entries: readonly [string, number][]) => judgeEffects(starting, new Map(entries));
-    expect(
-      applied([
-        ['load-0/20', 1],
-        ['load-0/40', 1],
-      ]),
-    ).toEqual({ count: 2, doubled: [], missing: [], unasked: [] });
-    expect(
-      applied([
-        ['load-0/20', 2],
-        ['load-0/60', 1],
-      ]),
-    ).toEqual({
+    const applied = (...actions: readonly string[]) => {
+      const entries = actions.map((action, at): LedgerEntry => {
+        return { receiver: 'probed', key: `${action}:${at}`, action, amount: 1, atMs: 0, times: 1, pid: 1 };
+      });
+      return judgeEffects(
+        starting,
+        Map.groupBy(entries, ({ action }) => action.split('/')[0]!),
+      );
+    };
+    expect(applied('load-0/20', 'load-0/40')).toEqual({ count: 2, doubled: [], missing: [], unasked: [] });
+    expect(applied('load-0/20', 'load-0/20', 'load-0/60', 'load-9/20')).toEqual({
       count: 2,
       doubled: ['load-0/20 was applied 2 times'],
       missing: ['load-0/40 was never applied'],
-      unasked: ['1 actions that nobody asked for'],
+      unasked: ['load-0/60: nobody asked for it', 'load-9: was not started, and has effects'],
     });
   });
 });

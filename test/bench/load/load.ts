@@ -143,12 +143,20 @@ function countsOf({
   add('started', startedCount, 'workflows');
   add('surprises', surprises.length, 'cases');
   if (judged === undefined) return figures;
-  const { history, effects, lost } = judged;
+  const { history, effects, lost, rows } = judged;
   const endMs = samples.at(-1)?.atMs ?? 0;
   if (endMs > 0) add('rate_per_s', rateInLog(history.checkpointsBySecond, startedAtMs, endMs), 'checkpoints/s');
   add('lost', lost.length + effects.missing.length, 'cases');
   add('doubled', effects.doubled.length + effects.unasked.length, 'effects');
   add('broken_invariants', history.broken.length, 'cases');
+  add('wrong_outputs', history.wrongOutputs.length, 'cases');
+  add('false_commits', history.falseCommits.length, 'cases');
+  add('wrong_rows', rows.wrong.length, 'cases');
+  add('compared.outputs', history.outputCount, 'workflows');
+  add('compared.workflow_rows', rows.workflowCount, 'workflows');
+  add('compared.history_rows', rows.rowCount, 'rows');
+  add('compared.history_rows_of', rows.sampleCount, 'workflows');
+  add('judging_ms', judged.judgingMs, 'ms');
   add('effects', effects.count, 'effects');
   const checkpoints = [...history.checkpointsBySecond.values()].reduce((sum, count) => sum + count, 0);
   add('checkpoints', checkpoints, 'checkpoints');
@@ -166,11 +174,13 @@ function countsOf({
   return figures;
 }
 
-/** It went on to its end, nothing was lost or done twice, and nothing was refused but what fencing explains. */
+/** It went on to its end, nothing was lost, done twice or came out otherwise, and nothing was refused but what fencing explains. */
 function isSound({ judged, endedEarly }: LoadResult): boolean {
   if (judged === undefined || endedEarly !== undefined || judged.history.strange.size > 0) return false;
-  const { lost, effects, history } = judged;
-  return [lost, effects.doubled, effects.missing, effects.unasked, history.broken].every(({ length }) => length === 0);
+  const { lost, effects, history, rows } = judged;
+  const { broken, wrongOutputs, falseCommits } = history;
+  const all = [lost, effects.doubled, effects.missing, effects.unasked, broken, wrongOutputs, falseCommits, rows.wrong];
+  return all.every(({ length }) => length === 0);
 }
 
 function tellFindings({ judged, endedEarly }: LoadResult, report: Report): void {
@@ -179,9 +189,13 @@ function tellFindings({ judged, endedEarly }: LoadResult, report: Report): void 
     report.note('nothing is judged: the run was interrupted');
     return;
   }
-  const { lost, effects, history } = judged;
+  const { lost, effects, history, rows } = judged;
   const strange = [...history.strange].map(([what, count]) => `${what}, ${count} times`);
-  const all = { lost, ...effects, broken: history.broken, 'rejected otherwise than by fencing': strange };
+  const all = {
+    ...{ lost, ...effects, broken: history.broken, rows: rows.wrong, outputs: history.wrongOutputs },
+    'committed and unknown outside': history.falseCommits,
+    'rejected otherwise than by fencing': strange,
+  };
   for (const [name, found] of Object.entries(all)) {
     if (typeof found === 'number') continue;
     for (const what of found.slice(0, ACCOUNTS_MAX)) report.note(`${name}: ${what}`);

@@ -34,6 +34,15 @@ describe('a plot', () => {
     expect(svg).toContain('d="M64.0 195.3L454.0 54.0L844.0 145.9"');
   });
 
+  it('names all its series within its width, each in a colour of its own', () => {
+    const many = Array.from({ length: 9 }, (_, at) => ({ ...series[0]!, name: `coordinators of kind ${at}` }));
+    const svg = plotSvg({ title: 'T', unit: 'MB', series: many, marks: [{ name: 'kill', atMin: [1] }] });
+    const texts = [...svg.matchAll(/<text x="([\d.]+)" y="\d+" fill="(#\w+)">([^<]+)</g)];
+    expect(texts.map(([, , , name]) => name)).toEqual([...many.map(({ name }) => name), '┊ kill']);
+    for (const [, x, , name] of texts) expect(Number(x) + name!.length * 6.2).toBeLessThanOrEqual(860);
+    expect(new Set(texts.slice(0, 9).map(([, , fill]) => fill)).size).toBe(9);
+  });
+
   it('is empty, and still a picture, without points', () => {
     expect(plotSvg({ title: 'T', unit: 'ms', series: [] })).toMatch(/^<svg .*<\/svg>\n$/s);
   });

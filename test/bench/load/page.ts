@@ -9,8 +9,8 @@ import type { Plot } from './plot.ts';
 import { plotSvg } from './plot.ts';
 import type { LoadOptions, LoadResult } from './run.ts';
 import type { Sample } from './sampler.ts';
-import { commitsOf, memorySeries, type NamedFigure } from './summary.ts';
-import { mergeTimes, type Times, timeQuantile } from './times.ts';
+import { commitsOf, memorySeries, type NamedFigure, stepsOf, sum } from './summary.ts';
+import { timeQuantile } from './times.ts';
 
 export interface Page {
   readonly result: LoadResult;
@@ -52,7 +52,7 @@ export function plotsOf({ samples, kills }: Pick<LoadResult, 'samples' | 'kills'
       return Number.isNaN(at) ? [] : [[some.at(-1)!.atMs / 60_000, at] as [number, number]];
     });
   const commit = (q: number) => over((some) => bucketQuantileMs(commitsOf(some), q));
-  const steps = (q: number) => over((some) => timeQuantile(stepsOf(some), q));
+  const steps = (q: number) => over((some) => timeQuantile(stepsOf(some, 'stepToStep'), q));
   const most = (value: (sample: Sample) => number | null) =>
     over((some) => {
       const told = some.flatMap((sample) => value(sample) ?? []);
@@ -113,7 +113,6 @@ const MEMORY_NAMES: Readonly<Record<string, string>> = {
   worker: 'worker, never ended',
   worker_mean: 'workers, mean',
   compactor: 'compactor',
-  compactor_mean: 'compactors, mean',
 };
 
 function windowsOf(samples: readonly Sample[]): readonly (readonly Sample[])[] {
@@ -122,14 +121,6 @@ function windowsOf(samples: readonly Sample[]): readonly (readonly Sample[])[] {
     windows.push(samples.slice(from, from + WINDOW_SAMPLES));
   return windows;
 }
-
-function stepsOf(samples: readonly Sample[]): Times {
-  const times: Times = new Map();
-  for (const { stepToStep } of samples) mergeTimes(times, stepToStep);
-  return times;
-}
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 interface Target {
   readonly what: string;
@@ -152,15 +143,24 @@ export const targetsOf = (ratePerS: number): readonly Target[] => [
     ...{ what: `memory of the ${role} that is never ended, last quarter to second`, wanted: '≤ 1.1' },
     ...{ name: `load.memory.${role}.q4_over_q2`, isMet: (value: number) => value <= 1.1 },
   })),
-  ...['lost', 'doubled', 'broken_invariants', 'rejected_other'].map((name) => ({
-    ...{ what: name.replaceAll('_', ' '), name: `load.${name}`, wanted: '0', isMet: (value: number) => value === 0 },
-  })),
+  ...['lost', 'doubled', 'broken_invariants', 'wrong_outputs', 'false_commits', 'wrong_rows', 'rejected_other'].map(
+    (name) => ({
+      ...{ what: name.replaceAll('_', ' '), name: `load.${name}`, wanted: '0', isMet: (value: number) => value === 0 },
+    }),
+  ),
 ];
 
 function killsText(kills: LoadResult['kills'], seed: number): string {
   if (kills.length === 0) return '**Nothing was killed.**';
   const count = (signal: string): number => kills.filter(({ how }) => how === signal).length;
   return `Workers and coordinators are killed with \`kill -9\` (${count('SIGKILL')} times) and asked to end with SIGTERM (${count('SIGTERM')} times), by seed ${seed}, and replaced at once, on the same two cores; the first of each role is never ended, so that what a process gathers shows.`;
+}
+
+function comparedText(figureOf: (name: string) => NamedFigure | undefined): string {
+  const count = (name: string): string | undefined => figureOf(`load.compared.${name}`)?.value.toLocaleString('en-GB');
+  const [own, rows, of] = [count('workflow_rows'), count('history_rows'), count('history_rows_of')];
+  if (own === undefined) return 'Rows were not compared.';
+  return `Rows are held against that fold: the own row (status, sequence, output) of each of ${own} workflows, and of ${of} of them, evenly from the first to the last, each checkpoint and effect, ${rows} rows, put back from segments where they are there alone.`;
 }
 
 function pageText({ result, figures, options, loopNs, command }: Page): string {
@@ -186,7 +186,7 @@ ${options.coordinatorCount} coordinators, ${options.workerCount} workers, a comp
 | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
-Commit is \`checkpoint_commit_latency_seconds\` of the workers: from the end of a step to the acknowledged append of its checkpoint, over the whole run, kills included; what a killed worker committed since it was last asked, in a second at most, isn't in it. Lost, doubled and broken are judged afterwards: the whole history is read from segments and log, folded by a second fold written for tests, and held against what was started and against the ledger.
+Commit is \`checkpoint_commit_latency_seconds\` of the workers: from the end of a step to the acknowledged append of its checkpoint, over the whole run, kills included; what a killed worker committed since it was last asked, in a second at most, isn't in it. Lost, doubled and broken are judged afterwards: the whole history is read from segments and log, folded by a second fold written for tests, and held against what was started and against the ledger: every workflow's output, and every effect that a checkpoint relies on. ${comparedText(figureOf)}
 
 ## Over time
 

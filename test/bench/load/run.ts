@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LoadDriver } from './driver.ts';
 import { LoadFleet } from './fleet.ts';
-import { appliedIn, type Effects, type History, judgeEffects, lostWorkflows, readHistory } from './judge.ts';
+import { type Effects, type History, judgeEffects, ledgersIn, lostWorkflows, readHistory } from './judge.ts';
 import { type DoneKill, Kills, killPlan } from './kills.ts';
 import {
   FINISH_STALL_MAX_MS,
@@ -18,6 +18,7 @@ import {
 } from './limits.ts';
 import { bucketQuantileMs } from './metrics-text.ts';
 import { Notes } from './notes.ts';
+import { type ComparedRows, compareRows, sampleOf } from './rows.ts';
 import { type Sample, Sampler } from './sampler.ts';
 import { commitsOf } from './summary.ts';
 
@@ -55,8 +56,11 @@ export interface Judged {
   readonly history: History;
   readonly lost: readonly string[];
   readonly effects: Effects;
+  readonly rows: ComparedRows;
   /** From the end of the load until rows said of everything that it had ended, in milliseconds. */
   readonly finishMs: number;
+  /** What reading and comparing all of it took, in milliseconds. */
+  readonly judgingMs: number;
 }
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
@@ -186,14 +190,19 @@ async function judgedAfter(
   await driver.stop();
   await fleet.endProcesses();
   onProgress(`everything has ended after ${(finishMs / 1_000).toFixed(0)} s; reading the whole history`);
-  const history = await readHistory(fleet.host, (done, of) => {
+  const judgingFromMs = performance.now();
+  const { starts } = driver;
+  const ledgers = await ledgersIn(fleet.ledgerFile);
+  const known = { starts, ledgers, sample: sampleOf([...starts.keys()]) };
+  const history = await readHistory(fleet.host, known, (done, of) => {
     if (done % 256 === 0) onProgress(`${done} of ${of} partitions are read`);
   });
-  const applied = await appliedIn(fleet.ledgerFile);
+  onProgress('comparing rows with it');
+  const rows = await compareRows(fleet.host.ports.store, starts, history.streams, history.kept);
   return {
-    history,
-    lost: lostWorkflows(driver.starts, history.streams),
-    effects: judgeEffects(driver.starts, applied),
-    finishMs,
+    ...{ history, rows, finishMs },
+    lost: lostWorkflows(starts, history.streams),
+    effects: judgeEffects(starts, ledgers),
+    judgingMs: performance.now() - judgingFromMs,
   };
 }

@@ -6,8 +6,8 @@
 import { appendFile } from 'node:fs/promises';
 import os from 'node:os';
 import type { Partition } from '@tidemark/core';
-import { pssBytes } from '@tidemark/testkit/processes';
 import { Random } from '../../chaos/random.ts';
+import { residentBytes } from '../processes.ts';
 import type { LoadDriver } from './driver.ts';
 import type { LoadFleet } from './fleet.ts';
 import {
@@ -230,8 +230,7 @@ export class Sampler {
     }
     const pss: Record<string, number> = {};
     for (const [role, pids] of members) {
-      const all = await Promise.all(pids.map((pid) => pssBytes(pid).catch(() => 0)));
-      pss[role] = all.reduce((sum, bytes) => sum + bytes, 0);
+      pss[role] = await residentBytes(pids);
     }
     const cpuS = await this.#cpu.look(members);
     const compactor = await scrape(fleet.metricsPorts.get('compactor-0')!);

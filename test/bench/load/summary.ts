@@ -56,7 +56,7 @@ export function rateInLog(bySecond: ReadonlyMap<number, number>, startedAtMs: nu
 
 type Add = (name: string, value: number, unit: string) => void;
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** Mean rates of stretches of so many samples. */
 export function ratesOver(samples: readonly Sample[], count: number): readonly number[] {
@@ -75,7 +75,7 @@ export function commitsOf(samples: readonly Sample[]): BucketCounts {
   });
 }
 
-function stepsOf(samples: readonly Sample[], of: 'stepToStep' | 'late'): Times {
+export function stepsOf(samples: readonly Sample[], of: 'stepToStep' | 'late'): Times {
   const times: Times = new Map();
   for (const sample of samples) mergeTimes(times, sample[of]);
   return times;
@@ -102,7 +102,7 @@ function latencies(samples: readonly Sample[], killsMs: readonly number[], add: 
   add('late.p99_ms', timeQuantile(stepsOf(samples, 'late'), 0.99), 'ms');
 }
 
-/** Memory by role at one moment: of those who were never ended, and of all that stood. */
+/** Memory by role at one moment: of those who were never ended, and, where several stood, of all of them. */
 export function memorySeries(
   samples: readonly Sample[],
 ): ReadonlyMap<string, readonly { atMs: number; bytes: number }[]> {
@@ -118,7 +118,7 @@ export function memorySeries(
     for (const [role, entries] of byRole) {
       const spared = entries.find(([name]) => name.endsWith('-0'));
       if (spared !== undefined) put(role, atMs, spared[1]);
-      put(`${role}_mean`, atMs, sum(entries.map(([, bytes]) => bytes)) / entries.length);
+      if (entries.length > 1) put(`${role}_mean`, atMs, sum(entries.map(([, bytes]) => bytes)) / entries.length);
     }
     for (const role of ['kafka', 'postgres', 'redis']) {
       const bytes = slow.pss[role] ?? 0;

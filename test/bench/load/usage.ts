@@ -1,6 +1,6 @@
 /** Owns what the machine says of processes from outside: memory and processor time by role, ended processes' included, and what is free. */
 
-import { readdir, readFile, statfs } from 'node:fs/promises';
+import { readFile, statfs } from 'node:fs/promises';
 import { cpuSeconds, memoryBytes } from '@tidemark/testkit/processes';
 
 /** Who works for a role just now: pids by name. */
@@ -40,37 +40,6 @@ export class CpuMeter {
 }
 
 export const rssBytes = async (pid: number): Promise<number> => (await memoryBytes(pid)).now;
-
-interface Process {
-  readonly pid: number;
-  readonly parent: number;
-  readonly command: string;
-}
-
-/** The first process whose command line has the text, and its children; none: not found. */
-export async function processTree(text: string): Promise<readonly number[]> {
-  const all = await processes();
-  const root = all.find(({ command }) => command.includes(text));
-  if (root === undefined) return [];
-  return [root.pid, ...all.filter(({ parent }) => parent === root.pid).map(({ pid }) => pid)];
-}
-
-async function processes(): Promise<readonly Process[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      try {
-        const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ');
-        const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-        return { pid, parent, command };
-      } catch {
-        return undefined;
-      }
-    }),
-  );
-  return found.filter((each) => each !== undefined);
-}
 
 export interface Room {
   readonly shmUsedBytes: number;

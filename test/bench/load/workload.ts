@@ -8,6 +8,7 @@ import { createSocket } from 'node:dgram';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { z } from 'zod';
 import { deposit, wire } from '../../chaos/workload.ts';
+import { pseudoRandomText } from '../pseudo-random.ts';
 import { MADE_UP_MAX_MS, NOTE_PERIOD_MS, STEP_BYTES, STEPS_PER_EFFECT } from './limits.ts';
 import { addTime, type Times } from './times.ts';
 
@@ -95,17 +96,6 @@ async function until(dueMs: number, signal: AbortSignal): Promise<void> {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
   }
-}
-
-/** Compresses as little as base64 does: a text of one letter would flatter whoever stores it. */
-function pseudoRandomText(chars: number): string {
-  const bytes = new Uint8Array((chars * 3) / 4);
-  let state = 1;
-  for (let at = 0; at < bytes.length; at++) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    bytes[at] = state >>> 24;
-  }
-  return Buffer.from(bytes).toString('base64');
 }
 
 function startNotes(to: number): void {

@@ -17,11 +17,11 @@ export interface Costs {
 export const roles = ['worker', 'kafka', 'coordinator', 'postgres', 'redis', 'compactor'] as const;
 export type Role = (typeof roles)[number];
 
-/** `npm run bench -- load --minutes 2` on two cores that others used as well (a bare loop took 7 to 15 ns a turn, where an idle one takes 2). */
+/** Of the hour in docs/load.md: `npm run bench -- load --minutes 60` on two cores, a bare loop at 4.9 ns a turn. */
 export const MEASURED: Costs = {
-  cpuUs: { worker: 281, kafka: 127, coordinator: 166, postgres: 80, redis: 12, compactor: 26 },
-  eventsPerCheckpoint: 1.19,
-  eventBytes: 1_596,
+  cpuUs: { worker: 315, kafka: 101, coordinator: 175, postgres: 112, redis: 19, compactor: 95 },
+  eventsPerCheckpoint: 1.17,
+  eventBytes: 1_604,
 };
 
 /** Those of a run's JSON lines. Throws `InvalidError` (`costs-incomplete`) when a figure is missing. */

@@ -9,7 +9,7 @@ describe('the simulation', () => {
   /** One thread alone: what comes after it takes no time. */
   const thread = (perWorkerPerS: number): SimulatedWay => ({
     ...{ perWorkerPerS, workerMs: 1, workersPerBroker: 1, brokerCores: 1, brokerMs: 0, requestMs: 0 },
-    ...{ roundTripMs: 0, beforeShare: 1 },
+    ...{ roundTripMs: 0, gatherMs: 0, beforeShare: 1 },
   });
 
   it.for([0.3, 0.6, 0.85])('agrees with theory on one server with constant service at %d', (utilisation) => {
@@ -34,6 +34,13 @@ describe('the simulation', () => {
     // One that comes while a request is under way waits for it and then for its own.
     expect(slow(100).p50Ms).toBeGreaterThan(140);
     expect(slow(100).p99Ms).toBeLessThan(250);
+  });
+
+  it('gathers for so long that requests leave as far apart as they must, and no longer', () => {
+    const { batch, p50Ms, p99Ms } = simulate({ ...thread(500), gatherMs: 20 }, 50_000);
+    expect(batch).toBeCloseTo(10, 0);
+    expect(p50Ms).toBeGreaterThan(9);
+    expect(p99Ms).toBeLessThan(24);
   });
 });
 

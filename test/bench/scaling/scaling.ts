@@ -5,6 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { defaultLimits } from '@tidemark/log-kafka';
 import type { Report } from '../report.ts';
 import { costsFrom, MEASURED } from './costs.ts';
 import { boundsOf, DEFAULT_SHAPE, type Shape, sizeOf } from './model.ts';
@@ -20,6 +21,12 @@ const POSTGRES_CORES_MAX = 64;
 const REQUEST_MS = 0.1;
 /** The worker's time is thought to be spent evenly before and after the append. */
 const BEFORE_SHARE = 0.5;
+
+/** What the appender of a worker with so many workflows does, each in a partition of its own (decision 0041). */
+function gatherMs(perWorkerPerS: number): number {
+  const isSpread = (perWorkerPerS * defaultLimits.spreadWindowMs) / 1_000 >= defaultLimits.gatherPartitionsMin;
+  return isSpread ? defaultLimits.gatherMs : 0;
+}
 
 /** Returns the exit code. */
 export async function tellScaling(args: readonly string[], report: Report): Promise<number> {
@@ -67,12 +74,13 @@ export async function tellScaling(args: readonly string[], report: Report): Prom
     report.note(`${what}: ${(used * 100).toFixed(0)} % of it: ${why}`);
   }
   const workersPerBroker = Math.max(1, Math.round(size.workers / size.brokers));
+  const perWorkerPerS = load.checkpointsPerS / size.workers;
   const way = {
-    ...{ perWorkerPerS: load.checkpointsPerS / size.workers, workerMs: costs.cpuUs.worker / 1_000, workersPerBroker },
+    ...{ perWorkerPerS, workerMs: costs.cpuUs.worker / 1_000, workersPerBroker },
     brokerCores: Math.max(1, Math.floor(size.brokerCores / size.brokers)),
     // What one request costs is in the measured figure; it is taken out again at about one checkpoint a request.
     brokerMs: Math.max(0.01, costs.cpuUs.kafka / 1_000 - REQUEST_MS / 2),
-    ...{ requestMs: REQUEST_MS, roundTripMs, beforeShare: BEFORE_SHARE },
+    ...{ requestMs: REQUEST_MS, roundTripMs, beforeShare: BEFORE_SHARE, gatherMs: gatherMs(perWorkerPerS) },
   };
   const found = simulate(way, SIMULATED_COUNT);
   report.add('scaling.simulated.commit_p50_ms', found.p50Ms, 'ms');

@@ -1,6 +1,6 @@
 /**
  * Owns a discrete-event simulation of the way of a checkpoint: a worker's one thread, its lane to a broker with one request in flight that
- * takes all that waits, the broker's cores, and the replicas' acknowledgement. It says what queueing makes of the costs at a utilisation;
+ * takes all that waits and leaves a least time after the one before, the broker's cores, and the replicas' acknowledgement. It says what queueing makes of the costs at a utilisation;
  * it knows nothing of disks, networks that lose, or garbage collection. Held against theory in its test.
  */
 
@@ -19,6 +19,8 @@ export interface SimulatedWay {
   readonly requestMs: number;
   /** Network there and back, and until replicas have it, in milliseconds: not queued for. */
   readonly roundTripMs: number;
+  /** Requests leave so far apart at least, in milliseconds. */
+  readonly gatherMs: number;
   /** Share of the worker's time that goes before the append; the rest after the acknowledgement. */
   readonly beforeShare: number;
 }
@@ -52,9 +54,14 @@ export function simulate(way: SimulatedWay, count: number, seed = 1): Latencies 
     const thread = new Servers(events, 1);
     let waiting: number[] = [];
     let isInFlight = false;
+    let sentMs = Number.NEGATIVE_INFINITY;
     const send = (): void => {
       if (isInFlight || waiting.length === 0) return;
       isInFlight = true;
+      events.after(Math.max(0, sentMs + way.gatherMs - events.nowMs), leave);
+    };
+    const leave = (): void => {
+      sentMs = events.nowMs;
       const batch = waiting;
       waiting = [];
       batches.push(batch.length);

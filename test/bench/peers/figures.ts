@@ -1,0 +1,187 @@
+/** Owns the arithmetic of the comparison: what passes come to, and what Tidemark comes to beside the best of its like. */
+
+import { median, quantile, type Report } from '../report.ts';
+import type { Contender, ContenderName } from './contender.ts';
+import type { Findings } from './measure.ts';
+import { STEP_BYTES } from './workspace/protocol.ts';
+
+const MEGABYTE = 1_048_576;
+/** What the text of a step takes however well it is compressed: 6 bits a letter. */
+export const STEP_LEAST_BYTES = (STEP_BYTES * 6) / 8;
+/** It only starts workflows and waits, except of libraries, where it is the worker. */
+const NOT_COUNTED = 'client';
+
+/** Undefined is what was not measured. */
+export interface Summary {
+  readonly name: ContenderName;
+  readonly sequential: { readonly medianMs: number; readonly p99Ms: number } | undefined;
+  readonly stepsPerS: ReadonlyMap<number, number>;
+  readonly cpuMsPerStep: ReadonlyMap<string, number>;
+  readonly memoryMb: { readonly worker: number; readonly servers: number } | undefined;
+  readonly bytesPerStep: { readonly short: number; readonly long: number } | undefined;
+  readonly kill: { readonly medianMs: number; readonly maxMs: number; readonly count: number } | undefined;
+}
+
+/** Rounds of all passes count alike. */
+export function summaryOf(name: ContenderName, passes: readonly Findings[]): Summary {
+  const sequentialMs = passes.flatMap((pass) => pass.sequentialMs);
+  const killMs = passes.flatMap((pass) => pass.killMs);
+  const counts = new Set(passes.flatMap((pass) => [...pass.stepsPerS.keys()]));
+  const resident = together(passes.map((pass) => pass.residentBytes));
+  return {
+    name,
+    sequential:
+      sequentialMs.length === 0 ? undefined : { medianMs: median(sequentialMs), p99Ms: quantile(sequentialMs, 0.99) },
+    stepsPerS: new Map(
+      [...counts].map((count) => [count, median(passes.flatMap((pass) => pass.stepsPerS.get(count) ?? []))]),
+    ),
+    cpuMsPerStep: together(passes.map((pass) => pass.cpuMsPerStep)),
+    memoryMb: resident.size === 0 ? undefined : memoryOf(resident),
+    bytesPerStep: passes.find((pass) => pass.bytesPerStep !== undefined)?.bytesPerStep,
+    kill:
+      killMs.length === 0 ? undefined : { medianMs: median(killMs), maxMs: Math.max(...killMs), count: killMs.length },
+  };
+}
+
+function together(passes: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  const names = new Set(passes.flatMap((pass) => [...pass.keys()]));
+  return new Map(
+    [...names].map((name) => [name, median(passes.flatMap((pass) => (pass.has(name) ? [pass.get(name)!] : [])))]),
+  );
+}
+
+function memoryOf(resident: ReadonlyMap<string, number>): { worker: number; servers: number } {
+  let servers = 0;
+  for (const [name, bytes] of resident) if (name !== NOT_COUNTED && name !== 'worker') servers += bytes;
+  return { worker: (resident.get('worker') ?? 0) / MEGABYTE, servers: servers / MEGABYTE };
+}
+
+export interface Ratio {
+  readonly value: number;
+  readonly peer: ContenderName;
+}
+
+/** A system among those compared, with what it came to. */
+export interface Entrant {
+  readonly traits: Pick<Contender, 'name' | 'death' | 'isDurableExecution' | 'sequentialWithheld'>;
+  readonly summary: Summary;
+}
+
+/** What one figure comes to beside the peers; `absent`: why nothing can be said, such as that a peer did not come through. */
+export type Comparison =
+  | { readonly best: Ratio; readonly bestDurable: Ratio | undefined }
+  | { readonly absent: { readonly unmeasured: readonly ContenderName[] } };
+
+export interface Line {
+  /** As in `peers.ratio.NAME`. */
+  readonly name: string;
+  readonly better: 'more' | 'less';
+  readonly read: (summary: Summary) => number | undefined;
+  /** Whose ratio it is: the cluster's, unless said otherwise. */
+  readonly ours?: 'tidemark' | 'tidemark-embedded';
+  /** Beside all peers, unless said otherwise. */
+  readonly among?: (traits: Entrant['traits']) => boolean;
+}
+
+const isPeer = (name: ContenderName): boolean => !name.startsWith('tidemark');
+
+/** The lines that are compared. Times after a kill only with those to whom the same happens. */
+export function linesOf(counts: readonly number[]): readonly Line[] {
+  const killMs = ({ kill }: Summary): number | undefined => kill?.medianMs;
+  return [
+    {
+      ...{ name: 'sequential', better: 'less', read: ({ sequential }) => sequential?.medianMs },
+      among: ({ sequentialWithheld }) => sequentialWithheld === undefined,
+    },
+    ...counts.map(
+      (count): Line => ({ name: `c${count}`, better: 'more', read: ({ stepsPerS }) => stepsPerS.get(count) }),
+    ),
+    { name: 'cpu', better: 'less', read: cpuOf },
+    { name: 'storage1000', better: 'less', read: (summary) => storedOf(summary)?.long },
+    { name: 'kill', better: 'less', read: killMs, among: ({ death }) => death === 'noticed' },
+    {
+      ...{ name: 'kill_told', better: 'less', read: killMs, among: ({ death }) => death === 'told' },
+      ours: 'tidemark-embedded',
+    },
+  ];
+}
+
+/**
+ * Ours beside the best peer, and beside the best that is durable execution. Undefined where nobody asked: of all, ours included, none was
+ * measured, or there is no peer. Absent where one of them has no figure, since the best may be whoever lacks it.
+ */
+export function compared(entrants: readonly Entrant[], line: Line): Comparison | undefined {
+  const { read, better, ours = 'tidemark', among = () => true } = line;
+  const own = entrants.find(({ summary }) => summary.name === ours);
+  const peers = entrants.filter(({ traits }) => isPeer(traits.name) && among(traits));
+  if (own === undefined || peers.length === 0) return undefined;
+  const all = [own, ...peers];
+  const unmeasured = all.filter(({ summary }) => read(summary) === undefined).map(({ traits }) => traits.name);
+  if (unmeasured.length === all.length) return undefined;
+  if (unmeasured.length > 0) return { absent: { unmeasured } };
+  const bestOf = (some: readonly Entrant[]): Ratio | undefined => {
+    if (some.length === 0) return undefined;
+    const values = some.map(({ summary }) => summary);
+    const best = values.reduce((a, b) => (read(a)! < read(b)! === (better === 'less') ? a : b));
+    return { value: read(own.summary)! / read(best)!, peer: best.name };
+  };
+  return { best: bestOf(peers)!, bestDurable: bestOf(peers.filter(({ traits }) => traits.isDurableExecution)) };
+}
+
+/** Undefined also where it can't be: what was deleted before it was looked at, or wasn't in the files yet, is no measure of anything. */
+export function storedOf({ bytesPerStep }: Summary): Summary['bytesPerStep'] {
+  return bytesPerStep === undefined || isStoredInPart(bytesPerStep) ? undefined : bytesPerStep;
+}
+
+export const isStoredInPart = ({ short, long }: NonNullable<Summary['bytesPerStep']>): boolean =>
+  Math.min(short, long) < STEP_LEAST_BYTES;
+
+/** Processor milliseconds of all processes for a step. What else the machine does shows less here than in a rate. */
+export function cpuOf({ cpuMsPerStep }: Summary): number | undefined {
+  if (cpuMsPerStep.size === 0) return undefined;
+  return [...cpuMsPerStep.values()].reduce((sum, ms) => sum + ms, 0);
+}
+
+export function tell(entrants: readonly Entrant[], counts: readonly number[], report: Report): void {
+  for (const { summary } of entrants) tellOne(summary, report);
+  for (const line of linesOf(counts)) tellComparison(line.name, compared(entrants, line), report);
+}
+
+function tellComparison(name: string, comparison: Comparison | undefined, report: Report): void {
+  if (comparison === undefined) return;
+  if ('absent' in comparison) {
+    report.note(`${name}: no ratio, since there is no figure of ${comparison.absent.unmeasured.join(', ')}`);
+    return;
+  }
+  const { best, bestDurable } = comparison;
+  report.note(`${name}: the best peer is ${best.peer}; of those with durable execution ${bestDurable?.peer ?? 'none'}`);
+  report.add(`peers.ratio.${name}`, best.value, 'ratio');
+  if (bestDurable !== undefined) report.add(`peers.ratio_durable.${name}`, bestDurable.value, 'ratio');
+}
+
+function tellOne(summary: Summary, report: Report): void {
+  const add = (what: string, value: number, unit: string): void =>
+    report.add(`peers.${summary.name}.${what}`, value, unit);
+  const { sequential, stepsPerS, cpuMsPerStep, memoryMb, kill } = summary;
+  const bytesPerStep = storedOf(summary);
+  if (sequential !== undefined) {
+    add('sequential.median_ms', sequential.medianMs, 'ms');
+    add('sequential.p99_ms', sequential.p99Ms, 'ms');
+  }
+  for (const [count, rate] of stepsPerS) add(`c${count}.steps_per_s`, rate, 'steps/s');
+  for (const [name, ms] of cpuMsPerStep) add(`cpu.${name}_ms_per_step`, ms, 'ms');
+  if (memoryMb !== undefined) {
+    add('memory_mb', memoryMb.worker + memoryMb.servers, 'MB');
+    add('worker.memory_mb', memoryMb.worker, 'MB');
+  }
+  if (bytesPerStep !== undefined) {
+    add('storage10.bytes_per_step', bytesPerStep.short, 'bytes');
+    add('storage1000.bytes_per_step', bytesPerStep.long, 'bytes');
+    add('storage.growth', bytesPerStep.long / bytesPerStep.short, 'ratio');
+  }
+  if (kill !== undefined) {
+    add('kill.median_ms', kill.medianMs, 'ms');
+    add('kill.max_ms', kill.maxMs, 'ms');
+    add('kill.count', kill.count, 'workflows');
+  }
+}

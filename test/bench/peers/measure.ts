@@ -1,0 +1,265 @@
+/** Owns how one system is measured: the same work, in the same order, of each. */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { familyOf, livingCpuSeconds, residentBytes } from '../processes.ts';
+import type { System, Worker } from './contender.ts';
+import { EndedError, type Notes } from './process.ts';
+import { type Given, givenOf, type Mode, type Note } from './workspace/protocol.ts';
+
+/** How much is done; the smoke test does little. */
+export interface Sizes {
+  readonly sequentialSteps: number;
+  readonly sequentialRuns: number;
+  readonly counts: readonly number[];
+  readonly stepsEach: number;
+  readonly rounds: number;
+  readonly storageSteps: number;
+  readonly longSteps: number;
+  readonly kills: number;
+}
+
+export const fullSizes: Sizes = {
+  sequentialSteps: 300,
+  sequentialRuns: 2,
+  counts: [64, 256, 1_000],
+  stepsEach: 10,
+  rounds: 3,
+  storageSteps: 10_000,
+  longSteps: 1_000,
+  kills: 3,
+};
+
+/** To see that all of it works, in a few seconds a system; what it finds says little. */
+export const quickSizes: Sizes = {
+  sequentialSteps: 20,
+  sequentialRuns: 1,
+  counts: [4, 16],
+  stepsEach: 5,
+  rounds: 1,
+  storageSteps: 200,
+  longSteps: 100,
+  kills: 1,
+};
+
+const PACED_WORKFLOWS = 4;
+const PACED_STEPS = 300;
+/** How many steps of each workflow are done when the worker is killed. */
+const STEPS_BEFORE_KILL = 50;
+/** The slowest default found among the peers goes on after about a minute. */
+const GO_ON_TIMEOUT_MS = 180_000;
+const WARM_UP_WORKFLOWS = 16;
+const WARM_UP_STEPS = 2;
+/** No round begins after this much time of its shape: slow systems get fewer. */
+const SHAPE_BUDGET_MS = 60_000;
+const SETTLE_LOOKS_MAX = 8;
+const SETTLE_PERIOD_MS = 1_000;
+/** Of what is written for 10,000 steps, less than a hundredth. */
+const SETTLED_BYTES = 65_536;
+
+export interface Usage {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+}
+
+/** What one pass over a system found. Values of the same kind are kept apart, so that passes can be put together. */
+export interface Findings {
+  sequentialMs: number[];
+  /** Steps/s of each round, by how many workflows ran at once. */
+  stepsPerS: Map<number, number[]>;
+  /** By process, over the rounds of the most workflows: processor time for a step, and memory at their end. */
+  cpuMsPerStep: Map<string, number>;
+  residentBytes: Map<string, number>;
+  bytesPerStep: { readonly short: number; readonly long: number } | undefined;
+  killMs: number[];
+}
+
+export const emptyFindings = (): Findings => ({
+  sequentialMs: [],
+  stepsPerS: new Map(),
+  cpuMsPerStep: new Map(),
+  residentBytes: new Map(),
+  bytesPerStep: undefined,
+  killMs: [],
+});
+
+export class Measurement {
+  readonly #system: System;
+  readonly #notes: Notes;
+  readonly #sizes: Sizes;
+  #runs = 0;
+  readonly findings: Findings;
+
+  constructor(system: System, notes: Notes, sizes: Sizes, findings: Findings) {
+    this.#system = system;
+    this.#notes = notes;
+    this.#sizes = sizes;
+    this.findings = findings;
+  }
+
+  async #run(count: number, steps: number, mode: Mode = 'quiet', by: Worker = this.#system.worker): Promise<number> {
+    const start = performance.now();
+    await this.#system.run({ prefix: this.#prefix(), count, steps, mode }, by);
+    return performance.now() - start;
+  }
+
+  #prefix(): string {
+    return `peers-${process.pid}-${Date.now()}-${this.#runs++}`;
+  }
+
+  async warmUp(): Promise<void> {
+    const { counts, stepsEach, sequentialSteps } = this.#sizes;
+    // The most at once, for what grows with them; and some that go on for a while.
+    await this.#run(counts.at(-1)!, WARM_UP_STEPS);
+    await this.#run(counts.at(-2)!, stepsEach);
+    await this.#run(1, sequentialSteps);
+  }
+
+  /** Milliseconds from each step's beginning to the next one's. */
+  async sequential(): Promise<void> {
+    for (let round = 0; round < this.#sizes.sequentialRuns; round++) {
+      const noted = Promise.withResolvers<Note>();
+      const stop = this.#notes.listen((note) => noted.resolve(note));
+      await this.#run(1, this.#sizes.sequentialSteps, 'timed');
+      const { startedMs } = await noted.promise;
+      stop();
+      this.findings.sequentialMs.push(...startedMs.slice(1).map((at, index) => at - startedMs[index]!));
+    }
+  }
+
+  async concurrent(): Promise<void> {
+    const { counts, stepsEach, rounds } = this.#sizes;
+    for (const count of counts) {
+      const isLast = count === counts.at(-1);
+      const before = isLast ? await this.#usage() : new Map<string, Usage>();
+      const rates: number[] = [];
+      const beganMs = performance.now();
+      while (rates.length < rounds && (rates.length === 0 || performance.now() - beganMs < SHAPE_BUDGET_MS)) {
+        rates.push((count * stepsEach) / ((await this.#run(count, stepsEach)) / 1_000));
+      }
+      this.findings.stepsPerS.set(count, rates);
+      if (!isLast) continue;
+      for (const [name, { cpuSeconds, residentBytes: bytes }] of await this.#usage()) {
+        const spent = cpuSeconds - before.get(name)!.cpuSeconds;
+        this.findings.cpuMsPerStep.set(name, (spent * 1_000) / (rates.length * count * stepsEach));
+        this.findings.residentBytes.set(name, bytes);
+      }
+    }
+  }
+
+  async #usage(): Promise<ReadonlyMap<string, Usage>> {
+    const usage = new Map<string, Usage>();
+    const { servers, worker } = this.#system;
+    for (const [name, pid] of Object.entries({ ...servers, worker: worker.pid })) {
+      const family = await familyOf(pid);
+      usage.set(name, { cpuSeconds: await livingCpuSeconds(family), residentBytes: await residentBytes(family) });
+    }
+    return usage;
+  }
+
+  /** The same number of steps, in many short workflows and in few long ones. */
+  async storage(): Promise<void> {
+    const { storageSteps, stepsEach, longSteps } = this.#sizes;
+    const added = async (count: number, steps: number): Promise<number> => {
+      const before = await this.#settledBytes();
+      await this.#run(count, steps);
+      return ((await this.#settledBytes()) - before) / (count * steps);
+    };
+    const short = await added(storageSteps / stepsEach, stepsEach);
+    const long = await added(storageSteps / longSteps, longSteps);
+    this.findings.bytesPerStep = { short, long };
+  }
+
+  /** Stores that write in the background are given a moment: until two looks find about the same. */
+  async #settledBytes(): Promise<number> {
+    let bytes = await this.#system.storedBytes();
+    for (let look = 1; look < SETTLE_LOOKS_MAX; look++) {
+      const last = bytes;
+      await wait(SETTLE_PERIOD_MS);
+      bytes = await this.#system.storedBytes();
+      if (Math.abs(bytes - last) < SETTLED_BYTES) break;
+    }
+    return bytes;
+  }
+
+  /** From the kill −9 of a worker until another's first step is done, of each workflow that the dead one ran. */
+  async kills(): Promise<void> {
+    let active = this.#system.worker;
+    for (let round = 0; round < this.#sizes.kills; round++) {
+      const standby = await this.#system.startWorker();
+      if (standby.takeOver === undefined) await this.#run(WARM_UP_WORKFLOWS, this.#sizes.stepsEach);
+      const { survivor, tookMs } = await this.#kill(active, standby);
+      active = survivor;
+      this.findings.killMs.push(...tookMs);
+    }
+  }
+
+  async #kill(active: Worker, standby: Worker): Promise<{ survivor: Worker; tookMs: readonly number[] }> {
+    const given = givenOf({ prefix: this.#prefix(), count: PACED_WORKFLOWS, steps: PACED_STEPS, mode: 'paced' });
+    const watch = new Watch(this.#notes, given);
+    const prefix = given[0]!.id.slice(0, given[0]!.id.lastIndexOf('-'));
+    const running = this.#system
+      .run({ prefix, count: PACED_WORKFLOWS, steps: PACED_STEPS, mode: 'paced' }, active)
+      // Of a library, the process that was asked is the one that is killed.
+      .catch((error: unknown) => {
+        if (!(error instanceof EndedError)) throw error;
+      });
+    await watch.until(({ n }) => n >= STEPS_BEFORE_KILL, 'come so far');
+    const victim = watch.countOf(active.pid) >= watch.countOf(standby.pid) ? active : standby;
+    const survivor = victim === active ? standby : active;
+    const held = given.filter(({ id }) => watch.last.get(id)?.pid === victim.pid);
+    const killedMs = performance.timeOrigin + performance.now();
+    await victim.kill();
+    const taken = survivor.takeOver?.(held);
+    // The second step of the successor has begun: its first one is durable.
+    await watch.until(({ isLast }) => isLast, 'end');
+    await Promise.all([running, taken]);
+    watch.stop();
+    const tookMs = held.map(({ id }) => watch.startedAfter(killedMs, id, survivor.pid)[1]! - killedMs);
+    return { survivor, tookMs };
+  }
+}
+
+/** Sees the steps of some workflows, in whatever process they run. */
+class Watch {
+  readonly last = new Map<string, Note>();
+  readonly #all: Note[] = [];
+  readonly #given: readonly Given[];
+  readonly stop: () => void;
+  #wake: () => void = () => undefined;
+
+  constructor(notes: Notes, given: readonly Given[]) {
+    this.#given = given;
+    const ids = new Set(given.map(({ id }) => id));
+    this.stop = notes.listen((note) => {
+      if (!ids.has(note.workflow)) return;
+      this.#all.push(note);
+      this.last.set(note.workflow, note);
+      this.#wake();
+    });
+  }
+
+  /** Of how many workflows the process ran the newest step. */
+  countOf(pid: number): number {
+    return [...this.last.values()].filter((note) => note.pid === pid).length;
+  }
+
+  /** When the process began each of its steps of the workflow after that moment. */
+  startedAfter(momentMs: number, workflow: string, pid: number): readonly number[] {
+    return this.#all
+      .filter((note) => note.workflow === workflow && note.pid === pid)
+      .map((note) => note.startedMs[0]!)
+      .filter((startedMs) => startedMs > momentMs);
+  }
+
+  /** Until the newest step of each workflow is so. */
+  async until(isMet: (note: Note) => boolean, what: string): Promise<void> {
+    const late = AbortSignal.timeout(GO_ON_TIMEOUT_MS);
+    const met = ({ id }: Given): boolean => this.last.has(id) && isMet(this.last.get(id)!);
+    while (!this.#given.every(met)) {
+      if (late.aborted) throw new Error(`in ${GO_ON_TIMEOUT_MS} ms not all workflows ${what}`);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await Promise.race([promise, wait(1_000)]);
+    }
+  }
+}

@@ -1,0 +1,270 @@
+/** Owns `docs/benchmarks.md`: the comparison with the peers as a page and a picture, written from a run's own figures. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { quantile } from '../report.ts';
+import type { Contender, ContenderName } from './contender.ts';
+import {
+  type Comparison,
+  compared,
+  cpuOf,
+  type Entrant,
+  isStoredInPart,
+  type Line,
+  linesOf,
+  type Ratio,
+  STEP_LEAST_BYTES,
+  type Summary,
+  storedOf,
+} from './figures.ts';
+import type { Sizes } from './measure.ts';
+import { type Panel, plot } from './plot.ts';
+
+const DOCS = path.resolve(import.meta.dirname, '../../../docs');
+const PICTURE = 'benchmarks-peers.svg';
+/** What stands between the two in the page is written anew; the rest is people's. */
+const BEGIN = '<!-- peers: written by `npm run bench -- peers --write` -->';
+const END = '<!-- peers: end -->';
+const GIGABYTE = 2 ** 30;
+/** By how much the bare loop may differ between systems in one run. */
+const EVEN_FACTOR_MAX = 1.5;
+
+export interface Run {
+  readonly contenders: readonly Pick<
+    Contender,
+    'name' | 'title' | 'settings' | 'takeOver' | 'death' | 'isDurableExecution' | 'sequentialWithheld'
+  >[];
+  readonly summaries: readonly Summary[];
+  readonly failures: ReadonlyMap<ContenderName, string>;
+  readonly loopNs: readonly number[];
+  readonly load: { readonly least: number; readonly most: number };
+  readonly dataIn: 'memory' | 'disk';
+  readonly passes: number;
+  readonly sizes: Sizes;
+}
+
+export async function writePage(run: Run): Promise<void> {
+  const file = path.join(DOCS, 'benchmarks.md');
+  const page = await readFile(file, 'utf8');
+  const [before, rest = ''] = page.split(BEGIN);
+  const after = rest.split(END)[1] ?? '\n';
+  await writeFile(file, `${before}${BEGIN}\n\n${sectionOf(run)}\n${END}${after}`);
+  await writeFile(path.join(DOCS, PICTURE), plot(panelsOf(run)));
+}
+
+const rounded = (value: number): string => {
+  if (value >= 100) return Math.round(value).toLocaleString('en-GB');
+  return String(Number(value.toPrecision(3)));
+};
+
+const titles = ({ contenders }: Run): ReadonlyMap<ContenderName, string> =>
+  new Map(contenders.map(({ name, title }) => [name, title]));
+
+/** The system's name without its versions. */
+const short = (title: string): string => title.replace(/ (JS )?\d.*$/, '').replace(/, (development server|SDK).*$/, '');
+
+type Column = readonly [
+  heading: string,
+  read: (summary: Summary) => number | undefined,
+  /** Of one that was measured. */
+  shown?: (summary: Summary) => string,
+];
+
+/** Undefined also where it is not published. */
+const sequentialOf = ({ contenders }: Run, { name, sequential }: Summary): Summary['sequential'] =>
+  contenders.some((each) => each.name === name && each.sequentialWithheld !== undefined) ? undefined : sequential;
+
+const growthOf = (stored: Summary['bytesPerStep']): number | undefined => stored && stored.long / stored.short;
+
+function columnsOf(run: Run): readonly Column[] {
+  const { sizes } = run;
+  return [
+    ['sequential step, median ms', (summary) => sequentialOf(run, summary)?.medianMs],
+    ['p99 ms', (summary) => sequentialOf(run, summary)?.p99Ms],
+    ...sizes.counts.map(
+      (count): Column => [
+        `steps/s, ${count.toLocaleString('en-GB')} workflows`,
+        ({ stepsPerS }) => stepsPerS.get(count),
+      ],
+    ),
+    [`bytes a step, of ${sizes.stepsEach}`, (summary) => storedOf(summary)?.short],
+    [`of ${sizes.longSteps.toLocaleString('en-GB')}`, (summary) => storedOf(summary)?.long],
+    ['growth', (summary) => growthOf(storedOf(summary))],
+    [
+      'kill −9 to next step, median ms (n)',
+      ({ kill }) => kill?.medianMs,
+      ({ kill }) => `${rounded(kill!.medianMs)} (${kill!.count})`,
+    ],
+    ['memory, servers MB', ({ memoryMb }) => memoryMb?.servers],
+    ['memory, worker MB', ({ memoryMb }) => memoryMb?.worker],
+  ];
+}
+
+export function sectionOf(run: Run): string {
+  const named = titles(run);
+  const columns = columnsOf(run);
+  const rows = run.summaries.map((summary) => [
+    short(named.get(summary.name)!),
+    ...columns.map(([, read, shown]) => {
+      const value = read(summary);
+      if (value === undefined) return '–';
+      return shown === undefined ? rounded(value) : shown(summary);
+    }),
+  ]);
+  const head = ['', ...columns.map(([heading]) => heading)];
+  const align = ['---', ...columns.map(() => '---:')];
+  const table = [head, align, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const paragraphs = [
+    machineOf(run),
+    `![Bars of the figures in the table below](${PICTURE})`,
+    table,
+    notesOf(run),
+    verdictOf(run, named),
+    ...failuresOf(run, named),
+    costOf(run, named),
+    '### How each was run',
+    run.contenders
+      .map(({ title, settings, takeOver }) => `- **${title}**: ${settings}. After a kill: ${takeOver}.`)
+      .join('\n'),
+  ];
+  return `${paragraphs.join('\n\n')}\n`;
+}
+
+function machineOf({ loopNs, load, dataIn, passes, sizes }: Run): string {
+  const cpus = os.cpus().length;
+  const medium =
+    dataIn === 'memory'
+      ? 'the data of every store in a memory file system (synced as on a disk, where a store syncs)'
+      : 'the data of every store on the same disk';
+  const loops = `${quantile(loopNs, 0.5).toFixed(1)} ns (${Math.min(...loopNs).toFixed(1)} to ${Math.max(...loopNs).toFixed(1)}; an idle core of 2 GHz takes about 2)`;
+  return `One run: ${passes} ${passes === 1 ? 'pass' : 'passes'} over all systems, ${sizes.rounds} rounds each, medians of all rounds. ${cpus} cores shared by servers, worker and client, ${Math.round(os.totalmem() / GIGABYTE)} GB, Node ${process.versions.node}, ${medium}. A bare loop took ${loops} a turn, at a load of ${load.least.toFixed(0)} to ${load.most.toFixed(0)}: compare the systems with each other, not with other machines.${unevenOf(loopNs)}`;
+}
+
+/** Whoever was measured while the machine did something else looks slow: then rates and times can't be compared. */
+function unevenOf(loopNs: readonly number[]): string {
+  const factor = Math.max(...loopNs) / Math.min(...loopNs);
+  if (factor <= EVEN_FACTOR_MAX) return '';
+  return ` **The machine was ${factor.toFixed(1)} times slower at one system than at another: of this run only bytes and processor time can be compared.**`;
+}
+
+/** What must be known before one figure is held against another. */
+function notesOf({ contenders, summaries, sizes }: Run): string {
+  const those = (death: Contender['death']): string =>
+    contenders.flatMap((each) => (each.death === death ? [short(each.title)] : [])).join('; ');
+  return [
+    ...contenders.flatMap(({ title, sequentialWithheld }) =>
+      sequentialWithheld === undefined
+        ? []
+        : [`Sequential step of ${short(title)}: left out, since ${sequentialWithheld}.`],
+    ),
+    ...contenders.flatMap(({ title }, at) => {
+      const stored = summaries[at]?.bytesPerStep;
+      if (stored === undefined || !isStoredInPart(stored)) return [];
+      const found = `${rounded(stored.short)} and ${rounded(stored.long)} bytes a step, less than the ${STEP_LEAST_BYTES} of its text alone`;
+      return [
+        `Storage of ${short(title)}: left out. Its files grew by ${found}: the rest was deleted, or not written to them yet.`,
+      ];
+    }),
+    "No Node process here is given flags of its own. (Tidemark's services limit their heaps by default, so that they hold less memory and clear it more often.)",
+    "Tidemark's cluster encrypts payloads, as it does by default; embedded Tidemark does not, as by default, and no peer here does.",
+    `Kill −9: one worker is killed, ${sizes.kills} times; n is the number of workflows that the killed ones ran, and the median is theirs. Some notice a death themselves, and a second worker stands by while workflows run, so that it may have run some (${those('noticed')}); others are told of it at once by the bench, and the successor is loaded and has run nothing (${those('told')}). The two kinds are not compared with each other.`,
+  ].join('\n\n');
+}
+
+function verdictOf({ summaries, contenders, sizes }: Run, named: ReadonlyMap<ContenderName, string>): string {
+  const entrants: readonly Entrant[] = contenders.map((traits, at) => ({ traits, summary: summaries[at]! }));
+  const lines = linesOf(sizes.counts).flatMap((line) => {
+    const comparison = compared(entrants, line);
+    return comparison === undefined ? [] : [`- ${sentenceOf(line, comparison, sizes, named)}`];
+  });
+  return `Tidemark's cluster beside the best peer of each line (of times and bytes less is better, of rates more), and, where that is BullMQ, which is a queue of jobs and no durable execution, beside the best without it:\n\n${lines.join('\n')}`;
+}
+
+function sentenceOf(
+  line: Line,
+  comparison: Comparison,
+  sizes: Sizes,
+  named: ReadonlyMap<ContenderName, string>,
+): string {
+  const [what, relation] = wordsOf(line.name, sizes);
+  const nameOf = (name: ContenderName): string => short(named.get(name)!);
+  if ('absent' in comparison) {
+    const missing = comparison.absent.unmeasured.map(nameOf).join(' and ');
+    return `${what}: no ratio, since ${missing} ${comparison.absent.unmeasured.length === 1 ? 'has' : 'have'} no figure`;
+  }
+  const { best, bestDurable } = comparison;
+  const said = ({ value, peer }: Ratio): string => `${value.toFixed(2)} ${relation} ${nameOf(peer)}`;
+  if (bestDurable === undefined || bestDurable.peer === best.peer) return `${what}: ${said(best)}`;
+  return `${what}: ${said(best)}; ${said(bestDurable)}`;
+}
+
+function wordsOf(name: string, { longSteps }: Sizes): readonly [what: string, relation: string] {
+  const count = /^c(\d+)$/.exec(name)?.[1];
+  if (count !== undefined) {
+    return [`${Number(count).toLocaleString('en-GB')} workflows at once`, 'times the steps/s of'];
+  }
+  switch (name) {
+    case 'sequential':
+      return ['sequential step', 'times what it takes'];
+    case 'cpu':
+      return ['processor time for a step', 'times that of'];
+    case 'storage1000':
+      return [`bytes a step at ${longSteps.toLocaleString('en-GB')} steps`, 'times those of'];
+    case 'kill':
+      return ['kill −9 to next step, of those that notice a death themselves', 'times what it takes'];
+    case 'kill_told':
+      return ['kill −9 to next step, embedded Tidemark beside those that are told', 'times what it takes'];
+  }
+  throw new RangeError(`no words for the line ${name}`);
+}
+
+function failuresOf({ failures }: Run, named: ReadonlyMap<ContenderName, string>): readonly string[] {
+  if (failures.size === 0) return [];
+  return [[...failures].map(([name, why]) => `${short(named.get(name)!)} did not come through: ${why}.`).join(' ')];
+}
+
+function costOf({ summaries, sizes }: Run, named: ReadonlyMap<ContenderName, string>): string {
+  const most = sizes.counts.at(-1)!.toLocaleString('en-GB');
+  const lines = summaries
+    .filter(({ cpuMsPerStep }) => cpuMsPerStep.size > 0)
+    .map((summary) => {
+      const { name, cpuMsPerStep } = summary;
+      const parts = [...cpuMsPerStep].map(([process, ms]) => `${process} ${ms.toFixed(3)}`).join(', ');
+      return `- ${short(named.get(name)!)}: ${cpuOf(summary)!.toFixed(3)} (${parts})`;
+    });
+  return `Processor milliseconds for a step at ${most} workflows, of all processes together and of each:\n\n${lines.join('\n')}`;
+}
+
+export function panelsOf(run: Run): readonly Panel[] {
+  const named = titles(run);
+  const most = run.sizes.counts.at(-1)!;
+  const panel = (title: string, unit: string, read: (summary: Summary) => number | undefined): Panel => ({
+    title,
+    isLogarithmic: title.endsWith('; log)'),
+    bars: run.summaries.flatMap((summary) => {
+      const value = read(summary);
+      if (value === undefined) return [];
+      const isOurs = summary.name.startsWith('tidemark');
+      return [{ label: short(named.get(summary.name)!), value, text: `${rounded(value)} ${unit}`, isOurs }];
+    }),
+  });
+  return [
+    panel(`Steps a second, ${most.toLocaleString('en-GB')} workflows (more is better)`, '/s', ({ stepsPerS }) =>
+      stepsPerS.get(most),
+    ),
+    panel(
+      'Sequential durable step, median (less is better; log)',
+      'ms',
+      (summary) => sequentialOf(run, summary)?.medianMs,
+    ),
+    panel(
+      `Stored for a step, at ${run.sizes.longSteps.toLocaleString('en-GB')} steps (less is better)`,
+      'B',
+      (summary) => storedOf(summary)?.long,
+    ),
+    panel('Kill −9 to the next step, where the system notices it (less is better; log)', 'ms', ({ name, kill }) =>
+      run.contenders.some((each) => each.name === name && each.death === 'noticed') ? kill?.medianMs : undefined,
+    ),
+  ];
+}

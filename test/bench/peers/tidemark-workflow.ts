@@ -1,0 +1,28 @@
+/** Owns the workflow by which Tidemark is measured beside its peers: the text of a step is in its belief, and the next one's is made from it. */
+
+import { defineWorkflow, task } from '@tidemark/sdk';
+import { z } from 'zod';
+import { doStep } from './workspace/step.ts';
+
+const given = z.object({ id: z.string(), steps: z.int().positive(), mode: z.enum(['quiet', 'timed', 'paced']) });
+
+export const peersSteps = defineWorkflow({
+  name: 'bench-peers',
+  version: 1,
+  durability: 'durable',
+  input: given,
+  belief: z.object({ payload: z.string() }),
+  output: z.object({ payload: z.string() }),
+  tasks: { step: z.object({ n: z.int() }) },
+  flow: { step: ['step'] },
+  starts: ['step'],
+  begin: () => ({ belief: { payload: '' }, next: [task('step', { n: 1 })] }),
+  steps: {
+    async step(ctx, { n }) {
+      const payload = await doStep(ctx.input, n, ctx.belief.payload);
+      const belief = () => ({ payload });
+      if (n < ctx.input.steps) return { belief, next: [task('step', { n: n + 1 })] };
+      return { belief, done: { payload } };
+    },
+  },
+});
