@@ -117,6 +117,7 @@ export default defineConfig({
           deploy: 'Deployment',
           runbook: 'Runbook',
           scaling: 'Scaling',
+          load: 'Ten times the load',
           console: 'Console',
           tracing: 'Traces, metrics, logs',
           upgrade: 'Upgrade and rollback',

@@ -34,7 +34,8 @@ export const refundOrder = defineWorkflow({
     decide: async (ctx) => {
       const { cause, belief, input } = ctx;
       if (cause?.kind === 'timer') {
-        // Two days without an answer: somebody else is asked.
+        // Two days without an answer: somebody else is asked, and a second time; then it ends.
+        if (belief.askedCount === 3) return { done: { refund: null, by: 'nobody' } };
         const asked = approval('refund', { assignee: 'group:leads', title: `Still open: ${input.order}` });
         return {
           belief: () => ({ askedCount: belief.askedCount + 1 }),
