@@ -95,7 +95,10 @@ export function resumedFrom(stdout: string): (Progress & { readonly run: string 
 
 const numberOf = (text: string | undefined): number => Number((text ?? '0').replaceAll(',', ''));
 
-/** Five (or so many) moments of a run, one in each of as many equal stretches, as shares of its files. */
+/**
+ * Moments of a run, one in each of as many equal stretches, as shares of its files. A stretch is left after them: what a
+ * process says of itself is behind what it did, and none of them may come after the end.
+ */
 export function momentsOf(count: number, random: () => number): number[] {
-  return Array.from({ length: count }, (_, index) => (index + 0.1 + random() * 0.8) / (count + 0.2));
+  return Array.from({ length: count }, (_, index) => (index + 0.1 + random() * 0.8) / (count + 1));
 }
