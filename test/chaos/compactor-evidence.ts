@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto';
 import { decodeRecord } from '@tidemark/codec';
-import { type LogEntry, type Offset, type Partition, TidemarkError } from '@tidemark/core';
+import { type LogEntry, messageOf, type Offset, type Partition, TidemarkError } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { ObjectStore } from '@tidemark/ports';
 import { Archive, TieredLog } from '@tidemark/runtime';
@@ -80,7 +80,7 @@ async function archived(objects: ObjectStore, partition: Partition, problems: st
       for (const { value } of segment.records) digests.push(hash('sha256', value));
       [chain, previous] = [segment.chainAfter, manifestDigest(written)];
     } catch (error) {
-      problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      problems.push(`${name}: ${messageOf(error)}`);
       return { start: 0, digests };
     }
   }

@@ -11,6 +11,7 @@
 import {
   ConflictError,
   FencedError,
+  messageOf,
   type TenantId,
   TidemarkError,
   UnavailableError,
@@ -231,6 +232,6 @@ const isOfStream = (error: unknown): boolean => error instanceof FencedError || 
 const unwritable = ({ id, subject, action, target }: AuditRecord, cause: unknown): TidemarkError =>
   new TidemarkError(
     'audit-unwritable',
-    `Entry ${id} (${subject}: ${action} of ${target ?? 'nothing named'}) can't be written down, and what waits for it isn't answered: ${cause instanceof Error ? cause.message : String(cause)}`,
+    `Entry ${id} (${subject}: ${action} of ${target ?? 'nothing named'}) can't be written down, and what waits for it isn't answered: ${messageOf(cause)}`,
     { cause },
   );

@@ -3,7 +3,7 @@
  * one that isn't known (the issuer has changed its keys), and used for a bounded time while the issuer can't be reached.
  */
 
-import { ConfigError, UnavailableError } from '@tidemark/core';
+import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { isLoopback } from './http-guard.ts';
@@ -90,7 +90,7 @@ export class IssuerKeys {
       this.#known = { find: createLocalJWKSet(jwks), atMs };
       return this.#known;
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       throw new UnavailableError(
         'issuer-unavailable',
         `The keys of the issuer ${issuer} can't be had: ${why}. Tokens can't be judged until it answers.`,

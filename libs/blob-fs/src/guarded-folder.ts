@@ -5,7 +5,7 @@
 
 import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, UnavailableError } from '@tidemark/core';
+import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import { codeOf, syncFolder } from './durable-files.ts';
 
 /** What lies in the folder, and the codes of its errors. */
@@ -60,7 +60,7 @@ export class GuardedFolder {
     const { of, unavailable } = this.#use;
     const folder = this.path;
     const reason = codeOf(error);
-    const said = reasonOf(error) ?? (error instanceof Error ? error.message : String(error));
+    const said = reasonOf(error) ?? messageOf(error);
     return new UnavailableError(unavailable, `The folder of ${of} ${folder}: ${said}`, {
       folder,
       reason,

@@ -1,6 +1,6 @@
 /** Owns how a command's failure is told: one clear line and a code, a stack only for who asks for it. */
 
-import { ConfigError, FencedError, InvalidError, TidemarkError } from '@tidemark/core';
+import { ConfigError, FencedError, InvalidError, messageOf, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host';
 import { withoutCredentials } from '@tidemark/secrets';
 import { FAILURE_MAX_CHARS } from './limits.ts';
@@ -49,7 +49,7 @@ function stackOf(error: unknown): string | undefined {
 export function outlivedReporter(terminal: Terminal): (where: string, error: unknown) => void {
   const seen = new Set<string>();
   return (where, error) => {
-    const text = withoutCredentials(error instanceof Error ? error.message : String(error));
+    const text = withoutCredentials(messageOf(error));
     const key = `${where} ${text}`;
     if (seen.has(key)) return;
     seen.add(key);

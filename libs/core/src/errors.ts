@@ -68,3 +68,6 @@ export class ConfigError extends TidemarkError {
 export function invariant(condition: unknown, message: string, details: ErrorDetails = {}): asserts condition {
   if (!condition) throw new TidemarkError('invariant-broken', `Broken invariant: ${message}`, details);
 }
+
+/** What a thrown value says: an error's message, anything else as text. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

@@ -60,6 +60,7 @@ export {
   InvalidError,
   invariant,
   LimitError,
+  messageOf,
   TidemarkError,
   UnavailableError,
 } from './errors.ts';

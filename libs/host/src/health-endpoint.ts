@@ -1,7 +1,7 @@
 /** Owns the life of the thread that answers a process's probes, and telling it how the process is. Must not judge health itself. */
 
 import { Worker } from 'node:worker_threads';
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, messageOf } from '@tidemark/core';
 import type { Health } from '@tidemark/runtime';
 import {
   HEALTH_PERIOD_MS,
@@ -74,8 +74,6 @@ export async function openHealthEndpoint(
     },
   };
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 interface Listening {
   readonly thread: Worker;

@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadDefinitions } from './load-definitions.ts';
 
+const run = promisify(execFile);
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-host-'));
@@ -39,4 +42,25 @@ it('refuses one version of a workflow from two modules', async () => {
     message: './new.mjs and ./other.mjs both export a workflow refund v2. Rename one, or raise its version.',
   });
   expect(await load('./new.mjs', './new.mjs')).toEqual(['refund v2']);
+});
+
+it.each([
+  ['./gone.mjs', undefined, './gone.mjs: there is no such file in FOLDER.'],
+  ['./throws.mjs', "\nthrow new Error('no key');\n", './throws.mjs: no key (throws.mjs:2)'],
+])('names the module and the place that keep it from loading: %s', async (name, text, message) => {
+  if (text !== undefined) await writeFile(path.join(folder, name), text);
+  await expect(load(name)).rejects.toMatchObject({
+    code: 'workflows-unreadable',
+    message: message.replace('FOLDER', folder),
+  });
+});
+
+it('tells the line of what Node itself cannot parse', async () => {
+  await writeFile(path.join(folder, 'syntax.ts'), 'export const a = 1;\nconst b = {\n  c: 1;\n};\n');
+  // In a process of its own: Vitest parses modules itself.
+  const module = JSON.stringify(new URL('./load-definitions.ts', import.meta.url).href);
+  const script = `const { loadDefinitions } = await import(${module});
+    await loadDefinitions(['./syntax.ts'], process.cwd()).catch((error) => console.log(error.message));`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: folder });
+  expect(stdout).toBe("./syntax.ts: Expected ',', got ';' (syntax.ts:3)\n");
 });

@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { ConfigError } from '@tidemark/core';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ConfigError, messageOf } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
 
 /**
@@ -43,15 +43,24 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
 
 async function importModule(from: string, cwd: string): Promise<Record<string, unknown>> {
   const isPath = from.startsWith('.') || path.isAbsolute(from) || /\.[cm]?[jt]s$/.test(from);
-  if (isPath && !existsSync(path.resolve(cwd, from)))
+  const file = path.resolve(cwd, from);
+  if (isPath && !existsSync(file))
     throw new ConfigError('workflows-unreadable', `${from}: there is no such file in ${cwd}.`);
-  const specifier = isPath ? pathToFileURL(path.resolve(cwd, from)).href : from;
   try {
-    return (await import(specifier)) as Record<string, unknown>;
+    return (await import(isPath ? pathToFileURL(file).href : from)) as Record<string, unknown>;
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigError('workflows-unreadable', `${from}: ${message}`, { cause });
+    const place = placeOf(cause, cwd);
+    const where = place === undefined ? '' : ` (${place})`;
+    throw new ConfigError('workflows-unreadable', `${from}: ${messageOf(cause)}${where}`, { cause });
   }
+}
+
+/** The first file and line that an error of a module names, as `file:line` from the folder; undefined when Node tells none. */
+function placeOf(cause: unknown, cwd: string): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const [, file, line] = /(?:^|\(|at )((?:file:\/\/|[A-Za-z]:\\|\/)[^\s()]*?):(\d+)/m.exec(cause.stack ?? '') ?? [];
+  if (file === undefined) return undefined;
+  return `${path.relative(cwd, file.startsWith('file:') ? fileURLToPath(file) : file)}:${line}`;
 }
 
 function isDefinition(value: unknown): value is Definition {

@@ -4,7 +4,7 @@
  * taken out, wherever it came from.
  */
 
-import { TidemarkError, type WorkflowId } from '@tidemark/core';
+import { messageOf, TidemarkError, type WorkflowId } from '@tidemark/core';
 import { traceIdOf, workflowSpan } from '@tidemark/runtime';
 import { maskSecrets, withoutCredentials } from '@tidemark/secrets';
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
@@ -65,7 +65,7 @@ export function failureReporter(logger = standard): (where: string, error: unkno
   const seen = new Map<string, { sinceMs: number; repeatCount: number }>();
   return (where, error) => {
     const code = error instanceof TidemarkError ? error.code : 'error';
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     const key = `${where} ${code} ${text}`;
     const last = seen.get(key);
     const now = performance.now();

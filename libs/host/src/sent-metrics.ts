@@ -1,5 +1,6 @@
 /** Owns the wiring of metrics that are sent to a collector: what can't be sent is told, and keeps nobody from working. */
 
+import { messageOf } from '@tidemark/core';
 import { systemClock } from '@tidemark/runtime';
 import type { PrometheusRegistry } from '@tidemark/telemetry';
 import { MetricsExport, type MetricsSettings } from '@tidemark/traces';
@@ -13,5 +14,5 @@ export const sentMetrics = (
     settings,
     source,
     clock: systemClock,
-    onError: (error) => onWarning?.('metrics-unsent', error instanceof Error ? error.message : String(error)),
+    onError: (error) => onWarning?.('metrics-unsent', messageOf(error)),
   });

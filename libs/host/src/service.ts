@@ -1,6 +1,6 @@
 /** Owns the life of a service process: what it says of its health, orderly end on SIGTERM and SIGINT, distinct exit codes. */
 
-import { TidemarkError, UnavailableError } from '@tidemark/core';
+import { messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import { check, type Health, systemClock } from '@tidemark/runtime';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { type HealthEndpoint, openHealthEndpoint } from './health-endpoint.ts';
@@ -107,6 +107,6 @@ async function startPatiently(name: string, start: () => Promise<Service>): Prom
 
 function fail(name: string, error: unknown): never {
   const code = error instanceof TidemarkError ? error.code : 'internal';
-  logLine('error', error instanceof Error ? error.message : String(error), { service: name, code });
+  logLine('error', messageOf(error), { service: name, code });
   process.exit(exitCodeOf(error));
 }

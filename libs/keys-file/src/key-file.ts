@@ -7,7 +7,7 @@ import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:c
 import type { BigIntStats } from 'node:fs';
 import { type FileHandle, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, ConflictError, TidemarkError } from '@tidemark/core';
+import { ConfigError, ConflictError, messageOf, TidemarkError } from '@tidemark/core';
 import { KEY_FILE_MAX_BYTES } from './limits.ts';
 
 /** The file as it was read. */
@@ -90,7 +90,7 @@ export const stampOf = ({ dev, ino, mtimeNs, size }: BigIntStats): string => [de
 /** Keeps what says more already. The cause names a file, never its content. */
 export function unusable(file: string, what: string, error: unknown): unknown {
   if (error instanceof TidemarkError) return error;
-  const message = `The key file ${file} ${what}: ${error instanceof Error ? error.message : String(error)}.`;
+  const message = `The key file ${file} ${what}: ${messageOf(error)}.`;
   return new ConfigError('key-file-unusable', message, { file, cause: error });
 }
 

@@ -3,7 +3,7 @@
  */
 
 import { open } from 'node:fs/promises';
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, messageOf } from '@tidemark/core';
 import { TOKEN_FILE_MAX_BYTES } from './limits.ts';
 
 /** Exactly one of the two. */
@@ -49,7 +49,7 @@ async function readToken(file: string): Promise<string> {
       await handle.close();
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new ConfigError('key-token-invalid', `The token file ${file} can't be read: ${why}.`, { file, cause: error });
   }
   return checked(text.trim(), `The content of the token file ${file}`);

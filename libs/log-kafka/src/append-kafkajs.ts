@@ -4,6 +4,7 @@
  * error every batch of it counts as unknown and is asked for alone.
  */
 
+import { messageOf } from '@tidemark/core';
 import type { Message, Producer } from 'kafkajs';
 import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
@@ -81,7 +82,7 @@ export class KafkajsAppendClient implements AppendClient {
   }
 
   #failed(error: unknown, partition: number, lane: LaneKind, batchCount: number): AppendAnswer {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const code = kafkaCode(error);
     if (code === undefined) return noAnswer(reason);
     if (batchCount === 1) return answerOf(this.#options.topic, partition, code, -1);

@@ -7,7 +7,7 @@
 import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { ConfigError, CorruptError } from '@tidemark/core';
+import { ConfigError, CorruptError, messageOf } from '@tidemark/core';
 import { damaged } from './sqlite-errors.ts';
 
 /** "tide" in ASCII: marks the file as a Tidemark log. */
@@ -88,7 +88,7 @@ export function checkStructure(folder: string, file: string, checkMaxBytes: numb
     database.prepare('select crc from records indexed by records_by_offset where partition = 0 limit 1').get();
   } catch (error) {
     if (error instanceof CorruptError) throw error;
-    throw damaged(folder, error instanceof Error ? error.message : String(error), error);
+    throw damaged(folder, messageOf(error), error);
   } finally {
     database.close();
     if (!hadShm) rmSync(`${file}-shm`, { force: true });

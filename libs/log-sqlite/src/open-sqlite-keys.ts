@@ -6,7 +6,7 @@
 import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ConfigError, UnavailableError } from '@tidemark/core';
+import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import type { KeyStore } from '@tidemark/ports';
 import { defaultLimits, KEYS_BUSY_TIMEOUT_MS } from './limits.ts';
 import { createKeySchema } from './sql/create-key-schema.ts';
@@ -59,7 +59,7 @@ function makeFile(folder: string, file: string): void {
     mkdirSync(folder, { recursive: true });
     closeSync(openSync(file, 'a', 0o600));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const message = `The keys in ${folder} can't be opened: ${why}.`;
     throw new ConfigError('keys-folder-unusable', message, { folder, cause: error });
   }

@@ -5,7 +5,7 @@
 
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, InvalidError, TidemarkError } from '@tidemark/core';
+import { ConfigError, InvalidError, messageOf, TidemarkError } from '@tidemark/core';
 import type { EventLog } from '@tidemark/ports';
 import { lockFolder } from './folder-lock.ts';
 import { checkStructure, inspectHeader } from './inspect-file.ts';
@@ -69,7 +69,7 @@ function makeFolder(folder: string): void {
       throw new ConfigError('log-folder-unusable', `${folder} is no folder.`, { folder });
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new ConfigError('log-folder-unusable', `The folder ${folder} can't be made: ${why}.`, {
       folder,
       cause: error,

@@ -1,6 +1,6 @@
 /** Owns what SQLite's result codes mean for whoever uses the log. Must not decide whether to go on. */
 
-import { ConfigError, CorruptError, TidemarkError, UnavailableError } from '@tidemark/core';
+import { ConfigError, CorruptError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 
 const BUSY = 5;
 const READONLY = 8;
@@ -24,7 +24,7 @@ export const damaged = (folder: string, why: string, cause?: unknown): CorruptEr
 /** Turns what SQLite threw into what the port promises. */
 export function asLogError(folder: string, error: unknown): unknown {
   if (error instanceof TidemarkError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   switch (resultCode(error)) {
     case undefined:
       return error;

@@ -6,7 +6,7 @@
 
 import path from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { ConfigError, CorruptError, TidemarkError, UnavailableError } from '@tidemark/core';
+import { ConfigError, CorruptError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { KeyFilter, KeyStore, StoredKey } from '@tidemark/ports';
 import { KEY_PAGE_COUNT } from './limits.ts';
 import { noteScrub, readDestroyed, rememberDestroyed, removeKey } from './sql/destroy-key.ts';
@@ -155,7 +155,7 @@ const NOTADB = 26;
 export function asKeysError(folder: string, error: unknown): unknown {
   const code = resultCode(error);
   if (error instanceof TidemarkError || code === undefined) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   if (code === CORRUPT || code === NOTADB) return keysDamaged(folder, why, error);
   const message = `The keys in ${folder} can't be used: ${why}.`;
   if (code !== READONLY && code !== CANTOPEN) {

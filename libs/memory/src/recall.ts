@@ -5,6 +5,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TenantId } from '@tidemark/core';
+import { messageOf } from '@tidemark/core';
 import type { MemoryKind, MemoryStore, RecalledMemory } from '@tidemark/ports';
 import type { Embedder } from './embedder.ts';
 import { QUERY_MAX_CHARS, RECALL_EMBED_TIMEOUT_MS, RECALL_LIMIT } from './limits.ts';
@@ -70,7 +71,7 @@ async function embedQuery(
     }
     return { vector, model: embedder.model };
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
+    const said = messageOf(error);
     const message = `Recalled by words alone: the embedder ${embedder.model} failed: ${said}`;
     return { code: 'embedding-failed', message };
   } finally {

@@ -8,7 +8,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { ConfigError, type HolderId } from '@tidemark/core';
+import { ConfigError, type HolderId, messageOf } from '@tidemark/core';
 import {
   PRESENCE_BACKLOG_COUNT,
   PRESENCE_CONNECTIONS_MAX,
@@ -93,7 +93,7 @@ export class PresenceServer {
     try {
       await promise;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       throw new ConfigError('presence-address', `Can't listen for workers on ${host}:${port}: ${reason}`, {
         host,
         port,

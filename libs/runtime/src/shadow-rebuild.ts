@@ -14,6 +14,7 @@ import {
   isClosed,
   type Json,
   type LogEntry,
+  messageOf,
   type Offset,
   type Partition,
   type StreamState,
@@ -109,7 +110,7 @@ class Rebuild {
       if (this.#state === undefined) this.#open(entry, offset);
       else this.#fold(this.#state, entry);
     } catch (error) {
-      this.#differ('log', `can't be rebuilt: ${error instanceof Error ? error.message : String(error)}`);
+      this.#differ('log', `can't be rebuilt: ${messageOf(error)}`);
       this.#isStopped = true;
     }
   }

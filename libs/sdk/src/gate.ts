@@ -4,7 +4,7 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import { type Json, TidemarkError } from '@tidemark/core';
+import { type Json, messageOf, TidemarkError } from '@tidemark/core';
 import type { StepActions } from './context.ts';
 import { EVIDENCE_SHOWN_MAX_CHARS } from './limits.ts';
 
@@ -54,7 +54,7 @@ async function verdictOf<Output>(
   } catch (error) {
     // The worker must go, or someone says that trying again won't help: that is no verdict.
     if (ctx.signal.aborted || error instanceof TidemarkError) throw error;
-    throw new GateError(gate.name, ctx.step, error instanceof Error ? error.message : String(error), error);
+    throw new GateError(gate.name, ctx.step, messageOf(error), error);
   }
   if (typeof verdict === 'boolean') return { passed: verdict, evidence: verdict };
   // Only a clear yes passes: a check that forgets to return must not.

@@ -3,7 +3,7 @@
  * loses at most one step's work; keys, dedupe, hand-overs, log and last success come with it.
  */
 
-import { InvalidError, type Json, LimitError, TidemarkError } from '@tidemark/core';
+import { InvalidError, type Json, LimitError, messageOf, TidemarkError } from '@tidemark/core';
 import { type Definition, EffectError, FatalError, NotDoneError, type RetryPolicy } from '@tidemark/runtime';
 import { z } from 'zod';
 import type { AnyContext } from './context.ts';
@@ -194,7 +194,7 @@ async function fallenBack(
 ): Promise<Change | undefined> {
   const last = await lastSuccessOf(ctx, step.pipeline);
   if (last === undefined) return undefined;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (last.withheld?.includes(placed.at(-1)!.name)) {
     throw new FatalError(
       `${message} (The last success, ${last.workflow}, can't stand in: its output looks like a secret and was not kept.)`,

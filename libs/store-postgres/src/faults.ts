@@ -11,7 +11,7 @@
  * | not allowed | Config | store-forbidden |
  */
 
-import { ConfigError, ConflictError, CorruptError, TidemarkError, UnavailableError } from '@tidemark/core';
+import { ConfigError, ConflictError, CorruptError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import pg from 'pg';
 
 /**
@@ -23,7 +23,7 @@ const MISSING = new Set(['3D000', '3F000', '42P01', '42703', '42883']);
 export function faultOf(error: unknown, address: string): TidemarkError {
   if (error instanceof TidemarkError) return error;
   const code = error instanceof pg.DatabaseError ? error.code : undefined;
-  const said = error instanceof Error ? error.message : String(error);
+  const said = messageOf(error);
   const details = { address, ...(code === undefined ? {} : { sqlState: code }), cause: error };
   if (code === undefined) {
     return new UnavailableError('store-unavailable', `The store at ${address} does not answer: ${said}`, details);

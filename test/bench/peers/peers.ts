@@ -4,6 +4,7 @@
  */
 
 import os from 'node:os';
+import { messageOf } from '@tidemark/core';
 import { rawLoopNs } from '../raw.ts';
 import { median, type Report } from '../report.ts';
 import type { Contender, ContenderName } from './contender.ts';
@@ -74,7 +75,7 @@ export async function measurePeers(report: Report, options: PeersOptions = {}): 
           await measureOne(contender, { notes, dataIn, parts: wanted, sizes }, findings, report);
         } catch (error) {
           // The others are measured all the same; what it came to until then is told with the reason.
-          failures.set(contender.name, error instanceof Error ? error.message : String(error));
+          failures.set(contender.name, messageOf(error));
           report.note(`${contender.name} failed: ${failures.get(contender.name)}`);
         }
       }

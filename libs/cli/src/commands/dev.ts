@@ -5,7 +5,7 @@
 
 import type { Listening } from '@tidemark/api';
 import { cardOf } from '@tidemark/api/shapes';
-import { ConfigError, FencedError } from '@tidemark/core';
+import { ConfigError, FencedError, messageOf } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
@@ -149,7 +149,7 @@ function devReporter(session: Session): (where: string, error: unknown) => void 
   return (where, error) => {
     // The line of the workflow itself tells it.
     if (error instanceof FencedError && error.code === 'parked') return;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     session.terminal.record({ type: 'warning', where, message });
     report(where, error);
   };

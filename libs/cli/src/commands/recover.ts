@@ -9,6 +9,7 @@ import {
   InvalidError,
   isClosed,
   type Json,
+  messageOf,
   type ProbeAnswer,
   type Sequence,
   type StreamState,
@@ -138,7 +139,7 @@ async function askProbes(
       );
       answers.set(key, said.status);
     } catch (error) {
-      terminal.warn(`${printable(key)}: ${printable(error instanceof Error ? error.message : String(error))}`);
+      terminal.warn(`${printable(key)}: ${printable(messageOf(error))}`);
     }
   }
   return answers;

@@ -1,8 +1,9 @@
 /** Owns the checks of a cluster: settings, each server by itself, then what is in the log and the rows. Prints no secret. */
 
+import { messageOf } from '@tidemark/core';
 import { type ClusterConfig, configFromEnv, EXIT, exitCodeOf } from '@tidemark/host';
 import { openClusterDesk } from '../state/open-desk.ts';
-import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 import { checkHealth } from './health.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

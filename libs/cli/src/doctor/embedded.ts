@@ -3,12 +3,12 @@
 import { constants, existsSync } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, TidemarkError } from '@tidemark/core';
+import { ConfigError, messageOf, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host';
 import type { Desk } from '../state/desk.ts';
 import { exists, type Folder, openToRead } from '../state/open-desk.ts';
 import { bytes } from '../text/units.ts';
-import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 import { checkHealth } from './health.ts';
 import { checkDisk } from './machine.ts';
 

@@ -29,5 +29,3 @@ export const fail = (check: string, message: string, remedy: string, exitCode: n
   remedy,
   exitCode,
 });
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

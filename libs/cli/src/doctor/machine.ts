@@ -1,10 +1,11 @@
 /** Owns the checks of the machine itself: the Node version, and space where state is kept. */
 
 import { statfs } from 'node:fs/promises';
+import { messageOf } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { DISK_FAIL_BYTES, DISK_WARN_BYTES } from '../limits.ts';
 import { bytes } from '../text/units.ts';
-import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 const NODE_MIN_MAJOR = 24;
 

@@ -5,12 +5,13 @@
 
 import { isIP } from 'node:net';
 import { apiVersionsV4, Connection, metadataV12 } from '@platformatic/kafka';
+import { messageOf } from '@tidemark/core';
 import { EXIT, type TlsFiles } from '@tidemark/host';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { LATENCY_WARN_MS, PROBE_TIMEOUT_MS } from '../limits.ts';
 import { duration } from '../text/units.ts';
-import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 export interface Probe {
   readonly findings: readonly Finding[];

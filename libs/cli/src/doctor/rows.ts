@@ -1,5 +1,6 @@
 /** Owns the check that rows in use are as log and archive make them, and what an interrupted rebuild has left. */
 
+import { messageOf } from '@tidemark/core';
 import { EXIT, exitCodeOf, unfinishedClusterRebuild } from '@tidemark/host';
 import type { RowComparison, RowDifference, UnfinishedRebuild } from '@tidemark/ports';
 import { showProgress } from '../commands/rebuild.ts';
@@ -8,7 +9,7 @@ import { DIFFERENCES_MAX_COUNT } from '../limits.ts';
 import { openRebuild, type Target } from '../state/open-desk.ts';
 import type { Terminal } from '../terminal.ts';
 import { count, counted, dateTime } from '../text/units.ts';
-import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 const CHECK = 'Fold';
 

@@ -8,7 +8,7 @@ import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { TidemarkError } from '@tidemark/core';
+import { messageOf, TidemarkError } from '@tidemark/core';
 import type { ApprovalQuery } from '@tidemark/ports';
 import {
   type ApprovalAnswer,
@@ -167,7 +167,7 @@ function noteOf(error: unknown): ErrorNote {
     const { name, code, message, details } = error;
     return { name, code, message, details: plain(details) };
   }
-  return { name: 'TidemarkError', code: 'internal', message: error instanceof Error ? error.message : String(error) };
+  return { name: 'TidemarkError', code: 'internal', message: messageOf(error) };
 }
 
 function plain(details: TidemarkError['details']): ErrorNote['details'] {

@@ -3,6 +3,7 @@
  * given but does not answer is never replaced by another server: the person meant that one.
  * Must not print; what can't be had is a value with reason and remedy, without credentials.
  */
+import { messageOf } from '@tidemark/core';
 import { pingBao, startNativeBao } from './bao.ts';
 import { startInDocker } from './docker.ts';
 import { pingKafka, startNativeKafka } from './kafka.ts';
@@ -63,7 +64,7 @@ export async function startServer(
     try {
       return await startFrom(source, kind, options);
     } catch (error) {
-      reasons.push(`${source}: ${error instanceof Error ? error.message : String(error)}`);
+      reasons.push(`${source}: ${messageOf(error)}`);
     }
   }
   return { kind, unavailable: reasons.join('; '), remedy: remedyFor(kind) };
