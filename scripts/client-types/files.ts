@@ -1,23 +1,6 @@
 /** Owns which file of the client has which types of the API: one for each chapter of its reference. Pure. */
-import type { OpenApiDocument } from '@tidemark/api';
-import { type Direction, docOf, namedIn, referredBy, type Schema, typeOf } from './types.ts';
-
-interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query';
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: Schema;
-}
-
-interface Operation {
-  readonly summary: string;
-  readonly tags: readonly [string];
-  readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Schema }>> }>>;
-  readonly 'x-events'?: Readonly<Record<string, Schema>>;
-}
+import type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument } from '@tidemark/api';
+import { type Direction, docOf, namedIn, referredBy, typeOf } from './types.ts';
 
 interface Endpoint {
   /** `GET /v1/workflows/{workflow}`. */
@@ -25,12 +8,10 @@ interface Endpoint {
   readonly summary: string;
   readonly chapter: string;
   readonly isStream: boolean;
-  readonly sent: readonly (readonly [part: 'params' | 'query' | 'body', Schema])[];
+  readonly sent: readonly (readonly [part: 'params' | 'query' | 'body', ApiSchema])[];
   /** Of a stream, events by their names; else one answer for each status of success. */
-  readonly answered: readonly (readonly [name: string, Schema])[];
+  readonly answered: readonly (readonly [name: string, ApiSchema])[];
 }
-
-type Components = Readonly<Record<string, Schema>>;
 
 /** For shapes of more than one chapter. */
 const SHAPES_FILE = 'shapes.ts';
@@ -39,7 +20,7 @@ const LAST_EVENT = 'end';
 
 /** Each file by its name, its text not yet formatted. What more than one chapter needs is in a file of its own; chapters import nothing of each other. */
 export function clientTypeFiles(document: OpenApiDocument): ReadonlyMap<string, string> {
-  const components = (document.components as { readonly schemas: Components }).schemas;
+  const components = document.components.schemas;
   const endpoints = endpointsOf(document);
   const byChapter = Map.groupBy(endpoints, ({ chapter }) => chapter);
   const used = new Map([...byChapter].map(([chapter, own]) => [chapter, usedBy(own, components)]));
@@ -69,9 +50,9 @@ export function clientTypeFiles(document: OpenApiDocument): ReadonlyMap<string, 
 }
 
 /** The shapes that endpoints need, through others as well, each with the way that it goes. */
-function usedBy(endpoints: readonly Endpoint[], components: Components): ReadonlyMap<string, Direction> {
+function usedBy(endpoints: readonly Endpoint[], components: ApiSchemas): ReadonlyMap<string, Direction> {
   const found = new Map<string, Direction>();
-  const use = (schema: Schema, direction: Direction): void => {
+  const use = (schema: ApiSchema, direction: Direction): void => {
     for (const name of namedIn(schema)) {
       if (found.has(name)) continue;
       found.set(name, direction);
@@ -90,7 +71,7 @@ const mentions = (text: string, name: string): boolean =>
 
 function endpointsOf({ paths }: OpenApiDocument): Endpoint[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations as Readonly<Record<string, Operation>>).map(([method, operation]) => {
+    Object.entries(operations).map(([method, operation]) => {
       const events = operation['x-events'];
       const body = operation.requestBody?.content['application/json'].schema;
       return {
@@ -109,12 +90,12 @@ function endpointsOf({ paths }: OpenApiDocument): Endpoint[] {
   );
 }
 
-const answersOf = ({ responses }: Operation): Endpoint['answered'] =>
+const answersOf = ({ responses }: ApiOperation): Endpoint['answered'] =>
   Object.entries(responses)
     .filter(([status]) => /^2\d\d$/.test(status))
     .map(([status, { content }]) => [status, content!['application/json']!.schema] as const);
 
-function parametersOf({ parameters }: Operation, place: Parameter['in'], part: 'params' | 'query') {
+function parametersOf({ parameters }: ApiOperation, place: ApiParameter['in'], part: 'params' | 'query') {
   const own = parameters.filter((parameter) => parameter.in === place);
   if (own.length === 0) return [];
   // What a path names is said once, by the endpoint: told anew for each, it would hide the rest.
@@ -127,7 +108,7 @@ function parametersOf({ parameters }: Operation, place: Parameter['in'], part: '
   return [[part, { type: 'object', properties: Object.fromEntries(properties), required }] as const];
 }
 
-function tableOf(name: string, endpoints: readonly Endpoint[], components: Components): string {
+function tableOf(name: string, endpoints: readonly Endpoint[], components: ApiSchemas): string {
   if (endpoints.length === 0) return '';
   const rows = endpoints.map((endpoint) => {
     const sent = endpoint.sent.map(([part, schema]) => {
@@ -149,13 +130,13 @@ function toldBy({ isStream, answered }: Endpoint): string {
 }
 
 /** Whether it may be left out altogether. */
-function isOptional(schema: Schema, components: Components): boolean {
+function isOptional(schema: ApiSchema, components: ApiSchemas): boolean {
   const name = referredBy(schema);
   const { anyOf, required = [] } = name === undefined ? schema : components[name]!;
   return anyOf === undefined && required.length === 0;
 }
 
-function shapeOf(name: string, schema: Schema, direction: Direction): string {
+function shapeOf(name: string, schema: ApiSchema, direction: Direction): string {
   const type = typeOf(schema, direction);
   const declared =
     type.startsWith('{\n') && schema.anyOf === undefined ? `interface ${name} ${type}` : `type ${name} = ${type};`;

@@ -1,17 +1,6 @@
 /** Owns how a JSON schema of the API is written as a type of TypeScript. Pure; throws at what it can't write, so that no type is a guess. */
 
-export interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: boolean | Schema;
-  readonly description?: string;
-}
+import type { ApiSchema } from '@tidemark/api';
 
 /** What is sent: any value is taken for JSON. What is answered was JSON. */
 export type Direction = 'sent' | 'answered';
@@ -21,10 +10,10 @@ const REFERENCE = '#/components/schemas/';
 const TELLING = ['$ref', 'anyOf', 'const', 'enum', 'type', 'items', 'properties'] as const;
 
 /** The name of the component that the schema refers to. */
-export const referredBy = ({ $ref }: Schema): string | undefined => $ref?.slice(REFERENCE.length);
+export const referredBy = ({ $ref }: ApiSchema): string | undefined => $ref?.slice(REFERENCE.length);
 
 /** Names of all components that it mentions, itself or within. */
-export function namedIn(schema: Schema): string[] {
+export function namedIn(schema: ApiSchema): string[] {
   const own = referredBy(schema);
   const parts = [
     ...(schema.anyOf ?? []),
@@ -34,7 +23,7 @@ export function namedIn(schema: Schema): string[] {
   return [...(own === undefined ? [] : [own]), ...parts.flatMap(namedIn)];
 }
 
-export function typeOf(schema: Schema, direction: Direction): string {
+export function typeOf(schema: ApiSchema, direction: Direction): string {
   const name = referredBy(schema);
   if (name !== undefined) return name;
   if (schema.anyOf !== undefined) return schema.anyOf.map((each) => typeOf(each, direction)).join(' | ');
@@ -61,7 +50,7 @@ export function typeOf(schema: Schema, direction: Direction): string {
   }
 }
 
-function objectOf({ properties, required = [], additionalProperties }: Schema, direction: Direction): string {
+function objectOf({ properties, required = [], additionalProperties }: ApiSchema, direction: Direction): string {
   if (properties === undefined && typeof additionalProperties === 'object') {
     return `Readonly<Record<string, ${typeOf(additionalProperties, direction)}>>`;
   }

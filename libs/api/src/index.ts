@@ -3,9 +3,9 @@
 export { LOOPBACK_HOSTS } from '@tidemark/access/http-guard';
 export { builtConsole } from './console.ts';
 export type { Place } from './desk.ts';
+export type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument } from './document.ts';
 export { DEFAULT_PORT, type Listening, type ListenOptions, listenApi } from './listen.ts';
 export { LOCAL_PRINCIPAL, localAuthenticator } from './local.ts';
-export type { OpenApiDocument } from './openapi.ts';
 export type { Problem } from './problem.ts';
 export { referenceOf } from './reference.ts';
 export type { InputOf, OutputOf } from './route.ts';

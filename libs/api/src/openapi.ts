@@ -1,44 +1,35 @@
 /** Owns the OpenAPI 3.1 document of the routes: made from their declarations, and from nothing else. Pure. */
 
 import { z } from 'zod';
+import type { ApiOperation, ApiParameter, ApiResponse, ApiSchema, OpenApiDocument } from './document.ts';
 import { PROBLEM_TYPE, problemSchema } from './problem.ts';
 import type { AnyRoute } from './route.ts';
 import type { AnyStream } from './stream-route.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
-type Schemas = Record<string, Schema>;
-
-export interface OpenApiDocument {
-  readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  readonly [part: string]: unknown;
-}
+/** As zod writes it: with its own name, and with those that it names within. */
+type Written = ApiSchema & {
+  readonly id?: string;
+  readonly $schema?: string;
+  readonly $defs?: Record<string, Written>;
+};
 
 const INTRODUCTION =
   'Start, find, follow and steer workflows. Times are ISO 8601, sizes and costs say their unit. Failures are problem documents (RFC 9457) with stable codes. Fields marked `x-content` are given to those alone who may see content; they are absent for others.';
 
 /** Names schemas once, and refers to them. */
 class Components {
-  readonly schemas: Schemas = {};
+  readonly schemas: Record<string, ApiSchema> = {};
 
-  of(schema: z.ZodType, io: 'input' | 'output'): Schema {
-    const {
-      $schema: _,
-      $defs = {},
-      ...own
-    } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Schema & {
-      readonly $schema?: string;
-      readonly $defs?: Schemas;
-    };
+  of(schema: z.ZodType, io: 'input' | 'output'): ApiSchema {
+    const { $schema: _, $defs = {}, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Written;
     for (const [name, found] of Object.entries($defs)) this.#add(name, found);
     const name = own.id;
-    if (typeof name !== 'string') return referring(own);
+    if (name === undefined) return referring(own);
     this.#add(name, own);
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  #add(name: string, { id: _, ...schema }: Schema): void {
+  #add(name: string, { id: _, ...schema }: Written): void {
     const found = referring(schema);
     const known = this.schemas[name];
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(found)) {
@@ -49,8 +40,8 @@ class Components {
 }
 
 /** Named ones are in the document's components. */
-const referring = (schema: Schema): Schema =>
-  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Schema;
+const referring = (schema: ApiSchema): ApiSchema =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as ApiSchema;
 
 export function openApiOf(
   routes: readonly AnyRoute[],
@@ -59,8 +50,12 @@ export function openApiOf(
 ): OpenApiDocument {
   const components = new Components();
   const problems = { [PROBLEM_TYPE]: { schema: components.of(problemSchema, 'output') } };
-  const paths: Record<string, Record<string, unknown>> = {};
-  const add = (route: AnyRoute | AnyStream, responses: Schema, own: Schema = {}): void => {
+  const paths: Record<string, Record<string, ApiOperation>> = {};
+  const add = (
+    route: AnyRoute | AnyStream,
+    responses: ApiOperation['responses'],
+    own: Pick<ApiOperation, 'x-events'> = {},
+  ): void => {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = {
       operationId: route.name,
@@ -87,14 +82,14 @@ export function openApiOf(
     };
   };
   for (const route of routes) {
-    const answers = Object.entries(route.answers).map(([status, schema]) => [
+    const answers = Object.entries(route.answers).map(([status, schema]): [string, ApiResponse] => [
       status,
       {
         description: ANSWERS[status] ?? 'Done',
         content: { 'application/json': { schema: components.of(schema, 'output') } },
       },
     ]);
-    add(route, Object.fromEntries(answers) as Schema);
+    add(route, Object.fromEntries(answers));
   }
   for (const stream of streams) {
     const told = Object.entries(stream.events).map(([name, { about }]) => `\`${name}\`: ${about}`);
@@ -129,12 +124,12 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 const ANSWERS: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Made', 202: 'Taken: it goes on by itself' };
 
-function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined): readonly Schema[] {
+function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined): readonly ApiParameter[] {
   if (schema === undefined) return [];
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as {
-    readonly properties?: Schemas;
-    readonly required?: readonly string[];
-  };
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+  }) as ApiSchema;
   return Object.entries(properties).map(([name, { description, ...own }]) => ({
     name,
     in: place,

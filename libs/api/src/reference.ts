@@ -1,50 +1,6 @@
 /** Owns the reference of the HTTP API for people, from its OpenAPI document. Pure. */
 
-import type { OpenApiDocument } from './openapi.ts';
-
-interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly tags: readonly [string];
-  readonly 'x-right': string;
-  readonly 'x-problems'?: readonly string[];
-  readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-  readonly responses: Readonly<Record<string, Answered>>;
-}
-
-interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query';
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: Schema;
-}
-
-interface Answered {
-  readonly description: string;
-  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
-}
-
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: Schema | boolean;
-  readonly default?: unknown;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly format?: string;
-  readonly description?: string;
-  readonly 'x-content'?: true;
-}
+import type { ApiOperation, ApiParameter, ApiSchema, OpenApiDocument } from './document.ts';
 
 /** Markdown. `introduction` comes first. */
 export function referenceOf(document: OpenApiDocument, introduction: string): string {
@@ -52,20 +8,21 @@ export function referenceOf(document: OpenApiDocument, introduction: string): st
     Object.entries(methods).map(([method, operation]) => ({
       path,
       method: method.toUpperCase(),
-      ...(operation as Operation),
+      ...operation,
     })),
   );
   const chapters = Map.groupBy(operations, ({ tags }) => tags[0]);
-  const { schemas } = document.components as { readonly schemas: Readonly<Record<string, Schema>> };
   const parts = [
     introduction.trim(),
     ...[...chapters].map(([title, list]) => [`## ${title}`, ...list.map(operationText)].join('\n\n')),
-    ['## Types', ...Object.entries(schemas).map(([name, schema]) => typeText(name, schema))].join('\n\n'),
+    ['## Types', ...Object.entries(document.components.schemas).map(([name, schema]) => typeText(name, schema))].join(
+      '\n\n',
+    ),
   ];
   return `${parts.join('\n\n')}\n`;
 }
 
-function operationText(operation: Operation & { readonly path: string; readonly method: string }): string {
+function operationText(operation: ApiOperation & { readonly path: string; readonly method: string }): string {
   const { method, path, summary, description, parameters, requestBody, responses } = operation;
   const body = requestBody?.content['application/json']?.schema;
   const answers = Object.entries(responses)
@@ -88,19 +45,19 @@ function operationText(operation: Operation & { readonly path: string; readonly 
   ].join('\n\n');
 }
 
-function parameterText({ name, in: place, required, description, schema }: Parameter): string {
+function parameterText({ name, in: place, required, description, schema }: ApiParameter): string {
   const about = description === undefined ? '' : `: ${description}`;
   const must = required || place === 'path' ? '' : ', optional';
   return `- \`${name}\` (${place}, ${typeOf(schema)}${must}${boundsOf(schema)})${about}`;
 }
 
-function boundsOf({ minimum, maximum, default: given }: Schema): string {
+function boundsOf({ minimum, maximum, default: given }: ApiSchema): string {
   const isBounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
   const range = isBounded ? `, ${minimum ?? 0} to ${maximum}` : '';
   return given === undefined ? range : `${range}, by default ${JSON.stringify(given)}`;
 }
 
-function typeText(name: string, schema: Schema): string {
+function typeText(name: string, schema: ApiSchema): string {
   const { properties, description } = schema;
   const head = [`### ${name}`, ...(description === undefined ? [] : [description])];
   if (properties === undefined) return [...head, typeOf(schema)].join('\n\n');
@@ -112,7 +69,7 @@ function typeText(name: string, schema: Schema): string {
   return [...head, ['| field | type | what |', '| --- | --- | --- |', ...rows].join('\n')].join('\n\n');
 }
 
-function typeOf(schema: Schema): string {
+function typeOf(schema: ApiSchema): string {
   const { $ref, type, enum: values, anyOf, oneOf, items, properties, additionalProperties } = schema;
   if ($ref !== undefined) {
     const name = $ref.split('/').at(-1)!;

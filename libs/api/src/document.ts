@@ -1,0 +1,72 @@
+/** Owns the shape of the API's description: OpenAPI 3.1, as far as ours says anything. */
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  /** By path and by method in small letters. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
+  readonly components: {
+    readonly schemas: ApiSchemas;
+    readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  };
+}
+
+export interface ApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The chapter of the reference. */
+  readonly tags: readonly [string];
+  readonly 'x-right': string;
+  /** Codes of problems that it alone knows. */
+  readonly 'x-problems'?: readonly string[];
+  readonly parameters: readonly ApiParameter[];
+  readonly requestBody?: {
+    readonly required: true;
+    readonly content: { readonly 'application/json': { readonly schema: ApiSchema } };
+  };
+  /** By status, `4XX` for all of a kind. */
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+  /** Of a stream: what each event holds, by the event's name. */
+  readonly 'x-events'?: ApiSchemas;
+}
+
+export interface ApiParameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: ApiSchema;
+}
+
+export interface ApiResponse {
+  readonly description: string;
+  /** By media type. */
+  readonly content?: Readonly<Record<string, { readonly schema: ApiSchema }>>;
+}
+
+export type ApiSchemas = Readonly<Record<string, ApiSchema>>;
+
+/** A JSON schema (draft 2020-12), as zod writes it. Keywords that are read nowhere are in it as well. */
+export interface ApiSchema {
+  /** `#/components/schemas/NAME`. */
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly ApiSchema[];
+  readonly oneOf?: readonly ApiSchema[];
+  readonly items?: ApiSchema;
+  readonly properties?: ApiSchemas;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: ApiSchema | boolean;
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly format?: string;
+  readonly description?: string;
+  /** Given to those alone who may see content. */
+  readonly 'x-content'?: true;
+}
