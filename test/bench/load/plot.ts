@@ -24,8 +24,8 @@ export interface Plot {
 
 const [WIDTH, HEIGHT] = [860, 300];
 const [LEFT, RIGHT, BOTTOM] = [64, 16, 34];
-/** Where the legend's first line stands, how far apart its lines are, and how wide a letter is about. */
-const [LEGEND_TOP, LEGEND_LINE, LETTER] = [38, 16, 6.2];
+/** Where the legend's first line stands, how far apart its lines and its entries are, and how wide a letter is about. */
+const [LEGEND_TOP, LEGEND_LINE, LEGEND_GAP, LETTER] = [38, 16, 16, 6.2];
 const COLOURS = [
   '#2f6fde',
   '#d9622b',
@@ -103,7 +103,7 @@ function legend(series: readonly PlotSeries[], marks: NonNullable<Plot['marks']>
     const width = name.length * LETTER;
     if (left > LEFT && left + width > WIDTH - RIGHT) [left, line] = [LEFT, line + 1];
     const text = `<text x="${left.toFixed(1)}" y="${LEGEND_TOP + line * LEGEND_LINE}" fill="${fill}">${escaped(name)}</text>`;
-    left += width + LEGEND_LINE;
+    left += width + LEGEND_GAP;
     return text;
   });
   return { texts, lineCount: line + 1 };

@@ -2,7 +2,7 @@
 
 import { median, quantile, type Report } from '../report.ts';
 import type { Contender, ContenderName } from './contender.ts';
-import type { Findings } from './measure.ts';
+import type { Findings, Stored } from './measure.ts';
 import { STEP_BYTES } from './workspace/protocol.ts';
 
 const MEGABYTE = 1_048_576;
@@ -18,7 +18,7 @@ export interface Summary {
   readonly stepsPerS: ReadonlyMap<number, number>;
   readonly cpuMsPerStep: ReadonlyMap<string, number>;
   readonly memoryMb: { readonly worker: number; readonly servers: number } | undefined;
-  readonly bytesPerStep: { readonly short: number; readonly long: number } | undefined;
+  readonly bytesPerStep: Stored | undefined;
   readonly kill: { readonly medianMs: number; readonly maxMs: number; readonly count: number } | undefined;
 }
 
@@ -129,12 +129,12 @@ export function compared(entrants: readonly Entrant[], line: Line): Comparison |
 }
 
 /** Undefined also where it can't be: what was deleted before it was looked at, or wasn't in the files yet, is no measure of anything. */
-export function storedOf({ bytesPerStep }: Summary): Summary['bytesPerStep'] {
-  return bytesPerStep === undefined || isStoredInPart(bytesPerStep) ? undefined : bytesPerStep;
+export function storedOf({ bytesPerStep }: Summary): (Stored & { readonly growth: number }) | undefined {
+  if (bytesPerStep === undefined || isStoredInPart(bytesPerStep)) return undefined;
+  return { ...bytesPerStep, growth: bytesPerStep.long / bytesPerStep.short };
 }
 
-export const isStoredInPart = ({ short, long }: NonNullable<Summary['bytesPerStep']>): boolean =>
-  Math.min(short, long) < STEP_LEAST_BYTES;
+export const isStoredInPart = ({ short, long }: Stored): boolean => Math.min(short, long) < STEP_LEAST_BYTES;
 
 /** Processor milliseconds of all processes for a step. What else the machine does shows less here than in a rate. */
 export function cpuOf({ cpuMsPerStep }: Summary): number | undefined {
@@ -163,7 +163,7 @@ function tellOne(summary: Summary, report: Report): void {
   const add = (what: string, value: number, unit: string): void =>
     report.add(`peers.${summary.name}.${what}`, value, unit);
   const { sequential, stepsPerS, cpuMsPerStep, memoryMb, kill } = summary;
-  const bytesPerStep = storedOf(summary);
+  const stored = storedOf(summary);
   if (sequential !== undefined) {
     add('sequential.median_ms', sequential.medianMs, 'ms');
     add('sequential.p99_ms', sequential.p99Ms, 'ms');
@@ -174,10 +174,10 @@ function tellOne(summary: Summary, report: Report): void {
     add('memory_mb', memoryMb.worker + memoryMb.servers, 'MB');
     add('worker.memory_mb', memoryMb.worker, 'MB');
   }
-  if (bytesPerStep !== undefined) {
-    add('storage10.bytes_per_step', bytesPerStep.short, 'bytes');
-    add('storage1000.bytes_per_step', bytesPerStep.long, 'bytes');
-    add('storage.growth', bytesPerStep.long / bytesPerStep.short, 'ratio');
+  if (stored !== undefined) {
+    add('storage10.bytes_per_step', stored.short, 'bytes');
+    add('storage1000.bytes_per_step', stored.long, 'bytes');
+    add('storage.growth', stored.growth, 'ratio');
   }
   if (kill !== undefined) {
     add('kill.median_ms', kill.medianMs, 'ms');

@@ -61,6 +61,12 @@ export interface Usage {
   readonly residentBytes: number;
 }
 
+/** Bytes a step, of short workflows and of long ones. */
+export interface Stored {
+  readonly short: number;
+  readonly long: number;
+}
+
 /** What one pass over a system found. Values of the same kind are kept apart, so that passes can be put together. */
 export interface Findings {
   sequentialMs: number[];
@@ -69,7 +75,7 @@ export interface Findings {
   /** By process, over the rounds of the most workflows: processor time for a step, and memory at their end. */
   cpuMsPerStep: Map<string, number>;
   residentBytes: Map<string, number>;
-  bytesPerStep: { readonly short: number; readonly long: number } | undefined;
+  bytesPerStep: Stored | undefined;
   killMs: number[];
 }
 

@@ -75,8 +75,6 @@ type Column = readonly [
 const sequentialOf = ({ contenders }: Run, { name, sequential }: Summary): Summary['sequential'] =>
   contenders.some((each) => each.name === name && each.sequentialWithheld !== undefined) ? undefined : sequential;
 
-const growthOf = (stored: Summary['bytesPerStep']): number | undefined => stored && stored.long / stored.short;
-
 function columnsOf(run: Run): readonly Column[] {
   const { sizes } = run;
   return [
@@ -90,7 +88,7 @@ function columnsOf(run: Run): readonly Column[] {
     ),
     [`bytes a step, of ${sizes.stepsEach}`, (summary) => storedOf(summary)?.short],
     [`of ${sizes.longSteps.toLocaleString('en-GB')}`, (summary) => storedOf(summary)?.long],
-    ['growth', (summary) => growthOf(storedOf(summary))],
+    ['growth', (summary) => storedOf(summary)?.growth],
     [
       'kill −9 to next step, median ms (n)',
       ({ kill }) => kill?.medianMs,
