@@ -63,7 +63,14 @@ describe('a folder without state', () => {
   });
 
   it('is said where something of it was asked for', async () => {
-    for (const args of [['show', 'x'], ['watch', 'x'], ['watch'], ['recover', 'x', '--dry-run'], ['recover', 'x']]) {
+    for (const args of [
+      ['ls'],
+      ['show', 'x'],
+      ['watch', 'x'],
+      ['watch'],
+      ['recover', 'x', '--dry-run'],
+      ['recover', 'x'],
+    ]) {
       const { code, err } = await call([...args, '--state', 'elsewhere']);
       expect(code).toBe(78);
       expect(err).toContain('No state is kept in elsewhere yet');

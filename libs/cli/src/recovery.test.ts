@@ -132,6 +132,15 @@ describe('beside a process that holds the folder', () => {
       expect(JSON.parse(answered.out)).toMatchObject({ workflow: 't1', resolution: 'done', by: 'Ada' });
       await dev.says(/t1 +completed/);
 
+      await here('run', 'trip', '--id', 't2', '--input', JSON.stringify({ journal }), '--detach');
+      await dev.says(/t2 +waits for a person/);
+      const ended = await here('terminate', 't2', ...WHO);
+      expect(ended.err).toContain('bank.wire (t2:1.0:bank.wire:0) was called, and Tidemark no longer finds out');
+      expect(JSON.parse((await here('terminate', 't2', ...WHO, '--json')).out)).toMatchObject({
+        changed: false,
+        open_effects: [{ operation: 'bank.wire', idempotency_key: 't2:1.0:bank.wire:0' }],
+      });
+
       const slow = JSON.stringify({ to: 2, journal, pauseMs: 4_000 });
       await here('run', 'count-up', '--id', 'c1', '--input', slow, '--detach');
       await dev.says(/c1 +started/);

@@ -249,7 +249,8 @@ export const isClosed = ({ status }: Pick<StreamState, 'status'>): boolean =>
 export const isReplay = ({ fork }: Pick<StreamState, 'fork'>): boolean => fork?.effects === 'replay';
 
 /** Whether the outcome of a call is yet to be known. */
-export const isOpen = ({ status }: EffectState): boolean => status === 'intended' || status === 'pending';
+export const isOpen = ({ status }: Pick<EffectState, 'status'>): boolean =>
+  status === 'intended' || status === 'pending';
 
 /** Whether nothing can be done about it before its confirmation comes, or a timer fires. */
 export const isAwaited = ({ pending }: EffectState): boolean => pending !== null && !pending.isDue;

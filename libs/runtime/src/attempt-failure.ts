@@ -77,7 +77,10 @@ export interface OpenCall {
 }
 
 /** Calls whose outcome is open, by task. */
-export const openCalls = (frontier: Frontier, isWanted = isOpen): readonly OpenCall[] =>
+export const openCalls = (
+  frontier: Frontier,
+  isWanted: (effect: EffectState) => boolean = isOpen,
+): readonly OpenCall[] =>
   [...frontier.tasks].flatMap(({ id, effects }) => effects.filter(isWanted).map(({ key }) => ({ task: id, key })));
 
 /** Whether nobody but the outside knows if it happened, and a repetition may harm. */

@@ -123,7 +123,8 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
   const parseResponse = parser(spec.response, {
     code: 'effect-response-invalid',
     what: `response of effect ${operation}`,
-    remedy: 'Fix what call or probe returns, or the response schema.',
+    remedy:
+      'Give a response that fits, whoever gives it (call, probe, a person, a web hook), or change the response schema.',
   });
   return {
     operation,

@@ -1,5 +1,6 @@
 /** Owns `tidemark cancel`, `terminate`, `pause` and `resume`: what becomes of a workflow's life; who decided it, and why. */
 
+import { isOpen } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { LifecycleAct, LifecycleDone } from '@tidemark/runtime';
 import type { Session } from '../session.ts';
@@ -21,8 +22,21 @@ export const lifecycle =
       const { terminal } = session;
       const { workflow } = await requireWorkflow(desk, id);
       const done = await desk.lifecycle(workflow, act, { by, why });
-      terminal.document({ workflow, act, changed: done.changed, by, why });
+      const open = act === 'terminate' ? (await desk.reads.effects(workflow)).filter(isOpen) : undefined;
+      terminal.document({
+        workflow,
+        act,
+        changed: done.changed,
+        by,
+        why,
+        ...(open && { open_effects: open.map(({ operation, key }) => ({ operation, idempotency_key: key })) }),
+      });
       terminal.line(`${printable(workflow)} ${words(act, done, desk)}`);
+      for (const { operation, key } of open ?? []) {
+        terminal.warn(
+          `${printable(operation)} (${printable(key)}) was called, and Tidemark no longer finds out whether it happened.`,
+        );
+      }
       return EXIT.ok;
     });
 

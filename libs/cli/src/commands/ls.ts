@@ -3,6 +3,7 @@
 import { activityOf, workflowJson } from '@tidemark/api/shapes';
 import { EXIT } from '@tidemark/host';
 import type { WorkflowListing } from '@tidemark/ports';
+import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { isIdle } from '../state/desk.ts';
 import { exists, openToRead, targetOf } from '../state/open-desk.ts';
@@ -20,9 +21,11 @@ export interface LsOptions extends FilterOptions {
 
 export async function ls({ terminal, env, cwd }: Session, options: LsOptions): Promise<number> {
   const target = targetOf(options.state, env, cwd);
-  if (!exists(target)) {
+  if (target.kind === 'embedded' && !exists(target)) {
+    // A folder that was named was meant.
+    if (options.state !== undefined) throw noState(target.shown);
     terminal.document([]);
-    terminal.line(`No workflows: nothing is kept in ${target.kind === 'embedded' ? target.shown : ''} yet.`);
+    terminal.line(`No workflows: nothing is kept in ${target.shown} yet.`);
     return EXIT.ok;
   }
   const desk = await openToRead(target);

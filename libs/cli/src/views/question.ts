@@ -105,9 +105,10 @@ function meaning(resolution: Resolution, { key, code }: Question): string {
   const isReplay = code === EFFECT_NOT_RECORDED;
   switch (resolution) {
     case 'retry':
-      return isReplay
-        ? 'it looks again whether its base has recorded it by now'
-        : 'it goes on, as if nothing had failed yet';
+      if (isReplay) return 'it looks again whether its base has recorded it by now';
+      return key === null
+        ? 'it goes on, as if nothing had failed yet'
+        : 'it goes on, as if nothing had failed yet: its probe tells what became of the call; without one you are asked again';
     case 'done':
       return isReplay ? `${key} is answered with this, and nothing is called` : `${key} happened, and answered this`;
     case 'not-done':

@@ -20,7 +20,11 @@ interface Said {
 }
 
 const SAID: Readonly<Record<Resolution, Said>> = {
-  retry: { verb: 'Try again', follows: 'It goes on as if nothing had failed yet.' },
+  retry: {
+    verb: 'Try again',
+    follows:
+      'It goes on as if nothing had failed yet. What became of an open call its probe tells; without one you are asked again.',
+  },
   done: {
     verb: 'It was done',
     follows: 'What you say it answered is recorded as the effect’s response, and it goes on.',
