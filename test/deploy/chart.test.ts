@@ -122,13 +122,17 @@ describe('what KEDA asks', () => {
 });
 
 describe('HorizontalPodAutoscaler', () => {
-  test('takes the demand as an external metric, or the CPU', () => {
+  test('takes the demand of its pool as an external metric, or the CPU', async () => {
     const [demand, busy] = named(pools, 'HorizontalPodAutoscaler', '-worker-steady').spec.metrics;
     expect(demand.external).toEqual({
       metric: { name: 'pool_demand', selector: { matchLabels: { pool: 'steady' } } },
       target: { type: 'AverageValue', averageValue: '20' },
     });
     expect(busy.external.metric.name).toBe('pool_busy_workers');
+    const own = { pools: { steady: { scaling: { hpa: { matchLabels: { team: 'a' } } } } } };
+    for (const { external } of named(await rendered('pools', own), 'HorizontalPodAutoscaler', '-worker-steady').spec
+      .metrics)
+      expect(external.metric.selector).toEqual({ matchLabels: { pool: 'steady', team: 'a' } });
     const { metrics } = named(pools, 'HorizontalPodAutoscaler', '-worker-cpu').spec;
     expect(metrics).toEqual([
       { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } },

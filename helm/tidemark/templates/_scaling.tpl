@@ -131,18 +131,19 @@ spec:
     - type: Resource
       resource: { name: cpu, target: { type: Utilization, averageUtilization: {{ int64 $scaling.hpa.cpuPercent }} } }
     {{- else }}
+    {{- $labels := merge (dict "pool" (include "tidemark.poolKey" .)) $scaling.hpa.matchLabels }}
     - type: External
       external:
         metric:
           name: pool_demand
-          selector: { matchLabels: { pool: {{ include "tidemark.poolKey" . | quote }} } }
+          selector: { matchLabels: {{ toJson $labels }} }
         target: { type: AverageValue, averageValue: {{ int64 $scaling.workflowsPerWorker | quote }} }
     {{- if $scaling.keepBusy }}
     - type: External
       external:
         metric:
           name: pool_busy_workers
-          selector: { matchLabels: { pool: {{ include "tidemark.poolKey" . | quote }} } }
+          selector: { matchLabels: {{ toJson $labels }} }
         target: { type: AverageValue, averageValue: '1' }
     {{- end }}
     {{- end }}
