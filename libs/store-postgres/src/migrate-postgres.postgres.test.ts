@@ -40,6 +40,14 @@ describeServers('releases on one database', ['postgres'], (servers) => {
     ]);
     return rows.map(([name]) => name!);
   };
+  /** The server's side of a closed connection ends a moment after the client's. */
+  const noneOfOurs = async (): Promise<void> => {
+    const looker = open({ name: 'psql' });
+    const ours = once(
+      `select count(*) from pg_stat_activity where datname = current_database() and application_name like '${CLIENT_NAME}%'`,
+    );
+    await expect.poll(async () => (await looker.run([ours]))[0]).toEqual([['0']]);
+  };
 
   beforeEach(async () => {
     url = await servers.freshDatabase();
@@ -82,6 +90,7 @@ describeServers('releases on one database', ['postgres'], (servers) => {
       const after = open();
       await after.run([once('update owners set expires_at = clock_timestamp() + make_interval(secs => 60)')]);
       await after.close();
+      await noneOfOurs();
       await expect(command(LATER, { mayContract: true })).rejects.toMatchObject({
         ...older,
         message: expect.stringContaining('project a'),
@@ -89,7 +98,7 @@ describeServers('releases on one database', ['postgres'], (servers) => {
       expect(await columns()).toContain('knows');
       await open({ name: 'psql' }).run([once('delete from owners')]);
       await Promise.all(clients.splice(0).map((client) => client.close()));
-      open({ name: 'psql' });
+      await noneOfOurs();
       expect((await command(LATER, { mayContract: true })).applied).toEqual([{ name: '9002-less', phase: 'contract' }]);
     } finally {
       await store.close();
@@ -128,6 +137,7 @@ describeServers('releases on one database', ['postgres'], (servers) => {
       message: expect.stringContaining('tidemark migrate --contract'),
     });
     await Promise.all([store.close(), ...clients.splice(0).map((client) => client.close())]);
+    await noneOfOurs();
     await command(MIGRATIONS, { mayContract: true });
     const again = assemblePostgres({ url });
     await again.store.ensure();
