@@ -7,6 +7,7 @@ import { measureRecall } from './context-recall.ts';
 import { measureSession } from './context-session.ts';
 import { controlParts, measureControl } from './control/control.ts';
 import { LOAD_USAGE, measureLoad } from './load/load.ts';
+import { measureLooks } from './looks.ts';
 import { measurePartitions } from './partitions.ts';
 import { PEERS_USAGE, peersCommand } from './peers/command.ts';
 import { rawLoopNs } from './raw.ts';
@@ -18,6 +19,7 @@ import { measureTiers, type TierPart, tierParts } from './tiers/tiers.ts';
 
 const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
+       npm run bench -- looks [--json] [--counts 1000,10000,100000]
        npm run bench -- console [--json]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans]
        npm run bench -- context [--json] [--only assemble|session|recall]
@@ -50,6 +52,9 @@ if (positionals[0] === 'steps') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   const counts = (values.counts ?? '100,1000,4000').split(',').map(Number);
   await measurePartitions(counts, report);
+} else if (positionals[0] === 'looks') {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
+  await measureLooks((values.counts ?? '1000,10000,100000').split(',').map(Number), report);
 } else if (positionals[0] === 'console') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureConsole(report);

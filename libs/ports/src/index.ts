@@ -155,6 +155,7 @@ export type {
 } from './store-rebuild.ts';
 export {
   type DueTimer,
+  type KnownDispatches,
   type LeaseRow,
   RANGE_COUNT,
   type RangeRole,

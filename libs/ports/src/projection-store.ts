@@ -37,7 +37,7 @@ import type { HistoryStore } from './history-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placed, PlacedWorkflow, Placement, PlacementRequest, PlacementRules } from './placement.ts';
 import type { SearchStore } from './search-store.ts';
-import type { DueTimer, LeaseRow, RangeRole, RunnableStream, StoreCounts } from './sweep-rows.ts';
+import type { DueTimer, KnownDispatches, LeaseRow, RangeRole, RunnableStream, StoreCounts } from './sweep-rows.ts';
 import type { TierStore } from './tier-store.ts';
 import type { TraceStore } from './trace-store.ts';
 
@@ -352,8 +352,8 @@ export interface ProjectionStore
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]>;
 
   // Coordination
-  /** Runnable streams after the given id, by id; for the sweep. */
-  runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]>;
+  /** Runnable streams after the given id, by id; for the sweep. How those are dispatched that are `known` isn't read again. */
+  runnable(after: WorkflowId | null, limit: number, known?: KnownDispatches): Promise<readonly RunnableStream[]>;
   /** Distinct holders of live leases, with what they hold. */
   leases(): Promise<readonly LeaseRow[]>;
   /** By when they are due, workflow and name; those after the given one. */

@@ -23,8 +23,12 @@ export interface RunnableStream {
   readonly next: Offset;
   readonly lamport: Lamport;
   readonly epoch: Epoch;
+  /** Never changes. */
   readonly dispatch?: Dispatch | undefined;
 }
+
+/** What a caller has read before of streams that can run. */
+export type KnownDispatches = ReadonlyMap<WorkflowId, Pick<RunnableStream, 'dispatch'>>;
 
 export interface LeaseRow {
   readonly workflow: WorkflowId;

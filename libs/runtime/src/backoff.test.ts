@@ -2,7 +2,7 @@
 
 import { InvalidError, UnavailableError } from '@tidemark/core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startLoop, whileUnavailable } from './backoff.ts';
+import { type LoopOptions, startLoop, whileUnavailable } from './backoff.ts';
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from './limits.ts';
 import { quiet, SimulatedClock } from './simulated-ports.ts';
 
@@ -16,10 +16,7 @@ describe('a loop', () => {
     failures = [];
   });
 
-  const start = (
-    body: () => Promise<void>,
-    options: { readonly periodMs?: number; readonly immediately?: boolean } = {},
-  ) =>
+  const start = (body: () => Promise<void>, options: Partial<Pick<LoopOptions, 'periodMs' | 'immediately'>> = {}) =>
     startLoop(
       () => {
         runs++;
@@ -39,6 +36,16 @@ describe('a loop', () => {
     expect(runs).toBe(2);
     await loop.stop();
     expect(clock.sleeperCount).toBe(0);
+  });
+
+  it('pauses for as long as is right after what its run took', async () => {
+    const loop = start(() => clock.sleep(200, new AbortController().signal), { periodMs: (tookMs) => 3 * tookMs });
+    await clock.run(200 + 599);
+    expect(runs).toBe(1);
+    await clock.run(1);
+    expect(runs).toBe(2);
+    await clock.run(200);
+    await loop.stop();
   });
 
   it('waits for its period, or for a wake, when told to', async () => {

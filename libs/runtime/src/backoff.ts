@@ -23,8 +23,8 @@ export interface LoopState {
 
 export interface LoopOptions {
   readonly clock: Clock;
-  /** Pause between two runs of the body, in milliseconds; a wake cuts it short. Infinity: only when woken. */
-  readonly periodMs: number;
+  /** Pause between two runs of the body, in milliseconds, or what it is after one that took so long; a wake cuts it short. Infinity: only when woken. */
+  readonly periodMs: number | ((tookMs: number) => number);
   /** Called for each failure; unless it throws, the loop goes on after a back-off. */
   readonly onError: (error: unknown) => void;
   /** False: the first run waits for a wake or for the period. */
@@ -42,16 +42,18 @@ export function startLoop(
   body: (moved: () => void, stopped: AbortSignal) => Promise<void>,
   options: LoopOptions,
 ): Loop {
-  const { clock, periodMs, onError } = options;
+  const { clock, onError } = options;
   const stopped = new AbortController();
   let wanted = options.immediately !== false;
   let resume = (): void => {};
   let movedMs: number | undefined;
   let failedMs: number | undefined;
+  let tookMs = 0;
   const moved = (): void => {
     movedMs = clock.monotonicMs();
   };
   const pause = async (): Promise<void> => {
+    const periodMs = typeof options.periodMs === 'number' ? options.periodMs : options.periodMs(tookMs);
     if (periodMs === Number.POSITIVE_INFINITY) {
       await new Promise<void>((resolve) => {
         resume = resolve;
@@ -68,9 +70,11 @@ export function startLoop(
       if (!wanted) await pause();
       if (stopped.signal.aborted) return;
       wanted = false;
+      const beganMs = clock.monotonicMs();
       try {
         moved();
         await body(moved, stopped.signal);
+        tookMs = clock.monotonicMs() - beganMs;
         movedMs = undefined;
         failedMs = undefined;
         failureCount = 0;

@@ -6,7 +6,7 @@
 
 import { TidemarkError } from '@tidemark/core';
 import type { Placement, WorkflowSearch } from '@tidemark/ports';
-import { type Loop, startLoop } from './backoff.ts';
+import { type Loop, type LoopOptions, startLoop } from './backoff.ts';
 import { BudgetRoom } from './budget-room.ts';
 import { Children } from './children.ts';
 import { Compensations } from './compensations.ts';
@@ -41,6 +41,7 @@ import {
   TIMER_PERIOD_MS,
   UNAPPENDED_AGE_MS,
 } from './limits.ts';
+import { lookRestMs } from './look-rest.ts';
 import { ParkedGauges } from './parked-gauges.ts';
 import { addPartitions } from './partition-rows.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -146,7 +147,11 @@ export class Coordinator {
     this.#undoing = this.#loop('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
     this.#parenting = this.#loop('children', CHILD_PERIOD_MS, () => this.#children.look());
     this.#continuing = this.#loop('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
-    const dispatch = this.#loop('dispatch', REDISPATCH_PERIOD_MS, () => this.#dispatcher.sweep());
+    const dispatch = this.#loop(
+      'dispatch',
+      (tookMs) => lookRestMs(tookMs, REDISPATCH_PERIOD_MS),
+      () => this.#dispatcher.sweep(),
+    );
     this.#loop('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look());
     this.#loop('demand', DEMAND_TOLD_PERIOD_MS, async () => tellDemand(this.demand, ports.telemetry));
     this.#loop('queues', QUEUES_PERIOD_MS, async () => {
@@ -199,7 +204,7 @@ export class Coordinator {
     await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
   }
 
-  #loop(where: string, periodMs: number, body: () => Promise<void>): Loop {
+  #loop(where: string, periodMs: LoopOptions['periodMs'], body: () => Promise<void>): Loop {
     const { clock } = this.#options.ports;
     const loop = startLoop(body, { clock, periodMs, onError: (error) => this.#failed(where, error) });
     this.#loops.set(where, loop);

@@ -60,6 +60,18 @@ describe('a dispatcher', () => {
     ]);
   });
 
+  it('reads how a stream stands among others once, and says it with each job', async () => {
+    const dispatch = { priority: 1 } as const;
+    const known: (readonly WorkflowId[])[] = [];
+    ports.store.runnable = async (_after, _limit, before = new Map()) => {
+      known.push([...before.keys()]);
+      return [stream('a', { dispatch: before.get('a' as WorkflowId)?.dispatch ?? dispatch })];
+    };
+    for (let sweep = 0; sweep < 3; sweep++) await dispatcher.sweep();
+    expect(known).toEqual([[], ['a'], ['a']]);
+    expect(ports.queue.enqueued.map((job) => job.dispatch)).toEqual([dispatch, dispatch]);
+  });
+
   it('says how it stands among others; what began before counts against no rate again', async () => {
     const both = { key: 'both', concurrency: 2, rate: { count: 5, perMs: 1_000 } };
     const dispatch = { priority: 1, limits: [both, { key: 'rate', rate: { count: 1, perMs: 9 } }] } as const;

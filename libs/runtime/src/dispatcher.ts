@@ -97,13 +97,13 @@ export class Dispatcher {
     const suspected: RunnableStream[] = [];
     const found: RunnableStream[] = [];
     for (let after: WorkflowId | null = null; ; ) {
-      const page: readonly RunnableStream[] = await store.runnable(after, REDISPATCH_PAGE_COUNT);
+      const page: readonly RunnableStream[] = await store.runnable(after, REDISPATCH_PAGE_COUNT, this.#suspects);
       if (look !== undefined) found.push(...page);
       for (const stream of page) {
-        const { workflow, lamport } = stream;
+        const { workflow, lamport, dispatch } = stream;
         const known = this.#suspects.get(workflow);
         const isSuspect = known?.lamport === lamport;
-        seen.set(workflow, isSuspect ? known : { lamport, turn });
+        seen.set(workflow, isSuspect ? known : { lamport, turn, dispatch });
         if (held.has(stream)) continue;
         if (leftOut.has(stream)) left.push(stream);
         else if (isSuspect) suspected.push(stream);
@@ -115,12 +115,12 @@ export class Dispatcher {
     const lost = Map.groupBy(suspected, ({ definition }) => queuedAs(definition));
     const waiting = lost.size === 0 ? new Map<string, number>() : await queue.depth([...lost.keys()]);
     await this.#enqueue(left);
-    for (const { workflow, lamport } of left) seen.set(workflow, { lamport, turn });
+    for (const { workflow, lamport, dispatch } of left) seen.set(workflow, { lamport, turn, dispatch });
     for (const [definition, streams] of lost) {
       const isDoubted = (waiting.get(definition) ?? 0) >= streams.length;
       const sent = isDoubted ? oldestOf(streams, seen) : streams;
       await this.#enqueue(sent);
-      for (const { workflow, lamport } of sent) seen.set(workflow, { lamport, turn });
+      for (const { workflow, lamport, dispatch } of sent) seen.set(workflow, { lamport, turn, dispatch });
     }
     this.#suspects = seen;
   }
@@ -144,6 +144,7 @@ interface Suspect {
   readonly lamport: Lamport;
   /** The sweep that saw it first as it is, or sent it last. */
   readonly turn: number;
+  readonly dispatch: Dispatch | undefined;
 }
 
 /** Whose turn it is: those that waited for the most sweeps. */

@@ -73,7 +73,7 @@ export { historyForgotten, isEndForgotten, isForgotten } from './forgotten.ts';
 export type { Forked, ForkOptions } from './fork.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { check, type Health, type HealthCheck, recentCheck } from './health.ts';
-export { type HeldQueue, HeldQueues, type Queued } from './held-queues.ts';
+export { type HeldQueue, HeldQueues, HeldSet, type Queued } from './held-queues.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
 export {
   LIFECYCLE_ACTS,

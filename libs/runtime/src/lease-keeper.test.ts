@@ -7,7 +7,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Inbox } from './inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, SUSPECT_LOOKS } from './limits.ts';
+import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, LOOK_REST, SUSPECT_LOOKS } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import { entriesOf, P0, TENANT } from './simulated-definition.ts';
 import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
@@ -102,6 +102,21 @@ describe('a lease keeper', () => {
     ports.clock.jump(LEASE_LOOK_PERIOD_MS);
     await keeper.check();
     expect(readCount).toBe(1);
+    // What takes long rests for longer.
+    ports.clock.jump(LEASE_LOOK_PERIOD_MS);
+    ports.store.leases = async () => {
+      readCount++;
+      ports.clock.jump(LEASE_LOOK_PERIOD_MS);
+      return leases;
+    };
+    await keeper.check();
+    ports.clock.jump(LOOK_REST * LEASE_LOOK_PERIOD_MS - 1);
+    await keeper.check();
+    expect(readCount).toBe(2);
+    ports.clock.jump(1);
+    await keeper.check();
+    expect(readCount).toBe(3);
+    readCount = 1;
     beats('h2', ['x', 1]);
     await keeper.check();
     expect(readCount).toBe(1);

@@ -11,6 +11,7 @@ import type { LeaseRow, LivenessView } from '@tidemark/ports';
 import type { Demand } from './demand.ts';
 import type { Inbox } from './inbox.ts';
 import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, MARKER_AGE_MS, SUSPECT_LOOKS } from './limits.ts';
+import { lookRestMs } from './look-rest.ts';
 import type { Ports } from './ports.ts';
 
 const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}`;
@@ -28,7 +29,8 @@ export class LeaseKeeper {
   #living: ReadonlySet<HolderId> = new Set();
   /** Checks to come that look at the leases whether it is time or not. */
   #wantedCount = 1;
-  #lookedAtMs = 0;
+  /** When it is time, on the monotonic clock. */
+  #dueMs = 0;
 
   /** `demand` is told of all leases, at each look at them. */
   constructor(
@@ -51,7 +53,7 @@ export class LeaseKeeper {
 
   /** Looks once at who lives, and at all live leases when someone doesn't any more or it is time. */
   async check(): Promise<void> {
-    if (this.#wantedCount === 0 && this.#ports.clock.monotonicMs() - this.#lookedAtMs < LEASE_LOOK_PERIOD_MS) {
+    if (this.#wantedCount === 0 && this.#ports.clock.monotonicMs() < this.#dueMs) {
       const { trusted, holders } = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
       if (!trusted) this.#ghosts.clear();
       if (!trusted || [...this.#living].every((holder) => holders.has(holder))) return;
@@ -70,9 +72,11 @@ export class LeaseKeeper {
   }
 
   async #look(): Promise<void> {
-    this.#lookedAtMs = this.#ports.clock.monotonicMs();
+    const beganMs = this.#ports.clock.monotonicMs();
     // Leases first: a holder that claims while this runs must not be missed in an older view of the living.
     const { leases, view } = await this.#leasesAndHolders();
+    const nowMs = this.#ports.clock.monotonicMs();
+    this.#dueMs = nowMs + lookRestMs(nowMs - beganMs, LEASE_LOOK_PERIOD_MS);
     if (!view.trusted) {
       this.#ghosts.clear();
       // As soon as the view proves something.

@@ -118,10 +118,7 @@ export const STEP_DURATION_WEIGHT = 0.2;
 export const STEP_DURATIONS_MAX = 10_000;
 /** A live holder that doesn't list a folded lease for this long is told to have lost it, in milliseconds. */
 export const GHOST_GRACE_MS = 2_000;
-/**
- * How old, in milliseconds, what a coordinator last saw of the work that there is may be (several periods of its looks); how often both kinds of look must
- * have missed a workflow before it counts no more; and how often the gauges are set, in milliseconds.
- */
+/** How old, in milliseconds, what a coordinator last saw of the work may be; looks of both kinds that must miss a workflow before it counts no more; period of the gauges, in milliseconds. */
 export const DEMAND_STALE_MS = 15_000;
 export const DEMAND_MISSES = 2;
 export const DEMAND_TOLD_PERIOD_MS = 2_000;
@@ -129,6 +126,9 @@ export const DEMAND_TOLD_PERIOD_MS = 2_000;
 export const LEASE_CHECK_PERIOD_MS = 250;
 /** Of their look at all leases, in milliseconds: for ghosts, and for claims that land after their writer's death, which is acted on at once. */
 export const LEASE_LOOK_PERIOD_MS = 1_000;
+/** Looks at all that can run, or at all leases, rest so many times what they took, unless what they found were older than this, in milliseconds, at the end of the next. */
+export const LOOK_REST = 4;
+export const LOOK_AGE_MAX_MS = 12_000;
 
 /** Entries and bytes that one projection batch takes from the log at most. */
 export const PROJECTION_ENTRIES_MAX = 8_192;

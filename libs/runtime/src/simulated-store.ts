@@ -17,6 +17,7 @@ import {
   type ApprovalRow,
   type DueTimer,
   type FoldedPartition,
+  type KnownDispatches,
   type LeaseRow,
   type NewPartition,
   type Placed,
@@ -266,12 +267,15 @@ export class SimulatedStore extends SimulatedHistory implements ProjectionStore 
     return [...this.placements.values()].filter((placement) => !placement.appended).slice(0, limit);
   }
 
-  async runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]> {
+  async runnable(after: WorkflowId | null, limit: number, known?: KnownDispatches): Promise<readonly RunnableStream[]> {
     await this.#enter('runnable');
     return this.#streams()
       .filter((stream) => stream.runnable && stream.workflow > (after ?? ''))
       .slice(0, limit)
-      .map((stream) => ({ ...stream, next: this.partitions.get(stream.partition)!.next }));
+      .map((stream) => {
+        const { dispatch } = known?.get(stream.workflow) ?? stream;
+        return { ...stream, dispatch, next: this.partitions.get(stream.partition)!.next };
+      });
   }
 
   async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {

@@ -11,6 +11,7 @@ import type {
   ChildQuery,
   DueTimer,
   FoldedPartition,
+  KnownDispatches,
   LeaseRow,
   MemoryEmbedding,
   MemoryQuery,
@@ -170,8 +171,20 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('unappended', () => unappendedPlacements(this.#client, ageMs, limit));
   }
 
-  async runnable(after: WorkflowId | null, limit: number): Promise<readonly RunnableStream[]> {
-    return (await this.read(coordinate.findRunnable(after, limit))).map(coordinate.runnableOf);
+  async runnable(
+    after: WorkflowId | null,
+    limit: number,
+    known: KnownDispatches = new Map(),
+  ): Promise<readonly RunnableStream[]> {
+    const rows = await this.read(coordinate.findRunnable(after, limit));
+    const unknown = rows.flatMap(coordinate.mayDispatch).filter((workflow) => !known.has(workflow));
+    const read = unknown.length === 0 ? [] : await this.read(coordinate.readStates(unknown));
+    const found = new Map(read.map(coordinate.dispatchedOf));
+    return rows.map((row) => {
+      const stream = coordinate.runnableOf(row);
+      const { dispatch } = known.get(stream.workflow) ?? found.get(stream.workflow) ?? {};
+      return dispatch === undefined ? stream : { ...stream, dispatch };
+    });
   }
 
   async leases(): Promise<readonly LeaseRow[]> {

@@ -6,7 +6,7 @@
 
 import type { Epoch, Generation, HolderId, Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 import type { DueTimer, LeaseRow, RunnableStream, StoreCounts, StreamRow } from '@tidemark/ports';
-import { int4Array } from '../binary-array.ts';
+import { int4Array, textArray } from '../binary-array.ts';
 import { booleanAt, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 const every: Statement = {
@@ -33,7 +33,7 @@ export const positionOf = (row: Row): readonly [Partition, Offset] => [
 const runnable = `
 select w.workflow, w.tenant, w.definition, w.version, w.pinned, w.partition,
   (select p.next from partitions p where p.partition = w.partition), w.lamport, w.epoch,
-  case when w.state like '%"dispatch":{%' then w.state end
+  w.state like '%"dispatch":{%'
 from workflows w
 where w.runnable and w.workflow > $1 collate "C"
 order by w.workflow limit $2`;
@@ -54,14 +54,22 @@ export const runnableOf = (row: Row): RunnableStream => ({
   next: numberAt(row, 6) as Offset,
   lamport: numberAt(row, 7) as Lamport,
   epoch: numberAt(row, 8) as Epoch,
-  ...dispatchIn(row[9]),
 });
 
-/** Few have one, so it has no column; what looks like one in a text is none. */
-function dispatchIn(state: unknown): Pick<RunnableStream, 'dispatch'> {
-  if (typeof state !== 'string') return {};
-  const { dispatch } = JSON.parse(state) as Pick<StreamRow, 'dispatch'>;
-  return dispatch === undefined ? {} : { dispatch };
+/** Whose state has something like a `dispatch`: few have one, so it has no column. */
+export const mayDispatch = (row: Row): readonly WorkflowId[] =>
+  booleanAt(row, 9) ? [textAt(row, 0) as WorkflowId] : [];
+
+export const readStates = (workflows: readonly WorkflowId[]): Statement => ({
+  name: 'read-states',
+  text: 'select workflow, state from workflows where workflow = any($1::text[])',
+  values: [textArray(workflows)],
+});
+
+/** What looks like a dispatch in a text is none. */
+export function dispatchedOf(row: Row): readonly [WorkflowId, Pick<RunnableStream, 'dispatch'>] {
+  const { dispatch } = JSON.parse(textAt(row, 1)) as Pick<StreamRow, 'dispatch'>;
+  return [textAt(row, 0) as WorkflowId, dispatch === undefined ? {} : { dispatch }];
 }
 
 export const readLeases: Statement = {

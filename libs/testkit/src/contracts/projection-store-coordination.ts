@@ -125,6 +125,9 @@ export function testCoordination(under: StoreUnderTest): void {
       const [first, second] = await under.store.runnable(null, 2);
       expect(first).toMatchObject({ workflow: 'has', dispatch });
       expect(second).not.toHaveProperty('dispatch');
+      const before = { dispatch: { priority: 5 } } as const;
+      const known = new Map([['has' as WorkflowId, before]]);
+      expect(await under.store.runnable(null, 2, known)).toEqual([{ ...first, ...before }, second]);
     });
 
     test('ids of what is not closed, page by page', async () => {
