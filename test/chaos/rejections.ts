@@ -7,18 +7,24 @@ export const FENCED: ReadonlySet<RejectReason> = new Set(['stale-epoch', 'wrong-
 /** What an event is refused for when its workflow has closed, and when another has been opened in its place since. */
 const AFTER_END: ReadonlySet<RejectReason> = new Set(['closed', 'wrong-generation']);
 
-/** The workflows of one partition that have been opened, as the log goes on: what comes to one behind its end can be told. */
+/** What has been opened and fenced in one partition, as the log goes on: what was overtaken on its way into it can be told. */
 export class Openings {
   readonly #opened = new Set<string>();
+  #isFenced = false;
 
   /** An event that was accepted. */
   saw(envelope: Envelope): void {
     if (envelope.type === 'WorkflowOpened') this.#opened.add(streamOf(envelope));
+    if (envelope.type === 'PartitionFenced') this.#isFenced = true;
   }
 
-  /** The next workflow of the partition is opened behind the end of the one before, so that `wrong-generation` of one that was opened says so. */
-  isAfterEnd(reason: RejectReason, envelope: Envelope): boolean {
-    return AFTER_END.has(reason) && this.#opened.has(streamOf(envelope));
+  /**
+   * It came behind the end of its workflow: the next of the partition is opened there, so that `wrong-generation` of one that was opened says so.
+   * Or it is an opening that a fence overtook, as of two processes that make the same new partition: it is placed anew.
+   */
+  isOvertaken(reason: RejectReason, envelope: Envelope): boolean {
+    if (AFTER_END.has(reason) && this.#opened.has(streamOf(envelope))) return true;
+    return this.#isFenced && reason === 'wrong-generation' && envelope.type === 'WorkflowOpened';
   }
 }
 

@@ -245,10 +245,10 @@ const wrongRejections = (history: History): readonly Finding[] =>
         if (entry.kind === 'event') openings.saw(entry.envelope);
         return [];
       }
-      const isAfterEnd =
-        entry.kind === 'event' && verdict.kind === 'rejected' && openings.isAfterEnd(verdict.reason, entry.envelope);
+      const isOvertaken =
+        entry.kind === 'event' && verdict.kind === 'rejected' && openings.isOvertaken(verdict.reason, entry.envelope);
       const reason = verdict.kind === 'rejected' ? verdict.reason : verdict.kind;
-      if (EXPECTED.has(reason) || isAfterEnd) return [];
+      if (EXPECTED.has(reason) || isOvertaken) return [];
       const [workflow, what] =
         entry.kind === 'event'
           ? [entry.envelope.workflow, entry.envelope.type]

@@ -156,11 +156,11 @@ export class Gathered implements History {
     }
   }
 
-  /** Fenced are events of a holder that was replaced, repetitions, and what came to a workflow after its end. */
+  /** Fenced are events of a holder that was replaced, repetitions, and what was overtaken on its way. */
   #refused(entry: LogEntry, reason: RejectReason, openings: Openings): void {
     this.rejected[reason] = (this.rejected[reason] ?? 0) + 1;
     if (FENCED.has(reason)) return;
-    if (entry.kind === 'event' && openings.isAfterEnd(reason, entry.envelope)) return;
+    if (entry.kind === 'event' && openings.isOvertaken(reason, entry.envelope)) return;
     const what = `${reason}: ${entry.kind === 'event' ? entry.envelope.type : entry.kind}`;
     this.strange.set(what, (this.strange.get(what) ?? 0) + 1);
   }
