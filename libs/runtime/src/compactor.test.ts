@@ -8,9 +8,7 @@ import { CorruptError, emptyPartition, foldEntries, type Offset, UnavailableErro
 import { decodeManifest, decodeSegment, manifestName } from '@tidemark/segments';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { COMPACTOR_SPREAD } from './limits.ts';
-import { Pace } from './pace.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
 import { P0, TENANT } from './simulated-definition.ts';
 import { quiet } from './simulated-ports.ts';
@@ -47,20 +45,6 @@ describe('a pass', () => {
     expect(await store.checkpoints(FIRST, { from: 0 as never, limit: 100 })).toEqual(before);
     expect(await at.ports.store.withoutRows([FIRST, SECOND])).toEqual([SECOND]);
     expect(at.errors).toEqual([]);
-  });
-
-  it('spreads over most of its period what the one before moved', async () => {
-    const pace = new Pace(at.ports.clock, 1e12);
-    const spread = vi.spyOn(pace, 'spread');
-    const compactor = at.compactor({ periodMs: 10_000 }, 'c', pace);
-    await compactor.pass();
-    const moved = pace.spentBytes;
-    expect(moved).toBeGreaterThan(0);
-    await compactor.pass();
-    expect(spread.mock.calls).toEqual([
-      [Number.POSITIVE_INFINITY, 10_000 * COMPACTOR_SPREAD],
-      [moved, 10_000 * COMPACTOR_SPREAD],
-    ]);
   });
 
   it('leaves what closed within the hot window, and what waits for more', async () => {

@@ -15,7 +15,7 @@ import { type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from
 import type { Archive, KnownManifest } from './archive.ts';
 import { ArchiveWriter, type SegmentEncoder } from './archive-writer.ts';
 import { dropArchived, settleArchived } from './archived-rows.ts';
-import { type Loop, type LoopOptions, startLoop } from './backoff.ts';
+import { type Loop, startLoop } from './backoff.ts';
 import { BlobSweep, NO_SWEEP, type SweepReport } from './blob-sweep.ts';
 import type { BlobStores } from './blobs.ts';
 import { dutyCheck, failingCheck, type Health } from './health.ts';
@@ -24,7 +24,6 @@ import {
   CLOCKS_APART_MAX_MS,
   COMPACTOR_PARTITIONS_AT_ONCE,
   COMPACTOR_PERIOD_MS,
-  COMPACTOR_SPREAD,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
   READY_COMPACTION_FAILING_MS,
@@ -55,7 +54,7 @@ export interface CompactorPolicy {
   readonly segmentMinBytes?: number;
   /** But no longer than this after the hot window, in milliseconds. */
   readonly segmentWaitMs?: number;
-  /** From the beginning of one pass to that of the next, in milliseconds. */
+  /** Pause between two passes, in milliseconds. */
   readonly periodMs?: number;
   /** Of tenants without one of their own. */
   readonly retention?: RetentionPolicy;
@@ -102,9 +101,6 @@ export class Compactor {
   readonly #sweep: BlobSweep | undefined;
   readonly #storage: StorageGauges;
   #loops: ReadonlyMap<string, Loop> = new Map();
-  readonly #periodMs: number;
-  /** What the last pass moved: about as much is expected of the next, and spread over its period. Nobody knows of the first. */
-  #lastBytes = Number.POSITIVE_INFINITY;
   /** Told at each step of a pass, which may take hours as a whole. */
   #moved = (): void => {};
 
@@ -122,7 +118,6 @@ export class Compactor {
     this.#orphans = new SegmentOrphans({ ...options, ...options.ports, archive: options.archive });
     this.#storage = new StorageGauges(options.ports);
     const { blobs, policy } = options;
-    this.#periodMs = policy.periodMs ?? COMPACTOR_PERIOD_MS;
     const sweeping = { ...options, periodMs: policy.blobSweepMs, nowMs: () => this.#agreedNowMs() };
     this.#sweep = blobs && new BlobSweep({ ...sweeping, blobs });
   }
@@ -130,11 +125,7 @@ export class Compactor {
   /** Sweeps on its own: looking for names may take long. */
   start(): void {
     const { clock } = this.#options.ports;
-    const loop = (
-      body: (moved: () => void) => Promise<unknown>,
-      periodMs: LoopOptions['periodMs'],
-      where: string,
-    ): [string, Loop] => [
+    const loop = (body: (moved: () => void) => Promise<unknown>, periodMs: number, where: string): [string, Loop] => [
       where,
       startLoop(async (moved) => void (await body(moved)), {
         clock,
@@ -147,8 +138,7 @@ export class Compactor {
       return this.pass();
     };
     this.#loops = new Map([
-      // From one beginning to the next.
-      loop(pass, (tookMs) => Math.max(this.#periodMs - tookMs, this.#periodMs * (1 - COMPACTOR_SPREAD)), COMPACTION),
+      loop(pass, this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, COMPACTION),
       loop(() => this.tellStorage(), STORAGE_LOOK_MS, 'looking at storage'),
       ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_LOOK_MS, 'sweep of blobs')]),
     ]);
@@ -167,7 +157,6 @@ export class Compactor {
   /** Resolves once the step that is under way has ended; nothing half done has to be undone. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    this.#options.pace.end();
     await Promise.all(Array.from(this.#loops.values(), (loop) => loop.stop()));
     await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
   }
@@ -176,9 +165,6 @@ export class Compactor {
   async pass(): Promise<PassReport> {
     const { ports, policy } = this.#options;
     const ranges = await this.#share();
-    const { pace } = this.#options;
-    pace.spread(this.#lastBytes, this.#periodMs * COMPACTOR_SPREAD);
-    const spentBefore = pace.spentBytes;
     const sharedMs = ports.clock.monotonicMs();
     const nowMs = await this.#agreedNowMs();
     const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => {
@@ -197,9 +183,7 @@ export class Compactor {
     const left = [...floors.slice(first), ...floors.slice(0, first)].values();
     // While one waits for a server or for other threads, the next is folded.
     const lanes = Array.from({ length: COMPACTOR_PARTITIONS_AT_ONCE }, () => this.#lane(left, bounds, pass));
-    const ended = await Promise.allSettled(lanes);
-    this.#lastBytes = pace.spentBytes - spentBefore;
-    for (const lane of ended) if (lane.status === 'rejected') throw lane.reason;
+    for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
     await this.#dropRestored(nowMs);
     return { ...report, ...(await this.#retention.pass(nowMs, isOwn)) };
   }

@@ -248,9 +248,8 @@ export const SEGMENT_WAIT_MAX_MS = 86_400_000;
 export const COMPACTOR_READ_MAX_BYTES = 4 * 1024 * 1024;
 /** Partitions that a compactor has under way at once: each holds a segment's records, and the file of them. */
 export const COMPACTOR_PARTITIONS_AT_ONCE = 2;
-/** Passes of the compactor begin so many milliseconds apart; what one is to move is spread over so much of that. */
+/** Pause between two passes of the compactor, in milliseconds. */
 export const COMPACTOR_PERIOD_MS = 60_000;
-export const COMPACTOR_SPREAD = 0.8;
 /** Clocks of compactor and store that differ by more, in milliseconds, archive and delete nothing. */
 export const CLOCKS_APART_MAX_MS = 60_000;
 /** Rows that were put back from segments go again after this many milliseconds; so many workflows in one transaction. */

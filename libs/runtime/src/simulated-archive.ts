@@ -124,17 +124,13 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     return new Restorer({ ...this.ports, store: this.rows(), log: this.tiered() }, this.archive());
   }
 
-  compactor(
-    policy: Partial<CompactorPolicy> = {},
-    name = 'c',
-    pace = new Pace(this.ports.clock, Number.POSITIVE_INFINITY),
-  ): Compactor {
+  compactor(policy: Partial<CompactorPolicy> = {}, name = 'c'): Compactor {
     const compactor = new Compactor({
       ports: this.ports,
       archive: this.archive(),
       blobs: this.#stores,
       policy: { hotMs: HOT_MS, segmentMinBytes: 1, ...policy },
-      pace,
+      pace: new Pace(this.ports.clock, Number.POSITIVE_INFINITY),
       name,
       onError: (_, error) => this.errors.push(error),
     });
