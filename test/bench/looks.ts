@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- looks`: what a coordinator's looks at all that can run and at all leases take, with so many workflows in Postgres: the
- * time, and the processor time of whoever looks. Rows are written by SQL, since a log behind them would change nothing of it.
+ * time, and the processor time of whoever looks. Rows are written by SQL, since a log behind them would change nothing of it. Left out is what the queue and the view of who lives take.
  */
 
 import type { HolderId, Offset, Partition, WorkflowId } from '@tidemark/core';

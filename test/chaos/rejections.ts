@@ -1,6 +1,6 @@
 /** Owns which rejections a sound run may have: those by which fencing works, and what comes too late. Any other says that somebody wrote what can't be taken. */
 
-import type { Envelope, RejectReason } from '@tidemark/core';
+import { type Envelope, type Generation, nextEra, type RejectReason } from '@tidemark/core';
 
 /** Events of a holder that was replaced, and repetitions. Doctor's list and the alert's are longer: what comes after an end and users' own mistakes are in them. */
 export const FENCED: ReadonlySet<RejectReason> = new Set(['stale-epoch', 'wrong-holder', 'duplicate']);
@@ -10,12 +10,20 @@ const AFTER_END: ReadonlySet<RejectReason> = new Set(['closed', 'wrong-generatio
 /** What has been opened and fenced in one partition, as the log goes on: what was overtaken on its way into it can be told. */
 export class Openings {
   readonly #opened = new Set<string>();
-  #isFenced = false;
+  #generation = 0 as Generation;
+  /** No opening that was under way at the last fence names a later one. */
+  #fencedTo = 0 as Generation;
 
   /** An event that was accepted. */
   saw(envelope: Envelope): void {
-    if (envelope.type === 'WorkflowOpened') this.#opened.add(streamOf(envelope));
-    if (envelope.type === 'PartitionFenced') this.#isFenced = true;
+    if (envelope.type === 'WorkflowOpened') {
+      this.#opened.add(streamOf(envelope));
+      this.#generation = envelope.generation;
+    }
+    if (envelope.type === 'PartitionFenced') {
+      this.#fencedTo = nextEra(this.#generation);
+      this.#generation = this.#fencedTo;
+    }
   }
 
   /**
@@ -24,7 +32,7 @@ export class Openings {
    */
   isOvertaken(reason: RejectReason, envelope: Envelope): boolean {
     if (AFTER_END.has(reason) && this.#opened.has(streamOf(envelope))) return true;
-    return this.#isFenced && reason === 'wrong-generation' && envelope.type === 'WorkflowOpened';
+    return reason === 'wrong-generation' && envelope.type === 'WorkflowOpened' && envelope.generation <= this.#fencedTo;
   }
 }
 

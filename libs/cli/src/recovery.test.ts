@@ -135,7 +135,9 @@ describe('beside a process that holds the folder', () => {
       await here('run', 'trip', '--id', 't2', '--input', JSON.stringify({ journal }), '--detach');
       await dev.says(/t2 +waits for a person/);
       const ended = await here('terminate', 't2', ...WHO);
-      expect(ended.err).toContain('bank.wire (t2:1.0:bank.wire:0) was called, and Tidemark no longer finds out');
+      expect(ended.err).toContain(
+        'bank.wire (t2:1.0:bank.wire:0) may have been called, and Tidemark no longer finds out',
+      );
       expect(JSON.parse((await here('terminate', 't2', ...WHO, '--json')).out)).toMatchObject({
         changed: false,
         open_effects: [{ operation: 'bank.wire', idempotency_key: 't2:1.0:bank.wire:0' }],

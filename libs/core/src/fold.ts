@@ -114,7 +114,7 @@ function foldOpened(state: PartitionState, envelope: Envelope<'WorkflowOpened'>)
 const ERA_GENERATIONS = 2 ** 20;
 
 /** The first generation that no opening names which was placed in an earlier one. */
-const nextEra = (generation: Generation): Generation =>
+export const nextEra = (generation: Generation): Generation =>
   ((Math.floor(generation / ERA_GENERATIONS) + 1) * ERA_GENERATIONS) as Generation;
 
 /** Takes the generations that openings under way would name, however many. */

@@ -24,6 +24,10 @@ beforeAll(async () => {
       ['audit', 4],
     ]),
   );
+  await writeFile(
+    path.join(folder, 'helper.mjs'),
+    "export function fail() {\n  throw new Error('it failed at /x.ts:9');\n}\n",
+  );
   await writeFile(path.join(folder, 'new.mjs'), module([['refund', 2]]));
   await writeFile(path.join(folder, 'other.mjs'), module([['refund', 2]]));
 });
@@ -46,6 +50,11 @@ it('refuses one version of a workflow from two modules', async () => {
 
 it.each([
   ['./gone.mjs', undefined, './gone.mjs: there is no such file in FOLDER.'],
+  [
+    './elsewhere.mjs',
+    "import { fail } from './helper.mjs';\n\nfail();\n",
+    './elsewhere.mjs: it failed at /x.ts:9 (elsewhere.mjs:3)',
+  ],
   ['./throws.mjs', "\nthrow new Error('no key');\n", './throws.mjs: no key (throws.mjs:2)'],
 ])('names the module and the place that keep it from loading: %s', async (name, text, message) => {
   if (text !== undefined) await writeFile(path.join(folder, name), text);

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { ConfigError, messageOf } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
 
@@ -49,18 +49,25 @@ async function importModule(from: string, cwd: string): Promise<Record<string, u
   try {
     return (await import(isPath ? pathToFileURL(file).href : from)) as Record<string, unknown>;
   } catch (cause) {
-    const place = placeOf(cause, cwd);
+    const place = placeOf(cause, file, cwd);
     const where = place === undefined ? '' : ` (${place})`;
     throw new ConfigError('workflows-unreadable', `${from}: ${messageOf(cause)}${where}`, { cause });
   }
 }
 
-/** The first file and line that an error of a module names, as `file:line` from the folder; undefined when Node tells none. */
-function placeOf(cause: unknown, cwd: string): string | undefined {
+/** Where a frame of a stack stands, or the beginning of the stack of what Node can't parse. */
+const PLACE = /^(?: +at .*?)?\(?((?:file:\/\/)?\/[^():]+):(\d+)(?::\d+\)?)?$/;
+
+/** The line of the module that an error is about, else the first outside of packages, as `file:line` from the folder; undefined when Node tells none. */
+function placeOf(cause: unknown, file: string, cwd: string): string | undefined {
   if (!(cause instanceof Error)) return undefined;
-  const [, file, line] = /(?:^|\(|at )((?:file:\/\/|[A-Za-z]:\\|\/)[^\s()]*?):(\d+)/m.exec(cause.stack ?? '') ?? [];
-  if (file === undefined) return undefined;
-  return `${path.relative(cwd, file.startsWith('file:') ? fileURLToPath(file) : file)}:${line}`;
+  const places = (cause.stack ?? '').split('\n').flatMap((line) => {
+    const [, where, number] = PLACE.exec(line) ?? [];
+    if (where === undefined) return [];
+    return [{ at: where.startsWith('file:') ? decodeURI(where.slice('file://'.length)) : where, number }];
+  });
+  const place = places.find(({ at }) => at === file) ?? places.find(({ at }) => !at.includes('/node_modules/'));
+  return place && `${path.relative(cwd, place.at)}:${place.number}`;
 }
 
 function isDefinition(value: unknown): value is Definition {

@@ -56,7 +56,10 @@ export class LeaseKeeper {
     if (this.#wantedCount === 0 && this.#ports.clock.monotonicMs() < this.#dueMs) {
       const { trusted, holders } = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
       if (!trusted) this.#ghosts.clear();
-      if (!trusted || [...this.#living].every((holder) => holders.has(holder))) return;
+      const isAllThere = [...this.#living].every((holder) => holders.has(holder));
+      // Who came since is watched as well.
+      if (trusted && isAllThere) this.#living = new Set(holders.keys());
+      if (!trusted || isAllThere) return;
     }
     this.#wantedCount = Math.max(this.#wantedCount - 1, 0);
     try {
@@ -93,6 +96,8 @@ export class LeaseKeeper {
       if (reason !== undefined && !this.#revoked.has(leaseName(lease))) due.push({ lease, reason });
     }
     this.#ghosts = ghosts;
+    // What may be one is looked at again once its grace is over.
+    if (ghosts.size > 0) this.#dueMs = Math.min(this.#dueMs, this.#ports.clock.monotonicMs() + LEASE_LOOK_PERIOD_MS);
     const standing = new Set(leases.map(leaseName));
     this.#revoked = new Set([...this.#revoked].filter((name) => standing.has(name)));
     await Promise.all(due.map(({ lease, reason }) => this.#revoke(lease, reason)));

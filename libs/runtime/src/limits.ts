@@ -128,7 +128,7 @@ export const LEASE_CHECK_PERIOD_MS = 250;
 export const LEASE_LOOK_PERIOD_MS = 1_000;
 /** Looks at all that can run, or at all leases, rest so many times what they took, unless what they found were older than this, in milliseconds, at the end of the next. */
 export const LOOK_REST = 4;
-export const LOOK_AGE_MAX_MS = 12_000;
+export const LOOK_AGE_MAX_MS = 10_000;
 
 /** Entries and bytes that one projection batch takes from the log at most. */
 export const PROJECTION_ENTRIES_MAX = 8_192;

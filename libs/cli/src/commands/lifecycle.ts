@@ -1,7 +1,9 @@
 /** Owns `tidemark cancel`, `terminate`, `pause` and `resume`: what becomes of a workflow's life; who decided it, and why. */
 
+import { decodePayload } from '@tidemark/codec';
 import { isOpen } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
+import type { EffectRow } from '@tidemark/ports';
 import type { LifecycleAct, LifecycleDone } from '@tidemark/runtime';
 import type { Session } from '../session.ts';
 import { atDesk } from '../state/at-desk.ts';
@@ -21,8 +23,9 @@ export const lifecycle =
     atDesk(session, { state, how: 'look' }, async (desk) => {
       const { terminal } = session;
       const { workflow } = await requireWorkflow(desk, id);
+      // Before it is done: what is done must not be told as failed, since these can't be read.
+      const open = act === 'terminate' ? (await desk.reads.effects(workflow)).filter(mayHaveHappened) : undefined;
       const done = await desk.lifecycle(workflow, act, { by, why });
-      const open = act === 'terminate' ? (await desk.reads.effects(workflow)).filter(isOpen) : undefined;
       terminal.document({
         workflow,
         act,
@@ -34,11 +37,15 @@ export const lifecycle =
       terminal.line(`${printable(workflow)} ${words(act, done, desk)}`);
       for (const { operation, key } of open ?? []) {
         terminal.warn(
-          `${printable(operation)} (${printable(key)}) was called, and Tidemark no longer finds out whether it happened.`,
+          `${printable(operation)} (${printable(key)}) may have been called, and Tidemark no longer finds out whether it happened.`,
         );
       }
       return EXIT.ok;
     });
+
+/** What a fork replays is answered from its base, and never called. */
+const mayHaveHappened = (effect: EffectRow): boolean =>
+  isOpen(effect) && (effect.request === null || decodePayload('EffectIntended', effect.request).replays === undefined);
 
 function words(act: LifecycleAct, { changed }: LifecycleDone, desk: Desk): string {
   const who =
