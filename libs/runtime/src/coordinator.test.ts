@@ -7,7 +7,7 @@ import { type Offset, type Partition, UnavailableError, type WorkflowId } from '
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StepResult } from './definition.ts';
-import { REDISPATCH_PERIOD_MS, SWEEP_PERIOD_MS, TIMER_PERIOD_MS, UNAPPENDED_AGE_MS } from './limits.ts';
+import { LOOK_REST, REDISPATCH_PERIOD_MS, SWEEP_PERIOD_MS, TIMER_PERIOD_MS, UNAPPENDED_AGE_MS } from './limits.ts';
 import { definitionOf, foldLog, RETRY_AT_ONCE, typesOf } from './simulated-definition.ts';
 import { quiet } from './simulated-ports.ts';
 import { SimulatedWorld } from './simulated-world.ts';
@@ -62,6 +62,22 @@ describe('a coordinator', () => {
     world.ports.queue.enqueue = enqueue;
     await world.worker([steps(1)]);
     expect(await world.until(w, 'completed')).toBeLessThanOrEqual(2 * REDISPATCH_PERIOD_MS);
+  });
+
+  it('rests after a long look at all that can run, so that looks take a part of its time alone', async () => {
+    const { store, clock } = world.ports;
+    const [lookMs, watchedMs] = [1_400, 70_000];
+    const runnable = store.runnable.bind(store);
+    let lookCount = 0;
+    store.runnable = async (...given) => {
+      lookCount++;
+      await clock.sleep(lookMs);
+      return runnable(...given);
+    };
+    await world.coordinator.start();
+    await clock.run(watchedMs);
+    expect(lookCount).toBeGreaterThan(1);
+    expect(lookCount).toBeLessThanOrEqual(1 + watchedMs / (lookMs * (1 + LOOK_REST)));
   });
 
   it('fires the timer of a retry when it is due', async () => {
