@@ -13,7 +13,6 @@ import { type EventLog, type KeyStore, noTelemetry, type Telemetry } from '@tide
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
 import { lostTail, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
-import { bothTelemetries, openPrometheus, tracing } from '@tidemark/telemetry';
 import type { MetricsSettings, TraceSettings } from '@tidemark/traces';
 import { Host } from './host.ts';
 import { type FolderKeys, openKeys, refuseWithoutKey } from './keys.ts';
@@ -53,7 +52,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     const liveness = await opened.add(createMemoryLiveness());
     const watch = await opened.add(createMemoryWatch());
     const { embedder = null, traces } = options;
-    const telemetry = await openMetrics(options, opened);
+    const telemetry = await openMeasuring(options, opened);
     const ports = {
       log: views.log,
       archive: views.tiers?.archive,
@@ -61,7 +60,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       queue,
       hints,
       liveness,
-      telemetry: traces === undefined ? telemetry : tracing(telemetry, traces.ratio),
+      telemetry,
       clock: systemClock,
       prng: systemPrng,
       digest: sha256Digest,
@@ -94,11 +93,17 @@ export function openEmbeddedRebuild(
   });
 }
 
-async function openMetrics({ telemetry = noTelemetry, metrics }: EmbeddedOptions, opened: Opened): Promise<Telemetry> {
-  if (metrics === undefined) return telemetry;
+async function openMeasuring(
+  { telemetry = noTelemetry, metrics, traces }: EmbeddedOptions,
+  opened: Opened,
+): Promise<Telemetry> {
+  if (metrics === undefined && traces === undefined) return telemetry;
+  const { bothTelemetries, openPrometheus, tracing } = await import('@tidemark/telemetry');
+  const own = traces === undefined ? telemetry : tracing(telemetry, traces.ratio);
+  if (metrics === undefined) return own;
   const registry = openPrometheus();
   await opened.add(sentMetrics(metrics, registry));
-  return bothTelemetries(telemetry, registry.telemetry);
+  return bothTelemetries(own, registry.telemetry);
 }
 
 const rowsIn = ({ folder }: EmbeddedOptions): string => path.join(folder, 'rows');

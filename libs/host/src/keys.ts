@@ -6,7 +6,6 @@
 
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@tidemark/core';
-import { openAwsKmsKeys } from '@tidemark/keys-aws-kms';
 import { FILE_KEYS, openFileKeys } from '@tidemark/keys-file';
 import { openTransitKeys } from '@tidemark/keys-transit';
 import {
@@ -45,6 +44,7 @@ async function openProvider(
   if (url?.protocol === 'aws-kms:' && url.pathname !== '') {
     const [region, endpoint] = [url.searchParams.get('region'), url.searchParams.get('endpoint')];
     if (region !== null && isPlain(endpoint)) {
+      const { openAwsKmsKeys } = await import('@tidemark/keys-aws-kms');
       return openAwsKmsKeys({
         keyId: decodeURIComponent(url.pathname),
         region,

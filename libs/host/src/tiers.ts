@@ -6,7 +6,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openFsBlobs, openFsObjects } from '@tidemark/blob-fs';
-import { openS3Blobs, openS3Objects, type S3ObjectsOptions } from '@tidemark/blob-s3';
+import type { S3ObjectsOptions } from '@tidemark/blob-s3';
 import { ConfigError } from '@tidemark/core';
 import type { BlobStore, Clock, EventLog, ObjectStore, ProjectionStore } from '@tidemark/ports';
 import {
@@ -42,13 +42,16 @@ export interface Views {
 /** Opens what the address names. Throws `ConfigError` (`archive-address-invalid`), or as the adapters do. */
 export async function openObjects(address: string, setting: string): Promise<ObjectStore> {
   const place = placeIn(address, setting);
-  return 'folder' in place ? openFsObjects(place) : openS3Objects(place);
+  if ('folder' in place) return openFsObjects(place);
+  const { openS3Objects } = await import('@tidemark/blob-s3');
+  return openS3Objects(place);
 }
 
 /** Opens the large payloads beside the archive that the address names. Throws as `openObjects` does. */
 export async function openBlobs(address: string, setting: string): Promise<Blobs> {
   const place = placeIn(address, setting);
   if ('folder' in place) return openBlobFolders(place.folder);
+  const { openS3Blobs } = await import('@tidemark/blob-s3');
   const below = (name: string) => openS3Blobs({ ...place, prefix: `${place.prefix}${name}/` });
   return blobsIn(below);
 }

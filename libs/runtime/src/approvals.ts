@@ -20,7 +20,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { ApprovalPlace, ApprovalQuery, ApprovalRow, ProjectionStore } from '@tidemark/ports';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { ErrorObject } from 'ajv/dist/2020.js';
 import { whileUnavailable } from './backoff.ts';
 import { checkName, checkText } from './decision-checks.ts';
 import { digestOf } from './json-digest.ts';
@@ -109,7 +109,7 @@ export class Approvals {
     if (asking === undefined) return this.#settled(row.workflow, task, given);
     given.admit?.(asking.assignee ?? null);
     const ask = await askOf(this.#ports.store, row.workflow, task as TaskId);
-    const value = given.approved ? checkedForm(given.value, ask?.form ?? {}) : refusedForm(given.value);
+    const value = given.approved ? await checkedForm(given.value, ask?.form ?? {}) : refusedForm(given.value);
     const answer: Json = { approved: given.approved, by, why: given.why ?? null, value };
     const control = { task: task as TaskId, name: asking.name, approved: given.approved, by };
     // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
@@ -175,8 +175,9 @@ async function askOf(store: Reads, of: WorkflowId, task: TaskId): Promise<Approv
 }
 
 /** Throws `InvalidError` (`approval-unfit`) that names the places in the value. */
-function checkedForm(value: unknown, form: Json): Json {
+async function checkedForm(value: unknown, form: Json): Promise<Json> {
   const given = toJson(value ?? null, 'value of the approval');
+  const { Ajv2020 } = await import('ajv/dist/2020.js');
   const isFit = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(form as object);
   if (isFit(given)) return given;
   const wrong = (isFit.errors ?? []).slice(0, PROBLEMS_TOLD_COUNT);
