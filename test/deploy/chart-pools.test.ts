@@ -88,6 +88,21 @@ describe('pools of workers', () => {
     expect(loaded('billing')).toEqual({ value: './workflows/billing.ts' });
   });
 
+  test('name what the image does not: modules that nobody names are left to it', async () => {
+    expect(named(plain, 'ConfigMap', '-settings').data).not.toHaveProperty('TIDEMARK_WORKFLOWS');
+    expect(envOf(podOf(named(plain, 'Deployment', '-worker')))).not.toHaveProperty('TIDEMARK_WORKFLOWS');
+  });
+
+  test('leave the nodes of worker where they name others, and keep the rest of its values', async () => {
+    const worker = { nodeSelector: { spot: 'true' }, podLabels: { team: 'agents' } };
+    const billing = { workflows: './b.ts', nodeSelector: { role: 'stable' }, podLabels: { part: 'billing' } };
+    const both = await rendered('own-servers', { worker, pools: { billing, crawl: { workflows: './c.ts' } } });
+    const of = (pool: string) => podOf(named(both, 'Deployment', `-worker-${pool}`));
+    expect(of('billing').spec.nodeSelector).toEqual({ role: 'stable' });
+    expect(of('crawl').spec.nodeSelector).toEqual({ spot: 'true' });
+    expect(of('billing').metadata.labels).toMatchObject({ team: 'agents', part: 'billing' });
+  });
+
   test("have no hook by which a pod that goes writes the node's notice file, which is the others' too", () => {
     expect(named(pools, 'ConfigMap', '-settings').data.TIDEMARK_SPOT_NOTICE_FILE).toBe('/var/run/node/leaving');
     for (const { kind, spec } of pools)

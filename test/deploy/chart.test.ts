@@ -232,10 +232,34 @@ test.each([
   [{ worker: { scaling: { maxReplicas: 0 } } }, /maxReplicas/],
   [{ networkPolicy: { metricsFrom: [] } }, /metricsFrom/],
   [{ coordinator: { antiAffinity: 'yes' } }, /antiAffinity/],
-  [{ pools: { a: {} }, settings: { TIDEMARK_WORKFLOWS: '' } }, /pools\.a\.workflows is not set/],
+  [{ pools: { a: {} } }, /pools\.a\.workflows is not set/],
+  [{ settings: { TIDEMARK_KEEP: '30d' } }, /TIDEMARK_KEEP \(30d\) is less than TIDEMARK_WARM \(90d\)/],
+  [
+    { settings: { TIDEMARK_METRICS_LISTEN: '0.0.0.0:7071' } },
+    /HEALTH_LISTEN and settings\.TIDEMARK_METRICS_LISTEN .* port 7071/,
+  ],
+  [{ settings: { TIDEMARK_API_CLIENT_CERTIFICATES: 'required' } }, /no certificate or no authority/],
+  [{ ...KEDA, worker: { concurrency: 5, scaling: { kind: 'keda' } } }, /workflowsPerWorker .* is 20, and one runs 5/],
+  [
+    { ...KEDA, worker: { scaling: { kind: 'keda', minReplicas: 11 } } },
+    /\(11\) is more than scaling\.maxReplicas \(10\)/,
+  ],
+  [{ ...KEDA, pools: { a: POOL }, settings: { TIDEMARK_POOLS: 'b=./b.ts' } }, /TIDEMARK_POOLS has no pool 'a'/],
+  [{ ...KEDA, worker: { scaling: { kind: 'keda' } }, settings: { TIDEMARK_POOLS: 'b=./b.ts' } }, /no pool 'default'/],
+  [{ ...KEDA, pools: { [`a${'b'.repeat(29)}`]: POOL }, fullLength: true }, /fullLength|letters/],
 ])('%j is refused', (over, told) => refusal(over).toThrow(told));
 
-test('what is asked for in the notes is there', () => {
-  const notes = readProjectFile('helm/tidemark/templates/NOTES.txt');
-  expect(notes).toContain('--role scaler --all-tenants');
+test('what bounds values takes those at the bound', async () => {
+  const settings = { TIDEMARK_KEEP: '13w'.replace('13w', '2160h'), TIDEMARK_POOLS: 'a=./a.ts; b=./b.ts' };
+  const scaling = { kind: 'keda', minReplicas: 10, workflowsPerWorker: 5 };
+  const made = await rendered('own-servers', { ...KEDA, settings, pools: { a: { ...POOL, concurrency: 5, scaling } } });
+  expect(named(made, 'ScaledObject', '-worker-a').spec.minReplicaCount).toBe(10);
+});
+
+test('notes name what can be started, and the key that KEDA asks with', async () => {
+  expect(await notes('own-servers')).toContain('tidemark run count-lines ');
+  const mine = await notes('own-servers', { settings: { TIDEMARK_WORKFLOWS: './workflows/billing.ts' } });
+  expect(mine).toContain('tidemark run NAME ');
+  expect(mine).not.toContain('count-lines');
+  expect(await notes('pools')).toContain('--role scaler --all-tenants');
 });

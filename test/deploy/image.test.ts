@@ -110,15 +110,15 @@ test('docs/deploy.md starts packages with the flags of the image', () => {
   expect(readProjectFile('docs/deploy.md')).toContain(`export NODE_OPTIONS='${SERVICE_NODE_FLAGS.join(' ')}'\n`);
 });
 
+test.each(['docker-compose.yml', 'deploy/Dockerfile'])('the workflows that %s names are in the image', (file) => {
+  const modules = readProjectFile(file).match(/(?<=[=,-])\.\/examples\/[^,}\s]+/g) ?? [];
+  expect(modules.length).toBeGreaterThan(1);
+  for (const module of modules)
+    expect([module, exists(module) && isInContext(path.normalize(module))]).toEqual([module, true]);
+});
+
 describe.each(['docker-compose.yml', 'helm/tidemark/values.yaml'])('%s', (file) => {
   const text = readProjectFile(file);
-
-  test('its workflows are in the image', () => {
-    const modules = text.match(/\.\/examples\/[^,}\s]+/g) ?? [];
-    expect(modules.length).toBeGreaterThan(0);
-    for (const module of modules)
-      expect([module, exists(module) && isInContext(path.normalize(module))]).toEqual([module, true]);
-  });
 
   test.each(['kafka', 'redis', 'postgres'])('%s is the one that the tests run on', (kind) => {
     const tested = new RegExp(`${kind}Image = '([^']+)'`).exec(

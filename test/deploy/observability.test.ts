@@ -151,11 +151,10 @@ describe('deploy/prometheus', () => {
     },
   );
 
-  test('each alert is in the runbook or its metric is, and fires in a test', () => {
+  test('each alert is in the runbook by its name, and fires in a test', () => {
     const tests = readProjectFile('deploy/prometheus/test/rules.test.yml');
     for (const rule of rules) {
-      const named = [nameOf(rule), ...metricsIn(exprOf(rule)).map(baseOf)];
-      expect([nameOf(rule), named.some((name) => runbook.includes(name))]).toEqual([nameOf(rule), true]);
+      expect(runbook).toContain(`\`${nameOf(rule)}\``);
       expect(tests).toMatch(new RegExp(`\\b${nameOf(rule)}\\b`));
     }
   });

@@ -28,6 +28,9 @@
 {{- if and $settings.TIDEMARK_AUTH_OIDC_ISSUER (not $settings.TIDEMARK_AUTH_OIDC_AUDIENCE) -}}
 {{- fail "settings.TIDEMARK_AUTH_OIDC_AUDIENCE is not set: without it, tokens for other services would be accepted." -}}
 {{- end -}}
+{{- if and (eq $settings.TIDEMARK_API_CLIENT_CERTIFICATES "required") (not (and (include "tidemark.apiIsSecured" .) (or (and .Values.tls.api.secret .Values.tls.api.ca) (and .Values.tls.all.secret .Values.tls.all.ca)))) -}}
+{{- fail "settings.TIDEMARK_API_CLIENT_CERTIFICATES is required, and the API has no certificate or no authority to check callers' by: name secret, cert, key and ca in tls.api." -}}
+{{- end -}}
 {{- if and .Values.api.service.enabled $local -}}
 {{- fail "settings.TIDEMARK_API_HOST is the pod's own loop, where a service leads nobody: set it to 0.0.0.0, or api.service.enabled to false." -}}
 {{- end -}}

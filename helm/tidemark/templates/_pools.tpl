@@ -3,9 +3,14 @@ Owns what pools of workers are: each is the values of `worker` with its own over
 load its own workflows, so they take the work of those definitions alone.
 */}}
 
-{{/* Takes {root, pool, over}: the values of the pool, as YAML. */}}
+{{/* Takes {root, pool, over}: the values of the pool, as YAML. Where its pods may be is its own alone, if it says so: who needs two nodes' labels gets none. */}}
 {{- define "tidemark.poolValues" -}}
-{{- mustMergeOverwrite (deepCopy .root.Values.worker) (deepCopy (.over | default dict)) | toYaml -}}
+{{- $over := .over | default dict -}}
+{{- $own := mustMergeOverwrite (deepCopy .root.Values.worker) (deepCopy $over) -}}
+{{- range $place := list "nodeSelector" "affinity" -}}
+{{- if hasKey $over $place -}}{{- $_ := set $own $place (get $over $place) -}}{{- end -}}
+{{- end -}}
+{{- toYaml $own -}}
 {{- end -}}
 
 {{/* Takes {root, pool}. */}}
@@ -21,9 +26,6 @@ load its own workflows, so they take the work of those definitions alone.
 {{/* NAME=MODULE,…;NAME=…: what coordinators count by. */}}
 {{- define "tidemark.poolsSetting" -}}
 {{- if .Values.settings.TIDEMARK_POOLS -}}
-{{- if and (not .Values.pools) (include "tidemark.anyAsksDemand" .) (not (regexMatch "(^|;) *default *=" .Values.settings.TIDEMARK_POOLS)) -}}
-{{- fail "settings.TIDEMARK_POOLS has no pool 'default', by which the workers of this chart are scaled where `pools` is empty: name it so, or set `pools` instead." -}}
-{{- end -}}
 {{- .Values.settings.TIDEMARK_POOLS -}}
 {{- else -}}
 {{- $pools := list -}}

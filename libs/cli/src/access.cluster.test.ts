@@ -41,10 +41,13 @@ describeServers('access on a cluster', ['kafka', 'redis', 'postgres'], (servers)
     env.TIDEMARK_PARTITIONS = '4';
     env.TIDEMARK_ENCRYPTION = 'off';
     env.TIDEMARK_WORKFLOWS = path.join(FIXTURES, 'agents.ts');
-    for (let count = 0; count < 2; count++) {
+    // Commands have the environment of the first, as in its pod.
+    const own = { ...env };
+    env.TIDEMARK_METRICS_LISTEN = `127.0.0.1:${await freePort()}`;
+    for (const given of [env, own]) {
       const port = await freePort();
       urls.push(`http://127.0.0.1:${port}`);
-      services.push(await startService('coordinator', { ...env, TIDEMARK_API_PORT: String(port) }));
+      services.push(await startService('coordinator', { ...given, TIDEMARK_API_PORT: String(port) }));
     }
   });
   afterAll(async () => {

@@ -34,6 +34,8 @@ import { type Below, openBlobs, openObjects, viewsOver } from './tiers.ts';
 export interface OpenOptions {
   /** Told of what doesn't keep anything from working, and could lose something one day. */
   readonly onWarning?: (code: string, message: string) => void;
+  /** A service: it answers where `metricsListen` says. Commands beside it, in its environment, leave that port to it. */
+  readonly listens?: boolean;
 }
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
@@ -78,9 +80,14 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
 }
 
 /** What is measured goes to the process's own OpenTelemetry SDK, to the endpoint that scrapers ask, to a collector; to each that is set. */
-async function openMeasuring(config: ClusterConfig, { onWarning }: OpenOptions, opened: Opened): Promise<Telemetry> {
+async function openMeasuring(
+  config: ClusterConfig,
+  { onWarning, listens = false }: OpenOptions,
+  opened: Opened,
+): Promise<Telemetry> {
   const { bothTelemetries, openPrometheus, openTelemetry, tracing } = await import('@tidemark/telemetry');
-  const { metrics, metricsListen, traces } = config;
+  const { metrics, traces } = config;
+  const metricsListen = listens ? config.metricsListen : '';
   const plain = config.telemetry ? openTelemetry() : noTelemetry;
   const own = traces === undefined ? plain : tracing(plain, traces.ratio);
   if (metricsListen === '' && metrics === undefined) return own;

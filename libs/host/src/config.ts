@@ -60,6 +60,9 @@ const poolsOf = (text: string): readonly PoolConfig[] =>
     return { name: pool.slice(0, at), modules: modulesOf(pool.slice(at + 1)) };
   });
 
+/** Partitions of one log that can be asked for: more than brokers are known to carry. */
+const PARTITIONS_MOST = 131_072;
+
 const settings = {
   TIDEMARK_KAFKA_BROKERS: list,
   TIDEMARK_REDIS_URL: serverUrl('redis', 'rediss'),
@@ -70,9 +73,9 @@ const settings = {
     .regex(/^[A-Za-z0-9._-]{1,200}$/, 'letters, digits, dot, underscore and hyphen are allowed')
     .default('tidemark'),
   /** Partitions that a new topic begins with. */
-  TIDEMARK_PARTITIONS: count(1, 100_000).default(64),
+  TIDEMARK_PARTITIONS: count(1, PARTITIONS_MOST).default(64),
   /** Largest size of the pool of partitions. */
-  TIDEMARK_PARTITIONS_MAX: count(1, 100_000).default(4_096),
+  TIDEMARK_PARTITIONS_MAX: count(1, PARTITIONS_MOST).default(4_096),
   /** Live workflows of one tenant, and of all, beyond which a start is refused until some have ended; empty: any number. */
   TIDEMARK_TENANT_OPEN_MAX: z.union([z.literal(''), count(1, 100_000_000)]).default(''),
   TIDEMARK_OPEN_MAX: z.union([z.literal(''), count(1, 100_000_000)]).default(''),

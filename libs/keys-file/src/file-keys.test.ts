@@ -10,10 +10,12 @@ import type { WrappedKey } from '@tidemark/ports';
 import { found, keyProviderContract } from '@tidemark/testkit/contracts/key-provider';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openFileKeys, rotateFileKeys } from './index.ts';
-import { makeKeyFile } from './key-file.ts';
+import { makeKeyFile, refuseExposed } from './key-file.ts';
 
 const context = { tenant: tenantId('t'), workflow: workflowId('w') };
 const dataKey = new Uint8Array(32).fill(7);
+
+const [ROOT, OWN, OTHER] = [0, 1_000, 1_001];
 
 let folder: string;
 let file: string;
@@ -88,6 +90,25 @@ describe('the file', () => {
     }
     expect(await readFile(file, 'utf8')).toBe(before);
     expect(await readdir(folder)).toEqual(['keys.json']);
+  });
+
+  test.each([
+    [ROOT, 0o440, OWN, undefined],
+    [ROOT, 0o640, OWN, undefined],
+    [ROOT, 0o444, OWN, 'mode'],
+    [ROOT, 0o460, OWN, 'mode'],
+    [OWN, 0o440, OWN, 'mode'],
+    [ROOT, 0o440, ROOT, 'mode'],
+    [OWN, 0o400, OWN, undefined],
+    [OTHER, 0o400, OWN, 'owner'],
+  ])('of user %i with mode %o is for user %i: %s', (uid, mode, user, wrong) => {
+    const stats = { uid: BigInt(uid), mode: BigInt(mode), size: 100n, isFile: () => true };
+    const exposed = () => refuseExposed(file, stats, user);
+    if (wrong === undefined) expect(exposed()).toBeUndefined();
+    else
+      expect(exposed).toThrow(
+        expect.objectContaining({ code: 'key-file-exposed', details: { file, [wrong]: expect.anything() } }),
+      );
   });
 
   const damages: readonly (readonly [string, string, (text: string) => string])[] = [

@@ -32,8 +32,9 @@ const KEY_BYTES = 32;
 const NOTE =
   'Keys that wrap the data keys of Tidemark. Keep a copy in a safe place: without this file nothing that was encrypted can be read.';
 
-/** Other users' bits of a file's mode. */
+/** Other users' bits of a file's mode, and what may be among them where the file is root's: a group that root chose may read it. */
 const OTHERS = 0o077n;
+const GROUP_READS = 0o040n;
 
 export async function readKeyFile(file: string): Promise<KeyFile> {
   return (await read(file)).keyFile;
@@ -132,16 +133,22 @@ async function read(file: string): Promise<{ readonly entries: readonly Entry[];
   return { entries, keyFile: { current, keys, stamp: stampOf(stats) } };
 }
 
-function refuseExposed(file: string, stats: BigIntStats): void {
+/** Throws `ConfigError` (`key-file-exposed`, `key-file-foreign`). `own`: the user who runs this; undefined where there are none. */
+export function refuseExposed(
+  file: string,
+  stats: Pick<BigIntStats, 'isFile' | 'size' | 'mode' | 'uid'>,
+  own = process.geteuid?.(),
+): void {
   if (!stats.isFile() || stats.size > KEY_FILE_MAX_BYTES) throw foreign(file);
   // Windows has no such modes; who may read the file is then a matter of its folder.
   if (process.platform === 'win32') return;
-  if ((stats.mode & OTHERS) !== 0n) {
+  // As a Secret is mounted for a pod with an fsGroup.
+  const isRoots = stats.uid === 0n && own !== 0;
+  if ((stats.mode & OTHERS & ~(isRoots ? GROUP_READS : 0n)) !== 0n) {
     const mode = (stats.mode & 0o777n).toString(8);
     const message = `The key file ${file} has mode ${mode}: others than its owner may use it. Run chmod 600 on it, and rotate its keys if someone may have read it.`;
     throw new ConfigError('key-file-exposed', message, { file, mode });
   }
-  const own = process.geteuid?.();
   if (own !== undefined && stats.uid !== BigInt(own) && stats.uid !== 0n) {
     const message = `The key file ${file} belongs to user ${stats.uid}, not to the one who runs this (${own}).`;
     throw new ConfigError('key-file-exposed', message, { file, owner: Number(stats.uid) });

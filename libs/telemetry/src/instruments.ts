@@ -51,7 +51,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   pool_unassigned: gauge('Demand for which no pool is named.', '1'),
   pool_demand_age_ms: gauge('Age of the oldest look that these rest on.', 'ms'),
   workflows_parked: gauge('Workflows that wait for a person, by reason.', '1', ['reason']),
-  memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope, by phase.'),
+  memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope.'),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
   checkpoint_resumes_total: counter(
     'Workflows taken over from a lost holder: resumed from their newest checkpoint, or stopped for a person or an undo.',

@@ -12,7 +12,7 @@ await runService('compactor', async ({ answerProbes }) => {
   giveWay();
   const config = configFromEnv(process.env);
   await answerProbes(config.healthListen);
-  const host = await openCluster(config, { onWarning: warningLine });
+  const host = await openCluster(config, { onWarning: warningLine, listens: true });
   const onError = failureReporter();
   const report = startGrowthReport({
     ports: { ...host.ports, log: host.tiers?.hot ?? host.ports.log },

@@ -17,7 +17,7 @@ await runService('coordinator', async ({ answerProbes }) => {
   await answerProbes(config.healthListen);
   const apiConfig = apiConfigFromEnv(process.env);
   const pools = await loadPools(config.pools, process.cwd());
-  const host = await openCluster(config, { onWarning: warningLine });
+  const host = await openCluster(config, { onWarning: warningLine, listens: true });
   const onError = failureReporter();
   try {
     await host.startCoordinator({ onError, pools });

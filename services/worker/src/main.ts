@@ -24,7 +24,7 @@ await runService('worker', async ({ leave, answerProbes }) => {
   // A worker that left by a notice is started again where it was, on a machine that goes: it stays, unready, and takes nothing.
   const onNotice = (source: string): void => logLine('warn', 'worker waits on a machine that goes', { source });
   await noSpotNotice({ ...config.spotNotice, onNotice, onError });
-  const host = await openCluster(config, { onWarning: warningLine });
+  const host = await openCluster(config, { onWarning: warningLine, listens: true });
   const worker = await host.startWorker({ definitions, concurrency: config.concurrency, onError });
   watchSpotNotice({ ...config.spotNotice, onNotice: leave, onError });
   const of = () => worker.uncheckpointed;

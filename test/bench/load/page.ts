@@ -186,7 +186,7 @@ ${options.coordinatorCount} coordinators, ${options.workerCount} workers, a comp
 | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
-Commit is \`checkpoint_commit_latency_seconds\` of the workers: from the end of a step to the acknowledged append of its checkpoint, over the whole run, kills included; what a killed worker committed since it was last asked, in a second at most, isn't in it. Lost, doubled and broken are judged afterwards: the whole history is read from segments and log, folded by a second fold written for tests, and held against what was started and against the ledger: every workflow's output, and every effect that a checkpoint relies on. ${comparedText(figureOf)}
+Commit is \`checkpoint_commit_latency_seconds\` of the workers: from the end of a step to the acknowledged append of its checkpoint, over the whole run, kills included; what a killed worker committed since it was last asked, in a second at most, isn't in it. A take-over (\`load.take_over\`) is from the last checkpoint of a worker that was killed to the first of its workflow's next holder: what was left of the pause between two steps, and the step, are in it beside the notice and the claim. Lost, doubled and broken are judged afterwards: the whole history is read from segments and log, folded by a second fold written for tests, and held against what was started and against the ledger: every workflow's output, and every effect that a checkpoint relies on. ${comparedText(figureOf)}
 
 ## Over time
 
