@@ -1,34 +1,42 @@
 /**
- * Owns how the tests run: which files, with which servers, for how long. Test files are isolated from each other but
- * share one Kafka, one Redis and one Postgres (see libs/testkit/src/servers/global-setup.ts).
+ * Owns how the tests run: which files, in which order, with which servers. Test files are isolated from each other but share one
+ * Kafka, one Redis and one Postgres (see libs/testkit/src/servers/global-setup.ts).
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { QUICK_WASM } from './libs/testkit/src/node-flags.ts';
+import { LongestFirst } from './scripts/stages/longest-first.ts';
+import { selectionOf } from './scripts/stages/stages.ts';
+
+/** Set by `npm test` and `npm run verify`; without it every file can be run. */
+const stages = (process.env.TIDEMARK_TEST_STAGES ?? '').split(',').filter((name) => name !== '');
+const { include, exclude } = selectionOf(stages);
 
 export default defineConfig({
   test: {
-    include: ['libs/**/*.test.ts', 'services/**/*.test.ts', 'examples/**/*.test.ts', 'test/**/*.test.ts'],
+    include: [...include],
     // What `npm run jaeger` compares needs a build of Jaeger that takes minutes; `npm run packages` builds and installs for a minute.
     exclude: [
       '**/node_modules/**',
       '**/fixtures/**',
       '.tmp/**',
+      ...exclude,
       ...(process.env.TIDEMARK_JAEGER === undefined ? ['test/e2e/jaeger.test.ts'] : []),
       ...(process.env.TIDEMARK_PACKAGES === undefined ? ['test/packages/built/**'] : []),
     ],
     globalSetup: ['libs/testkit/src/servers/global-setup.ts'],
     pool: 'forks',
+    sequence: { sequencer: LongestFirst },
     // Vitest's default leaves one core idle, which on two cores means one file at a time.
     maxWorkers: '100%',
-    // Files that open PGlite many times: V8 may abort when it frees code of a module that is loaded anew (nodejs/node#64500).
+    // Files that open PGlite many times: V8 may abort when it frees code of a module that is loaded again (nodejs/node#64500).
     execArgv: ['--no-wasm-code-gc', QUICK_WASM],
     // Commands are started hundreds of times.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/node-compile-cache', import.meta.url)) },
-    testTimeout: 30_000,
-    // What comes in a moment takes seconds where others are at work as well.
-    expect: { poll: { timeout: 30_000 } },
+    // These only guard against hanging: a busy machine needs many times what a quiet one does.
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     teardownTimeout: 20_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -14,8 +14,8 @@ export interface Guard {
   readonly edits: readonly (readonly [guarded: string, without: string])[];
   /** Seeds are run with these alone. */
   readonly faults: readonly FaultKind[];
-  /** First seed to look at; 1 by default. */
-  readonly from?: number;
+  /** Fails without the guard, and passes with it. */
+  readonly seed: number;
   readonly workloads?: readonly Workload[];
   /** Runs archive history meanwhile. */
   readonly archives?: true;
@@ -29,11 +29,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
+    seed: 36,
     faults: FORGED,
   },
   holder: {
     file: HOLDER,
     edits: [["if (envelope.epoch > lease.epoch || envelope.holder !== lease.holder) return 'wrong-holder';", '']],
+    seed: 3,
     faults: FORGED,
   },
   ordinal: {
@@ -42,6 +44,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ["if (envelope.ordinal <= lease.ordinal) return 'duplicate';", ''],
       ["if (envelope.ordinal > lease.ordinal + 1) return 'ordinal-gap';", ''],
     ],
+    seed: 3,
     faults: FORGED,
   },
   parent: {
@@ -49,6 +52,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
+    seed: 11,
     faults: FORGED,
   },
   generation: {
@@ -59,11 +63,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         '',
       ],
     ],
+    seed: 2,
     faults: FORGED,
   },
   'dedupe-by-id': {
     file: 'libs/core/src/fold-inbox.ts',
     edits: [["if (stream.inbox.includes(envelope.id)) return 'duplicate';", '']],
+    seed: 3,
     faults: ['signal', 'misbehave'],
   },
   reservation: {
@@ -74,6 +80,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         '({ ...task, reserved: envelope.control.checkpoint })',
       ],
     ],
+    seed: 1,
     faults: FORGED,
     workloads: MONEY,
   },
@@ -85,34 +92,40 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'if (key !== null) return;',
       ],
     ],
+    seed: 1,
     faults: ['crash'],
     workloads: ['fickle'],
   },
   'lamport-check': {
     file: HOLDER,
     edits: [["if (envelope.lamport <= lease.lamport) return 'lamport-regression';", '']],
+    seed: 1,
     faults: FORGED,
   },
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
+    seed: 3,
     faults: FORGED,
   },
   'call-window': {
     file: 'libs/runtime/src/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
+    seed: 11,
     faults: ['late-call'],
     workloads: MONEY,
   },
   'late-probe-wait': {
     file: 'libs/runtime/src/effect-recovery.ts',
     edits: [['await host.ports.clock.sleep(waitMs, signal);', '']],
+    seed: 10,
     faults: ['lost-caller'],
     workloads: MONEY,
   },
   'projector-offset': {
     file: 'libs/runtime/src/simulated-store.ts',
     edits: [['if (this.partitions.get(partition)?.next !== from) {', 'if (from < 0) {']],
+    seed: 10,
     faults: ['drop', 'pause', 'slow'],
   },
   'one-snapshot-claim': {
@@ -129,6 +142,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
+    seed: 46,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -139,17 +153,20 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'if (offset >= 0) return;',
       ],
     ],
+    seed: 5,
     faults: ['drop', 'cut', 'slow'],
   },
   'signals-go-along': {
     file: 'libs/core/src/continuing.ts',
     edits: [['signals: leftOf(stream),', 'signals: stream.signals,']],
+    seed: 1,
     faults: ['signal'],
     workloads: ['turns'],
   },
   'signals-begin-with': {
     file: 'libs/runtime/src/continuing.ts',
     edits: [['...(signals.length > 0 && { signals }),', '']],
+    seed: 1,
     faults: ['signal'],
     workloads: ['turns'],
   },
@@ -161,12 +178,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         "if (question === null) return 'not-asked';",
       ],
     ],
+    seed: 4,
     faults: FORGED,
     workloads: ['fickle', 'await'],
   },
   'undo-when-decided': {
     file: HOLDER,
     edits: [["if (effects.some((effect) => isOpen(effect) && effect.key !== key)) return 'not-intended';", '']],
+    seed: 1,
     faults: FORGED,
     workloads: ['await', 'gather'],
   },
@@ -175,35 +194,41 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ['effects.filter((one) => one.isSuspect)', 'effects.filter((one) => one.isSuspect && one.status !== one.status)'],
     ],
+    seed: 10,
     faults: ['crash', 'trap'],
     workloads: MONEY,
   },
   'recovery-limit': {
     file: 'libs/runtime/src/takeover.ts',
     edits: [['if (code === null) return undefined;', 'if (code !== state.reason || true) return undefined;']],
+    seed: 1,
     faults: ['bane'],
   },
   'undo-order': {
     file: 'libs/runtime/src/undone-things.ts',
     edits: [['.sort((a, b) => b.position - a.position)', '.sort((a, b) => a.position - b.position)']],
+    seed: 1,
     faults: ['crash'],
     workloads: ['unroll'],
   },
   'trim-to-segment': {
     file: 'libs/runtime/src/compactor.ts',
     edits: [['await log.trim(partition, manifest.to);', 'await log.trim(partition, floor);']],
+    seed: 1,
     faults: ['crash', 'slow'],
     archives: true,
   },
   'one-manifest': {
     file: 'libs/runtime/src/archive-writer.ts',
     edits: [['if (written.object === object) return', 'if (written.to < 0) return']],
+    seed: 1,
     faults: ['slow', 'trap'],
     archives: true,
   },
   'archive-read': {
     file: 'libs/runtime/src/tiered-log.ts',
     edits: [['if (!isTrimmed || attempt > READS_BETWEEN_TRIMS_MAX) throw error;', 'throw error;']],
+    seed: 1,
     faults: ['drop'],
     archives: true,
   },
@@ -215,12 +240,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
+    seed: 5,
     faults: ['slow'],
     archives: true,
   },
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
+    seed: 12,
     faults: ['flush'],
   },
 };

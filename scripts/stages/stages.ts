@@ -1,0 +1,103 @@
+/**
+ * Owns the stages of the tests: which files each has. A file that no long stage names belongs to `quick`, which is what
+ * `npm test` runs; the long ones are added by `npm run verify` and CI. Must name every file once at most.
+ */
+
+export interface LongStage {
+  /** What it proves. */
+  readonly about: string;
+  /** Files, or folders with `/**` behind them, from the project's root. */
+  readonly files: readonly string[];
+}
+
+export const QUICK = 'quick';
+/** A long stage that is a program: the tests of `quick`, run on a source with one fault after the other. */
+export const MUTATIONS = 'mutations';
+
+export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
+  e2e: {
+    about: 'The examples, run whole as real processes, killed and resumed.',
+    files: [
+      'test/e2e/audit-command.test.ts',
+      'test/e2e/audit.test.ts',
+      'test/e2e/jaeger.test.ts',
+      'test/e2e/researcher.test.ts',
+      'examples/patterns/src/crash.test.ts',
+    ],
+  },
+  chaos: {
+    about: 'Processes and servers killed at random, judged by the whole history.',
+    files: ['test/chaos/chaos.cluster.test.ts', 'test/chaos/compactor.cluster.test.ts', 'test/chaos/pipeline.test.ts'],
+  },
+  integration: {
+    about: 'Services on real servers, and servers that fail, hang, lie and come back.',
+    files: [
+      'test/integration/faults.cluster.test.ts',
+      'test/integration/health.cluster.test.ts',
+      'test/integration/tls.cluster.test.ts',
+      'test/integration/zombie.cluster.test.ts',
+      'libs/cli/src/access.cluster.test.ts',
+      'libs/log-kafka/src/doubt.kafka.test.ts',
+      'libs/queue-bullmq/src/redis-faults.redis.test.ts',
+      'libs/store-postgres/src/pglite-faults.test.ts',
+      'libs/store-postgres/src/schema-rebuild.postgres.test.ts',
+      'libs/testkit/src/servers/servers.cluster.test.ts',
+    ],
+  },
+  simulation: {
+    about: 'Seeds of the simulated fleet, and the search for a seed that each guard is needed for.',
+    files: ['test/simulation/search.test.ts'],
+  },
+  fuzz: {
+    about: 'Every route of the API, asked what its document allows and what it does not.',
+    files: ['test/fuzz/**'],
+  },
+  console: { about: 'The console in Chromium.', files: ['test/console/**'] },
+  docs: {
+    about: 'What the documentation shows, compiled, run and linked.',
+    files: ['test/docs.test.ts', 'test/docs/**', 'libs/cli/src/runbook.test.ts', 'libs/cli/src/tutorial.test.ts'],
+  },
+  deploy: { about: 'Helm chart, Compose file, image, dashboards and alerts.', files: ['test/deploy/**'] },
+  'supply-chain': {
+    about: 'Licences, lock files, SBOM, and the packages that are published.',
+    files: ['test/supply-chain/**', 'test/packages/**'],
+  },
+  upgrade: {
+    about: 'A fleet under load whose processes are replaced by the next release and back.',
+    files: ['test/integration/upgrade.cluster.test.ts'],
+  },
+};
+
+export const isStage = (name: string): boolean =>
+  name === QUICK || name === MUTATIONS || Object.hasOwn(LONG_STAGES, name);
+
+const isNamed = (pattern: string, file: string): boolean =>
+  pattern.endsWith('/**') ? file.startsWith(pattern.slice(0, -2)) : file === pattern;
+
+/** The stage of a test file. `file`: from the project's root, with `/` on every system. */
+export function stageOf(file: string): string {
+  for (const [name, { files }] of Object.entries(LONG_STAGES)) {
+    if (files.some((pattern) => isNamed(pattern, file))) return name;
+  }
+  return QUICK;
+}
+
+/** What vitest is to include and leave out for these stages; none given: every file. */
+export function selectionOf(stages: readonly string[]): {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+} {
+  if (stages.length === 0) return { include: ALL_FILES, exclude: [] };
+  const patternsOf = (names: readonly string[]) =>
+    names.flatMap((name) => (LONG_STAGES[name]?.files ?? []).map((file) => file.replace(/\/\*\*$/, '/**/*.test.ts')));
+  const others = Object.keys(LONG_STAGES).filter((name) => !stages.includes(name));
+  if (stages.includes(QUICK)) return { include: ALL_FILES, exclude: patternsOf(others) };
+  return { include: patternsOf(stages), exclude: [] };
+}
+
+export const ALL_FILES: readonly string[] = [
+  'libs/**/*.test.ts',
+  'services/**/*.test.ts',
+  'examples/**/*.test.ts',
+  'test/**/*.test.ts',
+];

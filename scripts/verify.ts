@@ -1,0 +1,53 @@
+/**
+ * Owns `npm run verify`: all that must hold before a change lands. Without arguments the audit of dependencies, what `npm test`
+ * does, and the long stages; `npm run verify -- chaos docs` runs the named stages alone, `-- long` all long ones. Prints what each
+ * took; the last line is `N passed, N failed, N skipped`. Exits with 1 when anything failed, and with 64 for an unknown stage.
+ */
+
+import { AUDIT, type CheckResult, runCheck, runChecks } from './checks.ts';
+import { type Outcome, runTests } from './run-tests.ts';
+import { closingLine, tableOf } from './stages/report.ts';
+import { isStage, LONG_STAGES, MUTATIONS, QUICK } from './stages/stages.ts';
+
+const LONG = 'long';
+const longStages = [...Object.keys(LONG_STAGES), MUTATIONS];
+
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => name !== LONG && !isStage(name));
+if (unknown.length > 0) {
+  const known = [QUICK, LONG, ...longStages].join(', ');
+  process.stderr.write(`'${unknown.join(', ')}' is no stage; known: ${known}.\n`);
+  process.exit(64);
+}
+
+const wanted = named.length === 0 ? [QUICK, LONG] : named;
+const stages = wanted.flatMap((name) => (name === LONG ? longStages : [name]));
+const checks: CheckResult[] = [];
+const outcomes: Outcome[] = [];
+
+if (named.length === 0) {
+  const audit = await runCheck(AUDIT);
+  process.stdout.write(audit.output);
+  checks.push(audit);
+}
+if (stages.includes(QUICK)) {
+  const [found, tests] = await Promise.all([runChecks(), runTests([], [QUICK])]);
+  checks.push(...found);
+  outcomes.push(tests);
+}
+const together = stages.filter((name) => name !== QUICK && name !== MUTATIONS);
+if (together.length > 0) outcomes.push(await runTests([], together));
+if (stages.includes(MUTATIONS)) checks.push(await runCheck({ name: MUTATIONS, args: ['test/mutations/main.ts'] }));
+
+process.stdout.write(`\n${tableOf(checks, outcomes)}`);
+const failedChecks = checks.filter(({ passed }) => !passed).length;
+const sum = (of: (outcome: Outcome) => number): number => outcomes.reduce((total, outcome) => total + of(outcome), 0);
+const failed = sum((outcome) => outcome.failed) + failedChecks;
+process.exitCode = failed > 0 || outcomes.some(({ code }) => code !== 0) ? 1 : 0;
+process.stdout.write(
+  `\n${closingLine(
+    sum(({ passed }) => passed) + checks.length - failedChecks,
+    failed,
+    sum(({ skipped }) => skipped),
+  )}\n`,
+);
