@@ -25,6 +25,7 @@ export default defineConfig({
       ...(process.env.TIDEMARK_PACKAGES === undefined ? ['test/packages/built/**'] : []),
     ],
     globalSetup: ['libs/testkit/src/servers/global-setup.ts'],
+    setupFiles: ['libs/testkit/src/servers/print-evidence.ts'],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // Vitest's default leaves one core idle, which on two cores means one file at a time.

@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 const nodeMajorMin = 24;
 const root = fileURLToPath(new URL('../', import.meta.url));
 const modules = path.join(root, 'node_modules');
+const lockFile = path.join(root, 'package-lock.json');
 /** Holds the lock file's digest: what is installed is what it says. A time stamp would not survive a checkout. */
 const stampFile = path.join(modules, '.tidemark-installed');
 const windows = process.platform === 'win32';
@@ -26,9 +27,7 @@ function say(text) {
 }
 
 function lockDigest() {
-  return createHash('sha256')
-    .update(readFileSync(path.join(root, 'package-lock.json')))
-    .digest('hex');
+  return createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 }
 
 function isInstalled(digest) {
@@ -46,12 +45,14 @@ function npm(args) {
 
 /**
  * `npm ci` refuses a lock file that lists optional packages of other platforms without their entries, which npm
- * writes where a registry lacks those packages; a plain install accepts it.
+ * writes where a registry lacks those packages; a plain install accepts it, keeps to its versions, and would rewrite it.
  */
 function install() {
   const clean = npm(['ci']);
   if (clean.ok) return;
-  const plain = npm(['install', '--no-save', '--no-package-lock']);
+  const lock = readFileSync(lockFile);
+  const plain = npm(['install', '--no-save']);
+  writeFileSync(lockFile, lock);
   if (plain.ok) return;
   process.stderr.write(`${clean.said}\n${plain.said}\n`);
   fail('npm could not install the packages; what it said is above. Put that right and run the command again.');

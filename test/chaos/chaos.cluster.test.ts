@@ -13,7 +13,8 @@ import { checkNames, runChaos } from './run.ts';
 const DURATION_MS = 34_000;
 const KINDS_MIN = 4;
 const TIMEOUT_MS = 300_000;
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Pinned: `npm run chaos` draws others. */
+const seed = Number(process.env.TIDEMARK_TEST_SEED ?? 20);
 
 describeServers('chaos', ['kafka', 'redis', 'postgres'], () => {
   it(`breaks no promise (TIDEMARK_TEST_SEED=${seed})`, { timeout: TIMEOUT_MS }, async ({ onTestFailed }) => {

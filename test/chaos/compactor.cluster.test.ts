@@ -16,7 +16,8 @@ import {
 } from './compactor-run.ts';
 
 const TIMEOUT_MS = 240_000;
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Pinned: `npm run chaos -- compactor` draws others. */
+const seed = Number(process.env.TIDEMARK_TEST_SEED ?? 20);
 
 describeServers('killed compactors', ['kafka', 'redis', 'postgres'], ({ kafka, redis, postgres }) => {
   async function run(

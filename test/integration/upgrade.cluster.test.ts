@@ -18,7 +18,8 @@ import { command, runUpgrade, upgradeChecks } from '../upgrade/run.ts';
 import { changedRelease, ROOT } from '../upgrade/trees.ts';
 
 const TIMEOUT_MS = 300_000;
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Pinned: `npm run upgrade` draws others. */
+const seed = Number(process.env.TIDEMARK_TEST_SEED ?? 20);
 
 async function query(fleet: Fleet, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: fleet.databaseUrl.href });

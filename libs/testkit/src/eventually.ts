@@ -1,13 +1,13 @@
 /** Owns waiting in tests: for a condition, with a deadline, never for a time. */
 
 export interface EventuallyOptions {
-  /** Default 5,000. */
+  /** Default 60,000: it only guards against hanging. */
   readonly timeoutMs?: number;
   /** What is waited for; it stands in the error. */
   readonly what?: string;
 }
 
-const DEFAULT_TIMEOUT_MS = 5_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 /** Pause between two looks; grows to the greatest, since long waits need no fine grain. */
 const FIRST_PAUSE_MS = 1;
 const PAUSE_MAX_MS = 25;

@@ -5,9 +5,12 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { SERVICE_NODE_FLAGS } from '@tidemark/host';
+import { noteLine } from './evidence.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const TICKS_PER_S = 100;
+/** Characters of what a service wrote that the error of a failed start has. */
+const NEWEST_CHARS = 4_000;
 
 export interface ServiceProcess {
   readonly name: string;
@@ -55,15 +58,17 @@ export async function startService(
 async function started(name: string, child: ChildProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let text = '';
+  let newest = '';
   child.stderr!.on('data', (chunk: Buffer) => {
     text += chunk.toString();
+    newest = (newest + chunk).slice(-NEWEST_CHARS);
     for (const line of text.split('\n').slice(0, -1)) {
       if (line.includes(`"message":"${name} started"`)) resolve();
-      else process.stderr.write(`${name}: ${line}\n`);
+      else noteLine(name, line);
     }
     text = text.slice(text.lastIndexOf('\n') + 1);
   });
-  child.once('exit', (code) => reject(new Error(`${name} exited with ${code}`)));
+  child.once('exit', (code) => reject(new Error(`${name} exited with ${code}, and wrote:\n${newest}`)));
   await promise;
 }
 

@@ -101,9 +101,9 @@ describe('counts', () => {
     const tokenizer = tokenizerFor();
     const milliseconds = (chars: number): number => {
       const value = unit.repeat(chars / unit.length);
-      const start = performance.now();
+      const before = process.cpuUsage();
       expect(tokenizer.count(value)).toBeGreaterThan(chars / 1_000);
-      return performance.now() - start;
+      return process.cpuUsage(before).user / 1_000;
     };
     milliseconds(10_000);
     const small = milliseconds(100_000);

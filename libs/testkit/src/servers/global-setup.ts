@@ -5,6 +5,7 @@
  */
 import type { TestProject } from 'vitest/node';
 import { startServer } from './find.ts';
+import { logFileOf } from './native-process.ts';
 import {
   clusterKinds,
   isUnavailable,
@@ -44,7 +45,8 @@ export function neededServers(files: readonly string[]): readonly ServerKind[] {
 
 function provided(server: StartedServer | UnavailableServer): ProvidedServer {
   if (isUnavailable(server)) return { unavailable: server.unavailable, remedy: server.remedy };
-  return { address: server.address };
+  const log = server.source === 'native' ? { log: logFileOf(server.folder) } : {};
+  return { address: server.address, ...log };
 }
 
 function introduce(server: StartedServer | UnavailableServer): string {

@@ -162,7 +162,7 @@ export async function startNativeProcess(command: NativeCommand): Promise<Native
     args: command.args,
     env: command.env ?? {},
     cwd: command.folder,
-    logFile: path.join(command.folder, 'server.log'),
+    logFile: logFileOf(command.folder),
     ...(command.owner === undefined ? {} : { owner: command.owner }),
     endSignal: command.endSignal ?? 'SIGKILL',
     endGraceMs,
@@ -218,9 +218,12 @@ export async function waitUntilReady(
   throw new UnavailableError('test-server-start', `${why}\n${logTail(folder)}`, { cause: last });
 }
 
+/** Where a server in this folder writes what it prints. */
+export const logFileOf = (folder: string): string => path.join(folder, 'server.log');
+
 function logTail(folder: string): string {
   try {
-    const text = readFileSync(path.join(folder, 'server.log'), 'utf8').trimEnd();
+    const text = readFileSync(logFileOf(folder), 'utf8').trimEnd();
     return text.split('\n').slice(-logTailLines).join('\n');
   } catch {
     return '';

@@ -12,7 +12,9 @@ import { type DataIn, isUnavailable, type NativeServer, type ServerKind } from '
 export { freshRedisPrefix, freshTopicName } from './fresh.ts';
 
 /** What the run's setup hands to every test file: an address, or why there is none. */
-export type ProvidedServer = { readonly address: string } | { readonly unavailable: string; readonly remedy: string };
+export type ProvidedServer =
+  /** `log`: the file with what it prints, where this process may read it. */
+  { readonly address: string; readonly log?: string } | { readonly unavailable: string; readonly remedy: string };
 export type ProvidedServers = Readonly<Partial<Record<ServerKind, ProvidedServer>>>;
 
 declare module 'vitest' {
