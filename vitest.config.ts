@@ -28,8 +28,8 @@ export default defineConfig({
     setupFiles: ['libs/testkit/src/servers/print-evidence.ts'],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // Vitest's default leaves one core idle, which on two cores means one file at a time.
-    maxWorkers: '100%',
+    // On two cores: many files wait for servers, processes and disks.
+    maxWorkers: 3,
     // Files that open PGlite many times: V8 may abort when it frees code of a module that is loaded again (nodejs/node#64500).
     execArgv: ['--no-wasm-code-gc', QUICK_WASM],
     // Commands are started hundreds of times.

@@ -66,7 +66,7 @@ export async function changedRelease(changes: readonly Change[], folder: string)
 }
 
 /** Packages as they are installed here, but those of the workspace, which are the tree's own. */
-async function linkPackages(folder: string): Promise<void> {
+export async function linkPackages(folder: string): Promise<void> {
   const installed = path.join(ROOT, 'node_modules');
   const own = path.join(folder, 'node_modules');
   await mkdir(path.join(own, '@tidemark'), { recursive: true });

@@ -13,6 +13,7 @@ import { PgliteThread } from './pglite/thread.ts';
 import { PgliteWire } from './pglite/wire.ts';
 import { PoolClient } from './pool-client.ts';
 import { SCHEMA_TABLES } from './schema-state.ts';
+import { NOBODY_OWNS } from './sql/share-ranges.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 import { ensureVectorForm, VECTOR_SCRIPTS } from './vector-form.ts';
 
@@ -64,6 +65,7 @@ export function assemblePglite(
       await connection.query('discard all');
     },
   });
+  let isEnsured = false;
   const store = new SqlProjectionStore({
     kind: 'pglite',
     client,
@@ -75,6 +77,8 @@ export function assemblePglite(
       await ensureVectorForm(client, usePgvector);
       thread.keepTemplate();
       folder?.completed();
+      if (!isEnsured) await client.script(NOBODY_OWNS);
+      isEnsured = true;
     },
     async closed() {
       await thread.stop();

@@ -49,6 +49,9 @@ const mine = 'select range from ranges where role = $2 and owner = $1 order by r
 const leave = 'update ranges set owner = null where owner = $1';
 const forget = 'delete from owners where owner = $1';
 
+/** For a store that one process at a time can open: whoever had ranges in it before is dead. */
+export const NOBODY_OWNS = 'update ranges set owner = null where owner is not null; delete from owners';
+
 export const shareRanges = (owner: string, ttlMs: number, role: RangeRole): readonly Statement[] => [
   BEGIN,
   { name: 'lock-sharing', text: lock, values: [] },

@@ -1,0 +1,2 @@
+import type { Mutation } from './mutations.ts';
+export const ADAPTER_MUTATIONS: Readonly<Record<string, Mutation>> = {};

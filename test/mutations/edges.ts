@@ -1,0 +1,2 @@
+import type { Mutation } from './mutations.ts';
+export const EDGE_MUTATIONS: Readonly<Record<string, Mutation>> = {};
