@@ -11,7 +11,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { linkPackages, ROOT } from '../upgrade/trees.ts';
-import { allMutations, type Mutation, mutated } from './mutations.ts';
+import { mutated } from './mutated.ts';
+import { allMutations, type Mutation } from './mutations.ts';
 
 /** Trees, and mutations at once. */
 const TREE_COUNT = 2;
@@ -93,7 +94,7 @@ async function tried(tree: string, name: string, mutation: Mutation): Promise<Re
   const beganMs = performance.now();
   const file = path.join(tree, mutation.file);
   const source = await readFile(file, 'utf8');
-  const found = values.control ? source : mutated(source, mutation);
+  const found = values.control ? source : mutated(source, mutation.edits, mutation.file);
   await writeFile(file, found);
   const { failed, broken } = await failingTests(tree, mutation, name);
   await writeFile(file, source);

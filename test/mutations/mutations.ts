@@ -7,13 +7,14 @@ import { GUARDS } from '../simulation/guards.ts';
 import { ADAPTER_MUTATIONS } from './adapters.ts';
 import { CORE_MUTATIONS } from './core.ts';
 import { EDGE_MUTATIONS } from './edges.ts';
+import type { Edit } from './mutated.ts';
 import { RUNTIME_MUTATIONS } from './runtime.ts';
 
 export interface Mutation {
   /** From the project's root. */
   readonly file: string;
   /** Each `from` stands in the file exactly once. */
-  readonly edits: readonly (readonly [from: string, to: string])[];
+  readonly edits: readonly Edit[];
   /** The test file, from the project's root, that fails with it. */
   readonly caughtBy: string;
   /** A part of the names of the tests that are run of it; none: all. */
@@ -42,14 +43,3 @@ export const allMutations = (): Readonly<Record<string, Mutation>> => ({
   ...ADAPTER_MUTATIONS,
   ...EDGE_MUTATIONS,
 });
-
-/** The source with the mutation. Throws when a text isn't there exactly once, so that the list keeps up with the source. */
-export function mutated(source: string, { file, edits }: Pick<Mutation, 'file' | 'edits'>): string {
-  let left = source;
-  for (const [from, to] of edits) {
-    const count = left.split(from).length - 1;
-    if (count !== 1) throw new Error(`found ${count} times in ${file}: ${from}`);
-    left = left.replace(from, () => to);
-  }
-  return left;
-}

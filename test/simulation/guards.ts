@@ -6,12 +6,13 @@
 
 import type { FaultKind } from '@tidemark/testkit/simulation/faults';
 import type { Workload } from '@tidemark/testkit/simulation/workloads';
+import type { Edit } from '../mutations/mutated.ts';
 
 export interface Guard {
   /** From the project's root. */
   readonly file: string;
-  /** Each stands in the file exactly once. */
-  readonly edits: readonly (readonly [guarded: string, without: string])[];
+  /** Each `from` stands in the file exactly once. */
+  readonly edits: readonly Edit[];
   /** Seeds are run with these alone. */
   readonly faults: readonly FaultKind[];
   /** Fails without the guard, and passes with it. */

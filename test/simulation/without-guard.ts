@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { mutated } from '../mutations/mutated.ts';
 import { GUARDS } from './guards.ts';
 
 const name = process.argv[process.argv.indexOf('--without') + 1] ?? '';
@@ -14,15 +15,7 @@ const guard = GUARDS[name];
 if (guard === undefined) throw new Error(`--without: '${name}' is no guard; known: ${Object.keys(GUARDS).join(', ')}`);
 const url = new URL(`../../${guard.file}`, import.meta.url);
 
-export function withoutGuard(source: string): string {
-  let left = source;
-  for (const [guarded, without] of guard!.edits) {
-    const count = left.split(guarded).length - 1;
-    if (count !== 1) throw new Error(`guard '${name}': found ${count} times in ${guard!.file}: ${guarded}`);
-    left = left.replace(guarded, () => without);
-  }
-  return left;
-}
+const withoutGuard = (source: string): string => mutated(source, guard.edits, guard.file);
 
 // Said at once, also when nothing loads the file.
 withoutGuard(readFileSync(fileURLToPath(url), 'utf8'));
