@@ -30,7 +30,7 @@ export const CORE_MUTATIONS: Readonly<Record<string, Mutation>> = {
   'crashes-outlive-a-checkpoint': {
     file: 'libs/core/src/fold-holder.ts',
     edits: [['    crashCount: 0,\n    crashTimesMs: NO_CRASHES,\n', '']],
-    caughtBy: 'libs/core/src/fold.test.ts',
+    caughtBy: 'libs/core/src/fold-outcomes.test.ts',
     breaks: 'recovery attempts count only when no checkpoint came between (D5)',
   },
   'stale-version-commits': {
@@ -88,7 +88,7 @@ export const CORE_MUTATIONS: Readonly<Record<string, Mutation>> = {
   'retry-runs-at-once': {
     file: 'libs/core/src/frontier.ts',
     edits: [['  task.retry === null &&\n', '']],
-    caughtBy: 'libs/core/src/frontier.test.ts',
+    caughtBy: 'libs/runtime/src/worker.test.ts',
     breaks: 'a failed task waits until its retry is due',
   },
   'signals-newest-first': {

@@ -96,7 +96,7 @@ export const EDGE_MUTATIONS: Readonly<Record<string, Mutation>> = {
         '    if (!mayDo(request.principal, right) && right === undefined) {\n',
       ],
     ],
-    caughtBy: 'test/api/access-matrix.test.ts',
+    caughtBy: 'test/api/routes.test.ts',
     breaks: 'a route needs its right (I9)',
   },
   'content-for-everybody': {

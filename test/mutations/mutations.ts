@@ -30,7 +30,7 @@ const guards = Object.entries(GUARDS).map(([name, { file, edits }]): [string, Mu
     file,
     edits,
     caughtBy: 'test/simulation/guards.test.ts',
-    test: `its seed passes with ${name}$`,
+    test: `passes with ${name}$`,
     breaks: `guard ${name}`,
   },
 ]);

@@ -29,8 +29,8 @@ export const RUNTIME_MUTATIONS: Readonly<Record<string, Mutation>> = {
   'clock-set-back-is-stamped': {
     file: 'libs/runtime/src/held-stream.ts',
     edits: [['if (now >= parent) return now;', 'if (now >= 0) return now;']],
-    caughtBy: 'libs/runtime/src/held-stream.test.ts',
-    breaks: 'a checkpoint is never stamped before its parent',
+    caughtBy: 'test/simulation/simulation.test.ts',
+    breaks: 'a checkpoint is never stamped before its parent (D4)',
   },
   'half-an-append-is-staged': {
     file: 'libs/runtime/src/held-stream.ts',
@@ -71,7 +71,7 @@ export const RUNTIME_MUTATIONS: Readonly<Record<string, Mutation>> = {
   'open-effects-do-not-stop-a-commit': {
     file: 'libs/runtime/src/commit.ts',
     edits: [['  if (open !== undefined) {\n', '  if (open !== undefined && result === undefined) {\n']],
-    caughtBy: 'libs/runtime/src/commit.test.ts',
+    caughtBy: 'libs/runtime/src/effect-pending.test.ts',
     breaks: 'a step ends only after its calls have',
   },
   'a-correction-of-the-future': {
@@ -110,19 +110,14 @@ export const RUNTIME_MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'undo-of-pure-effects': {
     file: 'libs/runtime/src/undone-things.ts',
-    edits: [
-      [
-        "if (kind === 'pure' || status === 'failed' || operation === MODEL_OPERATION) return [];",
-        "if (kind === 'pure' || operation === MODEL_OPERATION) return [];",
-      ],
-    ],
+    edits: [["if (kind === 'pure' || status", 'if (status']],
     caughtBy: 'libs/runtime/src/undo.test.ts',
-    breaks: 'what was certainly not done is not undone',
+    breaks: 'what never left the process is not undone',
   },
   'budget-is-not-checked': {
     file: 'libs/runtime/src/model-budgets.ts',
     edits: [['  if (over !== undefined) {\n', '  if (over !== undefined && call === undefined) {\n']],
-    caughtBy: 'libs/testkit/src/model-limits.test.ts',
+    caughtBy: 'libs/runtime/src/model-budgets.test.ts',
     breaks: 'a budget is enforced before the call (B9)',
   },
   'waiter-is-freed-early': {
@@ -144,19 +139,34 @@ export const RUNTIME_MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'state-outlives-its-range': {
     file: 'libs/runtime/src/projector.ts',
-    edits: [['if (!owned.has(partition % RANGE_COUNT)) this.#states.delete(partition);', '']],
+    edits: [
+      [
+        'if (!owned.has(partition % RANGE_COUNT)) this.#states.delete(partition);',
+        'if (!owned.has(partition % RANGE_COUNT)) continue;',
+      ],
+    ],
     caughtBy: 'libs/runtime/src/projector.test.ts',
     breaks: 'a projector folds on from rows, after its range was another projector’s',
   },
-  'trim-without-segment': {
+  'segment-is-not-verified': {
     file: 'libs/runtime/src/compactor.ts',
-    edits: [['if (manifest === undefined || manifest.to > floor) return;', 'if (manifest === undefined) return;']],
+    edits: [
+      [
+        'if (written !== undefined) return this.#writer.verified(written);',
+        'if (written !== undefined) return written;',
+      ],
+    ],
     caughtBy: 'libs/runtime/src/compactor.test.ts',
-    breaks: 'the log is never trimmed past its floor (I7)',
+    breaks: 'the log is trimmed only where a segment was proved (I7)',
   },
   'damaged-segment-goes-cold': {
     file: 'libs/runtime/src/retention.ts',
-    edits: [["if (hash('sha256', bytes) !== digest) throw damaged(segment, warm.place);", '']],
+    edits: [
+      [
+        "if (stored !== undefined && hash('sha256', stored) === digest) return true;",
+        'if (stored !== undefined) return true;',
+      ],
+    ],
     caughtBy: 'libs/runtime/src/retention.test.ts',
     breaks: 'what is moved to the cold store is what was archived',
   },

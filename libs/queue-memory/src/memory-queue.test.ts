@@ -3,6 +3,7 @@
 import { jobQueueContract } from '@tidemark/testkit/contracts/job-queue';
 import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
 import { expect, test } from 'vitest';
+import { WAITING_JOBS_MAX } from './limits.ts';
 import { createMemoryQueue } from './memory-queue.ts';
 
 jobQueueContract('memory', async () => {
@@ -43,4 +44,16 @@ test('a closed queue refuses jobs', async () => {
   const queue = createMemoryQueue();
   await queue.close();
   await expect(queue.enqueue([job('a')])).rejects.toMatchObject({ name: 'UnavailableError', code: 'queue-closed' });
+});
+
+test('more than it may hold is refused, all of it, and what waits stays', async () => {
+  const queue = createMemoryQueue();
+  const one = job('a', { definition: 'd' });
+  await queue.enqueue([one]);
+  const many = Array.from({ length: WAITING_JOBS_MAX }, () => one);
+  await expect(queue.enqueue(many)).rejects.toMatchObject({ name: 'LimitError', code: 'queue-full' });
+  const taken: string[] = [];
+  await queue.consume({ concurrency: 1, routes: routesOf('d') }, async ({ workflow }) => void taken.push(workflow));
+  await expect.poll(() => taken).toEqual(['a']);
+  await queue.close();
 });

@@ -119,6 +119,14 @@ describe('a forged newest manifest is told, for', () => {
     expect(await problems()).toEqual([]);
   });
 
+  it.each(['chainBefore', 'previous'])('what it follows on (%s)', async (field) => {
+    const { name, manifest } = newest();
+    await replace(name, encodeManifest({ ...manifest, [field]: '1'.repeat(64) }));
+    expect((await problems()).map(({ code }) => code)).toContain('chain-broken');
+    await replace(name, encodeManifest(manifest));
+    expect(await problems()).toEqual([]);
+  });
+
   it('what the fold refused, with a segment to match', async () => {
     const { name, manifest } = newest();
     const { records } = decodeSegment(at.objects.look(manifest.object)!);
