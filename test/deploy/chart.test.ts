@@ -1,10 +1,12 @@
 /** What the chart makes of each of its options, as helm itself renders it. */
 
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { readProjectFile } from './deployment.ts';
-import { envOf, helm, type Manifest, named, podOf, rendered } from './helm.ts';
+import { envOf, helm, type Manifest, named, notes, podOf, rendered } from './helm.ts';
 
 vi.setConfig({ testTimeout: 60_000, maxConcurrency: 4 });
+
+const KEDA = { scaling: { keySecret: 'keda-key' } };
+const POOL = { workflows: './a.ts', scaling: { kind: 'keda' } };
 
 const refusal = (over: object, values = 'own-servers', kubernetes?: string) =>
   expect(rendered(values, over, kubernetes)).rejects;
@@ -246,11 +248,16 @@ test.each([
   ],
   [{ ...KEDA, pools: { a: POOL }, settings: { TIDEMARK_POOLS: 'b=./b.ts' } }, /TIDEMARK_POOLS has no pool 'a'/],
   [{ ...KEDA, worker: { scaling: { kind: 'keda' } }, settings: { TIDEMARK_POOLS: 'b=./b.ts' } }, /no pool 'default'/],
-  [{ ...KEDA, pools: { [`a${'b'.repeat(29)}`]: POOL }, fullLength: true }, /fullLength|letters/],
 ])('%j is refused', (over, told) => refusal(over).toThrow(told));
 
+test('a name too long for the label that KEDA makes of it is refused', async () => {
+  const values = { ...KEDA, pools: { ['b'.repeat(30)]: POOL } };
+  await expect(rendered('own-servers', values, undefined, 'r'.repeat(40))).rejects.toThrow(/has \d+ letters/);
+  expect(await rendered('own-servers', values)).not.toEqual([]);
+});
+
 test('what bounds values takes those at the bound', async () => {
-  const settings = { TIDEMARK_KEEP: '13w'.replace('13w', '2160h'), TIDEMARK_POOLS: 'a=./a.ts; b=./b.ts' };
+  const settings = { TIDEMARK_KEEP: '90d', TIDEMARK_POOLS: 'a=./a.ts;b=./b.ts' };
   const scaling = { kind: 'keda', minReplicas: 10, workflowsPerWorker: 5 };
   const made = await rendered('own-servers', { ...KEDA, settings, pools: { a: { ...POOL, concurrency: 5, scaling } } });
   expect(named(made, 'ScaledObject', '-worker-a').spec.minReplicaCount).toBe(10);

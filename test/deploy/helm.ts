@@ -55,8 +55,13 @@ export interface Manifest {
 }
 
 /** What the chart makes of one of `ci/*.yaml` with values over it; the error of helm where it refuses. */
-export async function rendered(values: string, over: object = {}, kubernetes = '1.36.3'): Promise<readonly Manifest[]> {
-  const args = ['template', 'trial', 'helm/tidemark', '--namespace', 'agents', '--kube-version', kubernetes];
+export async function rendered(
+  values: string,
+  over: object = {},
+  kubernetes = '1.36.3',
+  release = 'trial',
+): Promise<readonly Manifest[]> {
+  const args = ['template', release, 'helm/tidemark', '--namespace', 'agents', '--kube-version', kubernetes];
   const given = ['--values', `helm/tidemark/ci/${values}.yaml`, '--set-json', JSON.stringify(over)];
   const { stdout } = await run(await helm(), [...args, ...given], { cwd: projectFolder, maxBuffer: OUTPUT_MAX_BYTES });
   return parseAllDocuments(stdout).flatMap((document) => {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of the source have them.
 /** Owns the mutations of the runtime: lease, effects, projection, archive, sealing on its way to the log. */
 
 import type { Mutation } from './mutations.ts';
