@@ -28,8 +28,8 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/mcp/src/stdio.test.ts',
     ],
   },
-  commands: {
-    about: 'Commands on a folder that each of them opens and closes, as people type them.',
+  folders: {
+    about: 'Commands and hosts that open and close a folder each, as people use them.',
     files: [
       'libs/cli/src/access.test.ts',
       'libs/cli/src/archive.test.ts',
@@ -45,6 +45,11 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/cli/src/trace.test.ts',
       'libs/cli/src/undo.test.ts',
       'libs/cli/src/versions.test.ts',
+      'libs/host/src/encryption.test.ts',
+      'libs/host/src/forgetting.test.ts',
+      'libs/host/src/large-payloads.test.ts',
+      'libs/host/src/rebuild.test.ts',
+      'libs/host/src/secrets.test.ts',
     ],
   },
   chaos: {

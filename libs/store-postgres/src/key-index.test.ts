@@ -3,24 +3,25 @@
 import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { KeyFilter } from '@tidemark/ports';
 import { keyIndexContract } from '@tidemark/testkit/contracts/key-index';
-import { expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
 import { listKeys } from './sql/data-keys.ts';
+import { EMPTY_TABLES } from './sql/empty-tables.ts';
 import { once } from './sql-client.ts';
 import { SqlKeyIndex } from './sql-key-index.ts';
 
-/** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+const { store, client } = assemblePglite({ memory: true });
+afterAll(() => store.close());
 
 keyIndexContract('pglite', async () => {
-  const { store, client } = assemblePglite({ memory: true });
   await store.ensure();
-  return { index: new SqlKeyIndex(client, 'memory'), close: () => store.close() };
+  await client.script(EMPTY_TABLES);
+  return { index: new SqlKeyIndex(client, 'memory'), close: async () => {} };
 });
 
 test('keys of a workflow, and those of a user, are found by their index, also with a plan that is kept', async () => {
-  const { store, client } = assemblePglite({ memory: true });
   await store.ensure();
+  await client.script(EMPTY_TABLES);
   await client.script(`
     insert into data_keys select 'k' || n, 't', 'w' || n, 'u' || n, 'p', 'b', 'x' from generate_series(1, 5000) n;
     analyze data_keys; set plan_cache_mode = force_generic_plan`);
@@ -40,5 +41,4 @@ test('keys of a workflow, and those of a user, are found by their index, also wi
     const [rows] = await client.run([once(`explain execute listing_${at} (${given})`)]);
     expect(JSON.stringify(rows)).toContain(index);
   }
-  await store.close();
 });
