@@ -186,7 +186,7 @@ it('is written down with whose it was, whatever workflows of others are named', 
   await trail.flushed();
   const told = async () => Promise.all(['globex', 'acme', '~tidemark'].map(targetsOf));
   await expect
-    .poll(told, { timeout: 10_000 })
+    .poll(told)
     .toEqual([['signalWorkflow ana'], ['setBudget ana'], ['pauseQueue patient', 'suspendTenant acme']]);
 });
 

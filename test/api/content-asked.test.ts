@@ -19,7 +19,7 @@ beforeAll(async () => {
   operator = connect({ url: served.url, token: 'operator acme' });
   for (const id of ['a', 'b']) await operator.start('ask-somebody', {}, { id });
   const asked = () => operator.ask('GET /v1/approvals', { query: {} });
-  await vi.waitFor(async () => expect((await asked()).approvals).toHaveLength(2), { timeout: 20_000 });
+  await vi.waitFor(async () => expect((await asked()).approvals).toHaveLength(2), { timeout: 60_000 });
 });
 afterAll(() => served.close());
 beforeEach(() => {

@@ -328,12 +328,12 @@ describe('a request', () => {
     try {
       const leaving = new AbortController();
       const left = Array.from({ length: WORK_LEFT_MAX_COUNT }, () => start('acme', leaving.signal).catch(() => 'left'));
-      await expect.poll(() => begunCount, { timeout: 20_000 }).toBe(WORK_LEFT_MAX_COUNT);
+      await expect.poll(() => begunCount).toBe(WORK_LEFT_MAX_COUNT);
       leaving.abort();
       await Promise.all(left);
       // The server sees soon that they have gone.
       const asked = async () => (await start('acme', AbortSignal.timeout(1_000)).catch(() => undefined))?.status;
-      await expect.poll(asked, { timeout: 20_000 }).toBe(429);
+      await expect.poll(asked).toBe(429);
       const refused = await start('acme');
       expect(refused.headers.get('retry-after')).toBe('1');
       expect(await refused.json()).toMatchObject({ code: 'requests-too-many' });
@@ -460,7 +460,7 @@ describe('the audit', () => {
     expect(await asked('/v1/sessions/talk?tenant=acme')).toEqual([['talk', 'acme']]);
     expect(await asked('/v1/users/bob/recall?tenant=acme&query=x')).toEqual([['bob', 'acme']]);
     await admin().start('ask-somebody', {}, { id: 'audited-asks', tenant: 'acme' } as never);
-    await expect.poll(() => asked('/v1/approvals'), { timeout: 20_000 }).toEqual([['audited-asks', 'acme']]);
+    await expect.poll(() => asked('/v1/approvals')).toEqual([['audited-asks', 'acme']]);
     // A viewer is shown nothing of it.
     expect(await asked('/v1/approvals', 'viewer')).toEqual([]);
   });
@@ -486,7 +486,7 @@ describe('the audit', () => {
     sent.on('error', () => {});
     leave = () => sent.destroy();
     sent.end('{"why":"unseen"}');
-    await expect.poll(() => written.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => written.length).toBeGreaterThan(0);
     Reflect.deleteProperty(client, 'terminate');
     expect(written).toMatchObject([{ action: 'terminateWorkflow', target: 'left-alone', outcome: 'done' }]);
     expect(faults.splice(0)).toMatchObject([{ code: 'caller-gone' }]);

@@ -58,11 +58,11 @@ it('tells what is in progress for as long as it is, and nothing of what waits fo
   await client.start(long, {}, { id: 'runs-1' });
   await client.start(long, {}, { id: 'runs-2' });
   const inProgress = { pool: 'default', in_flight: 2, backlog: 0, recovery_debt: 0, demand: 2, busy_workers: 1 };
-  await vi.waitFor(async () => expect((await ask('/v1/scaling/default')).body).toMatchObject(inProgress), 20_000);
+  await vi.waitFor(async () => expect((await ask('/v1/scaling/default')).body).toMatchObject(inProgress), 60_000);
   expect((await ask('/v1/scaling')).body).toMatchObject({ pools: [{ ...inProgress, held: 0 }], unassigned: 0 });
   ending.resolve();
   const idle = { in_flight: 0, demand: 0, busy_workers: 0 };
-  await vi.waitFor(async () => expect((await ask('/v1/scaling/default')).body).toMatchObject(idle), 20_000);
+  await vi.waitFor(async () => expect((await ask('/v1/scaling/default')).body).toMatchObject(idle), 60_000);
 });
 
 it('reads no rows to answer', async () => {

@@ -11,7 +11,7 @@ it('a family is a process with its children and theirs, by its id or by a text o
   });
   try {
     await once(child.stdout!, 'data');
-    await eventually(async () => (await familyOf(child.pid!)).length === 3, { timeoutMs: 10_000, what: 'three' });
+    await eventually(async () => (await familyOf(child.pid!)).length === 3, { what: 'three' });
     expect(await familyNamed(name)).toEqual(await familyOf(child.pid!));
     expect(await familyOf(process.pid)).toEqual(expect.arrayContaining([...(await familyOf(child.pid!))]));
     expect(await residentBytes(await familyOf(child.pid!))).toBeGreaterThan(0);

@@ -187,7 +187,7 @@ describeBrowser('the console in a browser', () => {
     const before = await runs.count();
     await card.getByRole('button', { name: 'Trigger now' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Trigger now' }).click();
-    await expect.poll(() => runs.count(), { timeout: 30_000 }).toBe(before + 1);
+    await expect.poll(() => runs.count()).toBe(before + 1);
     await page.goto(`${api.url}/workflows?definition=order&status=open`);
     await page.getByRole('table', { name: 'Workflows' }).getByText('order-5109').waitFor();
     await page.getByRole('button', { name: 'All of these' }).click();
@@ -292,7 +292,7 @@ describeBrowser('the console in a browser', () => {
     await page.getByRole('status').getByText('Ended').waitFor();
     await page.getByText('Completed').first().waitFor();
     const checkpoints = page.locator('.fact', { hasText: 'Checkpoints' }).locator('dd');
-    await expect.poll(() => checkpoints.textContent(), { timeout: 30_000 }).toBe('30');
+    await expect.poll(() => checkpoints.textContent()).toBe('30');
   });
 
   it('asks for a key where the server does, keeps it for the tab, and never in the address', async () => {

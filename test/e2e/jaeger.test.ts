@@ -144,12 +144,12 @@ describe('Jaeger', () => {
       const { spans } = await traceOf(world.ports, run.id);
       const drawn = spans.map(asJaeger).toSorted((a, b) => (a.spanID < b.spanID ? -1 : 1));
       const trace = spans[0]!.traceId;
-      await expect.poll(async () => (await stored(trace)).length, { timeout: 20_000 }).toBe(drawn.length);
+      await expect.poll(async () => (await stored(trace)).length).toBe(drawn.length);
       expect((await stored(trace)).map(told)).toEqual(drawn);
       expect(drawn.map(({ operationName }) => operationName)).toContain('recovery');
       // Once more, with a span of its own at the end, by which it shows that all of it has arrived.
       await sendAll(collector, [...spans, { ...spans[0]!, spanId: 'f'.repeat(16), name: 'last' }]);
-      await expect.poll(async () => (await stored(trace)).at(-1)?.operationName, { timeout: 20_000 }).toBe('last');
+      await expect.poll(async () => (await stored(trace)).at(-1)?.operationName).toBe('last');
       expect((await stored(trace)).slice(0, -1).map(told)).toEqual(drawn);
       console.info(`Jaeger stored ${drawn.length} spans of trace ${trace}, and as many after a second export.`);
     } finally {

@@ -100,7 +100,7 @@ async function historyOf(id: string, state: string, checkpoint: number): Promise
   try {
     await host.startCoordinator();
     const run = host.client.run(id);
-    await eventually(async () => ((await run.summary())?.sequence ?? 0) >= checkpoint, { timeoutMs: 30_000 });
+    await eventually(async () => ((await run.summary())?.sequence ?? 0) >= checkpoint);
     const rows = await run.checkpoints();
     const bundles = new Map<number, string>();
     for (const { sequence, step } of rows) {

@@ -126,7 +126,7 @@ describe('the audit', () => {
 /** Waits until the task of the step has failed so often, and moves to its next attempt. */
 async function failAgain(id: Parameters<TestWorld['tasksOf']>[0], step: string, attempt: number): Promise<void> {
   const failureCount = async () => (await world.tasksOf(id)).find((task) => task.step === step)?.failureCount;
-  await expect.poll(failureCount, { timeout: 10_000 }).toBe(attempt);
+  await expect.poll(failureCount).toBe(attempt);
   world.advance('1h');
 }
 

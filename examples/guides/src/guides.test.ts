@@ -29,9 +29,7 @@ beforeEach(() => void lookOutside());
 
 /** The task that asks, once it does. */
 const asked = (workflow: string) =>
-  eventually(async () => (await world.client.approvals()).approvals.find((one) => one.workflow === workflow), {
-    timeoutMs: 20_000,
-  });
+  eventually(async () => (await world.client.approvals()).approvals.find((one) => one.workflow === workflow));
 
 describe('spot instances', () => {
   const tickets = ['I was charged twice', 'hello', 'a refund please', 'where is it?'];
@@ -63,13 +61,10 @@ describe('human approval', () => {
     const run = await world.start(refundOrder, { order: 'o2', cents: 9_900 });
     expect(await asked(run.id)).toMatchObject({ assignee: 'group:support' });
     world.advance('3d');
-    const again = await eventually(
-      async () => {
-        const one = await asked(run.id);
-        return one.assignee === 'group:leads' ? one : undefined;
-      },
-      { timeoutMs: 20_000 },
-    );
+    const again = await eventually(async () => {
+      const one = await asked(run.id);
+      return one.assignee === 'group:leads' ? one : undefined;
+    });
     world.crash({ after: 'call', operation: 'payments.refund' });
     await world.client.approve(run.id, again.task, { approved: true, by: 'ana', value: { cents: 5_000 } });
     expect(await run.result()).toMatchObject({ by: 'ana' });

@@ -282,7 +282,7 @@ test('the end of a stream is not shown before the answer is recorded', async () 
   const read = (async () => {
     for await (const part of stream) types.push(part.type);
   })();
-  await vi.waitFor(() => expect(types).toContain('text-end'));
+  await expect.poll(() => types).toContain('text-end');
   expect(step.journal).toHaveLength(1);
   expect(types).not.toContain('finish');
   recorded.resolve();
@@ -297,7 +297,7 @@ test('whoever stops reading does not stop the call: its answer is recorded', asy
     prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
   });
   await stream.cancel();
-  await vi.waitFor(() => expect(step.journal).toHaveLength(1));
+  await expect.poll(() => step.journal).toHaveLength(1);
 });
 
 test('an abort by the caller ends the call', async () => {
@@ -311,7 +311,7 @@ test('an abort by the caller ends the call', async () => {
     onError: () => {},
   });
   for await (const _ of result.textStream) controller.abort();
-  await vi.waitFor(() => expect(step.asked).toBe(1));
+  await expect.poll(() => step.asked).toBe(1);
   expect(step.journal).toEqual([]);
 });
 

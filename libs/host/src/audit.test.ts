@@ -51,7 +51,7 @@ it('is found by who, what, on what and when; the newest first', async () => {
   record({ tenant: GLOBEX, target: 'theirs' });
   await trail.flushed();
   const projected = () =>
-    vi.waitFor(async () => expect((await read({ limit: 10_000 })).length).toBe(251), { timeout: 30_000 });
+    vi.waitFor(async () => expect((await read({ limit: 10_000 })).length).toBe(251), { timeout: 60_000 });
   await projected();
   expect(await read({ subject: 'token:bob' })).toMatchObject([
     { code: 'right-missing', outcome: 'refused', kind: 'token' },
@@ -87,7 +87,7 @@ it('is archived once its stream has ended, and still found', async () => {
       const [stream] = await host.ports.store.workflows({ definition: AUDIT_DEFINITION, limit: 10 });
       expect(stream?.status).toBe('completed');
     },
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
   const compactor = host.compactor({ policy: { hotMs: 1, segmentMinBytes: 1 }, paceBytesPerSecond: 1e9 });
   await vi.waitFor(
@@ -96,7 +96,7 @@ it('is archived once its stream has ended, and still found', async () => {
       const workflows = (await host.ports.store.segments({ limit: 10 })).flatMap((segment) => segment.workflows);
       expect(JSON.stringify(workflows)).toContain('~audit:');
     },
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
   expect(await read()).toHaveLength(1);
   expect(await at.filesWith('getBelief')).toEqual([]);

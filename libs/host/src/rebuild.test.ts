@@ -137,9 +137,7 @@ it('damage to rows is named, and mended; work goes on', async () => {
   expect(await after.ports.store.withoutRows([ARCHIVED, DONE])).toEqual([ARCHIVED]);
   expect(await checkpointsOf(after, ARCHIVED)).toHaveLength(3);
   await after.startWorker({ definitions: [later], concurrency: 4 });
-  await expect
-    .poll(async () => (await after.ports.store.workflow(WAITING))?.status, { timeout: 30_000 })
-    .toBe('completed');
+  await expect.poll(async () => (await after.ports.store.workflow(WAITING))?.status).toBe('completed');
 });
 
 it('rows that are sealed are opened on both sides, and say what the log makes them say', async () => {

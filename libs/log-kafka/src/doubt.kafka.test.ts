@@ -114,7 +114,7 @@ describeServers('a broker that is killed', ['kafka'], () => {
       const log = await openKafkaLog({ brokers: [server.address], topic, partitions: 8, appendClient });
       const writers = Array.from({ length: 8 }, (_, number) => new Writer(log, partition(number)));
       const running = writers.map((writer) => writer.run());
-      await eventually(() => writers.every(({ calls }) => calls.length > 20), { timeoutMs: 30_000 });
+      await eventually(() => writers.every(({ calls }) => calls.length > 20));
       const before = acknowledged(writers);
       await server.kill();
       // Reads fail in a bounded time and with a clear error, or wait until the broker is back.

@@ -214,9 +214,9 @@ describe('processes', () => {
     );
     const said = children.map(linesOf);
     try {
-      await eventually(() => said.every((lines) => lines().length === 1), { timeoutMs: 20_000, what: 'processes' });
+      await eventually(() => said.every((lines) => lines().length === 1), { what: 'processes' });
       for (const child of children) child.stdin!.write('go\n');
-      await eventually(() => said.every((lines) => lines().length > 20), { timeoutMs: 20_000, what: 'their keys' });
+      await eventually(() => said.every((lines) => lines().length > 20), { what: 'their keys' });
     } finally {
       for (const child of children) child.kill('SIGKILL');
       await Promise.all(children.map((child) => once(child, 'close')));

@@ -249,7 +249,7 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
     const rebuild = await folded();
     const switching = rebuild.switchOver(async () => {
       expect(await written()).toBe('55P03');
-      await eventually(async () => (await written()) === 'written', { timeoutMs: 30_000 });
+      await eventually(async () => (await written()) === 'written');
     });
     await expect(switching).rejects.toMatchObject({ name: 'UnavailableError' });
     expect(await placedIn('first')).toEqual({ partition: 0, appended: true });

@@ -177,13 +177,10 @@ afterEach(() => {
 });
 
 const reasonOf = (id: string) =>
-  eventually(
-    async () => {
-      const summary = await world.client.run(id).summary();
-      return summary?.status === 'parked' && summary.reason;
-    },
-    { timeoutMs: 30_000 },
-  );
+  eventually(async () => {
+    const summary = await world.client.run(id).summary();
+    return summary?.status === 'parked' && summary.reason;
+  });
 
 describe('what steps make fragments of', () => {
   it.each([
@@ -217,7 +214,7 @@ describe('what steps make fragments of', () => {
 describe('working memory', () => {
   it('of a step that outlived its phase does not count: the step runs again in the new one', async () => {
     const run = await world.start(phased, {});
-    await eventually(async () => (await run.summary())?.sequence === 1, { timeoutMs: 20_000 });
+    await eventually(async () => (await run.summary())?.sequence === 1);
     handedOver.resolve();
     expect(await run.result()).toEqual({ keys: [], phases: ['p1', 'p2'] });
   });

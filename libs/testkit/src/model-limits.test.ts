@@ -43,7 +43,7 @@ const parked = (id: string, code: string) =>
       const summary = await world.client.run(id).summary();
       return summary?.status === 'parked' && summary.reason === code;
     },
-    { what: `${id} parked: ${code}`, timeoutMs: 20_000 },
+    { what: `${id} parked: ${code}` },
   );
 
 describe('a budget', () => {
@@ -126,7 +126,6 @@ describe('what is paused for want of a shared budget', () => {
   const completed = (id: string) =>
     eventually(async () => (await world.client.run(id).summary())?.status === 'completed', {
       what: `${id} goes on`,
-      timeoutMs: 20_000,
     });
 
   const never = () => new Promise<never>(() => {});
@@ -167,7 +166,6 @@ describe('what is paused for want of a shared budget', () => {
       world.advance('3h');
       await eventually(async () => (await countOf(id, 'BudgetRaised')) > 0, {
         what: `${id} goes on`,
-        timeoutMs: 20_000,
       });
     }
     expect(await countOf('own', 'BudgetRaised')).toBe(0);
@@ -181,7 +179,7 @@ describe('what is paused for want of a shared budget', () => {
       if (query.reason === 'budget_exceeded') lookCount++;
       return search(query);
     };
-    await world.fastForward(eventually(() => lookCount > 3, { timeoutMs: 20_000 }));
+    await world.fastForward(eventually(() => lookCount > 3));
     for (const id of ids) expect(await countOf(id, 'BudgetRaised')).toBe(0);
   });
 });

@@ -43,7 +43,7 @@ const stateOf = async (id: string) => {
 };
 /** Lets time pass until it is so. */
 const until = async (what: () => Promise<boolean>): Promise<void> => {
-  await world.fastForward(eventually(what, { timeoutMs: 30_000 }));
+  await world.fastForward(eventually(what));
 };
 
 describe('a schedule', () => {

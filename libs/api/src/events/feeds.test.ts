@@ -112,7 +112,7 @@ const hinted = <T>(look: () => T) =>
       heard?.(Array.from({ length: COUNT }, (_, partition) => partition as Partition));
       return look();
     },
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
 
 it('ends the followers of what can’t be read, and tells all others what came', async () => {

@@ -115,7 +115,7 @@ async function expectGone({ address, folder }: NativeServer): Promise<void> {
       expect(existsSync(folder)).toBe(false);
       await expect(assertListening('127.0.0.1', port)).rejects.toThrow();
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 
