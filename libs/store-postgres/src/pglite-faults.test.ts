@@ -15,7 +15,6 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
-import { RANGE_COUNT } from '@tidemark/ports';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -111,20 +110,6 @@ describe('PGlite folder', () => {
       expect(await after.place([rows.request('placed')])).toMatchObject([{ partition: 1, created: false }]);
       await after.close();
     }
-  });
-
-  test('ranges of the process that had it before are free at once', async () => {
-    const folder = copy();
-    const killed = openPgliteStore({ folder });
-    await killed.ensure();
-    expect(await killed.shareRanges('killed', 60_000)).toHaveLength(RANGE_COUNT);
-    await killed.close();
-    const next = openPgliteStore({ folder });
-    await next.ensure();
-    expect(await next.shareRanges('next', 60_000)).toHaveLength(RANGE_COUNT);
-    await next.ensure();
-    expect(await next.shareRanges('beside', 60_000)).toHaveLength(0);
-    await next.close();
   });
 
   test.each([

@@ -1,7 +1,11 @@
-/** The contract on PGlite; and what PGlite alone does: folders, their locks and damage, the thread's death. */
+/** The contract on PGlite; and what becomes of ranges when a folder is opened again. */
 
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RANGE_COUNT } from '@tidemark/ports';
 import { projectionStoreContract } from '@tidemark/testkit/contracts/projection-store';
-import { afterAll } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
 import { EMPTY_TABLES } from './sql/empty-tables.ts';
 
@@ -12,4 +16,20 @@ projectionStoreContract('pglite', async () => {
   await store.ensure();
   await client.script(EMPTY_TABLES);
   return { store, other: store, close: async () => {} };
+});
+
+test('ranges of a process that died are free as soon as the folder is opened again', async (context) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-pglite-ranges-'));
+  context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const share = async (owner: string): Promise<number> => {
+    const opened = assemblePglite({ folder }).store;
+    await opened.ensure();
+    const ranges = await opened.shareRanges(owner, 600_000);
+    // While it is open, they have an owner that lives.
+    await opened.ensure();
+    expect(await opened.shareRanges('other', 600_000)).toEqual([]);
+    await opened.close();
+    return ranges.length;
+  };
+  expect([await share('dead'), await share('next')]).toEqual([RANGE_COUNT, RANGE_COUNT]);
 });

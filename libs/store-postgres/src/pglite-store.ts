@@ -13,7 +13,7 @@ import { PgliteThread } from './pglite/thread.ts';
 import { PgliteWire } from './pglite/wire.ts';
 import { PoolClient } from './pool-client.ts';
 import { SCHEMA_TABLES } from './schema-state.ts';
-import { NOBODY_OWNS } from './sql/share-ranges.ts';
+import { freeRanges } from './sql/share-ranges.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 import { ensureVectorForm, VECTOR_SCRIPTS } from './vector-form.ts';
 
@@ -65,7 +65,7 @@ export function assemblePglite(
       await connection.query('discard all');
     },
   });
-  let isEnsured = false;
+  let isNew = true;
   const store = new SqlProjectionStore({
     kind: 'pglite',
     client,
@@ -76,9 +76,10 @@ export function assemblePglite(
       await migrate(client, shown, { mayContract: true });
       await ensureVectorForm(client, usePgvector);
       thread.keepTemplate();
+      // The folder's lock is ours: owners of before died without a word, and are not waited for.
+      if (isNew) await client.run(freeRanges());
+      isNew = false;
       folder?.completed();
-      if (!isEnsured) await client.script(NOBODY_OWNS);
-      isEnsured = true;
     },
     async closed() {
       await thread.stop();

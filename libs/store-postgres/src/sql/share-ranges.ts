@@ -49,9 +49,6 @@ const mine = 'select range from ranges where role = $2 and owner = $1 order by r
 const leave = 'update ranges set owner = null where owner = $1';
 const forget = 'delete from owners where owner = $1';
 
-/** For a store that one process at a time can open: whoever had ranges in it before is dead. */
-export const NOBODY_OWNS = 'update ranges set owner = null where owner is not null; delete from owners';
-
 export const shareRanges = (owner: string, ttlMs: number, role: RangeRole): readonly Statement[] => [
   BEGIN,
   { name: 'lock-sharing', text: lock, values: [] },
@@ -65,6 +62,15 @@ export const shareRanges = (owner: string, ttlMs: number, role: RangeRole): read
 ];
 /** Which of those statements returns the ranges. */
 export const RANGES_AT = 7;
+
+/** All ranges are free: for a caller who knows that no owner lives. */
+export const freeRanges = (): readonly Statement[] => [
+  BEGIN,
+  { name: 'lock-sharing', text: lock, values: [] },
+  { name: 'owners-forget', text: 'delete from owners', values: [] },
+  { name: 'ranges-unown', text: unown, values: [] },
+  COMMIT,
+];
 
 export const releaseRanges = (owner: string): readonly Statement[] => [
   BEGIN,
