@@ -8,6 +8,7 @@ import { JOB_LOOK_MS } from '../limits.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { atDesk } from '../state/at-desk.ts';
 import type { Desk } from '../state/desk.ts';
+import { awaitRow } from '../state/require-workflow.ts';
 import { whoGoesOn } from '../state/who-goes-on.ts';
 import { table } from '../text/table.ts';
 import { ago, count, counted } from '../text/units.ts';
@@ -169,7 +170,7 @@ export const watchJob = (session: Session, id: string, options: OneJobOptions): 
 /** Until it has ended. */
 async function follow(session: Session, desk: Desk, id: string, tenant: TenantId | null): Promise<number> {
   const { terminal } = session;
-  const { signal, release } = takeInterrupts();
+  const { signal, release } = takeInterrupts(session);
   try {
     let told = '';
     while (!signal.aborted) {
@@ -194,11 +195,8 @@ async function follow(session: Session, desk: Desk, id: string, tenant: TenantId
 
 /** One that was begun a moment ago may not be in the rows yet. */
 async function requireJob(desk: Desk, id: string, tenant: TenantId | null): Promise<BulkJob> {
-  for (let left = 10; left > 0; left--) {
-    const job = await desk.control.job(id, tenant);
-    if (job !== null) return job;
-    await new Promise((resolve) => setTimeout(resolve, JOB_LOOK_MS / 2));
-  }
+  const job = await awaitRow(desk, async () => (await desk.control.job(id, tenant)) ?? undefined);
+  if (job !== undefined) return job;
   throw new InvalidError('job-unknown', `No job has the id '${printable(id)}'; tidemark jobs lists those there are.`);
 }
 

@@ -6,25 +6,35 @@ import { RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
 import { commandLine, stateWords } from '../text/shell.ts';
 import { DEFAULT_FOLDER, type Desk, isIdle } from './desk.ts';
 
-/** The workflow once the rows know it; undefined when that takes longer than it should. */
-export async function awaitWorkflow(
-  desk: Desk,
-  id: string,
-  graceMs = UNKNOWN_GRACE_MS,
-): Promise<WorkflowSummary | undefined> {
-  const deadlineMs = performance.now() + graceMs;
+/**
+ * What `read` finds in the rows, once it finds something. Undefined as soon as the rows of a folder hold all of its log, since nothing
+ * is to come then; on a cluster, which always writes, after the grace.
+ */
+export async function awaitRow<T>(desk: Desk, read: () => Promise<T | undefined>): Promise<T | undefined> {
+  const deadlineMs = performance.now() + UNKNOWN_GRACE_MS;
+  let isComplete = isIdle(desk);
   for (;;) {
-    const row = await desk.reads.workflow(workflowId(id));
-    if (row !== undefined || performance.now() >= deadlineMs) return row;
-    await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+    const row = await read();
+    if (row !== undefined || isComplete || performance.now() >= deadlineMs) return row;
+    isComplete = await areRowsComplete(desk);
+    if (!isComplete) await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
   }
 }
 
-/** Throws `InvalidError` (`workflow-unknown`). Rows that this process holds itself are complete: they aren't waited for. */
+async function areRowsComplete(desk: Desk): Promise<boolean> {
+  if (desk.place.kind === 'cluster') return false;
+  const { store, log } = await desk.health();
+  return store.ready && log.lagCount === 0;
+}
+
+/** The workflow once the rows know it; undefined when that takes longer than it should. */
+export const awaitWorkflow = (desk: Desk, id: string): Promise<WorkflowSummary | undefined> =>
+  awaitRow(desk, () => desk.reads.workflow(workflowId(id)));
+
+/** Throws `InvalidError` (`workflow-unknown`). */
 export async function requireWorkflow(desk: Desk, id: string): Promise<WorkflowSummary> {
   const { place } = desk;
-  const isComplete = isIdle(desk);
-  const row = await awaitWorkflow(desk, id, isComplete ? 0 : UNKNOWN_GRACE_MS);
+  const row = await awaitWorkflow(desk, id);
   if (row !== undefined) return row;
   const named = place.kind === 'embedded' && place.folder !== DEFAULT_FOLDER ? place.folder : undefined;
   const ls = commandLine('tidemark', 'ls', ...stateWords(named));
