@@ -1,7 +1,9 @@
 /** Owns calling commands in tests without a process of their own, and holding a folder for many of them: opening it takes most of a command's time. */
 
+import { EventEmitter } from 'node:events';
 import { CONCURRENCY_DEFAULT_COUNT } from './limits.ts';
 import { runCli } from './program.ts';
+import { Said } from './said.ts';
 import type { Ended } from './spawned-cli.ts';
 import { readDefinitions } from './state/definitions.ts';
 import { type Folder, holdFolder, targetOf } from './state/open-desk.ts';
@@ -14,26 +16,53 @@ export interface CallOptions {
   readonly stdin?: string;
 }
 
-export async function callCli(args: readonly string[], { cwd, env = {}, stdin = '' }: CallOptions): Promise<Ended> {
-  const written = { out: '', err: '' };
-  const stream = (name: 'out' | 'err') => ({
-    write(text: string | Uint8Array) {
-      written[name] += String(text);
-      return true;
-    },
-  });
-  const terminal = new Terminal({
-    stdout: stream('out') as never,
-    stderr: stream('err') as never,
-    env,
-    json: args.includes('--json'),
-  });
-  const chunks = (async function* () {
-    yield Buffer.from(stdin);
-  })();
-  const code = await runCli(args, { terminal, env, cwd, stdin: chunks });
-  return { code, ...written };
+/** A command in this process: what it says while it runs, and Ctrl-C for it alone. */
+export class CalledCli {
+  readonly #said = new Said();
+  readonly #signals = new EventEmitter();
+  readonly #ended: Promise<Ended>;
+  #isInterrupted = false;
+
+  constructor(args: readonly string[], { cwd, env = {}, stdin = '' }: CallOptions) {
+    const stream = (name: 'out' | 'err') => ({
+      write: (text: string | Uint8Array) => {
+        this.#said.add(name, text);
+        return true;
+      },
+    });
+    const terminal = new Terminal({
+      stdout: stream('out') as never,
+      stderr: stream('err') as never,
+      env,
+      json: args.includes('--json'),
+    });
+    const chunks = (async function* () {
+      yield Buffer.from(stdin);
+    })();
+    this.#ended = runCli(args, { terminal, env, cwd, stdin: chunks, signals: this.#signals }).then((code) => {
+      this.#said.end(code);
+      return { code, out: this.#said.out, err: this.#said.err };
+    });
+  }
+
+  ended(): Promise<Ended> {
+    return this.#ended;
+  }
+
+  says(pattern: RegExp): Promise<void> {
+    return this.#said.says(pattern);
+  }
+
+  /** Ctrl-C, once: a second one would end this process. */
+  interrupt(): Promise<Ended> {
+    if (!this.#isInterrupted) this.#signals.emit('SIGINT');
+    this.#isInterrupted = true;
+    return this.#ended;
+  }
 }
+
+export const callCli = (args: readonly string[], options: CallOptions): Promise<Ended> =>
+  new CalledCli(args, options).ended();
 
 export interface HoldOptions extends CallOptions {
   readonly state?: string;

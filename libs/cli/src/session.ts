@@ -10,7 +10,11 @@ export interface Session {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array | string> & Keys;
+  /** Where SIGINT and SIGTERM come from; absent: this process. */
+  readonly signals?: Signals;
 }
+
+export type Signals = Pick<NodeJS.EventEmitter, 'on' | 'off'>;
 
 /** A terminal's keyboard; nothing of it where there is none. */
 export type Keys = Partial<Pick<ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'>>;
@@ -33,19 +37,19 @@ export interface Interruption {
 }
 
 /** Takes SIGINT and SIGTERM; a second SIGINT ends the process at once with 130. */
-export function takeInterrupts(): Interruption {
+export function takeInterrupts({ signals = process }: Pick<Session, 'signals'>): Interruption {
   const asked = new AbortController();
   const onSignal = (): void => {
     if (asked.signal.aborted) process.exit(EXIT.interrupted);
     asked.abort();
   };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  signals.on('SIGINT', onSignal);
+  signals.on('SIGTERM', onSignal);
   return {
     signal: asked.signal,
     release() {
-      process.off('SIGINT', onSignal);
-      process.off('SIGTERM', onSignal);
+      signals.off('SIGINT', onSignal);
+      signals.off('SIGTERM', onSignal);
     },
   };
 }

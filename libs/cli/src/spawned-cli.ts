@@ -4,15 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { callCli } from './called-cli.ts';
+import { CalledCli, callCli } from './called-cli.ts';
+import { Said } from './said.ts';
 
 const MAIN = path.resolve(import.meta.dirname, 'main.ts');
 /** See testkit's node-flags.ts. */
 const QUICK_WASM = '--liftoff-only';
 export const AGENTS = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
-
-/** Longest wait, in milliseconds, for anything a spawned command does; a busy machine starts it slowly. */
-const PATIENCE_MS = 90_000;
 
 /** The part of a test that clean-up needs. */
 export interface TestEnd {
@@ -27,10 +25,8 @@ export interface Ended {
 
 export class SpawnedCli {
   readonly process: ChildProcess;
+  readonly #said = new Said();
   readonly #ended: Promise<Ended>;
-  #out = '';
-  #err = '';
-  #onOutput: (() => void) | undefined;
 
   constructor(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
     this.process = spawn(process.execPath, [QUICK_WASM, MAIN, ...args], {
@@ -39,18 +35,12 @@ export class SpawnedCli {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.process.stdin?.end();
-    this.process.stdout?.on('data', (chunk: Buffer) => {
-      this.#out += chunk;
-      this.#onOutput?.();
-    });
-    this.process.stderr?.on('data', (chunk: Buffer) => {
-      this.#err += chunk;
-      this.#onOutput?.();
-    });
+    this.process.stdout?.on('data', (chunk: Buffer) => this.#said.add('out', chunk));
+    this.process.stderr?.on('data', (chunk: Buffer) => this.#said.add('err', chunk));
     this.#ended = new Promise((resolve) => {
       this.process.once('close', (code) => {
-        resolve({ code, out: this.#out, err: this.#err });
-        this.#onOutput?.();
+        this.#said.end(code);
+        resolve({ code, out: this.#said.out, err: this.#said.err });
       });
     });
   }
@@ -59,19 +49,8 @@ export class SpawnedCli {
     return this.#ended;
   }
 
-  /** Resolves once what was written, on either stream, fits. */
-  async says(pattern: RegExp): Promise<void> {
-    const found = (): boolean => pattern.test(this.#out) || pattern.test(this.#err);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const explain = (why: string): Error =>
-      new Error(`${why}: ${pattern}\n--- stdout\n${this.#out}\n--- stderr\n${this.#err}`);
-    const timer = setTimeout(() => reject(explain('not said in time')), PATIENCE_MS);
-    this.#onOutput = () => {
-      if (found()) resolve();
-      else if (this.process.exitCode !== null) reject(explain(`ended with ${this.process.exitCode} before it said`));
-    };
-    this.#onOutput();
-    await promise.finally(() => clearTimeout(timer));
+  says(pattern: RegExp): Promise<void> {
+    return this.#said.says(pattern);
   }
 
   /** Nothing of it runs on: the system takes the process away at once. */
@@ -85,8 +64,10 @@ export class SpawnedCli {
 export async function cliFolder(context: TestEnd, env: Readonly<Record<string, string>> = {}) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-'));
   const spawned: SpawnedCli[] = [];
+  const begun: CalledCli[] = [];
   context.onTestFinished(async () => {
     await Promise.all(spawned.map((each) => each.kill()));
+    await Promise.all(begun.map((each) => each.interrupt()));
     await rm(folder, { recursive: true, force: true });
   });
   const start = (...args: string[]): SpawnedCli => {
@@ -100,7 +81,12 @@ export async function cliFolder(context: TestEnd, env: Readonly<Record<string, s
     start,
     /** Runs it to its end. */
     call: (...args: string[]): Promise<Ended> => start(...args).ended(),
-    /** The same in this process, which is quicker: where a process of its own is not the point. */
+    /** The same two in this process, which is quicker: where a process of its own is not the point. */
+    begin(...args: string[]): CalledCli {
+      const cli = new CalledCli(args, { cwd: folder, env });
+      begun.push(cli);
+      return cli;
+    },
     here: (...args: string[]): Promise<Ended> => callCli(args, { cwd: folder, env }),
   };
 }

@@ -3,11 +3,10 @@
 import { request } from 'node:http';
 import { tenantId } from '@tidemark/core';
 import { eventually } from '@tidemark/testkit/eventually';
+import { place } from '@tidemark/testkit/mcp-place';
 import { expect, it, onTestFinished } from 'vitest';
 import { type HttpOptions, serveHttp } from './http.ts';
-import { place } from './mcp-fixture.ts';
 
-const TIMEOUT_MS = 300_000;
 const TOKEN = 'correct-horse-battery-staple';
 
 const INITIALIZE = {
@@ -139,50 +138,46 @@ it('tells a fault to its own log, and nothing of it to clients', async () => {
   expect(errors).toEqual([expect.objectContaining({ message: 'SECRET-IN-A-STACK' })]);
 });
 
-it(
-  'serves two clients at once; killed and started again, nothing is lost',
-  async (context) => {
-    const { http } = await place(context);
-    const env = { TIDEMARK_MCP_TOKEN: TOKEN };
-    const running = await http([], env);
-    await expect(running.connect('eve')).rejects.toThrow();
-    const headers = { authorization: `Bearer ${TOKEN}` };
-    const [ann, bob] = await Promise.all([running.connect('ann', headers), running.connect('bob', headers)]);
-    await ann.call('state_init', { name: 'audit', stages: ['a', 'b', 'c', 'd'] });
-    const asked = ['a', 'b', 'c', 'd'].map((id, at) =>
-      (at % 2 === 0 ? ann : bob).call('state_checkpoint', {
-        name: 'audit',
-        stages: [id],
-        status: 'done',
-        note: `did ${id}`,
-      }),
-    );
-    const remembered = ['One fact', 'Another fact'].map((text, at) =>
-      (at === 0 ? ann : bob).call('remember', { text, user: 'ana' }),
-    );
-    for (const told of await Promise.all([...asked, ...remembered])) expect(told.error).toBeUndefined();
-    // Whoever reaches a port runs no commands.
-    const checked = await ann.call('state_checkpoint', { name: 'audit', stages: ['a'], check: 'touch ran' });
-    expect(checked.error).toMatchObject({ code: 'checks-off' });
-    running.process.kill('SIGKILL');
-    await running.ended;
+it('serves two clients at once; killed and started again, nothing is lost', async (context) => {
+  const { http } = await place(context);
+  const env = { TIDEMARK_MCP_TOKEN: TOKEN };
+  const running = await http([], env);
+  await expect(running.connect('eve')).rejects.toThrow();
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const [ann, bob] = await Promise.all([running.connect('ann', headers), running.connect('bob', headers)]);
+  await ann.call('state_init', { name: 'audit', stages: ['a', 'b', 'c', 'd'] });
+  const asked = ['a', 'b', 'c', 'd'].map((id, at) =>
+    (at % 2 === 0 ? ann : bob).call('state_checkpoint', {
+      name: 'audit',
+      stages: [id],
+      status: 'done',
+      note: `did ${id}`,
+    }),
+  );
+  const remembered = ['One fact', 'Another fact'].map((text, at) =>
+    (at === 0 ? ann : bob).call('remember', { text, user: 'ana' }),
+  );
+  for (const told of await Promise.all([...asked, ...remembered])) expect(told.error).toBeUndefined();
+  // Whoever reaches a port runs no commands.
+  const checked = await ann.call('state_checkpoint', { name: 'audit', stages: ['a'], check: 'touch ran' });
+  expect(checked.error).toMatchObject({ code: 'checks-off' });
+  running.process.kill('SIGKILL');
+  await running.ended;
 
-    const again = await http([], env);
-    const cal = await again.connect('cal', headers);
-    const shown = await cal.call('state_show', { name: 'audit' });
-    const { stages, notes } = shown.data.state as { stages: { status: string; agent: string }[]; notes: unknown[] };
-    expect(stages.map(({ status, agent }) => [status, agent])).toEqual([
-      ['done', 'ann'],
-      ['done', 'bob'],
-      ['done', 'ann'],
-      ['done', 'bob'],
-    ]);
-    expect(notes).toHaveLength(4);
-    expect((await cal.call('facts', { user: 'ana' })).data.facts).toHaveLength(2);
-    // In an orderly end, sessions are closed and the process ends with 0.
-    await cal.transport.terminateSession();
-    again.process.kill('SIGTERM');
-    expect(await again.ended).toBe(0);
-  },
-  TIMEOUT_MS,
-);
+  const again = await http([], env);
+  const cal = await again.connect('cal', headers);
+  const shown = await cal.call('state_show', { name: 'audit' });
+  const { stages, notes } = shown.data.state as { stages: { status: string; agent: string }[]; notes: unknown[] };
+  expect(stages.map(({ status, agent }) => [status, agent])).toEqual([
+    ['done', 'ann'],
+    ['done', 'bob'],
+    ['done', 'ann'],
+    ['done', 'bob'],
+  ]);
+  expect(notes).toHaveLength(4);
+  expect((await cal.call('facts', { user: 'ana' })).data.facts).toHaveLength(2);
+  // In an orderly end, sessions are closed and the process ends with 0.
+  await cal.transport.terminateSession();
+  again.process.kill('SIGTERM');
+  expect(await again.ended).toBe(0);
+});

@@ -5,58 +5,25 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { McpTestClient } from './mcp-client.ts';
+import { QUICK_WASM } from './node-flags.ts';
 
 const MAIN = path.resolve(import.meta.dirname, '../../cli/src/main.ts');
-/** See testkit's node-flags.ts. */
-const QUICK_WASM = '--liftoff-only';
-export const AGENTS = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
-export const ADVISOR = path.resolve(import.meta.dirname, '../fixtures/advisor.ts');
 
 /** The part of a test that clean-up needs. */
 export interface TestEnd {
   onTestFinished(cleanUp: () => Promise<void>): void;
 }
 
-export interface Told {
-  readonly isError: boolean;
-  readonly text: string;
-  readonly data: Record<string, unknown>;
-  /** Of an error: code, field, message, remedy. */
-  readonly error: Record<string, unknown> | undefined;
-}
-
-export class TestClient {
-  readonly client: Client;
-
-  constructor(name: string) {
-    this.client = new Client({ name, version: '1.0.0' });
-  }
-
-  async call(name: string, given: Record<string, unknown> = {}): Promise<Told> {
-    const result = await this.client.callTool({ name, arguments: given });
-    const [content] = result.content as readonly { readonly text: string }[];
-    return {
-      isError: result.isError === true,
-      text: content?.text ?? '',
-      data: (result.structuredContent ?? {}) as Record<string, unknown>,
-      error: result._meta?.['tidemark/error'] as Record<string, unknown> | undefined,
-    };
-  }
-}
-
 export interface Place {
   readonly folder: string;
   /** A client that starts its own server; `pid` is the server's. */
-  stdio(name: string, ...options: string[]): Promise<TestClient & { readonly pid: number }>;
+  stdio(name: string, ...options: string[]): Promise<McpTestClient & { readonly pid: number }>;
   /** A server over HTTP. */
   http(options?: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunningServer>;
-  /** Another command of Tidemark, to its end. */
-  run(...args: string[]): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
-  /** Another command of Tidemark, until it has said this. */
-  start(says: RegExp, ...args: string[]): Promise<ChildProcess>;
 }
 
 export interface RunningServer {
@@ -66,7 +33,7 @@ export interface RunningServer {
   connect(
     name: string,
     headers?: Record<string, string>,
-  ): Promise<TestClient & { readonly transport: StreamableHTTPClientTransport }>;
+  ): Promise<McpTestClient & { readonly transport: StreamableHTTPClientTransport }>;
 }
 
 /** The environment that the commands get: this one's, with nothing of Tidemark's in it. */
@@ -105,7 +72,7 @@ export async function place(context: TestEnd): Promise<Place> {
         env: plainEnv(),
         stderr: 'inherit',
       });
-      const client = new TestClient(name);
+      const client = new McpTestClient(name);
       cleanUps.push(() => client.client.close());
       await client.client.connect(transport);
       await client.client.listTools();
@@ -120,7 +87,7 @@ export async function place(context: TestEnd): Promise<Place> {
         process: child,
         ended: endOf(child),
         async connect(name, headers = {}) {
-          const client = new TestClient(name);
+          const client = new McpTestClient(name);
           const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
           cleanUps.push(() => client.client.close());
           await client.client.connect(transport as Parameters<Client['connect']>[0]);
@@ -128,32 +95,6 @@ export async function place(context: TestEnd): Promise<Place> {
           return Object.assign(client, { transport });
         },
       };
-    },
-    async run(...args) {
-      const child = spawned(args);
-      let [out, err] = ['', ''];
-      child.stdout?.on('data', (chunk: Buffer) => {
-        out += chunk;
-      });
-      child.stderr?.on('data', (chunk: Buffer) => {
-        err += chunk;
-      });
-      const code = await endOf(child);
-      return { code, out, err };
-    },
-    async start(says, ...args) {
-      const child = spawned(args);
-      await new Promise<void>((resolve, reject) => {
-        let said = '';
-        const hear = (chunk: Buffer): void => {
-          said += chunk;
-          if (says.test(said)) resolve();
-        };
-        child.stdout?.on('data', hear);
-        child.stderr?.on('data', hear);
-        child.once('close', (code) => reject(new Error(`ended with ${code} before it said ${says}: ${said}`)));
-      });
-      return child;
     },
   };
 }

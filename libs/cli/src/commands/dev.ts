@@ -45,7 +45,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {
     terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is left alone.`);
   }
-  const interruption = takeInterrupts();
+  const interruption = takeInterrupts(session);
   const onError = devReporter(session);
   const desk = await shareFolder(target, () => holdFolder(target, { definitions, onError }));
   if (!(desk instanceof HostDesk)) {

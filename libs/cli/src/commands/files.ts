@@ -70,7 +70,7 @@ export async function filesExport(session: Session, folder: string, options: Sho
 export async function filesMirror(session: Session, folder: string, options: ShownOptions): Promise<number> {
   const shown = shownIn(options);
   const target = targetThere(session, options);
-  const interruption = takeInterrupts();
+  const interruption = takeInterrupts(session);
   try {
     session.terminal.record({ type: 'mirroring', folder: path.resolve(session.cwd, folder), ...shown });
     session.terminal.note(`Mirrors ${wordsOf(shown)} in ${printable(folder)}; Ctrl-C stops.`);

@@ -60,11 +60,16 @@ it('opens at the first use, once for calls at the same time, and lets a folder g
 });
 
 it('gives others a turn while calls follow one another', async () => {
-  const { lender, desks } = lent(HELD);
-  await eventually(async () => {
-    await lender.use('look', nothing);
-    return desks.length === 2;
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
   });
+  const { lender, desks } = lent(HELD);
+  while (desks.length < 2) {
+    const used = lender.use('look', nothing);
+    await vi.advanceTimersByTimeAsync(200);
+    await used;
+  }
   expect(desks[0]!.closed).toBe(true);
 });
 

@@ -5,7 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { stdin, stdout } from 'node:process';
+import type { Readable, Writable } from 'node:stream';
 import { ConfigError, DEFAULT_TENANT, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { McpOptions } from '@tidemark/mcp';
@@ -27,13 +27,21 @@ export interface McpCommandOptions extends MemoryOptions {
   readonly checks?: boolean | undefined;
 }
 
-export async function mcp(session: Session, options: McpCommandOptions): Promise<number> {
+export const mcp = (session: Session, options: McpCommandOptions): Promise<number> =>
+  serveMcp(session, options, { input: process.stdin, output: process.stdout });
+
+/** `pipes`: what a client speaks over without `http`. */
+export async function serveMcp(
+  session: Session,
+  options: McpCommandOptions,
+  pipes: { readonly input: Readable & { readonly isTTY?: boolean }; readonly output: Writable },
+): Promise<number> {
   // Not with the other commands: what it needs would make each of them start more slowly.
   const { serveHttp, serveStdio } = await import('@tidemark/mcp');
   const { terminal, env, cwd } = session;
   const target = targetOf(options.state, env, cwd);
   const desk = new LentDesk(() => openToRead(target));
-  const interruption = takeInterrupts();
+  const interruption = takeInterrupts(session);
   const shared: McpOptions = {
     version: await ownVersion(),
     tenant: tenantId(options.tenant ?? DEFAULT_TENANT),
@@ -50,9 +58,9 @@ export async function mcp(session: Session, options: McpCommandOptions): Promise
   };
   try {
     if (options.http === undefined) {
-      if (stdin.isTTY)
+      if (pipes.input.isTTY)
         terminal.note('Waits for a client on standard input; an assistant starts it itself. Ctrl-C ends it.');
-      await serveStdio({ ...shared, input: stdin, output: stdout, signal: interruption.signal });
+      await serveStdio({ ...shared, ...pipes, signal: interruption.signal });
       return EXIT.ok;
     }
     const { http: port, host, allowHost: allowedHosts, allowOrigin: allowedOrigins } = options;

@@ -90,7 +90,7 @@ export async function stateCheckpoint(
   options: CheckpointOptions,
 ): Promise<number> {
   const change = await changeFrom(session, stages, options);
-  const interrupts = takeInterrupts();
+  const interrupts = takeInterrupts(session);
   const state = open(session, name, options, { checkTimeoutMs: options.checkTimeout, signal: interrupts.signal });
   try {
     const result = await state.checkpoint(change);

@@ -65,7 +65,7 @@ interface Run {
 export async function run(session: Session, name: string, options: RunOptions): Promise<number> {
   const target = targetOf(options.state, session.env, session.cwd);
   const input = await readInput(options.input, session);
-  const interruption = takeInterrupts();
+  const interruption = takeInterrupts(session);
   const { id } = options;
   const current: Run = { session, interruption, name, input, options, target, id, created: false, isTakeover: false };
   try {

@@ -48,7 +48,7 @@ export async function watch(session: Session, id: string | undefined, options: W
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const { canvas } = session.terminal;
   if (id === undefined && canvas !== undefined && options.lines !== true) return liveFleet(session, target, canvas);
-  const interruption = takeInterrupts();
+  const interruption = takeInterrupts(session);
   const follower = new Follower({ workflow: id, crowds: !session.terminal.json });
   const narrator = new Narrator(session.terminal.paint, { showsWorkflow: id === undefined });
   const { signal } = interruption;

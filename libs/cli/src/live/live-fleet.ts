@@ -31,7 +31,7 @@ interface Shown {
 
 export async function liveFleet(session: Session, target: Target, canvas: Stream): Promise<number> {
   const screen = new Screen(canvas, session.stdin);
-  const interruption = takeInterrupts();
+  const interruption = takeInterrupts(session);
   interruption.signal.addEventListener('abort', () => screen.leave('interrupted'), { once: true });
   const shown: Shown = { told: undefined, atMs: 0, perSecond: null, note: 'looking …', lines: [], known: new Set() };
   let desk: Desk | undefined;

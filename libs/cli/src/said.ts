@@ -1,0 +1,43 @@
+/** Owns what a command that runs has written so far, in tests, and waiting until it says something. */
+
+/** Longest wait, in milliseconds, for anything a command does; a busy machine starts it slowly. */
+const PATIENCE_MS = 90_000;
+
+export class Said {
+  readonly #text = { out: '', err: '' };
+  #ended: string | undefined;
+  #onNews: (() => void) | undefined;
+
+  get out(): string {
+    return this.#text.out;
+  }
+
+  get err(): string {
+    return this.#text.err;
+  }
+
+  add(stream: 'out' | 'err', text: string | Uint8Array): void {
+    this.#text[stream] += text;
+    this.#onNews?.();
+  }
+
+  /** It says nothing more. */
+  end(code: number | null): void {
+    this.#ended = `ended with ${code}`;
+    this.#onNews?.();
+  }
+
+  /** Resolves once what was written, on either stream, fits. */
+  async says(pattern: RegExp): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const explain = (why: string): Error =>
+      new Error(`${why}: ${pattern}\n--- stdout\n${this.out}\n--- stderr\n${this.err}`);
+    const timer = setTimeout(() => reject(explain('not said in time')), PATIENCE_MS);
+    this.#onNews = () => {
+      if (pattern.test(this.out) || pattern.test(this.err)) resolve();
+      else if (this.#ended !== undefined) reject(explain(`${this.#ended} before it said`));
+    };
+    this.#onNews();
+    await promise.finally(() => clearTimeout(timer));
+  }
+}
