@@ -1,85 +1,186 @@
-/** Owns the mutations of the adapters: store, logs, queues, blobs. */
+/** Owns the mutations of adapters: logs, queues and blobs. */
 
-import type { Mutation } from './mutations.ts';
+import type { Mutations } from './mutation.ts';
 
-export const ADAPTER_MUTATIONS: Readonly<Record<string, Mutation>> = {
-  'partition-moves-from-anywhere': {
-    file: 'libs/store-postgres/src/sql/advance-partitions.ts',
-    edits: [['  where partitions.next = excluded.rebuild_to\n    and (', '  where partitions.next >= 0\n    and (']],
-    caughtBy: 'libs/store-postgres/src/pglite-store.test.ts',
-    breaks: 'rows and the offset that they are of move together (P1)',
+const FS_BLOBS_TEST = 'libs/blob-fs/src/fs-blobs.test.ts';
+const FS_BLOBS = 'libs/blob-fs/src/fs-blobs.ts';
+const APPENDER_TEST = 'libs/log-kafka/src/appender.test.ts';
+const APPENDER = 'libs/log-kafka/src/appender.ts';
+const FOLDER_TEST = 'libs/log-sqlite/src/folder.test.ts';
+const SQLITE_LOG_TEST = 'libs/log-sqlite/src/sqlite-log.test.ts';
+const SQLITE_LOG = 'libs/log-sqlite/src/sqlite-log.ts';
+const MEMORY_QUEUE_TEST = 'libs/queue-memory/src/memory-queue.test.ts';
+
+export const ADAPTERS_MUTATIONS: Mutations = {
+  'blob-digest-is-not-checked': {
+    file: FS_BLOBS,
+    edits: [["if (hash('sha256', bytes) !== digest) {", 'if (bytes.length < 0) {']],
+    caughtBy: FS_BLOBS_TEST,
+    breaks: 'A damaged blob is never given to a reader.',
   },
-  'status-stays-behind': {
-    file: 'libs/store-postgres/src/sql/put-streams.ts',
-    edits: [['  status = excluded.status, reason', '  reason']],
-    caughtBy: 'libs/store-postgres/src/pglite-store.test.ts',
-    breaks: 'a row has the status of its stream',
+  'damaged-blob-is-kept': {
+    file: FS_BLOBS,
+    edits: [['held !== undefined && Buffer.compare(held, bytes) === 0', 'held !== undefined']],
+    caughtBy: FS_BLOBS_TEST,
+    breaks: 'Writing a damaged blob again mends it.',
   },
-  'holder-stays': {
-    file: 'libs/store-postgres/src/sql/put-streams.ts',
-    edits: [['  holder = excluded.holder, lamport', '  lamport']],
-    caughtBy: 'libs/store-postgres/src/pglite-store.test.ts',
-    breaks: 'a row names who holds its stream now',
-  },
-  'ranges-have-two-owners': {
-    file: 'libs/store-postgres/src/sql/share-ranges.ts',
-    edits: [['where role = $2 and owner is null\n  order by range limit', 'where role = $2\n  order by range limit']],
-    caughtBy: 'libs/store-postgres/src/pglite-store.test.ts',
-    breaks: 'a range has one owner',
-  },
-  'read-below-the-start': {
-    file: 'libs/log-sqlite/src/sqlite-log.ts',
-    edits: [['      if (from < start) {\n', '      if (from < 0) {\n']],
-    caughtBy: 'libs/log-sqlite/src/sqlite-log.test.ts',
-    breaks: 'a read below the start of the log is an error, never a reset',
-  },
-  'trim-past-the-end': {
-    file: 'libs/log-sqlite/src/sqlite-log.ts',
-    edits: [['    if (before > held.end) {\n', '    if (before > held.end + 1_000) {\n']],
-    caughtBy: 'libs/log-sqlite/src/sqlite-log.test.ts',
-    breaks: 'a log is not trimmed past its end',
-  },
-  'large-record-is-taken': {
-    file: 'libs/log-sqlite/src/commit-queue.ts',
-    edits: [
-      ['if (value.byteLength <= recordMaxBytes) continue;', 'if (value.byteLength <= 2 * recordMaxBytes) continue;'],
-    ],
-    caughtBy: 'libs/log-sqlite/src/sqlite-log.test.ts',
-    breaks: 'a record over the limit is refused',
-  },
-  'append-overtakes-one-in-doubt': {
-    file: 'libs/log-kafka/src/appender.ts',
-    edits: [['if (!queue.isBusy) this.#ready(queue);', 'this.#ready(queue);']],
-    caughtBy: 'libs/log-kafka/src/appender.test.ts',
-    breaks: 'nothing goes to a partition while an append to it is under way',
-  },
-  'memory-queue-without-end': {
-    file: 'libs/queue-memory/src/memory-queue.ts',
+  'blob-name-is-not-durable': {
+    file: FS_BLOBS,
     edits: [
       [
-        'if (this.#waitingCount + jobs.length > WAITING_JOBS_MAX) {',
-        'if (this.#waitingCount + jobs.length > WAITING_JOBS_MAX + 1) {',
+        '      await rename(temporary, file);\n      await this.#nameDurably(shard);',
+        '      await rename(temporary, file);',
       ],
     ],
-    caughtBy: 'libs/queue-memory/src/memory-queue.test.ts',
-    breaks: 'what waits in the queue is bounded',
+    caughtBy: FS_BLOBS_TEST,
+    breaks: 'A blob is durable once its write has ended.',
   },
-  'connected-worker-is-dead': {
-    file: 'libs/queue-bullmq/src/judge.ts',
-    edits: [['if (presence.isConnected) return true;', '']],
-    caughtBy: 'libs/queue-bullmq/src/judge.test.ts',
-    breaks: 'a worker whose connection stands is alive',
+  'missing-folder-is-a-missing-blob': {
+    file: FS_BLOBS,
+    edits: [['    if (bytes === undefined) {\n      await this.#guard.check();', '    if (bytes === undefined) {']],
+    caughtBy: FS_BLOBS_TEST,
+    breaks: 'A folder that is away is not taken for lost history.',
   },
-  'damaged-blob-is-given': {
-    file: 'libs/blob-fs/src/fs-blobs.ts',
-    edits: [["    if (hash('sha256', bytes) !== digest) {\n", "    if (hash('sha256', bytes) === '') {\n"]],
-    caughtBy: 'libs/blob-fs/src/fs-blobs.test.ts',
-    breaks: 'a blob is what its digest says',
-  },
-  'object-is-overwritten': {
+  'existing-object-counts-as-new': {
     file: 'libs/blob-fs/src/fs-objects.ts',
-    edits: [["if (codeOf(error) !== 'EEXIST') throw error;", "if (codeOf(error) === 'EEXIST') return true;"]],
+    edits: [
+      [
+        '      await this.#makeDurable(file);\n      return false;',
+        '      await this.#makeDurable(file);\n      return true;',
+      ],
+    ],
     caughtBy: 'libs/blob-fs/src/fs-objects.test.ts',
-    breaks: 'an object is created once',
+    breaks: 'Of two that create an object, one is told that it did.',
+  },
+  'doubt-is-forgotten': {
+    file: APPENDER,
+    edits: [['        batch.isDoubtful = true;\n', '']],
+    caughtBy: APPENDER_TEST,
+    breaks: 'A batch in doubt is sent again as it was.',
+  },
+  'offsets-of-a-batch-are-one': {
+    file: APPENDER,
+    edits: [['      first += append.records.length;\n', '']],
+    caughtBy: APPENDER_TEST,
+    breaks: 'Each append of a batch learns its own offset.',
+  },
+  'partition-sends-twice': {
+    file: APPENDER,
+    edits: [['      if (!queue.isBusy) this.#ready(queue);', '      this.#ready(queue);']],
+    caughtBy: APPENDER_TEST,
+    breaks: 'One batch of a partition is under way at a time.',
+  },
+  'one-bad-record-refuses-its-batch': {
+    file: APPENDER,
+    edits: [['if (batch.appends.length > 1) {', 'if (batch.appends.length > 1_000) {']],
+    caughtBy: APPENDER_TEST,
+    breaks: 'A refused append does not refuse others of its batch.',
+  },
+  'leaders-are-not-asked-again': {
+    file: APPENDER,
+    edits: [['        isStale ||= answer.isStale;\n', '']],
+    caughtBy: APPENDER_TEST,
+    breaks: 'After a stale answer the leaders are looked up again.',
+  },
+  'stored-append-stays-counted': {
+    file: 'libs/log-sqlite/src/commit-queue.ts',
+    edits: [['      this.#waitingBytes -= ownBytes;\n', '']],
+    caughtBy: FOLDER_TEST,
+    breaks: 'Room for appends comes back once they are stored.',
+  },
+  'close-drops-appends': {
+    file: 'libs/log-sqlite/src/commit-queue.ts',
+    edits: [['    while (this.#waiting.length > 0) this.#flush();\n', '']],
+    caughtBy: SQLITE_LOG_TEST,
+    breaks: 'Appends that were taken are stored before the log closes.',
+  },
+  'rollback-keeps-the-end': {
+    file: SQLITE_LOG,
+    edits: [
+      ['for (const append of appends.slice(0, done).reverse()) this.#held[append.partition]!.end = append.first;', ''],
+    ],
+    caughtBy: FOLDER_TEST,
+    breaks: 'An append that failed leaves no gap in the offsets.',
+  },
+  'read-below-the-start': {
+    file: SQLITE_LOG,
+    edits: [['if (from < start) {', 'if (from < 0) {']],
+    caughtBy: SQLITE_LOG_TEST,
+    breaks: 'A read of what was trimmed says so.',
+  },
+  'checksum-is-not-checked': {
+    file: SQLITE_LOG,
+    edits: [['    if (crc32(value) !== crc) throw this.#damagedAt(partition, offset);\n', '']],
+    caughtBy: FOLDER_TEST,
+    breaks: 'A damaged record is never given to a reader.',
+  },
+  'budget-of-bytes-is-ignored': {
+    file: SQLITE_LOG,
+    edits: [['if (records.length > 0 && value.byteLength > budget.leftBytes) break;', '']],
+    caughtBy: SQLITE_LOG_TEST,
+    breaks: 'A read takes as many bytes as it was given room for.',
+  },
+  'trim-keeps-no-start': {
+    file: SQLITE_LOG,
+    edits: [
+      [
+        '    this.#transaction(() => this.#database.prepare(setStart).run(before, partition));\n    held.start = before;',
+        '    held.start = before;',
+      ],
+    ],
+    caughtBy: SQLITE_LOG_TEST,
+    breaks: 'What was trimmed stays away after a restart.',
+  },
+  'closed-connection-is-death': {
+    file: 'libs/queue-bullmq/src/judge.ts',
+    edits: [['  if (presence.isConnected) return true;\n', '']],
+    caughtBy: 'libs/queue-bullmq/src/judge.test.ts',
+    breaks: 'A holder that is connected is alive, whatever its beats say.',
+  },
+  'one-word-of-many': {
+    file: 'libs/queue-bullmq/src/judge.ts',
+    edits: [
+      [
+        '&& beat.standing.every((id) => !words.has(id) || hasClosed(id))',
+        '&& beat.standing.some((id) => !words.has(id) || hasClosed(id))',
+      ],
+    ],
+    caughtBy: 'libs/queue-bullmq/src/judge.test.ts',
+    breaks: 'A worker that stands with one coordinator lives.',
+  },
+  'hint-loses-high-bits': {
+    file: 'libs/queue-bullmq/src/partition-set.ts',
+    edits: [['value += (byte & 0x7f) * 2 ** shift;', 'value += byte & 0x7f;']],
+    caughtBy: 'libs/queue-bullmq/src/partition-set.test.ts',
+    breaks: 'A hint names the partitions that it was sent for.',
+  },
+  'limit-admits-one-more': {
+    file: 'libs/queue-memory/src/limit-board.ts',
+    edits: [['concurrency - running.size;', 'concurrency - running.size + 1;']],
+    caughtBy: MEMORY_QUEUE_TEST,
+    breaks: 'A limit of concurrency holds.',
+  },
+  'vanished-are-not-reported': {
+    file: 'libs/queue-memory/src/memory-liveness.ts',
+    edits: [['      for (const tell of watchers) tell(holder);\n', '']],
+    caughtBy: 'libs/queue-memory/src/memory-liveness.test.ts',
+    breaks: 'The end of a worker is noticed at once.',
+  },
+  'queued-job-doubles': {
+    file: 'libs/queue-memory/src/waiting-line.ts',
+    edits: [['    if (this.#identities.has(identity)) return false;\n', '']],
+    caughtBy: MEMORY_QUEUE_TEST,
+    breaks: 'A job that waits already is not queued again.',
+  },
+  'one-tenant-takes-all': {
+    file: 'libs/queue-memory/src/waiting-line.ts',
+    edits: [
+      [
+        '        tenants.delete(tenant);\n        if (line.length > 0) tenants.set(tenant, line);\n',
+        '        if (line.length === 0) tenants.delete(tenant);\n',
+      ],
+    ],
+    caughtBy: MEMORY_QUEUE_TEST,
+    breaks: 'Tenants take turns.',
   },
 };

@@ -1,140 +1,134 @@
 /**
- * `npm run mutations [-- NAME …] [--control] [--search] [--json]`: applies each mutation to a copy of the tree, one after the other,
- * and runs the test file that must fail with it. Caught means that a test of it failed; a file that can't be loaded proves nothing.
- * `--control` runs the same files on the copy as it is, which must pass; `--search` runs all of `npm test`'s files instead, and
- * names those that fail. The last line is `N passed, N failed, 0 skipped`; exits with 1 when anything wasn't caught.
+ * `npm run mutations [-- NAME …] [--control] [--json]`: applies each mutation of the list, or those that are named, to a copy of
+ * the tree, and runs the test that must fail with it. `--control` runs the same tests without any mutation; they must pass. Exits
+ * with 1 when a mutation wasn't caught, or is badly written.
  */
 
-import { spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { linkPackages, ROOT } from '../upgrade/trees.ts';
-import { mutated } from './mutated.ts';
-import { allMutations, type Mutation } from './mutations.ts';
+import type { Mutation } from './mutation.ts';
+import { MUTATIONS } from './mutations.ts';
+import { endRuns, runTestFile } from './test-run.ts';
+import { copyTree, withMutation } from './tree.ts';
 
-/** Trees, and mutations at once. */
-const TREE_COUNT = 2;
-/** What a mutant may take: one that makes a test wait for ever is caught by this. */
-const MUTANT_MAX_MS = 180_000;
-const NOT_COPIED = /(^|\/)(node_modules|dist|\.git|\.cache|\.tmp)$/;
-
-interface Result {
-  readonly name: string;
-  readonly caught: boolean;
-  readonly what: string;
-  readonly seconds: number;
-}
-
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-  }[];
-}
+const EXIT_USAGE = 64;
+const EXIT_INTERRUPTED = 130;
+/** How often removing the copies is tried again, in a run that is interrupted. */
+const REMOVE_RETRIES_MAX = 10;
+/** Copies of the tree, and test files at once. */
+const TREE_COUNT = Math.min(2, os.availableParallelism());
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: {
-    control: { type: 'boolean', default: false },
-    search: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
+  options: { control: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+});
+const unknown = positionals.filter((name) => !Object.hasOwn(MUTATIONS, name));
+if (unknown.length > 0) {
+  process.stderr.write(`no such mutation: ${unknown.join(', ')}; known: ${Object.keys(MUTATIONS).join(', ')}\n`);
+  process.exit(EXIT_USAGE);
+}
+const chosen = Object.entries(MUTATIONS).filter(([name]) => positionals.length === 0 || positionals.includes(name));
+
+interface Task {
+  readonly name: string;
+  readonly file: string;
+  readonly caughtBy: string;
+  readonly run: (tree: string) => Promise<Outcome>;
+}
+
+interface Outcome {
+  readonly isGood: boolean;
+  readonly account: string;
+}
+
+const patternOf = (names: readonly string[]): string => `(${names.join('|')})$`;
+
+const mutationTask = ([name, mutation]: readonly [string, Mutation]): Task => ({
+  name,
+  file: mutation.file,
+  caughtBy: mutation.caughtBy,
+  run: async (tree) => {
+    const { caughtBy, test, breaks } = mutation;
+    const pattern = test === undefined ? undefined : patternOf([test]);
+    const found = await withMutation(tree, mutation, () => runTestFile(tree, caughtBy, pattern));
+    if (found.kind === 'failed') return { isGood: true, account: found.test };
+    if (found.kind === 'passed') return { isGood: false, account: `NOT CAUGHT by ${found.testCount} tests: ${breaks}` };
+    return { isGood: false, account: `BADLY WRITTEN: ${found.why}` };
   },
 });
-const known = allMutations();
-const unknown = positionals.filter((name) => !Object.hasOwn(known, name));
-if (unknown.length > 0) {
-  process.stderr.write(`'${unknown.join(', ')}' is no mutation; known: ${Object.keys(known).join(', ')}.\n`);
-  process.exit(64);
+
+/** The tests of the mutations, each file once. */
+function controlTasks(mutations: readonly Mutation[]): readonly Task[] {
+  return [...Map.groupBy(mutations, ({ caughtBy }) => caughtBy)].map(([caughtBy, group]) => ({
+    name: 'control',
+    file: '',
+    caughtBy,
+    run: async (tree) => {
+      const names = group.flatMap(({ test }) => (test === undefined ? [] : [test]));
+      const found = await runTestFile(tree, caughtBy, names.length < group.length ? undefined : patternOf(names));
+      if (found.kind === 'passed') return { isGood: true, account: `${found.testCount} tests pass` };
+      return { isGood: false, account: `FAILED: ${found.kind === 'failed' ? found.test : found.why}` };
+    },
+  }));
 }
-const wanted = positionals.length === 0 ? Object.keys(known) : positionals;
+
+const tasks = values.control ? controlTasks(chosen.map(([, mutation]) => mutation)) : chosen.map(mutationTask);
+const widthOf = (of: (task: Task) => string): number => Math.max(...tasks.map((task) => of(task).length));
+const widths = {
+  name: widthOf(({ name }) => name),
+  file: widthOf(({ file }) => file),
+  by: widthOf((task) => task.caughtBy),
+};
+
+/** For people; with `--json`, standard output is for programs. */
+const say = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);
+
+function sayRow(name: string, file: string, caughtBy: string, account: string, seconds: string): void {
+  const columns = [name.padEnd(widths.name), file.padEnd(widths.file), caughtBy.padEnd(widths.by), account, seconds];
+  say(columns.join('  '));
+}
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-mutations-'));
+process.once('exit', () => {
+  endRuns();
+  // What was ended may write for a moment yet.
+  rmSync(folder, { recursive: true, force: true, maxRetries: REMOVE_RETRIES_MAX });
+});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => process.exit(EXIT_INTERRUPTED));
+}
 
 const startedMs = performance.now();
-const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-mutations-'));
-const results: Result[] = [];
-const children = new Set<ReturnType<typeof spawn>>();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    for (const child of children) child.kill('SIGKILL');
-    void rm(folder, { recursive: true, force: true }).then(() => process.exit(130));
-  });
-}
-try {
-  const left = [...wanted];
-  await Promise.all(
-    Array.from({ length: Math.min(TREE_COUNT, left.length) }, async (_, at) => {
-      const tree = await copyTree(path.join(folder, String(at)));
-      for (let name = left.shift(); name !== undefined; name = left.shift()) {
-        const result = await tried(tree, name, known[name]!);
-        results.push(result);
-        if (!values.json) process.stdout.write(lineOf(result));
-      }
-    }),
-  );
-} finally {
-  await rm(folder, { recursive: true, force: true });
-}
-const caught = results.filter((result) => result.caught).length;
-if (values.json) {
-  const seconds = Math.round((performance.now() - startedMs) / 1_000);
-  const figures = { 'mutations.count': results.length, 'mutations.caught': caught, 'mutations.seconds': seconds };
-  process.stdout.write(`${JSON.stringify(figures)}\n`);
-} else process.stdout.write(`\n${caught} passed, ${results.length - caught} failed, 0 skipped\n`);
-process.exitCode = caught === results.length ? 0 : 1;
+const secondsSince = (fromMs: number): number => Number(((performance.now() - fromMs) / 1_000).toFixed(1));
+let goodCount = 0;
+const left = tasks.values();
 
-async function copyTree(tree: string): Promise<string> {
-  await cp(ROOT, tree, { recursive: true, filter: (name) => !NOT_COPIED.test(path.relative(ROOT, name)) });
-  await linkPackages(tree);
-  return tree;
+async function work(tree: string): Promise<void> {
+  for (const { name, file, caughtBy, run } of left) {
+    const beganMs = performance.now();
+    const { isGood, account } = await run(tree).catch((error: Error) => ({
+      isGood: false,
+      account: `BADLY WRITTEN: ${error.message}`,
+    }));
+    if (isGood) goodCount++;
+    sayRow(name, file, caughtBy, account, secondsSince(beganMs).toFixed(1));
+  }
 }
 
-/** Runs the mutation's tests on the tree with it, and puts the tree back as it was. */
-async function tried(tree: string, name: string, mutation: Mutation): Promise<Result> {
-  const beganMs = performance.now();
-  const file = path.join(tree, mutation.file);
-  const source = await readFile(file, 'utf8');
-  const found = values.control ? source : mutated(source, mutation.edits, mutation.file);
-  await writeFile(file, found);
-  const { failed, broken } = await failingTests(tree, mutation, name);
-  await writeFile(file, source);
-  const seconds = (performance.now() - beganMs) / 1_000;
-  if (values.control)
-    return { name, caught: failed.length === 0 && !broken, what: failed[0] ?? 'passes without it', seconds };
-  const what =
-    failed[0] ?? (broken ? 'the tests could not be loaded: mend the mutation' : `not caught: ${mutation.breaks}`);
-  return { name, caught: failed.length > 0, what: values.search ? failed.join('; ') : what, seconds };
+const trees: string[] = [];
+for (let at = 0; at < Math.min(TREE_COUNT, tasks.length); at++) {
+  trees.push(await copyTree(path.join(folder, `tree-${at}`)));
 }
+sayRow('name', 'file', 'caught by', 'first failing test', 'seconds');
+await Promise.all(trees.map(work));
 
-async function failingTests(
-  tree: string,
-  { caughtBy, test }: Mutation,
-  name: string,
-): Promise<{ readonly failed: readonly string[]; readonly broken: boolean }> {
-  const report = path.join(folder, `${name}.json`);
-  const selected = values.search ? [] : ['--bail', '1', caughtBy, ...(test === undefined ? [] : ['-t', test])];
-  const args = ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile.json=${report}`, ...selected];
-  const child = spawn(process.execPath, args, {
-    cwd: tree,
-    stdio: 'ignore',
-    env: { ...process.env, TIDEMARK_TEST_STAGES: values.search ? 'quick' : '', CI: 'true' },
-  });
-  children.add(child);
-  const timer = setTimeout(() => child.kill('SIGKILL'), values.search ? 10 * MUTANT_MAX_MS : MUTANT_MAX_MS);
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  child.once('close', (_, signal) => resolve(signal === 'SIGKILL'));
-  const isHung = await promise;
-  clearTimeout(timer);
-  children.delete(child);
-  if (isHung) return { failed: [`${caughtBy}: nothing ended in ${MUTANT_MAX_MS} ms`], broken: false };
-  const { testResults } = JSON.parse(await readFile(report, 'utf8')) as Report;
-  const tests = testResults.flatMap((of) =>
-    of.assertionResults.map((each) => ({ ...each, file: path.relative(tree, of.name) })),
-  );
-  const failed = tests.filter(({ status }) => status === 'failed').map((each) => `${each.file}: ${each.fullName}`);
-  return { failed, broken: tests.every(({ status }) => status !== 'passed' && status !== 'failed') };
-}
-
-function lineOf({ name, caught: isCaught, what, seconds }: Result): string {
-  return `${isCaught ? 'ok  ' : 'FAIL'} ${name.padEnd(28)} ${seconds.toFixed(1).padStart(5)} s  ${what}\n`;
-}
+const seconds = secondsSince(startedMs);
+const figures = values.control
+  ? { 'mutations.control_files': tasks.length, 'mutations.control_passed': goodCount }
+  : { 'mutations.count': tasks.length, 'mutations.caught': goodCount, 'mutations.seconds': seconds };
+if (values.json) process.stdout.write(`${JSON.stringify(figures)}\n`);
+say(`\n${seconds.toFixed(0)} s\n${goodCount} passed, ${tasks.length - goodCount} failed, 0 skipped`);
+process.exit(goodCount === tasks.length ? 0 : 1);

@@ -6,13 +6,9 @@
 
 import type { FaultKind } from '@tidemark/testkit/simulation/faults';
 import type { Workload } from '@tidemark/testkit/simulation/workloads';
-import type { Edit } from '../mutations/mutated.ts';
+import type { Mutation } from '../mutations/mutation.ts';
 
-export interface Guard {
-  /** From the project's root. */
-  readonly file: string;
-  /** Each `from` stands in the file exactly once. */
-  readonly edits: readonly Edit[];
+export interface Guard extends Pick<Mutation, 'file' | 'edits'> {
   /** Seeds are run with these alone. */
   readonly faults: readonly FaultKind[];
   /** Fails without the guard, and passes with it. */

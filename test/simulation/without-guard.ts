@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { mutated } from '../mutations/mutated.ts';
+import { mutated } from '../mutations/mutation.ts';
 import { GUARDS } from './guards.ts';
 
 const name = process.argv[process.argv.indexOf('--without') + 1] ?? '';
@@ -15,7 +15,7 @@ const guard = GUARDS[name];
 if (guard === undefined) throw new Error(`--without: '${name}' is no guard; known: ${Object.keys(GUARDS).join(', ')}`);
 const url = new URL(`../../${guard.file}`, import.meta.url);
 
-const withoutGuard = (source: string): string => mutated(source, guard.edits, guard.file);
+const withoutGuard = (source: string): string => mutated(source, guard);
 
 // Said at once, also when nothing loads the file.
 withoutGuard(readFileSync(fileURLToPath(url), 'utf8'));

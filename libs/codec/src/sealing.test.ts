@@ -101,7 +101,8 @@ describe('a text', () => {
 
   it('that is none, or damaged, is told as such', () => {
     expect(textSealedWith('{"a":1}')).toBeUndefined();
-    for (const text of ['sealed:', `sealed:${ID}:`, `sealed:${ID}:AAAA`, `sealed:${ID}:%%`]) {
+    const changed = `${sealText('secret', 'p', key)}%`;
+    for (const text of ['sealed:', `sealed:${ID}:`, `sealed:${ID}:AAAA`, `sealed:${ID}:%%`, changed]) {
       expect(() => openText(text, 'p', key.key)).toThrow(wrong);
     }
     expect(openText(sealText('secret', 'p', key), 'p', null)).toBe('{}');

@@ -94,6 +94,12 @@ describe('an outcome that comes late', () => {
     refused('unknown-task', ...again, fired('probe'));
   });
 
+  test('is overdue when its first wait said, however often it is awaited on', () => {
+    const later = { ...timer('overdue'), anchorMs: 9_000 };
+    const again = accepted(...awaited, fired('probe'), pending(4, { deadline: later })).task.effects[0]?.pending;
+    expect(again?.deadline).toEqual(timer('overdue'));
+  });
+
   test('is overdue when the deadline fires, and nothing more is waited for', () => {
     const overdue = [...awaited, fired('overdue')];
     expect(accepted(...overdue).task.effects[0]?.pending).toMatchObject({ isDue: true, probe: null, deadline: null });
@@ -342,6 +348,24 @@ describe('versions', () => {
     refused('wrong-parent', ...start, committed(2), committed(3, { ...second, supersedes: 2 }));
     refused('wrong-parent', ...start, committed(2, { supersedes: 1 }));
   });
+});
+
+test('what calls that failed may have cost is added up while their key is called again', () => {
+  const spent = { tokens: 3, costMicros: 5 };
+  const failedCall = (ordinal: number) => [intended(ordinal), resolved(ordinal + 1, { outcome: 'failed', spent })];
+  const [effect] = accepted(...start, ...failedCall(2), ...failedCall(4), intended(6)).task.effects;
+  expect(effect?.wasted).toEqual({ tokens: 6, costMicros: 10 });
+});
+
+test('what a budget is raised by is added up', () => {
+  const by = { tokens: 1_000, costMicros: 7 };
+  const { raised } = accepted(...start, inboxEvent('BudgetRaised', by), inboxEvent('BudgetRaised', by)).stream;
+  expect(raised).toEqual({ tokens: 2_000, costMicros: 14 });
+});
+
+test('an outcome that comes once the workflow is being undone is refused: it would not be undone', () => {
+  const history = [...start, intended(2), pending(3), undoing(4, { key: KEY })];
+  refused('not-asked', ...history, confirmed());
 });
 
 describe('a forged token', () => {

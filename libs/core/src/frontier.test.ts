@@ -107,7 +107,9 @@ describe('what blocks a task', () => {
       declared('c', 'all'),
       declared('d', [], [signalNamed('go')]),
     );
-    for (const one of frontier.tasks) expect(blockedOn(one).length === 0).toBe(isUnblocked(one));
+    const retry: Retry = { timer: 'retry', anchorMs: 2_000, delayMs: 250 };
+    const failed = { ...task(frontier, '0.0'), failureCount: 1, retry };
+    for (const one of [...frontier.tasks, failed]) expect(blockedOn(one).length === 0).toBe(isUnblocked(one));
   });
 });
 

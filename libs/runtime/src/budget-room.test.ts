@@ -1,9 +1,12 @@
 /** What budgets leave is given to as many as it is enough for. With a log, rows and coordinators: testkit, model-limits.test.ts. */
 
-import type { TenantId } from '@tidemark/core';
+import { BUDGET_EXCEEDED, type EffectKey, type TaskId, type TenantId } from '@tidemark/core';
 import type { MemoryRow, Spends } from '@tidemark/ports';
+import { holderEvent } from '@tidemark/testkit/naive/events';
+import { at, claimed, fold, opened } from '@tidemark/testkit/naive/folding';
 import { describe, expect, it } from 'vitest';
-import { SharedRoom, sharedWantIn } from './model-budgets.ts';
+import type { Budget, ContextDefinition } from './definition.ts';
+import { checkOwnBudgets, SharedRoom, sharedWantIn } from './model-budgets.ts';
 
 const acme = 'acme' as TenantId;
 const tokens = (count: number) => ({ tokens: count, costMicros: 0 });
@@ -43,6 +46,32 @@ describe('room in shared budgets', () => {
   it('is none where more was spent than a budget that was lowered allows', async () => {
     const room = roomOf({ 'tenant:acme': { costMicros: 0, tokens: 10, period: 'day' } }, 20);
     expect(await room.take({ tenant: acme }, { tokens: 0, costMicros: 0 })).toBe(false);
+  });
+});
+
+describe('a budget of a workflow', () => {
+  const key = 'w:0.0:model:1' as EffectKey;
+  const task = '0.0' as TaskId;
+  const model = { bundle: null, reserved: tokens(60) };
+  const { stream } = fold(
+    opened(),
+    claimed(),
+    holderEvent('EffectIntended', at(1, 2), { key: 'w:0.0:model:0', model }),
+  );
+  const check = (workflow: Budget, isUnpriced = false): void => {
+    const given = { budgets: { call: {}, step: {}, workflow } } as ContextDefinition;
+    checkOwnBudgets(stream, given, { key, task, reserved: tokens(50), isUnpriced });
+  };
+
+  it('is not what calls under way have reserved, which come before the next one', () => {
+    expect(() => check({ tokens: 109 })).toThrow(expect.objectContaining({ code: 'budget-contended' }));
+    expect(() => check({ tokens: 110 })).not.toThrow();
+    expect(() => check({ tokens: 49 })).toThrow(expect.objectContaining({ code: BUDGET_EXCEEDED }));
+  });
+
+  it('in money needs a model that has a price', () => {
+    expect(() => check({ costMicros: 1_000 }, true)).toThrow(expect.objectContaining({ code: 'model-unpriced' }));
+    expect(() => check({ tokens: 110 }, true)).not.toThrow();
   });
 });
 

@@ -7,6 +7,7 @@ import {
   type Json,
   type Sequence,
   SNAPSHOT_MIN_BYTES,
+  type StreamState,
   type TaskId,
   type TaskState,
 } from '@tidemark/core';
@@ -53,9 +54,14 @@ const TASK: TaskState = {
 
 function commit(
   result: StepResult,
-  options: { readonly content?: StreamContent; readonly of?: Definition; readonly isLast?: boolean } = {},
+  options: {
+    readonly content?: StreamContent;
+    readonly of?: Definition;
+    readonly isLast?: boolean;
+    readonly state?: StreamState;
+  } = {},
 ) {
-  const { content = new StreamContent(), of = definition, isLast = false } = options;
+  const { content = new StreamContent(), of = definition, isLast = false, state } = options;
   const drafts = commitDrafts({
     definition: of,
     step: of.steps.get('loop')!,
@@ -65,6 +71,7 @@ function commit(
     notes: [],
     content,
     isLast,
+    state,
     checkpoint: 'c5' as CheckpointId,
     sequence: S5,
     parent: 'c4' as CheckpointId,
@@ -194,6 +201,13 @@ describe('a checkpoint', () => {
       lastAction: 'loop',
       supersedes: null,
     });
+  });
+
+  it('is followed by the next run, unless the workflow was cancelled meanwhile', () => {
+    const state = { workflow: 'w', ruling: null } as StreamState;
+    const result = { continueAsNew: null };
+    expect(commit(result, { state }).completed?.control).toMatchObject({ continued: 'w~2' });
+    expect(commit(result, { state: { ...state, ruling: 'cancel' } }).completed).toBeUndefined();
   });
 
   it('names the checkpoint that it corrects, and none that is not there', () => {

@@ -9,6 +9,7 @@ import { decodeManifest, decodeSegment, manifestName } from '@tidemark/segments'
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RESTORED_ROWS_KEPT_MS } from './limits.ts';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
 import { P0, TENANT } from './simulated-definition.ts';
 import { quiet } from './simulated-ports.ts';
@@ -81,6 +82,22 @@ describe('a pass', () => {
     const verdict = await verifyArchive(at.log, at.archive());
     expect(verdict).toMatchObject({ segmentCount: 2, problems: [], coldCount: 0 });
     expect(await at.ports.store.segments({ workflow: workflowId('third'), limit: 10 })).toHaveLength(1);
+  });
+
+  it('leaves partitions of ranges that are another compactor’s', async () => {
+    at.ports.store.shareRanges = async () => [1];
+    expect(await at.pass()).toMatchObject({ segmentCount: 0, failedCount: 0 });
+    expect(await at.startOf()).toBe(0);
+  });
+
+  it('drops rows that were restored, once they were kept for long', async () => {
+    await at.pass();
+    await at.store().checkpoints(FIRST, { from: 0 as never, limit: 100 });
+    await at.pass();
+    expect(await at.ports.store.withoutRows([FIRST])).toEqual([]);
+    at.ports.clock.jump(RESTORED_ROWS_KEPT_MS + 1);
+    await at.pass();
+    expect(await at.ports.store.withoutRows([FIRST])).toEqual([FIRST]);
   });
 
   it('makes rows anew from segments and log, the same as before (I5, I6)', async () => {

@@ -1,6 +1,6 @@
 /** Effects that are accepted outside and confirmed later (D3): waiting holds nothing, and ends by a signal, a probe or a person. */
 
-import { encodePayload } from '@tidemark/codec';
+import { encodePayload, NAME_MAX_CHARS } from '@tidemark/codec';
 import { type Controls, isClosed } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -11,11 +11,17 @@ import {
   type StepContext,
   type StepResult,
 } from './definition.ts';
+import { checkedToken } from './effect-pending.ts';
 import { controlsOf, definitionOf, effectOf, foldLog, inboxRecord, P0, RETRY_AT_ONCE } from './simulated-definition.ts';
 import type { SimulatedPorts } from './simulated-ports.ts';
 import { claimedRun, heldRun } from './simulated-run.ts';
 
 const DIGEST = 'd'.repeat(64);
+
+it.each(['', 'r'.repeat(NAME_MAX_CHARS + 1)])('a token of a receiver is a name (%#)', (token) => {
+  const refused = expect.objectContaining({ code: 'token-invalid' });
+  expect(() => checkedToken('order', new PendingResult(token))).toThrow(refused);
+});
 
 describe('a pending effect', () => {
   let log: SimulatedLog;

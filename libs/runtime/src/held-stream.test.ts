@@ -173,6 +173,27 @@ describe('a held stream', () => {
     expect((await foldLog(log)).streams.get(W)).toEqual(stream.confirmed);
   });
 
+  it('waits for a replica that does not show yet what was acknowledged', async () => {
+    const stream = hold('h1', opened, 1, { ...systemClock, sleep: async () => {} });
+    await write(stream, claim);
+    log.interpose([signal('s1')]);
+    const read = log.read.bind(log);
+    let emptyCount = 2;
+    log.read = async (requests) => (emptyCount-- > 0 ? [] : read(requests));
+    await write(stream, commit(stream, '0.0'));
+    expect(stream.confirmed.signals).toHaveLength(1);
+  });
+
+  it('stamps no checkpoint before its parent, whatever the clock says', async () => {
+    let nowMs = 5_000;
+    const stream = hold('h1', opened, 1, { ...systemClock, nowMs: () => nowMs });
+    await write(stream, claim);
+    await write(stream, commit(stream, '0.0'));
+    nowMs = 4_000;
+    await write(stream, commit(stream, '0.1'));
+    expect(stream.confirmed.head).toMatchObject({ sequence: 2, atMs: 5_000 });
+  });
+
   it('keeps staged events that follow a gap', async () => {
     const stream = hold('h1');
     await write(stream, claim);

@@ -84,6 +84,15 @@ it('folds what landed before the fence, and says so to whoever projects', async 
   expect(hinted).toEqual([P0]);
 });
 
+it('gives no rows to a partition whose first records are gone: openings may have been among them', async () => {
+  await start('w');
+  await log.trim(P0, 1 as Offset);
+  ports.store.drop();
+  await expect(addPartitions({ ports, lamport }, 2)).rejects.toMatchObject({ code: 'archive-missing' });
+  expect((await ports.store.positions()).size).toBe(0);
+  expect(await typesOf(log, P1)).toEqual([]);
+});
+
 it('keeps the store ready while the pool grows, by one or by two at once', async () => {
   await start('w');
   await log.growTo(4);

@@ -237,6 +237,38 @@ describe('a projector', () => {
     expect(log.readCount).toBeGreaterThan(reads);
   });
 
+  it('writes one batch at a time also of partitions that it has folded before', async () => {
+    await open('a');
+    await open('b');
+    const projector = make();
+    projector.hint([P0, P1]);
+    await quiet();
+    await add(P0, signal('a', 's1'));
+    await add(P1, signal('b', 's2'));
+    const [reading, writing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const read = log.read.bind(log);
+    log.read = async (requests) => {
+      await reading.promise;
+      return read(requests);
+    };
+    let [underWay, most] = [0, 0];
+    ports.store.on('apply', async () => {
+      most = Math.max(most, ++underWay);
+      await writing.promise;
+      underWay--;
+    });
+    projector.hint([P0]);
+    await quiet();
+    // Comes while the first is read, so it is prepared while the first is written.
+    projector.hint([P1]);
+    reading.resolve();
+    await quiet();
+    writing.resolve();
+    await quiet();
+    expect(most).toBe(1);
+    expect([next(P0), next(P1)]).toEqual([2, 2]);
+  });
+
   it('writes nothing of a range that it lost while it read, and all of it once it has it again', async () => {
     await open('a');
     const gate = Promise.withResolvers<void>();

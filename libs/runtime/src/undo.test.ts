@@ -1,19 +1,40 @@
 /** Undoing: everything that was done and can be undone is undone once, newest first; what can't go on waits for a person. */
 
-import { DEFAULT_TENANT, eventId, type Json, streamFromJson, UnavailableError, type WorkflowId } from '@tidemark/core';
+import {
+  DEFAULT_TENANT,
+  eventId,
+  type Json,
+  type Position,
+  streamFromJson,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { undoId } from './compensation.ts';
 import { Coordinator } from './coordinator.ts';
 import type { Definition, EffectDefinition, StepDefinition } from './definition.ts';
 import { Inbox } from './inbox.ts';
+import { OUTPUTS_PAGE_COUNT } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import type { WorkflowFailedError } from './run-outcome.ts';
 import { definitionOf, effectOf, NO_RETRY, RETRY_AT_ONCE } from './simulated-definition.ts';
 import { SimulatedWorld } from './simulated-world.ts';
 import { ParkError } from './step-errors.ts';
+import { type UndoneRows, undoneThings } from './undone-things.ts';
 
 const PARTITIONS = 4;
+
+it('finds all steps to undo, however many pages of them there are', async () => {
+  const sequences = Array.from({ length: 2 * OUTPUTS_PAGE_COUNT }, (_, at) => at + 1);
+  const rows = {
+    effects: async () => [],
+    checkpoints: async (_: WorkflowId, { from, limit }: { from: number; limit: number }) =>
+      sequences.slice(from - 1, from - 1 + limit).map((sequence) => ({ sequence, position: sequence })),
+  } as unknown as UndoneRows;
+  const found = await undoneThings(rows, 'w' as WorkflowId, ['go'], null, 1 as Position);
+  expect(found.map(({ position }) => position)).toEqual(sequences.toReversed());
+});
 
 describe('an undo', () => {
   let world: SimulatedWorld;

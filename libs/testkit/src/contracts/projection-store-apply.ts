@@ -55,6 +55,15 @@ export function testApplying(under: StoreUnderTest): void {
       expect(await dump(under.store)).toEqual(before);
     });
 
+    test('refuses a batch that was folded on another making of the tables (P1)', async () => {
+      await under.partitions(1);
+      const batch = rows.openingBatch('w', 0);
+      const other = { ...batch, incarnation: '00000000-0000-0000-0000-000000000000' };
+      await expect(under.store.apply(other)).rejects.toMatchObject(moved);
+      await under.store.apply({ ...batch, incarnation: await under.other.incarnation() });
+      expect((await under.store.positions()).get(rows.partitionAt(0))).toBe(1);
+    });
+
     test('of concurrent batches from one offset exactly one is written (P1)', async () => {
       await under.partitions(1);
       const attempts = Array.from({ length: 8 }, (_, n) =>

@@ -347,6 +347,8 @@ export function testTiers(under: StoreUnderTest): void {
         archivedBytes: 90,
       },
     ]);
+    await under.store.setTier(segment(0, 0, 4), 'deleted');
+    expect(await under.store.storage('workflow', 1, 'acme' as TenantId)).toMatchObject([{ archivedBytes: 0 }]);
   });
 
   test('the store tells its own time', async () => {

@@ -1,0 +1,82 @@
+/** Owns the mutations of archived history: segments, the compactor and retention. */
+
+import type { Mutations } from './mutation.ts';
+
+const COMPACTOR_TEST = 'libs/runtime/src/compactor.test.ts';
+const COMPACTOR = 'libs/runtime/src/compactor.ts';
+const RETENTION_TEST = 'libs/runtime/src/retention.test.ts';
+const RETENTION = 'libs/runtime/src/retention.ts';
+
+export const ARCHIVE_MUTATIONS: Mutations = {
+  'log-is-not-trimmed': {
+    file: COMPACTOR,
+    edits: [['      await log.trim(partition, manifest.to);\n', '']],
+    caughtBy: COMPACTOR_TEST,
+    breaks: 'The log is trimmed once its history is archived.',
+  },
+  'trims-what-is-not-recorded': {
+    file: COMPACTOR,
+    edits: [['      await this.#options.ports.store.recordSegments([segment]);\n', '']],
+    caughtBy: COMPACTOR_TEST,
+    breaks: 'A segment is recorded before the log is trimmed.',
+  },
+  'unverified-manifest': {
+    file: COMPACTOR,
+    edits: [['return this.#writer.verified(written);', 'return written;']],
+    caughtBy: COMPACTOR_TEST,
+    breaks: 'A segment of another compactor is read back before its records are trimmed.',
+  },
+  'clocks-apart-archive': {
+    file: COMPACTOR,
+    edits: [['if (apartMs <= CLOCKS_APART_MAX_MS) return', 'if (apartMs >= 0) return']],
+    caughtBy: COMPACTOR_TEST,
+    breaks: 'Nothing is trimmed while the clocks disagree.',
+  },
+  'foreign-ranges-are-archived': {
+    file: COMPACTOR,
+    edits: [['start === undefined || !pass.isOwn(floor)', 'start === undefined']],
+    caughtBy: COMPACTOR_TEST,
+    breaks: 'A compactor archives its own ranges.',
+  },
+  'restored-rows-stay': {
+    file: COMPACTOR,
+    edits: [['    await this.#dropRestored(nowMs);\n', '']],
+    caughtBy: COMPACTOR_TEST,
+    breaks: 'Rows that were restored are dropped again.',
+  },
+  'held-history-is-deleted': {
+    file: RETENTION,
+    edits: [['hold.workflow === null || hold.workflow === workflow', 'hold.workflow === null']],
+    caughtBy: RETENTION_TEST,
+    breaks: 'History under a legal hold stays.',
+  },
+  'unended-history-is-deleted': {
+    file: RETENTION,
+    edits: [['    if (!(await ports.store.isPast(segment, beforeMs))) {\n', '    if (beforeMs < 0) {\n']],
+    caughtBy: RETENTION_TEST,
+    breaks: 'History of a workflow that still runs stays.',
+  },
+  'deleted-without-tombstone': {
+    file: RETENTION,
+    edits: [['await archive.warm.create(tombstoneName(partition, from), ', 'void (tombstoneName(partition, from), ']],
+    caughtBy: RETENTION_TEST,
+    breaks: 'Deleted history leaves a note, so that a reader knows it from lost history.',
+  },
+  'cold-copy-is-not-read': {
+    file: RETENTION,
+    edits: [
+      [
+        "if (stored !== undefined && hash('sha256', stored) === digest) return true;",
+        'if (stored !== undefined) return true;',
+      ],
+    ],
+    caughtBy: RETENTION_TEST,
+    breaks: 'A warm copy is removed once the cold one was read back.',
+  },
+  'chain-leaves-the-last-out': {
+    file: 'libs/segments/src/chain.ts',
+    edits: [['for (const { value } of records) {', 'for (const { value } of records.slice(0, -1)) {']],
+    caughtBy: 'libs/segments/src/chain.test.ts',
+    breaks: 'A chain covers each record.',
+  },
+};

@@ -1,0 +1,116 @@
+/** Owns the mutations of what runs when, and what it may cost: dispatch, timers, schedules, bundles and budgets. */
+
+import type { Mutations } from './mutation.ts';
+
+const ASSEMBLE_TEST = 'libs/core/src/context/assemble.test.ts';
+const DISPATCHER_TEST = 'libs/runtime/src/dispatcher.test.ts';
+const DISPATCHER = 'libs/runtime/src/dispatcher.ts';
+const MODEL_BUDGETS = 'libs/runtime/src/model-budgets.ts';
+
+export const DISPATCH_MUTATIONS: Mutations = {
+  'last-word-is-not-kept': {
+    file: 'libs/core/src/context/choice.ts',
+    edits: [['  keepFirst(users[0]);\n', '']],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'The last word of the user is kept before all others.',
+  },
+  'directives-over-the-budget': {
+    file: 'libs/core/src/context/directives.ts',
+    edits: [['if (overTokens <= 0) return tokens;', 'if (overTokens <= tokens) return tokens;']],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'Directives that do not fit the budget of a bundle are an error.',
+  },
+  'placeholders-of-summaries': {
+    file: 'libs/core/src/context/directives.ts',
+    edits: [
+      ["const authored = fragment.type === 'task_goal' || fragment.type === 'constraint';", 'const authored = true;'],
+    ],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'Placeholders are resolved in what the author of a workflow wrote, and nowhere else.',
+  },
+  'lanes-take-reserves': {
+    file: 'libs/core/src/context/lanes.ts',
+    edits: [['cursors[at]!.fill(room - used - reserved);', 'cursors[at]!.fill(room - used);']],
+    caughtBy: 'libs/core/src/context/lanes.test.ts',
+    breaks: 'Each lane of a bundle has its share.',
+  },
+  'bundle-over-its-budget': {
+    file: 'libs/core/src/context/lanes.ts',
+    edits: [['if (this.tokens + cost > limit) return;', 'if (this.tokens > limit) return;']],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'A bundle stays within its budget.',
+  },
+  'paused-queue-is-served': {
+    file: DISPATCHER,
+    edits: [['waiting.filter(({ stream }) => !held.has(stream))', 'waiting.filter(({ stream }) => stream.runnable)']],
+    caughtBy: 'libs/runtime/src/queues.test.ts',
+    breaks: 'A paused queue hands out no work.',
+  },
+  'lost-jobs-are-not-found': {
+    file: DISPATCHER,
+    edits: [['        else if (isSuspect) suspected.push(stream);\n', '']],
+    caughtBy: DISPATCHER_TEST,
+    breaks: 'A job that the queue lost is sent again.',
+  },
+  'sweep-of-one-page': {
+    file: DISPATCHER,
+    edits: [['if (page.length < REDISPATCH_PAGE_COUNT) break;', 'if (page.length <= REDISPATCH_PAGE_COUNT) break;']],
+    caughtBy: DISPATCHER_TEST,
+    breaks: 'A sweep finds all that can run.',
+  },
+  'rate-on-every-take-over': {
+    file: DISPATCHER,
+    edits: [['dispatch?.limits === undefined || epoch === 0', 'dispatch?.limits === undefined || epoch >= 0']],
+    caughtBy: DISPATCHER_TEST,
+    breaks: 'A rate counts a workflow once, and no take-over of it.',
+  },
+  'queues-what-cannot-run': {
+    file: DISPATCHER,
+    edits: [
+      ['      if (!stream.runnable || offset === undefined) continue;', '      if (offset === undefined) continue;'],
+    ],
+    caughtBy: DISPATCHER_TEST,
+    breaks: 'Only what can run is queued.',
+  },
+  'runs-before-cost-nothing': {
+    file: MODEL_BUDGETS,
+    edits: [
+      [
+        'plus({ tokens: state.tokens, costMicros: state.costMicros }, state.spentBefore)',
+        '{ tokens: state.tokens, costMicros: state.costMicros }',
+      ],
+    ],
+    caughtBy: 'libs/runtime/src/continuations.test.ts',
+    breaks: 'A budget counts all runs of one workflow.',
+  },
+  'unpriced-model-in-money': {
+    file: MODEL_BUDGETS,
+    edits: [['if (call.isUnpriced && budget.costMicros !== undefined) throw unpriced(of, call);', '']],
+    caughtBy: 'libs/runtime/src/budget-room.test.ts',
+    breaks: 'A budget in money refuses a model without a price.',
+  },
+  'reservations-do-not-count': {
+    file: MODEL_BUDGETS,
+    edits: [['isOver(budget, plus(settled, reserved), call.reserved)', 'isOver(budget, settled, call.reserved)']],
+    caughtBy: 'libs/runtime/src/budget-room.test.ts',
+    breaks: 'Calls under way count against a budget.',
+  },
+  'catch-up-is-boundless': {
+    file: 'libs/runtime/src/schedule-spec.ts',
+    edits: [['const madeUp = catchUp === 0 ? [] : late.slice(-catchUp);', 'const madeUp = late.slice(-catchUp);']],
+    caughtBy: 'libs/runtime/src/schedule-spec.test.ts',
+    breaks: 'A schedule without catch-up makes nothing up.',
+  },
+  'timers-fire-while-rows-lag': {
+    file: 'libs/runtime/src/timers.ts',
+    edits: [['const fresh = due.filter((timer) => this.#duties.isDue(nameOf(timer)));', 'const fresh = due;']],
+    caughtBy: 'libs/runtime/src/timers.test.ts',
+    breaks: 'A timer that was fired is not fired again while the rows lag.',
+  },
+  'timer-fires-under-another-name': {
+    file: 'libs/runtime/src/timers.ts',
+    edits: [['eventId(`timer:', 'eventId(Math.random() + `timer:']],
+    caughtBy: 'libs/runtime/src/timers.test.ts',
+    breaks: 'A timer that two coordinators fire counts once.',
+  },
+};

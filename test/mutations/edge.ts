@@ -1,0 +1,160 @@
+/** Owns the mutations of the edge: authentication, the API, and state in a repository. */
+
+import type { Mutations } from './mutation.ts';
+
+const KEY_AUTHENTICATOR_TEST = 'libs/access/src/key-authenticator.test.ts';
+const KEY_AUTHENTICATOR = 'libs/access/src/key-authenticator.ts';
+const OIDC_AUTHENTICATOR_TEST = 'libs/access/src/oidc-authenticator.test.ts';
+const OIDC_AUTHENTICATOR = 'libs/access/src/oidc-authenticator.ts';
+
+export const EDGE_MUTATIONS: Mutations = {
+  'star-reaches-all-tenants': {
+    file: 'libs/access/src/claims.ts',
+    edits: [
+      [
+        'return said === allTenants ? null : callersTenant(said);',
+        "return said === allTenants || said === '*' ? null : callersTenant(said);",
+      ],
+    ],
+    caughtBy: OIDC_AUTHENTICATOR_TEST,
+    breaks: 'Only the named claim reaches all tenants.',
+  },
+  'pages-of-any-origin': {
+    file: 'libs/access/src/http-guard.ts',
+    edits: [
+      [
+        "  return new AccessError('origin-refused', 'Pages of this origin are not served here (Origin).');",
+        '  return undefined;',
+      ],
+    ],
+    caughtBy: 'libs/access/src/http-guard.test.ts',
+    breaks: 'Pages of other sites cannot have anything done.',
+  },
+  'any-host-is-served': {
+    file: 'libs/access/src/http-guard.ts',
+    edits: [['hosts !== undefined && !holds(hosts, nameOf(host))', "hosts !== undefined && host === ''"]],
+    caughtBy: 'libs/access/src/http-guard.test.ts',
+    breaks: 'A name that was rebound to this machine is not served.',
+  },
+  'any-secret-of-a-key': {
+    file: KEY_AUTHENTICATOR,
+    edits: [['if (key === undefined || !isSame) throw', 'if (key === undefined) throw']],
+    caughtBy: KEY_AUTHENTICATOR_TEST,
+    breaks: 'A key is let in with its secret only.',
+  },
+  'revoked-key-is-let-in': {
+    file: KEY_AUTHENTICATOR,
+    edits: [["    if (key.revoked !== null) throw credentialsInvalid('the key was revoked');\n", '']],
+    caughtBy: KEY_AUTHENTICATOR_TEST,
+    breaks: 'A revoked key is refused.',
+  },
+  'expired-key-is-let-in': {
+    file: KEY_AUTHENTICATOR,
+    edits: [['key.expiresMs !== null && key.expiresMs <= nowMs', 'key.expiresMs !== null && key.expiresMs < nowMs']],
+    caughtBy: KEY_AUTHENTICATOR_TEST,
+    breaks: 'A key ends at its time, and not after it.',
+  },
+  'closed-tenant-is-let-in': {
+    file: KEY_AUTHENTICATOR,
+    edits: [['    await this.#options.tenants.check(key.tenant);\n', '']],
+    caughtBy: KEY_AUTHENTICATOR_TEST,
+    breaks: 'Nobody of a suspended tenant is let in.',
+  },
+  'lost-rows-refuse-keys': {
+    file: KEY_AUTHENTICATOR,
+    edits: [['if (await records.areKnown()) return records.key(id);', 'return records.key(id);']],
+    caughtBy: KEY_AUTHENTICATOR_TEST,
+    breaks: 'While rows are rebuilt a key is unknown and not refused.',
+  },
+  'token-for-another-audience': {
+    file: OIDC_AUTHENTICATOR,
+    edits: [['      issuer,\n      audience,\n', '      issuer,\n']],
+    caughtBy: OIDC_AUTHENTICATOR_TEST,
+    breaks: 'A token for another service is refused.',
+  },
+  'token-without-end': {
+    file: OIDC_AUTHENTICATOR,
+    edits: [["requiredClaims: ['exp', 'sub']", "requiredClaims: ['sub']"]],
+    caughtBy: OIDC_AUTHENTICATOR_TEST,
+    breaks: 'A token that never ends is refused.',
+  },
+  'token-of-another-type': {
+    file: OIDC_AUTHENTICATOR,
+    edits: [
+      [
+        "    if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) throw credentialsInvalid('a token of another type');\n",
+        '',
+      ],
+    ],
+    caughtBy: OIDC_AUTHENTICATOR_TEST,
+    breaks: 'An id token is no access token.',
+  },
+  'unlisted-algorithm': {
+    file: OIDC_AUTHENTICATOR,
+    edits: [['algorithms: this.#algorithms,', 'algorithms: undefined as never,']],
+    caughtBy: OIDC_AUTHENTICATOR_TEST,
+    breaks: 'A token is signed by an algorithm that the configuration lists.',
+  },
+  'floods-are-not-limited': {
+    file: 'libs/api/src/admission.ts',
+    edits: [['if (isOver(asked)) throw tooMany(asked);\n    if (!mayDo', 'if (!mayDo']],
+    caughtBy: 'test/api/hostile.test.ts',
+    breaks: 'One caller has a bounded number of requests.',
+  },
+  'rights-are-not-asked': {
+    file: 'libs/api/src/admission.ts',
+    edits: [
+      ['if (!mayDo(request.principal, right)) {', 'if (!mayDo(request.principal, right) && right === undefined) {'],
+    ],
+    caughtBy: 'test/api/access-matrix.test.ts',
+    test: 'asked by viewer@acme',
+    breaks: 'A route is served to callers who have its right.',
+  },
+  'answers-without-safe-headers': {
+    file: 'libs/api/src/server.ts',
+    edits: [['  addSafeHeaders(app);\n', '']],
+    caughtBy: 'test/api/safe-headers.test.ts',
+    breaks: 'Every answer tells browsers to load, run and frame nothing.',
+  },
+  'content-for-everybody': {
+    file: 'libs/api/src/sight.ts',
+    edits: [["content: mayDo(principal, 'content'),\n  words", 'content: true,\n  words']],
+    caughtBy: 'libs/api/src/sight.test.ts',
+    breaks: 'Content is shown to callers who may see it.',
+  },
+  'follower-outlives-rights': {
+    file: 'libs/api/src/standing.ts',
+    edits: [['        if (!isSame(now, principal)) sink.fail(changed(), undefined);\n', '']],
+    caughtBy: 'libs/api/src/standing.test.ts',
+    breaks: 'A follower that loses a right is cut off.',
+  },
+  'secret-in-the-state': {
+    file: 'libs/repo-state/src/state-file.ts',
+    edits: [['  if (found.length > 0) {\n', '  if (found.length > 1_000) {\n']],
+    caughtBy: 'libs/repo-state/src/bad-input.test.ts',
+    breaks: 'No secret is written into the repository.',
+  },
+  'newer-state-is-read': {
+    file: 'libs/repo-state/src/state-file.ts',
+    edits: [["typeof format === 'number' && format > FORMAT", "typeof format === 'number' && format > FORMAT + 1"]],
+    caughtBy: 'libs/repo-state/src/bad-input.test.ts',
+    breaks: 'A state that a newer release wrote is left as it is.',
+  },
+  'losers-are-thrown-away': {
+    file: 'libs/repo-state/src/store.ts',
+    edits: [
+      [
+        '    const conflicts = await this.#keepLosers(place, judged, atMs);\n',
+        '    const conflicts: readonly ResolvedConflict[] = [];\n',
+      ],
+    ],
+    caughtBy: 'libs/repo-state/src/faults.test.ts',
+    breaks: 'A state that lost a conflict is kept.',
+  },
+  'state-goes-back-in-time': {
+    file: 'libs/repo-state/src/store.ts',
+    edits: [['Date.parse(before.updated_at) + 1', 'Date.parse(before.updated_at)']],
+    caughtBy: 'libs/repo-state/src/repo-state.test.ts',
+    breaks: 'Each write of a state is newer than the one before, whatever the clock says.',
+  },
+};

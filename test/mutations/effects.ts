@@ -1,0 +1,107 @@
+/** Owns the mutations of effects: intentions, outcomes, recovery and undo. */
+
+import type { Mutations } from './mutation.ts';
+
+const EFFECT_JOURNAL_TEST = 'libs/runtime/src/effect-journal.test.ts';
+const EFFECT_JOURNAL = 'libs/runtime/src/effect-journal.ts';
+const EFFECT_RECOVERY = 'libs/runtime/src/effect-recovery.ts';
+const UNDO_TEST = 'libs/runtime/src/undo.test.ts';
+const UNDONE_THINGS = 'libs/runtime/src/undone-things.ts';
+
+export const EFFECTS_MUTATIONS: Mutations = {
+  'call-before-intention': {
+    file: EFFECT_JOURNAL,
+    edits: [
+      [
+        '    await this.#host.writeDurably(reserve === undefined ? [intend] : [reserve, intend]);\n',
+        '    void this.#host.writeDurably(reserve === undefined ? [intend] : [reserve, intend]);\n',
+      ],
+    ],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'A call is made once its intention is durable (I4).',
+  },
+  'outcome-is-not-awaited': {
+    file: EFFECT_JOURNAL,
+    edits: [['    await this.#host.writeDurably([resolvedDraft(', '    void this.#host.writeDurably([resolvedDraft(']],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'An outcome counts once it is durable.',
+  },
+  'reservation-is-left-out': {
+    file: EFFECT_JOURNAL,
+    edits: [['reserve === undefined ? [intend] : [reserve, intend]', '[intend]']],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'A checkpoint is reserved before the first call of its step.',
+  },
+  'uncertain-failure-is-certain': {
+    file: EFFECT_JOURNAL,
+    edits: [['error instanceof NotDoneError && isClear', 'error instanceof NotDoneError || isClear']],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'A call is recorded as not done only when that is certain.',
+  },
+  'others-decisions-are-overwritten': {
+    file: EFFECT_JOURNAL,
+    edits: [
+      ['    if (this.#hasChanged(left)) return undefined;\n    this.#host.unvalidated', '    this.#host.unvalidated'],
+    ],
+    caughtBy: 'libs/runtime/src/effect-pending.test.ts',
+    breaks: 'A confirmation that came during a probe goes before the probe.',
+  },
+  'failure-told-again': {
+    file: EFFECT_JOURNAL,
+    edits: [['    if (!isUntold) return;\n', '']],
+    caughtBy: 'libs/runtime/src/effect-pending.test.ts',
+    breaks: 'A step is told once that its receiver refused.',
+  },
+  'recorded-result-is-not-used': {
+    file: EFFECT_JOURNAL,
+    edits: [['      if (known !== undefined) return known;\n      const replayed', '      const replayed']],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'What a step computed once is not computed again.',
+  },
+  'not-done-counts-at-once': {
+    file: EFFECT_RECOVERY,
+    edits: [
+      [
+        "const isFenced = answer.status === 'not-done' && effect.probeFences === true;",
+        "const isFenced = answer.status === 'not-done';",
+      ],
+    ],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'An irreversible call counts as not made only when it cannot arrive any more (E1).',
+  },
+  'answer-of-before-the-wait': {
+    file: EFFECT_RECOVERY,
+    edits: [
+      [
+        '  signal.throwIfAborted();\n  return ask(host, signal, found);',
+        '  signal.throwIfAborted();\n  return answer;',
+      ],
+    ],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'The outside is asked again once no late call can arrive.',
+  },
+  'call-again-is-clear': {
+    file: EFFECT_RECOVERY,
+    edits: [["isClear: answer.status === 'not-done'", 'isClear: true']],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'A repeated call that fails does not prove that the first was not made.',
+  },
+  'unknown-outcome-is-not-undone': {
+    file: UNDONE_THINGS,
+    edits: [["status === 'failed' || operation", "status !== 'done' || operation"]],
+    caughtBy: UNDO_TEST,
+    breaks: 'What may have happened is undone too.',
+  },
+  'undo-begins-at-the-checkpoint': {
+    file: UNDONE_THINGS,
+    edits: [['position < below', 'position <= below']],
+    caughtBy: UNDO_TEST,
+    breaks: 'Nothing is undone twice.',
+  },
+  'undo-of-the-first-page': {
+    file: UNDONE_THINGS,
+    edits: [['if (page.length < OUTPUTS_PAGE_COUNT) return;', 'if (page.length <= OUTPUTS_PAGE_COUNT) return;']],
+    caughtBy: UNDO_TEST,
+    breaks: 'All steps are undone, however many there are.',
+  },
+};

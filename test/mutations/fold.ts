@@ -1,0 +1,263 @@
+/** Owns the mutations of the fold: what a stream accepts, and what follows from it. */
+
+import type { Mutations } from './mutation.ts';
+
+const CONTINUING_TEST = 'libs/core/src/continuing.test.ts';
+const CONTINUING = 'libs/core/src/continuing.ts';
+const FOLD_HOLDER = 'libs/core/src/fold-holder.ts';
+const FOLD_INBOX = 'libs/core/src/fold-inbox.ts';
+const FOLD_OUTCOMES_TEST = 'libs/core/src/fold-outcomes.test.ts';
+const FOLD_TEST = 'libs/core/src/fold.test.ts';
+const FOLD = 'libs/core/src/fold.ts';
+const FRONTIER_TEST = 'libs/core/src/frontier.test.ts';
+const FRONTIER = 'libs/core/src/frontier.ts';
+const RECOVERY_TEST = 'libs/core/src/recovery.test.ts';
+const RECOVERY = 'libs/core/src/recovery.ts';
+
+export const FOLD_MUTATIONS: Mutations = {
+  'delta-keeps-deletions': {
+    file: 'libs/core/src/belief.ts',
+    edits: [['for (const key of delta.x ?? []) delete result[key];', '']],
+    caughtBy: 'libs/core/src/belief.test.ts',
+    breaks: 'Belief after a restart is what it was before.',
+  },
+  'snapshot-never-due': {
+    file: 'libs/core/src/belief.ts',
+    edits: [
+      [
+        'deltaBytesSinceSnapshot > Math.max(SNAPSHOT_MIN_BYTES, snapshotBytes)',
+        'deltaBytesSinceSnapshot > SNAPSHOT_MIN_BYTES + snapshotBytes + deltaBytesSinceSnapshot',
+      ],
+    ],
+    caughtBy: 'libs/core/src/belief.test.ts',
+    breaks: 'What a claim reads is bounded by the size of belief.',
+  },
+  'cancelled-continues': {
+    file: CONTINUING,
+    edits: [["stream.ruling === 'cancel' || as !==", 'as !==']],
+    caughtBy: CONTINUING_TEST,
+    breaks: 'A cancelled workflow does not continue as another (C1).',
+  },
+  'continuation-forgets-the-spend': {
+    file: CONTINUING,
+    edits: [['[spentBefore, { tokens, costMicros }]', '[{ tokens, costMicros }]']],
+    caughtBy: CONTINUING_TEST,
+    breaks: 'A budget counts all runs of one workflow.',
+  },
+  'dropped-signals-are-lost': {
+    file: CONTINUING,
+    edits: [['return [...dropped, ...signals];', 'return signals;']],
+    caughtBy: CONTINUING_TEST,
+    breaks: 'Signals that nobody has looked at go to the next run (C2).',
+  },
+  'claim-while-held': {
+    file: FOLD_HOLDER,
+    edits: [["  if (stream.lease !== null) return 'wrong-holder';\n  if (epoch !==", '  if (epoch !==']],
+    caughtBy: FOLD_TEST,
+    breaks: 'A lease is claimed only while nobody holds it.',
+  },
+  'claim-of-paused': {
+    file: FOLD_HOLDER,
+    edits: [["stream.status !== 'open' || stream.paused !== undefined", "stream.status !== 'open'"]],
+    caughtBy: 'libs/core/src/lifecycle.test.ts',
+    breaks: 'A paused workflow is claimed by nobody.',
+  },
+  'commit-with-open-call': {
+    file: FOLD_HOLDER,
+    edits: [["if (task.effects.some(isOpen)) return 'not-intended';", '']],
+    caughtBy: FOLD_TEST,
+    breaks: 'A step whose call is undecided does not count as done.',
+  },
+  'stale-version-commits': {
+    file: FOLD_HOLDER,
+    edits: [["if (stream.rules >= 2 && isStale(stream, control.stepVersion)) return 'stale-version';", '']],
+    caughtBy: FOLD_TEST,
+    breaks: 'A step of an older version than its workflow has reached does not commit.',
+  },
+  'commit-keeps-crashes': {
+    file: FOLD_HOLDER,
+    edits: [['    crashCount: 0,\n    crashTimesMs: NO_CRASHES,\n    isUnsettled', '    isUnsettled']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A checkpoint proves that the workflow moves, and clears its crashes.',
+  },
+  'intend-what-is-done': {
+    file: FOLD_HOLDER,
+    edits: [
+      [
+        "if (known?.status === 'done' || known?.status === 'pending') return 'duplicate';",
+        "if (known?.status === 'pending') return 'duplicate';",
+      ],
+    ],
+    caughtBy: FOLD_TEST,
+    breaks: 'A call that is recorded as done is never made again.',
+  },
+  'resolve-without-intention': {
+    file: FOLD_HOLDER,
+    edits: [["if (!pure && (known === undefined || !isOpen(known))) return 'not-intended';", '']],
+    caughtBy: FOLD_TEST,
+    breaks: 'An outcome counts only for a call that was intended.',
+  },
+  'pending-deadline-moves': {
+    file: FOLD_HOLDER,
+    edits: [['const begun = known.pending ?? { id, deadline };', 'const begun = { id, deadline };']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A confirmation is overdue when the first wait said, however often it is probed.',
+  },
+  'wasted-spend-is-lost': {
+    file: FOLD_HOLDER,
+    edits: [
+      [
+        'return { wasted: { tokens: tokens + known.spend.tokens, costMicros: costMicros + known.spend.costMicros } };',
+        'return { wasted: known.spend };',
+      ],
+    ],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'What failed calls have cost is added up.',
+  },
+  'revoke-counts-no-crash': {
+    file: FOLD_INBOX,
+    edits: [["return reason === 'asked' ? revoked : crashed(revoked, atMs);", 'return revoked;']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A task that kills its holders is handed to a person.',
+  },
+  'revoke-trusts-effects': {
+    file: FOLD_INBOX,
+    edits: [['isUnsettled: true, frontier: suspected(stream.frontier) };', 'isUnsettled: true };']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'What a dead holder recorded as done is checked outside.',
+  },
+  'inbox-forgets-the-newest': {
+    file: FOLD_INBOX,
+    edits: [['[...inbox.slice(1), id]', '[...inbox.slice(1)]']],
+    caughtBy: FOLD_TEST,
+    breaks: 'A repeated signal is taken once.',
+  },
+  'confirm-while-compensating': {
+    file: FOLD_INBOX,
+    edits: [["  if (stream.status === 'compensating') return 'not-asked';\n  const { token", '  const { token']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'An outcome that comes after the undo began is refused, since it would not be undone.',
+  },
+  'vital-child-fails-unnoticed': {
+    file: FOLD_INBOX,
+    edits: [
+      [
+        "if (outcome === 'completed' || waited.isVital !== true) return told;",
+        "if (outcome === 'completed' || waited.isVital === true) return told;",
+      ],
+    ],
+    caughtBy: 'libs/testkit/src/children.test.ts',
+    breaks: 'A vital child that fails cancels its parent.',
+  },
+  'done-becomes-undone': {
+    file: FOLD_INBOX,
+    edits: [
+      ["(isOpen(effect) || (isDone && effect.status === 'done'))", "(isOpen(effect) || effect.status === 'done')"],
+    ],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'What is recorded as done never becomes undone.',
+  },
+  'budget-raise-replaces': {
+    file: FOLD_INBOX,
+    edits: [['tokens: before.tokens + tokens, costMicros', 'tokens, costMicros']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'Raises of a budget add up.',
+  },
+  'closed-accepts-events': {
+    file: FOLD,
+    edits: [["  if (isClosed(stream)) return 'closed';\n  switch", '  switch']],
+    caughtBy: FOLD_TEST,
+    breaks: 'A workflow that has ended accepts nothing more.',
+  },
+  'live-workflow-is-replaced': {
+    file: FOLD,
+    edits: [
+      ['(known.generation === envelope.generation || !isClosed(known))', 'known.generation === envelope.generation'],
+    ],
+    caughtBy: FOLD_TEST,
+    breaks: 'A second opening never replaces a live workflow.',
+  },
+  'opening-of-an-old-generation': {
+    file: FOLD,
+    edits: [
+      [
+        'envelope.generation !== state.generation + 1 || control.partition',
+        'envelope.generation <= state.generation || control.partition',
+      ],
+    ],
+    caughtBy: FOLD_TEST,
+    breaks: 'Openings of one partition follow each other without a gap.',
+  },
+  'unreadable-stops-nothing': {
+    file: FOLD,
+    edits: [['  if (stream.unreadable !== null) return undefined;\n', '']],
+    caughtBy: FOLD_TEST,
+    breaks: 'A stream that holds an unreadable event is not folded past it.',
+  },
+  'fence-forgets-the-era': {
+    file: FOLD,
+    edits: [
+      ['const generation = nextEra(state.generation);', 'const generation = (state.generation + 1) as Generation;'],
+    ],
+    caughtBy: FOLD_TEST,
+    breaks: 'No opening that was under way is accepted after a fence.',
+  },
+  'barrier-is-ignored': {
+    file: FRONTIER,
+    edits: [['  task.barrierCount === 0 &&\n', '']],
+    caughtBy: FRONTIER_TEST,
+    breaks: 'A task after all others waits for all of them.',
+  },
+  'one-signal-feeds-all': {
+    file: FRONTIER,
+    edits: [['const [task] = waiting.splice(at, 1);', 'const task = waiting[at];']],
+    caughtBy: FRONTIER_TEST,
+    breaks: 'Each stored signal goes to a task of its own.',
+  },
+  'overdue-probes-on': {
+    file: FRONTIER,
+    edits: [
+      [
+        'return { ...effect, pending: { ...pending, probe: null, deadline: null, isDue: true } };\n  if (pending?.probe',
+        'return { ...effect, pending: { ...pending, deadline: null, isDue: true } };\n  if (pending?.probe',
+      ],
+    ],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'Once a confirmation is overdue, no timer of it is left.',
+  },
+  'retry-does-not-wait': {
+    file: FRONTIER,
+    edits: [['  task.retry === null &&\n', '']],
+    caughtBy: FRONTIER_TEST,
+    breaks: 'A step that failed waits for its retry.',
+  },
+  'clock-stands-still': {
+    file: 'libs/core/src/lamport.ts',
+    edits: [['other > seen ? other : seen', 'seen']],
+    caughtBy: 'libs/core/src/lamport.test.ts',
+    breaks: 'What a process writes is greater than all it has seen.',
+  },
+  'irreversible-is-called-again': {
+    file: RECOVERY,
+    edits: [["return kind === 'irreversible' ? undo : 'call-again';", "return 'call-again';"]],
+    caughtBy: RECOVERY_TEST,
+    breaks: 'An irreversible call whose outcome is unknown is never repeated.',
+  },
+  'phantom-counts-as-done': {
+    file: RECOVERY,
+    edits: [
+      [
+        "return kind === 'idempotent' && answer === 'none' ? 'go-on' : undo;",
+        "return answer === 'none' ? 'go-on' : undo;",
+      ],
+    ],
+    caughtBy: RECOVERY_TEST,
+    breaks: 'A recorded effect that the outside does not know is not taken as done.',
+  },
+  'crash-window-off-by-one': {
+    file: RECOVERY,
+    edits: [['recentCount > RECOVERY_ATTEMPTS_MAX', 'recentCount > RECOVERY_ATTEMPTS_MAX + 1']],
+    caughtBy: RECOVERY_TEST,
+    breaks: 'A workflow that keeps dying within an hour is handed to a person.',
+  },
+};

@@ -1,0 +1,145 @@
+/** Owns the mutations of leases and checkpoints: the leased stream, the lease keeper, takeover, and what a step commits. */
+
+import type { Mutations } from './mutation.ts';
+
+const COMMIT = 'libs/runtime/src/commit.ts';
+const HELD_STREAM_TEST = 'libs/runtime/src/held-stream.test.ts';
+const HELD_STREAM = 'libs/runtime/src/held-stream.ts';
+const LEASE_KEEPER_TEST = 'libs/runtime/src/lease-keeper.test.ts';
+const LEASE_KEEPER = 'libs/runtime/src/lease-keeper.ts';
+
+export const LEASE_MUTATIONS: Mutations = {
+  'supersedes-itself': {
+    file: COMMIT,
+    edits: [['supersedes >= 1 && supersedes < sequence', 'supersedes >= 1 && supersedes <= sequence']],
+    caughtBy: 'libs/runtime/src/commit.test.ts',
+    breaks: 'A correction names a checkpoint that is there.',
+  },
+  'commit-over-open-call': {
+    file: COMMIT,
+    edits: [['  if (open !== undefined) {\n    throw new', '  if (open === null) {\n    throw new']],
+    caughtBy: 'libs/runtime/src/effect-journal.test.ts',
+    breaks: 'A step does not end while the outcome of its call is open.',
+  },
+  'cancelled-draws-up-the-next': {
+    file: COMMIT,
+    edits: [[" || state.ruling === 'cancel') return undefined;", ') return undefined;']],
+    caughtBy: 'libs/runtime/src/commit.test.ts',
+    breaks: 'A workflow that was cancelled meanwhile does not continue.',
+  },
+  'settles-before-the-log': {
+    file: HELD_STREAM,
+    edits: [
+      [
+        '.then(async () => this.#settle(batch, await appended, sentMs))',
+        '.then(async () => this.#settle(batch, this.#next, sentMs))',
+      ],
+    ],
+    caughtBy: HELD_STREAM_TEST,
+    breaks: 'A write counts once the log has acknowledged it.',
+  },
+  'gap-is-skipped': {
+    file: HELD_STREAM,
+    edits: [['if (base > this.#next) await this.#foldGap(base);', 'if (base > this.#next) this.#next = base;']],
+    caughtBy: HELD_STREAM_TEST,
+    breaks: 'What others wrote in between is folded (H2).',
+  },
+  'revocation-is-ignored': {
+    file: HELD_STREAM,
+    edits: [["if (envelope.type === 'LeaseRevoked' && wasHeld)", "if (envelope.type === 'LeaseRevoked' && !wasHeld)"]],
+    caughtBy: HELD_STREAM_TEST,
+    breaks: 'A holder stops as soon as it reads that its lease was revoked.',
+  },
+  'too-large-stays-staged': {
+    file: HELD_STREAM,
+    edits: [
+      ['      this.#speculative = before;\n      return Promise.reject(error);', '      return Promise.reject(error);'],
+    ],
+    caughtBy: HELD_STREAM_TEST,
+    breaks: 'Events that are too large leave no trace in the state of the holder.',
+  },
+  'clock-of-checkpoint-goes-back': {
+    file: HELD_STREAM,
+    edits: [['    return parent;\n  }', '    return now;\n  }']],
+    caughtBy: HELD_STREAM_TEST,
+    breaks: 'No checkpoint is older than its parent, whatever the clock says.',
+  },
+  'lagging-replica-ends-the-lease': {
+    file: HELD_STREAM,
+    edits: [['if (++emptyCount === GAP_EMPTY_READS_MAX) {', 'if (++emptyCount > 0) {']],
+    caughtBy: HELD_STREAM_TEST,
+    breaks: 'A replica that lags costs a wait and not the lease.',
+  },
+  'untrusted-view-revokes': {
+    file: LEASE_KEEPER,
+    edits: [
+      [
+        '    if (!view.trusted) {\n      this.#ghosts.clear();\n      // As soon',
+        '    if (view.holders === undefined) {\n      this.#ghosts.clear();\n      // As soon',
+      ],
+    ],
+    caughtBy: LEASE_KEEPER_TEST,
+    breaks: 'An emptied Redis revokes no lease.',
+  },
+  'ghosts-get-no-grace': {
+    file: LEASE_KEEPER,
+    edits: [
+      [
+        "return now - since > GHOST_GRACE_MS ? 'lease-not-listed' : undefined;",
+        "return now - since >= 0 ? 'lease-not-listed' : undefined;",
+      ],
+    ],
+    caughtBy: LEASE_KEEPER_TEST,
+    breaks: 'A holder has a grace in which to list a lease that it has just claimed.',
+  },
+  'dead-are-looked-at-once': {
+    file: LEASE_KEEPER,
+    edits: [['    this.#wantedCount = SUSPECT_LOOKS;', '    this.#wantedCount = 1;']],
+    caughtBy: LEASE_KEEPER_TEST,
+    breaks: 'A claim that a dead holder wrote last is found.',
+  },
+  'holders-before-leases': {
+    file: LEASE_KEEPER,
+    edits: [
+      [
+        '      const leases = await this.#ports.store.leases();\n      const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });',
+        '      const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });\n      const leases = await this.#ports.store.leases();',
+      ],
+    ],
+    caughtBy: LEASE_KEEPER_TEST,
+    breaks: 'A holder that claims during a look is not taken for dead.',
+  },
+  'listed-under-any-epoch': {
+    file: LEASE_KEEPER,
+    edits: [
+      [
+        'if (listed.get(lease.workflow) === lease.epoch) return undefined;',
+        'if (listed.has(lease.workflow)) return undefined;',
+      ],
+    ],
+    caughtBy: LEASE_KEEPER_TEST,
+    breaks: 'A lease of an older epoch than its holder lists is a ghost.',
+  },
+  'result-of-the-first-run': {
+    file: 'libs/runtime/src/run.ts',
+    edits: [['const summary = await this.current();', 'const summary = await this.summary();']],
+    caughtBy: 'libs/testkit/src/continuing.test.ts',
+    breaks: 'The result of a workflow is that of its last run.',
+  },
+  'phantoms-are-not-sought': {
+    file: 'libs/runtime/src/takeover.ts',
+    edits: [
+      ['!state.isUnsettled || state.head.sequence === 0', 'state.head.sequence > 0 || state.head.sequence === 0'],
+    ],
+    caughtBy: 'libs/runtime/src/takeover.test.ts',
+    breaks: 'After a crash the newest checkpoint is held against the outside (D1).',
+  },
+  'budget-off-by-one': {
+    file: 'libs/runtime/src/takeover.ts',
+    edits: [
+      ['state.head.sequence - state.budgetFrom >= stepBudget', 'state.head.sequence - state.budgetFrom > stepBudget'],
+    ],
+    caughtBy: 'libs/runtime/src/takeover.test.ts',
+    breaks: 'A workflow commits as many checkpoints as its budget says.',
+  },
+};

@@ -1,0 +1,121 @@
+/** Owns the mutations of rows: the projector, the waits for it, and the SQL of the store. */
+
+import type { Mutations } from './mutation.ts';
+
+const PROJECTOR_TEST = 'libs/runtime/src/projector.test.ts';
+const PROJECTOR = 'libs/runtime/src/projector.ts';
+const PGLITE_STORE_TEST = 'libs/store-postgres/src/pglite-store.test.ts';
+
+export const ROWS_MUTATIONS: Mutations = {
+  'applied-one-early': {
+    file: 'libs/runtime/src/applied.ts',
+    edits: [
+      ['(next.get(waiter.partition) ?? -1) < waiter.offset', '(next.get(waiter.partition) ?? -1) < waiter.offset - 1'],
+    ],
+    caughtBy: 'libs/runtime/src/applied.test.ts',
+    breaks: 'A caller that waits for an event finds its rows.',
+  },
+  'store-outage-ends-the-wait': {
+    file: 'libs/runtime/src/applied.ts',
+    edits: [['if (!(error instanceof UnavailableError)) throw error;', 'throw error;']],
+    caughtBy: 'libs/runtime/src/applied.test.ts',
+    breaks: 'A wait outlives an outage of the store.',
+  },
+  'partitions-are-not-fenced': {
+    file: 'libs/runtime/src/partition-rows.ts',
+    edits: [['    await Promise.all(some.map((partition) => fence(options, partition)));\n', '']],
+    caughtBy: 'libs/runtime/src/partition-rows.test.ts',
+    breaks: 'A partition is fenced before it gets rows (I1).',
+  },
+  'trimmed-log-gets-rows': {
+    file: 'libs/runtime/src/partition-rows.ts',
+    edits: [['    await refuseTrimmed(log, some);\n', '']],
+    caughtBy: 'libs/runtime/src/partition-rows.test.ts',
+    breaks: 'Rows are not rebuilt from a log whose beginning is gone.',
+  },
+  'failed-write-loses-the-hint': {
+    file: PROJECTOR,
+    edits: [['      this.#rehint(prepared.partitions);\n      this.#alone', '      this.#alone']],
+    caughtBy: PROJECTOR_TEST,
+    breaks: 'A partition whose batch failed is projected again (R2).',
+  },
+  'old-tables-take-new-batches': {
+    file: PROJECTOR,
+    edits: [['if (incarnation !== this.#incarnation) this.forgetAll();', '']],
+    caughtBy: PROJECTOR_TEST,
+    breaks: 'Rebuilt tables take no batch that was folded on the old ones (R3).',
+  },
+  'damage-halts-all': {
+    file: PROJECTOR,
+    edits: [['return this.#read(reads.filter((read) => read.partition !== halted));', 'return [];']],
+    caughtBy: PROJECTOR_TEST,
+    breaks: 'One damaged partition does not stop the others.',
+  },
+  'rest-of-a-read-is-dropped': {
+    file: PROJECTOR,
+    edits: [['if (before.next + taken.length < end) this.#hinted.add(partition);', '']],
+    caughtBy: PROJECTOR_TEST,
+    breaks: 'A hint is dropped only after a read that found nothing more (R2).',
+  },
+  'batches-overtake': {
+    file: PROJECTOR,
+    edits: [
+      ['      // At most one batch is being written while the next is prepared.\n      await this.#writing;\n', ''],
+    ],
+    caughtBy: PROJECTOR_TEST,
+    breaks: 'Batches are written in the order of the log.',
+  },
+  'rows-advance-from-anywhere': {
+    file: 'libs/store-postgres/src/sql/advance-partitions.ts',
+    edits: [['  where partitions.next = excluded.rebuild_to\n    and (', '  where (']],
+    caughtBy: PGLITE_STORE_TEST,
+    breaks: 'Rows advance only from where they stand.',
+  },
+  'old-tables-take-batches': {
+    file: 'libs/store-postgres/src/sql/advance-partitions.ts',
+    edits: [
+      [
+        '\n    and ($5::text is null or exists (select from meta where incarnation::text = $5))',
+        '\n    and ($5::text is null or true)',
+      ],
+    ],
+    caughtBy: PGLITE_STORE_TEST,
+    breaks: 'A batch goes to the tables that it was folded on.',
+  },
+  'closed-stays-placed': {
+    file: 'libs/store-postgres/src/sql/close-workflows.ts',
+    edits: [['set live = false where', 'set live = true where']],
+    caughtBy: PGLITE_STORE_TEST,
+    breaks: 'A partition is free once its workflow has ended.',
+  },
+  'due-timers-of-the-future': {
+    file: 'libs/store-postgres/src/sql/coordinate.ts',
+    edits: [['where due_at_ms <= $1 and', 'where due_at_ms <= $1::float8 + 1000 and']],
+    caughtBy: PGLITE_STORE_TEST,
+    breaks: 'No timer fires before its time.',
+  },
+  'runnable-page-repeats': {
+    file: 'libs/store-postgres/src/sql/coordinate.ts',
+    edits: [['where w.runnable and w.workflow > $1', 'where w.runnable and w.workflow >= $1']],
+    caughtBy: PGLITE_STORE_TEST,
+    breaks: 'Each workflow is on one page.',
+  },
+  'snapshot-misses-the-base': {
+    file: 'libs/store-postgres/src/sql/load-streams.ts',
+    edits: [['sequence >= wanted.belief_sequence and', 'sequence > wanted.belief_sequence and']],
+    caughtBy: PGLITE_STORE_TEST,
+    breaks: 'A claim reads the snapshot that its deltas rest on.',
+  },
+  'request-of-effect-is-lost': {
+    file: 'libs/store-postgres/src/sql/put-effects.ts',
+    edits: [['request = coalesce(excluded.request, effects.request)', 'request = excluded.request']],
+    caughtBy: PGLITE_STORE_TEST,
+    breaks: 'An effect keeps its request once it has an outcome.',
+  },
+  'live-history-is-past': {
+    file: 'libs/store-postgres/src/sql/segments.ts',
+    edits: [['w.closed_in_generation is null or w.updated_at_ms >= $3 or', 'w.updated_at_ms >= $3 or']],
+    caughtBy: PGLITE_STORE_TEST,
+    breaks: 'History of a live workflow is not deleted.',
+  },
+};

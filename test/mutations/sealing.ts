@@ -1,0 +1,121 @@
+/** Owns the mutations of codec and sealing: packed records, sealed records, and their keys. */
+
+import type { Mutations } from './mutation.ts';
+
+const SEALING_TEST = 'libs/codec/src/sealing.test.ts';
+const SEALING = 'libs/codec/src/sealing.ts';
+const DATA_KEYS_TEST = 'libs/runtime/src/data-keys.test.ts';
+const DATA_KEYS = 'libs/runtime/src/data-keys.ts';
+
+export const SEALING_MUTATIONS: Mutations = {
+  'packed-beyond-its-limit': {
+    file: 'libs/codec/src/packing.ts',
+    edits: [
+      ['unpacked !== undefined && unpacked.length <= UNPACKED_MAX_BYTES', 'unpacked !== undefined'],
+      ['maxOutputLength: UNPACKED_MAX_BYTES }', '}'],
+    ],
+    caughtBy: 'libs/codec/src/packing.test.ts',
+    breaks: 'A small record cannot fill the memory of its reader.',
+  },
+  'empty-names-are-read': {
+    file: 'libs/codec/src/plain-header.ts',
+    edits: [
+      [
+        "typeof value === 'string' && value.length > 0 && value.length <= NAME_MAX_CHARS;",
+        "typeof value === 'string' && value.length <= NAME_MAX_CHARS;",
+      ],
+    ],
+    caughtBy: 'libs/codec/src/plain-header.test.ts',
+    breaks: 'The quick reader accepts what the schema accepts.',
+  },
+  'unknown-fields-are-dropped': {
+    file: 'libs/codec/src/plain-header.ts',
+    edits: [[' || !holdsAll(control, header.control as Parsed)', '']],
+    caughtBy: 'libs/codec/src/plain-header.test.ts',
+    breaks: 'The quick reader leaves what it does not know to the schema.',
+  },
+  'sealed-text-is-not-bound': {
+    file: SEALING,
+    edits: [
+      ['  cipher.setAAD(bound).setAAD(form);\n', '  cipher.setAAD(form);\n'],
+      ['  decipher.setAAD(bound).setAAD(sealed.subarray(0, 1));\n', '  decipher.setAAD(sealed.subarray(0, 1));\n'],
+    ],
+    caughtBy: SEALING_TEST,
+    breaks: 'What is sealed opens at its own place only.',
+  },
+  'nonce-is-repeated': {
+    file: SEALING,
+    edits: [['  noncesTaken += NONCE_BYTES;\n', '']],
+    caughtBy: SEALING_TEST,
+    breaks: 'No nonce is used twice with a key.',
+  },
+  'sealed-text-with-garbage': {
+    file: SEALING,
+    edits: [["    if (text.slice(TEXT_HEAD_BYTES) !== sealed.toString('base64'))\n", '    if (sealed.length === 0)\n']],
+    caughtBy: SEALING_TEST,
+    breaks: 'A sealed text that was changed does not open.',
+  },
+  'secret-is-not-bound': {
+    file: 'libs/codec/src/secret-fields.ts',
+    edits: [
+      [
+        'authTagLength: TAG_BYTES }).setAAD(Buffer.from(bound));\n  const body',
+        'authTagLength: TAG_BYTES });\n  const body',
+      ],
+      ['decipher.setAAD(Buffer.from(bound)).setAuthTag', 'decipher.setAuthTag'],
+    ],
+    caughtBy: 'libs/codec/src/secret-fields.test.ts',
+    breaks: 'A secret field opens in its own workflow only.',
+  },
+  'nonce-ignores-the-value': {
+    file: 'libs/codec/src/secret-fields.ts',
+    edits: [['.update(bound).update(plain).digest();', '.update(bound).digest();']],
+    caughtBy: 'libs/codec/src/secret-fields.test.ts',
+    breaks: 'Two secrets of one key have two nonces.',
+  },
+  'destroyed-key-opens': {
+    file: DATA_KEYS,
+    edits: [['      for (const id of some) this.#forget(id);\n', '']],
+    caughtBy: DATA_KEYS_TEST,
+    breaks: 'A destroyed key opens nothing more, at once.',
+  },
+  'destroyed-key-comes-back': {
+    file: DATA_KEYS,
+    edits: [
+      [
+        '        if (isWanted()) this.#hold(id, loaded, sinceMs);',
+        '        isWanted();\n        this.#hold(id, loaded, sinceMs);',
+      ],
+    ],
+    caughtBy: DATA_KEYS_TEST,
+    breaks: 'A key that is destroyed while it loads is not held.',
+  },
+  'lost-key-is-destroyed': {
+    file: DATA_KEYS,
+    edits: [
+      [
+        '    if (answer === undefined) throw keyMissing(id, workflow, this.#options.store.place);\n    return answer;',
+        '    return answer ?? null;',
+      ],
+    ],
+    caughtBy: DATA_KEYS_TEST,
+    breaks: 'A key that was lost is not taken for a destroyed one.',
+  },
+  'failed-rewrap-is-silent': {
+    file: DATA_KEYS,
+    edits: [['    if (failure !== undefined) throw failure;\n', '']],
+    caughtBy: DATA_KEYS_TEST,
+    breaks: 'A rewrap that failed says so.',
+  },
+  'plain-text-is-written': {
+    file: 'libs/runtime/src/sealed-log.ts',
+    edits: [
+      [
+        '      if (value === undefined) return undefined;\n      sealed.push({ ...record, value });',
+        '      sealed.push(value === undefined ? record : { ...record, value });',
+      ],
+    ],
+    caughtBy: 'libs/runtime/src/sealed-log.test.ts',
+    breaks: 'No payload is stored as plain text.',
+  },
+};
