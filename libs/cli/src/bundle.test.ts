@@ -1,88 +1,84 @@
 /** `tidemark bundle`: what past model calls saw, through the command as people type it. */
 
-import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
-import { cliFolder } from './spawned-cli.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callCli, hold } from './called-cli.ts';
 
-const THINKERS = fileURLToPath(new URL('../fixtures/thinkers.ts', import.meta.url));
-/** Several commands, each of which opens a folder, on a busy machine. */
-const TIMEOUT_MS = 240_000;
-
-describe('bundle', () => {
-  it(
-    'lists model calls, rebuilds each byte for byte, says what was trimmed, and compares two',
-    async (context) => {
-      const { here } = await cliFolder(context);
-      const ran = await here('run', 'talk', '--id', 't1', '--workflows', THINKERS, '--input', '{"turns":9}');
-      expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { answers: 9 }]);
-
-      const listed = await here('bundle', 't1');
-      expect(listed.out).toMatch(/AT +CALL +MODEL +BUNDLE +STATUS/);
-      expect(listed.out.match(/test-model +reply +done/g)).toHaveLength(9);
-
-      const early = await here('bundle', 't1', '--at', '2', '--messages');
-      expect([early.code, early.err]).toEqual([0, '']);
-      expect(early.out).toMatch(/bytes +sha256 [0-9a-f]{64} \(identical to what was sent\)/);
-      expect(early.out).toContain('You count questions.');
-      expect(early.out).toContain('Question 1: how many');
-
-      const late = JSON.parse((await here('bundle', 't1', '--at', '18', '--json')).out);
-      expect(late).toMatchObject({
-        identical: true,
-        sequence: 18,
-        model: 'test-model',
-        bundle: { bundle_type: 'reply' },
-      });
-      expect(late.manifest.lanes.messages.trimmed).toBeGreaterThan(0);
-      expect((await here('bundle', 't1', '--at', '18', '--items')).out).toMatch(/agent_message +over-budget/);
-
-      const diff = await here('bundle', 'diff', 't1', '--at', '2', '--to', '4');
-      expect(diff.out).toMatch(/^\+ 3\.0 user_message/m);
-      const same = await here('bundle', 'diff', 't1', '--at', '4', '--to', '4');
-      expect(same.out).toBe('The two bundles are identical.\n');
-
-      // From the archive it is the same.
-      const archive = async () => JSON.parse((await here('compact', '--older-than', '1s', '--json')).out);
-      await expect.poll(archive, { timeout: 60_000 }).toMatchObject({ segments: 1, failed_partitions: 0 });
-      expect((await here('bundle', 't1', '--at', '2', '--messages')).out).toBe(early.out);
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    'says what is wrong with what was asked for',
-    async (context) => {
-      const { here } = await cliFolder(context);
-      await here('run', 'talk', '--id', 't1', '--workflows', THINKERS, '--input', '{"turns":1}');
-      const asked = async (...args: string[]) => {
-        const { code, err } = await here('bundle', 't1', ...args);
-        return [code, err];
-      };
-      expect(await asked('--at', '1')).toEqual([
-        65,
-        expect.stringMatching(/The step of checkpoint 1 in t1 hasn't asked a model/),
-      ]);
-      expect(await asked('--at', '9')).toEqual([
-        65,
-        expect.stringMatching(/has checkpoints 1 to 2; 3 means its steps under way/),
-      ]);
-      expect(await asked('--at', '2', '--call', '2')).toEqual([65, expect.stringMatching(/made 1 model calls/)]);
-      expect(await asked('--at', '0')).toEqual([64, expect.stringContaining('Give a whole number from 1')]);
-    },
-    TIMEOUT_MS,
-  );
+const THINKERS = path.resolve(import.meta.dirname, '../fixtures/thinkers.ts');
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-bundle-'));
 });
+afterAll(() => rm(cwd, { recursive: true, force: true }));
+const here = (...args: string[]) => callCli(args, { cwd });
 
 describe('run', () => {
-  it(
-    'tells what a model says line by line, and prints the recorded output alone',
-    async (context) => {
-      const { here } = await cliFolder(context);
-      const ran = await here('run', 'story', '--workflows', THINKERS, '--input', '{}');
-      expect(JSON.parse(ran.out)).toEqual({ text: 'Once there was a tide.\nIt left a mark.\nThe end' });
-      for (const line of ['… Once there was a tide.', '… It left a mark.', '… The end'])
-        expect(ran.err).toContain(line);
-    },
-    TIMEOUT_MS,
-  );
+  it('tells what a model says line by line, and prints the recorded output alone', async () => {
+    const ran = await here('run', 'story', '--workflows', THINKERS, '--input', '{}');
+    expect(JSON.parse(ran.out)).toEqual({ text: 'Once there was a tide.\nIt left a mark.\nThe end' });
+    for (const line of ['… Once there was a tide.', '… It left a mark.', '… The end']) expect(ran.err).toContain(line);
+  });
+});
+
+describe('bundle', () => {
+  let release: () => Promise<void>;
+  beforeAll(async () => {
+    release = await hold({ cwd, modules: [THINKERS] });
+  });
+  afterAll(() => release());
+
+  it('lists model calls, rebuilds each byte for byte, says what was trimmed, and compares two', async () => {
+    const ran = await here('run', 'talk', '--id', 't1', '--input', '{"turns":9}');
+    expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { answers: 9 }]);
+
+    const listed = await here('bundle', 't1');
+    expect(listed.out).toMatch(/AT +CALL +MODEL +BUNDLE +STATUS/);
+    expect(listed.out.match(/test-model +reply +done/g)).toHaveLength(9);
+
+    const early = await here('bundle', 't1', '--at', '2', '--messages');
+    expect([early.code, early.err]).toEqual([0, '']);
+    expect(early.out).toMatch(/bytes +sha256 [0-9a-f]{64} \(identical to what was sent\)/);
+    expect(early.out).toContain('You count questions.');
+    expect(early.out).toContain('Question 1: how many');
+
+    const late = JSON.parse((await here('bundle', 't1', '--at', '18', '--json')).out);
+    expect(late).toMatchObject({
+      identical: true,
+      sequence: 18,
+      model: 'test-model',
+      bundle: { bundle_type: 'reply' },
+    });
+    expect(late.manifest.lanes.messages.trimmed).toBeGreaterThan(0);
+    expect((await here('bundle', 't1', '--at', '18', '--items')).out).toMatch(/agent_message +over-budget/);
+
+    const diff = await here('bundle', 'diff', 't1', '--at', '2', '--to', '4');
+    expect(diff.out).toMatch(/^\+ 3\.0 user_message/m);
+    const same = await here('bundle', 'diff', 't1', '--at', '4', '--to', '4');
+    expect(same.out).toBe('The two bundles are identical.\n');
+
+    // From the archive it is the same.
+    const archive = async () => JSON.parse((await here('compact', '--older-than', '1s', '--json')).out);
+    await expect.poll(archive).toMatchObject({ segments: 1, failed_partitions: 0 });
+    expect((await here('bundle', 't1', '--at', '2', '--messages')).out).toBe(early.out);
+  });
+
+  it('says what is wrong with what was asked for', async () => {
+    await here('run', 'talk', '--id', 't2', '--input', '{"turns":1}');
+    const asked = async (...args: string[]) => {
+      const { code, err } = await here('bundle', 't2', ...args);
+      return [code, err];
+    };
+    expect(await asked('--at', '1')).toEqual([
+      65,
+      expect.stringMatching(/The step of checkpoint 1 in t2 hasn't asked a model/),
+    ]);
+    expect(await asked('--at', '9')).toEqual([
+      65,
+      expect.stringMatching(/has checkpoints 1 to 2; 3 means its steps under way/),
+    ]);
+    expect(await asked('--at', '2', '--call', '2')).toEqual([65, expect.stringMatching(/made 1 model calls/)]);
+    expect(await asked('--at', '0')).toEqual([64, expect.stringContaining('Give a whole number from 1')]);
+  });
 });

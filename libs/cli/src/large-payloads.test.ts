@@ -5,12 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openEmbedded } from '@tidemark/host';
 import { defineWorkflow, task } from '@tidemark/sdk';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { callCli } from './called-cli.ts';
-
-/** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 240_000 });
+import { callCli, hold } from './called-cli.ts';
 
 const SAID = 'much '.repeat(20_000);
 
@@ -40,7 +37,8 @@ afterEach(() => rm(cwd, { recursive: true, force: true }));
 const call = (...args: string[]) => callCli([...args, '--state', 'state'], { cwd, env: {} });
 const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).out) as Record<string, unknown>;
 
-it('are told, shown and proved', async () => {
+it('are told, shown and proved', async (context) => {
+  context.onTestFinished(await hold({ cwd, state: 'state' }));
   const { log_bytes, blobs, storage } = await json('du', '--by', 'workflow');
   expect(blobs).toBe(1);
   expect(log_bytes).toBeLessThan(SAID.length);
@@ -51,7 +49,7 @@ it('are told, shown and proved', async () => {
   expect(await json('show', 'one')).toMatchObject({ status: 'completed', output: { said: SAID } });
 
   const archived = () => json('compact', '--older-than', '1s');
-  await expect.poll(archived, { timeout: 60_000 }).toMatchObject({ segments: 1, deleted_blobs: 0 });
+  await expect.poll(archived).toMatchObject({ segments: 1, deleted_blobs: 0 });
   expect(await json('verify')).toMatchObject({ problems: [] });
 
   const folder = path.join(cwd, 'state/blobs');
