@@ -4,42 +4,37 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { cliFolder } from './spawned-cli.ts';
 
-const TIMEOUT_MS = 240_000;
 const MODULE = path.resolve(import.meta.dirname, '../fixtures/asking.ts');
 
-it(
-  'is listed with its form, and answered once',
-  async (context) => {
-    const { start, here } = await cliFolder(context);
-    for (const id of ['r1', 'r2']) {
-      expect((await here('run', 'refund', '--id', id, '--workflows', MODULE, '--detach')).code).toBe(0);
-    }
-    const dev = start('dev', '--workflows', MODULE);
-    await dev.says(/Ctrl-C/);
-    const listed = await here('approvals', '--assignee', 'ana', '--json');
-    expect(JSON.parse(listed.out)).toMatchObject({
-      approvals: [
-        { workflow: 'r1', task: '0.0', assignee: 'ana', title: 'How much?', detail: { paid: 9 } },
-        { workflow: 'r2', form: { properties: { cents: { maximum: 500 } } } },
-      ],
-    });
-    expect((await here('approvals', '--assignee', 'bob')).out).toBe('Nobody is asked for an approval.\n');
-    expect((await here('approvals')).out).toMatch(/How much\? {2}refund r1, task 0\.0; asks ana/);
-    expect((await here('show', 'r1')).out).toMatch(/asks ana for approval \(amount\)/);
+it('is listed with its form, and answered once', async (context) => {
+  const { begin, here } = await cliFolder(context);
+  for (const id of ['r1', 'r2']) {
+    expect((await here('run', 'refund', '--id', id, '--workflows', MODULE, '--detach')).code).toBe(0);
+  }
+  const dev = begin('dev', '--workflows', MODULE);
+  await dev.says(/Ctrl-C/);
+  const listed = await here('approvals', '--assignee', 'ana', '--json');
+  expect(JSON.parse(listed.out)).toMatchObject({
+    approvals: [
+      { workflow: 'r1', task: '0.0', assignee: 'ana', title: 'How much?', detail: { paid: 9 } },
+      { workflow: 'r2', form: { properties: { cents: { maximum: 500 } } } },
+    ],
+  });
+  expect((await here('approvals', '--assignee', 'bob')).out).toBe('Nobody is asked for an approval.\n');
+  expect((await here('approvals')).out).toMatch(/How much\? {2}refund r1, task 0\.0; asks ana/);
+  expect((await here('show', 'r1')).out).toMatch(/asks ana for approval \(amount\)/);
 
-    const why = ['--by', 'ana', '--why', 'it was late'];
-    const tooMuch = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":900}', ...why);
-    expect([tooMuch.code, tooMuch.err]).toEqual([65, expect.stringContaining('value/cents must be <= 500')]);
-    const approved = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":300}', ...why, '--json');
-    expect(JSON.parse(approved.out)).toMatchObject({ workflow: 'r1', task: '0.0', approved: true, changed: true });
-    const again = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":300}', ...why);
-    expect(again.out).toMatch(/^r1: task 0\.0 was answered so before: approved by ana\. Nothing changed\./);
-    expect((await here('reject', 'r2', '--task', '0.0', ...why)).out).toMatch(/^r2: ana rejected task 0\.0\./);
-    await dev.says(/ana decided approved amount: it was late/);
-    expect((await here('approve', 'r2', '--task', '0.0', ...why)).err).toMatch(/Give --task and --value/);
-    expect((await here('watch', 'r2')).code).toBe(0);
-    const late = await here('reject', 'r1', '--task', '0.0', '--by', 'bob', '--why', 'no');
-    expect(late.err).toMatch(/was approved by ana before/);
-  },
-  TIMEOUT_MS,
-);
+  const why = ['--by', 'ana', '--why', 'it was late'];
+  const tooMuch = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":900}', ...why);
+  expect([tooMuch.code, tooMuch.err]).toEqual([65, expect.stringContaining('value/cents must be <= 500')]);
+  const approved = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":300}', ...why, '--json');
+  expect(JSON.parse(approved.out)).toMatchObject({ workflow: 'r1', task: '0.0', approved: true, changed: true });
+  const again = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":300}', ...why);
+  expect(again.out).toMatch(/^r1: task 0\.0 was answered so before: approved by ana\. Nothing changed\./);
+  expect((await here('reject', 'r2', '--task', '0.0', ...why)).out).toMatch(/^r2: ana rejected task 0\.0\./);
+  await dev.says(/ana decided approved amount: it was late/);
+  expect((await here('approve', 'r2', '--task', '0.0', ...why)).err).toMatch(/Give --task and --value/);
+  expect((await here('watch', 'r2')).code).toBe(0);
+  const late = await here('reject', 'r1', '--task', '0.0', '--by', 'bob', '--why', 'no');
+  expect(late.err).toMatch(/was approved by ana before/);
+});

@@ -7,39 +7,35 @@ import { expect, it } from 'vitest';
 import { callCli } from './called-cli.ts';
 import { cliFolder } from './spawned-cli.ts';
 
-/** Several commands, each a process of its own, on a busy machine. */
-const TIMEOUT_MS = 240_000;
 const WAIT = { timeoutMs: 60_000 };
 
 const tiny = path.resolve(import.meta.dirname, '../fixtures/pipelines.ts');
 
-it('is exported, mirrored beside dev, written to by a shell, and imported', { timeout: TIMEOUT_MS }, async (test) => {
-  const { folder, start, call } = await cliFolder(test);
+it('is exported, mirrored beside dev, written to by a shell, and imported', async (test) => {
+  const { folder, begin, here } = await cliFolder(test);
   const view = (name: string): string => path.join(folder, 'view', name);
   const json = async (name: string): Promise<never> => JSON.parse(await readFile(view(name), 'utf8')) as never;
 
-  const missing = await call('files', 'export', 'view', '--run', 'none');
+  const missing = await here('files', 'export', 'view', '--run', 'none');
   expect([missing.code, missing.err]).toEqual([78, expect.stringContaining('No state is kept')]);
-  const dev = start('dev', '--workflows', tiny);
+  const dev = begin('dev', '--workflows', tiny);
   await dev.says(/runs {4}tiny/);
-  const mirror = start('files', 'mirror', 'view', '--newest', 'tiny', '--json');
+  const mirror = begin('files', 'mirror', 'view', '--newest', 'tiny', '--json');
   await mirror.says(/"type":"mirroring"/);
-  expect((await call('run', 'tiny', '--id', 't1')).out).toBe('2\n');
+  expect((await here('run', 'tiny', '--id', 't1')).out).toBe('2\n');
   await eventually(async () => ((await json('run_state.json')) as { status: string }).status === 'completed', WAIT);
   expect(Object.keys((await json('run_state.json')) as object)).toContain('total_tokens_used');
   // The folder is the mirror's: nobody else writes it meanwhile.
-  const second = await call('files', 'export', 'view', '--run', 't1');
+  const second = await here('files', 'export', 'view', '--run', 't1');
   expect([second.code, second.err]).toEqual([78, expect.stringContaining('Another process writes the files')]);
   // What a shell writes comes back through the process that holds the state.
   await appendFile(view('handoff.md'), '\n## shell → next Handoff\n\nMind row 3.\n');
   await mirror.says(/"type":"taken"/);
-  dev.process.kill('SIGINT');
-  await dev.ended();
+  await dev.interrupt();
   await mirror.says(/"type":"waiting"/);
-  mirror.process.kill('SIGINT');
-  expect((await mirror.ended()).code).toBe(0);
+  expect((await mirror.interrupt()).code).toBe(0);
   // Nobody else has the folders now.
-  const exported = await call('files', 'export', 'again', '--run', 't1', '--json');
+  const exported = await here('files', 'export', 'again', '--run', 't1', '--json');
   expect(JSON.parse(exported.out)).toMatchObject({ workflow: 't1', status: 'completed' });
   expect((await readdir(path.join(folder, 'again'))).sort()).toEqual(
     [
@@ -67,9 +63,9 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', { ti
       total_tokens_used: 9,
     }),
   );
-  const imported = await call('files', 'import', 'script', '--as', 'tiny', '--workflows', tiny, '--json');
+  const imported = await here('files', 'import', 'script', '--as', 'tiny', '--workflows', tiny, '--json');
   expect(JSON.parse(imported.out)).toEqual({ workflow: 't2', done: ['first'], keys: 0, handoffs: 0 });
-  expect((await call('run', 'tiny', '--id', 't2', '--workflows', tiny)).out).toBe('3\n');
+  expect((await here('run', 'tiny', '--id', 't2', '--workflows', tiny)).out).toBe('3\n');
 });
 
 it.each([

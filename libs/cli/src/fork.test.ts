@@ -7,16 +7,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { callCli } from './called-cli.ts';
-import { AGENTS, SpawnedCli } from './spawned-cli.ts';
-
-/** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CalledCli, callCli } from './called-cli.ts';
+import { AGENTS } from './spawned-cli.ts';
 
 let cwd: string;
 let env: Record<string, string>;
-let dev: SpawnedCli;
+let dev: CalledCli;
 let base: Record<string, unknown>;
 const journal = () => path.join(cwd, 'journal');
 const bought = async () => (await readFile(journal(), 'utf8')).trim().split('\n');
@@ -38,7 +35,7 @@ const forked = async (id: string, ...more: string[]) => {
 beforeAll(async () => {
   cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-fork-'));
   env = { TIDEMARK_KEYS_URL: pathToFileURL(path.join(cwd, 'keys.json')).href };
-  dev = new SpawnedCli(['dev', '--workflows', AGENTS, '--state', 'state'], cwd, env);
+  dev = new CalledCli(['dev', '--workflows', AGENTS, '--state', 'state'], { cwd, env });
   await dev.says(/stop +Ctrl-C/);
   const input = { journal: journal(), things: ['bread', 'salt', 'tea'] };
   const { code, out } = await run('base', '--input', JSON.stringify(input), '--json');
@@ -47,7 +44,7 @@ beforeAll(async () => {
   expect(await bought()).toEqual(['bread', 'salt']);
 });
 afterAll(async () => {
-  await dev.kill();
+  await dev.interrupt();
   await rm(cwd, { recursive: true, force: true });
 });
 
@@ -151,7 +148,7 @@ describe('a fork', () => {
       return (await json('du', '--by', 'workflow')).storage;
     };
     await expect
-      .poll(archived, { timeout: 60_000 })
+      .poll(archived)
       .toEqual(
         expect.arrayContaining([
           expect.objectContaining({ name: 'base', hot_bytes: 0 }),
@@ -172,7 +169,7 @@ describe('a fork', () => {
   });
 
   it('says how it goes on where nobody runs workflows', async () => {
-    await dev.kill();
+    await dev.interrupt();
     const { out, err } = await call('fork', 'base', '--at', '0', '--id', 'later');
     expect(out).toBe('later\n');
     expect(err).toContain('effects replay. It goes on with the next tidemark dev or run on state:');

@@ -3,159 +3,140 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hold } from './called-cli.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
 
-/** Several commands, each of which opens a folder, on a busy machine. */
-const TIMEOUT_MS = 240_000;
 const WHO = ['--by', 'Ada', '--why', 'asked the bank'];
 
 describe('a workflow that waits for a person', () => {
-  it(
-    'shows its question and how to answer it; a plan changes nothing; the answer counts once',
-    async (context) => {
-      const { folder, here } = await cliFolder(context);
-      const journal = path.join(folder, 'journal');
-      const ran = await here(
-        'run',
-        'trip',
-        '--id',
-        't1',
-        '--input',
-        JSON.stringify({ journal }),
-        '--workflows',
-        AGENTS,
-      );
-      expect([ran.code, ran.err]).toEqual([
-        1,
-        expect.stringContaining('tidemark show t1 tells why, and how to answer'),
-      ]);
+  it('shows its question and how to answer it; a plan changes nothing; the answer counts once', async (context) => {
+    const { folder, here } = await cliFolder(context);
+    const journal = path.join(folder, 'journal');
+    const ran = await here('run', 'trip', '--id', 't1', '--input', JSON.stringify({ journal }), '--workflows', AGENTS);
+    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('tidemark show t1 tells why, and how to answer')]);
 
-      const shown = (await here('show', 't1')).out;
-      expect(shown).toMatch(/^Waits for a person\n {2}effect-unknown: .*t1:1\.0:bank\.wire:0/m);
-      expect(shown).toContain('tidemark approve t1 --as done --response JSON --by NAME --why TEXT');
-      expect(shown).toContain('tidemark reject t1 --by NAME --why TEXT');
+    let release = await hold({ cwd: folder });
+    const shown = (await here('show', 't1')).out;
+    expect(shown).toMatch(/^Waits for a person\n {2}effect-unknown: .*t1:1\.0:bank\.wire:0/m);
+    expect(shown).toContain('tidemark approve t1 --as done --response JSON --by NAME --why TEXT');
+    expect(shown).toContain('tidemark reject t1 --by NAME --why TEXT');
 
-      const before = (await here('show', 't1', '--json', '--events')).out;
-      const { question } = JSON.parse(before);
-      expect(question).toMatchObject({
-        code: 'effect-unknown',
-        idempotency_key: 't1:1.0:bank.wire:0',
-        answers: ['retry', 'done', 'not-done', 'compensate', 'fail'].map((resolution) => ({ resolution })),
-      });
+    const before = (await here('show', 't1', '--json', '--events')).out;
+    const { question } = JSON.parse(before);
+    expect(question).toMatchObject({
+      code: 'effect-unknown',
+      idempotency_key: 't1:1.0:bank.wire:0',
+      answers: ['retry', 'done', 'not-done', 'compensate', 'fail'].map((resolution) => ({ resolution })),
+    });
 
-      const plan = await here('recover', 't1', '--dry-run', '--probe', '--workflows', AGENTS);
-      expect(plan.code).toBe(0);
-      expect(plan.out).toMatch(
-        /bank\.wire:0: irreversible, intended, of pending task 1\.0; its probe was asked now and said 'unknown'\n {4}so it cannot tell → a person is asked/,
-      );
-      expect(plan.out).toMatch(/it waits for a person: [\s\S]*Nothing was changed\.\n$/);
-      const json = JSON.parse((await here('recover', 't1', '--dry-run', '--json')).out);
-      expect(json).toMatchObject({ status: 'parked', probes_asked: false, next: { kind: 'asks' } });
-      const stuck = await here('recover', 't1');
-      expect([stuck.code, stuck.err]).toEqual([1, expect.stringContaining('t1 waits for a person (effect-unknown)')]);
-      expect((await here('show', 't1', '--json', '--events')).out).toBe(before);
+    const plan = await here('recover', 't1', '--dry-run', '--probe', '--workflows', AGENTS);
+    expect(plan.code).toBe(0);
+    expect(plan.out).toMatch(
+      /bank\.wire:0: irreversible, intended, of pending task 1\.0; its probe was asked now and said 'unknown'\n {4}so it cannot tell → a person is asked/,
+    );
+    expect(plan.out).toMatch(/it waits for a person: [\s\S]*Nothing was changed\.\n$/);
+    const json = JSON.parse((await here('recover', 't1', '--dry-run', '--json')).out);
+    expect(json).toMatchObject({ status: 'parked', probes_asked: false, next: { kind: 'asks' } });
+    const stuck = await here('recover', 't1');
+    expect([stuck.code, stuck.err]).toEqual([1, expect.stringContaining('t1 waits for a person (effect-unknown)')]);
+    expect((await here('show', 't1', '--json', '--events')).out).toBe(before);
 
-      const empty = await here('approve', 't1', '--as', 'done', ...WHO);
-      expect([empty.code, empty.err]).toEqual([65, expect.stringContaining("response: 'done' needs what")]);
-      const wrong = await here('approve', 't1', '--response', '{"receipt":7}', ...WHO, '--workflows', AGENTS);
-      expect([wrong.code, wrong.err]).toEqual([65, expect.stringContaining('receipt: expected string')]);
-      const other = await here('approve', 't1', ...WHO, '--question', 'q');
-      expect([other.code, other.err]).toEqual([65, expect.stringContaining("question: t1 doesn't ask q")]);
+    const empty = await here('approve', 't1', '--as', 'done', ...WHO);
+    expect([empty.code, empty.err]).toEqual([65, expect.stringContaining("response: 'done' needs what")]);
+    const wrong = await here('approve', 't1', '--response', '{"receipt":7}', ...WHO, '--workflows', AGENTS);
+    expect([wrong.code, wrong.err]).toEqual([65, expect.stringContaining('receipt: expected string')]);
+    const other = await here('approve', 't1', ...WHO, '--question', 'q');
+    expect([other.code, other.err]).toEqual([65, expect.stringContaining("question: t1 doesn't ask q")]);
 
-      const undoing = await here('approve', 't1', '--as', 'compensate', ...WHO);
-      expect([undoing.code, undoing.out]).toEqual([
-        0,
-        expect.stringMatching(/^t1: Ada decided 'compensate'\. It is undone with the next/),
-      ]);
-      const again = ['approve', 't1', '--as', 'retry', '--by', 'Bo', '--why', 'x', '--question', question.question_id];
-      const late = await here(...again);
-      expect([late.code, late.err]).toEqual([65, expect.stringContaining('was answered by Ada before: compensate')]);
+    await release();
 
-      const undone = await here('run', 'trip', '--id', 't1', '--workflows', AGENTS);
-      expect([undone.code, undone.err]).toEqual([
-        1,
-        expect.stringMatching(/t1 was undone \(asked: .*\): 1 undone, 1 left as it is; tidemark show 't1~undo' tells/),
-      ]);
-      expect(await readFile(journal, 'utf8')).toBe('booked\ncancelled 7\n');
-      expect((await here('show', 't1')).out).toMatch(
-        /^Undone\n {2}asked: .*\n {2}1 undone, 1 left as it is; tidemark show 't1~undo' tells what was/m,
-      );
-      const ended = await here('reject', 't1', ...WHO);
-      expect([ended.code, ended.err]).toEqual([
-        65,
-        expect.stringContaining('Workflow t1 has ended: it is compensated'),
-      ]);
-    },
-    TIMEOUT_MS,
-  );
+    const undoing = await here('approve', 't1', '--as', 'compensate', ...WHO);
+    expect([undoing.code, undoing.out]).toEqual([
+      0,
+      expect.stringMatching(/^t1: Ada decided 'compensate'\. It is undone with the next/),
+    ]);
+    const again = ['approve', 't1', '--as', 'retry', '--by', 'Bo', '--why', 'x', '--question', question.question_id];
+    const late = await here(...again);
+    expect([late.code, late.err]).toEqual([65, expect.stringContaining('was answered by Ada before: compensate')]);
+
+    const undone = await here('run', 'trip', '--id', 't1', '--workflows', AGENTS);
+    expect([undone.code, undone.err]).toEqual([
+      1,
+      expect.stringMatching(/t1 was undone \(asked: .*\): 1 undone, 1 left as it is; tidemark show 't1~undo' tells/),
+    ]);
+    expect(await readFile(journal, 'utf8')).toBe('booked\ncancelled 7\n');
+    release = await hold({ cwd: folder });
+    expect((await here('show', 't1')).out).toMatch(
+      /^Undone\n {2}asked: .*\n {2}1 undone, 1 left as it is; tidemark show 't1~undo' tells what was/m,
+    );
+    const ended = await here('reject', 't1', ...WHO);
+    expect([ended.code, ended.err]).toEqual([65, expect.stringContaining('Workflow t1 has ended: it is compensated')]);
+    await release();
+  });
 });
 
 describe('beside a process that holds the folder', () => {
-  it(
-    'answers, confirmations and revocations go through it',
-    async (context) => {
-      const { folder, here, start } = await cliFolder(context);
-      const dev = start('dev', '--workflows', AGENTS);
-      await dev.says(/stop +Ctrl-C/);
-      const journal = path.join(folder, 'journal');
+  it('answers, confirmations and revocations go through it', async (context) => {
+    const { folder, here, begin } = await cliFolder(context);
+    const dev = begin('dev', '--workflows', AGENTS);
+    await dev.says(/stop +Ctrl-C/);
+    const journal = path.join(folder, 'journal');
 
-      await here('run', 'parcel', '--id', 'p1', '--detach');
-      await dev.says(/p1 +started/);
-      const early = here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P7"}', '--json');
-      expect(JSON.parse((await early).out)).toEqual({ workflow: 'p1', token: 'shop-1', outcome: 'done' });
-      await dev.says(/p1 +completed/);
-      const repeated = await here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P7"}');
-      expect([repeated.code, repeated.err]).toEqual([0, '']);
-      const differing = await here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P8"}');
-      expect([differing.code, differing.err]).toEqual([65, expect.stringMatching(/confirmed/)]);
-      const otherwise = await here('confirm', 'p1', 'shop-1', '--failed', 'lost');
-      expect([otherwise.code, otherwise.err]).toEqual([65, expect.stringContaining('was confirmed as done before')]);
-      const both = await here('confirm', 'p1', 'shop-1');
-      expect([both.code, both.err]).toEqual([65, expect.stringContaining('Give either --response')]);
+    await here('run', 'parcel', '--id', 'p1', '--detach');
+    await dev.says(/p1 +started/);
+    const early = here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P7"}', '--json');
+    expect(JSON.parse((await early).out)).toEqual({ workflow: 'p1', token: 'shop-1', outcome: 'done' });
+    await dev.says(/p1 +completed/);
+    const repeated = await here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P7"}');
+    expect([repeated.code, repeated.err]).toEqual([0, '']);
+    const differing = await here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P8"}');
+    expect([differing.code, differing.err]).toEqual([65, expect.stringMatching(/confirmed/)]);
+    const otherwise = await here('confirm', 'p1', 'shop-1', '--failed', 'lost');
+    expect([otherwise.code, otherwise.err]).toEqual([65, expect.stringContaining('was confirmed as done before')]);
+    const both = await here('confirm', 'p1', 'shop-1');
+    expect([both.code, both.err]).toEqual([65, expect.stringContaining('Give either --response')]);
 
-      await here('run', 'permit', '--id', 'w1', '--detach');
-      await expect.poll(async () => (await here('show', 'w1')).out).toMatch(/waits for signal approved/);
-      const misspelt = await here('signal', 'w1', 'aproved', '--value', '{"by":"Ada"}');
-      expect([misspelt.code, misspelt.err]).toEqual([65, expect.stringContaining('it declares approved')]);
-      const value = ['--value', '{"by":"Ada"}', '--key', 'once'];
-      const signalled = await here('signal', 'w1', 'approved', ...value, '--json');
-      expect(JSON.parse(signalled.out)).toEqual({ workflow: 'w1', signal: 'approved', key: 'once' });
-      await dev.says(/w1 +completed/);
-      expect(JSON.parse((await here('show', 'w1', '--json')).out)).toMatchObject({ output: { by: 'Ada' } });
-      expect((await here('signal', 'w1', 'approved', ...value)).code).toBe(0);
-      const late = await here('signal', 'w1', 'approved', '--value', '{"by":"Ada"}');
-      expect([late.code, late.err]).toEqual([65, expect.stringContaining('w1 has ended')]);
+    await here('run', 'permit', '--id', 'w1', '--detach');
+    await expect.poll(async () => (await here('show', 'w1')).out).toMatch(/waits for signal approved/);
+    const misspelt = await here('signal', 'w1', 'aproved', '--value', '{"by":"Ada"}');
+    expect([misspelt.code, misspelt.err]).toEqual([65, expect.stringContaining('it declares approved')]);
+    const value = ['--value', '{"by":"Ada"}', '--key', 'once'];
+    const signalled = await here('signal', 'w1', 'approved', ...value, '--json');
+    expect(JSON.parse(signalled.out)).toEqual({ workflow: 'w1', signal: 'approved', key: 'once' });
+    await dev.says(/w1 +completed/);
+    expect(JSON.parse((await here('show', 'w1', '--json')).out)).toMatchObject({ output: { by: 'Ada' } });
+    expect((await here('signal', 'w1', 'approved', ...value)).code).toBe(0);
+    const late = await here('signal', 'w1', 'approved', '--value', '{"by":"Ada"}');
+    expect([late.code, late.err]).toEqual([65, expect.stringContaining('w1 has ended')]);
 
-      await here('run', 'trip', '--id', 't1', '--input', JSON.stringify({ journal }), '--detach');
-      await dev.says(/t1 +waits for a person/);
-      const answered = await here('approve', 't1', '--response', '{"receipt":"R1"}', ...WHO, '--json');
-      expect(JSON.parse(answered.out)).toMatchObject({ workflow: 't1', resolution: 'done', by: 'Ada' });
-      await dev.says(/t1 +completed/);
+    await here('run', 'trip', '--id', 't1', '--input', JSON.stringify({ journal }), '--detach');
+    await dev.says(/t1 +waits for a person/);
+    const answered = await here('approve', 't1', '--response', '{"receipt":"R1"}', ...WHO, '--json');
+    expect(JSON.parse(answered.out)).toMatchObject({ workflow: 't1', resolution: 'done', by: 'Ada' });
+    await dev.says(/t1 +completed/);
 
-      await here('run', 'trip', '--id', 't2', '--input', JSON.stringify({ journal }), '--detach');
-      await dev.says(/t2 +waits for a person/);
-      const ended = await here('terminate', 't2', ...WHO);
-      expect(ended.err).toContain(
-        'bank.wire (t2:1.0:bank.wire:0) may have been called, and Tidemark no longer finds out',
-      );
-      expect(JSON.parse((await here('terminate', 't2', ...WHO, '--json')).out)).toMatchObject({
-        changed: false,
-        open_effects: [{ operation: 'bank.wire', idempotency_key: 't2:1.0:bank.wire:0' }],
-      });
+    await here('run', 'trip', '--id', 't2', '--input', JSON.stringify({ journal }), '--detach');
+    await dev.says(/t2 +waits for a person/);
+    const ended = await here('terminate', 't2', ...WHO);
+    expect(ended.err).toContain(
+      'bank.wire (t2:1.0:bank.wire:0) may have been called, and Tidemark no longer finds out',
+    );
+    expect(JSON.parse((await here('terminate', 't2', ...WHO, '--json')).out)).toMatchObject({
+      changed: false,
+      open_effects: [{ operation: 'bank.wire', idempotency_key: 't2:1.0:bank.wire:0' }],
+    });
 
-      const slow = JSON.stringify({ to: 2, journal, pauseMs: 4_000 });
-      await here('run', 'count-up', '--id', 'c1', '--input', slow, '--detach');
-      await dev.says(/c1 +started/);
-      const plan = await here('recover', 'c1', '--dry-run');
-      expect(plan.out).toMatch(/goes on with task 0\.0 \(tick\)/);
-      const revoked = await here('recover', 'c1');
-      expect(revoked.err).toMatch(/^c1 is held by worker-\S+ \(epoch 1\); its lease is taken away now\.$/m);
-      expect(revoked.out).toMatch(
-        /^What that holder still does no longer counts\. It goes on with the next free worker\.$/m,
-      );
-      await dev.says(/c1 +lease revoked \(asked\)/);
-      await dev.says(/c1 +completed/);
-    },
-    TIMEOUT_MS,
-  );
+    const slow = JSON.stringify({ to: 2, journal, pauseMs: 1_500 });
+    await here('run', 'count-up', '--id', 'c1', '--input', slow, '--detach');
+    await dev.says(/c1 +started/);
+    const plan = await here('recover', 'c1', '--dry-run');
+    expect(plan.out).toMatch(/goes on with task 0\.0 \(tick\)/);
+    const revoked = await here('recover', 'c1');
+    expect(revoked.err).toMatch(/^c1 is held by worker-\S+ \(epoch 1\); its lease is taken away now\.$/m);
+    expect(revoked.out).toMatch(
+      /^What that holder still does no longer counts\. It goes on with the next free worker\.$/m,
+    );
+    await dev.says(/c1 +lease revoked \(asked\)/);
+    await dev.says(/c1 +completed/);
+  });
 });

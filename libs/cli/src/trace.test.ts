@@ -7,12 +7,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { jsonSpans, type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '@tidemark/testkit/otlp-receiver';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { callCli } from './called-cli.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CalledCli, callCli, hold } from './called-cli.ts';
 import { AGENTS, SpawnedCli } from './spawned-cli.ts';
-
-/** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 240_000 });
 
 let cwd: string;
 let receiver: OtlpReceiver;
@@ -26,7 +23,7 @@ afterEach(async () => {
 });
 
 const call = (...args: string[]) => callCli([...args, '--state', 'state'], { cwd });
-const dev = () => new SpawnedCli(['dev', '--workflows', AGENTS, '--state', 'state', '--otlp', receiver.endpoint], cwd);
+const dev = () => ['dev', '--workflows', AGENTS, '--state', 'state', '--otlp', receiver.endpoint];
 
 const bySpan = (a: ReceivedSpan, b: ReceivedSpan): number => (a.spanId < b.spanId ? -1 : 1);
 
@@ -36,17 +33,17 @@ async function exported(file: string): Promise<readonly ReceivedSpan[]> {
   return [...jsonSpans(JSON.parse(await readFile(path.join(cwd, file), 'utf8')))].sort(bySpan);
 }
 
-it('is the same live, from the log and from the archive, also of a run that was killed in the middle', async () => {
-  const first = dev();
+it('is the same live, from the log and from the archive, also of a run that was killed in the middle', async (context) => {
+  const first = new SpawnedCli(dev(), cwd);
   await first.says(/stop +Ctrl-C/);
   const input = JSON.stringify({ to: 12, pauseMs: 150, journal: path.join(cwd, 'journal') });
   expect((await call('run', 'count-up', '--id', 'c1', '--input', input, '--detach')).code).toBe(0);
   await first.says(/#4 tick/);
   await first.kill();
-  const second = dev();
+  const second = new CalledCli(dev(), { cwd });
   await second.says(/completed/);
-  second.process.kill('SIGINT');
-  await second.ended();
+  await second.interrupt();
+  context.onTestFinished(await hold({ cwd, state: 'state' }));
 
   const later = await exported('trace.json');
   const live = new Map(receiver.spans.map((span) => [span.spanId, span]));
@@ -59,7 +56,7 @@ it('is the same live, from the log and from the archive, also of a run that was 
   expect(receiver.spans.length - live.size).toBeLessThan(live.size);
 
   await expect
-    .poll(async () => JSON.parse((await call('compact', '--older-than', '1s', '--json')).out), { timeout: 60_000 })
+    .poll(async () => JSON.parse((await call('compact', '--older-than', '1s', '--json')).out))
     .toMatchObject({ segments: 1 });
   expect(await exported('archived.json')).toEqual(later);
   expect(await readFile(path.join(cwd, 'archived.json'))).toEqual(await readFile(path.join(cwd, 'trace.json')));

@@ -4,61 +4,56 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { cliFolder } from './spawned-cli.ts';
 
-const TIMEOUT_MS = 240_000;
 const OLD = path.resolve(import.meta.dirname, '../fixtures/versions-old.ts');
 const NEW = path.resolve(import.meta.dirname, '../fixtures/versions-new.ts');
 
-it(
-  'tells what a build would do to what runs, keeps what is pinned, and goes on with what is safe',
-  async (context) => {
-    const { start, here } = await cliFolder(context);
-    const dev = start('dev', '--workflows', OLD);
-    await dev.says(/Ctrl-C/);
-    for (const [name, id] of [
-      ['order', 'o1'],
-      ['order', 'o2'],
-      ['parcel', 'p1'],
-      ['letter', 'l1'],
-    ] as const) {
-      expect((await here('run', name, '--id', id, '--workflows', OLD, '--detach')).code).toBe(0);
-    }
+it('tells what a build would do to what runs, keeps what is pinned, and goes on with what is safe', async (context) => {
+  const { begin, here } = await cliFolder(context);
+  const dev = begin('dev', '--workflows', OLD);
+  await dev.says(/Ctrl-C/);
+  for (const [name, id] of [
+    ['order', 'o1'],
+    ['order', 'o2'],
+    ['parcel', 'p1'],
+    ['letter', 'l1'],
+  ] as const) {
+    expect((await here('run', name, '--id', id, '--workflows', OLD, '--detach')).code).toBe(0);
+  }
 
-    const checked = await here('preflight', '--workflows', NEW, '--json');
-    expect([checked.code, JSON.parse(checked.out)]).toMatchObject([
-      1,
-      {
-        safe: false,
-        groups: [
-          { definition: 'letter', version: 1, verdict: 'pin', count: 1, examples: ['l1'] },
-          { definition: 'order', version: 1, verdict: 'safe', count: 2, examples: ['o1', 'o2'] },
-          {
-            definition: 'parcel',
-            verdict: 'needs-upcaster',
-            problems: [
-              { where: 'belief', path: 'cents' },
-              { where: 'task pay', message: expect.stringContaining("'pay'") },
-            ],
-          },
-        ],
-      },
-    ]);
-    expect((await here('preflight', '--workflows', OLD)).out).toMatch(/All are safe/);
+  const checked = await here('preflight', '--workflows', NEW, '--json');
+  expect([checked.code, JSON.parse(checked.out)]).toMatchObject([
+    1,
+    {
+      safe: false,
+      groups: [
+        { definition: 'letter', version: 1, verdict: 'pin', count: 1, examples: ['l1'] },
+        { definition: 'order', version: 1, verdict: 'safe', count: 2, examples: ['o1', 'o2'] },
+        {
+          definition: 'parcel',
+          verdict: 'needs-upcaster',
+          problems: [
+            { where: 'belief', path: 'cents' },
+            { where: 'task pay', message: expect.stringContaining("'pay'") },
+          ],
+        },
+      ],
+    },
+  ]);
+  expect((await here('preflight', '--workflows', OLD)).out).toMatch(/All are safe/);
 
-    const pinned = await here('pin', 'o2', '--by', 'ada', '--why', 'an audit is under way', '--json');
-    expect([pinned.code, JSON.parse(pinned.out)]).toEqual([
-      0,
-      { workflow: 'o2', definition: 'order', version: 1, pinned: true },
-    ]);
-    const told = await here('preflight', '--workflows', NEW);
-    expect(told.code).toBe(1);
-    expect(told.out).toMatch(/pin +order v1: 1 workflow \(o2\)\n +1 workflow: version: it is pinned to v1/);
-    expect((await here('pin', 'o2', '--by', 'ada')).code).toBe(64);
-    await dev.kill();
+  const pinned = await here('pin', 'o2', '--by', 'ada', '--why', 'an audit is under way', '--json');
+  expect([pinned.code, JSON.parse(pinned.out)]).toEqual([
+    0,
+    { workflow: 'o2', definition: 'order', version: 1, pinned: true },
+  ]);
+  const told = await here('preflight', '--workflows', NEW);
+  expect(told.code).toBe(1);
+  expect(told.out).toMatch(/pin +order v1: 1 workflow \(o2\)\n +1 workflow: version: it is pinned to v1/);
+  expect((await here('pin', 'o2', '--by', 'ada')).code).toBe(64);
+  await dev.interrupt();
 
-    const ran = await here('run', 'order', '--id', 'o1', '--workflows', NEW);
-    expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { cents: 500 }]);
-    expect((await here('unpin', 'o2', '--by', 'ada', '--why', 'the audit is over')).out).toMatch(/may go on/);
-    expect(JSON.parse((await here('run', 'order', '--id', 'o2', '--workflows', NEW)).out)).toEqual({ cents: 500 });
-  },
-  TIMEOUT_MS,
-);
+  const ran = await here('run', 'order', '--id', 'o1', '--workflows', NEW);
+  expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { cents: 500 }]);
+  expect((await here('unpin', 'o2', '--by', 'ada', '--why', 'the audit is over')).out).toMatch(/may go on/);
+  expect(JSON.parse((await here('run', 'order', '--id', 'o2', '--workflows', NEW)).out)).toEqual({ cents: 500 });
+});
