@@ -1,17 +1,21 @@
 /** History beyond log and rows, by command: archived, verified, read from every tier, brought back, told in sizes, and forgotten. */
 
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { callCli, hold } from './called-cli.ts';
-
-/** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 240_000 });
 
 const MODULE = path.resolve(import.meta.dirname, '../../../examples/patterns/src/fan-out.ts');
 let cwd: string;
+/** A folder with a run `one`, which is copied: making one and running something in it takes longer. */
+let model: string;
+beforeAll(async () => {
+  model = await mkdtemp(path.join(tmpdir(), 'tidemark-archive-'));
+  await callCli(runOf('one', model), { cwd: model });
+});
+afterAll(() => rm(model, { recursive: true, force: true }));
 let env: Record<string, string>;
 beforeEach(async () => {
   cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-archive-'));
@@ -24,18 +28,22 @@ afterEach(() => rm(cwd, { recursive: true, force: true }));
 const held = (...modules: string[]) => hold({ cwd, env, state: 'state', modules });
 const call = (...args: string[]) => callCli([...args, '--state', 'state'], { cwd, env });
 const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).out) as Record<string, unknown>;
-const run = (id: string, ...more: string[]) =>
-  call('run', 'count-lines', '--workflows', MODULE, '--id', id, '--input', JSON.stringify({ directory: cwd }), ...more);
+const runOf = (id: string, directory: string): string[] => {
+  const input = ['--input', JSON.stringify({ directory })];
+  return ['run', 'count-lines', '--workflows', MODULE, '--id', id, ...input, '--state', 'state'];
+};
+const run = (id: string, ...more: string[]) => callCli([...runOf(id, cwd), ...more], { cwd, env });
+const copied = () => cp(path.join(model, 'state'), path.join(cwd, 'state'), { recursive: true });
 const archive = () => json('compact', '--older-than', '1s');
 
 /** Archives once it is old enough. */
-const archived = () => expect.poll(archive, { timeout: 60_000 }).toMatchObject({ segments: 1, failed_partitions: 0 });
+const archived = () => expect.poll(archive).toMatchObject({ segments: 1, failed_partitions: 0 });
 
 describe('history', () => {
   it('is archived, proved, shown, brought back, and outlives its rows', async () => {
-    await run('one');
-    const before = await json('show', 'one', '--checkpoints');
+    await copied();
     const release = await held();
+    const before = await json('show', 'one', '--checkpoints');
     await archived();
     expect(await json('verify')).toMatchObject({ segments: 1, problems: [], unread_segments: 0 });
     expect((await call('du', '--by', 'workflow')).out).toMatch(/one +1 +0 B/);
@@ -54,8 +62,9 @@ describe('history', () => {
     expect((await call('restore', 'nobody')).code).toBe(65);
   });
 
-  it('that was tampered with is told, with exit code 74, and stays as it is', async () => {
-    await run('one');
+  it('that was tampered with is told, with exit code 74, and stays as it is', async (context) => {
+    await copied();
+    context.onTestFinished(await held());
     // Never after no time, nor before its own.
     expect(await call('compact', '--older-than', '0d')).toMatchObject({ code: 64 });
     expect(await json('compact', '--older-than', '7d')).toMatchObject({ segments: 0 });
@@ -105,13 +114,13 @@ it('a tenant’s policy and holds are set, shown and taken away, and nothing is 
 });
 
 it('what a policy deleted is told by compact and verify, and is nothing wrong, and the policy stays', async () => {
-  await run('one');
+  await copied();
   const release = await held();
   await call('retention', 'set', '--warm', '1s', '--keep', '1s');
   // The policy is told by events, which never end; they lie beside the run's.
-  await expect.poll(archive, { timeout: 60_000 }).toMatchObject({ segments: 2, deleted_segments: 0 });
+  await expect.poll(archive).toMatchObject({ segments: 2, deleted_segments: 0 });
   const compacted = async () => (await call('compact', '--older-than', '1s')).out;
-  await expect.poll(compacted, { timeout: 60_000 }).toContain('Retention: deleted 1 segment for good.');
+  await expect.poll(compacted).toContain('Retention: deleted 1 segment for good.');
   await release();
   expect(await json('verify')).toMatchObject({ deleted_segments: 1, unread_segments: 0, problems: [] });
   await rm(path.join(cwd, 'state/rows'), { recursive: true });
@@ -134,10 +143,12 @@ describe('keys', () => {
     for (const { file, wrapped_by } of rotated as unknown as { readonly file: string; readonly wrapped_by: string }[]) {
       expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ current: wrapped_by, keys: { length: 2 } });
     }
+    const release = await held();
     expect(await json('keys')).toMatchObject([{ provider: 'local', is_current: false, data_keys: 1 }]);
     expect(await json('keys', 'rewrap')).toMatchObject({ rewrapped: 1, wrong: 0 });
     expect(await json('keys')).toMatchObject([{ is_current: true }]);
     expect((await call('show', 'one')).out).toContain('"lines"');
+    await release();
     env = {};
     const refused = { code: 78, err: expect.stringContaining('TIDEMARK_KEYS_URL is not set') };
     expect(await call('show', 'one')).toMatchObject(refused);

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { eventually } from '@tidemark/testkit/eventually';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callCli } from './called-cli.ts';
 import { runCli } from './program.ts';
@@ -14,8 +14,6 @@ import type { HostDesk } from './state/host-desk.ts';
 import { holdFolder } from './state/open-desk.ts';
 import { type SocketServer, serveSocket } from './state/socket-server.ts';
 import { Terminal } from './terminal.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const patient = defineWorkflow({
   name: 'patient',

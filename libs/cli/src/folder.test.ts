@@ -13,63 +13,53 @@ import { holdFolder, openToRead } from './state/open-desk.ts';
 import { connectSocket } from './state/socket-desk.ts';
 import { serveSocket } from './state/socket-server.ts';
 
-const TIMEOUT_MS = 300_000;
 let root: string;
 beforeAll(async () => {
   root = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-'));
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-it(
-  'names the process that holds the folder and does not answer for it',
-  async (context) => {
-    const { folder, call, here } = await cliFolder(context);
-    // Somebody's own program on the folder: it has the lock, and no socket.
-    const host = await openEmbedded({ folder: path.join(folder, '.tidemark') });
-    const startedMs = performance.now();
-    const listed = await call('ls', '--json');
-    expect(performance.now() - startedMs).toBeGreaterThan(FOLDER_WAIT_MS);
-    expect([listed.code, listed.out]).toEqual([78, '']);
-    expect(JSON.parse(listed.err)).toEqual({
-      error: { code: 'log-locked', message: expect.stringContaining(`.tidemark is in use by process ${process.pid}`) },
-    });
-    const checked = await here('doctor');
-    expect([checked.code, checked.out]).toEqual([0, expect.stringMatching(/warn +In use/)]);
-    await host.close();
-    expect((await here('run', 'greet', '--input', '{"name":"Di"}', '--workflows', AGENTS)).code).toBe(0);
-  },
-  TIMEOUT_MS,
-);
+it('names the process that holds the folder and does not answer for it', async (context) => {
+  const { folder, call, here } = await cliFolder(context);
+  // Somebody's own program on the folder: it has the lock, and no socket.
+  const host = await openEmbedded({ folder: path.join(folder, '.tidemark') });
+  const startedMs = performance.now();
+  const [listed, checked] = await Promise.all([call('ls', '--json'), here('doctor')]);
+  expect(performance.now() - startedMs).toBeGreaterThan(FOLDER_WAIT_MS);
+  expect([listed.code, listed.out]).toEqual([78, '']);
+  expect(JSON.parse(listed.err)).toEqual({
+    error: { code: 'log-locked', message: expect.stringContaining(`.tidemark is in use by process ${process.pid}`) },
+  });
+  expect([checked.code, checked.out]).toEqual([0, expect.stringMatching(/warn +In use/)]);
+  await host.close();
+  expect((await here('run', 'greet', '--input', '{"name":"Di"}', '--workflows', AGENTS)).code).toBe(0);
+});
 
-it(
-  'is not taken for empty or waited for, when its log is damaged or gone, or it is a file',
-  async (context) => {
-    const { folder, here } = await cliFolder(context);
-    await here('run', 'greet', '--id', 'g1', '--input', '{"name":"Quetzalcoatl"}', '--workflows', AGENTS);
-    const log = path.join(folder, '.tidemark', 'log');
-    const file = path.join(log, 'log.db');
-    const bytes = (await readFile(file)).toString('latin1').replace('Quetzalcoatl', 'Quetzalcoatx');
-    await writeFile(file, bytes, 'latin1');
-    await rm(path.join(folder, '.tidemark', 'rows'), { recursive: true });
-    const shown = await here('show', 'g1');
-    expect([shown.code, shown.err]).toEqual([74, expect.stringMatching(/^error: .*damaged/)]);
+it('is not taken for empty or waited for, when its log is damaged or gone, or it is a file', async (context) => {
+  const { folder, here } = await cliFolder(context);
+  await here('run', 'greet', '--id', 'g1', '--input', '{"name":"Quetzalcoatl"}', '--workflows', AGENTS);
+  const log = path.join(folder, '.tidemark', 'log');
+  const file = path.join(log, 'log.db');
+  const bytes = (await readFile(file)).toString('latin1').replace('Quetzalcoatl', 'Quetzalcoatx');
+  await writeFile(file, bytes, 'latin1');
+  await rm(path.join(folder, '.tidemark', 'rows'), { recursive: true });
+  const shown = await here('show', 'g1');
+  expect([shown.code, shown.err]).toEqual([74, expect.stringMatching(/^error: .*damaged/)]);
 
-    await mkdir(path.join(folder, '.tidemark', 'rows'), { recursive: true });
-    await rm(log, { recursive: true });
-    for (const [command = '', ...more] of [['ls'], ['show', 'g1'], ['preflight', '--workflows', AGENTS]]) {
-      const said = await here(command, ...more);
-      expect([command, said.code, said.err]).toEqual([command, 74, expect.stringContaining('its log is gone')]);
-    }
-    expect((await here('doctor')).code).toBe(74);
+  await mkdir(path.join(folder, '.tidemark', 'rows'), { recursive: true });
+  await rm(log, { recursive: true });
+  for (const [command = '', ...more] of [['ls'], ['show', 'g1'], ['preflight', '--workflows', AGENTS]]) {
+    const said = await here(command, ...more);
+    expect([command, said.code, said.err]).toEqual([command, 74, expect.stringContaining('its log is gone')]);
+  }
+  expect((await here('doctor')).code).toBe(74);
 
-    await writeFile(path.join(folder, 'a-file'), '');
-    const wrong = await here('ls', '--state', 'a-file');
-    expect([wrong.code, wrong.err]).toEqual([78, expect.stringContaining('a-file is a file')]);
-  },
-  TIMEOUT_MS,
-);
+  await writeFile(path.join(folder, 'a-file'), '');
+  const wrong = await here('ls', '--state', 'a-file');
+  expect([wrong.code, wrong.err]).toEqual([78, expect.stringContaining('a-file is a file')]);
+});
 
-it('is answered through the socket of a folder whose path is long', { timeout: TIMEOUT_MS }, async () => {
+it('is answered through the socket of a folder whose path is long', async () => {
   const folder = path.join(root, 'a'.repeat(SOCKET_PATH_MAX_BYTES), 'state');
   await mkdir(folder, { recursive: true });
   const target = { kind: 'embedded', folder, shown: 'state' } as const;

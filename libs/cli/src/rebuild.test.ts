@@ -3,12 +3,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { callCli } from './called-cli.ts';
 import { openRebuild } from './state/open-desk.ts';
-
-/** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 240_000 });
 
 const MODULE = path.resolve(import.meta.dirname, '../../../examples/patterns/src/fan-out.ts');
 let cwd: string;

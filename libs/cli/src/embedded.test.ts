@@ -1,0 +1,191 @@
+/** The real command on a folder, spawned where it is killed or interrupted: what it prints, what it exits with, and what survives whom. */
+
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { AGENTS, cliFolder, type Ended } from './spawned-cli.ts';
+
+const lines = (text: string): Record<string, unknown>[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+type Here = (...args: string[]) => Promise<Ended>;
+
+async function startsThroughIt(here: Here): Promise<void> {
+  const begun = await here('run', 'stubborn', '--id', 's1', '--detach', '--json');
+  expect(JSON.parse(begun.out)).toEqual({ workflow: 's1', definition: 'stubborn', created: true });
+  const failed = await here('run', 'broken', '--id', 'b1', '--json');
+  expect([failed.code, failed.out]).toEqual([1, '']);
+  expect(JSON.parse(failed.err)).toMatchObject({ error: { code: 'workflow-failed' } });
+  const ordered = await here('run', 'order', '--id', 'o1', '--input', '{"cents":5}', '--json');
+  expect(JSON.parse(ordered.out)).toMatchObject({ workflow: 'o1', created: true, output: { receipt: 'receipt-5' } });
+  // The same id is the same run, also when its input isn't given again.
+  const again = await here('run', 'order', '--id', 'o1', '--json');
+  expect(JSON.parse(again.out)).toMatchObject({ workflow: 'o1', created: false, output: { receipt: 'receipt-5' } });
+
+  const wrong = await here('run', 'greet', '--input', '{"name":1}', '--json');
+  expect([wrong.code, JSON.parse(wrong.err).error.message]).toEqual([65, expect.stringContaining('name: expected')]);
+  const unknown = await here('run', 'nothing');
+  expect([unknown.code, unknown.err]).toEqual([65, expect.stringContaining('known: broken, count-up')]);
+  const taken = await here('run', 'greet', '--id', 'o1', '--input', '{"name":"x"}');
+  expect([taken.code, taken.err]).toEqual([65, expect.stringContaining("o1 is a run of 'order', not of 'greet'")]);
+}
+
+async function looksThroughIt(here: Here): Promise<void> {
+  const rows = JSON.parse((await here('ls', '--json')).out) as Record<string, unknown>[];
+  expect(rows.map(({ workflow, activity }) => [workflow, activity])).toEqual([
+    ['o1', 'completed'],
+    ['b1', 'failed'],
+    ['s1', 'waiting'],
+    ['g1', 'completed'],
+  ]);
+  expect((await here('ls', '--definition', 'order')).out).toMatch(/^ID .*\no1 +order v3 +completed +4 +0 /);
+  expect((await here('ls', '--status', 'parked')).out).toBe('No workflow fits.\n');
+  expect((await here('ls', '--limit', '1')).err).toContain('--limit shows more');
+
+  // The flow is known without a module: the process that holds the folder knows it.
+  const order = await here('show', 'o1', '--effects');
+  expect(order.out).toMatch(/^Flow\n {2}check\n {2}├─ pack\n {2}├─ pay\n {2}└─ ship/m);
+  expect(order.out).toMatch(/payments\.charge +idempotent +done .* o1:1\.1:payments\.charge:0/);
+  const stubborn = await here('show', 's1');
+  expect(stubborn.out).toMatch(/^s1 {2}stubborn v1 {2}waiting$/m);
+  expect(stubborn.out).toMatch(/0\.0 +knock +failed 1 time, tried again in 59 min .*: nobody opens/);
+  expect(JSON.parse((await here('show', 's1', '--json')).out)).toMatchObject({
+    frontier: [{ task: '0.0', state: 'blocked', blocked_on: [{ on: 'retry', failure_count: 1 }] }],
+    flow: { starts: ['knock'], steps: { knock: ['knock'] } },
+  });
+  expect(JSON.parse((await here('show', 'b1', '--json')).out)).toMatchObject({ error: { code: 'out-of-reach' } });
+  const nobody = await here('show', 'nobody');
+  expect([nobody.code, nobody.err]).toEqual([65, expect.stringContaining("No workflow has the id 'nobody'")]);
+
+  expect((await here('watch', 'b1')).code).toBe(1);
+  const watched = await here('watch', 'g1', '--json');
+  expect([watched.code, lines(watched.out)]).toMatchObject([0, [{ type: 'now', workflow: 'g1' }]]);
+}
+
+describe('a run in a process of its own', () => {
+  it('prints its output, and is the same run when it is asked for again', async (context) => {
+    const { folder, call, here } = await cliFolder(context);
+    const ran = await call('run', 'greet', '--id', 'g1', '--input', '{"name":"Ada"}', '--workflows', AGENTS);
+    expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { text: 'Hello, Ada!' }]);
+    expect(ran.err).toMatch(/#1 compose: composed a greeting for Ada/);
+    expect(ran.err).not.toContain('\u001b[');
+
+    const other = await here('run', 'greet', '--id', 'g1', '--input', '{"name":"Bo"}', '--workflows', AGENTS);
+    expect([other.code, JSON.parse(other.out)]).toEqual([0, { text: 'Hello, Ada!' }]);
+    expect(other.err).toContain('was started with another input');
+
+    const { out } = await here('show', 'g1', '--json', '--checkpoints', '--events');
+    const shown = JSON.parse(out);
+    expect(shown).toMatchObject({
+      input: { name: 'Ada' },
+      belief: { greeting: 'Hello, Ada!' },
+      output: { text: 'Hello, Ada!' },
+      frontier: [],
+      checkpoints: [
+        { sequence_number: 1, step_definition_ref: 'compose', parent_checkpoint_id: null, status: 'committed' },
+        { sequence_number: 2, step_definition_ref: 'say' },
+      ],
+      events: [{ type: 'WorkflowCompleted' }],
+    });
+    expect(shown.checkpoints[1].parent_checkpoint_id).toBe(shown.checkpoints[0].checkpoint_id);
+    // Nothing but the log and the rows stays behind.
+    await expect(stat(path.join(folder, '.tidemark', 'tidemark.sock'))).rejects.toThrow(/ENOENT/);
+  });
+
+  it('fails with 1 and one line when the workflow fails', async (context) => {
+    const { here } = await cliFolder(context);
+    const ran = await here('run', 'broken', '--id', 'b1', '--workflows', AGENTS);
+    expect([ran.code, ran.out]).toEqual([1, '']);
+    expect(ran.err).toMatch(/^error: b1 failed \(out-of-reach\): the thing is out of reach$/m);
+    expect(ran.err).not.toContain('    at ');
+  });
+});
+
+describe('whoever is killed', () => {
+  it('leaves a run that goes on from its last checkpoint and repeats no step that was done', async (context) => {
+    const { folder, start, here } = await cliFolder(context);
+    const journal = path.join(folder, 'journal');
+    const input = JSON.stringify({ to: 30, journal, pauseMs: 30 });
+    const first = start('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
+    await first.says(/#7 tick/);
+    await first.kill();
+
+    const shown = JSON.parse((await here('show', 'c1', '--json')).out);
+    expect(shown).toMatchObject({ status: 'open', activity: 'ready' });
+    expect(shown.sequence_number).toBeGreaterThanOrEqual(7);
+
+    const second = await here('run', 'count-up', '--id', 'c1', '--workflows', AGENTS);
+    expect([second.code, JSON.parse(second.out)]).toEqual([0, { reached: 30 }]);
+    expect(second.err).toMatch(/goes on from checkpoint #\d+/);
+    const attempts = (await readFile(journal, 'utf8')).trim().split('\n').map(Number);
+    expect(new Set(attempts).size).toBe(30);
+    // The step that was under way is the only one that may have run twice.
+    expect(attempts.length).toBeLessThanOrEqual(31);
+  });
+});
+
+describe('dev', () => {
+  it('holds the folder and answers for it: run, ls, show, watch and doctor go through it', async (context) => {
+    const { folder, start, begin, here } = await cliFolder(context);
+    const dev = start('dev', '--workflows', AGENTS, '--json');
+    await dev.says(/"type":"ready"/);
+    const { mode } = await stat(path.join(folder, '.tidemark', 'tidemark.sock'));
+    expect(mode & 0o777).toBe(0o600);
+    const watching = begin('watch', '--json');
+    const ran = await here('run', 'greet', '--id', 'g1', '--input', '{"name":"Cy"}');
+    expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { text: 'Hello, Cy!' }]);
+    expect(ran.err).toContain(`run by process ${dev.process.pid} (tidemark dev)`);
+
+    await startsThroughIt(here);
+    await looksThroughIt(here);
+    expect((await here('doctor')).out).toContain(`by process ${dev.process.pid} (tidemark dev), which answers`);
+    const second = await here('dev', '--workflows', AGENTS);
+    expect([second.code, second.err]).toEqual([78, expect.stringContaining(`in use by process ${dev.process.pid}`)]);
+
+    dev.process.kill('SIGINT');
+    const ended = await dev.ended();
+    expect(ended.code).toBe(0);
+    const told = lines(ended.out);
+    expect(told[0]).toMatchObject({ type: 'ready', open_count: 0 });
+    expect(told.at(-1)).toEqual({ type: 'stopped' });
+    expect(told.filter(({ workflow }) => workflow === 'g1').map(({ type }) => type)).toEqual([
+      'started',
+      'checkpoint',
+      'checkpoint',
+      'completed',
+    ]);
+    const watched = await watching.interrupt();
+    expect(watched.code).toBe(130);
+    expect(lines(watched.out).map(({ type }) => type)).toContain('completed');
+  });
+
+  it('says what it resumes; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere', async (context) => {
+    const { folder, start, begin, here } = await cliFolder(context);
+    const input = JSON.stringify({ to: 40, journal: path.join(folder, 'journal'), pauseMs: 100 });
+    const first = start('dev', '--workflows', AGENTS);
+    await first.says(/stop +Ctrl-C/);
+    const run = begin('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
+    await first.says(/#3 tick/);
+    await first.kill();
+    // The run's own process takes it over, and lets it go at Ctrl-C.
+    await run.says(/goes on here[\s\S]*#\d+ tick/);
+    const interrupted = await run.interrupt();
+    expect(interrupted.code).toBe(130);
+    expect(interrupted.err).toMatch(/tidemark run count-up --id c1 --workflows \S+agents\.ts/);
+
+    const second = start('dev', '--workflows', AGENTS);
+    await second.says(/1 workflow unfinished/);
+    await second.says(/c1 +resumes from checkpoint #\d+/);
+    // Ten minutes a step: without a second Ctrl-C it would be given its time to finish.
+    const slow = JSON.stringify({ to: 2, journal: path.join(folder, 'other'), pauseMs: 600_000 });
+    await here('run', 'count-up', '--id', 'c2', '--input', slow, '--detach');
+    await second.says(/c2 +started/);
+    second.process.kill('SIGINT');
+    await second.says(/Handing over/);
+    second.process.kill('SIGINT');
+    expect((await second.ended()).code).toBe(130);
+  });
+});
