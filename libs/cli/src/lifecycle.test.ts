@@ -8,8 +8,8 @@ import { cliFolder } from './spawned-cli.ts';
 const MODULE = path.resolve(import.meta.dirname, '../fixtures/versions-old.ts');
 
 it('is done to a run that another process holds, and to a folder that nobody does', async (context) => {
-  const { folder, begin, here } = await cliFolder(context);
-  const dev = begin('dev', '--workflows', MODULE);
+  const { folder, start, here } = await cliFolder(context);
+  const dev = start('dev', '--workflows', MODULE);
   await dev.says(/Ctrl-C/);
   for (const id of ['o1', 'o2']) {
     expect((await here('run', 'order', '--id', id, '--workflows', MODULE, '--detach')).code).toBe(0);
@@ -22,7 +22,7 @@ it('is done to a run that another process holds, and to a folder that nobody doe
   expect((await here('pause', 'o1', '--by', 'bob', '--why', 'me too')).out).toBe('o1 is paused already.\n');
   expect((await here('show', 'o1')).out).toMatch(/\(paused\)[\s\S]*Paused\n {2}by ada: an audit/);
   await dev.says(/paused by ada: an audit/);
-  await dev.interrupt();
+  await dev.kill();
 
   expect((await here('resume', 'o1', '--by', 'ada', '--why', 'it is over')).out).toBe('o1 goes on.\n');
   expect((await here('cancel', 'o1', '--by', 'ada', '--why', 'withdrawn')).out).toMatch(/the next tidemark dev or run/);

@@ -119,7 +119,7 @@ describe('what a run is given', () => {
     expect((await call(['run', 'greet'])).code).toBe(78);
     expect((await call(['run', 'greet', '--workflows', './none/*.ts'])).err).toContain('no file fits');
     expect((await call(['run', 'greet', '--workflows', './missing.ts'])).code).toBe(78);
-    const fitting = await call(['run', 'nope', '--workflows', `${path.dirname(MODULE)}/a*.ts`]);
+    const fitting = await call(['run', 'nope', '--workflows', `${path.dirname(MODULE)}/agent*.ts`]);
     expect(fitting.err).toContain('known: broken');
     const named = await call(['run', 'nope'], { env: { TIDEMARK_WORKFLOWS: MODULE } });
     expect(named.err).toContain('known: broken');

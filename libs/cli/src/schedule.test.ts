@@ -7,14 +7,14 @@ import { cliFolder } from './spawned-cli.ts';
 const MODULE = path.resolve(import.meta.dirname, '../fixtures/versions-old.ts');
 
 it('is made, fired, listed and changed, and begins runs', async (context) => {
-  const { begin, here } = await cliFolder(context);
+  const { start, here } = await cliFolder(context);
   const set = ['schedule', 'set', 'nightly', 'order', '--workflows', MODULE];
   const bad = await here(...set, '--cron', 'every day');
   expect([bad.code, bad.err]).toEqual([65, expect.stringMatching(/cron: 'every day' is no pattern/)]);
   const made = await here(...set, '--cron', '0 2 * * *', '--time-zone', 'Europe/Berlin');
   expect([made.code, made.out]).toEqual([0, 'nightly is made; tidemark schedule tells when it comes.\n']);
 
-  const dev = begin('dev', '--workflows', MODULE);
+  const dev = start('dev', '--workflows', MODULE);
   await dev.says(/Ctrl-C/);
   expect((await here('schedule', 'fire', 'nightly')).out).toMatch(/^nightly begins a run/);
   await dev.says(/nightly@\d{4}/);
@@ -28,5 +28,5 @@ it('is made, fired, listed and changed, and begins runs', async (context) => {
   expect((await here('schedule')).out).toMatch(/SCHEDULE +STATUS +WORKFLOW[\s\S]*nightly +open +order/);
   expect((await here('schedule', 'fire', 'nobody')).code).toBe(65);
   expect((await here('cancel', 'nightly', '--by', 'ada', '--why', 'no longer wanted')).code).toBe(0);
-  await dev.interrupt();
+  await dev.kill();
 });

@@ -8,8 +8,8 @@ const OLD = path.resolve(import.meta.dirname, '../fixtures/versions-old.ts');
 const NEW = path.resolve(import.meta.dirname, '../fixtures/versions-new.ts');
 
 it('tells what a build would do to what runs, keeps what is pinned, and goes on with what is safe', async (context) => {
-  const { begin, here } = await cliFolder(context);
-  const dev = begin('dev', '--workflows', OLD);
+  const { start, here } = await cliFolder(context);
+  const dev = start('dev', '--workflows', OLD);
   await dev.says(/Ctrl-C/);
   for (const [name, id] of [
     ['order', 'o1'],
@@ -50,7 +50,7 @@ it('tells what a build would do to what runs, keeps what is pinned, and goes on 
   expect(told.code).toBe(1);
   expect(told.out).toMatch(/pin +order v1: 1 workflow \(o2\)\n +1 workflow: version: it is pinned to v1/);
   expect((await here('pin', 'o2', '--by', 'ada')).code).toBe(64);
-  await dev.interrupt();
+  await dev.kill();
 
   const ran = await here('run', 'order', '--id', 'o1', '--workflows', NEW);
   expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { cents: 500 }]);
