@@ -15,4 +15,117 @@ export interface SlowFile {
   readonly why: string;
 }
 
-export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {};
+export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
+  'examples/patterns/src/crash.test.ts': { seconds: 6, why: 'Patterns as real processes, killed at each step.' },
+  'libs/blob-s3/src/s3-objects.s3.test.ts': {
+    seconds: 6,
+    why: 'The whole contract over a real S3 server, with more than a page of objects and servers that do not answer.',
+  },
+  'libs/cli/src/access.cluster.test.ts': {
+    seconds: 12,
+    why: 'Two coordinators on real servers, and a database that is dropped below them.',
+  },
+  'libs/cli/src/archive.test.ts': {
+    seconds: 20,
+    why: 'History has to grow older than a second, and each command opens the folder.',
+  },
+  'libs/cli/src/embedded.test.ts': {
+    seconds: 14,
+    why: 'The short run on the embedded default: real processes, one of them killed.',
+  },
+  'libs/cli/src/files.test.ts': { seconds: 9, why: 'Commands that open the folder each.' },
+  'libs/cli/src/folder.test.ts': { seconds: 10, why: 'Commands wait for a folder that others hold.' },
+  'libs/cli/src/fork.test.ts': { seconds: 6, why: 'Commands that open the folder each.' },
+  'libs/cli/src/lifecycle.test.ts': { seconds: 7, why: 'Commands that open the folder each.' },
+  'libs/cli/src/rebuild.test.ts': { seconds: 9, why: 'Rows are rebuilt, and each command opens the folder.' },
+  'libs/cli/src/recovery.test.ts': { seconds: 10, why: 'Commands that open the folder each.' },
+  'libs/cli/src/runbook.test.ts': { seconds: 6, why: 'Every command of the runbook.' },
+  'libs/cli/src/schedule.test.ts': {
+    seconds: 7,
+    why: 'Commands that open the folder each, and a schedule that fires.',
+  },
+  'libs/cli/src/trace.test.ts': {
+    seconds: 7,
+    why: 'A process that is killed, and history that has to grow older than a second.',
+  },
+  'libs/cli/src/tutorial.test.ts': { seconds: 9, why: 'Every command of the tutorial.' },
+  'libs/cli/src/undo.test.ts': { seconds: 10, why: 'Commands that open the folder each.' },
+  'libs/cli/src/versions.test.ts': { seconds: 11, why: 'Commands that open the folder each.' },
+  'libs/host/src/audit.test.ts': { seconds: 9, why: 'Entries are written in lanes, and history has to be archived.' },
+  'libs/host/src/continuing.test.ts': { seconds: 7, why: 'A host that is opened again on its folder.' },
+  'libs/host/src/embedded.test.ts': { seconds: 6, why: 'A host that is opened again on its folder.' },
+  'libs/host/src/encryption.test.ts': {
+    seconds: 16,
+    why: 'Hosts under changing keys, each opening the folder, in every tier.',
+  },
+  'libs/host/src/forgetting.test.ts': {
+    seconds: 6,
+    why: 'Hosts under changing keys, each opening the folder, in every tier.',
+  },
+  'libs/host/src/large-payloads.test.ts': {
+    seconds: 11,
+    why: 'Large payloads in every tier, with hosts that open the folder each.',
+  },
+  'libs/host/src/rebuild.test.ts': {
+    seconds: 13,
+    why: 'Rows are rebuilt again and again, each time from a folder that was filled and closed.',
+  },
+  'libs/host/src/secrets.test.ts': { seconds: 9, why: 'Hosts under changing keys, each opening the folder.' },
+  'libs/log-kafka/src/doubt.kafka.test.ts': {
+    seconds: 18,
+    why: 'A broker of its own that is killed in the middle of appends.',
+  },
+  'libs/log-kafka/src/key-topic.kafka.test.ts': { seconds: 7, why: 'Kafka compacts a topic when it does.' },
+  'libs/mcp/src/stdio.test.ts': { seconds: 10, why: 'Real processes, killed.' },
+  'libs/memory/src/embedders.test.ts': { seconds: 11, why: 'A model is loaded.' },
+  'libs/queue-bullmq/src/redis-faults.redis.test.ts': {
+    seconds: 12,
+    why: 'A Redis of its own that is killed, hung and flushed.',
+  },
+  'libs/store-postgres/src/key-index.test.ts': { seconds: 11, why: 'The whole contract over a database in memory.' },
+  'libs/store-postgres/src/pglite-faults.test.ts': {
+    seconds: 21,
+    why: 'Processes that are killed while they write to a folder.',
+  },
+  'libs/store-postgres/src/schema-rebuild.postgres.test.ts': {
+    seconds: 9,
+    why: 'Locks that time out on a real Postgres.',
+  },
+  'libs/testkit/src/lifecycle.test.ts': {
+    seconds: 8,
+    why: 'The grace of a step that does not heed a cancellation is ten seconds.',
+  },
+  'libs/testkit/src/schedules.test.ts': { seconds: 9, why: 'Days of schedules in worlds whose clock is moved on.' },
+  'libs/testkit/src/servers/servers.cluster.test.ts': {
+    seconds: 12,
+    why: 'Servers of its own that are killed and started again.',
+  },
+  'libs/traces/src/live-traces.test.ts': { seconds: 6, why: 'Spans leave once a second.' },
+  'test/api/follow.test.ts': { seconds: 12, why: 'A follower that reads nothing is cut off after a time.' },
+  'test/api/queues.test.ts': { seconds: 6, why: 'Rows that are dropped below a host that is opened again.' },
+  'test/bench/tiers/tiers.test.ts': { seconds: 7, why: 'A benchmark in small.' },
+  'test/chaos/chaos.cluster.test.ts': { seconds: 43, why: 'Half a minute of random faults.' },
+  'test/chaos/compactor.cluster.test.ts': { seconds: 40, why: 'Compactors that are killed while workflows run.' },
+  'test/chaos/pipeline.test.ts': { seconds: 38, why: 'A pipeline that is killed again and again.' },
+  'test/console/console.test.ts': { seconds: 11, why: 'Every page in Chromium.' },
+  'test/console/killed.test.ts': { seconds: 20, why: 'A process that is killed below an open page.' },
+  'test/deploy/chart.test.ts': { seconds: 6, why: 'Helm renders the chart for each case.' },
+  'test/docs.test.ts': { seconds: 21, why: 'Every fence of TypeScript is compiled and run.' },
+  'test/e2e/audit-command.test.ts': { seconds: 34, why: 'The example as a real command, killed and resumed.' },
+  'test/e2e/audit.cluster.test.ts': { seconds: 30, why: 'The example on a cluster whose workers are killed.' },
+  'test/e2e/audit.test.ts': { seconds: 37, why: 'The example, killed again and again, against an uninterrupted run.' },
+  'test/e2e/researcher.test.ts': { seconds: 22, why: 'The example as a real process, killed after each step.' },
+  'test/fuzz/fuzz.test.ts': { seconds: 31, why: 'Every route of the API with examples of schemathesis.' },
+  'test/integration/faults.cluster.test.ts': { seconds: 45, why: 'Servers that are killed below services.' },
+  'test/integration/health.cluster.test.ts': { seconds: 20, why: 'A broker that goes and comes back below services.' },
+  'test/integration/shadow.test.ts': { seconds: 10, why: 'Shadows of dozens of workflows.' },
+  'test/integration/tls.cluster.test.ts': { seconds: 8, why: 'Every server with certificates, some of them wrong.' },
+  'test/integration/upgrade.cluster.test.ts': {
+    seconds: 24,
+    why: 'A fleet whose processes are replaced by another release and back.',
+  },
+  'test/integration/zombie.cluster.test.ts': { seconds: 20, why: 'Workers that are stopped, replaced and let go on.' },
+  'test/simulation/guards.test.ts': { seconds: 9, why: 'A process for each of 27 guards.' },
+  'test/simulation/search.test.ts': { seconds: 37, why: 'Five hundred seeds of the simulated fleet.' },
+  'test/simulation/simulation.test.ts': { seconds: 16, why: 'A hundred seeds of the simulated fleet.' },
+};

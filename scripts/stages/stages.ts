@@ -24,7 +24,6 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'test/e2e/jaeger.test.ts',
       'test/e2e/researcher.test.ts',
       'examples/patterns/src/crash.test.ts',
-      'libs/cli/src/dev.test.ts',
       'libs/mcp/src/stdio.test.ts',
     ],
   },
