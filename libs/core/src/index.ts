@@ -147,6 +147,15 @@ export {
   ZERO,
 } from './ids.ts';
 export { isoDay, isoTime } from './iso-time.ts';
+export {
+  ANSWER_BOUNDS,
+  checkJson,
+  JSON_BOUNDS,
+  JSON_DEPTH_MAX,
+  type JsonBounds,
+  JsonScanner,
+  parseJson,
+} from './json-bounds.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
 export { CHILD_FAILED, PARENT_CLOSED, TIMED_OUT, WORKFLOW_TIMER } from './lifecycle.ts';
 export {
