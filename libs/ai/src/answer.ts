@@ -10,7 +10,7 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { CorruptError, type Json } from '@tidemark/core';
+import { ANSWER_BOUNDS, CorruptError, type Json, parseJson } from '@tidemark/core';
 import type { ModelAnswer, ModelToolCall } from '@tidemark/runtime';
 import { ModelAnswerTooLargeError } from './errors.ts';
 import { type FoldedPart, folded, isOwnCall, type Said, unfolded } from './folded-content.ts';
@@ -132,7 +132,7 @@ const restored = ({ inputTokens, outputTokens, ...rest }: LanguageModelV4Usage):
 export const textOf = (content: readonly LanguageModelV4Content[]): string =>
   content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
-/** Input that is no JSON stays the text that the model wrote: the tool's own schema refuses it. */
+/** Input that is no JSON, or goes past its bounds, stays the text that the model wrote: the tool's own schema refuses it. */
 export function toolCallOf({ toolCallId, toolName, input }: LanguageModelV4ToolCall): ModelToolCall {
   return { id: toolCallId, name: toolName, input: parsed(input) };
 }
@@ -140,7 +140,7 @@ export function toolCallOf({ toolCallId, toolName, input }: LanguageModelV4ToolC
 function parsed(input: string): Json {
   if (input.trim() === '') return {};
   try {
-    return JSON.parse(input) as Json;
+    return parseJson(input, 'The input of a tool', ANSWER_BOUNDS);
   } catch {
     return input;
   }

@@ -103,16 +103,16 @@ describe('what a run is given', () => {
 
   it('says where the input that is no JSON came from', async () => {
     await writeFile(path.join(cwd, 'bad.json'), '{');
-    expect((await run('greet', '--input', '{name}')).err).toContain('--input is not JSON');
+    expect((await run('greet', '--input', '{name}')).err).toContain('--input is no JSON');
     const deep = await run('greet', '--input', `{"n":${'['.repeat(5_000)}${']'.repeat(5_000)}}`);
-    expect([deep.code, deep.err]).toEqual([65, expect.stringContaining('--input is more than 64 levels deep')]);
+    expect([deep.code, deep.err]).toEqual([75, expect.stringContaining('--input has more than 64 levels')]);
     await writeFile(path.join(cwd, 'latin1.json'), Buffer.from('{"name":"Zo\u00eb"}', 'latin1'));
     const latin1 = await run('greet', '--input', '@latin1.json');
     expect([latin1.code, latin1.err]).toEqual([65, expect.stringContaining('latin1.json is not UTF-8')]);
-    expect((await run('greet', '--input', '@bad.json')).err).toContain('bad.json is not JSON');
+    expect((await run('greet', '--input', '@bad.json')).err).toContain('bad.json is no JSON');
     expect((await run('greet', '--input', '@none.json')).err).toContain('there is no such file');
     const { code, err } = await call(['run', 'greet', '--input', '-', '--workflows', MODULE], { stdin: '' });
-    expect([code, err]).toEqual([65, expect.stringContaining('standard input is not JSON: it is empty')]);
+    expect([code, err]).toEqual([65, expect.stringContaining('standard input is no JSON: it is empty')]);
   });
 
   it('needs modules, which it finds by pattern and in the environment', async () => {

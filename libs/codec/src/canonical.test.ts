@@ -1,9 +1,9 @@
 /** Owns the tests of canonical JSON (against the examples of RFC 8785) and of what is refused as not being JSON. */
 
-import { canonicalJson, InvalidError, type Json } from '@tidemark/core';
+import { canonicalJson, InvalidError, type Json, LimitError, RETURNED_BOUNDS } from '@tidemark/core';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { JSON_DEPTH_MAX, toJson } from './canonical.ts';
+import { toJson } from './canonical.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
 vi.setConfig({ testTimeout: 60_000 });
@@ -145,9 +145,25 @@ describe('what JSON can’t hold is refused by its place', () => {
     ['a hole in an array', Array(1), 'belief at [0]: undefined'],
     ['undefined alone', undefined, 'belief: undefined'],
     ['a cycle', cycle, 'a cycle, or more than'],
-    ['too many levels', deep(JSON_DEPTH_MAX + 1), 'a cycle, or more than'],
+    ['too many levels', deep(RETURNED_BOUNDS.depthMax + 1), 'a cycle, or more than'],
   ])('%s', (_, value, message) => {
     expect(() => toJson(value, 'belief')).toThrow(InvalidError);
+    expect(() => toJson(value, 'belief')).toThrow(message);
+  });
+
+  test.each<[string, unknown, string]>([
+    [
+      'more values than a text may have',
+      { list: Array(RETURNED_BOUNDS.valuesMaxCount).fill(0) },
+      'belief at list[199998] has more',
+    ],
+    [
+      'a key that is a text',
+      { a: [{ ['k'.repeat(RETURNED_BOUNDS.keyMaxChars + 1)]: 1 }] },
+      'belief at a[0] has a key longer',
+    ],
+  ])('%s', (_, value, message) => {
+    expect(() => toJson(value, 'belief')).toThrow(LimitError);
     expect(() => toJson(value, 'belief')).toThrow(message);
   });
 
@@ -182,6 +198,8 @@ describe('what JSON leaves out is left out', () => {
   });
 
   test('the deepest value that is taken', () => {
-    expect(canonicalJson(toJson(deep(JSON_DEPTH_MAX), 'belief'))).toHaveLength(2 * JSON_DEPTH_MAX + 1);
+    expect(canonicalJson(toJson(deep(RETURNED_BOUNDS.depthMax), 'belief'))).toHaveLength(
+      2 * RETURNED_BOUNDS.depthMax + 1,
+    );
   });
 });

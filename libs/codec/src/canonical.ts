@@ -1,67 +1,111 @@
 /**
- * Owns the check that a value survives JSON unchanged. (Canonical JSON, over which digests are taken, is core's.)
+ * Owns the check that a value survives JSON unchanged, and stays within the bounds of JSON (core's). (Canonical JSON, over which
+ * digests are taken, is core's as well.)
  */
 
-import { InvalidError, type Json } from '@tidemark/core';
-
-/** Depth at which a value is refused, so that a hostile one can't exhaust the stack. */
-export const JSON_DEPTH_MAX = 256;
+import { InvalidError, type Json, LimitError, RETURNED_BOUNDS } from '@tidemark/core';
 
 /**
  * The value as JSON; members that are undefined are left out, as JSON does. Throws `InvalidError` (`not-serialisable`)
- * that names the place of what JSON can't hold: a function, a bigint, a symbol, NaN, an infinity, a date, a map, a cycle.
- * `what` begins the message: "belief", "input of task price".
+ * that names the place of what JSON can't hold: a function, a bigint, a symbol, NaN, an infinity, a date, a map, a cycle; and
+ * `LimitError` (`json-too-many-values`, `json-key-too-long`). `what` begins the message: "belief", "input of task price".
  */
 export function toJson(value: unknown, what: string): Json {
-  return check(value, what, '', 0);
+  return new Check(what).value(value);
 }
 
-function refuse(what: string, path: string, problem: string): never {
-  throw new InvalidError(
-    'not-serialisable',
-    `${what}${path === '' ? '' : ` at ${path}`}: ${problem} can't be stored as JSON. Return plain objects, arrays, strings, finite numbers, booleans or null.`,
-    { what, path },
-  );
-}
+/** Characters of a place that a message shows. */
+const PLACE_SHOWN_CHARS = 100;
 
-function check(value: unknown, what: string, path: string, depth: number): Json {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number') return Number.isFinite(value) ? value : refuse(what, path, String(value));
-  if (typeof value !== 'object') return refuse(what, path, value === undefined ? 'undefined' : `a ${typeof value}`);
-  if (depth >= JSON_DEPTH_MAX)
-    return refuse(what, path.slice(0, 100), `a cycle, or more than ${JSON_DEPTH_MAX} levels,`);
-  if (Array.isArray(value)) return mapArray(value, what, path, depth);
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    return refuse(what, path, `a ${value.constructor?.name ?? 'class instance'}`);
+class Check {
+  readonly #what: string;
+  /** Where it stands: names of members, and numbers of elements. */
+  readonly #place: (string | number)[] = [];
+  #count = 0;
+
+  constructor(what: string) {
+    this.#what = what;
   }
-  return mapObject(value as Record<string, unknown>, what, path, depth);
-}
 
-/** The same array when nothing in it had to change, so that identity still tells what a step didn't touch. */
-function mapArray(value: readonly unknown[], what: string, path: string, depth: number): Json {
-  let copy: Json[] | undefined;
-  for (let at = 0; at < value.length; at++) {
-    const item = check(value[at], what, `${path}[${at}]`, depth + 1);
-    if (copy === undefined && item !== value[at]) copy = value.slice(0, at) as Json[];
-    copy?.push(item);
-  }
-  return copy ?? (value as readonly Json[]);
-}
-
-function mapObject(value: Record<string, unknown>, what: string, path: string, depth: number): Json {
-  const keys = Object.keys(value);
-  let changed = false;
-  const entries: [string, Json][] = [];
-  for (const key of keys) {
-    const member = value[key];
-    if (member === undefined) {
-      changed = true;
-      continue;
+  value(value: unknown): Json {
+    if (++this.#count > RETURNED_BOUNDS.valuesMaxCount) {
+      this.#exceed('json-too-many-values', `has more than ${RETURNED_BOUNDS.valuesMaxCount} values`);
     }
-    const item = check(member, what, path === '' ? key : `${path}.${key}`, depth + 1);
-    changed ||= item !== member;
-    entries.push([key, item]);
+    if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+    if (typeof value === 'number') return Number.isFinite(value) ? value : this.#refuse(String(value));
+    if (typeof value !== 'object') return this.#refuse(value === undefined ? 'undefined' : `a ${typeof value}`);
+    if (this.#place.length >= RETURNED_BOUNDS.depthMax) {
+      return this.#refuse(`a cycle, or more than ${RETURNED_BOUNDS.depthMax} levels,`);
+    }
+    if (Array.isArray(value)) return this.#list(value);
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) {
+      return this.#refuse(`a ${value.constructor?.name ?? 'class instance'}`);
+    }
+    return this.#members(value as Record<string, unknown>);
   }
-  return changed ? Object.fromEntries(entries) : (value as { readonly [key: string]: Json });
+
+  /** The same array when nothing in it had to change, so that identity still tells what a step didn't touch. */
+  #list(value: readonly unknown[]): Json {
+    let copy: Json[] | undefined;
+    for (let at = 0; at < value.length; at++) {
+      const item = this.#at(at, value[at]);
+      if (copy === undefined && item !== value[at]) copy = value.slice(0, at) as Json[];
+      copy?.push(item);
+    }
+    return copy ?? (value as readonly Json[]);
+  }
+
+  #members(value: Record<string, unknown>): Json {
+    let changed = false;
+    const entries: [string, Json][] = [];
+    for (const key of Object.keys(value)) {
+      const member = value[key];
+      if (member === undefined) {
+        changed = true;
+        continue;
+      }
+      if (key.length > RETURNED_BOUNDS.keyMaxChars) {
+        this.#exceed('json-key-too-long', `has a key longer than ${RETURNED_BOUNDS.keyMaxChars} characters`);
+      }
+      const item = this.#at(key, member);
+      changed ||= item !== member;
+      entries.push([key, item]);
+    }
+    return changed ? Object.fromEntries(entries) : (value as { readonly [key: string]: Json });
+  }
+
+  #at(step: string | number, value: unknown): Json {
+    this.#place.push(step);
+    const item = this.value(value);
+    this.#place.pop();
+    return item;
+  }
+
+  #path(): string {
+    const steps = this.#place.map((step, at) =>
+      typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`,
+    );
+    return steps.join('').slice(0, PLACE_SHOWN_CHARS);
+  }
+
+  #where(): string {
+    const path = this.#path();
+    return `${this.#what}${path === '' ? '' : ` at ${path}`}`;
+  }
+
+  #refuse(problem: string): never {
+    throw new InvalidError(
+      'not-serialisable',
+      `${this.#where()}: ${problem} can't be stored as JSON. Return plain objects, arrays, strings, finite numbers, booleans or null.`,
+      { what: this.#what, path: this.#path() },
+    );
+  }
+
+  #exceed(code: string, problem: string): never {
+    throw new LimitError(code, `${this.#where()} ${problem}. Store large values elsewhere and keep a reference.`, {
+      what: this.#what,
+      path: this.#path(),
+    });
+  }
 }

@@ -7,7 +7,7 @@ export {
   splitRecord,
   withPayload,
 } from './blob-records.ts';
-export { JSON_DEPTH_MAX, toJson } from './canonical.ts';
+export { toJson } from './canonical.ts';
 export { PACKING_BASE_MAX_BYTES, type Packed, type Packing, pack, UNPACKED_MAX_BYTES, unpack } from './packing.ts';
 export type {
   ApprovalAsk,

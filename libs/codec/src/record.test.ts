@@ -11,6 +11,7 @@ import {
   LimitError,
   type LogEntry,
   RULES_READABLE,
+  STORED_BOUNDS,
 } from '@tidemark/core';
 import { DEFAULT_CONTROLS, declared, holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import fc from 'fast-check';
@@ -260,6 +261,10 @@ const committed = holderEvent(
 const header = { ...committed, payload: 'json' };
 const withControl = (control: object): Buffer => recordOf({ ...header, control: { ...committed.control, ...control } });
 
+/** What no writer of JSON would write. */
+const withText = (text: string): Buffer =>
+  Buffer.from(`${JSON.stringify({ ...header, more: '?' }).replace('"?"', text)}\nnull`);
+
 describe('malformed', () => {
   test.each<[string, Uint8Array, string]>([
     ['no line feed', Buffer.from(JSON.stringify(header)), 'no header line'],
@@ -270,6 +275,8 @@ describe('malformed', () => {
     ['JSON that is no envelope', Buffer.from('[]\nnull'), 'envelope: '],
     ['an id that is missing', recordOf({ ...header, id: undefined }), 'id: '],
     ['a version before the first', recordOf({ ...header, v: 0 }), 'v: '],
+    ['more values than are read', withControl({ more: Array(STORED_BOUNDS.valuesMaxCount).fill(0) }), 'has more than'],
+    ['levels without end', withText(`${'['.repeat(5_000)}"\\u0000"${']'.repeat(5_000)}`), 'levels'],
     ['a payload in an unknown form', recordOf({ ...header, payload: 'gzip' }), 'payload: '],
     ['an epoch that is no whole number', recordOf({ ...header, epoch: 1.5 }), 'epoch: '],
     ['a name that is too long', recordOf({ ...header, tenant: 'x'.repeat(NAME_MAX_CHARS + 1) }), 'tenant: '],
@@ -344,6 +351,13 @@ describe('writing', () => {
     const tasks = Array.from({ length: 140_000 }, () => declared('a'));
     const envelope = holderEvent('CheckpointCommitted', { epoch: 1, holder: 'h1', ordinal: 2 }, { tasks });
     expect(() => encodeRecord({ envelope, payload: Buffer.of() }, 2 * ROOMY_BYTES)).toThrow(LimitError);
+  });
+
+  test('what has too many values is refused, since no reader would take it', () => {
+    const value = Array(STORED_BOUNDS.valuesMaxCount).fill(0);
+    expect(() => encodePayload('SignalReceived', { value } as never)).toThrow(
+      'The payload of a SignalReceived has more than',
+    );
   });
 
   test.each<[string, Envelope, string]>([

@@ -6,6 +6,7 @@
 
 import {
   ConfigError,
+  checkJson,
   ENVELOPE_VERSION,
   type Envelope,
   type EventType,
@@ -13,6 +14,7 @@ import {
   LimitError,
   type LogEntry,
   RULES_READABLE,
+  STORED_BOUNDS,
 } from '@tidemark/core';
 import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf } from '@tidemark/ports';
 import type { Payloads } from './payloads.ts';
@@ -40,34 +42,44 @@ export interface NewEvent<T extends EventType = EventType> {
   readonly payload: Uint8Array;
 }
 
-/** The payload's bytes. */
-export const encodePayload = <T extends EventType>(_type: T, payload: Payloads[T]): Uint8Array =>
-  payload === null ? EMPTY_PAYLOAD : Buffer.from(JSON.stringify(payload));
+/** The payload's bytes. Throws `LimitError` (`json-too-many-values`): each value in it fits, and nobody would read all of them together. */
+export function encodePayload<T extends EventType>(type: T, payload: Payloads[T]): Uint8Array {
+  if (payload === null) return EMPTY_PAYLOAD;
+  const bytes = Buffer.from(JSON.stringify(payload));
+  if (mayHoldTooMany(bytes.length)) checkJson(bytes, `The payload of a ${type}`, STORED_BOUNDS);
+  return bytes;
+}
 
 const EMPTY_PAYLOAD = utf8.encode('null');
+/** A value takes a digit and the comma behind it, so that most texts need not be counted. */
+const mayHoldTooMany = (sizeBytes: number): boolean => sizeBytes >= 2 * STORED_BOUNDS.valuesMaxCount;
+/** A header that is no longer has too few values, and too few levels, to harm anybody. */
+const HEADER_UNCOUNTED_CHARS = 2_048;
 
 /**
  * The record's bytes. Throws `LimitError` (`value-too-large`) above `maxBytes`, or with a header above `headMaxBytes`, naming the event and
- * all sizes, and `InvalidError` (`event-invalid`), naming the field, for names that no reader would take: what is written must be
+ * all sizes, (`json-too-many-values`) for a header of more values than are read, and `InvalidError` (`event-invalid`), naming the field, for names that no reader would take: what is written must be
  * readable, or its writer would wait for a verdict that is always `malformed`.
  */
 export function encodeRecord(event: NewEvent, maxBytes: number, headMaxBytes = HEADER_MAX_BYTES): Uint8Array {
+  const { type, workflow } = event.envelope;
   const header = JSON.stringify({ ...event.envelope, payload: 'json' });
+  const headBytes = Buffer.byteLength(header);
+  const sizeBytes = headBytes + 1 + event.payload.length;
+  if (sizeBytes > maxBytes || headBytes > headMaxBytes) {
+    throw new LimitError(
+      'value-too-large',
+      `${type} of workflow ${workflow}: ${sizeBytes} bytes, of which ${headBytes} are control, at most ${maxBytes} fit in one event, and ${Math.min(headMaxBytes, maxBytes)} of control. Store large values elsewhere and keep a reference, or add fewer tasks at once.`,
+      { type, workflow, sizeBytes, maxBytes },
+    );
+  }
+  if (mayHoldTooMany(headBytes)) checkJson(header, `The control of a ${type} of workflow ${workflow}`, STORED_BOUNDS);
   // A header is escaped only for control characters and halves of surrogate pairs, so this is rarely looked into.
   if (header.includes('\\u') || isDoubtful(event.envelope)) checkReadable(header, event.envelope);
-  const headBytes = Buffer.byteLength(header);
-  const bytes = Buffer.allocUnsafe(headBytes + 1 + event.payload.length);
+  const bytes = Buffer.allocUnsafe(sizeBytes);
   bytes.write(header, 0);
   bytes[headBytes] = LINE_FEED;
   bytes.set(event.payload, headBytes + 1);
-  if (bytes.length > maxBytes || headBytes > headMaxBytes) {
-    const { type, workflow } = event.envelope;
-    throw new LimitError(
-      'value-too-large',
-      `${type} of workflow ${workflow}: ${bytes.length} bytes, of which ${headBytes} are control, at most ${maxBytes} fit in one event, and ${Math.min(headMaxBytes, maxBytes)} of control. Store large values elsewhere and keep a reference, or add fewer tasks at once.`,
-      { type, workflow, sizeBytes: bytes.length, maxBytes },
-    );
-  }
   return bytes;
 }
 
@@ -140,9 +152,10 @@ function unsoundAt(value: unknown): string | undefined {
 function parseHeader(line: string): LogEntry {
   let header: unknown;
   try {
+    if (line.length > HEADER_UNCOUNTED_CHARS) checkJson(line, 'the header line', STORED_BOUNDS);
     header = JSON.parse(line);
-  } catch {
-    return malformed('the header line is not JSON');
+  } catch (error) {
+    return malformed(error instanceof LimitError ? error.message : 'the header line is not JSON');
   }
   const plain = plainEnvelope(header);
   if (plain !== undefined) return { kind: 'event', envelope: plain, payload: NO_PAYLOAD };

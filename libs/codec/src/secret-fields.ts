@@ -9,8 +9,7 @@
  */
 
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from 'node:crypto';
-import { canonicalJson, type Json } from '@tidemark/core';
-import { JSON_DEPTH_MAX } from './canonical.ts';
+import { canonicalJson, type Json, STORED_BOUNDS } from '@tidemark/core';
 import type { SealingKey } from './sealing.ts';
 
 const HEAD = 'secret:';
@@ -66,7 +65,7 @@ function mapFrom(value: Json, replace: Replace, depth: number): Json {
     const key = secretSealedWith(value);
     return key === undefined ? value : replace(value, key);
   }
-  if (typeof value !== 'object' || value === null || depth > JSON_DEPTH_MAX) return value;
+  if (typeof value !== 'object' || value === null || depth > STORED_BOUNDS.depthMax) return value;
   if (Array.isArray(value)) {
     const mapped = value.map((member) => mapFrom(member, replace, depth + 1));
     return mapped.some((member, at) => member !== value[at]) ? mapped : value;

@@ -155,6 +155,8 @@ export {
   type JsonBounds,
   JsonScanner,
   parseJson,
+  RETURNED_BOUNDS,
+  STORED_BOUNDS,
 } from './json-bounds.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
 export { CHILD_FAILED, PARENT_CLOSED, TIMED_OUT, WORKFLOW_TIMER } from './lifecycle.ts';

@@ -124,9 +124,9 @@ describe('bounds of JSON', () => {
       'The signal go: a number of 21 characters (at 6) would be rounded.',
     );
     expect(() => parseJson('{"password": hunter2}', 'The file')).toThrow(
-      /^The file is not JSON: something is wrong( at position \d+.*)?\.$/,
+      /^The file is no JSON( at position \d+.*)?\.$/,
     );
-    expect(() => parseJson(' ', 'The file')).toThrow('The file is not JSON: it is empty.');
+    expect(() => parseJson(' ', 'The file')).toThrow('The file is no JSON: it is empty.');
     expect(parseJson('{"a":[1]}', 'The file')).toEqual({ a: [1] });
   });
 

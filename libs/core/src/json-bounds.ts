@@ -8,12 +8,20 @@
 import type { Json } from './belief.ts';
 import { InvalidError, LimitError } from './errors.ts';
 
-/** Objects and arrays that lie in one another. Below it, code that reads values by recursion needs no bound of its own. */
+/** Objects and arrays that lie in one another. Within it, code that reads values by recursion needs no bound of its own. */
 export const JSON_DEPTH_MAX = 64;
-/** Values in one text: members, elements, objects and arrays. Parsed they take 20 MB at most, and 20 ms. */
-export const JSON_VALUES_MAX_COUNT = 200_000;
+/** Values in one text: members, elements, objects and arrays. Parsed they take 10 MB, and some 10 ms. */
+export const JSON_VALUES_MAX_COUNT = 100_000;
 /** One key, in characters as they are written. */
 export const JSON_KEY_MAX_CHARS = 1_024;
+/** The same of what user code returns, which may put what it was given into something larger. */
+export const RETURNED_DEPTH_MAX = 96;
+export const RETURNED_VALUES_MAX_COUNT = 200_000;
+export const RETURNED_KEY_MAX_CHARS = 2_048;
+/** The same of a stored payload, in which several such values stand beside and within one another. */
+export const STORED_DEPTH_MAX = 128;
+export const STORED_VALUES_MAX_COUNT = 400_000;
+export const STORED_KEY_MAX_CHARS = 4_096;
 /** One number, in characters as it is written. */
 const NUMBER_MAX_CHARS = 64;
 /** A whole number of no more digits is kept exactly. */
@@ -27,12 +35,28 @@ export interface JsonBounds {
   readonly exactNumbers: boolean;
 }
 
-/** Of what callers, files and the log bring. */
+/** Of what callers and files bring. */
 export const JSON_BOUNDS: JsonBounds = {
   valuesMaxCount: JSON_VALUES_MAX_COUNT,
   depthMax: JSON_DEPTH_MAX,
   keyMaxChars: JSON_KEY_MAX_CHARS,
   exactNumbers: true,
+};
+
+/** Of what user code returns: belief, outputs, inputs of tasks, responses. */
+export const RETURNED_BOUNDS: JsonBounds = {
+  valuesMaxCount: RETURNED_VALUES_MAX_COUNT,
+  depthMax: RETURNED_DEPTH_MAX,
+  keyMaxChars: RETURNED_KEY_MAX_CHARS,
+  exactNumbers: false,
+};
+
+/** Of payloads in the log: what is written fits, so what doesn't was written by somebody else. Its numbers were exact when they came. */
+export const STORED_BOUNDS: JsonBounds = {
+  valuesMaxCount: STORED_VALUES_MAX_COUNT,
+  depthMax: STORED_DEPTH_MAX,
+  keyMaxChars: STORED_KEY_MAX_CHARS,
+  exactNumbers: false,
 };
 
 /** Of what servers of others answer: it can't be sent otherwise, so large numbers in it are rounded. */
@@ -243,9 +267,6 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = JSON_
     return JSON.parse(text) as Json;
   } catch (thrown) {
     const place = / at position \d+(?: \(line \d+ column \d+\))?/.exec((thrown as Error).message)?.[0] ?? '';
-    throw new InvalidError(
-      'json-invalid',
-      `${what} is not JSON: ${text.trim() === '' ? 'it is empty' : `something is wrong${place}`}.`,
-    );
+    throw new InvalidError('json-invalid', `${what} is no JSON${text.trim() === '' ? ': it is empty' : place}.`);
   }
 }

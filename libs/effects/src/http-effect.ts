@@ -3,6 +3,7 @@
  * and the request. Invariant: `NotDoneError` is thrown only for a call that certainly changed nothing.
  */
 
+import { ANSWER_BOUNDS, messageOf, parseJson } from '@tidemark/core';
 import {
   type Answer,
   defineEffect,
@@ -157,11 +158,11 @@ class Exchange {
 /** The text isn't quoted: it may be anything. */
 function parse(operation: string, status: number, text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
+    return parseJson(text, 'the body', ANSWER_BOUNDS);
+  } catch (error) {
     throw new InvalidError(
       'http-response-not-json',
-      `${operation}: status ${status}, but the body (${text.length} characters) is no JSON. Give receive, which reads it.`,
+      `${operation}: status ${status}, but of ${text.length} characters ${messageOf(error)} Give receive, which reads it.`,
       { operation, status },
     );
   }

@@ -3,7 +3,7 @@
  * It saves work and tells runs apart; that nothing is taken twice follows from the keys under which it is taken.
  */
 
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, parseJson } from '@tidemark/core';
 import { z } from 'zod';
 import type { FilesFolder } from './folder.ts';
 import { jsonText } from './formats.ts';
@@ -52,7 +52,7 @@ export async function loadState(folder: FilesFolder): Promise<FolderState | 'cor
   if (text === undefined) return new FolderState(folder, null, []);
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseJson(text, FOLDER_STATE);
   } catch {
     return 'corrupt';
   }

@@ -3,6 +3,7 @@
  * since scripts add their own. Must not touch files.
  */
 
+import { messageOf, parseJson } from '@tidemark/core';
 import { z } from 'zod';
 
 export const RUN_STATE = 'run_state.json';
@@ -60,9 +61,9 @@ export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: 
 export function readJson<T>(text: string, schema: z.ZodType<T>): Read<T> {
   let json: unknown;
   try {
-    json = JSON.parse(text);
-  } catch {
-    return { ok: false, problem: text.trim() === '' ? 'it is empty' : 'it is no JSON' };
+    json = parseJson(text, 'it');
+  } catch (error) {
+    return { ok: false, problem: messageOf(error).replace(/\.$/, '') };
   }
   return checked(json, schema);
 }

@@ -5,7 +5,7 @@
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
-import { ConflictError, type Json } from '@tidemark/core';
+import { ConflictError, type Json, messageOf, parseJson } from '@tidemark/core';
 import { checksumOf, type DoneRecord, doneKey, handoffKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
 import { digestOf, type FilesFolder } from './folder.ts';
 import type { FolderState } from './folder-state.ts';
@@ -121,9 +121,9 @@ export async function resolveOutput(
   let value = output as Json;
   if (file !== undefined) {
     try {
-      value = String(output).endsWith('.json') ? (JSON.parse(file) as Json) : file;
-    } catch {
-      return `its output ${String(output)} is no JSON.`;
+      value = String(output).endsWith('.json') ? parseJson(file, `its output ${String(output)}`) : file;
+    } catch (error) {
+      return messageOf(error);
     }
   }
   const given = /^(?:sha256:)?([0-9a-f]{64})$/.exec(checksum)?.[1];

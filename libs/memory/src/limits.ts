@@ -20,6 +20,8 @@ export const SUMMARY_ITEMS_MAX = 12;
 export const SUMMARY_ITEM_MAX_CHARS = 300;
 /** Entries of one list that are taken from a model's summary. */
 export const MODEL_ITEMS_MAX = 40;
+/** Objects in an answer that are tried for a summary, each read to its end. */
+export const MODEL_OBJECTS_TRIED_MAX = 32;
 /** Characters of a model's answer that are read as a summary. */
 export const MODEL_SUMMARY_MAX_CHARS = 200_000;
 /** Characters of a continuation context. Overridden by `maxChars`. */

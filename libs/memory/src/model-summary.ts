@@ -3,7 +3,8 @@
  * and times are never taken from it, and what can't be read leaves the summary made by rule in its place.
  */
 
-import { MODEL_ITEMS_MAX, MODEL_SUMMARY_MAX_CHARS } from './limits.ts';
+import { ANSWER_BOUNDS, parseJson } from '@tidemark/core';
+import { MODEL_ITEMS_MAX, MODEL_OBJECTS_TRIED_MAX, MODEL_SUMMARY_MAX_CHARS } from './limits.ts';
 import { short } from './rule-summary.ts';
 import { type SessionSummary, SUMMARY_LISTS, type SummaryList, sessionSummarySchema } from './session-summary.ts';
 
@@ -56,7 +57,9 @@ export function parseSummary(modelText: string, byRule: SessionSummary): ParsedS
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]/g, '');
 
 function partsOfJson(text: string): Map<string, unknown> | undefined {
-  for (let start = text.indexOf('{'); start !== -1; start = text.indexOf('{', start + 1)) {
+  let start = text.indexOf('{');
+  for (let tried = 0; start !== -1 && tried < MODEL_OBJECTS_TRIED_MAX; start = text.indexOf('{', start + 1)) {
+    tried++;
     const object = parsedAt(text, start);
     if (object === undefined) continue;
     const parts = new Map(Object.entries(object).map(([name, value]) => [plain(name), value]));
@@ -72,7 +75,7 @@ function parsedAt(text: string, start: number): object | undefined {
   const source = text.slice(start, end);
   for (const candidate of [source, source.replaceAll(/,(\s*[\]}])/g, '$1')]) {
     try {
-      return JSON.parse(candidate) as object;
+      return parseJson(candidate, 'The summary', ANSWER_BOUNDS) as object;
     } catch {
       // The next reading, or none.
     }

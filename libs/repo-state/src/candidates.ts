@@ -7,7 +7,7 @@
 
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ConflictError, TidemarkError } from '@tidemark/core';
+import { ConflictError, parseJson, TidemarkError } from '@tidemark/core';
 import { readIfThere, type StateFiles } from './files.ts';
 import { END_MISSING, parseLenient } from './lenient-json.ts';
 import { type Place, shown } from './place.ts';
@@ -107,7 +107,7 @@ async function readOwn(files: StateFiles, place: Place): Promise<Read> {
 
 function parseStrict(text: string): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJson(text, 'The state') };
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@
  * and never guessed. Must not throw. Pure.
  */
 
-import { DEPTH_MAX } from './limits.ts';
+import { JSON_BOUNDS } from '@tidemark/core';
 
 export interface LenientJson {
   /** Undefined: nothing could be read. */
@@ -29,6 +29,7 @@ class LenientReader {
   readonly problems = new Set<string>();
   readonly #text: string;
   #at = 0;
+  #values = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -78,8 +79,8 @@ class LenientReader {
 
   #value(depth: number): unknown {
     this.#space();
-    if (depth > DEPTH_MAX) {
-      this.problems.add('too deep nesting');
+    if (depth > JSON_BOUNDS.depthMax || ++this.#values > JSON_BOUNDS.valuesMaxCount) {
+      this.problems.add('too deep nesting, or too many values');
       this.#at = this.#text.length;
       return LOST;
     }

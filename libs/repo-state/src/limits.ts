@@ -4,8 +4,6 @@
 export const STATE_MAX_BYTES = 1024 * 1024;
 export const NAME_MAX_CHARS = 64;
 export const STAGES_MAX = 1_000;
-/** Levels of nesting that the lenient parser follows. */
-export const DEPTH_MAX = 100;
 /** How long, in milliseconds, another writer is waited for, and the pause between two looks at its lock. */
 export const LOCK_WAIT_MS = 10_000;
 export const LOCK_PAUSE_MS = 5;

@@ -3,7 +3,7 @@
  * call a provider, nor count or record: the runtime does.
  */
 
-import { type BundleMessage, InvalidError, type Json } from '@tidemark/core';
+import { ANSWER_BOUNDS, type BundleMessage, InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
 import type { Model, ModelAnswer, StepContext } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
 import { REPAIRS_MAX_COUNT } from './limits.ts';
@@ -113,10 +113,10 @@ function readObject(
 ): { readonly object: Json } | { readonly problem: InvalidError } {
   const border = { code: 'answer-unfit', what, remedy: 'It must be JSON of the schema.' };
   try {
-    return { object: parser(schema, border)(JSON.parse(withoutFence(text))) };
+    return { object: parser(schema, border)(parseJson(withoutFence(text), what, ANSWER_BOUNDS)) };
   } catch (error) {
     if (error instanceof InvalidError) return { problem: error };
-    return { problem: new InvalidError('answer-unfit', `${what} is no JSON: ${(error as Error).message}.`) };
+    return { problem: new InvalidError('answer-unfit', messageOf(error)) };
   }
 }
 
