@@ -116,6 +116,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   'test/e2e/audit.test.ts': { seconds: 37, why: 'The example, killed again and again, against an uninterrupted run.' },
   'test/e2e/researcher.test.ts': { seconds: 22, why: 'The example as a real process, killed after each step.' },
   'test/fuzz/fuzz.test.ts': { seconds: 31, why: 'Every route of the API with examples of schemathesis.' },
+  'test/hostile/hostile.cluster.test.ts': {
+    seconds: 40,
+    why: 'Thousands of hostile requests and records at real services.',
+  },
   'test/integration/faults.cluster.test.ts': { seconds: 45, why: 'Servers that are killed below services.' },
   'test/integration/health.cluster.test.ts': { seconds: 20, why: 'A broker that goes and comes back below services.' },
   'test/integration/shadow.test.ts': { seconds: 10, why: 'Shadows of dozens of workflows.' },

@@ -75,8 +75,8 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
     files: ['test/simulation/search.test.ts'],
   },
   fuzz: {
-    about: 'Every route of the API, asked what its document allows and what it does not.',
-    files: ['test/fuzz/**'],
+    about: 'Every route of the API, asked what its document allows and what it does not; services under attack.',
+    files: ['test/fuzz/**', 'test/hostile/**'],
   },
   console: { about: 'The console in Chromium.', files: ['test/console/**'] },
   docs: {
