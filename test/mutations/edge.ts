@@ -8,6 +8,36 @@ const OIDC_AUTHENTICATOR_TEST = 'libs/access/src/oidc-authenticator.test.ts';
 const OIDC_AUTHENTICATOR = 'libs/access/src/oidc-authenticator.ts';
 
 export const EDGE_MUTATIONS: Mutations = {
+  'values-uncounted': {
+    file: 'libs/core/src/json-bounds.ts',
+    edits: [['if (++this.#values > this.#bounds.valuesMaxCount)', 'if (this.#values > this.#bounds.valuesMaxCount)']],
+    caughtBy: 'libs/core/src/json-bounds.test.ts',
+    breaks: 'A text of millions of empty objects is refused before it is parsed.',
+  },
+  'keys-in-one-piece-only': {
+    file: 'libs/core/src/json-bounds.ts',
+    edits: [['this.#isKey = this.#keyDue;', 'this.#isKey = this.#keyDue && this.#seen === 0;']],
+    caughtBy: 'libs/core/src/json-bounds.test.ts',
+    breaks: 'Bounds hold however a text comes in pieces.',
+  },
+  'numbers-rounded': {
+    file: 'libs/core/src/json-bounds.ts',
+    edits: [['|| String(value) === number);', '|| value !== 0);']],
+    caughtBy: 'libs/core/src/json-bounds.test.ts',
+    breaks: 'No number is rounded in silence.',
+  },
+  'returned-values-uncounted': {
+    file: 'libs/codec/src/canonical.ts',
+    edits: [['if (++this.#count > RETURNED_BOUNDS.valuesMaxCount)', 'if (++this.#count < 0)']],
+    caughtBy: 'libs/codec/src/canonical.test.ts',
+    breaks: 'What user code returns can be read back.',
+  },
+  'headers-of-any-depth': {
+    file: 'libs/codec/src/record.ts',
+    edits: [['if (line.length > HEADER_UNCOUNTED_CHARS) checkJson', 'if (line.length < 0) checkJson']],
+    caughtBy: 'libs/codec/src/record.test.ts',
+    breaks: 'Decoding a record never throws, and never takes more than its bound.',
+  },
   'star-reaches-all-tenants': {
     file: 'libs/access/src/claims.ts',
     edits: [

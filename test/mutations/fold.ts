@@ -15,6 +15,12 @@ const RECOVERY_TEST = 'libs/core/src/recovery.test.ts';
 const RECOVERY = 'libs/core/src/recovery.ts';
 
 export const FOLD_MUTATIONS: Mutations = {
+  'signals-without-end': {
+    file: FOLD_INBOX,
+    edits: [['sizeBytes) > SIGNALS_MAX_BYTES;', 'sizeBytes) < 0;']],
+    caughtBy: FOLD_TEST,
+    breaks: 'Signals that wait fit into the memory of whoever claims the workflow.',
+  },
   'delta-keeps-deletions': {
     file: 'libs/core/src/belief.ts',
     edits: [['for (const key of delta.x ?? []) delete result[key];', '']],

@@ -120,7 +120,9 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     continues: z
       .object({
         workflow: text<WorkflowId>(),
-        signals: z.array(z.object({ name: text(), event: text<EventId>() })).optional(),
+        signals: z
+          .array(z.object({ name: text(), event: text<EventId>(), sizeBytes: whole<number>(0).optional() }))
+          .optional(),
         taken: z.array(text<EventId>()).optional(),
         paused: z.object({ by: text(), atMs: timeMs }).optional(),
         spent: spend,
@@ -132,7 +134,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     hasContext,
   }),
   PartitionFenced: z.object({ partition: whole<Partition>(0) }),
-  SignalReceived: z.object({ name: text() }),
+  SignalReceived: z.object({ name: text(), sizeBytes: whole<number>(0).optional() }),
   TimerFired: z.object({ timer: text() }),
   LeaseRevoked: z.object({
     epoch: whole<Epoch>(1),

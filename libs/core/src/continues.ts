@@ -7,6 +7,8 @@ import type { EventId, WorkflowId } from './ids.ts';
 export interface UnconsumedSignal {
   readonly name: string;
   readonly event: EventId;
+  /** Of its value, as JSON; absent where whoever wrote it didn't say: it counts as none. */
+  readonly sizeBytes?: number | undefined;
 }
 
 /** The workflow that this one goes on for with a fresh history, and what was left of it. */

@@ -185,7 +185,8 @@ export interface Controls {
    * not landed yet are rejected from here on, since the new rows can't know of them, and may have placed their workflows anew.
    */
   readonly PartitionFenced: { readonly partition: Partition };
-  readonly SignalReceived: { readonly name: string };
+  /** `sizeBytes`: of the value, as JSON. */
+  readonly SignalReceived: { readonly name: string; readonly sizeBytes?: number | undefined };
   readonly TimerFired: { readonly timer: string };
   /** Names the lease that it ends, and counts for no other. */
   readonly LeaseRevoked: { readonly epoch: Epoch; readonly holder: HolderId; readonly reason: RevokeReason };

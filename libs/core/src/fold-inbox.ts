@@ -15,6 +15,7 @@ import {
   INBOX_DEDUPE_MAX,
   isOpen,
   SIGNALS_MAX,
+  SIGNALS_MAX_BYTES,
   type StreamState,
   type TaskState,
 } from './state.ts';
@@ -47,14 +48,22 @@ export function foldInbox(stream: StreamState, envelope: InboxEnvelope): StreamS
 const remember = (inbox: readonly EventId[], id: EventId): readonly EventId[] =>
   inbox.length < INBOX_DEDUPE_MAX ? [...inbox, id] : [...inbox.slice(1), id];
 
+/** Whether nobody could take one more of that size, beside those that wait. */
+function isFull(signals: StreamState['signals'], sizeBytes = 0): boolean {
+  if (signals.length === 0) return false;
+  if (signals.length >= SIGNALS_MAX) return true;
+  return sizeBytes > 0 && signals.reduce((sum, signal) => sum + (signal.sizeBytes ?? 0), sizeBytes) > SIGNALS_MAX_BYTES;
+}
+
 function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
   switch (envelope.type) {
     case 'SignalReceived': {
-      const { name } = envelope.control;
+      const { name, sizeBytes } = envelope.control;
       const frontier = fulfil(stream.frontier, { kind: 'signal', name, event: envelope.id });
       if (frontier !== undefined) return { ...stream, frontier };
-      if (stream.rules >= 2 && stream.signals.length >= SIGNALS_MAX) return 'signals-full';
-      return { ...stream, signals: [...stream.signals, { name, event: envelope.id }] };
+      if (stream.rules >= 2 && isFull(stream.signals, sizeBytes)) return 'signals-full';
+      const signal = { name, event: envelope.id, ...(sizeBytes !== undefined && { sizeBytes }) };
+      return { ...stream, signals: [...stream.signals, signal] };
     }
     case 'TimerFired': {
       if (stream.deadline?.timer === envelope.control.timer) return timedOut(stream, envelope.id);

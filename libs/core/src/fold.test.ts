@@ -13,7 +13,7 @@ import { at, claimed, fold, opened, revoked } from '@tidemark/testkit/naive/fold
 import { describe, expect, test } from 'vitest';
 import type { Envelope, LogEntry } from './event.ts';
 import { workflowId } from './ids.ts';
-import { INBOX_DEDUPE_MAX, SIGNALS_MAX, type StreamState } from './state.ts';
+import { INBOX_DEDUPE_MAX, SIGNALS_MAX, SIGNALS_MAX_BYTES, type StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
 const intended = (ordinal: number, control = {}) => holderEvent('EffectIntended', at(1, ordinal), control);
@@ -298,6 +298,16 @@ describe('a record that this process can’t read', () => {
     const { verdicts, stream } = fold(...first, ...signals);
     expect(verdicts.every((verdict) => verdict.kind === 'accepted')).toBe(true);
     expect(stream).toMatchObject({ version: 2, head: { sequence: 1 } });
+  });
+
+  test('signals that wait are bounded in bytes, but one alone is taken', () => {
+    const signal = (sizeBytes: number) => inboxEvent('SignalReceived', { sizeBytes });
+    const { verdicts, stream } = fold(opened(), signal(SIGNALS_MAX_BYTES + 1), signal(1), inboxEvent('SignalReceived'));
+    expect(verdicts.map((verdict) => verdict.kind)).toEqual(['accepted', 'accepted', 'rejected', 'accepted']);
+    expect(verdicts[2]).toMatchObject({ reason: 'signals-full' });
+    expect(stream.signals).toHaveLength(2);
+    const fits = fold(opened(), signal(SIGNALS_MAX_BYTES - 1), signal(1), signal(1));
+    expect(fits.verdicts.map((verdict) => verdict.kind)).toEqual(['accepted', 'accepted', 'accepted', 'rejected']);
   });
 
   test('an opening under later rules is there, and unreadable from its first event', () => {

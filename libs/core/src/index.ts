@@ -198,6 +198,7 @@ export {
   REPEATS_MAX,
   type Repeat,
   SIGNALS_MAX,
+  SIGNALS_MAX_BYTES,
   type StreamState,
   type StreamStatus,
   type TaskState,

@@ -28,6 +28,8 @@ import { TaskList } from './task-list.ts';
 export const INBOX_DEDUPE_MAX = 256;
 /** Signals that nobody waits for yet, at most; further ones are rejected. */
 export const SIGNALS_MAX = 1_024;
+/** Bytes of their values together, as JSON: whoever claims the workflow reads all of them. One alone is taken, however large. */
+export const SIGNALS_MAX_BYTES = 8 * 1_024 * 1_024;
 /** Tolerance, in milliseconds, of a checkpoint's time before its parent's. */
 export const CLOCK_REGRESSION_MAX_MS = 1_000;
 

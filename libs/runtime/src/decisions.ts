@@ -19,6 +19,7 @@ import {
   LimitError,
   type Resolution,
   SIGNALS_MAX,
+  SIGNALS_MAX_BYTES,
   type StreamState,
   type WorkflowId,
 } from '@tidemark/core';
@@ -202,6 +203,7 @@ export class Decisions {
   async signal(id: string, name: string, value: unknown, { key, definitions }: SignalOptions): Promise<void> {
     checkName('name', name);
     const json = toJson(value ?? null, 'value of the signal');
+    const sizeBytes = Buffer.byteLength(JSON.stringify(json));
     const event = eventId(`signal:${key === undefined ? this.#told.uuid() : checkName('key', key)}`);
     for (let before: WorkflowId | undefined; ; ) {
       const { row, state } = await this.#told.find(id);
@@ -210,11 +212,11 @@ export class Decisions {
       if (isClosed(state)) throw closed(row);
       if (definitions !== undefined) checkSignal(definitions, row, name, json);
       if (row.workflow === before) break;
-      if (await this.#told.write(row, event, 'SignalReceived', { name }, { value: json })) return;
+      if (await this.#told.write(row, event, 'SignalReceived', { name, sizeBytes }, { value: json })) return;
       // Where it goes on with a fresh history since, that one is told.
       before = row.workflow;
     }
-    const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that nobody has waited for, and takes no more.`;
+    const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that nobody has waited for, or ${SIGNALS_MAX_BYTES} bytes of them with this one, and takes no more. Send it again when some were taken.`;
     throw new LimitError('signals-full', message, { workflow: id });
   }
 
