@@ -34,7 +34,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'headers-of-any-depth': {
     file: 'libs/codec/src/record.ts',
-    edits: [['if (line.length > HEADER_UNCOUNTED_CHARS) checkJson', 'if (line.length < 0) checkJson']],
+    edits: [['if (text.length > HEADER_UNCOUNTED_CHARS) checkJson', 'if (text.length < 0) checkJson']],
     caughtBy: 'libs/codec/src/record.test.ts',
     breaks: 'Decoding a record never throws, and never takes more than its bound.',
   },

@@ -25,6 +25,7 @@ export type {
   StoredFragment,
 } from './payloads.ts';
 export {
+  checkHeader,
   decodePayload,
   decodeRecord,
   encodePayload,

@@ -56,6 +56,11 @@ const mayHoldTooMany = (sizeBytes: number): boolean => sizeBytes >= 2 * STORED_B
 /** A header that is no longer has too few values, and too few levels, to harm anybody. */
 const HEADER_UNCOUNTED_CHARS = 2_048;
 
+/** Throws `LimitError` for a header, or a part of one, that would cost its reader too much. */
+export function checkHeader(text: string): void {
+  if (text.length > HEADER_UNCOUNTED_CHARS) checkJson(text, 'the header line', STORED_BOUNDS);
+}
+
 /**
  * The record's bytes. Throws `LimitError` (`value-too-large`) above `maxBytes`, or with a header above `headMaxBytes`, naming the event and
  * all sizes, (`json-too-many-values`) for a header of more values than are read, and `InvalidError` (`event-invalid`), naming the field, for names that no reader would take: what is written must be
@@ -152,7 +157,7 @@ function unsoundAt(value: unknown): string | undefined {
 function parseHeader(line: string): LogEntry {
   let header: unknown;
   try {
-    if (line.length > HEADER_UNCOUNTED_CHARS) checkJson(line, 'the header line', STORED_BOUNDS);
+    checkHeader(line);
     header = JSON.parse(line);
   } catch (error) {
     return malformed(error instanceof LimitError ? error.message : 'the header line is not JSON');

@@ -5,6 +5,7 @@
  * layout.
  */
 
+import { checkHeader } from '@tidemark/codec';
 import { LAYOUTS_MAX } from './limits.ts';
 
 /** What an envelope has beside its version, in the order in which `HeaderFields` are. */
@@ -169,6 +170,7 @@ function orderOf(header: string): readonly string[] | undefined {
   // An error costs more than all else that is done to a record.
   if (!header.startsWith('{"') || !header.endsWith('}')) return undefined;
   try {
+    checkHeader(header);
     const value: unknown = JSON.parse(header);
     if (typeof value !== 'object' || value === null) return undefined;
     const order = Object.keys(value);

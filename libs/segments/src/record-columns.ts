@@ -4,7 +4,7 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { decodeRecord } from '@tidemark/codec';
+import { checkHeader, decodeRecord } from '@tidemark/codec';
 import type { ColumnWriters } from './columns.ts';
 import type { HeaderFields, Layouts, TakenHeader } from './header.ts';
 
@@ -103,6 +103,7 @@ const amountOf = (value: unknown): number | null =>
 /** Texts in it are Latin-1 strings of UTF-8 bytes. Undefined when it is no JSON, or none that other readers take. */
 function parsedControl(text: string): { readonly value: unknown } | undefined {
   try {
+    checkHeader(text);
     if (!text.includes('\\u')) return { value: JSON.parse(text) };
     if (UNSOUND.test(text)) return undefined;
     return { value: asLatin1(JSON.parse(Buffer.from(text, 'latin1').toString())) };
