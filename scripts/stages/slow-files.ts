@@ -58,8 +58,12 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 16,
     why: 'Hosts under changing keys, each opening the folder, in every tier.',
   },
+  'libs/host/src/forgetting-scan.test.ts': {
+    seconds: 7,
+    why: 'Runs that say something everywhere, and rows that are made anew.',
+  },
   'libs/host/src/forgetting.test.ts': {
-    seconds: 6,
+    seconds: 8,
     why: 'Hosts under changing keys, each opening the folder, in every tier.',
   },
   'libs/host/src/large-payloads.test.ts': {
@@ -121,6 +125,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     why: 'Thousands of hostile requests and records at real services.',
   },
   'test/integration/faults.cluster.test.ts': { seconds: 45, why: 'Servers that are killed below services.' },
+  'test/integration/forgetting.cluster.test.ts': {
+    seconds: 15,
+    why: 'Four servers of its own, whose files are searched.',
+  },
   'test/integration/health.cluster.test.ts': { seconds: 20, why: 'A broker that goes and comes back below services.' },
   'test/integration/shadow.test.ts': { seconds: 10, why: 'Shadows of dozens of workflows.' },
   'test/integration/tls.cluster.test.ts': { seconds: 8, why: 'Every server with certificates, some of them wrong.' },

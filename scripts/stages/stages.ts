@@ -45,6 +45,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/cli/src/undo.test.ts',
       'libs/cli/src/versions.test.ts',
       'libs/host/src/encryption.test.ts',
+      'libs/host/src/forgetting-scan.test.ts',
       'libs/host/src/forgetting.test.ts',
       'libs/host/src/large-payloads.test.ts',
       'libs/host/src/rebuild.test.ts',
@@ -59,6 +60,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
     about: 'Services on real servers, and servers that fail, hang, lie and come back.',
     files: [
       'test/integration/faults.cluster.test.ts',
+      'test/integration/forgetting.cluster.test.ts',
       'test/integration/health.cluster.test.ts',
       'test/integration/tls.cluster.test.ts',
       'test/integration/zombie.cluster.test.ts',

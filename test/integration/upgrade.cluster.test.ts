@@ -56,6 +56,7 @@ describeServers('a rolling upgrade', ['kafka', 'redis', 'postgres'], () => {
         expect(await query(fleet, 'select name from tidemark_expansions order by name')).toEqual([
           { name: '0017-owners-know' },
           { name: '0018-parked-reasons' },
+          { name: '0019-unsampled-words' },
           { name: '9001-next' },
         ]);
         // Control: had it been contracted, nothing would go on, so the run above would have told.

@@ -7,7 +7,28 @@ const SEALING = 'libs/codec/src/sealing.ts';
 const DATA_KEYS_TEST = 'libs/runtime/src/data-keys.test.ts';
 const DATA_KEYS = 'libs/runtime/src/data-keys.ts';
 
+const FORGETTING_TEST = 'libs/runtime/src/forgetting.test.ts';
+const FORGETTING = 'libs/runtime/src/forgetting.ts';
+
 export const SEALING_MUTATIONS: Mutations = {
+  'words-of-the-forgotten-stay': {
+    file: FORGETTING,
+    edits: [
+      [
+        'const entries = await entriesOf(options, tenant, found);',
+        'const entries = await entriesOf(options, tenant, { ...found, writers: [] });',
+      ],
+    ],
+    caughtBy: FORGETTING_TEST,
+    breaks: 'What a forgotten run wrote into memory is found by no word of it.',
+  },
+  'forgotten-before-it-is-scrubbed': {
+    file: FORGETTING,
+    edits: [['  const leftIn = await store.scrub();\n', '  const leftIn: readonly UnscrubbedTable[] = [];\n']],
+    caughtBy: FORGETTING_TEST,
+    breaks:
+      'A certificate says that all is destroyed once the files of the rows were scrubbed, or where they were not.',
+  },
   'packed-beyond-its-limit': {
     file: 'libs/codec/src/packing.ts',
     edits: [

@@ -275,4 +275,27 @@ describe('a workflow', () => {
     expect(await readable(again, HERS, ['undone', 'undone~undo'], [])).toEqual(['log']);
     expect(await readable(again, HERS, ['done'], HER_SUBJECTS)).toEqual(['done', 'log', 'memory']);
   });
+
+  it('is forgotten with what it wrote into anybody’s memory, which is found by no word of it; asked again, the certificate keeps its keys', async () => {
+    const host = await open();
+    await history(host);
+    const recalled = async (of: Host) => {
+      const query = { user: 'ana', query: 'another', kinds: ['fact', 'summary'] } as const;
+      return (await of.client.memory.recall(TENANT, query)).entries.map(({ memory }) => memory.key);
+    };
+    expect(await recalled(host)).toEqual(['told']);
+    const certificate = await forgetIn(host, { workflow: workflowId('his') });
+    // The fact of ana, and the summary of its session.
+    expect(certificate).toMatchObject({ state: 'destroyed', memoryCount: 2, leftIn: [] });
+    expect(await recalled(host)).toEqual([]);
+    expect(await factsOf(host, 'ana')).toEqual(['trade', 'budget', 's1/done']);
+    const again = await forgetIn(host, { workflow: workflowId('his') });
+    expect(again).toEqual(certificate);
+    expect(await host.client.memory.certificates(TENANT)).toEqual([certificate]);
+    await at.close(host);
+    await rm(path.join(at.state, 'rows'), { recursive: true });
+    const anew = await open();
+    await vi.waitFor(async () => expect(await factsOf(anew, 'ana')).toEqual(['trade', 'budget', 's1/done']), PATIENCE);
+    expect(await recalled(anew)).toEqual([]);
+  });
 });

@@ -86,6 +86,7 @@ export {
   compareWrites,
   type MemoryEmbedding,
   type MemoryKind,
+  type MemoryName,
   type MemoryQuery,
   type MemoryRow,
   type MemoryStore,
@@ -93,6 +94,8 @@ export {
   type RecalledMemory,
   type RecallQuery,
   type UnembeddedMemory,
+  type UnscrubbedTable,
+  type WrittenQuery,
 } from './memory-store.ts';
 export {
   checkObjectName,

@@ -48,6 +48,17 @@ export interface MemoryQuery {
   readonly limit: number;
 }
 
+/** Names an entry of a tenant's. */
+export type MemoryName = Pick<MemoryRow, 'subject' | 'kind' | 'key'>;
+
+export interface WrittenQuery {
+  readonly tenant: TenantId;
+  readonly workflows: readonly WorkflowId[];
+  /** Goes on after this one, in the order of their names. */
+  readonly after?: MemoryName | undefined;
+  readonly limit: number;
+}
+
 export interface RecallQuery {
   readonly tenant: TenantId;
   readonly subject: string;
@@ -86,9 +97,18 @@ export interface MemoryEmbedding {
   readonly vector: Float32Array;
 }
 
+/** A table whose files may still hold bytes of what was deleted from it. */
+export interface UnscrubbedTable {
+  readonly table: string;
+  /** Larger than others can be kept waiting for; used by others all the time; or the role may not. */
+  readonly why: 'too-large' | 'in-use' | 'not-allowed';
+}
+
 export interface MemoryStore {
   /** Entries that aren't forgotten. */
   memories(query: MemoryQuery): Promise<readonly MemoryRow[]>;
+  /** Entries that one of these workflows wrote last, whoever they are about, by subject, kind and key; none that is forgotten. */
+  memoriesWrittenBy(query: WrittenQuery): Promise<readonly MemoryName[]>;
   /** The greatest Lamport time among a subject's entries, forgotten ones too; 0 without any. A write after it wins over them all (M1). */
   lamportOf(tenant: TenantId, subject: string): Promise<Lamport>;
   /** The best first; equal ones by the last written. */
@@ -96,6 +116,11 @@ export interface MemoryStore {
   /** Of all tenants, for the indexer alone: by mark, after the given one. */
   unembedded(model: string, limit: number, after?: number): Promise<readonly UnembeddedMemory[]>;
   putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void>;
+  /**
+   * Writes the files anew in which bytes of entries that were forgotten, and of keys that were destroyed, still lie after their rows are gone.
+   * Returns those of which that could not be done.
+   */
+  scrub(): Promise<readonly UnscrubbedTable[]>;
 }
 
 /** M1. Positive when `a` is the later write. */

@@ -7,6 +7,8 @@
  *    those of their sessions. All are found by whose they are, not by whom their keys were made for alone: keys may name nobody.
  * F2 Nothing goes while a workflow of it is open: what it writes next would have a key again.
  * F3 The last certificate names every key that was destroyed, whoever began and however often it was asked for.
+ * F4 What they wrote into anybody's memory goes, whoever it is about: it is found by words that lie in clear. It is taken out of the rows'
+ *    files too, or the certificate names the tables that may hold its bytes.
  */
 
 import {
@@ -18,7 +20,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import { userSubject } from '@tidemark/memory';
-import type { KeyStore, MemoryRow, ProjectionStore } from '@tidemark/ports';
+import type { KeyStore, MemoryName, MemoryRow, ProjectionStore, UnscrubbedTable } from '@tidemark/ports';
 import { BUDGET_ENTRY } from './budget-entry.ts';
 import type { ClientMemory, OutlastingEntry } from './client-memory.ts';
 import { depthOf, undoId } from './compensation.ts';
@@ -54,10 +56,15 @@ export interface ForgetCertificate {
   readonly by: string;
   readonly why: string;
   readonly at: string;
+  /** Once it is destroyed: tables whose files may still hold the words of its memories, and wrapped keys. */
+  readonly leftIn?: readonly UnscrubbedTable[];
 }
 
 export interface ForgettingOptions {
-  readonly store: Pick<ProjectionStore, 'ready' | 'workflow' | 'userWorkflows' | 'memories' | 'forksOf'>;
+  readonly store: Pick<
+    ProjectionStore,
+    'ready' | 'workflow' | 'userWorkflows' | 'memories' | 'memoriesWrittenBy' | 'forksOf' | 'scrub'
+  >;
   readonly keys: Pick<DataKeys, 'destroyAll'>;
   readonly keyStore: Pick<KeyStore, 'list'>;
   readonly memory: Pick<ClientMemory, 'outlast' | 'certify' | 'certificates'>;
@@ -70,6 +77,8 @@ interface Found {
   readonly keys: ReadonlySet<string>;
   /** Whose memory goes. */
   readonly subjects: readonly string[];
+  /** What these wrote goes as well, whoever it is about (F4). */
+  readonly writers: readonly WorkflowId[];
   /** Whether there is, or was, a workflow, a stream or a key of it. */
   readonly isKnown: boolean;
 }
@@ -86,34 +95,37 @@ export async function forget(options: ForgettingOptions, request: ForgetRequest)
   if (why.trim() === '') throw invalid('why', 'say why, it is kept with the certificate');
   if (!(await store.ready())) throw rebuilding();
   const found = user === undefined ? await ofWorkflow(options, tenant, workflow!) : await ofUser(options, tenant, user);
-  const memories: MemoryRow[] = [];
-  for (const subject of found.subjects) memories.push(...(await memoriesOf(options, tenant, subject)));
-  if (user !== undefined) await refuseUnknown(options, tenant, user, found.isKnown || memories.length > 0);
-  const gone = memories.filter((row) => !isBudget(row));
-  const before = await orderedBefore(options, tenant, found.of);
+  const entries = await entriesOf(options, tenant, found);
+  if (user !== undefined) await refuseUnknown(options, tenant, user, found.isKnown || entries.length > 0);
+  const before = await certifiedBefore(options, tenant, found.of);
   const certificate = {
     of: found.of,
     keys: [...new Set([...(before?.keys ?? []), ...found.keys])],
-    memoryCount: Math.max(before?.memoryCount ?? 0, gone.length),
+    memoryCount: Math.max(before?.memoryCount ?? 0, entries.filter(({ value }) => value === undefined).length),
     by,
     why,
   };
   const ordered: ForgetCertificate = { ...certificate, state: 'ordered', at: options.now() };
   await memory.certify(tenant, found.of, ordered as unknown as Json);
-  const entries = memories.map(outlasting);
-  for (let at = 0; at < entries.length; at += FORGET_PAGE_COUNT) {
-    await memory.outlast(tenant, entries.slice(at, at + FORGET_PAGE_COUNT));
-  }
+  await takeOut(options, tenant, entries);
   await keys.destroyAll(certificate.keys);
-  const destroyed: ForgetCertificate = { ...certificate, state: 'destroyed', at: options.now() };
+  // What came meanwhile: it was sealed with a key that is gone, and its words were not.
+  const late = await entriesOf(options, tenant, found);
+  await takeOut(
+    options,
+    tenant,
+    late.filter(({ value }) => value === undefined),
+  );
+  const leftIn = await store.scrub();
+  const destroyed: ForgetCertificate = { ...certificate, state: 'destroyed', at: options.now(), leftIn };
   await memory.certify(tenant, found.of, destroyed as unknown as Json);
   return destroyed;
 }
 
-/** What a process that died in between had begun with; some of its keys may be gone already. */
-async function orderedBefore({ memory }: ForgettingOptions, tenant: TenantId, of: string) {
+/** What was asked before, and what a process that died in between had begun with: some of its keys may be gone already. */
+async function certifiedBefore({ memory }: ForgettingOptions, tenant: TenantId, of: string) {
   const known = (await memory.certificates(tenant)) as unknown as readonly ForgetCertificate[];
-  return known.find((certificate) => certificate.of === of && certificate.state === 'ordered');
+  return known.find((certificate) => certificate.of === of);
 }
 
 async function ofWorkflow(options: ForgettingOptions, tenant: TenantId, workflow: WorkflowId): Promise<Found> {
@@ -128,7 +140,8 @@ async function ofWorkflow(options: ForgettingOptions, tenant: TenantId, workflow
     if (isOpen) throw stillOpen(`Workflow ${one} goes on`, 'it', { workflow: one });
   }
   await refuseForked(options, tenant, workflow);
-  return { of: `workflow:${workflow}`, keys: await keysOf(options, tenant, workflows), subjects: [], isKnown: true };
+  const keys = await keysOf(options, tenant, workflows);
+  return { of: `workflow:${workflow}`, keys, subjects: [], writers: workflows, isKnown: true };
 }
 
 async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string): Promise<Found> {
@@ -155,10 +168,11 @@ async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string
   }
   const subjects = [userSubject(user), ...[...sessions].map(sessionSubject)];
   const streams = subjects.map((subject) => memoryWorkflow(sha256Digest, tenant, subject));
-  const all = [...[...workflows].flatMap(withUndos), ...streams];
-  for (const id of await keysOf(options, tenant, all)) keys.add(id);
+  const writers = [...workflows].flatMap(withUndos);
+  for (const id of await keysOf(options, tenant, [...writers, ...streams])) keys.add(id);
   const isRemembered = (await options.store.workflow(streams[0]!)) !== undefined;
-  return { of: `user:${user}`, keys, subjects, isKnown: workflows.size > 0 || keys.size > 0 || isRemembered };
+  const isKnown = workflows.size > 0 || keys.size > 0 || isRemembered;
+  return { of: `user:${user}`, keys, subjects, writers, isKnown };
 }
 
 /** A certificate would say that somebody was forgotten who is still there, by another name. */
@@ -244,6 +258,41 @@ async function memoriesOf({ store }: ForgettingOptions, tenant: TenantId, subjec
     if (page.length < FORGET_PAGE_COUNT) return found;
   }
 }
+
+async function takeOut({ memory }: ForgettingOptions, tenant: TenantId, entries: readonly OutlastingEntry[]) {
+  for (let at = 0; at < entries.length; at += FORGET_PAGE_COUNT) {
+    await memory.outlast(tenant, entries.slice(at, at + FORGET_PAGE_COUNT));
+  }
+}
+
+/** All that goes, once each. */
+async function entriesOf(
+  options: ForgettingOptions,
+  tenant: TenantId,
+  { subjects, writers }: Found,
+): Promise<readonly OutlastingEntry[]> {
+  const { store } = options;
+  const memories: MemoryRow[] = [];
+  for (const subject of subjects) memories.push(...(await memoriesOf(options, tenant, subject)));
+  const entries = new Map(memories.map((row) => [nameOf(row), outlasting(row)]));
+  for (let at = 0; at < writers.length; at += FORGET_WORKFLOWS_PAGE_COUNT) {
+    const workflows = writers.slice(at, at + FORGET_WORKFLOWS_PAGE_COUNT);
+    for (let after: MemoryName | undefined; ; ) {
+      const page: readonly MemoryName[] = await store.memoriesWrittenBy({
+        tenant,
+        workflows,
+        after,
+        limit: FORGET_PAGE_COUNT,
+      });
+      for (const name of page) if (!entries.has(nameOf(name))) entries.set(nameOf(name), name);
+      after = page.at(-1);
+      if (page.length < FORGET_PAGE_COUNT) break;
+    }
+  }
+  return [...entries.values()];
+}
+
+const nameOf = ({ subject, kind, key }: MemoryName): string => JSON.stringify([subject, kind, key]);
 
 /** What a user may spend is no memory of theirs. */
 const isBudget = ({ kind, key }: MemoryRow): boolean => kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key;

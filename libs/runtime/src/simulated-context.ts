@@ -15,6 +15,7 @@ import type {
   FragmentRow,
   FragmentWithText,
   MemoryEmbedding,
+  MemoryName,
   MemoryQuery,
   MemoryRow,
   NamedText,
@@ -28,8 +29,10 @@ import type {
   Spends,
   TraceEntry,
   UnembeddedMemory,
+  UnscrubbedTable,
   UserWorkflow,
   WorkflowSummary,
+  WrittenQuery,
 } from '@tidemark/ports';
 
 import { SimulatedMemories } from './simulated-memories.ts';
@@ -171,6 +174,16 @@ export abstract class SimulatedContext implements ContextStore {
   async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
     await this.enter('recall');
     return this.memory.recall(query);
+  }
+
+  async memoriesWrittenBy(query: WrittenQuery): Promise<readonly MemoryName[]> {
+    await this.enter('memoriesWrittenBy');
+    return this.memory.memoriesWrittenBy(query);
+  }
+
+  async scrub(): Promise<readonly UnscrubbedTable[]> {
+    await this.enter('scrub');
+    return this.memory.scrub();
   }
 
   async unembedded(model: string, limit: number, after?: number): Promise<readonly UnembeddedMemory[]> {

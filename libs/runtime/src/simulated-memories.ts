@@ -8,6 +8,7 @@ import {
   compareWrites,
   fuseRankings,
   type MemoryEmbedding,
+  type MemoryName,
   type MemoryQuery,
   type MemoryRow,
   type MemoryStore,
@@ -15,6 +16,8 @@ import {
   type RecalledMemory,
   type RecallQuery,
   type UnembeddedMemory,
+  type UnscrubbedTable,
+  type WrittenQuery,
 } from '@tidemark/ports';
 
 interface Entry {
@@ -57,6 +60,21 @@ export class SimulatedMemories implements MemoryStore {
     if (query.order === 'newest') return rows.sort((a, b) => compareWrites(b, a)).slice(0, query.limit);
     const past = rows.filter((row) => after === undefined || byKey(row, after) > 0);
     return past.sort(byKey).slice(0, query.limit);
+  }
+
+  async memoriesWrittenBy({ tenant, workflows, after, limit }: WrittenQuery): Promise<readonly MemoryName[]> {
+    const names = [...this.#entries.values()]
+      .filter(({ row }) => row.tenant === tenant && !row.isForgotten && workflows.includes(row.workflow))
+      .map(({ row: { subject, kind, key } }) => ({ subject, kind, key }));
+    return names
+      .sort(byName)
+      .filter((name) => after === undefined || byName(name, after) > 0)
+      .slice(0, limit);
+  }
+
+  /** Nothing lies anywhere. */
+  async scrub(): Promise<readonly UnscrubbedTable[]> {
+    return [];
   }
 
   async lamportOf(tenant: TenantId, subject: string): Promise<Lamport> {
@@ -114,6 +132,11 @@ export class SimulatedMemories implements MemoryStore {
 function byKey(a: Pick<MemoryRow, 'kind' | 'key'>, b: Pick<MemoryRow, 'kind' | 'key'>): number {
   if (a.kind !== b.kind) return a.kind < b.kind ? -1 : 1;
   return a.key === b.key ? 0 : a.key < b.key ? -1 : 1;
+}
+
+function byName(a: MemoryName, b: MemoryName): number {
+  if (a.subject !== b.subject) return a.subject < b.subject ? -1 : 1;
+  return byKey(a, b);
 }
 
 const wordsIn = (text: string): Set<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));

@@ -62,3 +62,13 @@ export const MIGRATION_LOCK_TIMEOUT_MS = 2_000;
 export const MIGRATION_LOCK_PAUSE_MS = 1_000;
 /** Such waits before it is given up. */
 export const MIGRATION_LOCK_ATTEMPTS_MAX = 10;
+/** Bytes of the largest table, its indexes among them, that is written anew while others wait for it: to clear what was deleted out of its files. */
+export const SCRUB_TABLE_MAX_BYTES = 256 * 1024 * 1024;
+/** Longest wait for the lock on such a table; meanwhile others wait behind it. */
+export const SCRUB_LOCK_TIMEOUT_MS = 5_000;
+/** Longest that others wait while it is written. */
+export const SCRUB_MAX_MS = 30_000;
+/** Longest wait for transactions that may still see what was deleted. */
+export const SCRUB_READERS_MAX_MS = 10_000;
+/** Between two looks for them. */
+export const SCRUB_READERS_LOOK_MS = 50;

@@ -29,6 +29,7 @@ import * as children from './migrations/0015-children.ts';
 import * as continuations from './migrations/0016-continuations.ts';
 import * as ownersKnow from './migrations/0017-owners-know.ts';
 import * as parkedReasons from './migrations/0018-parked-reasons.ts';
+import * as unsampledWords from './migrations/0019-unsampled-words.ts';
 
 export type MigrationPhase = 'settled' | 'expand' | 'contract';
 
@@ -65,6 +66,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ...BEFORE_PHASES.map((migration) => phased('settled', migration)),
   phased('expand', ownersKnow),
   phased('expand', parkedReasons),
+  phased('expand', unsampledWords),
 ];
 
 /** The newest that this release knows: names rise, so it tells what a process knows. */

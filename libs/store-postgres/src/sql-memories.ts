@@ -6,18 +6,20 @@
 import {
   fuseRankings,
   type MemoryEmbedding,
+  type MemoryName,
   type MemoryQuery,
   type MemoryRow,
   type Ranked,
   type RecalledMemory,
   type RecallQuery,
   type UnembeddedMemory,
+  type WrittenQuery,
 } from '@tidemark/ports';
 import pg from 'pg';
 import { storable } from './binary-array.ts';
 import { RANKING_DEPTH } from './limits.ts';
 import * as embeddings from './sql/embeddings.ts';
-import { memoryOf, readMemories, readMemoriesById } from './sql/read-memories.ts';
+import { memoryNameOf, memoryOf, readMemories, readMemoriesById, readMemoriesWrittenBy } from './sql/read-memories.ts';
 import { WORDS_AT, wordSearch } from './sql/recall-words.ts';
 import { numberAt, type Row, type Rows, type SqlClient, textAt } from './sql-client.ts';
 import { unitVector } from './unit-vector.ts';
@@ -43,6 +45,11 @@ export class SqlMemories {
   async memories(asked: MemoryQuery): Promise<readonly MemoryRow[]> {
     const [rows = []] = await this.#client.run([readMemories(sayable(asked))]);
     return rows.map((row) => memoryOf(row));
+  }
+
+  async memoriesWrittenBy(query: WrittenQuery): Promise<readonly MemoryName[]> {
+    const [rows = []] = await this.#client.run([readMemoriesWrittenBy(query)]);
+    return rows.map(memoryNameOf);
   }
 
   async recall(asked: RecallQuery): Promise<readonly RecalledMemory[]> {

@@ -14,6 +14,7 @@ import type {
   KnownDispatches,
   LeaseRow,
   MemoryEmbedding,
+  MemoryName,
   MemoryQuery,
   MemoryRow,
   NewPartition,
@@ -37,14 +38,17 @@ import type {
   StreamSnapshot,
   Telemetry,
   UnembeddedMemory,
+  UnscrubbedTable,
   WorkflowListing,
   WorkflowQuery,
   WorkflowSearch,
   WorkflowSummary,
+  WrittenQuery,
 } from '@tidemark/ports';
 import { applyBatch } from './apply-batch.ts';
 import { faultOf } from './faults.ts';
 import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
+import { scrubTables } from './scrub-tables.ts';
 import { continuationsBegun, continuationsOwed, owedOf } from './sql/continuations.ts';
 import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
@@ -262,6 +266,14 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
 
   memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
     return this.#named('memories', () => this.#memories.memories(query));
+  }
+
+  memoriesWrittenBy(query: WrittenQuery): Promise<readonly MemoryName[]> {
+    return this.#named('memories-written-by', () => this.#memories.memoriesWrittenBy(query));
+  }
+
+  scrub(): Promise<readonly UnscrubbedTable[]> {
+    return this.#named('scrub', () => scrubTables(this.#client, this.kind));
   }
 
   async lamportOf(tenant: TenantId, subject: string): Promise<Lamport> {

@@ -22,7 +22,10 @@ create extension if not exists vector;
 truncate memory_embeddings;
 alter table memory_embeddings alter column embedding type vector using null;
 alter table memory_embeddings alter column embedding set storage external`;
-const RESTORE = 'truncate memory_embeddings; alter table memory_embeddings add column embedding bytea not null';
+const RESTORE = `
+truncate memory_embeddings;
+alter table memory_embeddings add column embedding bytea not null;
+alter table memory_embeddings alter column embedding set statistics 0`;
 
 /** By which the column changes. */
 export const VECTOR_SCRIPTS: readonly string[] = [TAKE, RESTORE];

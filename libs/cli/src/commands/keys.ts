@@ -76,11 +76,22 @@ export async function forgetForGood(session: Session, options: ForgetOptions): P
     desk.keys.forget({ tenant, workflow, user, by, why }),
   );
   const { terminal } = session;
-  const { of, keys, memoryCount, at } = certificate;
-  terminal.document({ of, state: certificate.state, keys, memories: memoryCount, by, why, at });
+  const { of, keys, memoryCount, at, leftIn = [] } = certificate;
+  terminal.document({ of, state: certificate.state, keys, memories: memoryCount, by, why, at, left_in: leftIn });
   const memories = memoryCount === 0 ? '' : ` and ${counted(memoryCount, 'memory', 'memories')}`;
   terminal.line(
     `Forgotten: ${printable(of)}. ${counted(keys.length, 'data key')}${memories} destroyed at ${at}; the certificate is in the log.`,
   );
+  for (const { table, why: reason } of leftIn) {
+    terminal.warn(
+      `The files of the table ${table} may still hold bytes of it: ${LEFT[reason]}. Run tidemark rebuild, which writes all rows anew, or vacuum full ${table}.`,
+    );
+  }
   return EXIT.ok;
 }
+
+const LEFT = {
+  'too-large': 'it is too large to keep everybody waiting until it is written anew',
+  'in-use': 'others use it all the time',
+  'not-allowed': 'the role of the address is not its owner',
+} as const;

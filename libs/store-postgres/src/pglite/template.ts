@@ -13,7 +13,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { PGlite } from '@electric-sql/pglite';
 
 /** Raised when databases are created in another way. */
-const TEMPLATE = 2;
+const TEMPLATE = 3;
 
 /** `TIDEMARK_CACHE_DIR`, or the place that the system foresees for caches. */
 function cacheFolder(): string {

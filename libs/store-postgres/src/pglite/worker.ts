@@ -19,8 +19,11 @@ const UPKEEP = [
   'vacuum partitions, workflows, tasks, effects, timers, placements, memories, memory_embeddings, spends, spend_hours',
   'checkpoint',
 ];
-/** Small segments: half the disk (30 MB) and less to write while the folder is created. */
-const CREATE = ['--wal-segsize=1', '--no-sync'];
+/**
+ * Small segments: half the disk (30 MB) and less to write while the folder is created. None is used again once it is over, or the bytes of what
+ * was deleted would lie in it until it is written over (see scrub-tables.ts).
+ */
+const CREATE = ['--wal-segsize=1', '--no-sync', '--set=wal_recycle=off'];
 /** The last byte of an answer outside of a transaction: `ReadyForQuery` with status idle. */
 const IDLE = 'I'.charCodeAt(0);
 /** What PGlite prints while it starts, for the error when it doesn't; the last lines. */

@@ -5,8 +5,8 @@
  */
 
 import type { Lamport, Position, TenantId, WorkflowId } from '@tidemark/core';
-import type { MemoryKind, MemoryQuery, MemoryRow } from '@tidemark/ports';
-import { int8s } from '../binary-array.ts';
+import type { MemoryKind, MemoryName, MemoryQuery, MemoryRow, WrittenQuery } from '@tidemark/ports';
+import { int8s, textArray } from '../binary-array.ts';
 import { booleanAt, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 const columns = `tenant, subject, kind, key, value, words, source, at_ms, workflow, position, ordinal, lamport, is_forgotten`;
@@ -39,6 +39,32 @@ export function readMemories(query: MemoryQuery): Statement {
   const after = [query.after?.kind ?? null, query.after?.key ?? null];
   return { name: 'read-memories', text: byKey, values: [...values, ...after, limit] };
 }
+
+const writtenBy = `
+select subject, kind, key from memories
+where tenant = $1 and workflow = any ($2::text[]) and not is_forgotten
+  and ($3::text is null or (subject, kind, key) > ($3 collate "C", $4::text collate "C", $5::text collate "C"))
+order by subject, kind, key limit $6`;
+
+/** Of any subject. Index: memories_key, of which all of the tenant's is read: who asks forgets somebody for good. */
+export const readMemoriesWrittenBy = ({ tenant, workflows, after, limit }: WrittenQuery): Statement => ({
+  name: 'read-memories-written-by',
+  text: writtenBy,
+  values: [
+    tenant,
+    textArray(workflows),
+    after?.subject ?? null,
+    after?.kind ?? null,
+    after?.key ?? null,
+    String(limit),
+  ],
+});
+
+export const memoryNameOf = (row: Row): MemoryName => ({
+  subject: textAt(row, 0),
+  kind: textAt(row, 1) as MemoryKind,
+  key: textAt(row, 2),
+});
 
 /** The greatest Lamport time of a subject, forgotten entries included. */
 export const readLamportOf = (tenant: TenantId, subject: string): Statement => ({

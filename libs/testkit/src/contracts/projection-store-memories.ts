@@ -1,7 +1,7 @@
 /** Owns the part of the contract about long-term memory: which write wins, who sees what, search by words and by meaning. */
 
 import type { Lamport, Position, TenantId, WorkflowId } from '@tidemark/core';
-import type { MemoryKind, MemoryRow, RecallQuery } from '@tidemark/ports';
+import type { MemoryKind, MemoryName, MemoryRow, RecallQuery } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
 import * as rows from './projection-store-rows.ts';
@@ -147,6 +147,50 @@ export function testMemories(under: StoreUnderTest): void {
       await write(memoryRow(`${long}a`, { subject: long }), memoryRow(`${long}b`, { subject: long }));
       const found = await under.store.memories({ tenant: acme, subject: long, limit: 9 });
       expect(found.map(({ key }) => key.at(-1))).toEqual(['a', 'b']);
+    });
+  });
+
+  describe('what a workflow wrote', () => {
+    const written = async (workflows: readonly string[], limit = 10, tenant = acme) => {
+      const found: string[] = [];
+      for (let after: MemoryName | undefined; ; ) {
+        const query = { tenant, workflows: workflows as readonly WorkflowId[], after, limit };
+        const page = await under.other.memoriesWrittenBy(query);
+        found.push(...page.map(({ subject, kind, key }) => `${subject} ${kind} ${key}`));
+        after = page.at(-1);
+        if (page.length < limit) return found;
+      }
+    };
+
+    test('is found whoever it is about, page by page, as long as nobody wrote it anew or forgot it', async () => {
+      await start();
+      const of = (workflow: string, part: Partial<MemoryRow> = {}) => ({ workflow: workflow as WorkflowId, ...part });
+      await write(
+        memoryRow('a', of('w1')),
+        memoryRow('b', of('w1', { subject: 'pipeline:p', kind: 'fact' })),
+        memoryRow('c', of('w2', { subject: 'user:bob' })),
+        memoryRow('d', of('w3')),
+        memoryRow('theirs', of('w1', { tenant: other })),
+      );
+      const all = ['pipeline:p fact b', 'user:ana summary a', 'user:bob summary c'];
+      for (const limit of [1, 2, 10]) expect(await written(['w1', 'w2'], limit)).toEqual(all);
+      expect(await written(['w1'], 10, other)).toEqual(['user:ana summary theirs']);
+      expect(await written(['nobody'])).toEqual([]);
+      await write(
+        memoryRow('a', of('w3', { lamport: 2 as Lamport })),
+        memoryRow('c', of('w2', { subject: 'user:bob', lamport: 2 as Lamport, isForgotten: true })),
+      );
+      expect(await written(['w1', 'w2'])).toEqual(['pipeline:p fact b']);
+    });
+
+    test('of what is forgotten no file tells once it was scrubbed, and nothing else is gone', async () => {
+      await start();
+      await write(memoryRow('a', { words: 'angle 10' }), memoryRow('b', { words: 'angle 20' }));
+      await embed();
+      await write(memoryRow('a', { lamport: 2 as Lamport, isForgotten: true }));
+      expect(await under.store.scrub()).toEqual([]);
+      expect(await keys({ words: 'angle' })).toEqual(['b']);
+      expect(await keys({ embedding: vectorAt(0), model })).toEqual(['b']);
     });
   });
 

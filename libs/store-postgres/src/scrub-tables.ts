@@ -1,0 +1,103 @@
+/**
+ * Owns clearing what was deleted out of the database's files. A vacuum gives the room of dead rows free and leaves their bytes there, so the
+ * tables that hold anything in clear, or wrapped keys, are written anew (`vacuum full`), which also takes the old files away. Must not change
+ * any row.
+ *
+ * While a table is written anew nobody uses it. So it is done within bounds: of the table's size, of the wait for its lock, of the time it
+ * takes. What lies beyond is told, and `tidemark rebuild` does it without holding anybody.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ProjectionStore, UnscrubbedTable } from '@tidemark/ports';
+import pg from 'pg';
+import {
+  SCRUB_LOCK_TIMEOUT_MS,
+  SCRUB_MAX_MS,
+  SCRUB_READERS_LOOK_MS,
+  SCRUB_READERS_MAX_MS,
+  SCRUB_TABLE_MAX_BYTES,
+} from './limits.ts';
+import { numberAt, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
+
+/** The words and vectors by which memories are found, and wrapped keys: all else that workflows say is sealed. */
+const TABLES = ['memories', 'memory_embeddings', 'data_keys'] as const;
+
+/** Who may still see rows that were deleted before the transaction `$1`: a vacuum keeps those. */
+const READERS = `
+select 1 from pg_stat_activity where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
+  and greatest(age(backend_xmin), age(backend_xid)) > age($1::text::xid)
+union all select 1 from pg_replication_slots where age(xmin) > age($1::text::xid)
+union all select 1 from pg_prepared_xacts where age(transaction) > age($1::text::xid)
+limit 1`;
+
+/** The write-ahead log holds what was written before. PGlite's is here, and no other process reads it; a server's is the server's. */
+const RENEW_LOG = ['select pg_switch_wal()', 'checkpoint'];
+
+export interface ScrubBounds {
+  readonly tableMaxBytes: number;
+  readonly lockTimeoutMs: number;
+  readonly maxMs: number;
+  readonly readersMaxMs: number;
+}
+
+const BOUNDS: ScrubBounds = {
+  tableMaxBytes: SCRUB_TABLE_MAX_BYTES,
+  lockTimeoutMs: SCRUB_LOCK_TIMEOUT_MS,
+  maxMs: SCRUB_MAX_MS,
+  readersMaxMs: SCRUB_READERS_MAX_MS,
+};
+
+export function scrubTables(
+  client: SqlClient,
+  kind: ProjectionStore['kind'],
+  bounds = BOUNDS,
+): Promise<readonly UnscrubbedTable[]> {
+  return client.session(async (runner) => {
+    if (!(await readersGone(runner, bounds.readersMaxMs))) return TABLES.map((table) => ({ table, why: 'in-use' }));
+    const left: UnscrubbedTable[] = [];
+    for (const table of TABLES) {
+      const why = await writeAnew(runner, table, bounds);
+      if (why !== undefined) left.push({ table, why });
+    }
+    if (kind === 'pglite') for (const statement of RENEW_LOG) await runner.script(statement);
+    return left;
+  });
+}
+
+/** Whether everybody who could see what was deleted has come to an end. */
+async function readersGone(runner: SqlRunner, maxMs: number): Promise<boolean> {
+  const [[row = []] = []] = await runner.run([once('select pg_current_xact_id()::xid::text')]);
+  const before = textAt(row, 0);
+  for (let waitedMs = 0; ; waitedMs += SCRUB_READERS_LOOK_MS) {
+    const [readers = []] = await runner.run([once(READERS, [before])]);
+    if (readers.length === 0) return true;
+    if (waitedMs >= maxMs) return false;
+    await wait(SCRUB_READERS_LOOK_MS);
+  }
+}
+
+async function writeAnew(
+  runner: SqlRunner,
+  table: string,
+  { tableMaxBytes, lockTimeoutMs, maxMs }: ScrubBounds,
+): Promise<UnscrubbedTable['why'] | undefined> {
+  const look = once(`select pg_relation_filenode('${table}'), pg_total_relation_size('${table}')`);
+  const [[before = []] = []] = await runner.run([look]);
+  if (numberAt(before, 1) > tableMaxBytes) return 'too-large';
+  try {
+    await runner.script(`set lock_timeout = ${lockTimeoutMs}`);
+    await runner.script(`set statement_timeout = ${maxMs}`);
+    await runner.script(`vacuum full ${table}`);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || !BEYOND_BOUNDS.has(error.code ?? '')) throw error;
+    return 'in-use';
+  } finally {
+    await runner.script('reset lock_timeout; reset statement_timeout');
+  }
+  const [[after = []] = []] = await runner.run([look]);
+  // Whoever may not vacuum it is told in a notice, and by nothing else.
+  return textAt(before, 0) === textAt(after, 0) ? 'not-allowed' : undefined;
+}
+
+/** The lock was not available; the statement took too long. */
+const BEYOND_BOUNDS = new Set(['55P03', '57014']);
