@@ -66,6 +66,7 @@ await runService('compactor', async () => {
       store: telling(held(host.ports.store), (call) => storeSteps[call]),
       log: telling(hot, (call) => (call === 'read' || call === 'trim' ? call : undefined)),
     },
+    deletions: host.client.memory,
     archive: new Archive({ warm: telling(archive.warm, (call, name) => objectSteps[call]?.(name)) }),
     policy: JSON.parse(policy) as CompactorPolicy,
     pace: new Pace(host.ports.clock, Number.POSITIVE_INFINITY),

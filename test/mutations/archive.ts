@@ -62,6 +62,24 @@ export const ARCHIVE_MUTATIONS: Mutations = {
     caughtBy: RETENTION_TEST,
     breaks: 'Deleted history leaves a note, so that a reader knows it from lost history.',
   },
+  'deleted-before-the-log-knows': {
+    file: RETENTION,
+    edits: [['    await this.#tell(tenant, deletionOf(await this.#manifestOf(segment)));\n', '']],
+    caughtBy: RETENTION_TEST,
+    breaks: 'That a policy deletes a segment is an event before it goes.',
+  },
+  'audit-believes-a-tombstone': {
+    file: 'libs/runtime/src/verify-archive.ts',
+    edits: [['if (tenant === undefined || !(await toldOf(tenant)).covers(manifest))', 'if (tenant === undefined)']],
+    caughtBy: 'libs/runtime/src/verify-archive.test.ts',
+    breaks: 'A segment that somebody took away is told, whatever tombstone they left.',
+  },
+  'tombstone-takes-history-away': {
+    file: 'libs/runtime/src/deletions.ts',
+    edits: [['(await archive.isDeleted(manifest)) && isTold(store, manifest)', 'archive.isDeleted(manifest)']],
+    caughtBy: 'libs/runtime/src/segment-orphans.test.ts',
+    breaks: 'Nothing is taken away for a tombstone that the log does not know.',
+  },
   'cold-copy-is-not-read': {
     file: RETENTION,
     edits: [

@@ -142,6 +142,7 @@ export class Host {
     this.#compactor = new Compactor({
       ports: { ...this.ports, log: this.tiers.hot },
       archive: this.tiers.archive,
+      deletions: this.client.memory,
       blobs: this.tiers.blobs?.stores,
       policy: this.#retention === undefined ? policy : { retention: this.#retention, ...policy },
       pace: new Pace(clock, paceBytesPerSecond),

@@ -12,6 +12,7 @@ import { CorruptError, type Offset, type Partition, UnavailableError } from '@ti
 import { blobReferenceOf, type EventLog, type PartitionBounds, type ProjectionStore } from '@tidemark/ports';
 import { parseManifestName } from '@tidemark/segments';
 import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
+import { isProvedDeleted, isTold, unproved } from './deletions.ts';
 import { BLOB_REFERENCES_PAGE_COUNT, COMPACTOR_READ_MAX_BYTES, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
 import type { Pace } from './pace.ts';
 import { isArchivedObject } from './recalls.ts';
@@ -19,7 +20,7 @@ import { isArchivedObject } from './recalls.ts';
 export interface BlobReferencesOptions {
   /** The log itself. */
   readonly log: EventLog;
-  readonly store: Pick<ProjectionStore, 'blobReferences'>;
+  readonly store: Pick<ProjectionStore, 'blobReferences' | 'memories'>;
   readonly archive: Archive;
   readonly pace: Pace;
 }
@@ -119,13 +120,15 @@ export class BlobReferences {
 
   /** As its records have them. One that is deleted names nothing any more. */
   async #inSegment(manifest: KnownManifest): Promise<readonly string[]> {
-    const { archive, pace } = this.#options;
+    const { archive, pace, store } = this.#options;
     try {
       const digests = digestsIn(await archive.records(manifest));
       await pace.spent(manifest.bytes);
       return digests;
     } catch (error) {
-      if (error instanceof CorruptError && error.code === 'segment-deleted') return [];
+      const isDeleted = error instanceof CorruptError && error.code === 'segment-deleted';
+      if (isDeleted && !(await isTold(store, manifest))) throw unproved(manifest);
+      if (isDeleted) return [];
       throw error;
     }
   }
@@ -148,14 +151,15 @@ export class BlobReferences {
     }
   }
 
-  /** What was deleted for good names nothing any more. A listing that lacks one keeps blobs longer, and no more. */
+  /** What was deleted for good names nothing any more. A listing that lacks one keeps blobs longer, and no more; so does one that nobody told. */
   async #heedDeleted(): Promise<void> {
-    const { warm } = this.#options.archive;
+    const { archive, store } = this.#options;
+    const { warm } = archive;
     for await (const name of warm.list(TOMBSTONES)) {
       if (this.#heeded.has(name)) continue;
       const place = parseManifestName(`manifests/${name.slice(TOMBSTONES.length)}`);
-      const manifest = place && (await this.#options.archive.manifestFrom(place.partition, place.from));
-      if (manifest === undefined) continue;
+      const manifest = place && (await archive.manifestFrom(place.partition, place.from));
+      if (manifest === undefined || !(await isProvedDeleted(archive, store, manifest))) continue;
       const known = this.#of(manifest.partition);
       known.stretches = known.stretches.filter(({ from, to }) => from < manifest.from || to > manifest.to);
       this.#heeded.add(name);

@@ -10,11 +10,11 @@ import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tombstoneName } from './archive.ts';
 import type { SweepReport } from './blob-sweep.ts';
 import type { Compactor } from './compactor.ts';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
 import { P0 } from './simulated-definition.ts';
-import { verifyArchive } from './verify-archive.ts';
 
 const PERIOD_MS = 10_000;
 const DAY_MS = 86_400_000;
@@ -170,6 +170,22 @@ describe('a blob stays while it is named', () => {
     expect(await at.ports.store.blobReferences(null, 10)).toEqual([]);
     await sweeps(3);
     expect([live.digests(), aside.digests()]).toEqual([[], []]);
+  });
+
+  it('by a segment beside whose manifest somebody put a tombstone, whether its object is there or not', async () => {
+    await run('w');
+    at.ports.clock.jump(HOT_MS + 1);
+    await at.pass();
+    const manifest = (await at.archive().manifestFrom(P0, 0 as Offset))!;
+    const digests = live.digests();
+    await sweeps(1);
+    await at.objects.create(tombstoneName(P0, 0 as Offset), Buffer.from(JSON.stringify({ digest: manifest.digest })));
+    await sweeps(4);
+    expect(live.digests()).toEqual(digests);
+    at.objects.lose(manifest.object);
+    // Another process has to read what it names.
+    await expect(sweep(fresh())).rejects.toMatchObject({ code: 'deletion-unproved' });
+    expect(live.digests()).toEqual(digests);
   });
 
   it('by a row alone, and no longer', async () => {
@@ -382,7 +398,7 @@ it('an audit reads large payloads that archived events name', async () => {
   await run('w');
   at.ports.clock.jump(HOT_MS + 1);
   await at.pass();
-  const problems = async () => (await verifyArchive(at.log, at.archive(), { blobs: at.blobs() })).problems;
+  const problems = async () => (await at.verify({ blobs: at.blobs() })).problems;
   expect(await problems()).toEqual([]);
   live.damage(live.digests()[0]!);
   expect(await problems()).toMatchObject([{ partition: 0, code: 'blob-damaged' }]);

@@ -3,7 +3,7 @@
  * inbox events through streams of their subjects, and reads rows.
  */
 
-import type { MemoryWrite } from '@tidemark/codec';
+import { canonicalJson, type MemoryWrite } from '@tidemark/codec';
 import {
   BUDGET_EXCEEDED,
   ConflictError,
@@ -31,6 +31,7 @@ import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import type { Decisions } from './decisions.ts';
 import type { MemoryUpdate } from './definition.ts';
+import { type Deletion, deletionWrite } from './deletions.ts';
 import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 import { checkedMemories, memoryDefinition, memoryWorkflow } from './memory-streams.ts';
 import { parseBudget, type SharedBudget } from './model-budgets.ts';
@@ -228,6 +229,17 @@ export class ClientMemory {
     const source = subject.slice(0, subject.indexOf(':'));
     const writes = records.map((record) => anyWrite({ subject, kind: 'record', ...record, source }, source));
     await this.#write(writes, { tenant });
+  }
+
+  /** Writes down that a policy deletes the segment; resolves once rows show it. The same again changes nothing. */
+  async deletes(tenant: TenantId, deletion: Deletion): Promise<void> {
+    const write = deletionWrite(tenant, deletion);
+    const { subject, kind, key } = write;
+    const [row] = await this.#options.ports.store.memories({ tenant, subject, kind, key, limit: 1 });
+    if (row === undefined || canonicalJson(JSON.parse(row.value)) !== canonicalJson(write.value as Json)) {
+      // Written twice by two, it counts once.
+      await this.#write([write], { tenant, key: `${key}/${deletion.manifest}` });
+    }
   }
 
   /** Certificates of what was forgotten of the tenant's, newest first. */

@@ -13,7 +13,6 @@ import { RESTORED_ROWS_KEPT_MS } from './limits.ts';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
 import { P0, TENANT } from './simulated-definition.ts';
 import { quiet } from './simulated-ports.ts';
-import { verifyArchive } from './verify-archive.ts';
 
 const [FIRST, SECOND] = [workflowId('first'), workflowId('second')];
 let at: SimulatedArchive<MemoryObjects>;
@@ -79,7 +78,7 @@ describe('a pass', () => {
     await at.run('third');
     at.ports.clock.jump(HOT_MS + 1);
     await at.pass();
-    const verdict = await verifyArchive(at.log, at.archive());
+    const verdict = await at.verify();
     expect(verdict).toMatchObject({ segmentCount: 2, problems: [], coldCount: 0 });
     expect(await at.ports.store.segments({ workflow: workflowId('third'), limit: 10 })).toHaveLength(1);
   });
@@ -155,7 +154,7 @@ describe('a compactor that dies', () => {
     expect(await at.startOf()).toBe(stored.length);
     expect(await at.valuesFrom()).toEqual(stored);
     expect(await at.ports.store.withoutRows([FIRST, SECOND])).toEqual([FIRST, SECOND]);
-    expect((await verifyArchive(at.log, at.archive())).problems).toEqual([]);
+    expect((await at.verify()).problems).toEqual([]);
     expect(at.objects.names().filter((name) => name.endsWith('.parquet'))).toHaveLength(1);
   });
 
@@ -197,7 +196,7 @@ describe('an object store', () => {
     expect(held.map(({ value }) => Buffer.from(value))).toEqual(stored);
     expect(await at.startOf()).toBe(stored.length);
     expect(await at.valuesFrom()).toEqual(stored);
-    expect((await verifyArchive(at.log, at.archive())).problems).toEqual([]);
+    expect((await at.verify()).problems).toEqual([]);
   }
   async function lists(name: string): Promise<boolean> {
     for await (const each of at.objects.list('')) if (each === name) return true;

@@ -37,7 +37,7 @@ import {
 import { MEMORY_DEFINITION } from './memory-streams.ts';
 import type { Pace } from './pace.ts';
 import type { Ports } from './ports.ts';
-import { Retention, type RetentionReport } from './retention.ts';
+import { type DeletionWriter, Retention, type RetentionReport } from './retention.ts';
 import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
 import { SegmentOrphans } from './segment-orphans.ts';
 import { segmentRow } from './segment-rows.ts';
@@ -66,6 +66,7 @@ export interface CompactorOptions {
   /** `log`: the log itself, not a view that reads segments as well. */
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'> & { readonly log: EventLog };
   readonly archive: Archive;
+  readonly deletions: DeletionWriter;
   /** Absent: there are no large payloads to collect. */
   readonly blobs?: BlobStores | undefined;
   readonly policy: CompactorPolicy;
@@ -109,7 +110,8 @@ export class Compactor {
     refusePolicy(options.policy);
     this.#options = options;
     const { retention = DEFAULT_RETENTION } = options.policy;
-    this.#retention = new Retention({ ...options, policy: checkRetention(retention) });
+    const { signal: stopped } = this.#stopped;
+    this.#retention = new Retention({ ...options, policy: checkRetention(retention), stopped });
     this.#writer = new ArchiveWriter({
       ...options,
       segmentMaxBytes: options.policy.segmentMaxBytes,

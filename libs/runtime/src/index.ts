@@ -64,6 +64,7 @@ export type {
   WaitRequest,
 } from './definition.ts';
 export { PendingResult } from './definition.ts';
+export { type Deletion, type DeletionReads, toldDeletions } from './deletions.ts';
 export { Demand, type Demands, ONE_POOL, type Pool, type PoolDemand } from './demand.ts';
 export { answerInTime } from './effect-call.ts';
 export type { CallEffect } from './effect-journal.ts';
@@ -184,6 +185,7 @@ export {
   type ArchiveProblem,
   type ArchiveVerdict,
   type ChainEnd,
+  type DeletionsEnd,
   type VerifyOptions,
   verifyArchive,
 } from './verify-archive.ts';

@@ -300,6 +300,8 @@ export const FORGET_OPEN_TOLD_MAX = 20;
 export const FORGET_WORKFLOWS_PAGE_COUNT = 500;
 /** Memories that one page of forgetting a user reads and writes. */
 export const FORGET_PAGE_COUNT = 50;
+/** Longest wait of a compactor for rows to show that a segment is to be deleted; until they do it stays. */
+export const DELETION_TOLD_MAX_MS = 30_000;
 /** Forks of one workflow that are looked at before it is forgotten. */
 export const FORKS_READ_MAX_COUNT = 10_000;
 

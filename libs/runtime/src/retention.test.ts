@@ -3,10 +3,13 @@
  * so, and in no other case. What was deleted is told as such, and rows are made anew around it.
  */
 
-import { type TenantId, workflowId } from '@tidemark/core';
+import { type Offset, type TenantId, UnavailableError, workflowId } from '@tidemark/core';
+import { decodeManifest, encodeManifest, manifestName } from '@tidemark/segments';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tombstoneName } from './archive.ts';
+import { DELETION_TOLD_MAX_MS } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import { Retention } from './retention.ts';
 import {
@@ -18,8 +21,7 @@ import {
   retentionOf,
 } from './retention-policy.ts';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
-import { TENANT } from './simulated-definition.ts';
-import { verifyArchive } from './verify-archive.ts';
+import { P0, TENANT } from './simulated-definition.ts';
 import { workflowAt } from './workflow-at.ts';
 
 const FIRST = workflowId('first');
@@ -77,7 +79,7 @@ describe('a segment that is no longer warm', () => {
     expect([names('objects'), names('cold')]).toEqual([[], [expect.any(String)]]);
     expect(await at.ports.store.segments({ tier: 'cold', limit: 10 })).toHaveLength(1);
     expect(await at.store().checkpoints(FIRST, everything)).toEqual(before);
-    expect((await verifyArchive(at.log, at.archive())).problems).toEqual([]);
+    expect((await at.verify()).problems).toEqual([]);
   });
 
   it('comes back from an archive class when it was asked for; until then its state is told', async () => {
@@ -86,7 +88,7 @@ describe('a segment that is no longer warm', () => {
     at.cold.archive(names('cold')[0]!, 2);
     await expect(at.store().checkpoints(FIRST, everything)).rejects.toMatchObject({ code: 'object-archived' });
     expect(await at.restorer().restore(FIRST)).toEqual({ state: 'recalling', segmentCount: 1, expectedAtMs: null });
-    expect(await verifyArchive(at.log, at.archive())).toMatchObject({ coldCount: 1, problems: [] });
+    expect(await at.verify()).toMatchObject({ coldCount: 1, problems: [] });
     expect(await at.restorer().restore(FIRST)).toMatchObject({ state: 'restored', segmentCount: 1 });
     expect(await at.ports.store.checkpoints(FIRST, everything)).toEqual(before);
     expect(await at.restorer().restore(FIRST)).toEqual({ state: 'here' });
@@ -257,7 +259,7 @@ describe('a segment that is no longer kept', () => {
     expect(left.map(({ workflows }) => workflows)).toEqual([
       [expect.objectContaining({ workflow: expect.stringContaining('~memory:') })],
     ]);
-    expect((await verifyArchive(at.log, at.archive())).problems).toEqual([]);
+    expect((await at.verify()).problems).toEqual([]);
   });
 
   it('that was archived together with such, while all was kept for ever, stays, which is told', async () => {
@@ -315,6 +317,14 @@ describe('a segment that is no longer kept', () => {
 
   it('is gone for good also when the pass dies between any two steps', async () => {
     at.ports.clock.jump(31 * DAY_MS);
+    at.beforeDeletion = async () => {
+      at.beforeDeletion = async () => {};
+      throw new UnavailableError('log-unavailable', 'The log is away.');
+    };
+    await expect(pass()).rejects.toMatchObject({ code: 'log-unavailable' });
+    // Nothing is gone, and nobody is told that anything was to go.
+    expect([at.deletions, names('objects').length]).toEqual([[], 1]);
+    expect(await at.verify()).toMatchObject({ deletedCount: 0, problems: [] });
     for (const fail of [
       () => at.objects.fail(1, 'create'),
       () => at.objects.fail(1, 'remove'),
@@ -327,6 +337,57 @@ describe('a segment that is no longer kept', () => {
     await expect(pass()).rejects.toThrow('died');
     expect(await pass()).toMatchObject({ deletedCount: 1 });
     expect(names('objects')).toEqual([]);
+    expect(await at.verify()).toMatchObject({ deletedCount: 1, problems: [] });
+  });
+
+  it('stays while rows don’t show that the log was told, and the pass goes no further, nor waits for ever', async () => {
+    at.ports.clock.jump(31 * DAY_MS);
+    at.beforeDeletion = () => new Promise(() => {});
+    const others = at.ports.clock.sleeperCount;
+    const late = expect(pass()).rejects.toMatchObject({ code: 'deletion-untold' });
+    await expect.poll(() => at.ports.clock.sleeperCount).toBeGreaterThan(others);
+    await at.ports.clock.run(DELETION_TOLD_MAX_MS);
+    await late;
+    expect(names('objects')).toHaveLength(1);
+    const compactor = at.compactor({ retention });
+    const sleeping = at.ports.clock.sleeperCount;
+    const stopped = expect(compactor.pass()).rejects.toMatchObject({ code: 'deletion-untold' });
+    await expect.poll(() => at.ports.clock.sleeperCount).toBeGreaterThan(sleeping);
+    await compactor.stop();
+    await stopped;
+  });
+
+  it('stays when a hold is set after the log was told, and goes once that is released', async () => {
+    at.ports.clock.jump(31 * DAY_MS);
+    at.beforeDeletion = async () =>
+      tell(TENANT, holdWrite(TENANT, { id: 'all', workflow: null, by: 'ana', why: 'a dispute' }));
+    expect(await pass()).toMatchObject({ deletedCount: 0, heldCount: 1 });
+    // It grows cold as others do.
+    expect([names('objects').length, names('cold').length]).toEqual([0, 1]);
+    at.beforeDeletion = async () => {};
+    tell(TENANT, holdWrite(TENANT, { id: 'all', released: true }));
+    expect(await pass()).toMatchObject({ deletedCount: 1 });
+  });
+
+  it('stays where its manifest is not the one that rows tell of', async () => {
+    at.ports.clock.jump(31 * DAY_MS);
+    const name = manifestName(P0, 0 as Offset);
+    const bytes = at.objects.look(name)!;
+    at.objects.lose(name);
+    await at.objects.create(name, encodeManifest({ ...decodeManifest(name, bytes), digest: 'f'.repeat(64) as never }));
+    expect(await pass()).toMatchObject({ deletedCount: 0 });
+    expect(at.errors).toContainEqual(expect.objectContaining({ code: 'manifest-damaged' }));
+    expect([at.deletions, names('objects').length]).toEqual([[], 1]);
+    at.errors = [];
+  });
+
+  it('is not taken away for a tombstone that somebody forged, while it is moved', async () => {
+    at.ports.clock.jump(11 * DAY_MS);
+    const { digest } = (await at.ports.store.segments({ limit: 1 }))[0]!;
+    await at.objects.create(tombstoneName(P0, 0 as Offset), Buffer.from(JSON.stringify({ digest })));
+    expect(await pass()).toMatchObject({ cooledCount: 1 });
+    expect(names('cold')).toHaveLength(1);
+    expect(await at.store().checkpoints(FIRST, everything)).toEqual(before);
   });
 });
 
@@ -372,7 +433,14 @@ describe('a policy', () => {
 
   it('says nothing by default but what the process was given, and nobody else moves anything', async () => {
     at.ports.clock.jump(1_000 * DAY_MS);
-    const idle = new Retention({ ports: at.ports, archive: at.archive(), policy: retention, onError: () => {} });
+    const idle = new Retention({
+      ports: at.ports,
+      archive: at.archive(),
+      deletions: at,
+      stopped: new AbortController().signal,
+      policy: retention,
+      onError: () => {},
+    });
     const report = await idle.pass(at.ports.clock.nowMs(), () => false);
     expect(report).toEqual({ cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0 });
   });

@@ -4,25 +4,34 @@
  *
  * T1 An object leaves the warm store only once the cold one has it whole.
  * T2 A segment is deleted only when all of its workflows have ended, and longer ago than their tenant's policy says by every clock
- *    that tells of it, and no hold covers any of them. That it is deleted is written down before its object goes; its manifest stays,
- *    and links the chain. (It holds workflows of one tenant.)
+ *    that tells of it, and no hold covers any of them. That it is deleted is an event of the tenant's before anything else happens (see
+ *    deletions.ts), and a tombstone says so beside it before its object goes; its manifest stays, and links the chain. (It holds workflows
+ *    of one tenant.)
  * T3 What isn't known for sure deletes nothing: a policy or a hold that can't be read, or rows that are still being made.
  */
 
 import { hash } from 'node:crypto';
 import { CorruptError, type TenantId, TidemarkError, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { SegmentRow } from '@tidemark/ports';
-import type { Archive } from './archive.ts';
+import type { Archive, KnownManifest } from './archive.ts';
 import { tombstoneName } from './archive.ts';
-import { SEGMENTS_PAGE_COUNT } from './limits.ts';
+import type { ClientMemory } from './client-memory.ts';
+import { type Deletion, deletionOf, isProvedDeleted } from './deletions.ts';
+import { DELETION_TOLD_MAX_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { isMemoryStream } from './memory-streams.ts';
 import type { Ports } from './ports.ts';
 import { isArchivedObject } from './recalls.ts';
 import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
 
+/** Writes deletions into the log. */
+export type DeletionWriter = Pick<ClientMemory, 'deletes'>;
+
 export interface RetentionOptions {
-  readonly ports: Pick<Ports, 'store' | 'telemetry'>;
+  readonly ports: Pick<Ports, 'store' | 'telemetry' | 'clock'>;
   readonly archive: Archive;
+  readonly deletions: DeletionWriter;
+  /** Ends a wait for the log and its rows: nothing more is deleted. */
+  readonly stopped: AbortSignal;
   /** For tenants without a policy of their own. */
   readonly policy: RetentionPolicy;
   readonly onError: (where: string, error: unknown) => void;
@@ -146,7 +155,8 @@ export class Retention {
       if (!(await this.#isCold(segment, isNew))) return;
     } else if ((await cold!.recall(object)).state === 'absent') throw damaged(segment, warm.place);
     // Deleted by another compactor meanwhile: what was written here must not bring it back.
-    if (await archive.isDeleted(segment)) return cold!.remove(object);
+    const manifest = await this.#manifestOf(segment);
+    if (await isProvedDeleted(archive, ports.store, manifest)) return cold!.remove(object);
     await warm.remove(object);
     await ports.store.setTier(segment, 'cold');
     report.cooledCount++;
@@ -183,11 +193,17 @@ export class Retention {
       report.unendedCount++;
       return;
     }
-    if (segment.workflows.some(({ workflow }) => holds.some((hold) => covers(hold, workflow)))) {
+    if (areHeld(segment, holds)) {
       report.heldCount++;
       return;
     }
     if (!(await ports.store.ready())) return;
+    await this.#tell(tenant, deletionOf(await this.#manifestOf(segment)));
+    // A hold that was set while it was written down comes first.
+    if (await this.#isHeld(tenant, segment)) {
+      report.heldCount++;
+      return;
+    }
     const { partition, from, to, object, digest } = segment;
     const note = { partition, from, to, object, digest, reason: 'retention' };
     await archive.warm.create(tombstoneName(partition, from), Buffer.from(`${JSON.stringify(note)}\n`));
@@ -196,7 +212,48 @@ export class Retention {
     await ports.store.setTier(segment, 'deleted');
     report.deletedCount++;
   }
+
+  /** Throws `UnavailableError` (`deletion-untold`): rows don't show it in time, as where no coordinator runs. */
+  async #tell(tenant: TenantId, deletion: Deletion): Promise<void> {
+    const { deletions, ports, stopped } = this.#options;
+    const ended = new AbortController();
+    const late = ports.clock.sleep(DELETION_TOLD_MAX_MS, AbortSignal.any([ended.signal, stopped])).then(() => 'late');
+    const told = deletions.deletes(tenant, deletion);
+    try {
+      if ((await Promise.race([told, late])) === 'late') throw untold(deletion);
+    } finally {
+      ended.abort();
+      // One that comes late counts for the next pass.
+      told.catch(() => {});
+    }
+  }
+
+  async #isHeld(tenant: TenantId, segment: SegmentRow): Promise<boolean> {
+    return areHeld(segment, (await this.#termsOf(tenant)).holds);
+  }
+
+  /** As it is in the object store. Throws `CorruptError` (`manifest-damaged`: it is not the one that rows tell of). */
+  async #manifestOf({ partition, from, object, digest }: SegmentRow): Promise<KnownManifest> {
+    const { archive } = this.#options;
+    const manifest = await archive.manifestFrom(partition, from);
+    if (manifest?.object === object && manifest.digest === digest) return manifest;
+    throw new CorruptError(
+      'manifest-damaged',
+      `The manifest of partition ${partition} at ${from} in ${archive.warm.place} is missing or names another segment than ${object}. The segment stays where it is; restore the manifest from a copy.`,
+      { partition, from, object },
+    );
+  }
 }
+
+const untold = ({ object }: Deletion): UnavailableError =>
+  new UnavailableError(
+    'deletion-untold',
+    `${object} is to be deleted, and rows don't show yet that the log was told so. It stays; coordinators have to run for that.`,
+    { object },
+  );
+
+const areHeld = ({ workflows }: SegmentRow, holds: readonly LegalHold[]): boolean =>
+  workflows.some(({ workflow }) => holds.some((hold) => covers(hold, workflow)));
 
 const covers = (hold: LegalHold, workflow: WorkflowId): boolean => hold.workflow === null || hold.workflow === workflow;
 

@@ -137,6 +137,16 @@ describe('an object that no manifest names', () => {
 });
 
 describe('an object stays', () => {
+  it('that its own manifest names, beside a tombstone that somebody forged', async () => {
+    await at.pass();
+    const [name] = segments();
+    const { digest } = (await at.ports.store.segments({ limit: 1 }))[0]!;
+    await at.objects.create(tombstoneName(P0, 0 as Offset), Buffer.from(JSON.stringify({ digest })));
+    await at.ports.store.setTier((await at.ports.store.segments({ limit: 1 }))[0]!, 'deleted');
+    await at.pass();
+    expect(segments()).toEqual([name]);
+  });
+
   it('while nobody has a manifest there: a slow compactor names it later, and nothing is lost', async () => {
     let passes: (() => void) | undefined;
     const create = at.objects.create.bind(at.objects);

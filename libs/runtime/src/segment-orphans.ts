@@ -9,15 +9,16 @@
  */
 
 import { CorruptError, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
-import type { Clock, SegmentRow, TierStore } from '@tidemark/ports';
+import type { Clock, ProjectionStore, SegmentRow } from '@tidemark/ports';
 import { parseSegmentName, type SegmentPlace, segmentPrefix } from '@tidemark/segments';
 import type { Archive, KnownManifest } from './archive.ts';
+import { isProvedDeleted, isTold } from './deletions.ts';
 import { ORPHANS_LOOK_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { isArchivedObject } from './recalls.ts';
 
 export interface SegmentOrphansOptions {
   readonly archive: Archive;
-  readonly store: Pick<TierStore, 'segments'>;
+  readonly store: Pick<ProjectionStore, 'segments' | 'memories'>;
   readonly clock: Clock;
   readonly onError: (where: string, error: unknown) => void;
 }
@@ -87,14 +88,15 @@ export class SegmentOrphans {
 
   /** U1, U2. One that its own manifest names goes where a policy deleted it and a slow writer brought it back. */
   async #isOrphan({ partition, from, name }: Named): Promise<boolean> {
-    const { archive } = this.#options;
+    const { archive, store } = this.#options;
     const manifest = await archive.manifestFrom(partition, from);
     if (manifest === undefined) return false;
-    if (manifest.object === name) return archive.isDeleted(manifest);
+    if (manifest.object === name) return isProvedDeleted(archive, store, manifest);
     try {
       await archive.records(manifest);
     } catch (error) {
       const isDeleted = error instanceof CorruptError && error.code === 'segment-deleted';
+      if (isDeleted && !(await isTold(store, manifest))) return false;
       if (!isDeleted && !isArchivedObject(error)) throw error;
     }
     return true;

@@ -3,13 +3,22 @@
  * large payloads where the test gives one. Must not be used outside tests.
  */
 
-import { type Offset, type Partition, type TenantId, workflowId } from '@tidemark/core';
+import {
+  type Json,
+  type Lamport,
+  type Offset,
+  type Partition,
+  type Position,
+  type TenantId,
+  workflowId,
+} from '@tidemark/core';
 import { type EventLog, type LogRecord, type ObjectStore, type ProjectionStore, RANGE_COUNT } from '@tidemark/ports';
 import { Archive } from './archive.ts';
 import { BlobLog } from './blob-log.ts';
 import { storeWithBlobs } from './blob-rows.ts';
 import { type BlobStores, Blobs } from './blobs.ts';
 import { Compactor, type CompactorPolicy, type PassReport } from './compactor.ts';
+import { type Deletion, deletionsOf, deletionWrite } from './deletions.ts';
 import { drawUpFork } from './fork.ts';
 import { memoryDefinition, memoryWorkflow } from './memory-streams.ts';
 import { Pace } from './pace.ts';
@@ -22,6 +31,7 @@ import { claimedRun } from './simulated-run.ts';
 import { Starter } from './starter.ts';
 import { TieredLog } from './tiered-log.ts';
 import { tieredStore } from './tiered-store.ts';
+import { type ArchiveVerdict, type VerifyOptions, verifyArchive } from './verify-archive.ts';
 
 /** What is larger is in blobs, where there are any, in bytes: the openings of workflows that are told much. */
 export const INLINE_MAX_BYTES = 1_500;
@@ -49,6 +59,10 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   readonly #newLog: () => MemoryLog;
   readonly projector: Projector;
   errors: unknown[] = [];
+  /** What the log was told of. */
+  readonly deletions: { readonly tenant: TenantId; readonly deletion: Deletion }[] = [];
+  /** May fail, or do something, before it is. */
+  beforeDeletion: () => Promise<void> = async () => {};
   readonly #compactors: Compactor[] = [];
   readonly #stores: BlobStores | undefined;
 
@@ -128,6 +142,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     const compactor = new Compactor({
       ports: this.ports,
       archive: this.archive(),
+      deletions: this,
       blobs: this.#stores,
       policy: { hotMs: HOT_MS, segmentMinBytes: 1, ...policy },
       pace: new Pace(this.ports.clock, Number.POSITIVE_INFINITY),
@@ -136,6 +151,29 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     });
     this.#compactors.push(compactor);
     return compactor;
+  }
+
+  /** As events of another partition, whose rows are here at once: none of them is in this log. */
+  async deletes(tenant: TenantId, deletion: Deletion): Promise<void> {
+    await this.beforeDeletion();
+    this.deletions.push({ tenant, deletion });
+    this.#tellDeletion(tenant, deletion);
+  }
+
+  #tellDeletion(tenant: TenantId, deletion: Deletion): void {
+    const { value, words = '', source = '', ...entry } = deletionWrite(tenant, deletion);
+    const written = { ...entry, words, source, value: JSON.stringify(value), atMs: 0, isForgotten: false };
+    const place = { position: 1 as Position, ordinal: 0, lamport: this.deletions.length as Lamport };
+    this.ports.store.memory.put([{ ...written, ...place, tenant, workflow: workflowId('~memory:retention') }]);
+  }
+
+  /** An audit as whoever reads the events has it. */
+  verify(options: Omit<VerifyOptions, 'deletions'> = {}): Promise<ArchiveVerdict> {
+    const deletions = async (tenant: TenantId) => {
+      const own = this.deletions.filter((told) => told.tenant === tenant).map(({ deletion }) => deletion);
+      return deletionsOf(own as unknown as readonly Json[]);
+    };
+    return verifyArchive(this.log, this.archive(), { ...options, deletions });
   }
 
   pass(policy?: Partial<CompactorPolicy>): Promise<PassReport> {
@@ -219,6 +257,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   /** Rows are lost, and made anew from all tiers. */
   async rebuild(): Promise<void> {
     this.ports.store.drop();
+    for (const { tenant, deletion } of this.deletions) this.#tellDeletion(tenant, deletion);
     this.projector.forgetAll();
     const rebuildTo = (await this.log.bounds([P0])).get(P0)!.end;
     await this.ports.store.addPartitions([{ partition: P0, start: 0 as Offset, rebuildTo }]);

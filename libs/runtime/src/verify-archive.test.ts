@@ -4,16 +4,16 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Offset } from '@tidemark/core';
+import type { Offset, Sha256, TenantId } from '@tidemark/core';
 import { decodeManifest, decodeSegment, encodeManifest, encodeSegment, manifestName } from '@tidemark/segments';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tombstoneName } from './archive.ts';
+import { deletionOf } from './deletions.ts';
 import { HOT_MS, SimulatedArchive } from './simulated-archive.ts';
-import { P0 } from './simulated-definition.ts';
-import { verifyArchive } from './verify-archive.ts';
+import { P0, TENANT } from './simulated-definition.ts';
 
 const DAY_MS = 86_400_000;
 let at: SimulatedArchive<MemoryObjects>;
@@ -35,7 +35,7 @@ async function archived(id: string): Promise<void> {
   expect(await at.pass()).toMatchObject({ segmentCount: 1 });
 }
 
-const audit = () => verifyArchive(at.log, at.archive());
+const audit = () => at.verify();
 const problems = async () => (await audit()).problems;
 const segments = () => at.objects.names().filter((name) => name.endsWith('.parquet'));
 
@@ -177,5 +177,41 @@ describe('what a policy deleted', () => {
     const { digest } = newest().manifest;
     await at.objects.create(tombstoneName(P0, 0 as Offset), Buffer.from(JSON.stringify({ digest })));
     expect(await audit()).toMatchObject({ deletedCount: 0, problems: [{ code: 'segment-missing' }] });
+  });
+
+  it('is a problem where somebody wrote the tombstone, and the log says nothing of it, or of another segment or manifest', async () => {
+    const { manifest } = manifestAt(0);
+    at.objects.lose(manifest.object);
+    await at.objects.create(tombstoneName(P0, 0 as Offset), Buffer.from(JSON.stringify({ digest: manifest.digest })));
+    const unproved = { deletedCount: 0, problems: [{ code: 'deletion-unproved' }] };
+    expect(await audit()).toMatchObject(unproved);
+    const whole = deletionOf((await at.archive().manifestFrom(P0, 0 as Offset))!);
+    const others = [
+      { ...whole, digest: newest().manifest.digest },
+      { ...whole, manifest: '0'.repeat(64) as Sha256 },
+    ];
+    for (const deletion of others) await at.deletes(TENANT, deletion);
+    await at.deletes('other' as TenantId, whole);
+    expect(await audit()).toMatchObject(unproved);
+    // The control: a policy's own.
+    await at.deletes(TENANT, whole);
+    expect(await audit()).toMatchObject({ deletedCount: 1, problems: [] });
+  });
+
+  it('is told by the end of a chain, which every further deletion moves, whoever wrote it', async () => {
+    at.ports.clock.jump(2 * DAY_MS);
+    await at.pass({ retention: { warmMs: DAY_MS, keepMs: DAY_MS } });
+    const [end, ...others] = (await audit()).deletions;
+    expect([end, others]).toMatchObject([
+      { tenant: TENANT, count: 2, chain: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      [],
+    ]);
+    at.deletions.push(at.deletions[0]!);
+    expect((await audit()).deletions[0]).toMatchObject({ count: 3 });
+    expect((await audit()).deletions[0]!.chain).not.toBe(end!.chain);
+    at.deletions.pop();
+    expect((await audit()).deletions).toEqual([end]);
+    at.deletions.reverse();
+    expect((await audit()).deletions[0]!.chain).not.toBe(end!.chain);
   });
 });

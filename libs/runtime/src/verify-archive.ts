@@ -12,6 +12,7 @@ import {
   type Partition,
   type PartitionState,
   type Sha256,
+  type TenantId,
   TidemarkError,
 } from '@tidemark/core';
 import type { EventLog, StoredRecord } from '@tidemark/ports';
@@ -19,6 +20,7 @@ import { CHAIN_START, type SegmentRecord } from '@tidemark/segments';
 import type { Archive, KnownManifest } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
 import type { Blobs } from './blobs.ts';
+import { type ToldDeletions, tenantOf, unproved } from './deletions.ts';
 import { differingField } from './manifest-facts.ts';
 import { SegmentBuilder } from './segment-builder.ts';
 
@@ -39,6 +41,12 @@ export interface ChainEnd {
   readonly manifest: Sha256;
 }
 
+export interface DeletionsEnd {
+  readonly tenant: TenantId;
+  readonly count: number;
+  readonly chain: Sha256;
+}
+
 export interface ArchiveVerdict {
   readonly partitionCount: number;
   readonly segmentCount: number;
@@ -49,12 +57,16 @@ export interface ArchiveVerdict {
   readonly chains: readonly ChainEnd[];
   /** Segments whose objects must be recalled first; they were not read. */
   readonly coldCount: number;
-  /** Segments that a policy deleted, as their tombstones say; their manifests alone were read. */
+  /** Segments that a policy deleted, as their tombstones and events of the log say; their manifests alone were read. */
   readonly deletedCount: number;
+  /** Of each tenant of which a segment was deleted: the end of the chain over its deletions, to be kept as the others. */
+  readonly deletions: readonly DeletionsEnd[];
   readonly problems: readonly ArchiveProblem[];
 }
 
 export interface VerifyOptions {
+  /** What the log says was deleted of a tenant's. */
+  readonly deletions: (tenant: TenantId) => Promise<ToldDeletions>;
   /** Reads large payloads that events name as well; absent: there are none. */
   readonly blobs?: Blobs | undefined;
   /** Absent: all. */
@@ -64,6 +76,7 @@ export interface VerifyOptions {
 
 type Growing = { -readonly [K in keyof ArchiveVerdict]: ArchiveVerdict[K] } & {
   chains: ChainEnd[];
+  deletions: DeletionsEnd[];
   problems: ArchiveProblem[];
 };
 
@@ -71,7 +84,7 @@ type Growing = { -readonly [K in keyof ArchiveVerdict]: ArchiveVerdict[K] } & {
 export async function verifyArchive(
   log: EventLog,
   archive: Archive,
-  { partitions, ...options }: VerifyOptions = {},
+  { partitions, deletions, ...options }: VerifyOptions,
 ): Promise<ArchiveVerdict> {
   const verdict: Growing = {
     partitionCount: 0,
@@ -82,12 +95,22 @@ export async function verifyArchive(
     chains: [],
     coldCount: 0,
     deletedCount: 0,
+    deletions: [],
     problems: [],
   };
   archive.forget();
+  const told = new Map<TenantId, Promise<ToldDeletions>>();
+  const toldOf = async (tenant: TenantId): Promise<ToldDeletions> => {
+    const known = told.get(tenant) ?? deletions(tenant);
+    if (told.has(tenant)) return known;
+    told.set(tenant, known);
+    const { count, chain } = await known;
+    verdict.deletions.push({ tenant, count, chain });
+    return known;
+  };
   for (const [partition, { start, end }] of await log.bounds(partitions)) {
     verdict.partitionCount++;
-    await verifyPartition({ archive, verdict, ...options }, partition, { start, end });
+    await verifyPartition({ archive, verdict, toldOf, ...options }, partition, { start, end });
   }
   return verdict;
 }
@@ -95,6 +118,7 @@ export async function verifyArchive(
 interface Audit extends Pick<VerifyOptions, 'blobs' | 'onSegment'> {
   readonly archive: Archive;
   readonly verdict: Growing;
+  readonly toldOf: VerifyOptions['deletions'];
 }
 
 async function verifyPartition(
@@ -146,11 +170,12 @@ function checkNeighbours(before: KnownManifest | undefined, manifest: KnownManif
 
 /** Returns the state after it; undefined where that can't be told. */
 async function verifySegment(
-  { archive, blobs, verdict }: Audit,
+  audit: Audit,
   manifest: KnownManifest,
   state: PartitionState | undefined,
   problem: Tell,
 ): Promise<PartitionState | undefined> {
+  const { archive, blobs, verdict } = audit;
   verdict.eventCount += manifest.to - manifest.from;
   verdict.bytes += manifest.bytes;
   verdict.rawBytes += manifest.rawBytes;
@@ -160,7 +185,7 @@ async function verifySegment(
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     if (error.code === 'object-archived') verdict.coldCount++;
-    else if (error.code === 'segment-deleted') verdict.deletedCount++;
+    else if (error.code === 'segment-deleted') await verifyDeletion(audit, manifest, problem);
     else problem(error.code, error.message);
     return stateAfter(archive, manifest).catch(() => undefined);
   }
@@ -170,6 +195,19 @@ async function verifySegment(
   for (const record of records) if (!builder.add(record)) break;
   checkFacts(manifest, records, builder, problem);
   return builder.state.next === manifest.to ? builder.state : undefined;
+}
+
+/** A tombstone is a file that whoever has the object store can write: an event of the log must say the same of this very segment. */
+async function verifyDeletion({ verdict, toldOf }: Audit, manifest: KnownManifest, problem: Tell): Promise<void> {
+  const tenant = tenantOf(manifest);
+  try {
+    if (tenant === undefined || !(await toldOf(tenant)).covers(manifest)) throw unproved(manifest);
+    verdict.deletedCount++;
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    if (error.code === 'object-archived') verdict.coldCount++;
+    else problem(error.code, error.message);
+  }
 }
 
 /** What the manifest says of its events, and what stands beside each of them in the segment, follows from them. */

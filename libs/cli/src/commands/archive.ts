@@ -127,6 +127,7 @@ const verdictJson = (verdict: ArchiveVerdict) => ({
   unread_segments: verdict.coldCount,
   deleted_segments: verdict.deletedCount,
   chains: verdict.chains,
+  deletions: verdict.deletions,
   problems: verdict.problems,
 });
 

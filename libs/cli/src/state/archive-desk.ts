@@ -8,6 +8,7 @@ import {
   type PassReport,
   type RestoreState,
   type SweepReport,
+  toldDeletions,
   verifyArchive,
 } from '@tidemark/runtime';
 
@@ -58,7 +59,11 @@ export function hostArchive(host: Host): CommandArchive {
   return {
     verify(partitions) {
       const { hot, archive, blobs } = tiersOf(host);
-      return verifyArchive(hot, archive, { blobs, partitions: partitions?.map((number) => partition(number)) });
+      return verifyArchive(hot, archive, {
+        blobs,
+        partitions: partitions?.map((number) => partition(number)),
+        deletions: (tenant) => toldDeletions(host.ports, tenant),
+      });
     },
     async compact({ hotMs, paceBytesPerSecond }) {
       const failures: { where: string; code: string; message: string }[] = [];

@@ -254,6 +254,7 @@ export class Fleet {
     const compactor = new Compactor({
       ports: { ...ports, log: log.hot },
       archive: log.archive,
+      deletions: new Client({ ports, lamport: new LamportClock() }).memory,
       policy: { ...this.options.archive!, segmentWaitMs: 0 },
       pace: new Pace(process, Number.POSITIVE_INFINITY),
       // Threads answer when they like.
