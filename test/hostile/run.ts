@@ -4,15 +4,16 @@
  * it sends all the rest, as requests and as records, as fast as they are taken. Sends to this machine alone, and stops by itself.
  */
 
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { eventually } from '@tidemark/testkit/eventually';
 import { memoryBytes, type ServiceProcess, startService } from '@tidemark/testkit/processes';
 import { freePort, freshTopicName } from '@tidemark/testkit/servers';
-import { callCli } from '../../libs/cli/src/called-cli.ts';
 import { median, quantile } from '../bench/report.ts';
 import type { Attack, Order, Outcome } from './attack.ts';
 import { ATTACKERS_COUNT, COORDINATOR_MAX_MB, RECORDS_SHARE, TENANT_RATE, WORKER_MAX_MB } from './limits.ts';
@@ -55,6 +56,7 @@ export interface HostileResult {
   readonly faults: readonly string[];
 }
 
+const CLI = path.resolve(import.meta.dirname, '../../libs/cli/src/main.ts');
 const MB = 1_048_576;
 const PATIENCE_MS = 120_000;
 
@@ -179,6 +181,24 @@ class TenantBeside {
   }
 }
 
+/** Of an administrator of all tenants, from the command line of the cluster. */
+async function firstKey(env: Readonly<Record<string, string>>): Promise<string> {
+  const args = [
+    'access',
+    'create-key',
+    '--name',
+    'hostile',
+    '--role',
+    'admin',
+    '--all-tenants',
+    '--by',
+    'ana',
+    '--json',
+  ];
+  const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args], { env: { ...process.env, ...env } });
+  return (JSON.parse(stdout) as { readonly key: string }).key;
+}
+
 export async function runHostile(options: HostileOptions): Promise<HostileResult> {
   const { onNote, servers } = options;
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-hostile-'));
@@ -201,13 +221,9 @@ export async function runHostile(options: HostileOptions): Promise<HostileResult
   try {
     await coordinator.start();
     await worker.start();
-    const made = await callCli(
-      ['access', 'create-key', '--name', 'hostile', '--role', 'admin', '--all-tenants', '--by', 'ana', '--json'],
-      { cwd: import.meta.dirname, env },
-    );
-    if (made.code !== 0) throw new Error(`access create-key ended with ${made.code}: ${made.err}`);
+    const first = await firstKey(env);
     const url = `http://127.0.0.1:${port}`;
-    const admin = new TenantBeside(url, (JSON.parse(made.out) as { readonly key: string }).key);
+    const admin = new TenantBeside(url, first);
     const keyOf = async (tenant: string, role: string): Promise<string> =>
       eventually(
         async () => {
