@@ -171,7 +171,8 @@ export class Slot {
     this.#note('starting');
     const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, ...this.#program.args], {
       cwd: this.#program.folder ?? ROOT,
-      env: { ...process.env, ...this.#env },
+      // Of several coordinators on one machine one alone could have the usual port.
+      env: { TIDEMARK_API_PORT: '0', ...process.env, ...this.#env },
       stdio: ['ignore', 'ignore', 'pipe'],
       // The terminal's Ctrl-C is for the run, which ends its processes itself.
       detached: true,

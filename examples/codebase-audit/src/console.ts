@@ -29,7 +29,7 @@ async function listen(host: Host) {
   const { builtConsole, DEFAULT_PORT, LOOPBACK_HOSTS, listenApi, localAuthenticator } = await import('@tidemark/api');
   return listenApi({
     ...{ place: host, definitions: [codebaseAudit], authenticator: localAuthenticator },
-    ...{ hosts: LOOPBACK_HOSTS, host: '127.0.0.1', port: DEFAULT_PORT, orAnyPort: true },
+    ...{ hosts: LOOPBACK_HOSTS, host: '127.0.0.1', port: DEFAULT_PORT },
     consoleFolder: builtConsole(),
   });
 }

@@ -1,6 +1,12 @@
-/** Owns opening the door: a server that listens, on the port that was asked for, or on another one where any will do. */
+/**
+ * Owns opening the door: a server that listens on the port that was asked for, at every address of its name. What is taken is not passed
+ * over: callers would show their keys to whoever has it. Only where no keys are shown (`tidemark dev`) any other port will do.
+ */
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { ConfigError } from '@tidemark/core';
+import type { FastifyInstance } from 'fastify';
 import { type ApiOptions, createApi } from './server.ts';
 
 /** Where an embedded folder is served unless something else has the port. */
@@ -9,6 +15,8 @@ export const DEFAULT_PORT = 7_070;
 export interface Listening {
   /** `http://127.0.0.1:7070`. */
   readonly url: string;
+  /** The port that was asked for is taken: it is at another one. */
+  readonly isElsewhere: boolean;
   close(): Promise<void>;
 }
 
@@ -20,26 +28,49 @@ export interface ListenOptions extends ApiOptions {
 }
 
 /** Throws `ConfigError` (`port-taken`, `address-unusable`). */
-export async function listenApi({ host, port, orAnyPort = false, ...options }: ListenOptions): Promise<Listening> {
-  const app = await createApi(options);
+export async function listenApi(options: ListenOptions): Promise<Listening> {
+  const { host, port, orAnyPort = false } = options;
   try {
-    const url = await app.listen({ host, port }).catch((error: unknown) => {
-      if (orAnyPort && isTaken(error)) return app.listen({ host, port: 0 });
-      throw error;
-    });
-    return { url, close: () => app.close() };
+    return await listenAt(port, options);
   } catch (error) {
-    await app.close();
     if (isTaken(error)) {
-      throw new ConfigError('port-taken', `Port ${port} of ${host} is taken by another process. Choose another one.`, {
-        port,
-      });
+      if (orAnyPort) return { ...(await listenAt(0, options)), isElsewhere: true };
+      const message = `Port ${port} of ${host} is taken by another process. End it, or choose another one.`;
+      throw new ConfigError('port-taken', message, { port });
     }
     const { code } = error as { readonly code?: string };
     if (code === 'EADDRNOTAVAIL' || code === 'EACCES' || code === 'ENOTFOUND') {
       throw new ConfigError('address-unusable', `Nothing can listen at ${host}:${port} (${code}).`, { port });
     }
     throw error;
+  }
+}
+
+async function listenAt(port: number, { host, orAnyPort: _, ...options }: ListenOptions): Promise<Listening> {
+  const app = await createApi(options);
+  try {
+    const url = await app.listen({ host, port });
+    if (host === 'localhost') await requireLocalhost(app);
+    return { url, isElsewhere: false, close: () => app.close() };
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+/** What callers may take the name for, whatever it is here. */
+const LOCALHOST = ['127.0.0.1', '::1'];
+
+/** Fastify listens at each address of this name, and is silent of those that it doesn't get. Throws where one is taken (`EADDRINUSE`); a machine may lack one. */
+async function requireLocalhost(app: FastifyInstance): Promise<void> {
+  const own = app.addresses() as AddressInfo[];
+  for (const host of LOCALHOST) {
+    if (own.some(({ address }) => address === host)) continue;
+    const probe = createServer().listen({ host, port: own[0]!.port });
+    await once(probe, 'listening').catch((error: unknown) => {
+      if (isTaken(error)) throw error;
+    });
+    probe.close();
   }
 }
 

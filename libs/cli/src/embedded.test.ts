@@ -1,6 +1,7 @@
 /** The real command on a folder, spawned where it is killed or interrupted: what it prints, what it exits with, and what survives whom. */
 
 import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AGENTS, cliFolder, type Ended } from './spawned-cli.ts';
@@ -165,7 +166,13 @@ describe('dev', () => {
   it('says what it resumes; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere', async (context) => {
     const { folder, start, begin, here } = await cliFolder(context);
     const input = JSON.stringify({ to: 40, journal: path.join(folder, 'journal'), pauseMs: 100 });
+    // Whether this test has the usual port of its API or anybody else.
+    const other = createServer()
+      .on('error', () => {})
+      .listen(7_070, '127.0.0.1');
+    context.onTestFinished(() => void other.close());
     const first = start('dev', '--workflows', AGENTS);
+    await first.says(/another process has the usual port: the API is at http:\S+ instead/);
     await first.says(/stop +Ctrl-C/);
     const run = begin('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
     await first.says(/#3 tick/);

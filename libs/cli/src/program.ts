@@ -128,7 +128,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     )
     .option(
       '--port <port>',
-      'of the HTTP API, on this machine alone (default: 7070, or any free one)',
+      'of the HTTP API, on this machine alone (default: 7070, or any free one, which is said)',
       wholeNumber(0, 65_535),
     )
     .option('--otlp <url>', 'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)')

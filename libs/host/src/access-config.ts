@@ -26,7 +26,7 @@ const range = z
 const settings = {
   /** Where the API and the console are served. */
   TIDEMARK_API_HOST: z.string().min(1).default('127.0.0.1'),
-  /** Empty: 7070, or any other where that is taken. */
+  /** Empty: 7070. 0: any that is free. Where it is taken a coordinator ends: callers would show their keys to whoever has it. */
   TIDEMARK_API_PORT: z.union([z.literal(''), z.coerce.number().int().min(0).max(65_535)]).default(''),
   /** Names by which it is reached, without port, separated by commas; empty: any. */
   TIDEMARK_API_HOSTS: words.default([]),
@@ -63,7 +63,7 @@ const settings = {
 
 export interface ApiConfig {
   readonly host: string;
-  /** Null: the usual one, or any. */
+  /** Null: the usual one. 0: any that is free. */
   readonly port: number | null;
   readonly hosts: readonly string[];
   readonly trustedProxies: readonly string[];

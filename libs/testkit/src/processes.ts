@@ -36,7 +36,8 @@ export async function startService(
   const flags = [...nodeFlags, ...(process.env.TIDEMARK_SERVICE_FLAGS ?? '').split(' ').filter((flag) => flag !== '')];
   const child = spawn(process.execPath, [...flags, main], {
     cwd: ROOT,
-    env: { ...process.env, ...env },
+    // Of several on one machine one alone could have the usual port.
+    env: { TIDEMARK_API_PORT: '0', ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exited = once(child, 'exit');

@@ -43,12 +43,11 @@ export async function serveApi(
       }),
       host: api.host,
       port: api.port ?? DEFAULT_PORT,
-      orAnyPort: api.port === null,
       consoleFolder: builtConsole(),
     });
     logLine('info', 'api listening', { url: listening.url });
     return {
-      url: listening.url,
+      ...listening,
       async close() {
         await listening.close();
         await access.close();

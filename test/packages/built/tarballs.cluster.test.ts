@@ -76,6 +76,7 @@ describeServers('the services', ['kafka', 'redis', 'postgres'], (servers) => {
       TIDEMARK_TOPIC: freshTopicName('packages'),
       TIDEMARK_KEYS_URL: pathToFileURL(path.join(user.path, 'keys.json')).href,
       TIDEMARK_WORKFLOWS: `./${start.file.name}`,
+      TIDEMARK_API_PORT: '0',
     };
     const services = ['coordinator', 'worker', 'compactor'].map((name) => ({
       name,

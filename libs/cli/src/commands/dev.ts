@@ -62,6 +62,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
     const open = (await follower.baseline(desk)).filter((row) => row.status === 'open');
     const parked = await desk.reads.workflows({ status: 'parked', limit: PARKED_SHOWN_COUNT });
     const cards = definitions.map(cardOf);
+    if (api.isElsewhere) terminal.warn(`another process has the usual port: the API is at ${api.url} instead`);
     terminal.record({
       type: 'ready',
       state: target.folder,
