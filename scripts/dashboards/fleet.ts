@@ -144,6 +144,28 @@ export const fleet: Dashboard = {
       ],
     },
     {
+      title: 'Callers',
+      panels: [
+        {
+          title: 'Bodies in hand',
+          says: 'What bodies of requests take of a coordinator: their bytes, and their values once parsed. At 64 MiB further ones are told to come later.',
+          unit: 'bytes',
+          queries: [{ expr: 'max by (instance) (request_body_bytes)', legend: '{{instance}}' }],
+        },
+        {
+          title: 'Refused bodies',
+          says: 'For what they would take, by code. bodies-too-many: there was no room; all others were too large, too deep or in too many pieces.',
+          unit: 'ops',
+          queries: [
+            {
+              expr: 'sum by (reason) (rate(request_bodies_refused_total[$__rate_interval]))',
+              legend: '{{reason}}',
+            },
+          ],
+        },
+      ],
+    },
+    {
       title: 'Telling',
       panels: [
         {

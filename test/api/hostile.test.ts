@@ -52,8 +52,8 @@ describe('a body', () => {
   const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
   it.each([
-    ['deeper than any program writes', deep(DEPTH_MAX + 1), 413, 'body-too-deep'],
-    ['as deep as a megabyte allows', '['.repeat(1_000_000), 413, 'body-too-deep'],
+    ['deeper than any program writes', deep(DEPTH_MAX + 1), 413, 'json-too-deep'],
+    ['as deep as a megabyte allows', '['.repeat(1_000_000), 413, 'json-too-deep'],
     ['larger than may be', start(`"${'x'.repeat(BODY_MAX_BYTES)}"`), 413, 'body-too-large'],
     ['that is no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]), 400, 'body-invalid'],
     ['with half of a character', start('{"times":"\\ud800"}'), 400, 'body-invalid'],
@@ -64,7 +64,11 @@ describe('a body', () => {
     ['that is empty', '', 400, 'request-invalid'],
     ['that is no object', '[]', 400, 'request-invalid'],
     ['with fields that nobody knows', '{"definition":"patient","input":{},"is_admin":true}', 400, 'request-invalid'],
-    ['with a number beyond numbers', start('{"times":1e999}'), 400, undefined],
+    ['of too many values', start(`[${'{},'.repeat(200_000)}{}]`), 413, 'json-too-many-values'],
+    ['with a key too long', start(`{"${'x'.repeat(1_025)}":1}`), 413, 'json-key-too-long'],
+    ['with a number beyond numbers', start('{"times":1e999}'), 400, 'json-number-inexact'],
+    ['with a number that would be rounded', start('{"times":9007199254740993}'), 400, 'json-number-inexact'],
+    ['with a number longer than any', start(`{"times":1.${'1'.repeat(80)}}`), 413, 'json-number-too-long'],
   ])('%s is refused', async (_, body, status, code) => {
     const answer = await send(body);
     expect(answer.status).toBe(status);
@@ -104,14 +108,17 @@ const HOSTILE = [
   '𝕏'.repeat(40),
 ];
 
-it.each(['1e3', '0x10', '', ' 1'])("a number written '%s' is refused", async (from) => {
-  const address = `${served.url}/v1/workflows/nobody/timeline?from=${encodeURIComponent(from)}`;
-  const answer = await fetch(address, { headers: { authorization: 'Bearer admin' } });
-  expect(await answer.json()).toMatchObject({
-    status: 400,
-    detail: expect.stringContaining('query.from: give a whole number'),
-  });
-});
+it.each(['1e3', '0x10', '', ' 1', '9007199254740993', '9'.repeat(400)])(
+  "a number written '%s' is refused",
+  async (from) => {
+    const address = `${served.url}/v1/workflows/nobody/timeline?from=${encodeURIComponent(from)}`;
+    const answer = await fetch(address, { headers: { authorization: 'Bearer admin' } });
+    expect(await answer.json()).toMatchObject({
+      status: 400,
+      detail: expect.stringContaining('query.from: give a whole number'),
+    });
+  },
+);
 
 it('an id of the last event that is no number is refused, and what it should be is said', async () => {
   const run = await admin().start('patient', {}, { id: 'last-event' });

@@ -1,10 +1,10 @@
 /**
  * Owns which requests over HTTP are heard at all: those to a name by which the server is reached (a page that made its own name point here
- * sends that name), and from no page of another origin. Who asks is not judged here. Pure.
+ * sends that name), from no page of another origin, and that can be understood in one way. Who asks is not judged here. Pure.
  */
 
-import type { IncomingHttpHeaders } from 'node:http';
-import { AccessError } from '@tidemark/core';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { AccessError, InvalidError } from '@tidemark/core';
 
 export interface HttpGuard {
   /** Names by which the server is reached, without port. Absent: any. */
@@ -36,3 +36,29 @@ const holds = (texts: readonly string[], text: string): boolean => texts.some((o
 
 /** Without its port; empty where it is none. */
 const nameOf = (host: string): string => /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(host)?.[1] ?? '';
+
+/** Of these one alone may stand in a request: of two, whoever stands before the server may go by the other. */
+const SINGLE = ['host', 'authorization', 'content-length', 'content-type', 'transfer-encoding'];
+
+/** `InvalidError` (`request-ambiguous`) of what two servers could understand in two ways; undefined: nothing. */
+export function ambiguityOf({
+  rawHeaders,
+  headers,
+  url = '',
+}: Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'url'>): InvalidError | undefined {
+  const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase());
+  const twice = SINGLE.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (twice !== undefined) return ambiguous(`the header ${twice} stands in it more than once`);
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return ambiguous('of transfer encodings chunked alone is served');
+  }
+  // RFC 9112, section 3.2.2: the address has it where it is a whole one, whatever the header says.
+  if (!url.startsWith('/') && URL.parse(url)?.host !== (headers.host ?? '').toLowerCase() && url !== '*') {
+    return ambiguous('its address and its header host name different servers');
+  }
+  return undefined;
+}
+
+const ambiguous = (what: string): InvalidError =>
+  new InvalidError('request-ambiguous', `The request can be understood in two ways: ${what}.`);

@@ -21,6 +21,15 @@ export const KEY_LIFE_MAX_MS = 10 * 366 * 86_400_000;
 /** Longest `Authorization` header that is looked at, in characters: what is longer is refused unread. */
 export const AUTHORIZATION_MAX_CHARS = 16_384;
 
+/** Largest body of a request, in bytes. */
+export const BODY_MAX_BYTES = 4 * 1_024 * 1_024;
+/** All bodies in hand: what was read of them, and for each of their values what it takes once it is parsed, in bytes. Of one tenant or address as much as is still free (`Room`). */
+export const BODIES_MAX_BYTES = 64 * 1_024 * 1_024;
+export const BODY_VALUE_BYTES = 100;
+/** Pieces of a body that may be of any size, and how large further ones must be on the average, in bytes: each costs the server, however small. */
+export const BODY_PIECES_FREE_COUNT = 1_024;
+export const BODY_PIECE_MIN_BYTES = 64;
+
 /** Clocks of the issuer and of this process may differ by so many seconds. */
 export const CLOCK_TOLERANCE_S = 30;
 /** An issuer's keys are used without asking again for so many milliseconds; while it can't be reached, for so many in all. */

@@ -13,6 +13,7 @@ import { noteRefused } from './audited.ts';
 import {
   GOOD_KEPT_MAX_COUNT,
   OPEN_MAX_COUNT,
+  RATE_BODY_BYTES,
   RATE_MAX_COUNT,
   REFUSED_KEPT_MAX_COUNT,
   REFUSED_MAX_COUNT,
@@ -22,7 +23,11 @@ import {
 import { Newest } from './newest.ts';
 import type { AnyRoute } from './route.ts';
 
-export type Admit = (request: FastifyRequest, route: Pick<AnyRoute, 'name' | 'right'>) => Promise<void>;
+export interface Admission {
+  admit(request: FastifyRequest, route: Pick<AnyRoute, 'name' | 'right'>): Promise<void>;
+  /** What its body takes counts as further requests: those that come next may be too many. */
+  charge(request: FastifyRequest, bytes: number): Promise<void>;
+}
 
 export interface AdmissionOptions {
   readonly authenticator: Authenticator;
@@ -33,25 +38,30 @@ export interface AdmissionOptions {
 }
 
 /** Its limits are the plugin's, which the server has registered. */
-export function admission(app: FastifyInstance, options: AdmissionOptions): Admit {
+export function admission(app: FastifyInstance, options: AdmissionOptions): Admission {
   const { audit, rateMaxCount = RATE_MAX_COUNT } = options;
   const judge = judging(app, options);
   const ofPrincipal = app.createRateLimit({
     max: rateMaxCount,
     keyGenerator: ({ principal }) => `${principal.kind} ${principal.tenant ?? ''} ${principal.subject}`,
   });
-  return async (request, route) => {
-    const { right } = route;
-    await judge(request);
-    const asked = await ofPrincipal(request);
-    if (isOver(asked)) throw tooMany(asked);
-    if (!mayDo(request.principal, right)) {
-      noteRefused(audit, { route, principal: request.principal, params: request.params }, 'right-missing');
-      throw new AccessError(
-        'right-missing',
-        `This needs the right '${right}', which ${request.principal.subject} does not have.`,
-      );
-    }
+  return {
+    async admit(request, route) {
+      const { right } = route;
+      await judge(request);
+      const asked = await ofPrincipal(request);
+      if (isOver(asked)) throw tooMany(asked);
+      if (!mayDo(request.principal, right)) {
+        noteRefused(audit, { route, principal: request.principal, params: request.params }, 'right-missing');
+        throw new AccessError(
+          'right-missing',
+          `This needs the right '${right}', which ${request.principal.subject} does not have.`,
+        );
+      }
+    },
+    async charge(request, bytes) {
+      for (let left = bytes; left >= RATE_BODY_BYTES; left -= RATE_BODY_BYTES) await ofPrincipal(request);
+    },
   };
 }
 

@@ -1,49 +1,26 @@
-/** Owns reading the JSON body of a request: what is no JSON, too deep, or meant to change prototypes is refused before anything sees it. Pure. */
+/** Owns what a body's JSON may be: what is none, holds what can't be stored, or would change prototypes is refused before anything sees it. Pure. */
 
-import { InvalidError, LimitError } from '@tidemark/core';
-import { JSON_DEPTH_MAX } from './limits.ts';
+import { InvalidError } from '@tidemark/core';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
+/** Nothing that is refused is written without one of these; halves of characters come by escapes alone, since the bytes are UTF-8. */
+const SUSPECT = /\\u|__proto__|constructor/;
 
-/** Throws `LimitError` (`body-too-deep`): others would read it by recursion. */
-export function checkDepth(bytes: Uint8Array): void {
-  if (isTooDeep(bytes)) throw new LimitError('body-too-deep', `The body is more than ${JSON_DEPTH_MAX} levels deep.`);
-}
-
-/** Counts brackets outside of strings. */
-export function isTooDeep(bytes: Uint8Array): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!;
-    if (inString) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if (CLOSING.has(byte)) depth--;
-    else if (OPENING.has(byte) && ++depth > JSON_DEPTH_MAX) return true;
-  }
-  return false;
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Throws `InvalidError` (`body-invalid`). */
-export function textOf(bytes: Uint8Array): string {
+/** Its bounds were held before. Throws `InvalidError` (`request-invalid`, `body-invalid`), and says no word of it: it may hold a secret. */
+export function bodyOf(text: string): unknown {
+  let value: unknown;
   try {
-    return UTF8.decode(bytes);
+    value = JSON.parse(text);
   } catch {
-    throw new InvalidError('body-invalid', 'The body is not UTF-8.');
+    throw wrong(text.trim() === '' ? 'it is empty' : 'it is not valid JSON');
   }
+  if (SUSPECT.test(text)) checkTexts(value);
+  return value;
 }
 
 /** What no text may hold that is stored: NUL, and halves of characters. */
 const UNSTORABLE = /\0|\p{Cs}/u;
 
-/** Throws `InvalidError` (`body-invalid`), naming the place. */
+/** Of what is not deep. Throws `InvalidError` (`body-invalid`, `request-invalid`), naming the place. */
 export function checkTexts(value: unknown, place = 'body'): void {
   if (typeof value === 'string') {
     if (UNSTORABLE.test(value)) {
@@ -56,21 +33,17 @@ export function checkTexts(value: unknown, place = 'body'): void {
     for (const [at, each] of value.entries()) checkTexts(each, `${place}[${at}]`);
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, each] of Object.entries(value)) {
+      if (key === '__proto__' || (key === 'constructor' && hasPrototype(each))) {
+        throw wrong('keys named __proto__, and constructor with prototype in it, are refused. Name them otherwise');
+      }
       checkTexts(key, `${place}, a key`);
       checkTexts(each, `${place}.${key}`);
     }
   }
 }
 
-/** Of a body that was refused. Throws `InvalidError` (`request-invalid`) where it is JSON: then it was refused for a key that changes prototypes. */
-export function refuseKeys(text: string): void {
-  try {
-    JSON.parse(text);
-  } catch {
-    return;
-  }
-  throw new InvalidError(
-    'request-invalid',
-    'The request is wrong: body: keys named __proto__, and constructor with prototype in it, are refused. Name them otherwise.',
-  );
-}
+const hasPrototype = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
+
+const wrong = (problem: string): InvalidError =>
+  new InvalidError('request-invalid', `The request is wrong: body: ${problem}.`);

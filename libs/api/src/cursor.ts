@@ -12,7 +12,9 @@ import {
 } from '@tidemark/core';
 import type { ApprovalPlace, EffectRow, RejectedPlace, SegmentRow } from '@tidemark/ports';
 import { z } from 'zod';
-import { checkTexts, textOf } from './body.ts';
+import { checkTexts } from './body.ts';
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 const taskSchema = z.string().regex(/^\d{1,9}\.\d{1,6}$/);
 const placeSchema = z.tuple([z.number(), z.string().max(300)]);
@@ -132,7 +134,7 @@ const written = (place: readonly unknown[]): string => Buffer.from(JSON.stringif
 
 function read<S extends z.ZodType>(cursor: string, schema: S): z.output<S> {
   try {
-    const said = schema.parse(JSON.parse(textOf(Buffer.from(cursor, 'base64url'))));
+    const said = schema.parse(JSON.parse(UTF8.decode(Buffer.from(cursor, 'base64url'))));
     checkTexts(said);
     return said;
   } catch {

@@ -3,10 +3,6 @@
 /** Checkpoints that one read fetches. */
 export const CHECKPOINTS_PAGE_COUNT = 500;
 
-/** Largest body of a request, in bytes. */
-export const BODY_MAX_BYTES = 4 * 1_024 * 1_024;
-/** Objects and arrays that lie in one another in a body. */
-export const JSON_DEPTH_MAX = 64;
 /** Longest address of a request with its query, in characters. */
 export const URL_MAX_CHARS = 8_192;
 /** Longest part of a path after it was decoded, in characters. */
@@ -39,6 +35,8 @@ export const ANSWER_STALL_MS = 10_000;
 
 /** Requests of one principal in a window. */
 export const RATE_MAX_COUNT = 6_000;
+/** A request counts once more for each so many bytes that its body takes, with the values in it (`BODY_VALUE_BYTES`). */
+export const RATE_BODY_BYTES = 128 * 1_024;
 /** Refused credentials from one address in a window. */
 export const REFUSED_MAX_COUNT = 120;
 /** Addresses that are remembered for that, and credentials as good, by their digests. */

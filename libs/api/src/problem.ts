@@ -73,7 +73,8 @@ export function toldOf(error: unknown): Told {
   return {
     problem: told,
     ...(isLater && { retryAfterS: typeof retryAfterMs === 'number' ? Math.ceil(retryAfterMs / 1_000) : RETRY_AFTER_S }),
-    isFault: status === 503,
+    // What was shed is no fault.
+    isFault: error instanceof UnavailableError,
   };
 }
 
@@ -92,9 +93,14 @@ function statusOf(error: TidemarkError): number {
   if (error instanceof AccessError) return code.startsWith('credentials-') ? 401 : 403;
   if (error instanceof InvalidError) return invalidStatus(code);
   if (error instanceof ConflictError) return 409;
-  if (error instanceof LimitError) return /-too-(large|long|deep)$/.test(code) ? 413 : 429;
+  if (error instanceof LimitError) return limitStatus(code);
   if (error instanceof UnavailableError) return 503;
   return 500;
+}
+
+function limitStatus(code: string): number {
+  if (code === 'bodies-too-many') return 503;
+  return /^(?:body|json)-|-too-(?:large|long|deep)$/.test(code) ? 413 : 429;
 }
 
 function invalidStatus(code: string): number {

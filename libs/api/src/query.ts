@@ -25,18 +25,20 @@ export function checkQuery(schema: z.ZodType | undefined, query: unknown): void 
   );
 }
 
-/** Of a query or a path. Throws `InvalidError` (`request-invalid`) that names each number that is written otherwise than in digits. */
+/** Of a query or a path. Throws `InvalidError` (`request-invalid`) that names each number that is written otherwise than in digits, or would be rounded. */
 export function checkNumbers(part: string, schema: z.ZodType | undefined, values: unknown): void {
   if (!(schema instanceof z.ZodObject)) return;
   const wrong = Object.entries((values ?? {}) as Readonly<Record<string, unknown>>).filter(
-    ([name, value]) => typeof value === 'string' && isNumber(schema.shape[name]) && !/^-?\d+$/.test(value),
+    ([name, value]) => typeof value === 'string' && isNumber(schema.shape[name]) && !isExact(value),
   );
   if (wrong.length === 0) return;
-  const problem = 'give a whole number, in digits';
+  const problem = `give a whole number, in digits, of at most ${Number.MAX_SAFE_INTEGER}`;
   const fields = wrong.map(([name]) => ({ field: `${part}.${name}`, problem }));
   const list = fields.map(({ field }) => `${field}: ${problem}`).join('; ');
   throw new InvalidError('request-invalid', `The request is wrong: ${list}.`, { fields });
 }
+
+const isExact = (text: string): boolean => /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text));
 
 function isNumber(schema: unknown): boolean {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) return isNumber(schema.unwrap());

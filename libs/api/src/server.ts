@@ -7,22 +7,22 @@
 
 import rateLimit from '@fastify/rate-limit';
 import { refuseCredentialsInQuery } from '@tidemark/access';
-import { refusalOf } from '@tidemark/access/http-guard';
-import { InvalidError, LimitError, TidemarkError } from '@tidemark/core';
+import { ambiguityOf, refusalOf } from '@tidemark/access/http-guard';
+import { Bodies, type Body, type BodyBounds, hasBody } from '@tidemark/access/json-body';
+import { InvalidError, TidemarkError } from '@tidemark/core';
 import type { AuditTrail, Authenticator, Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { type Admit, admission, credentialsOf, limitOpen } from './admission.ts';
+import { type Admission, admission, credentialsOf, limitOpen } from './admission.ts';
 import { type AnswerBounds, Answers } from './answers.ts';
 import { audited } from './audited.ts';
-import { checkDepth, checkTexts, refuseKeys, textOf } from './body.ts';
+import { bodyOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
 import { Desk, type Place } from './desk.ts';
 import { Streams } from './events/streams.ts';
 import { Fleet } from './fleet.ts';
 import {
-  BODY_MAX_BYTES,
   CONNECTION_TIMEOUT_MS,
   CONNECTIONS_MAX_COUNT,
   HEADERS_MAX_BYTES,
@@ -69,6 +69,7 @@ export interface ApiOptions {
   /** Requests of one principal in a minute. */
   readonly rateMaxCount?: number | undefined;
   readonly answers?: AnswerBounds | undefined;
+  readonly bodies?: BodyBounds | undefined;
   readonly connectionsMaxCount?: number | undefined;
   /** Folder of the built web console. Absent: none is served. */
   readonly consoleFolder?: string | undefined;
@@ -82,6 +83,11 @@ export interface ApiOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal;
+    /** What is read of it; undefined: nothing follows its head. */
+    incoming: Body | undefined;
+  }
+  interface FastifyContextConfig {
+    takesBody?: boolean;
   }
 }
 
@@ -94,7 +100,6 @@ export const documentOf = (version = '1.0.0') => openApiOf(allRoutes, allStreams
 /** A server that doesn't listen yet; closing it ends what it began, and nothing of the place. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = Fastify({
-    bodyLimit: BODY_MAX_BYTES,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
@@ -115,25 +120,24 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   await app.register(rateLimit, { global: false, max: RATE_MAX_COUNT, timeWindow: RATE_WINDOW_MS });
   const admitted = new Set([...allRoutes, ...allStreams].map(({ path }) => pathOf(path)));
   limitOpen(app, (path) => admitted.has(path));
-  readBodies(app);
+  app.addHook('onRequest', async (request) => guard(request, options));
+  const admitting = admission(app, { ...options, digest: options.place.ports.digest });
+  readBodies(app, new Bodies(options.bodies, options.place.ports.telemetry), admitting);
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, frameworkError(error), options));
   const { consoleFolder } = options;
   if (consoleFolder !== undefined) await serveConsole(app, consoleFolder);
   app.setNotFoundHandler((request, reply) => {
     const { method, url, headers } = request;
     if (consoleFolder !== undefined && wantsPage(method, url, headers.accept)) return reply.sendFile('index.html');
-    const unknown = new InvalidError('route-unknown', `Nothing is served at ${method} of this path.`);
-    return sendProblem(reply, unknown, options);
+    return sendProblem(reply, routeUnknown(method), options);
   });
-  app.addHook('onRequest', async (request) => guard(request, options));
   const answers = new Answers(options.answers);
   app.addHook('onSend', async (request, reply) => answers.watch(request.raw, reply.raw));
-  const admit = admission(app, { ...options, digest: options.place.ports.digest });
   const desk = new Desk(options.place, options.definitions, (changed) => options.authenticator.forget?.(changed));
   const fleet = new Fleet(desk);
   app.addHook('preClose', async () => fleet.close());
   const work = { reads: new Work(), acts: new Work() };
-  const serving = { desk, fleet, admit, work, answers, options };
+  const serving = { desk, fleet, admission: admitting, work, answers, options };
   for (const route of allRoutes) serve(app, route, serving);
   const streams = new Streams(options.place, options.onError ?? (() => {}));
   app.addHook('preClose', () => streams.close());
@@ -155,30 +159,36 @@ function connections({ tls }: ApiOptions): { readonly http: { readonly maxHeader
   return { https } as unknown as { readonly http: typeof http };
 }
 
-function readBodies(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
+/** Those of routes that take one, from the first piece on; what follows the head of any other request is refused unread. */
+function readBodies(app: FastifyInstance, bodies: Bodies, { charge }: Pick<Admission, 'charge'>): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { raw, ip, method, is404, routeOptions } = request;
+    if (!hasBody(raw)) return;
+    if (is404) throw routeUnknown(method);
+    if (routeOptions.config.takesBody !== true) {
+      throw new InvalidError('body-unexpected', `No body is taken at ${method} of this path. Send none.`);
+    }
+    request.incoming = bodies.open(raw, reply.raw, ip);
+  });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+  app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+    const { incoming, routeOptions } = request;
+    if (incoming === undefined) return routeOptions.config.takesBody === true ? bodyOf('') : undefined;
     try {
-      checkDepth(bytes as Buffer);
-      const text = textOf(bytes as Buffer);
-      parse(request, text, (error, value) => {
-        try {
-          if (error === null) checkTexts(value);
-          else refuseKeys(text);
-          done(error, value);
-        } catch (refused) {
-          done(refused as Error);
-        }
-      });
-    } catch (error) {
-      done(error as Error);
+      return await incoming.value(bodyOf);
+    } finally {
+      await charge(request, incoming.tookBytes);
     }
   });
 }
 
-/** Before anything is asked of anybody. Throws `InvalidError` (`address-too-long`, `credentials-in-query`), `AccessError` (`host-refused`, `origin-refused`). */
+const routeUnknown = (method: string): InvalidError =>
+  new InvalidError('route-unknown', `Nothing is served at ${method} of this path.`);
+
+/** Before anything is asked of anybody. Throws `InvalidError` (`address-too-long`, `credentials-in-query`, `request-ambiguous`), `AccessError` (`host-refused`, `origin-refused`). */
 function guard({ raw, headers }: FastifyRequest, { hosts }: ApiOptions): void {
+  const ambiguity = ambiguityOf(raw);
+  if (ambiguity !== undefined) throw ambiguity;
   if ((raw.url ?? '').length > URL_MAX_CHARS) {
     throw new InvalidError('address-too-long', `The address is longer than ${URL_MAX_CHARS} characters.`);
   }
@@ -191,7 +201,7 @@ function guard({ raw, headers }: FastifyRequest, { hosts }: ApiOptions): void {
 interface Serving {
   readonly desk: Desk;
   readonly fleet: Fleet;
-  readonly admit: Admit;
+  readonly admission: Admission;
   /** Apart: acts that wait for the log keep nobody from looking. */
   readonly work: { readonly reads: Work; readonly acts: Work };
   readonly answers: Answers;
@@ -221,16 +231,20 @@ function redactorsOf({ answers }: AnyRoute) {
 const nameOf = (status: number, { content, words, tokens }: Sight): string => `${status} ${content} ${words} ${tokens}`;
 
 function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
-  const { desk, fleet, admit, work, answers, options } = serving;
+  const { desk, fleet, admission: admitting, work, answers, options } = serving;
   const redactors = redactorsOf(route);
   const isRead = route.method === 'GET';
   const mayShowContent = Object.values(route.answers).some(hasContent);
   app.route({
     method: route.method,
     url: pathOf(route.path),
-    onRequest: (request) => admit(request, route),
+    config: { takesBody: route.body !== undefined },
+    onRequest: async (request) => {
+      await admitting.admit(request, route);
+      request.incoming?.belongTo(request.principal.tenant);
+    },
     handler: async (request, reply) => {
-      const { principal } = request;
+      const { principal, incoming } = request;
       // What acts answer is small, and what they do is done.
       if (isRead) answers.check(principal.tenant);
       const signal = gone(reply);
@@ -247,7 +261,10 @@ function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
       const showsContent = mayShowContent && sight.content;
       const about = { route, principal, showsContent, params, query, tenantOf: desk.tenantOf };
       // What became of it is written down, also where the caller has left meanwhile.
-      const answer = () => audited(options.audit, about, () => route.handle(call));
+      const answer = () => {
+        const letGo = incoming?.hold();
+        return audited(options.audit, about, () => route.handle(call)).finally(letGo);
+      };
       const { status, body } = await work[isRead ? 'reads' : 'acts'].do(principal.tenant, signal, answer);
       if (options.checksAnswers === true) route.answers[status]!.parse(body);
       const redact = redactors(status, sight);
@@ -263,7 +280,7 @@ function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
 function serveStream(
   app: FastifyInstance,
   stream: AnyStream,
-  { desk, admit, options }: Serving,
+  { desk, admission: admitting, options }: Serving,
   streams: Streams,
 ): void {
   app.route({
@@ -271,7 +288,7 @@ function serveStream(
     url: pathOf(stream.path),
     // It would be answered as GET is, without end, and nobody would read it.
     exposeHeadRoute: false,
-    onRequest: (request) => admit(request, stream),
+    onRequest: (request) => admitting.admit(request, stream),
     handler: async (request, reply) => {
       const { principal, headers } = request;
       const sight = sightOf(principal);
@@ -328,9 +345,6 @@ function frameworkError(error: unknown): unknown {
     readonly statusCode?: number;
     readonly message?: string;
   };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new LimitError('body-too-large', `The body is larger than ${BODY_MAX_BYTES} bytes.`);
-  }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new InvalidError('body-type-unknown', 'Content-Type: only application/json is served.');
   }
@@ -344,6 +358,9 @@ function sendProblem(reply: FastifyReply, error: unknown, { onError }: ApiOption
   const told = toldOf(error);
   if (told.isFault) onError?.('api', error);
   if (told.retryAfterS !== undefined) reply.header('retry-after', String(told.retryAfterS));
+  // What still comes of a refused request is not waited for.
+  const { raw } = reply.request;
+  if (hasBody(raw) && !raw.complete) reply.header('connection', 'close');
   if (told.problem.status === 401) reply.header('www-authenticate', 'Bearer');
   void reply
     .code(told.problem.status)

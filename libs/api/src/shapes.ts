@@ -1,7 +1,5 @@
 /** The door to how things are told, for other doors than HTTP: names of the JSON, and what rows say together. Loads no server. */
 
-export { isTooDeep } from './body.ts';
-export { JSON_DEPTH_MAX } from './limits.ts';
 export { beliefOf, checkpointsOf, inputOf, isHistoryForgotten } from './shapes/belief.ts';
 export { callJson } from './shapes/call.ts';
 export { comparisonJson, totalsOf } from './shapes/comparison.ts';

@@ -1,6 +1,8 @@
 /** Probes over HTTP: what holds, what doesn't and why, a process whose event loop stands still, and a start that says what is wrong. */
 
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { Health } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterEach, expect, test } from 'vitest';
@@ -57,6 +59,11 @@ test('says what holds, and why something does not', async () => {
 test('answers nothing else', async () => {
   const endpoint = await open();
   for (const path of ['/', '/metrics', '/readyz/x', '/healthz']) expect((await ask(endpoint, path)).status).toBe(404);
+  // A body is not waited for, however long it were.
+  const socket = connect(endpoint.port, '127.0.0.1').on('error', () => {});
+  socket.write('GET /readyz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n ');
+  socket.resume();
+  await once(socket, 'close');
   const posted = await fetch(`http://127.0.0.1:${endpoint.port}/readyz`, { method: 'POST', body: 'x' });
   expect(posted.status).toBe(404);
 });

@@ -21,7 +21,8 @@ parentPort!.on('message', (word: HealthWord) => {
 
 const server = createServer({ requestTimeout: PROBE_MAX_MS }, (request, response) => {
   const kind = kindOf(request);
-  if (kind === undefined) response.writeHead(404).end();
+  // Nobody who asks sends more than the question: what else comes is not waited for.
+  if (kind === undefined) response.writeHead(404, { connection: 'close' }).end();
   else answer(response, kind);
 });
 server.maxConnections = PROBE_CONNECTIONS_MAX_COUNT;
@@ -32,8 +33,9 @@ function say(word: HealthThreadWord): void {
   parentPort!.postMessage(word);
 }
 
-function kindOf({ method, url }: IncomingMessage): 'live' | 'ready' | undefined {
+function kindOf({ method, url, headers }: IncomingMessage): 'live' | 'ready' | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined;
+  if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0) return undefined;
   const [address] = (url ?? '').split('?');
   return address === '/livez' ? 'live' : address === '/readyz' ? 'ready' : undefined;
 }

@@ -2,6 +2,7 @@
 
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { hasBody } from '@tidemark/access/json-body';
 import { ConfigError } from '@tidemark/core';
 import type { PrometheusRegistry } from '@tidemark/telemetry';
 import { listenAddress } from './listen-address.ts';
@@ -22,8 +23,8 @@ export async function openMetricsEndpoint(listen: string, registry: PrometheusRe
   const server = createServer({ requestTimeout: REQUEST_MAX_MS }, (request, response) => {
     const isAsked =
       request.url?.split('?')[0] === '/metrics' && (request.method === 'GET' || request.method === 'HEAD');
-    if (isAsked) void answer(response, registry);
-    else response.writeHead(404).end();
+    if (isAsked && !hasBody(request)) void answer(response, registry);
+    else response.writeHead(404, { connection: 'close' }).end();
   });
   server.maxConnections = CONNECTIONS_MAX_COUNT;
   await listening(server, host, port);

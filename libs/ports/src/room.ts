@@ -6,28 +6,31 @@
 
 import type { TenantId } from '@tidemark/core';
 
-type Taker = TenantId | null;
-
-export class Room {
+export class Room<Taker extends string = TenantId> {
   readonly #maxCount: number;
-  readonly #counts = new Map<Taker, number>();
+  readonly #counts = new Map<Taker | null, number>();
   #takenCount = 0;
 
   constructor(maxCount: number) {
     this.#maxCount = maxCount;
   }
 
-  countOf(taker: Taker): number {
+  /** By all together. */
+  get takenCount(): number {
+    return this.#takenCount;
+  }
+
+  countOf(taker: Taker | null): number {
     return this.#counts.get(taker) ?? 0;
   }
 
-  hasFor(taker: Taker): boolean {
+  hasFor(taker: Taker | null): boolean {
     const freeCount = this.#maxCount - this.#takenCount;
     return taker === null ? freeCount > 0 : this.countOf(taker) < freeCount;
   }
 
   /** Whoever has begun takes them in any case. What is returned gives them back, once. */
-  take(taker: Taker, count = 1): () => void {
+  take(taker: Taker | null, count = 1): () => void {
     this.#add(taker, count);
     let isTaken = true;
     return () => {
@@ -36,7 +39,7 @@ export class Room {
     };
   }
 
-  #add(taker: Taker, count: number): void {
+  #add(taker: Taker | null, count: number): void {
     this.#takenCount += count;
     const own = this.countOf(taker) + count;
     if (own === 0) this.#counts.delete(taker);

@@ -50,7 +50,9 @@ export type MetricName =
   | 'trace_spans_exported_total'
   | 'trace_spans_dropped_total'
   | 'checkpoint_resumes_total'
-  | 'session_recall_entries_total';
+  | 'session_recall_entries_total'
+  | 'request_body_bytes'
+  | 'request_bodies_refused_total';
 
 export interface Telemetry {
   /** Share of the traces that are kept whatever becomes of them, 0..1; absent: workflows have no traces here. */

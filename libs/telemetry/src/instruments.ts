@@ -63,6 +63,13 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   ),
   trace_spans_exported_total: counter('Spans that the collector has taken.'),
   trace_spans_dropped_total: counter('Spans (or histories of them) that were given up, by reason.', ['reason']),
+  request_body_bytes: gauge(
+    'What bodies of requests in hand take: bytes that were read, and values once parsed.',
+    'By',
+  ),
+  request_bodies_refused_total: counter('Bodies of requests that were refused for what they would take, by code.', [
+    'reason',
+  ]),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
   blobs_collected_total: counter('Large payloads that nothing named any more, deleted.'),
   storage_bytes: gauge(

@@ -1,0 +1,251 @@
+/**
+ * Owns reading the JSON body of a request, for every server that takes one: what bodies in hand may take in all, of one caller or address,
+ * and of one request. Each piece is counted and copied as it comes, so that pieces of a byte cost a byte, and what passes a bound is
+ * refused there and then: its server answers, and closes the connection upon the rest.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { InvalidError, JsonScanner, LimitError, type TenantId } from '@tidemark/core';
+import { noTelemetry, Room, type Telemetry } from '@tidemark/ports';
+import {
+  BODIES_MAX_BYTES,
+  BODY_MAX_BYTES,
+  BODY_PIECE_MIN_BYTES,
+  BODY_PIECES_FREE_COUNT,
+  BODY_VALUE_BYTES,
+} from './limits.ts';
+
+export interface BodyBounds {
+  /** Of one body, as it is sent. */
+  readonly bodyMaxBytes?: number | undefined;
+  /** Of all in hand: what was read of them, and what its values take once they are parsed. One caller has as much as is still free. */
+  readonly inHandMaxBytes?: number | undefined;
+}
+
+/** Whether anything follows the head of the request. */
+export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+export class Bodies {
+  readonly #bodyMaxBytes: number;
+  readonly #inHand: Room<string>;
+  readonly #telemetry: Pick<Telemetry, 'gauge' | 'count'>;
+
+  constructor(
+    { bodyMaxBytes = BODY_MAX_BYTES, inHandMaxBytes = BODIES_MAX_BYTES }: BodyBounds = {},
+    telemetry: Pick<Telemetry, 'gauge' | 'count'> = noTelemetry,
+  ) {
+    this.#bodyMaxBytes = bodyMaxBytes;
+    this.#inHand = new Room(inHandMaxBytes);
+    this.#telemetry = telemetry;
+  }
+
+  /** What the bodies in hand take. */
+  get inHandBytes(): number {
+    return this.#inHand.takenCount;
+  }
+
+  /** Begins to read: pieces that wait unread would take more than their bytes. `address`: whose room it takes until it is known who asks. */
+  open(request: IncomingMessage, response: ServerResponse, address: string): Body {
+    const share = new Share(this.#inHand, `address ${address}`, (bytes) =>
+      this.#telemetry.gauge('request_body_bytes', bytes),
+    );
+    const body = new Body(request, share, this.#bodyMaxBytes, (code) =>
+      this.#telemetry.count('request_bodies_refused_total', 1, { reason: code }),
+    );
+    response.once('close', body.hold());
+    return body;
+  }
+}
+
+/** What one body has of the room. */
+class Share {
+  readonly #room: Room<string>;
+  readonly #onChange: (takenBytes: number) => void;
+  #whose: string | null;
+  /** Also of what was given back. */
+  bytes = 0;
+  #isOver = false;
+  #giveBack = (): void => {};
+
+  constructor(room: Room<string>, whose: string | null, onChange: (takenBytes: number) => void) {
+    this.#room = room;
+    this.#whose = whose;
+    this.#onChange = onChange;
+  }
+
+  /** Throws `LimitError` (`bodies-too-many`) where nothing is free for them. */
+  take(bytes: number, whose = this.#whose): void {
+    if (this.#isOver) return;
+    if (!this.#room.hasFor(whose)) {
+      throw new LimitError(
+        'bodies-too-many',
+        'Bodies of other requests take the room that there is, and those of one caller no more than is still free. Nothing was done: come again later.',
+      );
+    }
+    this.#giveBack();
+    this.#giveBack = this.#room.take(whose, bytes);
+    [this.#whose, this.bytes] = [whose, bytes];
+    this.#onChange(this.#room.takenCount);
+  }
+
+  belongTo(whose: string | null): void {
+    this.take(this.bytes, whose);
+  }
+
+  giveBack(): void {
+    this.#isOver = true;
+    this.#giveBack();
+    this.#onChange(this.#room.takenCount);
+  }
+}
+
+export class Body {
+  readonly #share: Share;
+  readonly #maxBytes: number;
+  readonly #scanner = new JsonScanner('The body');
+  readonly #bytes: Growing;
+  readonly #read = Promise.withResolvers<void>();
+  #piecesCount = 0;
+  #isOver = false;
+  #holdersCount = 0;
+
+  constructor(request: IncomingMessage, share: Share, maxBytes: number, onRefused: (code: string) => void) {
+    this.#share = share;
+    this.#maxBytes = maxBytes;
+    this.#read.promise.catch((error: unknown) => {
+      if (error instanceof LimitError) onRefused(error.code);
+    });
+    const saidBytes = Number(request.headers['content-length'] ?? 0);
+    this.#bytes = new Growing(saidBytes === 0 ? maxBytes : Math.min(saidBytes, maxBytes));
+    // What follows a refusal is dropped as it comes, until the connection is closed.
+    request.on('data', (piece: Uint8Array) => this.#within(() => this.#take(piece)));
+    request.once('end', () => this.#within(() => this.#scanner.end()).#end());
+    request.once('error', () => this.#end(incomplete()));
+    request.once('close', () => this.#end(incomplete()));
+    if (saidBytes > maxBytes) this.#end(this.#tooLarge());
+  }
+
+  /**
+   * What `parse` makes of all of it, once. Throws as that does, `LimitError` (`body-too-large`, `body-pieces-too-small`,
+   * `bodies-too-many`, and as `JsonScanner` does), `InvalidError` (`body-invalid`, `body-incomplete`, and as `JsonScanner` does).
+   */
+  async value<T>(parse: (text: string) => T): Promise<T> {
+    await this.#read.promise;
+    return parse(textOf(this.#bytes.taken()));
+  }
+
+  /** What was read of it, and what its values take. */
+  get tookBytes(): number {
+    return this.#share.bytes;
+  }
+
+  /** It is known who asks: it takes their room from now on. Null: callers of no tenant, who have whatever is free. Throws `LimitError` (`bodies-too-many`). */
+  belongTo(tenant: TenantId | null): void {
+    try {
+      this.#share.belongTo(tenant === null ? null : `tenant ${tenant}`);
+    } catch (error) {
+      this.#end(error as Error);
+      throw error;
+    }
+  }
+
+  /** Its room is given back once all who hold it have let go: its response, and work that it began. What is returned lets go, once. */
+  hold(): () => void {
+    this.#holdersCount++;
+    let isHeld = true;
+    return () => {
+      if (isHeld && --this.#holdersCount === 0) {
+        this.#end(incomplete());
+        this.#share.giveBack();
+      }
+      isHeld = false;
+    };
+  }
+
+  #take(piece: Uint8Array): void {
+    if (this.#isOver) return;
+    const length = this.#bytes.length + piece.length;
+    if (length > this.#maxBytes) throw this.#tooLarge();
+    this.#piecesCount++;
+    if (this.#piecesCount > BODY_PIECES_FREE_COUNT && length < this.#piecesCount * BODY_PIECE_MIN_BYTES) {
+      throw tooSmall();
+    }
+    this.#scanner.push(piece);
+    this.#share.take(length + this.#scanner.values * BODY_VALUE_BYTES);
+    this.#bytes.add(piece);
+  }
+
+  #within(work: () => void): this {
+    try {
+      work();
+    } catch (error) {
+      this.#end(error as Error);
+    }
+    return this;
+  }
+
+  #end(error?: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (error !== undefined) {
+      this.#bytes.taken();
+      this.#read.reject(error);
+    } else this.#read.resolve();
+  }
+
+  #tooLarge(): LimitError {
+    return new LimitError('body-too-large', `The body is larger than ${this.#maxBytes} bytes.`);
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new InvalidError('body-invalid', 'The body is not UTF-8.');
+  }
+}
+
+const GROWING_MIN_BYTES = 1_024;
+
+/** Bytes in one place, which is doubled where they need more, up to the most that there may be. */
+class Growing {
+  readonly #maxBytes: number;
+  #place = Buffer.alloc(0);
+  length = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(piece: Uint8Array): void {
+    const needed = this.length + piece.length;
+    if (needed > this.#place.length) {
+      const larger = Buffer.allocUnsafeSlow(
+        Math.max(needed, Math.min(this.#maxBytes, Math.max(GROWING_MIN_BYTES, 2 * this.#place.length))),
+      );
+      larger.set(this.#place.subarray(0, this.length));
+      this.#place = larger;
+    }
+    this.#place.set(piece, this.length);
+    this.length = needed;
+  }
+
+  /** All of them; none are left. */
+  taken(): Uint8Array {
+    const all = this.#place.subarray(0, this.length);
+    [this.#place, this.length] = [Buffer.alloc(0), 0];
+    return all;
+  }
+}
+
+const tooSmall = (): LimitError =>
+  new LimitError(
+    'body-pieces-too-small',
+    `The body comes in more than ${BODY_PIECES_FREE_COUNT} pieces of less than ${BODY_PIECE_MIN_BYTES} bytes on the average. Send it in larger ones.`,
+  );
+
+const incomplete = (): InvalidError => new InvalidError('body-incomplete', 'The body ended before its end.');
