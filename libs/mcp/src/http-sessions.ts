@@ -7,7 +7,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { MESSAGE_MAX_BYTES, SESSION_IDLE_MS, SESSION_LOOK_PERIOD_MS, SESSIONS_MAX_COUNT } from './limits.ts';
+import type { Json } from '@tidemark/core';
+import { SESSION_IDLE_MS, SESSION_LOOK_PERIOD_MS, SESSIONS_MAX_COUNT } from './limits.ts';
 import { type McpOptions, McpSession } from './server.ts';
 
 interface Held {
@@ -42,13 +43,17 @@ export class HttpSessions {
     return this.#held.size;
   }
 
-  /** `full`: no session can be begun now. `unknown`: there is none of this id, or not any more. */
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<'handled' | 'full' | 'unknown'> {
+  /** `message`: what was read of the request. `full`: no session can be begun now. `unknown`: there is none of this id, or not any more. */
+  async handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    message: Json | undefined,
+  ): Promise<'handled' | 'full' | 'unknown'> {
     const id = request.headers['mcp-session-id'];
-    if (id === undefined) return this.#begin(request, response);
+    if (id === undefined) return this.#begin(request, response, message);
     const held = typeof id === 'string' ? this.#held.get(id) : undefined;
     if (held === undefined) return 'unknown';
-    await this.#pass(held, request, response);
+    await this.#pass(held, request, response, message);
     return 'handled';
   }
 
@@ -59,34 +64,40 @@ export class HttpSessions {
     await Promise.all(all.map(({ session }) => session.close()));
   }
 
-  async #begin(request: IncomingMessage, response: ServerResponse): Promise<'handled' | 'full'> {
+  async #begin(
+    request: IncomingMessage,
+    response: ServerResponse,
+    message: Json | undefined,
+  ): Promise<'handled' | 'full'> {
     if (this.#held.size >= this.#maxCount && !this.#makeRoom()) return 'full';
     const session = new McpSession(this.#options);
     // Until it is initialised, it is held under an id of its own.
     const id = randomUUID();
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: () => id,
-      maxRequestBodySize: MESSAGE_MAX_BYTES,
-    });
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
     const held: Held = { session, transport, openCount: 0, usedAtMs: performance.now() };
     this.#held.set(id, held);
     // The protocol, which takes `onclose` over, calls the one that is there before.
     transport.onclose = () => this.#held.delete(id);
     // Its types allow for undefined where those of the protocol don't.
     await session.connect(transport as Parameters<McpSession['connect']>[0]);
-    await this.#pass(held, request, response);
+    await this.#pass(held, request, response, message);
     // What came was no beginning.
     if (transport.sessionId === undefined) await session.close();
     return 'handled';
   }
 
-  async #pass(held: Held, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #pass(
+    held: Held,
+    request: IncomingMessage,
+    response: ServerResponse,
+    message: Json | undefined,
+  ): Promise<void> {
     held.openCount += 1;
     response.once('close', () => {
       held.openCount -= 1;
       held.usedAtMs = performance.now();
     });
-    await held.transport.handleRequest(request, response);
+    await held.transport.handleRequest(request, response, message);
   }
 
   #closeIdle(): void {

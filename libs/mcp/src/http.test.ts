@@ -1,6 +1,8 @@
 /** The server over HTTP: the real command and the protocol's own client; and who may not speak to it. */
 
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { tenantId } from '@tidemark/core';
 import { eventually } from '@tidemark/testkit/eventually';
 import { place } from '@tidemark/testkit/mcp-place';
@@ -84,6 +86,26 @@ it('wants the token where there is one', async () => {
   expect(await status(`bearer ${TOKEN}`)).toBe(200);
   const refused = await send(url, { authorization: 'Bearer wrong-wrong-wrong-wrong' });
   expect(refused.text).not.toContain(TOKEN);
+});
+
+it.each([
+  ['of one-byte pieces', 413, 'Transfer-Encoding: chunked', '1\r\n \r\n'.repeat(2_000)],
+  ['that is too deep', 413, 'Transfer-Encoding: chunked', `1000\r\n${'['.repeat(4_096)}\r\n`],
+  ['that says to be too large', 413, 'Content-Length: 4194305', ''],
+  ['with a number that would be rounded', 400, 'Transfer-Encoding: chunked', '16\r\n{"id":9007199254740993,\r\n'],
+  ['that is no JSON', 400, 'Content-Length: 3', '{"a'],
+  ['for one of two hosts', 400, 'Host: evil.example', ''],
+])('refuses a message %s, without waiting for its end', async (_, status, header, body) => {
+  const { url } = await server();
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+  const head = ['POST /mcp HTTP/1.1', 'Host: localhost', 'Content-Type: application/json', header, '', ''];
+  socket.write(head.join('\r\n') + body);
+  let text = '';
+  socket.on('data', (bytes) => {
+    text += String(bytes);
+  });
+  await once(socket, 'close');
+  expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
 it('is not reached from other machines without a token, and not with a short one', async () => {

@@ -5,10 +5,17 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
-import { type HttpGuard, isLoopback, LOOPBACK_HOSTS, refusalOf } from '@tidemark/access/http-guard';
-import { ConfigError } from '@tidemark/core';
+import { ambiguityOf, type HttpGuard, isLoopback, LOOPBACK_HOSTS, refusalOf } from '@tidemark/access/http-guard';
+import { Bodies, hasBody } from '@tidemark/access/json-body';
+import { ConfigError, InvalidError, type Json, LimitError, TidemarkError } from '@tidemark/core';
 import { HttpSessions, type SessionsOptions } from './http-sessions.ts';
-import { CONNECTIONS_MAX_COUNT, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, TOKEN_MIN_CHARS } from './limits.ts';
+import {
+  CONNECTIONS_MAX_COUNT,
+  HEADERS_TIMEOUT_MS,
+  MESSAGE_MAX_BYTES,
+  REQUEST_TIMEOUT_MS,
+  TOKEN_MIN_CHARS,
+} from './limits.ts';
 import type { McpOptions } from './server.ts';
 import { isShown } from './shown-token.ts';
 
@@ -35,16 +42,21 @@ export interface HttpServer {
 }
 
 const PATH = '/mcp';
+/** JSON-RPC's code. */
+const PARSE_ERROR = -32700;
 
 /** Throws `ConfigError` (`mcp-token-missing`, `mcp-token-short`, `mcp-port-taken`, `mcp-host-unknown`). */
 export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
-  const { port, host = '127.0.0.1', allowedHosts = [], allowedOrigins, token } = options;
+  const { port, host: given = '127.0.0.1', allowedHosts = [], allowedOrigins, token } = options;
+  // Of a name that stands for two addresses somebody else could have the other.
+  const host = given === 'localhost' ? '127.0.0.1' : given;
   requireToken(host, token);
   const sessions = new HttpSessions(options, options.sessions);
   const name = isIP(host) === 6 ? `[${host}]` : host;
   const guard = { hosts: [...LOOPBACK_HOSTS, name, ...allowedHosts], origins: allowedOrigins, token };
+  const bodies = new Bodies({ bodyMaxBytes: MESSAGE_MAX_BYTES });
   const server = createServer((request, response) => {
-    answer(request, response, guard, sessions).catch((error: unknown) => {
+    answer(request, response, guard, { sessions, bodies }).catch((error: unknown) => {
       options.onError('http', error);
       if (!response.headersSent) refuse(response, 500, 'The server failed. Its own log says more.');
       else response.destroy();
@@ -105,8 +117,10 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   { token, ...guard }: HttpGuard & Pick<HttpOptions, 'token'>,
-  sessions: HttpSessions,
+  { sessions, bodies }: { readonly sessions: HttpSessions; readonly bodies: Bodies },
 ): Promise<void> {
+  const ambiguity = ambiguityOf(request);
+  if (ambiguity !== undefined) return refuse(response, 400, ambiguity.message);
   const refusal = refusalOf(request.headers, guard);
   if (refusal !== undefined) return refuse(response, 403, refusal.message);
   if (token !== undefined && !isShown(token, request.headers.authorization)) {
@@ -116,11 +130,39 @@ async function answer(
   if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH) {
     return refuse(response, 404, `There is nothing here; the server is at ${PATH}.`);
   }
-  const came = await sessions.handle(request, response);
+  let message: Json | undefined;
+  try {
+    message = await messageIn(request, response, bodies);
+  } catch (error) {
+    return refuseMessage(response, error);
+  }
+  const came = await sessions.handle(request, response, message);
   if (came === 'unknown') refuse(response, 404, 'There is no such session (any more): begin another.', -32001);
   if (came === 'full') {
     response.setHeader('Retry-After', '60');
     refuse(response, 503, 'No further session can be begun now.');
+  }
+}
+
+/** Undefined: the request has none. */
+async function messageIn(
+  request: IncomingMessage,
+  response: ServerResponse,
+  bodies: Bodies,
+): Promise<Json | undefined> {
+  if (!hasBody(request)) return undefined;
+  if (request.method !== 'POST') throw new InvalidError('body-unexpected', 'Messages are sent by POST alone.');
+  const body = bodies.open(request, response, request.socket.remoteAddress ?? '');
+  return body.value((text) => JSON.parse(text) as Json);
+}
+
+function refuseMessage(response: ServerResponse, error: unknown): void {
+  if (!(error instanceof TidemarkError)) refuse(response, 400, 'The message is not JSON.', PARSE_ERROR);
+  else if (!(error instanceof LimitError)) refuse(response, 400, error.message, PARSE_ERROR);
+  else if (error.code !== 'bodies-too-many') refuse(response, 413, error.message);
+  else {
+    response.setHeader('Retry-After', '1');
+    refuse(response, 503, error.message);
   }
 }
 

@@ -6,6 +6,7 @@
 import type { CallToolResult, Tool as ListedTool, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import type { TenantId } from '@tidemark/core';
 import { z } from 'zod';
+import { checkArguments } from './arguments.ts';
 import type { MemoryDesk } from './memory-desk.ts';
 import { badInput, toolError } from './tool-error.ts';
 
@@ -60,9 +61,10 @@ export function defineTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): To
       outputSchema: jsonSchema(output, 'output'),
     },
     async call(given, context, signal) {
-      const parsed = input.safeParse(given ?? {});
-      if (!parsed.success) return badInput(name, parsed.error);
       try {
+        checkArguments(given);
+        const parsed = input.safeParse(given ?? {});
+        if (!parsed.success) return badInput(name, parsed.error);
         const { data, text } = await run(parsed.data, context, signal);
         return { structuredContent: data, content: [{ type: 'text', text }] };
       } catch (error) {

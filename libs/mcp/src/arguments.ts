@@ -1,0 +1,44 @@
+/**
+ * Owns what the arguments of a call may be before any tool sees them: as many values, as deep and with such keys as JSON may have anywhere,
+ * and no number that was written otherwise than it was read. Schemas would go into them by recursion. Pure.
+ */
+
+import { InvalidError, JSON_BOUNDS, LimitError } from '@tidemark/core';
+
+/** Throws `LimitError` (`arguments-too-many`, `arguments-too-deep`, `argument-name-too-long`), `InvalidError` (`argument-inexact`); `details.field` is the place. */
+export function checkArguments(given: unknown): void {
+  const { valuesMaxCount, depthMax, keyMaxChars } = JSON_BOUNDS;
+  let count = 0;
+  const check = (value: unknown, path: readonly string[]): void => {
+    if (++count > valuesMaxCount) {
+      throw new LimitError('arguments-too-many', `The arguments have more than ${valuesMaxCount} values.`);
+    }
+    if (typeof value === 'number' && !isExact(value)) {
+      const field = path.join('.');
+      throw new InvalidError('argument-inexact', `${field}: this number would be rounded. Give it as a text.`, {
+        field,
+      });
+    }
+    if (typeof value !== 'object' || value === null) return;
+    if (path.length >= depthMax) {
+      const field = path[0] ?? null;
+      throw new LimitError('arguments-too-deep', `${field}: has more than ${depthMax} levels of objects and lists.`, {
+        field,
+      });
+    }
+    for (const [key, each] of Object.entries(value)) {
+      if (key.length > keyMaxChars) {
+        const field = path.join('.');
+        throw new LimitError('argument-name-too-long', `${field}: a key is longer than ${keyMaxChars} characters.`, {
+          field,
+        });
+      }
+      check(each, [...path, key]);
+    }
+  };
+  check(given, []);
+}
+
+/** Whole numbers beyond these are read as others that are near. */
+const isExact = (value: number): boolean =>
+  Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
