@@ -158,6 +158,11 @@ describe('what JSON can’t hold is refused by its place', () => {
       'belief at list[199998] has more',
     ],
     [
+      'more members than an object may have',
+      { a: Object.fromEntries(Array.from({ length: RETURNED_BOUNDS.membersMaxCount + 1 }, (_, at) => [at, 0])) },
+      'belief at a has more than 50000 members',
+    ],
+    [
       'a key that is a text',
       { a: [{ ['k'.repeat(RETURNED_BOUNDS.keyMaxChars + 1)]: 1 }] },
       'belief at a[0] has a key longer',

@@ -8,7 +8,7 @@ import { InvalidError, type Json, LimitError, RETURNED_BOUNDS } from '@tidemark/
 /**
  * The value as JSON; members that are undefined are left out, as JSON does. Throws `InvalidError` (`not-serialisable`)
  * that names the place of what JSON can't hold: a function, a bigint, a symbol, NaN, an infinity, a date, a map, a cycle; and
- * `LimitError` (`json-too-many-values`, `json-key-too-long`). `what` begins the message: "belief", "input of task price".
+ * `LimitError` (`json-too-many-values`, `json-too-many-members`, `json-key-too-long`). `what` begins the message: "belief", "input of task price".
  */
 export function toJson(value: unknown, what: string): Json {
   return new Check(what).value(value);
@@ -59,7 +59,11 @@ class Check {
   #members(value: Record<string, unknown>): Json {
     let changed = false;
     const entries: [string, Json][] = [];
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value);
+    if (keys.length > RETURNED_BOUNDS.membersMaxCount) {
+      this.#exceed('json-too-many-members', `has more than ${RETURNED_BOUNDS.membersMaxCount} members`);
+    }
+    for (const key of keys) {
       const member = value[key];
       if (member === undefined) {
         changed = true;

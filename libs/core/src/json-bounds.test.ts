@@ -7,6 +7,7 @@ import {
   JSON_BOUNDS,
   JSON_DEPTH_MAX,
   JSON_KEY_MAX_CHARS,
+  JSON_MEMBERS_MAX_COUNT,
   JSON_VALUES_MAX_COUNT,
   JsonScanner,
   parseJson,
@@ -66,6 +67,10 @@ describe('bounds of JSON', () => {
     const key = (chars: number) => `{"a":"${'v'.repeat(chars)}","${'k'.repeat(chars)}":1}`;
     expect(refusal(key(JSON_KEY_MAX_CHARS))).toBeUndefined();
     expect(refusal(key(JSON_KEY_MAX_CHARS + 1))).toBe('json-key-too-long');
+    const object = (count: number) =>
+      `{"a":{"b":1},"o":{${Array.from({ length: count }, (_, at) => `"${at}":[{}]`).join(', ')}}}`;
+    expect(refusal(object(JSON_MEMBERS_MAX_COUNT))).toBeUndefined();
+    expect(refusal(object(JSON_MEMBERS_MAX_COUNT + 1))).toBe('json-too-many-members');
     expect(refusal(`[${'1'.repeat(65)}]`)).toBe('json-number-too-long');
   });
 

@@ -14,14 +14,18 @@ export const JSON_DEPTH_MAX = 64;
 export const JSON_VALUES_MAX_COUNT = 100_000;
 /** One key, in characters as they are written. */
 export const JSON_KEY_MAX_CHARS = 1_024;
+/** Members of one object: engines look long for a place among very many keys. */
+export const JSON_MEMBERS_MAX_COUNT = 10_000;
 /** The same of what user code returns, which may put what it was given into something larger. */
 export const RETURNED_DEPTH_MAX = 96;
 export const RETURNED_VALUES_MAX_COUNT = 200_000;
 export const RETURNED_KEY_MAX_CHARS = 2_048;
+export const RETURNED_MEMBERS_MAX_COUNT = 50_000;
 /** The same of a stored payload, in which several such values stand beside and within one another. */
 export const STORED_DEPTH_MAX = 128;
 export const STORED_VALUES_MAX_COUNT = 400_000;
 export const STORED_KEY_MAX_CHARS = 4_096;
+export const STORED_MEMBERS_MAX_COUNT = 60_000;
 /** One number, in characters as it is written. */
 const NUMBER_MAX_CHARS = 64;
 /** A whole number of no more digits is kept exactly. */
@@ -31,6 +35,7 @@ export interface JsonBounds {
   readonly valuesMaxCount: number;
   readonly depthMax: number;
   readonly keyMaxChars: number;
+  readonly membersMaxCount: number;
   /** Whether a number that would change is refused; else it is rounded, as `JSON.parse` does. */
   readonly exactNumbers: boolean;
 }
@@ -40,6 +45,7 @@ export const JSON_BOUNDS: JsonBounds = {
   valuesMaxCount: JSON_VALUES_MAX_COUNT,
   depthMax: JSON_DEPTH_MAX,
   keyMaxChars: JSON_KEY_MAX_CHARS,
+  membersMaxCount: JSON_MEMBERS_MAX_COUNT,
   exactNumbers: true,
 };
 
@@ -48,6 +54,7 @@ export const RETURNED_BOUNDS: JsonBounds = {
   valuesMaxCount: RETURNED_VALUES_MAX_COUNT,
   depthMax: RETURNED_DEPTH_MAX,
   keyMaxChars: RETURNED_KEY_MAX_CHARS,
+  membersMaxCount: RETURNED_MEMBERS_MAX_COUNT,
   exactNumbers: false,
 };
 
@@ -56,6 +63,7 @@ export const STORED_BOUNDS: JsonBounds = {
   valuesMaxCount: STORED_VALUES_MAX_COUNT,
   depthMax: STORED_DEPTH_MAX,
   keyMaxChars: STORED_KEY_MAX_CHARS,
+  membersMaxCount: STORED_MEMBERS_MAX_COUNT,
   exactNumbers: false,
 };
 
@@ -87,7 +95,7 @@ const isNumberPart = (code: number): boolean =>
 
 /**
  * Counts a text that comes in pieces, bytes of UTF-8 or characters. Throws as soon as a bound is passed, so that no more need be
- * read: `LimitError` (`json-too-many-values`, `json-too-deep`, `json-key-too-long`, `json-number-too-long`), `InvalidError`
+ * read: `LimitError` (`json-too-many-values`, `json-too-many-members`, `json-too-deep`, `json-key-too-long`, `json-number-too-long`), `InvalidError`
  * (`json-number-inexact`). `details.at` says where: bytes or characters before the place.
  */
 export class JsonScanner {
@@ -95,8 +103,8 @@ export class JsonScanner {
   readonly #bounds: JsonBounds;
   #values = 0;
   #depth = 0;
-  /** Whether an object is open there, by level. */
-  readonly #objects: boolean[] = [];
+  /** By level: members so far of the object that is open there; below 0: a list is. */
+  readonly #members: number[] = [];
   #inString = false;
   #isEscaped = false;
   /** Whether the string is a key, and its length. */
@@ -126,8 +134,8 @@ export class JsonScanner {
       if (this.#inString) at = this.#string(piece, at);
       else if (this.#number !== '') at = this.#digits(piece, at);
       else {
-        const code = codeAt(piece, at);
-        if (code > SPACE) this.#token(code, at);
+        while (at < piece.length && codeAt(piece, at) <= SPACE) at++;
+        if (at < piece.length) this.#token(codeAt(piece, at), at);
         at++;
       }
     }
@@ -193,14 +201,15 @@ export class JsonScanner {
       this.#isKey = this.#keyDue;
       this.#keyChars = 0;
       this.#keyDue = false;
+      if (this.#isKey) this.#countMember(at);
     } else if (code === COMMA) {
       this.#valueDue = true;
-      this.#keyDue = this.#objects[this.#depth - 1] === true;
+      this.#keyDue = (this.#members[this.#depth - 1] ?? -1) >= 0;
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       if (++this.#depth > this.#bounds.depthMax) {
         this.#refuse(at, 'json-too-deep', `more than ${this.#bounds.depthMax} levels of objects and lists`);
       }
-      this.#objects[this.#depth - 1] = code === OPEN_OBJECT;
+      this.#members[this.#depth - 1] = code === OPEN_OBJECT ? 0 : -1;
       this.#keyDue = code === OPEN_OBJECT;
       this.#valueDue = true;
     } else if (isClosing) {
@@ -212,6 +221,15 @@ export class JsonScanner {
     } else if (code === COLON) {
       this.#keyDue = false;
     }
+  }
+
+  #countMember(at: number): void {
+    const { membersMaxCount } = this.#bounds;
+    const count = this.#members[this.#depth - 1]! + 1;
+    if (count > membersMaxCount) {
+      this.#refuse(at, 'json-too-many-members', `more than ${membersMaxCount} members in one object`);
+    }
+    this.#members[this.#depth - 1] = count;
   }
 
   #endNumber(at: number): void {
