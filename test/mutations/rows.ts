@@ -7,6 +7,12 @@ const PROJECTOR = 'libs/runtime/src/projector.ts';
 const PGLITE_STORE_TEST = 'libs/store-postgres/src/pglite-store.test.ts';
 
 export const ROWS_MUTATIONS: Mutations = {
+  'answers-of-an-ended-thread': {
+    file: 'libs/store-postgres/src/pglite/thread.ts',
+    edits: [['          if (this.#worker !== worker) return;\n          if (message', '          if (message']],
+    caughtBy: 'libs/store-postgres/src/pglite/wire.test.ts',
+    breaks: "No row is read from another query's answer.",
+  },
   'applied-one-early': {
     file: 'libs/runtime/src/applied.ts',
     edits: [

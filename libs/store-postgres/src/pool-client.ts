@@ -66,39 +66,40 @@ export class PoolClient implements SqlClient {
   }
 
   run(statements: readonly Statement[]): Promise<readonly Rows[]> {
-    const attempt = (client: pg.PoolClient): Promise<readonly Rows[]> => roundTrip(client, statements);
     // What began a transaction of its own is not ended by the error.
     const begins = statements.includes(BEGIN);
-    return again(() => this.#lend((client) => (begins ? undoing(client, () => attempt(client)) : attempt(client))));
+    return again(() => this.#lend((client) => roundTrip(client, statements), begins));
   }
 
   session<T>(work: (runner: SqlRunner) => Promise<T>): Promise<T> {
     return again(() =>
       this.#lend((client) =>
-        undoing(client, () =>
-          work({ run: (statements) => roundTrip(client, statements), script: (text) => script(client, text) }),
-        ),
+        work({ run: (statements) => roundTrip(client, statements), script: (text) => script(client, text) }),
       ),
     );
   }
 
   script(text: string): Promise<void> {
-    return this.#lend((client) => undoing(client, () => script(client, text)));
+    return this.#lend((client) => script(client, text));
   }
 
   async close(): Promise<void> {
     if (!this.#pool.ending) await this.#pool.end();
   }
 
-  /** A connection for the time of the work; one that gave an error that is not Postgres's answer is thrown away. */
-  async #lend<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  /**
+   * A connection for the time of the work, which may begin a transaction. It is used again only where it is clear how it
+   * stands: after the work, or after an answer of Postgres and a rollback that was answered too.
+   */
+  async #lend<T>(work: (client: pg.PoolClient) => Promise<T>, begins = true): Promise<T> {
     const client = await this.#pool.connect();
     try {
       const result = await work(client);
       client.release();
       return result;
     } catch (error) {
-      client.release(isAnswer(error) ? undefined : true);
+      const isClear = isAnswer(error) && (!begins || (await rolledBack(client)));
+      client.release(!isClear);
       throw error;
     }
   }
@@ -114,15 +115,11 @@ function isAnswer(error: unknown): boolean {
   return !/^(08|57P|26)/.test(error.code ?? '') && error.severity !== 'FATAL' && error.severity !== 'PANIC';
 }
 
-/** Rolls back what the work has begun when it throws. */
-async function undoing<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isAnswer(error)) await roundTrip(client, [ROLLBACK]).catch(ignore);
-    throw error;
-  }
-}
+const rolledBack = (client: pg.PoolClient): Promise<boolean> =>
+  roundTrip(client, [ROLLBACK]).then(
+    () => true,
+    () => false,
+  );
 
 async function again<T>(attempt: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count += 1) {

@@ -1,6 +1,9 @@
 /**
- * Owns the life of PGlite's thread as the rest of the process sees it: start, stop, and the report of its death. At most one
- * runs at a time; after a death the next start makes a new one, on the same folder.
+ * Owns the life of PGlite's thread as the rest of the process sees it: start, stop, the report of its death, and whose its
+ * answers are. At most one runs at a time; after a death the next start makes a new one, on the same folder.
+ *
+ * T1 PGlite is one session, so one connection at a time speaks to it. An answer reaches the connection that asked, or nobody.
+ * T2 A connection that leaves before it has all its answers takes the thread with it: nothing of that thread is heard again.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -25,7 +28,7 @@ export type FromThread =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'stopped' };
 
-/** Who is spoken to. */
+/** A connection. */
 export interface ThreadListener {
   answer(bytes: Uint8Array): void;
   died(error: Error): void;
@@ -38,6 +41,8 @@ export class PgliteThread {
   #isRef = true;
   #started: Promise<void> | undefined;
   #listener: ThreadListener | undefined;
+  /** Messages of the listener that this thread has not answered. */
+  #unanswered = 0;
   /** The end of the thread before, which must not overlap with the next. */
   #ended: Promise<unknown> = Promise.resolve();
 
@@ -52,14 +57,28 @@ export class PgliteThread {
     return this.#started;
   }
 
-  /** Whoever listens from now on; the one before hears nothing more. */
+  /** Whoever speaks to PGlite from now on; the one before has left. */
   listen(listener: ThreadListener): void {
+    if (this.#listener !== undefined) this.leave(this.#listener);
     this.#listener = listener;
   }
 
-  send(bytes: Uint8Array): void {
+  /** Does nothing to a thread whose listener is another. */
+  leave(listener: ThreadListener): void {
+    if (listener !== this.#listener) return;
+    if (this.#unanswered > 0) this.kill();
+    this.#listener = undefined;
+  }
+
+  /** A listener that has left, or whose thread has ended, is told so. */
+  send(listener: ThreadListener, bytes: Uint8Array): void {
+    if (listener !== this.#listener || this.#worker === undefined) {
+      listener.died(this.#dead(undefined));
+      return;
+    }
+    this.#unanswered += 1;
     const message: ToThread = { kind: 'bytes', bytes };
-    this.#worker?.postMessage(message, [bytes.buffer as ArrayBuffer]);
+    this.#worker.postMessage(message, [bytes.buffer as ArrayBuffer]);
   }
 
   /** Whether its thread keeps the process alive. */
@@ -114,8 +133,12 @@ export class PgliteThread {
     try {
       await new Promise<void>((resolve, reject) => {
         worker.on('message', (message: FromThread) => {
-          if (message.kind === 'bytes') this.#listener?.answer(message.bytes);
-          else if (message.kind === 'ready') resolve();
+          // A thread that was ended still delivers what it had said, when others may listen already.
+          if (this.#worker !== worker) return;
+          if (message.kind === 'bytes') {
+            this.#unanswered -= 1;
+            this.#listener?.answer(message.bytes);
+          } else if (message.kind === 'ready') resolve();
           else if (message.kind === 'failed') {
             failure = this.#damaged(message.message);
             void worker.terminate();
@@ -137,6 +160,7 @@ export class PgliteThread {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
     this.#started = undefined;
+    this.#unanswered = 0;
     const listener = this.#listener;
     this.#listener = undefined;
     listener?.died(error);

@@ -4,15 +4,13 @@
  */
 
 import { Duplex } from 'node:stream';
-import type { PgliteThread } from './thread.ts';
+import type { PgliteThread, ThreadListener } from './thread.ts';
 
 /** The message by which `pg` says good-bye: for a server, not for PGlite, which goes on. */
 const TERMINATE = 'X'.charCodeAt(0);
 
-export class PgliteWire extends Duplex {
+export class PgliteWire extends Duplex implements ThreadListener {
   readonly #thread: PgliteThread;
-  /** Messages without an answer. */
-  #open = 0;
 
   constructor(thread: PgliteThread) {
     super({ allowHalfOpen: false });
@@ -21,18 +19,21 @@ export class PgliteWire extends Duplex {
 
   /** As of `net.Socket`; the address means nothing here. */
   connect(): this {
-    this.#thread.listen({
-      answer: (bytes) => {
-        this.#open -= 1;
-        if (bytes.byteLength > 0) this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-      },
-      died: (error) => this.destroy(error),
-    });
+    this.#thread.listen(this);
     this.#thread.start().then(
-      () => this.emit('connect'),
+      // By then it may have been given up.
+      () => this.destroyed || this.emit('connect'),
       (error: Error) => this.destroy(error),
     );
     return this;
+  }
+
+  answer(bytes: Uint8Array): void {
+    if (bytes.byteLength > 0) this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  }
+
+  died(error: Error): void {
+    this.destroy(error);
   }
 
   setNoDelay(): this {
@@ -68,9 +69,8 @@ export class PgliteWire extends Duplex {
     done();
   }
 
-  /** Given up while an answer is outstanding: PGlite hangs, and nothing but its end helps. */
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (this.#open > 0) void this.#thread.kill();
+    this.#thread.leave(this);
     done(error);
   }
 
@@ -82,7 +82,6 @@ export class PgliteWire extends Duplex {
       bytes.set(chunk, at);
       at += chunk.length;
     }
-    this.#open += 1;
-    this.#thread.send(bytes);
+    this.#thread.send(this, bytes);
   }
 }
