@@ -9,6 +9,18 @@ const UNDO_TEST = 'libs/runtime/src/undo.test.ts';
 const UNDONE_THINGS = 'libs/runtime/src/undone-things.ts';
 
 export const EFFECTS_MUTATIONS: Mutations = {
+  'replay-starts-children': {
+    file: 'libs/runtime/src/children.ts',
+    edits: [['if (isReplaying(parent)) return this.#replay(duty, parent, drawn, shared);', '']],
+    caughtBy: 'libs/testkit/src/fork-acts.test.ts',
+    breaks: 'A fork that replays starts no other workflow.',
+  },
+  'child-of-another-question': {
+    file: 'libs/runtime/src/replayed-child.ts',
+    edits: [['if (asked === undefined || questionOf(asked) !== questionOf(wanted))', 'if (asked === undefined)']],
+    caughtBy: 'libs/testkit/src/fork-acts.test.ts',
+    breaks: 'A fork is told of the child that was asked the same.',
+  },
   'call-before-intention': {
     file: EFFECT_JOURNAL,
     edits: [

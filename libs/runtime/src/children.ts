@@ -2,11 +2,15 @@
  * Owns what is owed to parents and children: a child is started for each task that waits for one, its end is told to the task, and it is
  * ended with its parent where that was said. Derived from rows, and ids from their causes, so any number of coordinators may do the same,
  * as often as they like. Must not draw up an opening: whoever declared the child has.
+ *
+ * C1 For a fork that replays no child is started: its task is told how that of its base ended (see replayed-child.ts).
  */
 
 import { type ChildOpening, decodePayload, type Payloads } from '@tidemark/codec';
 import {
+  type Controls,
   eventId,
+  type Fork,
   type Json,
   PARENT_CLOSED,
   type Sequence,
@@ -26,6 +30,7 @@ import {
   CHILD_DUTY_RETRY_MS,
 } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
+import { isReplaying, type ReplayedChildReads, replayedChild } from './replayed-child.ts';
 import type { Opening, Starter } from './starter.ts';
 
 export interface ChildrenOptions {
@@ -89,17 +94,17 @@ export class Children {
     // What is told is the end of the last that went on for it.
     const child = await (duty.kind === 'tell' ? currentOf(store, duty.child) : store.workflow(duty.child));
     if (child === undefined) return;
-    return duty.kind === 'tell' ? this.#tell(duty, parent, child, shared) : this.#end(duty, child);
+    if (duty.kind === 'end') return this.#end(duty, child);
+    return this.#tell(duty, parent, child, (await childOf(duty, shared))?.name ?? null, duty.child);
   }
 
-  async #start({ child, task }: ChildDuty, parent: WorkflowSummary, shared: Shared): Promise<void> {
-    const [sequence, index] = taskOrder(task);
-    const declared = await shared.declared(parent.workflow, sequence as Sequence);
-    const drawn = declared?.children?.[index];
+  async #start(duty: ChildDuty, parent: WorkflowSummary, shared: Shared): Promise<void> {
+    const drawn = await childOf(duty, shared);
     if (drawn === undefined) return;
-    const { name: _, mode, control, ...payload } = drawn as ChildOpening;
+    if (isReplaying(parent)) return this.#replay(duty, parent, drawn, shared);
+    const { name: _, mode, control, ...payload } = drawn;
     await this.#options.starter.open({
-      workflow: child,
+      workflow: duty.child,
       tenant: parent.tenant,
       mode,
       name: (control as unknown as Opening['control']).definition,
@@ -113,6 +118,22 @@ export class Children {
     });
   }
 
+  async #replay(
+    duty: ChildDuty,
+    parent: WorkflowSummary & { readonly fork: Fork },
+    drawn: ChildOpening,
+    shared: Shared,
+  ): Promise<void> {
+    const reads: ReplayedChildReads = {
+      store: this.#options.ports.store,
+      childrenOf: async (workflow, sequence) => (await shared.declared(workflow, sequence))?.children,
+    };
+    const ended = await replayedChild(reads, parent, duty.task, drawn);
+    if (ended === 'later') return;
+    if (ended === 'none') await this.#write(duty, parent, notRecorded(drawn.name, duty, parent));
+    else await this.#tell(duty, parent, ended.last, drawn.name, ended.child);
+  }
+
   /** `WorkflowOpened` and `CheckpointCommitted` have their children in the same place. */
   async #declared(workflow: WorkflowId, sequence: Sequence): Promise<Declared> {
     const [row] = await this.#options.ports.store.checkpoints(workflow, { from: sequence, limit: 1 });
@@ -120,25 +141,22 @@ export class Children {
     return decodePayload(sequence === 0 ? 'WorkflowOpened' : ('CheckpointCommitted' as never), row.payload);
   }
 
+  /** `row`: how it ended. `child`: by which id the task knows it. */
   async #tell(
-    { task, child }: ChildDuty,
+    duty: ChildDuty,
     parent: WorkflowSummary,
     row: WorkflowSummary,
-    shared: Shared,
+    name: string | null,
+    child: WorkflowId,
   ): Promise<void> {
-    const [sequence, index] = taskOrder(task);
-    const declared = await shared.declared(parent.workflow, sequence as Sequence);
-    const name = declared?.children?.[index]?.name ?? null;
-    const { status, reason, result } = row;
-    const outcome = status === 'completed' ? 'completed' : status === 'compensated' ? 'compensated' : 'failed';
-    const ended = result === null ? {} : decodePayload('CompensationFinished', result);
-    const output =
-      outcome === 'completed' && result !== null ? decodePayload('WorkflowCompleted', result).output : null;
-    const value = { name, workflow: child, outcome, output, reason, message: ended.error?.message ?? null };
-    const control = { task, child, outcome } as const;
     this.#options.lamport.witness(row.lamport);
+    await this.#write(duty, parent, { name, workflow: child, ...endOf(row) });
+  }
+
+  async #write({ task, child }: ChildDuty, parent: WorkflowSummary, value: ChildEnd): Promise<void> {
+    const control = { task, child, outcome: value.outcome } as const;
     await this.#options.inbox.write(parent, eventId(`child:${child}`), 'ChildClosed', control, {
-      value: value as Json,
+      value: value as unknown as Json,
     });
   }
 
@@ -159,6 +177,36 @@ export class Children {
 interface Shared {
   readonly parent: (id: WorkflowId) => Promise<WorkflowSummary | undefined>;
   readonly declared: (id: WorkflowId, sequence: Sequence) => Promise<Declared>;
+}
+
+/** What the task is told: `workflow` is whose end it is. */
+interface ChildEnd {
+  readonly name: string | null;
+  readonly workflow: WorkflowId;
+  readonly outcome: Controls['ChildClosed']['outcome'];
+  readonly output: Json;
+  readonly reason: string | null;
+  readonly message: string | null;
+}
+
+function endOf({ status, reason, result }: WorkflowSummary): Omit<ChildEnd, 'name' | 'workflow'> {
+  const outcome = status === 'completed' ? 'completed' : status === 'compensated' ? 'compensated' : 'failed';
+  const ended = result === null ? {} : decodePayload('CompensationFinished', result);
+  const output = outcome === 'completed' && result !== null ? decodePayload('WorkflowCompleted', result).output : null;
+  return { outcome, output, reason, message: ended.error?.message ?? null };
+}
+
+/** The reason by which a task of a fork learns that its base had no such child. */
+const CHILD_NOT_RECORDED = 'child-not-recorded';
+
+function notRecorded(name: string, { child }: ChildDuty, { fork }: { readonly fork: Fork }): ChildEnd {
+  const message = `${fork.workflow} had no child at this place that was asked the same and ended, and a fork that replays starts none. A fork with live effects does.`;
+  return { name, workflow: child, outcome: 'failed', output: null, reason: CHILD_NOT_RECORDED, message };
+}
+
+async function childOf({ parent, task }: ChildDuty, shared: Shared): Promise<ChildOpening | undefined> {
+  const [sequence, index] = taskOrder(task);
+  return (await shared.declared(parent, sequence as Sequence))?.children?.[index];
 }
 
 const nameOf = ({ kind, child }: ChildDuty): string => `${kind} ${child}`;

@@ -145,7 +145,7 @@ export class Client {
 
   /**
    * A new workflow that goes on from a checkpoint of this one, and shares its history up to there. Throws `InvalidError`
-   * (`workflow-unknown`, `sequence-unknown`, `fork-nothing-left`, `fork-of-shadow`, `fork-of-undo`, `fork-of-system`, `version-unknown`,
+   * (`workflow-unknown`, `sequence-unknown`, `fork-nothing-left`, `fork-of-shadow`, `fork-of-undo`, `fork-of-schedule`, `fork-of-system`, `version-unknown`,
    * or what belief and version don't fit), `ConflictError` (`workflow-differs`), `LimitError` (`fork-too-deep`, or the opening is too
    * large), `CorruptError`, `UnavailableError` (`object-archived`: restore the base first).
    */

@@ -25,7 +25,7 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import { UNDO_SUFFIX } from './compensation.ts';
+import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
 import { needsLifecycle } from './declare-tasks.ts';
 import { answeredBefore } from './fork-answers.ts';
@@ -217,6 +217,12 @@ async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: Pa
     throw new InvalidError(code, `${workflow} can't be forked: ${why}`, { workflow, sequence: head.sequence });
   };
   if (isSystemDefinition(definition)) refuse('fork-of-system', 'it is a stream of the system’s own.');
+  if (definition.endsWith(SCHEDULE_SUFFIX)) {
+    refuse(
+      'fork-of-schedule',
+      'it is a schedule, which starts and ends runs by itself. Set another schedule, or fork one of its runs.',
+    );
+  }
   if (state.shadow) refuse('fork-of-shadow', 'its agent runs elsewhere, and no step of it is here to be run.');
   if (state.compensates !== null) {
     refuse('fork-of-undo', `it undoes ${state.compensates.workflow}, which is done once. Fork that one.`);
