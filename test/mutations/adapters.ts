@@ -4,6 +4,8 @@ import type { Mutations } from './mutation.ts';
 
 const FS_BLOBS_TEST = 'libs/blob-fs/src/fs-blobs.test.ts';
 const FS_BLOBS = 'libs/blob-fs/src/fs-blobs.ts';
+const FOLDER_ROOT_TEST = 'libs/blob-fs/src/folder-root.test.ts';
+const FOLDER_ROOT = 'libs/blob-fs/src/folder-root.ts';
 const APPENDER_TEST = 'libs/log-kafka/src/appender.test.ts';
 const APPENDER = 'libs/log-kafka/src/appender.ts';
 const FOLDER_TEST = 'libs/log-sqlite/src/folder.test.ts';
@@ -12,6 +14,30 @@ const SQLITE_LOG = 'libs/log-sqlite/src/sqlite-log.ts';
 const MEMORY_QUEUE_TEST = 'libs/queue-memory/src/memory-queue.test.ts';
 
 export const ADAPTERS_MUTATIONS: Mutations = {
+  'linked-folder-is-followed': {
+    file: FOLDER_ROOT,
+    edits: [['(constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);', '(constants.O_DIRECTORY ?? 0);']],
+    caughtBy: FOLDER_ROOT_TEST,
+    breaks: 'Nothing outside of a named folder is read or written.',
+  },
+  'linked-file-is-read': {
+    file: 'libs/blob-fs/src/durable-files.ts',
+    edits: [['constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (', 'constants.O_RDONLY | (']],
+    caughtBy: FOLDER_ROOT_TEST,
+    breaks: 'A link in a named folder is not read through.',
+  },
+  'drafts-of-others-go': {
+    file: FOLDER_ROOT,
+    edits: [['if (DRAFT.test(left)) await unlink(', 'await unlink(']],
+    caughtBy: FOLDER_ROOT_TEST,
+    breaks: 'Only what was made there is removed from a named folder.',
+  },
+  'temporary-files-of-others-go': {
+    file: 'libs/repo-state/src/files.ts',
+    edits: [['TEMPORARY.exec(name)?.index === file.length', "name.endsWith('.tmp')"]],
+    caughtBy: 'libs/repo-state/src/writers.test.ts',
+    breaks: "Of a folder of states only a writer's own temporary files are removed.",
+  },
   'blob-digest-is-not-checked': {
     file: FS_BLOBS,
     edits: [["if (hash('sha256', bytes) !== digest) {", 'if (bytes.length < 0) {']],

@@ -6,3 +6,7 @@ export const FILES_OPEN_MAX = 32;
 export const FOREIGN_TEMPORARY_MAX_MS = 24 * 60 * 60 * 1_000;
 /** Folders of objects whose names are remembered as durable; beyond it they are synced once more. */
 export const FOLDERS_KNOWN_MAX = 10_000;
+/** Longest path below a folder that somebody named, in characters. */
+export const NAME_MAX_CHARS = 1_000;
+/** Longest part of it, in bytes: what file systems take. */
+export const NAME_PART_MAX_BYTES = 255;

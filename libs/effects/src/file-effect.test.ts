@@ -124,6 +124,16 @@ describe('a dead process', () => {
     expect(await readFile(at('c.txt'), 'utf8')).toBe('hello');
   });
 
+  test('has its draft beside the file, and not where a link leads', async () => {
+    await dieWriting('draft', at('c.txt'));
+    const [drafts] = await readdir(folder);
+    await rm(at(drafts!), { recursive: true });
+    await mkdir(at('elsewhere'));
+    await symlink(at('elsewhere'), at(drafts!));
+    expect((await failure(write(at('c.txt'), 'hello'))).message).toContain('symbolic link');
+    expect([await readdir(at('elsewhere')), (await readdir(folder)).includes('c.txt')]).toEqual([[], false]);
+  });
+
   test('control: written in place, half a file is there, and can only be refused', async () => {
     await dieWriting('in place', at('c.txt'));
     expect(await readFile(at('c.txt'), 'utf8')).toBe('hel');

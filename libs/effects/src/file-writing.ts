@@ -10,6 +10,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { link, mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
+import { refuseLink } from '@tidemark/blob-fs/folder-root';
 import { DRAFT_ATTEMPTS_COUNT } from './limits.ts';
 
 /** What is at the path: nothing, the content, or something else. */
@@ -59,6 +60,7 @@ async function linkDraft(file: string, bytes: Uint8Array, drafts: string): Promi
     const draft = path.join(drafts, randomUUID());
     try {
       await mkdir(drafts, { recursive: true });
+      await refuseLink(drafts);
       await writeDurably(draft, bytes);
       // Unlike a rename, a link fails when the name is taken.
       await link(draft, file);

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { isNameWithin } from '@tidemark/blob-fs/folder-root';
 import { canonicalJson } from '@tidemark/codec';
 import { isoTime, type Json } from '@tidemark/core';
 import {
@@ -102,9 +103,9 @@ export const outputText = (output: Json): string => (typeof output === 'string' 
 export const outputPath = (workflow: string, { name, output }: Pick<DoneStep, 'name' | 'output'>): string =>
   `outputs/${pathName(workflow)}/${pathName(name)}.${typeof output === 'string' ? 'txt' : 'json'}`;
 
-/** A name that is one part of a path on every system, and no other name's. */
+/** A name that is one part of a path on every system (Windows drops dots at its end, and has devices), and no other name's. */
 export function pathName(name: string): string {
-  const plain = name.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+/, '_');
-  if (plain === name && plain.length <= NAME_MAX_CHARS) return plain;
-  return `${plain.slice(0, NAME_MAX_CHARS)}~${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+  const plain = name.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+|\.+$/g, '_');
+  if (plain === name && plain.length <= NAME_MAX_CHARS && isNameWithin(plain)) return plain;
+  return `${isNameWithin(plain) ? '' : '_'}${plain.slice(0, NAME_MAX_CHARS)}~${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }

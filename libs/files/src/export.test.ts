@@ -1,13 +1,15 @@
 /** A run as files: what is in them, for a pipeline and for any other workflow, and what is not. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isNameWithin } from '@tidemark/blob-fs/folder-root';
 import { tenantId } from '@tidemark/core';
 import { defineWorkflow, type KeyParts, type PipelineContext, pipeline, task } from '@tidemark/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
+import { pathName } from './documents.ts';
 import { type ExportOptions, exportFiles } from './export.ts';
 import { openFolder } from './folder.ts';
 import { dedupeIndexSchema, lastSuccessFileSchema, readLog, runStateSchema } from './formats.ts';
@@ -72,6 +74,57 @@ beforeEach(async () => {
 
 const read = (name: string): Promise<string> => readFile(path.join(world.folder, name), 'utf8');
 const json = async (name: string): Promise<never> => JSON.parse(await read(name)) as never;
+
+describe('a link in the folder', () => {
+  const linked = { name: 'InvalidError', code: 'path-linked' };
+  let outside: string;
+  beforeEach(async () => {
+    outside = path.join(world.folder, '../outside');
+    await rm(outside, { recursive: true, force: true });
+    for (const folder of [outside, world.folder]) await mkdir(folder);
+    await writeFile(path.join(outside, 'mine'), 'mine');
+  });
+
+  it.each(['outputs', 'archive'])('in place of %s is not written through', async (name) => {
+    await symlink(outside, path.join(world.folder, name));
+    await writeFile(path.join(world.folder, 'execution_log.jsonl'), '');
+    await writeFile(path.join(world.folder, 'run_state.json'), JSON.stringify({ pipeline_id: 'another' }));
+    await expect(exportFiles({ ...common, shown: { workflow: 'content-1' } })).rejects.toMatchObject(linked);
+    expect(await readdir(outside)).toEqual(['mine']);
+  });
+
+  it.each(['handoff.md', 'run_state.json', '.tidemark-files.json'])('in place of %s is not read', async (name) => {
+    await symlink(path.join(outside, 'mine'), path.join(world.folder, name));
+    await expect(exportFiles({ ...common, shown: { workflow: 'content-1' } })).rejects.toMatchObject(linked);
+    expect(await readFile(path.join(outside, 'mine'), 'utf8')).toBe('mine');
+  });
+
+  it('to which a key that is marked done leads is told, and nothing of it is taken', async () => {
+    await symlink(outside, path.join(world.folder, 'own'));
+    const entry = { executed_at: '2026-01-01T00:00:00Z', output: 'own/mine', checksum: '' };
+    await writeFile(path.join(world.folder, 'dedupe_index.json'), JSON.stringify({ other_1: entry }));
+    await exportFiles({ ...common, shown: { workflow: 'content-1' }, back: world.back });
+    expect(world.told).toContainEqual(
+      expect.stringMatching(/refused: key "other_1": its output can't be read: .*link/),
+    );
+    expect(world.writes).toEqual([]);
+  });
+});
+
+it('names what is a name on every system', () => {
+  const names = ['plain-1.x', '..', '../a', 'nul', 'Con.x', 'a.', 'a'.repeat(200), 'a/b'].map(pathName);
+  expect(names).toEqual([
+    'plain-1.x',
+    expect.stringMatching(/^_~/),
+    expect.stringMatching(/^__a~/),
+    expect.stringMatching(/^_nul~/),
+    expect.stringMatching(/^_Con\.x~/),
+    expect.stringMatching(/^a_~/),
+    expect.stringMatching(/^a{120}~/),
+    expect.stringMatching(/^a_b~/),
+  ]);
+  for (const name of names) expect(isNameWithin(name)).toBe(true);
+});
 
 describe('a pipeline that succeeded', () => {
   it('is the five files, in their formats', async () => {

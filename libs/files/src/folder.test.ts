@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
-import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -79,11 +79,28 @@ it('has one writing process, which loses it with its life, and leaves nothing ha
   try {
     await once(holder.stdout, 'data');
     await expect(openFolder(place)).rejects.toMatchObject({ code: 'files-in-use' });
-    await writeFile(file('.run_state.json.1-1.part'), 'half');
+    await mkdir(file('.tidemark-files.drafts'));
+    await writeFile(file(`.tidemark-files.drafts/${crypto.randomUUID()}.part`), 'half');
   } finally {
     holder.kill('SIGKILL');
     await once(holder, 'exit');
   }
   folder = await openFolder(place);
   expect(await readdir(place)).toEqual(['.tidemark-files.lock']);
+});
+
+it('keeps what others call a part', async () => {
+  await mkdir(file('videos'));
+  for (const name of ['.a.part', 'videos/.film.1-1.part']) await writeFile(file(name), 'mine');
+  folder = await openFolder(place);
+  await folder.write('a', '1');
+  await folder.close();
+  folder = undefined;
+  const left = (await readdir(place, { recursive: true })).sort();
+  expect(left).toEqual(['.a.part', '.tidemark-files.lock', 'a', 'videos', 'videos/.film.1-1.part']);
+});
+
+it('has its lock nowhere else', async () => {
+  await symlink(path.join(os.tmpdir(), `elsewhere-${crypto.randomUUID()}`), file('.tidemark-files.lock'));
+  await expect(openFolder(place)).rejects.toMatchObject({ name: 'InvalidError', code: 'path-linked' });
 });

@@ -4,18 +4,20 @@
  *
  * F1 A reader sees a file as it was or as it is, never half of one.
  * F2 Nothing that somebody else wrote is thrown away: what is replaced against its writer's will is set aside first.
+ * F3 Nothing outside of the folder is read or written, and no link in it is followed (see folder-root.ts).
  */
 
 import { createHash } from 'node:crypto';
-import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { codeOf, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
-import { ConfigError, LimitError, UnavailableError } from '@tidemark/core';
+import { codeOf } from '@tidemark/blob-fs/durable-files';
+import { FolderRoot, refuseLink } from '@tidemark/blob-fs/folder-root';
+import { ConfigError, TidemarkError, UnavailableError } from '@tidemark/core';
 import { FILE_MAX_BYTES } from './limits.ts';
 
 const LOCK = '.tidemark-files.lock';
-const PART = /^\..*\.part$/;
+const DRAFTS = '.tidemark-files.drafts';
 
 export interface FolderOptions {
   /** How a new file is written, so that it outlives the machine; tests let it fail. */
@@ -24,47 +26,35 @@ export interface FolderOptions {
 
 export class FilesFolder {
   readonly path: string;
-  readonly #write: (file: string, bytes: Uint8Array) => Promise<void>;
+  readonly #root: FolderRoot;
   readonly #lock: DatabaseSync;
-  #partCount = 0;
   /** Files that were replaced a moment ago, still open, and how much of each was read. */
   readonly #late = new Map<string, { readonly old: FileHandle; readonly bytes: number }>();
 
-  constructor(folder: string, lock: DatabaseSync, options: FolderOptions) {
-    this.path = folder;
+  constructor(root: FolderRoot, lock: DatabaseSync) {
+    this.path = root.path;
+    this.#root = root;
     this.#lock = lock;
-    this.#write = options.writeFile ?? writeDurably;
   }
 
-  /** Undefined where there is none. Throws `UnavailableError` (`files-unavailable`), `LimitError` (`file-too-large`). */
+  /**
+   * Undefined where there is none. Throws `UnavailableError` (`files-unavailable`), `LimitError` (`file-too-large`), `InvalidError`
+   * (`path-linked`, `path-not-plain`, `path-outside`), as all that follow.
+   */
   read(name: string): Promise<string | undefined> {
-    return readIn(this.path, name);
+    return textIn(this.#root, name);
   }
 
   /** Differs once the file was written anew; empty where there is none. */
   async changeOf(name: string): Promise<string> {
-    const found = await stat(path.join(this.path, name), { bigint: true }).catch(() => undefined);
+    const found = await guarded(this.path, () => this.#root.stat(name));
     return found === undefined ? '' : `${found.ino}-${found.size}-${found.mtimeNs}`;
   }
 
   /** Makes the file what is given, at once; false when it was so already. */
   async write(name: string, text: string): Promise<boolean> {
     if ((await this.read(name)) === text) return false;
-    const file = path.join(this.path, name);
-    const folder = path.dirname(file);
-    this.#partCount += 1;
-    const part = path.join(folder, `.${path.basename(name)}.${process.pid}-${this.#partCount}.part`);
-    await guarded(this.path, async () => {
-      await mkdir(folder, { recursive: true });
-      try {
-        await this.#write(part, Buffer.from(text));
-        await rename(part, file);
-        await syncFolder(folder);
-      } catch (error) {
-        await unlink(part).catch(() => {});
-        throw error;
-      }
-    });
+    await guarded(this.path, () => this.#root.write(name, Buffer.from(text)));
     return true;
   }
 
@@ -79,7 +69,7 @@ export class FilesFolder {
       const joined = late === '' ? before : `${before ?? ''}${late}`;
       const after = change(joined);
       if (after === (before ?? '')) return;
-      const old = before === undefined ? undefined : await open(path.join(this.path, name), 'r');
+      const old = before === undefined ? undefined : await this.#root.openFile(name);
       if ((await this.read(name)) !== before) {
         await old?.close();
         continue;
@@ -107,39 +97,33 @@ export class FilesFolder {
   }
 
   /** Gives the file another name within the folder; what is there already is never overwritten. Returns the name. */
-  async move(name: string, to: string): Promise<string> {
-    return guarded(this.path, async () => {
-      await mkdir(path.dirname(path.join(this.path, to)), { recursive: true });
-      for (let nth = 1; ; nth++) {
-        const free = nth === 1 ? to : `${to}-${nth}`;
-        if (await isThere(path.join(this.path, free))) continue;
-        await rename(path.join(this.path, name), path.join(this.path, free));
-        return free;
-      }
-    });
+  move(name: string, to: string): Promise<string> {
+    return guarded(this.path, () => this.#root.move(name, to));
   }
 
   async close(): Promise<void> {
     for (const { old } of this.#late.values()) await old.close();
     this.#late.clear();
+    await this.#root.tidy().catch(() => {});
     this.#lock.close();
   }
 }
 
 /**
  * Takes the folder for writing; made when absent. The lock is the operating system's, so it goes with its process. Throws
- * `ConfigError` (`files-in-use`, `files-no-folder`), `UnavailableError` (`files-unavailable`).
+ * `ConfigError` (`files-in-use`, `files-no-folder`), `UnavailableError` (`files-unavailable`), `InvalidError` (`path-linked`).
  */
-export async function openFolder(folder: string, options: FolderOptions = {}): Promise<FilesFolder> {
+export async function openFolder(folder: string, { writeFile }: FolderOptions = {}): Promise<FilesFolder> {
   const full = path.resolve(folder);
-  await guarded(full, () => mkdir(full, { recursive: true }));
-  const lock = lockFolder(full);
+  const root = await guarded(full, () => FolderRoot.open(full, { drafts: DRAFTS, writeNew: writeFile, makes: true }));
+  if (root === undefined) throw unavailable(full, 'it is gone', undefined);
+  // Looked at, and not opened: closing it would free the lock of another holder in this process (POSIX).
+  await guarded(full, () => refuseLink(path.join(root.path, LOCK)));
+  const lock = lockFolder(root.path);
   try {
-    // Whoever left these is dead: this process has the lock.
-    for (const name of await guarded(full, () => readdir(full, { recursive: true }))) {
-      if (PART.test(path.basename(name))) await unlink(path.join(full, name)).catch(() => {});
-    }
-    return new FilesFolder(full, lock, options);
+    // Whoever left drafts is dead: this process has the lock.
+    await guarded(full, () => root.tidy());
+    return new FilesFolder(root, lock);
   } catch (error) {
     lock.close();
     throw error;
@@ -168,29 +152,15 @@ const SQLITE_BUSY = 5;
 
 /** For whoever only reads a folder, and may not write it. */
 export async function readIn(folder: string, name: string): Promise<string | undefined> {
-  const file = path.join(folder, name);
-  return guarded(folder, async () => {
-    const size = await stat(file).catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return undefined;
-      throw error;
-    });
-    if (size === undefined) return undefined;
-    if (size.size > FILE_MAX_BYTES) {
-      const message = `${file} has ${size.size} bytes; at most ${FILE_MAX_BYTES} are read.`;
-      throw new LimitError('file-too-large', message, { file });
-    }
-    return readFile(file, 'utf8');
-  });
+  const root = await guarded(folder, () => FolderRoot.open(folder, { drafts: DRAFTS, makes: false }));
+  return root && textIn(root, name);
 }
+
+const textIn = async (root: FolderRoot, name: string): Promise<string | undefined> =>
+  (await guarded(root.path, () => root.read(name, FILE_MAX_BYTES)))?.toString('utf8');
 
 /** A sum to know a text by. */
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-const isThere = (file: string): Promise<boolean> =>
-  lstat(file).then(
-    () => true,
-    () => false,
-  );
 
 /** What a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -201,12 +171,14 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'no permission',
   EMFILE: 'too many open files',
   EISDIR: 'a folder stands where a file should',
+  EXDEV: 'other file systems are mounted below it',
 };
 
 async function guarded<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof TidemarkError) throw error;
     const code = codeOf(error);
     if (code === 'EEXIST' || code === 'ENOTDIR') {
       throw new ConfigError('files-no-folder', `${folder}: a file stands where a folder should.`, { folder });

@@ -4,8 +4,9 @@
  * that taking it again, after whatever crash, changes nothing.
  */
 
+import { isNameWithin } from '@tidemark/blob-fs/folder-root';
 import type { MemoryWrite } from '@tidemark/codec';
-import { ConflictError, type Json, messageOf, parseJson } from '@tidemark/core';
+import { ConflictError, InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
 import { checksumOf, type DoneRecord, doneKey, handoffKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
 import { digestOf, type FilesFolder } from './folder.ts';
 import type { FolderState } from './folder-state.ts';
@@ -117,7 +118,13 @@ export async function resolveOutput(
   folder: Pick<FilesFolder, 'read'>,
   { output, checksum }: DedupeEntry,
 ): Promise<{ readonly output: Json; readonly checksum: string } | string> {
-  const file = typeof output === 'string' && isInside(output) ? await folder.read(output) : undefined;
+  let file: string | undefined;
+  try {
+    if (typeof output === 'string' && isNameWithin(output)) file = await folder.read(output);
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    return `its output can't be read: ${error.message}`;
+  }
   let value = output as Json;
   if (file !== undefined) {
     try {
@@ -134,10 +141,6 @@ export async function resolveOutput(
   }
   return { output: value, checksum: own };
 }
-
-/** Of a path: relative, and within the folder. */
-const isInside = (text: string): boolean =>
-  text !== '' && text.length < 1_000 && !/^[\\/]|^[A-Za-z]:|\p{Cc}|(^|[\\/])\.\.([\\/]|$)/u.test(text);
 
 /** `collect` of `collect_2026-11-22`. */
 const stepOf = (key: string): string => key.split('_')[0] ?? key;

@@ -25,7 +25,9 @@ export function lockFolder(folder: string): FolderLock {
     lock.close();
     throw isBusy(error) ? lockedError(folder, holderFile) : asLogError(folder, error);
   }
-  writeFileSync(holderFile, `${process.pid}\n`);
+  // What a dead holder left; a link that somebody put there goes, and is not written through.
+  rmSync(holderFile, { force: true });
+  writeFileSync(holderFile, `${process.pid}\n`, { flag: 'wx' });
   return {
     release() {
       rmSync(holderFile, { force: true });

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -82,6 +82,20 @@ describe('one process at a time', () => {
     expect(stored.length).toBeGreaterThanOrEqual(count);
     expect(stored).toEqual(stored.map((_, index) => `record ${index}`));
     await log.close();
+  });
+
+  test('who has it is written through no link', async () => {
+    const elsewhere = await mkdtemp(path.join(tmpdir(), 'tidemark-elsewhere-'));
+    try {
+      await writeFile(path.join(elsewhere, 'mine'), 'mine');
+      await symlink(path.join(elsewhere, 'mine'), path.join(folder, 'lock.pid'));
+      const log = await openSqliteLog({ folder });
+      expect(await readFile(path.join(folder, 'lock.pid'), 'utf8')).toBe(`${process.pid}\n`);
+      await log.close();
+      expect(await readFile(path.join(elsewhere, 'mine'), 'utf8')).toBe('mine');
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
   });
 
   test('the same process may not open it twice, and may again after closing', async () => {

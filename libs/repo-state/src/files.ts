@@ -5,10 +5,10 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
-import { InvalidError, UnavailableError } from '@tidemark/core';
+import { codeOf, readPlain, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
+import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
 import { STATE_MAX_BYTES } from './limits.ts';
 
 export type FileKind = 'absent' | 'file' | 'folder' | 'link' | 'other';
@@ -22,6 +22,7 @@ export interface StateFiles {
     readonly changedMs: number;
     readonly owner: number;
   }>;
+  /** Of a plain file of a state's size; follows no link. */
   read(file: string): Promise<Uint8Array>;
   list(folder: string): Promise<readonly string[]>;
   /** With its parents; readable for its owner alone where `secluded`. */
@@ -45,7 +46,8 @@ export const nodeFiles: StateFiles = {
       throw error;
     }
   },
-  read: (file) => readFile(file),
+  // What was written by hand may be somewhat larger than what is written here.
+  read: (file) => readPlain(file, 4 * STATE_MAX_BYTES),
   async list(folder) {
     try {
       return (await readdir(folder)).sort();
@@ -67,21 +69,16 @@ export async function readIfThere(
   files: StateFiles,
   file: string,
 ): Promise<{ readonly bytes: Uint8Array; readonly changedMs: number } | undefined> {
-  const { kind, sizeBytes, changedMs } = await files.stat(file);
+  const { kind, changedMs } = await files.stat(file);
   if (kind === 'absent') return undefined;
   if (kind === 'link') throw linkError(file);
   if (kind !== 'file') throw new InvalidError('state-foreign', `${file} is no plain file. Move it away.`, { file });
-  // What was written by hand may be somewhat larger than what is written here.
-  if (sizeBytes > 4 * STATE_MAX_BYTES) {
-    throw new InvalidError('state-foreign', `${file} is too large for a state (${sizeBytes} bytes). Move it away.`, {
-      file,
-    });
-  }
   try {
     return { bytes: await files.read(file), changedMs };
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+    if (!(error instanceof LimitError)) throw error;
+    throw new InvalidError('state-foreign', `${error.message} That is too large for a state. Move it away.`, { file });
   }
 }
 
@@ -92,9 +89,23 @@ export const linkError = (file: string): InvalidError =>
     { file },
   );
 
+/** What a file is written under before it has its name. */
+const temporaryName = (file: string): string => `${file}.${randomUUID()}.tmp`;
+const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+
+/** Whether that name is one that a writer of the file gave, and no name of anybody else's. */
+export const isTemporary = (name: string, file: string): boolean =>
+  name.startsWith(file) && TEMPORARY.exec(name)?.index === file.length;
+
+/** Whether the file's folder can be written: throws the file system's error where not. */
+export async function tryToWrite(files: StateFiles, file: string): Promise<void> {
+  const probe = temporaryName(file);
+  await files.writeNew(probe, new Uint8Array()).finally(() => files.remove(probe).catch(() => {}));
+}
+
 /** The whole new content, or the old one. Throws the file system's errors; what it began with is gone then. */
 export async function replaceFile(files: StateFiles, file: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${file}.${randomUUID()}.tmp`;
+  const temporary = temporaryName(file);
   try {
     await files.writeNew(temporary, bytes);
     await files.rename(temporary, file);
@@ -125,7 +136,9 @@ export async function writeBeside(
         await files.remove(file).catch(() => {});
         throw error;
       }
-      if (Buffer.compare(await files.read(file), bytes) === 0) return name;
+      // A link or a pipe is somebody else's, as what differs is.
+      const there = await readIfThere(files, file).catch(() => undefined);
+      if (there !== undefined && Buffer.compare(there.bytes, bytes) === 0) return name;
     }
   }
 }

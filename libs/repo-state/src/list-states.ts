@@ -1,11 +1,13 @@
 /** Owns which states a folder has. Must read none of them. */
 
 import path from 'node:path';
-import { nodeFiles } from './files.ts';
+import { linkError, nodeFiles } from './files.ts';
 import { STATE_FOLDER } from './place.ts';
 
-/** Names, sorted; none where there is no folder of states. */
+/** Names, sorted; none where there is no folder of states. Throws `InvalidError` (`state-link`). */
 export async function listStates(folder: string): Promise<readonly string[]> {
-  const names = await nodeFiles.list(path.join(path.resolve(folder), STATE_FOLDER));
+  const states = path.join(path.resolve(folder), STATE_FOLDER);
+  if ((await nodeFiles.stat(states)).kind === 'link') throw linkError(states);
+  const names = await nodeFiles.list(states);
   return names.flatMap((file) => /^([A-Za-z0-9][A-Za-z0-9._-]*)-state\.json$/.exec(file)?.[1] ?? []);
 }

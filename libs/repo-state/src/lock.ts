@@ -7,6 +7,7 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { InvalidError, UnavailableError } from '@tidemark/core';
+import { linkError, nodeFiles } from './files.ts';
 import { LOCK_PAUSE_MAX_MS, LOCK_PAUSE_MS } from './limits.ts';
 
 const BUSY = 5;
@@ -23,6 +24,8 @@ export async function withLock<T>(file: string, waitMs: number, work: () => Prom
 }
 
 async function take(file: string, waitMs: number): Promise<DatabaseSync> {
+  // SQLite would follow it, and make a file wherever it leads.
+  if ((await nodeFiles.stat(file)).kind === 'link') throw linkError(file);
   let waitedMs = 0;
   let pauseMs = LOCK_PAUSE_MS;
   for (;;) {

@@ -5,12 +5,20 @@
  * a copy in the archive.
  */
 
-import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { codeOf } from '@tidemark/blob-fs/durable-files';
 import { isoTime, UnavailableError } from '@tidemark/core';
 import { type Candidate, type Judged, judge, type Read, readCandidates } from './candidates.ts';
-import { asStateError, isReadOnly, readIfThere, replaceFile, type StateFiles, writeBeside } from './files.ts';
+import {
+  asStateError,
+  isReadOnly,
+  isTemporary,
+  readIfThere,
+  replaceFile,
+  type StateFiles,
+  tryToWrite,
+  writeBeside,
+} from './files.ts';
 import { gitignoreFor } from './gitignore.ts';
 import { CONFLICTS_KEPT_MAX } from './limits.ts';
 import { withLock } from './lock.ts';
@@ -111,16 +119,10 @@ export class StateStore {
     try {
       return await lock(place.lock, lockWaitMs, () => this.#locked(place, step, choice));
     } catch (error) {
-      if (codeOf(error) === 'ERR_SQLITE_ERROR') await this.#tryToWrite(place);
+      // SQLite says that it can't, and the file system why. The lock's own file is never opened by others: closing it would free it.
+      if (codeOf(error) === 'ERR_SQLITE_ERROR') await tryToWrite(files, place.file);
       throw error;
     }
-  }
-
-  /** SQLite says that it can't, and the file system why. The lock's own file is never opened by others: closing it would free it. */
-  async #tryToWrite({ file }: Place): Promise<void> {
-    const { files } = this.#options;
-    const probe = `${file}.${randomUUID()}.tmp`;
-    await files.writeNew(probe, new Uint8Array()).finally(() => files.remove(probe).catch(() => {}));
   }
 
   async #locked(place: Place, step: StateStep, choice: number | undefined): Promise<Stored> {
@@ -240,9 +242,7 @@ export class StateStore {
   async #removeLeftBehind(place: Place): Promise<void> {
     const { files } = this.#options;
     for (const name of await files.list(place.folder)) {
-      if (name.startsWith(`${place.name}-state.json.`) && name.endsWith('.tmp')) {
-        await files.remove(path.join(place.folder, name));
-      }
+      if (isTemporary(name, path.basename(place.file))) await files.remove(path.join(place.folder, name));
     }
   }
 

@@ -74,12 +74,14 @@ it(
   TIMEOUT_MS,
 );
 
-it('a writer that died in the middle leaves a whole state, and its rest is removed', async () => {
+it('a writer that died in the middle leaves a whole state, and its rest is removed, and nothing else', async () => {
   const { open, write, list } = await testPlace({ onTestFinished });
   await open().init({ stages: ['a'] });
-  await write('{"half', 'audit-state.json.0c1d2e3f.tmp');
-  await write('other', 'other-state.json.0c1d2e3f.tmp');
+  const rest = `${crypto.randomUUID()}.tmp`;
+  await write('{"half', `audit-state.json.${rest}`);
+  const others = [`audit-state.json.mine-${rest}`, 'audit-state.json.mine.tmp', `other-state.json.${rest}`];
+  for (const other of others) await write('other', other);
   expect(await open().resume()).toMatchObject({ warnings: [] });
   await open().checkpoint({ note: 'x' });
-  expect(await list()).toEqual(['.gitignore', 'audit-state.json', 'other-state.json.0c1d2e3f.tmp']);
+  expect(await list()).toEqual(['.gitignore', 'audit-state.json', ...others]);
 });

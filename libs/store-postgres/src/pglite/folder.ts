@@ -127,8 +127,9 @@ const damaged = (folder: string, problem: string): CorruptError =>
     { folder },
   );
 
-/** Never half a file. */
+/** Never half a file, and through no link. */
 function writeFormat(file: string, format: Format): void {
-  writeFileSync(`${file}.new`, `${JSON.stringify(format)}\n`);
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, `${JSON.stringify(format)}\n`, { flag: 'wx' });
   renameSync(`${file}.new`, file);
 }

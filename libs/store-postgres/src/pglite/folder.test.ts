@@ -1,0 +1,27 @@
+/** The folder of a PGlite database, as long as nothing is in it. */
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { takeFolder } from './folder.ts';
+
+let parent: string;
+beforeEach(() => {
+  parent = mkdtempSync(path.join(tmpdir(), 'tidemark-pglite-folder-'));
+});
+afterEach(() => rmSync(parent, { recursive: true }));
+
+test('what made it is written through no link', () => {
+  const [folder, mine] = [path.join(parent, 'folder'), path.join(parent, 'mine')];
+  mkdirSync(folder);
+  writeFileSync(mine, 'mine');
+  for (const name of ['format.json', 'format.json.new']) {
+    symlinkSync(name === 'format.json' ? path.join(parent, 'nowhere') : mine, path.join(folder, name));
+  }
+  const taken = takeFolder(folder);
+  taken.completed();
+  taken.release();
+  expect(readFileSync(mine, 'utf8')).toBe('mine');
+  expect(JSON.parse(readFileSync(path.join(folder, 'format.json'), 'utf8'))).toMatchObject({ complete: true });
+});
