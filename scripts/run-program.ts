@@ -8,22 +8,29 @@ export const ROOT = fileURLToPath(new URL('../', import.meta.url));
 export interface RunOptions {
   /** Keeps what it prints instead of showing it. */
   readonly capture?: boolean;
+  /** Keeps what it prints, and shows it. */
+  readonly keep?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a script with Node; resolves with its exit code (130 for Ctrl-C) and, with `capture`, what it printed. */
+/** Runs a script with Node; resolves with its exit code (130 for Ctrl-C) and, with `capture` or `keep`, what it printed. */
 export async function runNode(
   args: readonly string[],
-  { capture = false, env = {} }: RunOptions = {},
+  { capture = false, keep = false, env = {} }: RunOptions = {},
 ): Promise<{ readonly code: number; readonly output: string }> {
-  const output = capture ? 'pipe' : 'inherit';
+  const output = capture || keep ? 'pipe' : 'inherit';
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     env: { ...process.env, ...env },
     stdio: ['ignore', output, output],
   });
   const chunks: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      if (keep) process.stdout.write(chunk);
+    });
+  }
   // Ctrl-C reaches the child by itself; this process waits for it to clean up. SIGTERM has to be passed on.
   const forward = (): void => void child.kill('SIGTERM');
   const ignore = (): void => undefined;

@@ -1,8 +1,9 @@
-/** Owns one run of vitest and its counts. Must not decide what is run: arguments and stages are given. */
+/** Owns one run of vitest, or of the mutations, and its counts. Must not decide what is run: arguments and stages are given. */
 
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT, runNode } from './run-program.ts';
+import { MUTATIONS } from './stages/stages.ts';
 
 export interface TestedFile {
   /** From the project's root, with `/` on every system. */
@@ -13,6 +14,9 @@ export interface TestedFile {
 }
 
 export interface Outcome {
+  readonly name: string;
+  /** Whether it was all that its stages have. */
+  readonly isWhole: boolean;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
@@ -59,17 +63,29 @@ export async function runTests(args: readonly string[], stages: readonly string[
     env: { TIDEMARK_TEST_STAGES: stages.join(',') },
   });
   const seconds = (performance.now() - startedMs) / 1000;
+  const run = { name: 'tests together', isWhole: stages.length > 0 && args.length === 0, code, seconds };
   try {
-    return { ...count(JSON.parse(readFileSync(report, 'utf8')) as Report, code), seconds };
+    return { ...run, ...count(JSON.parse(readFileSync(report, 'utf8')) as Report, code) };
   } catch {
     // vitest ended before it could report.
-    return { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0, code, missing: [], files: [], seconds };
+    return { ...run, passed: 0, failed: 1, skipped: 0, missing: [], files: [] };
   } finally {
     rmSync(report, { force: true });
   }
 }
 
-function count(report: Report, code: number): Omit<Outcome, 'seconds'> {
+/** Runs all mutations; each counts as a test. Its rows are printed as they come. */
+export async function runMutations(): Promise<Outcome> {
+  const startedMs = performance.now();
+  const { code, output } = await runNode(['test/mutations/main.ts'], { keep: true });
+  const seconds = (performance.now() - startedMs) / 1000;
+  const closing = [...output.matchAll(/^(\d+) passed, (\d+) failed, 0 skipped$/gm)].at(-1);
+  const [passed, failed] = [Number(closing?.[1] ?? 0), Number(closing?.[2] ?? 0)];
+  const counts = { passed, failed: code === 0 ? failed : Math.max(failed, 1), skipped: 0 };
+  return { name: MUTATIONS, isWhole: true, ...counts, code, missing: [], files: [], seconds };
+}
+
+function count(report: Report, code: number): Pick<Outcome, 'passed' | 'failed' | 'skipped' | 'missing' | 'files'> {
   const files = report.testResults;
   // A file that can't be loaded has no failed test of its own.
   const broken = files.filter((file) => file.status === 'failed' && !file.assertionResults.some(isFailed)).length;
@@ -81,7 +97,6 @@ function count(report: Report, code: number): Omit<Outcome, 'seconds'> {
     // An error outside of any test fails the run too.
     failed: failed === 0 && code !== 0 ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests,
-    code,
     missing: missing.map(({ test, file }) => describeMissing(test, file)),
     files: files.map((file) => ({
       file: fromRoot(file),

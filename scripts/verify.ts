@@ -5,8 +5,8 @@
  */
 
 import { AUDIT, type CheckResult, runCheck, runChecks } from './checks.ts';
-import { type Outcome, runTests } from './run-tests.ts';
-import { closingLine, tableOf } from './stages/report.ts';
+import { type Outcome, runMutations, runTests } from './run-tests.ts';
+import { finish } from './stages/report.ts';
 import { isStage, LONG_STAGES, MUTATIONS, QUICK } from './stages/stages.ts';
 
 const LONG = 'long';
@@ -37,17 +37,6 @@ if (stages.includes(QUICK)) {
 }
 const together = stages.filter((name) => name !== QUICK && name !== MUTATIONS);
 if (together.length > 0) outcomes.push(await runTests([], together));
-if (stages.includes(MUTATIONS)) checks.push(await runCheck({ name: MUTATIONS, args: ['test/mutations/main.ts'] }));
+if (stages.includes(MUTATIONS)) outcomes.push(await runMutations());
 
-process.stdout.write(`\n${tableOf(checks, outcomes)}`);
-const failedChecks = checks.filter(({ passed }) => !passed).length;
-const sum = (of: (outcome: Outcome) => number): number => outcomes.reduce((total, outcome) => total + of(outcome), 0);
-const failed = sum((outcome) => outcome.failed) + failedChecks;
-process.exitCode = failed > 0 || outcomes.some(({ code }) => code !== 0) ? 1 : 0;
-process.stdout.write(
-  `\n${closingLine(
-    sum(({ passed }) => passed) + checks.length - failedChecks,
-    failed,
-    sum(({ skipped }) => skipped),
-  )}\n`,
-);
+process.exitCode = finish(checks, outcomes);

@@ -1,15 +1,23 @@
 /** Stages and the list of slow files name what is there, and `npm test` keeps its budget. */
 
-import { globSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it, test } from 'vitest';
+import type { TestedFile } from '../scripts/run-tests.ts';
+import { quickListedS, timeProblems } from '../scripts/stages/report.ts';
 import { QUICK_BUDGET_S, SLOW_FILE_S, SLOW_FILES } from '../scripts/stages/slow-files.ts';
 import { ALL_FILES, LONG_STAGES, QUICK, selectionOf, stageOf } from '../scripts/stages/stages.ts';
 
 const files = globSync(ALL_FILES, { exclude: ['**/node_modules/**', '**/fixtures/**'] }).map((file) =>
   file.replaceAll('\\', '/'),
 );
-/** What the files that are on no list take together at most: most take a few hundredths of a second. */
+/** What the files that are on no list take together, as measured; most take a few hundredths of a second. */
 const UNLISTED_S = 300;
+/** What `npm test` proves beside unit tests: contracts of ports, guards, and the short runs on the embedded default and on a cluster. */
+const ALWAYS_QUICK = [
+  'test/simulation/guards.test.ts',
+  'libs/cli/src/embedded.test.ts',
+  'libs/cli/src/cli.cluster.test.ts',
+];
 
 test('each file is in one stage, and each stage names files that are there', () => {
   expect(files.length).toBeGreaterThan(400);
@@ -26,6 +34,15 @@ test('each file is in one stage, and each stage names files that are there', () 
   expect([...selected, ...quick].toSorted()).toEqual(files.toSorted());
 });
 
+test('npm test has the contract of each port on each adapter, the guards, and a short run of each deployment', () => {
+  const contracts = files.filter((file) => /\b\w+Contract\(/.test(readFileSync(file, 'utf8')));
+  // Its pattern stands here.
+  const always = [...contracts, ...ALWAYS_QUICK].filter((file) => file !== 'test/stages.test.ts');
+  expect(contracts.length).toBeGreaterThan(20);
+  expect(always.filter((file) => !files.includes(file))).toEqual([]);
+  expect(always.filter((file) => stageOf(file) !== QUICK)).toEqual([]);
+});
+
 test('each slow file is there, is slow, and says why', () => {
   for (const [file, { seconds, why }] of Object.entries(SLOW_FILES)) {
     expect([file, files.includes(file)]).toEqual([file, true]);
@@ -35,7 +52,26 @@ test('each slow file is there, is slow, and says why', () => {
 });
 
 test('the slow files of npm test leave its budget to the others: move one to a long stage, or make one quicker', () => {
-  const seconds = Object.entries(SLOW_FILES).map(([file, slow]) => (stageOf(file) === QUICK ? slow.seconds : 0));
-  const sum = seconds.reduce((total, each) => total + each, 0);
-  expect(sum).toBeLessThanOrEqual(QUICK_BUDGET_S - UNLISTED_S);
+  expect(quickListedS()).toBeLessThanOrEqual(QUICK_BUDGET_S - UNLISTED_S);
+});
+
+describe('a run fails by its time', () => {
+  const [listed = '', { seconds = 0 } = {}] =
+    Object.entries(SLOW_FILES).find(([file]) => stageOf(file) === QUICK) ?? [];
+  const of = (file: string, took: number) => ({ file, seconds: took, testCount: 1 });
+  const unlisted = 'libs/core/src/fold.test.ts';
+
+  it.each<[string, number, readonly TestedFile[]]>([
+    ['as measured', 0, [of(listed, seconds), of(unlisted, SLOW_FILE_S)]],
+    ['where a file that is on no list takes many times what it may', 1, [of(listed, seconds), of(unlisted, 21)]],
+    ['not where the files of the list are as slow', 0, [of(listed, seconds * 3), of(unlisted, 60)]],
+    [
+      'where all others take twice what the list leaves them',
+      1,
+      [of(listed, seconds), ...Array.from({ length: 100 }, (_, at) => of(`libs/core/src/a${at}.test.ts`, 8))],
+    ],
+    ['not where nothing of the list ran, as with one file', 0, [of(unlisted, 1_000)]],
+  ])('%s', (_, count, tested) => {
+    expect(timeProblems(tested)).toHaveLength(count);
+  });
 });

@@ -1,33 +1,81 @@
-/** Owns what a run of stages prints at its end: what each took, what was missing, and the closing line. */
+/** Owns the end of a run of stages: what each took, what was missing, whether the budget held, and the closing line. */
 
 import type { CheckResult } from '../checks.ts';
 import type { Outcome, TestedFile } from '../run-tests.ts';
 import { QUICK_BUDGET_S, SLOW_FILE_S, SLOW_FILES } from './slow-files.ts';
 import { QUICK, stageOf } from './stages.ts';
 
-/** Checks and stages by name, with what each took; the wall clock of the tests; slow files that are on no list; suites without a server. */
-export function tableOf(checks: readonly CheckResult[], outcomes: readonly Outcome[]): string {
+/** How many times the seconds that are wanted fail a run: a machine's moods are less. */
+const FILE_FAILS_TIMES = 4;
+const BUDGET_FAILS_TIMES = 2;
+
+/** Prints the table and, as the last line, `N passed, N failed, N skipped`; a check counts as a test. Returns the exit code. */
+export function finish(checks: readonly CheckResult[], outcomes: readonly Outcome[]): number {
   const files = outcomes.flatMap((outcome) => outcome.files);
+  // A run of chosen files shows nothing of a stage.
+  const problems = outcomes.flatMap((outcome) => (outcome.isWhole ? timeProblems(outcome.files) : []));
+  const lines = [...rowsOf(checks, outcomes), ...notesOf(files)];
   const missing = outcomes.flatMap((outcome) => outcome.missing);
+  if (missing.length > 0) lines.push('', 'Suites without their server:', ...missing.map((line) => `  ${line}`));
+  if (problems.length > 0) lines.push('', ...problems.map((line) => `FAIL ${line}`));
+  const passedChecks = checks.filter(({ passed }) => passed).length;
+  const passed = sum(outcomes.map((outcome) => outcome.passed)) + passedChecks;
+  const failed = sum(outcomes.map((outcome) => outcome.failed)) + checks.length - passedChecks + problems.length;
+  const skipped = sum(outcomes.map((outcome) => outcome.skipped));
+  process.stdout.write(`\n${lines.join('\n')}\n\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);
+  return outcomes.find(({ code }) => code !== 0)?.code ?? (failed > 0 ? 1 : 0);
+}
+
+function rowsOf(checks: readonly CheckResult[], outcomes: readonly Outcome[]): string[] {
   const rows: (readonly [name: string, seconds: number, what: string])[] = [];
   for (const { name, seconds, passed } of checks) rows.push([name, seconds, passed ? 'ok' : 'FAILED']);
+  const files = outcomes.flatMap((outcome) => outcome.files);
   for (const [stage, own] of Map.groupBy(files, ({ file }) => stageOf(file))) {
     const testCount = sum(own.map((file) => file.testCount));
     const budget = stage === QUICK ? `; budget ${QUICK_BUDGET_S} s` : '';
-    rows.push([stage, sum(own.map(({ seconds }) => seconds)), `${testCount} tests in ${own.length} files${budget}`]);
+    rows.push([stage, secondsOf(own), `${testCount} tests in ${own.length} files${budget}`]);
   }
-  rows.push(['tests together', sum(outcomes.map(({ seconds }) => seconds)), 'wall clock']);
-  const lines = rows.map(([name, seconds, what]) => `${name.padEnd(14)} ${seconds.toFixed(1).padStart(7)} s  ${what}`);
-  for (const { file, seconds } of unlisted(files))
-    lines.push(`  ${file} took ${seconds.toFixed(1)} s, and is not in scripts/stages/slow-files.ts`);
-  if (missing.length > 0) lines.push('', 'Suites without their server:', ...missing.map((line) => `  ${line}`));
-  return lines.map((line) => `${line}\n`).join('');
+  for (const { name, seconds } of outcomes) rows.push([name, seconds, 'from its begin to its end']);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const cells = rows.map(([name, seconds, what]) => `${name.padEnd(width)} ${seconds.toFixed(1).padStart(8)}  ${what}`);
+  return [`${'stage'.padEnd(width)}  seconds  what (of files: the sum of theirs, three at once)`, ...cells];
 }
 
-export const closingLine = (passed: number, failed: number, skipped: number): string =>
-  `${passed} passed, ${failed} failed, ${skipped} skipped`;
+/** Files that belong on the list of slow files, or no longer. */
+function notesOf(files: readonly TestedFile[]): readonly string[] {
+  return files.flatMap(({ file, seconds }) => {
+    const isListed = Object.hasOwn(SLOW_FILES, file);
+    if (isListed === seconds > SLOW_FILE_S) return [];
+    const need = isListed ? 'need not be' : 'is not';
+    return [`  ${file} took ${seconds.toFixed(1)} s, and ${need} in scripts/stages/slow-files.ts`];
+  });
+}
 
-const unlisted = (files: readonly TestedFile[]): readonly TestedFile[] =>
-  files.filter(({ file, seconds }) => seconds > SLOW_FILE_S && !Object.hasOwn(SLOW_FILES, file));
+/**
+ * What is so slow that it fails the run: a file that is on no list, and all of those that `npm test` has together. What this
+ * machine can do now is measured by the files of the list, which say what they take on a quiet one.
+ */
+export function timeProblems(files: readonly TestedFile[]): readonly string[] {
+  const listed = files.filter(({ file }) => Object.hasOwn(SLOW_FILES, file));
+  if (listed.length === 0) return [];
+  const listedS = sum(listed.map(({ file }) => SLOW_FILES[file]?.seconds ?? 0));
+  const slowness = Math.max(1, secondsOf(listed) / listedS);
+  const unlisted = files.filter((file) => !listed.includes(file));
+  const problems = unlisted
+    .filter(({ seconds }) => seconds > SLOW_FILE_S * FILE_FAILS_TIMES * slowness)
+    .map(({ file, seconds }) => `${file} took ${seconds.toFixed(1)} s: make it quicker, or list it and say why`);
+  const quick = unlisted.filter(({ file }) => stageOf(file) === QUICK);
+  const quickMaxS = (QUICK_BUDGET_S - quickListedS()) * BUDGET_FAILS_TIMES * slowness;
+  if (secondsOf(quick) > quickMaxS) {
+    const took = `${secondsOf(quick).toFixed(0)} s, and may ${quickMaxS.toFixed(0)} on this machine`;
+    problems.push(`the files of npm test that are on no list took ${took}: its budget is ${QUICK_BUDGET_S} s`);
+  }
+  return problems;
+}
 
+/** What the slow files of `npm test` take together. */
+export const quickListedS = (): number =>
+  sum(Object.entries(SLOW_FILES).map(([file, { seconds }]) => (stageOf(file) === QUICK ? seconds : 0)));
+
+const secondsOf = (files: readonly TestedFile[]): number => sum(files.map(({ seconds }) => seconds));
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -8,13 +8,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { describeServers } from '@tidemark/testkit/suites';
 import { expect, it } from 'vitest';
+import { runSeed } from '../run-seed.ts';
 import { checkNames, runChaos } from './run.ts';
 
 const DURATION_MS = 34_000;
 const KINDS_MIN = 4;
 const TIMEOUT_MS = 300_000;
-/** Pinned: `npm run chaos` draws others. */
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? 20);
+const seed = runSeed();
 
 describeServers('chaos', ['kafka', 'redis', 'postgres'], () => {
   it(`breaks no promise (TIDEMARK_TEST_SEED=${seed})`, { timeout: TIMEOUT_MS }, async ({ onTestFailed }) => {

@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { describeServers, ownServer } from '@tidemark/testkit/suites';
 import { expect, it, type TestContext } from 'vitest';
+import { runSeed } from '../run-seed.ts';
 import {
   type CompactorRunOptions,
   type CompactorRunResult,
@@ -16,8 +17,7 @@ import {
 } from './compactor-run.ts';
 
 const TIMEOUT_MS = 240_000;
-/** Pinned: `npm run chaos -- compactor` draws others. */
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? 20);
+const seed = runSeed();
 
 describeServers('killed compactors', ['kafka', 'redis', 'postgres'], ({ kafka, redis, postgres }) => {
   async function run(

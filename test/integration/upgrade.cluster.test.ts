@@ -12,14 +12,14 @@ import { describeServers } from '@tidemark/testkit/suites';
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import type { Fleet } from '../chaos/fleet.ts';
+import { runSeed } from '../run-seed.ts';
 import { CONTROL_MAX_MS } from '../upgrade/limits.ts';
 import { CONTRACT_SQL, NEXT_CHANGES } from '../upgrade/next-release.ts';
 import { command, runUpgrade, upgradeChecks } from '../upgrade/run.ts';
 import { changedRelease, ROOT } from '../upgrade/trees.ts';
 
 const TIMEOUT_MS = 300_000;
-/** Pinned: `npm run upgrade` draws others. */
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? 20);
+const seed = runSeed();
 
 async function query(fleet: Fleet, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: fleet.databaseUrl.href });
