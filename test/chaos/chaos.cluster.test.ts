@@ -6,6 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { tailsIn } from '@tidemark/testkit/evidence';
 import { describeServers } from '@tidemark/testkit/suites';
 import { expect, it } from 'vitest';
 import { runSeed } from '../run-seed.ts';
@@ -20,7 +21,7 @@ describeServers('chaos', ['kafka', 'redis', 'postgres'], () => {
   it(`breaks no promise (TIDEMARK_TEST_SEED=${seed})`, { timeout: TIMEOUT_MS }, async ({ onTestFailed }) => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-chaos-test-'));
     const lines: string[] = [];
-    onTestFailed(() => console.log(`logs in ${folder}\n${lines.join('\n')}`));
+    onTestFailed(() => console.log(`${lines.join('\n')}\n${tailsIn(folder)}`));
     const result = await runChaos({
       durationMs: DURATION_MS,
       kindsMin: KINDS_MIN,

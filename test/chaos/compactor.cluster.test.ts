@@ -6,6 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { tailsIn } from '@tidemark/testkit/evidence';
 import { describeServers, ownServer } from '@tidemark/testkit/suites';
 import { expect, it, type TestContext } from 'vitest';
 import { runSeed } from '../run-seed.ts';
@@ -27,7 +28,7 @@ describeServers('killed compactors', ['kafka', 'redis', 'postgres'], ({ kafka, r
     const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-compactor-test-'));
     const lines: string[] = [];
     const onProgress = (line: string): void => void lines.push(`${performance.now().toFixed(0)} ms: ${line}`);
-    context.onTestFailed(() => console.log(`logs in ${folder}\n${lines.join('\n')}`));
+    context.onTestFailed(() => console.log(`${lines.join('\n')}\n${tailsIn(folder)}`));
     const s3 = await ownServer(context, 's3');
     const servers = { kafka, redis, postgres, s3 };
     const result = await runCompactorChaos({

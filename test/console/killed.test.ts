@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from '@tidemark/client';
+import { noteOutput } from '@tidemark/testkit/evidence';
 import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { freePort } from '@tidemark/testkit/servers';
 import { expect, it, vi } from 'vitest';
@@ -32,8 +33,9 @@ it.skipIf(executable === undefined && process.env.CI !== 'true')(
       const args = ['libs/cli/src/main.ts', 'dev', '--workflows', 'test/console/agents.ts'];
       const child = spawn(process.execPath, [QUICK_WASM, ...args, '--state', folder, '--port', String(port)], {
         cwd: ROOT,
-        stdio: 'ignore',
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', noteOutput('tidemark dev'));
       started.push(child);
       return child;
     };
@@ -41,10 +43,12 @@ it.skipIf(executable === undefined && process.env.CI !== 'true')(
     const url = `http://127.0.0.1:${port}`;
     const client = connect({ url, tries: 30 });
     await vi.waitFor(() => fetch(`${url}/healthz`), { timeout: 120_000, interval: 100 });
-    await client.start('backfill', { steps: 40, pauseMs: 100 }, { id: 'survivor' });
+    // However long the browser takes: the run begins when the page is open.
     const { page, close } = await openBrowser(executable!);
     context.onTestFinished(close);
     page.setDefaultTimeout(90_000);
+    await page.goto(`${url}/workflows`);
+    await client.start('backfill', { steps: 40, pauseMs: 100 }, { id: 'survivor' });
     await page.goto(`${url}/workflows/survivor`);
     await page.evaluate('window.stays = true');
     const timeline = page.getByRole('listbox', { name: 'Timeline' });

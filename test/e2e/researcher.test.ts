@@ -14,6 +14,7 @@ import { workflowId } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { rebuildCalls } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
+import { noteOutput } from '@tidemark/testkit/evidence';
 import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { tokenizerById } from '@tidemark/tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,6 +51,7 @@ class Process {
       env: { ...Object.fromEntries(inherited), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    for (const stream of [this.#child.stdout!, this.#child.stderr!]) stream.on('data', noteOutput('researcher'));
     this.#child.stdout!.on('data', (chunk: Buffer) => {
       this.stdout += chunk;
       this.#onText();

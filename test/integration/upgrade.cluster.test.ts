@@ -8,6 +8,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { eventually } from '@tidemark/testkit/eventually';
+import { tailsIn } from '@tidemark/testkit/evidence';
 import { describeServers } from '@tidemark/testkit/suites';
 import pg from 'pg';
 import { expect, it } from 'vitest';
@@ -41,7 +42,7 @@ describeServers('a rolling upgrade', ['kafka', 'redis', 'postgres'], () => {
   it(`loses nothing there and back (TIDEMARK_TEST_SEED=${seed})`, { timeout: TIMEOUT_MS }, async ({ onTestFailed }) => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-upgrade-test-'));
     const lines: string[] = [];
-    onTestFailed(() => console.log(`logs in ${folder}\n${lines.join('\n')}`));
+    onTestFailed(() => console.log(`${lines.join('\n')}\n${tailsIn(folder)}`));
     const next = await changedRelease(NEXT_CHANGES, path.join(folder, 'next'));
     const result = await runUpgrade({
       ...{ from: ROOT, to: next, newest: next, workerCount: 2, replaced: 1, atOnce: 2, liveMax: 8, seed, folder },

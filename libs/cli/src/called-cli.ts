@@ -18,12 +18,13 @@ export interface CallOptions {
 
 /** A command in this process: what it says while it runs, and Ctrl-C for it alone. */
 export class CalledCli {
-  readonly #said = new Said();
+  readonly #said: Said;
   readonly #signals = new EventEmitter();
   readonly #ended: Promise<Ended>;
   #isInterrupted = false;
 
   constructor(args: readonly string[], { cwd, env = {}, stdin = '' }: CallOptions) {
+    this.#said = new Said(`tidemark ${args.join(' ')}`);
     const stream = (name: 'out' | 'err') => ({
       write: (text: string | Uint8Array) => {
         this.#said.add(name, text);

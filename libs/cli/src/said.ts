@@ -1,12 +1,23 @@
 /** Owns what a command that runs has written so far, in tests, and waiting until it says something. */
 
+import { channel } from 'node:diagnostics_channel';
+
+/** What a failed test prints beside its error: the testkit's evidence.ts keeps it. */
+const outputs = channel('tidemark:test-output');
+
 /** Longest wait, in milliseconds, for anything a command does; a busy machine starts it slowly. */
 const PATIENCE_MS = 90_000;
 
 export class Said {
+  readonly #source: string;
   readonly #text = { out: '', err: '' };
   #ended: string | undefined;
   #onNews: (() => void) | undefined;
+
+  /** `source`: the command, for people. */
+  constructor(source: string) {
+    this.#source = source;
+  }
 
   get out(): string {
     return this.#text.out;
@@ -18,12 +29,14 @@ export class Said {
 
   add(stream: 'out' | 'err', text: string | Uint8Array): void {
     this.#text[stream] += text;
+    outputs.publish({ source: this.#source, text });
     this.#onNews?.();
   }
 
   /** It says nothing more. */
   end(code: number | null): void {
     this.#ended = `ended with ${code}`;
+    outputs.publish({ source: this.#source, text: this.#ended });
     this.#onNews?.();
   }
 

@@ -25,10 +25,11 @@ export interface Ended {
 
 export class SpawnedCli {
   readonly process: ChildProcess;
-  readonly #said = new Said();
+  readonly #said: Said;
   readonly #ended: Promise<Ended>;
 
   constructor(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
+    this.#said = new Said(`tidemark ${args.join(' ')}`);
     this.process = spawn(process.execPath, [QUICK_WASM, MAIN, ...args], {
       cwd,
       env: { ...process.env, TIDEMARK_KAFKA_BROKERS: undefined, TIDEMARK_WORKFLOWS: undefined, ...env },

@@ -1,17 +1,31 @@
 /**
- * Owns what a failed test prints beside its error: the newest lines of the processes that its file started. Nobody reads them
- * when a test passes, so they are kept instead of printed. Outside of tests they go to standard error at once.
+ * Owns what a failed test prints beside its error: the newest lines of the processes and commands that its file started, and of
+ * the logs of its own servers. Nobody reads them when a test passes, so they are kept instead of printed. Outside of tests lines of
+ * processes go to standard error at once.
  */
+
+import { channel } from 'node:diagnostics_channel';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 
 /** Lines that are kept, of all processes of a file together. */
 const LINES_MAX = 200;
+/** Characters of a line that are kept. */
+const LINE_CHARS = 2_000;
+/** Servers of a file that have ended and whose logs are kept. */
+const ENDED_LOGS_MAX = 6;
+/** How many lines of each log are printed. */
+const LOG_TAIL_LINES = 30;
 
 const isTested = process.env.VITEST !== undefined;
 const kept: string[] = [];
+/** Logs of servers that run, by file, and tails of those that have ended. */
+const logs = new Map<string, string>();
+const endedLogs: string[] = [];
 
 /** Keeps a line of what the process named `source` printed. */
 export function noteLine(source: string, line: string): void {
-  const text = `${source}: ${line}`;
+  const text = `${source}: ${line.slice(0, LINE_CHARS)}`;
   if (!isTested) {
     process.stderr.write(`${text}\n`);
     return;
@@ -20,5 +34,51 @@ export function noteLine(source: string, line: string): void {
   if (kept.length > LINES_MAX) kept.shift();
 }
 
-/** The kept lines, oldest first. They are given once. */
-export const takeLines = (): readonly string[] => kept.splice(0);
+/** Keeps what a process printed, line by line; a function that takes its chunks. */
+export const noteOutput = (source: string) => (chunk: string | Uint8Array) => {
+  const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+  for (const line of text.split('\n')) if (line.trim() !== '') noteLine(source, line);
+};
+
+/** `{ source, text }`: for fixtures of packages that do not know the testkit. */
+channel('tidemark:test-output').subscribe((message) => {
+  const { source, text } = message as { readonly source: string; readonly text: string | Uint8Array };
+  noteOutput(source)(text);
+});
+
+/** The log of a server that this process started. */
+export const noteLog = (name: string, file: string): void => void logs.set(file, name);
+
+/** That server is about to end, and its log with it. */
+export function endLog(file: string): void {
+  const name = logs.get(file);
+  if (name === undefined) return;
+  logs.delete(file);
+  endedLogs.push(tailOf(name, file));
+  if (endedLogs.length > ENDED_LOGS_MAX) endedLogs.shift();
+}
+
+/** What there is to print, oldest first. Lines of processes are given once. */
+export function takeEvidence(): string {
+  const lines = kept.splice(0);
+  const processes = lines.length > 0 ? [['--- processes', ...lines].join('\n')] : [];
+  return [...processes, ...endedLogs.splice(0), ...[...logs].map(([file, name]) => tailOf(name, file))].join('\n');
+}
+
+/** The newest lines of a log, below its name. */
+export function tailOf(name: string, file: string): string {
+  try {
+    return [`--- ${name} (${file})`, ...readFileSync(file, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES)].join(
+      '\n',
+    );
+  } catch {
+    return `--- ${name} (${file}): gone`;
+  }
+}
+
+/** Those of all logs in a folder. */
+export const tailsIn = (folder: string): string =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.log') && !name.includes('node_modules'))
+    .map((name) => tailOf(name, path.join(folder, name)))
+    .join('\n');

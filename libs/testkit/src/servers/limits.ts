@@ -23,8 +23,6 @@ export const kafkaHeapMaxBytes = 768 * 1024 * 1024;
 export const postgresConnectionsMax = 200;
 /** How many lines of a server's own log are quoted when it fails to start. */
 export const logTailLines = 12;
-/** How many lines of each server's log a failed test prints. */
-export const serverLogTailLines = 30;
 /** How often a start is tried again when another process took a free port in between. */
 export const startAttemptsMax = 3;
 /** Ports of test servers: from, and up to but without. Below what Linux, macOS and Windows give to outgoing connections. */

@@ -2,9 +2,11 @@
  * Owns the life of one native server: start, crash, start again, stop. Must know nothing about any one server; what
  * is particular to one comes as a recipe. Invariant: after `stop` neither process nor folder is left.
  */
+import { endLog, noteLog } from '../evidence.ts';
 import { freePort } from './free-port.ts';
 import { startAttemptsMax } from './limits.ts';
 import {
+  logFileOf,
   makeServerFolder,
   type NativeCommand,
   type NativeProcess,
@@ -59,6 +61,8 @@ async function startIn(recipe: NativeRecipe, folder: string): Promise<NativeServ
     return started;
   };
   let running: NativeProcess | undefined = await launch();
+  const log = logFileOf(folder);
+  noteLog(recipe.kind, log);
   const kill = async (): Promise<void> => {
     const victim = running;
     running = undefined;
@@ -78,6 +82,7 @@ async function startIn(recipe: NativeRecipe, folder: string): Promise<NativeServ
     },
     async stop() {
       await kill();
+      endLog(log);
       await removeServerFolder(folder);
     },
   };

@@ -1,27 +1,42 @@
-/** Owns printing why a test failed, beside its error: what its processes and the run's servers logged last. vitest loads it before each file. */
+/**
+ * Owns printing why a test failed, beside its error: what its processes and servers logged last. vitest loads it before each file.
+ * After each test, and after the file for what fails outside of tests: a hook, or what a test left to its end.
+ */
 
-import { readFileSync } from 'node:fs';
-import { afterEach, inject } from 'vitest';
-import { takeLines } from '../evidence.ts';
-import { serverLogTailLines } from './limits.ts';
+import { afterAll, afterEach, inject } from 'vitest';
+import { tailOf, takeEvidence } from '../evidence.ts';
+
+interface Task {
+  readonly id: string;
+  readonly name: string;
+  readonly result?: { readonly errors?: readonly unknown[] | undefined } | undefined;
+  readonly tasks?: readonly Task[];
+}
+
+const told = new Set<string>();
 
 afterEach(({ task }) => {
   if (task.result?.state !== 'fail') return;
-  const lines = takeLines();
-  const servers = Object.entries(inject('tidemarkServers') ?? {}).flatMap(([kind, server]) =>
-    'log' in server && server.log !== undefined ? [`--- ${kind} (${server.log})`, ...tailOf(server.log)] : [],
-  );
-  const processes = lines.length > 0 ? ['--- processes', ...lines] : [];
-  if (servers.length + processes.length === 0) return;
-  process.stderr.write(
-    `${[`=== ${task.name} failed; logs of what it ran on:`, ...processes, ...servers].join('\n')}\n`,
-  );
+  told.add(task.id);
+  print(task.name);
 });
 
-function tailOf(file: string): readonly string[] {
-  try {
-    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-serverLogTailLines);
-  } catch {
-    return ['gone'];
-  }
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads which fixtures are wanted from it
+afterAll(({}, file) => {
+  const silent = failedIn(file as unknown as Task);
+  if (silent.length > 0) print(silent.join(', '));
+});
+
+/** Names of tests and suites with errors that were not told. */
+function failedIn(task: Task): readonly string[] {
+  const isNew = (task.result?.errors?.length ?? 0) > 0 && !told.has(task.id);
+  return [...(isNew ? [task.name] : []), ...(task.tasks ?? []).flatMap(failedIn)];
+}
+
+function print(name: string): void {
+  const shared = Object.entries(inject('tidemarkServers') ?? {}).flatMap(([kind, server]) =>
+    'log' in server && server.log !== undefined ? [tailOf(`${kind}, shared by all`, server.log)] : [],
+  );
+  const parts = [takeEvidence(), ...shared].filter((part) => part !== '');
+  if (parts.length > 0) process.stderr.write(`=== ${name} failed; logs of what it ran on:\n${parts.join('\n')}\n`);
 }
