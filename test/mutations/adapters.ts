@@ -48,6 +48,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: FS_BLOBS,
     edits: [['held !== undefined && Buffer.compare(held, bytes) === 0', 'held !== undefined']],
     caughtBy: FS_BLOBS_TEST,
+    failsWith: 'The blob ',
     breaks: 'Writing a damaged blob again mends it.',
   },
   'blob-name-is-not-durable': {
@@ -112,12 +113,14 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: 'libs/log-sqlite/src/commit-queue.ts',
     edits: [['      this.#waitingBytes -= ownBytes;\n', '']],
     caughtBy: FOLDER_TEST,
+    failsWith: 'bytes wait already',
     breaks: 'Room for appends comes back once they are stored.',
   },
   'close-drops-appends': {
     file: 'libs/log-sqlite/src/commit-queue.ts',
     edits: [['    while (this.#waiting.length > 0) this.#flush();\n', '']],
     caughtBy: SQLITE_LOG_TEST,
+    failsWith: 'database is not open',
     breaks: 'Appends that were taken are stored before the log closes.',
   },
   'rollback-keeps-the-end': {
@@ -184,12 +187,14 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: 'libs/queue-memory/src/limit-board.ts',
     edits: [['concurrency - running.size;', 'concurrency - running.size + 1;']],
     caughtBy: MEMORY_QUEUE_TEST,
+    failsWith: 'held.size === 13',
     breaks: 'A limit of concurrency holds.',
   },
   'vanished-are-not-reported': {
     file: 'libs/queue-memory/src/memory-liveness.ts',
     edits: [['      for (const tell of watchers) tell(holder);\n', '']],
     caughtBy: 'libs/queue-memory/src/memory-liveness.test.ts',
+    failsWith: 'gone.length',
     breaks: 'The end of a worker is noticed at once.',
   },
   'queued-job-doubles': {

@@ -68,6 +68,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: EFFECT_JOURNAL,
     edits: [['      if (known !== undefined) return known;\n      const replayed', '      const replayed']],
     caughtBy: EFFECT_JOURNAL_TEST,
+    failsWith: 'own EffectResolved would be rejected',
     breaks: 'What a step computed once is not computed again.',
   },
   'not-done-counts-at-once': {

@@ -153,7 +153,9 @@ export const FOLD_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: 'libs/testkit/src/children.test.ts',
-    breaks: 'A vital child that fails cancels its parent.',
+    test: 'goes on with what the child ended with',
+    failsWith: 'child-failed',
+    breaks: 'A child that fails cancels its parent where it is vital, and only there.',
   },
   'done-becomes-undone': {
     file: FOLD_INBOX,

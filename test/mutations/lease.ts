@@ -56,6 +56,7 @@ export const LEASE_MUTATIONS: Mutations = {
       ['      this.#speculative = before;\n      return Promise.reject(error);', '      return Promise.reject(error);'],
     ],
     caughtBy: HELD_STREAM_TEST,
+    failsWith: 'own CheckpointCommitted would be rejected',
     breaks: 'Events that are too large leave no trace in the state of the holder.',
   },
   'clock-of-checkpoint-goes-back': {
@@ -68,6 +69,7 @@ export const LEASE_MUTATIONS: Mutations = {
     file: HELD_STREAM,
     edits: [['if (++emptyCount === GAP_EMPTY_READS_MAX) {', 'if (++emptyCount > 0) {']],
     caughtBy: HELD_STREAM_TEST,
+    failsWith: "doesn't show what it acknowledged",
     breaks: 'A replica that lags costs a wait and not the lease.',
   },
   'untrusted-view-revokes': {

@@ -1,7 +1,8 @@
 /**
- * `npm run mutations [-- NAME …] [--control] [--json]`: applies each mutation of the list, or those that are named, to a copy of
- * the tree, and runs the test that must fail with it. `--control` runs the same tests without any mutation; they must pass. Exits
- * with 1 when a mutation wasn't caught, or is badly written.
+ * `npm run mutations [-- NAME …] [--json]`: applies each mutation of the list, or those that are named, to a copy of the tree, and
+ * runs the test file that must fail with it. Each file runs once before, without any mutation, and must pass. Exits with 1 when a
+ * mutation wasn't caught by an assertion, and when a file fails without one. The guards of the simulation run when they are named:
+ * their own test takes each out in every `npm test`.
  */
 
 import { rmSync } from 'node:fs';
@@ -10,90 +11,47 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Mutation } from './mutation.ts';
-import { MUTATIONS } from './mutations.ts';
-import { endRuns, runTestFile } from './test-run.ts';
-import { copyTree, withMutation } from './tree.ts';
+import { areaOf, GUARDS_TEST, MUTATIONS } from './mutations.ts';
+import { copyTree } from './tree.ts';
+import { TreeRuns } from './tree-runs.ts';
 
 const EXIT_USAGE = 64;
 const EXIT_INTERRUPTED = 130;
 /** How often removing the copies is tried again, in a run that is interrupted. */
 const REMOVE_RETRIES_MAX = 10;
-/** Copies of the tree, and test files at once. */
-const TREE_COUNT = Math.min(2, os.availableParallelism());
+/** Copies of the tree, and test files at once: one more than processors, as many tests wait. */
+const TREE_COUNT = Math.min(3, os.availableParallelism() + 1);
+
+type Named = readonly [name: string, mutation: Mutation];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { control: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+  options: { json: { type: 'boolean', default: false } },
 });
 const unknown = positionals.filter((name) => !Object.hasOwn(MUTATIONS, name));
 if (unknown.length > 0) {
   process.stderr.write(`no such mutation: ${unknown.join(', ')}; known: ${Object.keys(MUTATIONS).join(', ')}\n`);
   process.exit(EXIT_USAGE);
 }
-const chosen = Object.entries(MUTATIONS).filter(([name]) => positionals.length === 0 || positionals.includes(name));
+const isChosen = ([name, { caughtBy }]: Named): boolean =>
+  positionals.length === 0 ? caughtBy !== GUARDS_TEST : positionals.includes(name);
+const chosen = Object.entries(MUTATIONS).filter(isChosen);
 
-interface Task {
-  readonly name: string;
-  readonly file: string;
-  readonly caughtBy: string;
-  readonly run: (tree: string) => Promise<Outcome>;
-}
-
-interface Outcome {
-  readonly isGood: boolean;
-  readonly account: string;
-}
-
-const patternOf = (names: readonly string[]): string => `(${names.join('|')})$`;
-
-const mutationTask = ([name, mutation]: readonly [string, Mutation]): Task => ({
-  name,
-  file: mutation.file,
-  caughtBy: mutation.caughtBy,
-  run: async (tree) => {
-    const { caughtBy, test, breaks } = mutation;
-    const pattern = test === undefined ? undefined : patternOf([test]);
-    const found = await withMutation(tree, mutation, () => runTestFile(tree, caughtBy, pattern));
-    if (found.kind === 'failed') return { isGood: true, account: found.test };
-    if (found.kind === 'passed') return { isGood: false, account: `NOT CAUGHT by ${found.testCount} tests: ${breaks}` };
-    return { isGood: false, account: `BADLY WRITTEN: ${found.why}` };
-  },
-});
-
-/** The tests of the mutations, each file once. */
-function controlTasks(mutations: readonly Mutation[]): readonly Task[] {
-  return [...Map.groupBy(mutations, ({ caughtBy }) => caughtBy)].map(([caughtBy, group]) => ({
-    name: 'control',
-    file: '',
-    caughtBy,
-    run: async (tree) => {
-      const names = group.flatMap(({ test }) => (test === undefined ? [] : [test]));
-      const found = await runTestFile(tree, caughtBy, names.length < group.length ? undefined : patternOf(names));
-      if (found.kind === 'passed') return { isGood: true, account: `${found.testCount} tests pass` };
-      return { isGood: false, account: `FAILED: ${found.kind === 'failed' ? found.test : found.why}` };
-    },
-  }));
-}
-
-const tasks = values.control ? controlTasks(chosen.map(([, mutation]) => mutation)) : chosen.map(mutationTask);
-const widthOf = (of: (task: Task) => string): number => Math.max(...tasks.map((task) => of(task).length));
-const widths = {
-  name: widthOf(({ name }) => name),
-  file: widthOf(({ file }) => file),
-  by: widthOf((task) => task.caughtBy),
-};
+/** Those that one file must catch, the largest first: they are run in one tree, after the file without any. */
+const groups = [...Map.groupBy(chosen, ([, { caughtBy }]) => caughtBy)].toSorted(([, a], [, b]) => b.length - a.length);
+const widthOf = (texts: readonly string[]): number => Math.max(...texts.map((text) => text.length));
+const nameWidth = widthOf(chosen.map(([name]) => name));
+const areaWidth = widthOf(chosen.map(([, mutation]) => areaOf(mutation)));
 
 /** For people; with `--json`, standard output is for programs. */
 const say = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);
-
-function sayRow(name: string, file: string, caughtBy: string, account: string, seconds: string): void {
-  const columns = [name.padEnd(widths.name), file.padEnd(widths.file), caughtBy.padEnd(widths.by), account, seconds];
-  say(columns.join('  '));
-}
+const sayRow = (name: string, area: string, seconds: string, account: string): void =>
+  say([name.padEnd(nameWidth), area.padEnd(areaWidth), seconds.padStart(7), account].join('  '));
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-mutations-'));
+const trees: TreeRuns[] = [];
 process.once('exit', () => {
-  endRuns();
+  for (const tree of trees) tree.end();
   // What was ended may write for a moment yet.
   rmSync(folder, { recursive: true, force: true, maxRetries: REMOVE_RETRIES_MAX });
 });
@@ -101,34 +59,69 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(EXIT_INTERRUPTED));
 }
 
-const startedMs = performance.now();
 const secondsSince = (fromMs: number): number => Number(((performance.now() - fromMs) / 1_000).toFixed(1));
-let goodCount = 0;
-const left = tasks.values();
+let caughtCount = 0;
+let controlCount = 0;
 
-async function work(tree: string): Promise<void> {
-  for (const { name, file, caughtBy, run } of left) {
-    const beganMs = performance.now();
-    const { isGood, account } = await run(tree).catch((error: Error) => ({
-      isGood: false,
-      account: `BADLY WRITTEN: ${error.message}`,
-    }));
-    if (isGood) goodCount++;
-    sayRow(name, file, caughtBy, account, secondsSince(beganMs).toFixed(1));
+const patternOf = (tests: readonly string[]): string => `(${tests.join('|')})$`;
+
+/** Whether the file passes as it is: what a mutation shows is shown against that. */
+async function passesWithout(tree: TreeRuns, caughtBy: string, group: readonly Named[]): Promise<boolean> {
+  const beganMs = performance.now();
+  const tests = group.flatMap(([, { test }]) => (test === undefined ? [] : [test]));
+  const found = await tree.run(caughtBy, tests.length < group.length ? undefined : patternOf(tests));
+  if (found.kind === 'passed') {
+    controlCount++;
+    return true;
+  }
+  const account = `${caughtBy} FAILS WITHOUT ANY: ${found.kind === 'failed' ? found.test : ''} ${found.why}`;
+  sayRow('(none)', '', secondsSince(beganMs).toFixed(1), account);
+  return false;
+}
+
+/** What the test file says of the mutation, and whether it caught it. */
+async function accountOf(tree: TreeRuns, mutation: Mutation): Promise<{ isCaught: boolean; account: string }> {
+  const { caughtBy, test, breaks } = mutation;
+  const found = await tree.runWith(mutation, test === undefined ? undefined : patternOf([test]));
+  if (found.kind === 'failed') return { isCaught: true, account: `${caughtBy}: ${found.test}: ${found.why}` };
+  if (found.kind === 'broken') return { isCaught: false, account: `BADLY WRITTEN: ${caughtBy}: ${found.why}` };
+  return { isCaught: false, account: `NOT CAUGHT by ${found.testCount} tests of ${caughtBy}: ${breaks}` };
+}
+
+const left = groups.values();
+
+async function work(tree: TreeRuns): Promise<void> {
+  for (const [caughtBy, group] of left) {
+    if (!(await passesWithout(tree, caughtBy, group))) continue;
+    for (const [name, mutation] of group) {
+      const beganMs = performance.now();
+      const { isCaught, account } = await accountOf(tree, mutation).catch((error: Error) => ({
+        isCaught: false,
+        account: `BADLY WRITTEN: ${error.message}`,
+      }));
+      if (isCaught) caughtCount++;
+      sayRow(name, areaOf(mutation), secondsSince(beganMs).toFixed(1), account);
+    }
   }
 }
 
-const trees: string[] = [];
-for (let at = 0; at < Math.min(TREE_COUNT, tasks.length); at++) {
-  trees.push(await copyTree(path.join(folder, `tree-${at}`)));
+const startedMs = performance.now();
+for (let at = 0; at < Math.min(TREE_COUNT, groups.length); at++) {
+  trees.push(new TreeRuns(await copyTree(path.join(folder, `tree-${at}`))));
 }
-sayRow('name', 'file', 'caught by', 'first failing test', 'seconds');
+sayRow('mutation', 'area', 'seconds', 'caught by: first test that fails: its message');
 await Promise.all(trees.map(work));
 
 const seconds = secondsSince(startedMs);
-const figures = values.control
-  ? { 'mutations.control_files': tasks.length, 'mutations.control_passed': goodCount }
-  : { 'mutations.count': tasks.length, 'mutations.caught': goodCount, 'mutations.seconds': seconds };
+const figures = {
+  'mutations.count': chosen.length,
+  'mutations.caught': caughtCount,
+  'mutations.control_files': groups.length,
+  'mutations.control_passed': controlCount,
+  'mutations.seconds': seconds,
+};
 if (values.json) process.stdout.write(`${JSON.stringify(figures)}\n`);
-say(`\n${seconds.toFixed(0)} s\n${goodCount} passed, ${tasks.length - goodCount} failed, 0 skipped`);
-process.exit(goodCount === tasks.length ? 0 : 1);
+const failed = chosen.length - caughtCount;
+say(`\n${groups.length} test files without any mutation, ${controlCount} pass; ${seconds.toFixed(0)} s`);
+say(`${caughtCount} passed, ${failed} failed, 0 skipped`);
+process.exit(failed === 0 ? 0 : 1);

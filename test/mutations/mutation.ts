@@ -9,6 +9,8 @@ export interface Mutation {
   readonly caughtBy: string;
   /** Ends the names of the tests that are run; all of the file's by default. */
   readonly test?: string;
+  /** Part of the message of the error that shows it, where that is no failed assertion: what the source itself refuses then. */
+  readonly failsWith?: string;
   /** The promise that it breaks. */
   readonly breaks: string;
 }

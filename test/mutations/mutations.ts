@@ -3,23 +3,26 @@
 import { GUARDS } from '../simulation/guards.ts';
 import { ADAPTERS_MUTATIONS } from './adapters.ts';
 import { ARCHIVE_MUTATIONS } from './archive.ts';
+import { AROUND_MUTATIONS } from './around.ts';
 import { DISPATCH_MUTATIONS } from './dispatch.ts';
 import { EDGE_MUTATIONS } from './edge.ts';
 import { EFFECTS_MUTATIONS } from './effects.ts';
 import { FOLD_MUTATIONS } from './fold.ts';
 import { LEASE_MUTATIONS } from './lease.ts';
-import { type Mutations, merged } from './mutation.ts';
+import { type Mutation, type Mutations, merged } from './mutation.ts';
 import { ROWS_MUTATIONS } from './rows.ts';
 import { SEALING_MUTATIONS } from './sealing.ts';
 
-/** What the simulation alone finds; its own test runs the seed that does. */
+export const GUARDS_TEST = 'test/simulation/guards.test.ts';
+
+/** What the simulation alone finds; its own test takes each out, and runs the seed that fails then. */
 const GUARD_MUTATIONS: Mutations = Object.fromEntries(
   Object.entries(GUARDS).map(([name, { file, edits }]) => [
     name,
     {
       file,
       edits,
-      caughtBy: 'test/simulation/guards.test.ts',
+      caughtBy: GUARDS_TEST,
       test: `passes with ${name}`,
       breaks: 'A simulated fleet needs this guard.',
     },
@@ -36,5 +39,9 @@ export const MUTATIONS: Mutations = merged(
   ARCHIVE_MUTATIONS,
   DISPATCH_MUTATIONS,
   EDGE_MUTATIONS,
+  AROUND_MUTATIONS,
   GUARD_MUTATIONS,
 );
+
+/** The package whose source it changes. */
+export const areaOf = ({ file }: Mutation): string => file.split('/')[1] ?? '';

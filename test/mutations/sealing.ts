@@ -53,6 +53,7 @@ export const SEALING_MUTATIONS: Mutations = {
     file: 'libs/codec/src/plain-header.ts',
     edits: [[' || !holdsAll(control, header.control as Parsed)', '']],
     caughtBy: 'libs/codec/src/plain-header.test.ts',
+    failsWith: 'toSatisfy',
     breaks: 'The quick reader leaves what it does not know to the schema.',
   },
   'sealed-text-is-not-bound': {

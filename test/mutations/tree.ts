@@ -3,10 +3,9 @@
  * here, and with the workspace's own packages taken from the copy.
  */
 
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { linkPackages, ROOT } from '../upgrade/trees.ts';
-import { type Mutation, mutated } from './mutation.ts';
 
 /** What is made by commands, and is no source. */
 const MADE = /(^|\/)(node_modules|\.git|\.cache|\.tmp|\.tidemark|\.audit|coverage|dist|dist\..*\.tmp.*)$/;
@@ -18,16 +17,4 @@ export async function copyTree(folder: string): Promise<string> {
   await cp(ROOT, folder, { recursive: true, filter });
   await linkPackages(folder);
   return folder;
-}
-
-/** Does the work while the tree has the mutation. Throws when an edit isn't found exactly once. */
-export async function withMutation<T>(tree: string, mutation: Mutation, work: () => Promise<T>): Promise<T> {
-  const name = path.join(tree, mutation.file);
-  const text = await readFile(name, 'utf8');
-  await writeFile(name, mutated(text, mutation));
-  try {
-    return await work();
-  } finally {
-    await writeFile(name, text);
-  }
 }

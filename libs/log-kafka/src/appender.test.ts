@@ -245,6 +245,8 @@ describe('refusals', () => {
     void append(0, 'later');
     (await client.sent(0)).answer(tooLarge);
     const results = Promise.allSettled(given);
+    // Refused all together they would have their answers before anything is sent again.
+    expect(await Promise.race([client.sent(1).then(() => 'sent again'), results])).toBe('sent again');
     for (const [number, answer] of [stored(0), tooLarge, stored(1)].entries()) {
       const request = await client.sent(number + 1);
       expect(names(request.batches[0])).toEqual([['a', 'b', 'c'][number]]);

@@ -1,0 +1,97 @@
+/** Owns the mutations of what stands around the engine: commands, hosts, clients, receivers, files, memory and models. */
+
+import type { Mutations } from './mutation.ts';
+
+export const AROUND_MUTATIONS: Mutations = {
+  'credentials-in-failures': {
+    file: 'libs/cli/src/failures.ts',
+    edits: [
+      [
+        'const whole = withoutCredentials(error instanceof Error ? error.message || error.name : String(error));',
+        'const whole = error instanceof Error ? error.message || error.name : String(error);',
+      ],
+    ],
+    caughtBy: 'libs/cli/src/failures.test.ts',
+    breaks: 'A failure is told without the credentials of an address.',
+  },
+  'stored-text-steers-the-terminal': {
+    file: 'libs/cli/src/text/width.ts',
+    edits: [['const CONTROL = /[\\p{Cc}\\u202A', 'const CONTROL = /[\\u202A']],
+    caughtBy: 'libs/cli/src/text/width.test.ts',
+    breaks: 'No stored text can steer a terminal.',
+  },
+  'no-authentication-for-all': {
+    file: 'libs/host/src/access-config.ts',
+    edits: [['if (access === null && !isLoopback(host)) {', "if (access === null && host === '0.0.0.0') {"]],
+    caughtBy: 'libs/host/src/access-config.test.ts',
+    breaks: 'Where nobody has to say who they are, no other machine may ask.',
+  },
+  'busy-worker-leaves': {
+    file: 'libs/host/src/leave-idle.ts',
+    edits: [['    if (of().workflowCount > 0) sinceMs = clock.monotonicMs();\n', '']],
+    caughtBy: 'libs/host/src/leave-idle.test.ts',
+    breaks: 'A worker with work in hand does not leave as idle.',
+  },
+  'decision-on-the-next-question': {
+    file: 'libs/client/src/run.ts',
+    edits: [['{ isRepeatable: decision.question !== undefined },', 'REPEATABLE,']],
+    caughtBy: 'libs/client/src/repeats.test.ts',
+    breaks: 'A decision that names no question is sent once.',
+  },
+  'follower-begins-again': {
+    file: 'libs/client/src/follow.ts',
+    edits: [['        if (id !== undefined) lastId = id;\n', '']],
+    caughtBy: 'libs/client/src/follow.test.ts',
+    breaks: 'A connection that is made again goes on behind the last event that was read.',
+  },
+  'redirect-is-done': {
+    file: 'libs/effects/src/http-outcome.ts',
+    edits: [['if (status >= 200 && status < 300)', 'if (status >= 200 && status < 304)']],
+    caughtBy: 'libs/effects/src/http-effect.test.ts',
+    test: '303: unknown',
+    breaks: 'A call that was sent elsewhere is not known to be done.',
+  },
+  'other-file-counts-as-written': {
+    file: 'libs/effects/src/file-writing.ts',
+    edits: [["  return found === wanted ? 'same' : 'other';", "  return 'same';"]],
+    caughtBy: 'libs/effects/src/file-effect.test.ts',
+    failsWith: 'written',
+    breaks: 'A file that somebody else wrote is not taken for the own one.',
+  },
+  'secret-in-exported-files': {
+    file: 'libs/files/src/withhold.ts',
+    edits: [['    if (found.length > 0) outputs.add(name);\n', '']],
+    caughtBy: 'libs/files/src/export.test.ts',
+    breaks: 'An output with a secret is not written to files.',
+  },
+  'secret-is-imported': {
+    file: 'libs/files/src/import.ts',
+    edits: [['    refuseSecrets(key, value, find);\n', '']],
+    caughtBy: 'libs/files/src/import.test.ts',
+    breaks: 'No secret is taken over from files.',
+  },
+  'vector-of-no-numbers': {
+    file: 'libs/memory/src/recall.ts',
+    edits: [['vector.length === 0 || !vector.every(Number.isFinite)', 'vector.length === 0']],
+    caughtBy: 'libs/memory/src/recall.test.ts',
+    breaks: 'Words decide alone where an embedder answers with what is no vector.',
+  },
+  'memory-of-another-tenant': {
+    file: 'libs/memory/src/recall.ts',
+    edits: [['const asked = { tenant, subject', "const asked = { tenant: 'acme' as TenantId, subject"]],
+    caughtBy: 'libs/memory/src/recall.test.ts',
+    breaks: 'Memory of one tenant is recalled for that tenant alone (I9).',
+  },
+  'cost-is-rounded-down': {
+    file: 'libs/ai/src/price.ts',
+    edits: [['(total + 999_999n) / 1_000_000n', 'total / 1_000_000n']],
+    caughtBy: 'libs/ai/src/price.test.ts',
+    breaks: 'A cost is never understated.',
+  },
+  'key-of-a-header-is-shown': {
+    file: 'libs/ai/src/hidden.ts',
+    edits: [['  for (const word of value.split(/[\\s,;]+/)) add(known, word);\n', '']],
+    caughtBy: 'libs/ai/src/hidden.test.ts',
+    breaks: 'The key that a header has is hidden wherever it occurs.',
+  },
+};
