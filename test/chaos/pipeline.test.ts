@@ -9,6 +9,9 @@ import { type End, endsOf, runPipeline } from './pipeline-run.ts';
 import { judgePipeline, type Told } from './pipeline-witness.ts';
 import { Random } from './random.ts';
 
+/** Each life is a process that starts; a busy machine needs many times the half minute. */
+const TIMEOUT_MS = 300_000;
+
 const told = (words: string): Told[] =>
   words.split(' ').map((word) => ({ step: STEPS[Number(word[1])]!, what: word[0] === 'b' ? 'begin' : 'end', pid: 1 }));
 
@@ -48,21 +51,29 @@ describe('a pipeline whose process is killed with -9 twice', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('finishes with state, and repeats nothing that was done for good', async () => {
-    const ran = await runPipeline({ ...common, state: 'tidemark', livesMax: LIVES_MAX });
-    expect(ran.output).toContain('## 1. One');
-    expect(ran.killCount).toBeGreaterThan(0);
-    expect(ran.repeatedCount).toBe(0);
-    expect(ran.lostCount).toBeLessThanOrEqual(ran.killCount);
-  }, 60_000);
+  it(
+    'finishes with state, and repeats nothing that was done for good',
+    async () => {
+      const ran = await runPipeline({ ...common, state: 'tidemark', livesMax: LIVES_MAX });
+      expect(ran.output).toContain('## 1. One');
+      expect(ran.killCount).toBeGreaterThan(0);
+      expect(ran.repeatedCount).toBe(0);
+      expect(ran.lostCount).toBeLessThanOrEqual(ran.killCount);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('repeats steps without (the control), whether it has no state or loses it', async () => {
-    // Killed late, so that a second step has begun on the slowest machine too: what is repeated is what was done before it.
-    const late = { ...common, stepMs: 400, ends: [0.7, 0.7].map((share): End => ({ during: 'steps', share })) };
-    const plain = await runPipeline({ ...late, state: 'none', livesMax: 2 });
-    expect(plain).toMatchObject({ output: undefined, killCount: 2 });
-    expect(plain.repeatedCount).toBeGreaterThan(0);
-    const lost = { ...late, folder: path.join(folder, 'lost'), forgets: true };
-    expect((await runPipeline({ ...lost, state: 'tidemark', livesMax: 3 })).repeatedCount).toBeGreaterThan(0);
-  }, 60_000);
+  it(
+    'repeats steps without (the control), whether it has no state or loses it',
+    async () => {
+      // Killed late, so that a second step has begun on the slowest machine too: what is repeated is what was done before it.
+      const late = { ...common, stepMs: 400, ends: [0.7, 0.7].map((share): End => ({ during: 'steps', share })) };
+      const plain = await runPipeline({ ...late, state: 'none', livesMax: 2 });
+      expect(plain).toMatchObject({ output: undefined, killCount: 2 });
+      expect(plain.repeatedCount).toBeGreaterThan(0);
+      const lost = { ...late, folder: path.join(folder, 'lost'), forgets: true };
+      expect((await runPipeline({ ...lost, state: 'tidemark', livesMax: 3 })).repeatedCount).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
 });

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { TenantId } from '@tidemark/core';
 import { AUDIENCE, TokenIssuer } from '@tidemark/testkit/token-issuer';
 import { generateKeyPair, SignJWT } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MovedClock, RecordsInMemory } from './access-fixture.ts';
 import { assigneeNames, isAskedFor } from './assignees.ts';
 import {
@@ -18,8 +18,6 @@ import {
 } from './limits.ts';
 import { OidcAuthenticator, type OidcAuthenticatorOptions } from './oidc-authenticator.ts';
 import { StandingTenants } from './standing-tenants.ts';
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
 const INVALID = { name: 'AccessError', code: 'credentials-invalid' };
 

@@ -1,6 +1,6 @@
 /** The commands of recovery, on a folder: plans change nothing, answers count once, leases are taken away. */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hold } from './called-cli.ts';
@@ -126,7 +126,8 @@ describe('beside a process that holds the folder', () => {
       open_effects: [{ operation: 'bank.wire', idempotency_key: 't2:1.0:bank.wire:0' }],
     });
 
-    const slow = JSON.stringify({ to: 2, journal, pauseMs: 1_500 });
+    const gate = path.join(folder, 'gate');
+    const slow = JSON.stringify({ to: 2, journal, gate });
     await here('run', 'count-up', '--id', 'c1', '--input', slow, '--detach');
     await dev.says(/c1 +started/);
     const plan = await here('recover', 'c1', '--dry-run');
@@ -137,6 +138,7 @@ describe('beside a process that holds the folder', () => {
       /^What that holder still does no longer counts\. It goes on with the next free worker\.$/m,
     );
     await dev.says(/c1 +lease revoked \(asked\)/);
+    await writeFile(gate, '');
     await dev.says(/c1 +completed/);
   });
 });

@@ -270,7 +270,7 @@ describeServers('the SQL effect', ['postgres'], (servers) => {
 
     test('a process that is stopped in mid-change loses the key after the time-out', async () => {
       const change = paused();
-      const stopped = failure(call('k', { run: change.run, timeoutMs: 200 }));
+      const stopped = failure(call('k', { run: change.run, timeoutMs: 1_000 }));
       await change.begun;
       // It waits for the key at first, for the server ends the other's idle transaction only then.
       expect(await call('k')).toMatchObject({ id: expect.any(Number) });
@@ -282,12 +282,12 @@ describeServers('the SQL effect', ['postgres'], (servers) => {
     test('nothing commits after the time-out, by the server’s clock', async () => {
       const slowly: Spec['run'] = async (tx, { cents }) => {
         // No statement and no pause is longer than the time-out; together they are.
-        for (let nap = 0; nap < 4; nap += 1) await tx.query('select pg_sleep(0.1)');
+        for (let nap = 0; nap < 4; nap += 1) await tx.query('select pg_sleep(0.4)');
         return { id: Number((await tx.query(insert, [cents])).rows[0].id) };
       };
-      const error = await failure(call('k', { run: slowly, timeoutMs: 300 }));
+      const error = await failure(call('k', { run: slowly, timeoutMs: 1_200 }));
       expect(error).toBeInstanceOf(NotDoneError);
-      expect(error.message).toContain('time-out of 300 ms');
+      expect(error.message).toContain('time-out of 1200 ms');
       expect(await bookings()).toBe(0);
       // Control: with more time it commits.
       await call('k', { run: slowly, timeoutMs: 30_000 });

@@ -225,7 +225,7 @@ describe('processes', () => {
     const store = await openSqliteKeys({ folder });
     expect((await store.get(ids)).size).toBe(ids.length);
     await store.close();
-  }, 60_000);
+  });
 
   function linesOf(child: ChildProcess): () => string[] {
     let text = '';

@@ -103,11 +103,19 @@ function defineFaults(server: NativeServer): void {
     await queue.enqueue([some('before'), job('x', { definition: 'long' })]);
     await eventually(() => got.has('before') && letGo !== undefined, { what: 'both jobs run' });
     await server.kill();
+    // The control: a queue that has minutes waits on when this one has given up.
+    const patient = openQueue({ connectTimeoutMs: 600_000, commandTimeoutMs: 600_000 });
+    let patientEnded = false;
+    void patient.enqueue([some('patient')]).then(
+      () => (patientEnded = true),
+      () => (patientEnded = true),
+    );
     await expect(queue.enqueue([some('while')])).rejects.toMatchObject({
       name: 'UnavailableError',
       code: 'redis-unavailable',
       details: { address: server.address },
     });
+    expect(patientEnded).toBe(false);
     letGo?.();
     await eventually(() => ended);
     await server.startAgain();

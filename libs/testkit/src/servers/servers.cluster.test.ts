@@ -79,7 +79,7 @@ describeServers('a native server that crashes', ['kafka', 'redis', 'postgres'], 
     await admin.disconnect();
     await server.stop();
     expect(existsSync(server.folder)).toBe(false);
-  }, 60_000);
+  });
 });
 
 /** A process that starts a server, says where it is, and then waits (or throws, when told to). */
