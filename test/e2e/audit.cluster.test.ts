@@ -14,6 +14,7 @@ import { eventually } from '@tidemark/testkit/eventually';
 import { type ServiceProcess, startService } from '@tidemark/testkit/processes';
 import { describeServers, freshTopicName, ownServer } from '@tidemark/testkit/suites';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { runSeed } from '../run-seed.ts';
 import { AuditProcess, momentsOf, resumedFrom } from './audit-process.ts';
 import { referenceReport } from './reference-report.ts';
 import { randomFrom, writeTree } from './source-tree.ts';
@@ -22,7 +23,7 @@ const FILES = 200;
 const KILLS = 5;
 const TIMEOUT_MS = 600_000;
 const WRITES_TIMEOUT_MS = 60_000;
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = runSeed();
 
 describeServers('the audit on a cluster', ['kafka', 'postgres'], (servers) => {
   const services: ServiceProcess[] = [];

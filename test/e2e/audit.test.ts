@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { type Host, openEmbedded } from '@tidemark/host';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runSeed } from '../run-seed.ts';
 import { AuditProcess, momentsOf, resumedFrom } from './audit-process.ts';
 import { referenceReport } from './reference-report.ts';
 import { randomFrom, writeTree } from './source-tree.ts';
@@ -15,7 +16,7 @@ import { randomFrom, writeTree } from './source-tree.ts';
 const FILES = 150;
 const KILLS = 5;
 const TIMEOUT_MS = 600_000;
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = runSeed();
 
 let folder: string;
 let tree: string;

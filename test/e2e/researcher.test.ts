@@ -18,6 +18,7 @@ import { noteOutput } from '@tidemark/testkit/evidence';
 import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { tokenizerById } from '@tidemark/tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runSeed } from '../run-seed.ts';
 import { randomFrom } from './source-tree.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -25,7 +26,7 @@ const MAIN = path.join(ROOT, 'examples/researcher/src/main.ts');
 const QUESTION = 'What happens to an irreversible effect when its worker dies?';
 const TIMEOUT_MS = 300_000;
 const KILLS = 3;
-const seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = runSeed();
 
 let folder: string;
 const at = (name: string): string => path.join(folder, name);

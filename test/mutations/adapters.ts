@@ -113,6 +113,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: 'libs/log-sqlite/src/commit-queue.ts',
     edits: [['      this.#waitingBytes -= ownBytes;\n', '']],
     caughtBy: FOLDER_TEST,
+    test: 'too much waits already',
     failsWith: 'bytes wait already',
     breaks: 'Room for appends comes back once they are stored.',
   },
@@ -129,6 +130,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
       ['for (const append of appends.slice(0, done).reverse()) this.#held[append.partition]!.end = append.first;', ''],
     ],
     caughtBy: FOLDER_TEST,
+    test: 'its offsets are given again',
     breaks: 'An append that failed leaves no gap in the offsets.',
   },
   'read-below-the-start': {
@@ -141,6 +143,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: SQLITE_LOG,
     edits: [['    if (crc32(value) !== crc) throw this.#damagedAt(partition, offset);\n', '']],
     caughtBy: FOLDER_TEST,
+    test: 'one changed byte of a value is found when it is read',
     breaks: 'A damaged record is never given to a reader.',
   },
   'budget-of-bytes-is-ignored': {
@@ -194,6 +197,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: 'libs/queue-memory/src/memory-liveness.ts',
     edits: [['      for (const tell of watchers) tell(holder);\n', '']],
     caughtBy: 'libs/queue-memory/src/memory-liveness.test.ts',
+    test: 'is told of at once to all who watch, and is not seen any more',
     failsWith: 'gone.length',
     breaks: 'The end of a worker is noticed at once.',
   },

@@ -94,6 +94,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: KEY_AUTHENTICATOR,
     edits: [['if (await records.areKnown()) return records.key(id);', 'return records.key(id);']],
     caughtBy: KEY_AUTHENTICATOR_TEST,
+    failsWith: 'These credentials are not accepted',
     breaks: 'While rows are rebuilt a key is unknown and not refused.',
   },
   'token-for-another-audience': {
@@ -129,6 +130,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/api/src/admission.ts',
     edits: [['if (isOver(asked)) throw tooMany(asked);\n      if (!mayDo', 'if (!mayDo']],
     caughtBy: 'test/api/hostile.test.ts',
+    test: 'for its caller alone',
     breaks: 'One caller has a bounded number of requests.',
   },
   'rights-are-not-asked': {
@@ -218,12 +220,14 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/repo-state/src/state-file.ts',
     edits: [['  if (found.length > 0) {\n', '  if (found.length > 1_000) {\n']],
     caughtBy: 'libs/repo-state/src/bad-input.test.ts',
+    test: 'are left as they are by a change that is refused',
     breaks: 'No secret is written into the repository.',
   },
   'newer-state-is-read': {
     file: 'libs/repo-state/src/state-file.ts',
     edits: [["typeof format === 'number' && format > FORMAT", "typeof format === 'number' && format > FORMAT + 1"]],
     caughtBy: 'libs/repo-state/src/bad-input.test.ts',
+    test: 'the file of a newer Tidemark is left as it is',
     breaks: 'A state that a newer release wrote is left as it is.',
   },
   'losers-are-thrown-away': {

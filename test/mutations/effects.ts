@@ -56,6 +56,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
       ['    if (this.#hasChanged(left)) return undefined;\n    this.#host.unvalidated', '    this.#host.unvalidated'],
     ],
     caughtBy: 'libs/runtime/src/effect-pending.test.ts',
+    failsWith: 'own EffectPend',
     breaks: 'A confirmation that came during a probe goes before the probe.',
   },
   'failure-told-again': {

@@ -19,6 +19,7 @@ export const LEASE_MUTATIONS: Mutations = {
     file: COMMIT,
     edits: [['  if (open !== undefined) {\n    throw new', '  if (open === null) {\n    throw new']],
     caughtBy: 'libs/runtime/src/effect-journal.test.ts',
+    failsWith: 'own CheckpointCommitted would be rejected',
     breaks: 'A step does not end while the outcome of its call is open.',
   },
   'cancelled-draws-up-the-next': {
@@ -126,6 +127,7 @@ export const LEASE_MUTATIONS: Mutations = {
     file: 'libs/runtime/src/run.ts',
     edits: [['const summary = await this.current();', 'const summary = await this.summary();']],
     caughtBy: 'libs/testkit/src/continuing.test.ts',
+    failsWith: 'replays another',
     breaks: 'The result of a workflow is that of its last run.',
   },
   'phantoms-are-not-sought': {

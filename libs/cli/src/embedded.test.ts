@@ -1,6 +1,6 @@
 /** The real command on a folder, spawned where it is killed or interrupted: what it prints, what it exits with, and what survives whom. */
 
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -109,10 +109,13 @@ describe('whoever is killed', () => {
   it('leaves a run that goes on from its last checkpoint and repeats no step that was done', async (context) => {
     const { folder, start, here } = await cliFolder(context);
     const journal = path.join(folder, 'journal');
-    const input = JSON.stringify({ to: 30, journal, pauseMs: 30 });
+    // The eighth step ends after the kill.
+    const gate = path.join(folder, 'gate');
+    const input = JSON.stringify({ to: 30, journal, gate, gateAt: 8 });
     const first = start('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
     await first.says(/#7 tick/);
     await first.kill();
+    await writeFile(gate, '');
 
     const shown = JSON.parse((await here('show', 'c1', '--json')).out);
     expect(shown).toMatchObject({ status: 'open', activity: 'ready' });
@@ -165,7 +168,7 @@ describe('dev', () => {
 
   it('says what it resumes; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere', async (context) => {
     const { folder, start, begin, here } = await cliFolder(context);
-    const input = JSON.stringify({ to: 40, journal: path.join(folder, 'journal'), pauseMs: 100 });
+    const input = JSON.stringify({ to: 400, journal: path.join(folder, 'journal'), pauseMs: 100 });
     // Whether this test has the usual port of its API or anybody else.
     const other = createServer()
       .on('error', () => {})
