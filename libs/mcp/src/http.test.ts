@@ -5,8 +5,8 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { tenantId } from '@tidemark/core';
 import { eventually } from '@tidemark/testkit/eventually';
-import { place } from '@tidemark/testkit/mcp-place';
 import { expect, it, onTestFinished } from 'vitest';
+import { place } from '../fixtures/mcp-place.ts';
 import { type HttpOptions, serveHttp } from './http.ts';
 
 const TOKEN = 'correct-horse-battery-staple';

@@ -1,7 +1,7 @@
 /** The server over standard input and output: the real command as a process, and the protocol's own client. */
 
-import { place } from '@tidemark/testkit/mcp-place';
 import { expect, it } from 'vitest';
+import { place } from '../fixtures/mcp-place.ts';
 
 it('serves two processes on one folder; killed and started again, nothing is lost', async (context) => {
   const { stdio } = await place(context);
