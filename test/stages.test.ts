@@ -12,6 +12,8 @@ const files = globSync(ALL_FILES, { exclude: ['**/node_modules/**', '**/fixtures
 );
 /** What the files that are on no list take together, as measured; most take a few hundredths of a second. */
 const UNLISTED_S = 300;
+/** Of every test, as vitest.config.ts has it. */
+const TEST_LIMIT_MS = 120_000;
 /** What `npm test` proves beside unit tests: contracts of ports, guards, and the short runs on the embedded default and on a cluster. */
 const ALWAYS_QUICK = [
   'test/simulation/guards.test.ts',
@@ -53,6 +55,16 @@ test('each slow file is there, is slow, and says why', () => {
 
 test('the slow files of npm test leave its budget to the others: move one to a long stage, or make one quicker', () => {
   expect(quickListedS()).toBeLessThanOrEqual(QUICK_BUDGET_S - UNLISTED_S);
+});
+
+test('no test has less time than all have: what it waits for would not be named', () => {
+  const LIMIT = /^\s*\}, ([\d_]{4,})\);$|\btestTimeout: ([\d_]+)|\{ timeout: ([\d_]+) \}, (?:async )?\(/gm;
+  const short = files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(LIMIT)]
+      .filter(([, end, all, own]) => Number((end ?? all ?? own ?? '').replaceAll('_', '')) < TEST_LIMIT_MS)
+      .map(([text]) => [file, text.trim()]),
+  );
+  expect(short).toEqual([]);
 });
 
 describe('a run fails by its time', () => {

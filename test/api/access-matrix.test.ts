@@ -12,7 +12,7 @@ import { systemClock } from '@tidemark/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { patient, type Served, serveApi } from './served.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000, maxConcurrency: 16 });
+vi.setConfig({ maxConcurrency: 16 });
 
 const ACME = 'acme' as TenantId;
 const GLOBEX = 'globex' as TenantId;

@@ -1,10 +1,8 @@
 /** Headers for browsers: on every answer of the API, whatever it is, and the console's own on its pages. */
 
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Served, serveApi } from './served.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 let served: Served;
 beforeAll(async () => {

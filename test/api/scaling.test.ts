@@ -8,8 +8,6 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { patient, type Served, serveApi } from './served.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const ending = Promise.withResolvers<void>();
 /** Its step takes as long as the test says. */
 const long = defineWorkflow({

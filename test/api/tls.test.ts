@@ -5,10 +5,8 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pemOf, ThrowAwayAuthority } from '@tidemark/testkit/servers';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Served, serveApi } from './served.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 let folder: string;
 let pem: Record<'server' | 'client' | 'stranger', Awaited<ReturnType<typeof pemOf>>>;

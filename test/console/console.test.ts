@@ -12,7 +12,7 @@ import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
 import { findBrowser, type OpenBrowser, openBrowser } from './browser.ts';
 import { definitions, HOSTILE_ID, openSeeded, seed } from './seed.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+vi.setConfig({ hookTimeout: 300_000 });
 
 const executable = await findBrowser();
 // In CI a browser that can't be had is a failure.

@@ -1,12 +1,10 @@
 /** What the chart gives to the Prometheus operator, as helm itself renders it: what is scraped, and the alerts on that. */
 
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { chartRules } from '../../scripts/dashboards.ts';
 import { readProjectFile } from './deployment.ts';
 import { helm, named, rendered } from './helm.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const refusal = (over: object) => expect(rendered('own-servers', over)).rejects;
 const metrics = { settings: { TIDEMARK_METRICS_LISTEN: '0.0.0.0:9464' } };

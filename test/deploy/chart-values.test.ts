@@ -1,9 +1,7 @@
 /** Values that are empty by default come to where they belong, as helm itself renders them. */
 
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { envOf, helm, type Manifest, named, podOf, rendered } from './helm.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 beforeAll(() => helm(), 180_000);
 
@@ -30,7 +28,7 @@ describe('everything that is given', () => {
   let all: readonly Manifest[];
   beforeAll(async () => {
     all = await rendered('everything', { monitoring: { podMonitor: { enabled: true }, interval: '42s' } });
-  }, 60_000);
+  });
 
   test('certificates come to those that use them, from the Secrets that are named', () => {
     const coordinator = podOf(named(all, 'Deployment', '-coordinator'));

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { envOf, helm, type Manifest, named, notes, podOf, rendered } from './helm.ts';
 
-vi.setConfig({ testTimeout: 60_000, maxConcurrency: 4 });
+vi.setConfig({ maxConcurrency: 4 });
 
 let pools: readonly Manifest[];
 beforeAll(async () => {

@@ -3,12 +3,10 @@
 import { execFile } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { projectFolder } from './deployment.ts';
 import { helm, type Manifest, named, rendered } from './helm.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** What runs in the cluster, by the deployment's name. */
 const live = new Map<string, number>();

@@ -1,11 +1,9 @@
 /** Whoever stops a process waits longer than the process drains; otherwise it is killed in the middle of its hand-over. */
 
 import { STOP_MARGIN_MS } from '@tidemark/host';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { blockOf, readProjectFile, readSettings } from './deployment.ts';
 import { helm, named, notes, podOf, rendered } from './helm.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const drainMs = Number(readSettings().get('TIDEMARK_DRAIN_MS'));
 

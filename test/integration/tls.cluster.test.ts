@@ -21,7 +21,7 @@ import { freshTopicName } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+vi.setConfig({ hookTimeout: 180_000 });
 
 const greeting = defineWorkflow({
   name: 'greeting',

@@ -2,12 +2,10 @@
 
 import { canonicalJson, InvalidError, type Json, LimitError, RETURNED_BOUNDS } from '@tidemark/core';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { toJson } from './canonical.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 60_000 });
-
 const canonical = (text: string): string => canonicalJson(JSON.parse(text) as Json);
 
 describe('RFC 8785', () => {

@@ -15,13 +15,11 @@ import {
 } from '@tidemark/core';
 import { DEFAULT_CONTROLS, declared, holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decodePayload, decodeRecord, encodePayload, encodeRecord, HEADER_MAX_BYTES, payloadText } from './record.ts';
 import { NAME_MAX_CHARS, SEALED_VERSION } from './schema.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 60_000 });
-
 const TYPES = Object.keys(DEFAULT_CONTROLS) as EventType[];
 const ROOMY_BYTES = 8_388_608;
 

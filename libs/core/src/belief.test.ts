@@ -1,13 +1,11 @@
 /** Owns the tests of belief as data: its invariant over any two values, what a delta costs, what is shared, hostile keys. */
 
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDue } from './belief.ts';
 import { CorruptError } from './errors.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 60_000 });
-
 /** Few keys and small values, so that two values have much in common; names that objects treat specially among them. */
 const key = fc.constantFrom('a', 'b', 'c', '', '__proto__', 'constructor', 'toString', '0', 'v', 'o', 'x');
 const { value: json } = fc.letrec<{ value: Json; array: Json; object: Json }>((tie) => ({

@@ -12,7 +12,7 @@ import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/t
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
 import { naivePartitionView, partitionView, streamView } from '@tidemark/testkit/naive/view';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { foldEntries, foldEntry, foldStream } from './fold.ts';
 import { offset, partition } from './ids.ts';
 import { partitionFrom, streamFromJson, streamToJson, taskToJson } from './serialise.ts';
@@ -20,8 +20,6 @@ import { emptyPartition, type PartitionState } from './state.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 60_000 });
-
 const RUNS = 120;
 const RUNS_OF_SLOW = 60;
 const HISTORY_MAX_EVENTS = 120;

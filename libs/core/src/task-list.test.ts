@@ -1,13 +1,11 @@
 /** Owns the task list's tests: a persistent list against a plain map, at sizes where its chunks split, fill and empty. */
 
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compareTasks, type TaskId, taskId, taskOrder } from './ids.ts';
 import { TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 60_000 });
-
 interface Item {
   readonly id: TaskId;
   readonly value: number;

@@ -14,7 +14,7 @@ import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const PATIENCE = { timeout: 60_000 };
 const SECRET = 'the-secret-of-the-client';

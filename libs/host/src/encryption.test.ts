@@ -16,8 +16,6 @@ import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
 const SECRET = 'the-secret-of-the-client';
 const ID = workflowId('w');
 

@@ -16,7 +16,7 @@ import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 type ForgettingOptions = Parameters<typeof forget>[0];
 

@@ -16,8 +16,6 @@ import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
 const ARCHIVED = workflowId('archived');
 const DONE = workflowId('done');
 const WAITING = workflowId('waiting');

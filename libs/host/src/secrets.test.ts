@@ -8,14 +8,12 @@ import { DEFAULT_TENANT, type Json } from '@tidemark/core';
 import { openFileKeys } from '@tidemark/keys-file';
 import { forget } from '@tidemark/runtime';
 import { defineEffect, defineWorkflow, FatalError, secret, task } from '@tidemark/sdk';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
 const CARD = 'card-4111-1111';
 const RECEIPT = 'receipt-of-ana';
 

@@ -221,7 +221,7 @@ describeServers('keys on Kafka', ['kafka'], (servers) => {
     expect((await listed(store)).filter(isOwn)).toEqual(before);
     await store.close();
     await remove(name);
-  }, 90_000);
+  });
 });
 
 test('without a broker it says so in time', async () => {

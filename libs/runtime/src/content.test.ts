@@ -25,14 +25,12 @@ import {
 import type { StreamSnapshot } from '@tidemark/ports';
 import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { StreamContent } from './content.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 60_000 });
-
 const HERE = HISTORY_PARTITION as Partition;
 type EventEntry = LogEntry & { readonly kind: 'event' };
 

@@ -7,14 +7,12 @@
 import type { Json } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Definition } from './definition.ts';
 import { FORK_PARTITIONS, ForkWorld } from './fork-fixture.ts';
 import { definitionOf } from './simulated-definition.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 120_000 });
-
 const RUNS = 40;
 
 type Node = {

@@ -21,14 +21,12 @@ import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } f
 import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LeftOutHistory } from './left-out.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 60_000 });
-
 const HERE = HISTORY_PARTITION as Partition;
 
 /**

@@ -200,7 +200,7 @@ describe('an undo', () => {
     await world.until(W, 'compensated', 600_000);
     expect(ledger.slice(450)).toHaveLength(450);
     expect(await outputOf(UNDO)).toMatchObject({ undone: 450 });
-  }, 60_000);
+  });
 
   it('of an undo is told as an alert, has nothing to undo, and leaves the workflow failed', async () => {
     const flight = booking('flight');

@@ -4,13 +4,11 @@
  */
 
 import { blobReferenceText } from '@tidemark/ports';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
 import { EMPTY_TABLES } from './sql/empty-tables.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
 const name = (number: number): string =>
   blobReferenceText({ digest: number.toString(16).padStart(64, '0'), bytes: 5_000_000 });
 

@@ -7,15 +7,13 @@ import type { Generation, Position } from '@tidemark/core';
 import type { Placement, ProjectionStore } from '@tidemark/ports';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { assemblePglite } from './pglite-store.ts';
 import { once } from './sql-client.ts';
 
 /** Starting two PGlites takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
 const digest = 'd'.repeat(64);
 
 /**

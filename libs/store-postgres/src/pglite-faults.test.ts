@@ -17,14 +17,12 @@ import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from './migrate.ts';
 import { assemblePglite, openPgliteStore } from './pglite-store.ts';
 import { once } from './sql-client.ts';
 
 /** Creating a folder takes seconds, on a busy machine many. */
-vi.setConfig({ testTimeout: 120_000 });
-
 const parent = mkdtempSync(path.join(tmpdir(), 'tidemark-pglite-'));
 const model = path.join(parent, 'model');
 const children: ChildProcess[] = [];

@@ -6,13 +6,11 @@ import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
 import { describeServers } from '@tidemark/testkit/suites';
 import pg from 'pg';
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from './migrate.ts';
 import type { Migration } from './migrations.ts';
 import { assemblePostgres, openPostgresStore } from './postgres-store.ts';
 import { BEGIN, COMMIT, once } from './sql-client.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const stores: ProjectionStore[] = [];
 const open = (url: string): ProjectionStore => {

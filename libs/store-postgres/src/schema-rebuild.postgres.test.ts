@@ -10,12 +10,10 @@ import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { eventually } from '@tidemark/testkit/eventually';
 import { describeServers } from '@tidemark/testkit/suites';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openPostgresRebuild, unfinishedPostgresRebuild } from './open-rebuild.ts';
 import { openPostgresStore } from './postgres-store.ts';
 import type { RebuildPurpose } from './rebuild-schema.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const VERSION = '1';
 const PARTITIONS = [0, 1, 2].map((partition) => ({

@@ -7,13 +7,11 @@ import type { Lamport, TenantId } from '@tidemark/core';
 import type { ProjectionStore, RecallQuery } from '@tidemark/ports';
 import { memoryRow } from '@tidemark/testkit/contracts/projection-store-memories';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
 import { once } from './sql-client.ts';
 import { ensureVectorForm, readVectorForm } from './vector-form.ts';
 import { VectorSearch } from './vector-search.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const model = 'test-model';
 const DIMENSION = 48;

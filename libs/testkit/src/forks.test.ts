@@ -17,15 +17,13 @@ import {
   toolResult,
   userMessage,
 } from '@tidemark/sdk';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';
 import { type TestModel, testModel } from './test-model.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
 /** Whole runs of an agent, on a busy machine. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
-
 const TURNS = 3;
 /** Long enough to be stored once and named from then on. */
 const LONG =

@@ -170,7 +170,7 @@ beforeAll(async () => {
   const workflows = [reader, odd, phased, crowd.definition, failing.definition, money, chained];
   world = await testWorld({ workflows });
   return () => world.close();
-}, 60_000);
+});
 afterEach(() => {
   seen = [];
   handedOver = Promise.withResolvers<void>();

@@ -5,15 +5,13 @@ import { assembleBundle, definePolicy, type Fragment, InvalidError, sequence } f
 import fc from 'fast-check';
 import { encode as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode as o200k } from 'gpt-tokenizer/encoding/o200k_base';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { CountCache } from './count-cache.ts';
 import { RUN_MAX_CHARS } from './limits.ts';
 import { piecesOf } from './runs.ts';
 import { cachedTokenizer, registerTokenizer, tokenizerFor } from './tokenizer.ts';
 
 /** Loading an encoding takes a while when other work has the machine. */
-vi.setConfig({ testTimeout: 120_000 });
-
 const AS_TEXT = { disallowedSpecial: new Set<string>() };
 const text = fc.oneof(fc.string({ maxLength: 400 }), fc.string({ unit: 'grapheme', maxLength: 400 }));
 

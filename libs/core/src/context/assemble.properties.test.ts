@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { LimitError } from '../errors.ts';
 import { sequence } from '../ids.ts';
 import { type AssembledBundle, assembleBundle, type BundleInput } from './assemble.ts';
@@ -17,8 +17,6 @@ import { definePolicy, LANES } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-vi.setConfig({ testTimeout: 120_000 });
-
 const sha256 = (text: string): string => hash('sha256', text);
 
 const words = fc.oneof(
