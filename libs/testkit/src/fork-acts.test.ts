@@ -5,8 +5,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type TestWorld, testWorld } from './test-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const count = defineEffect({
   operation: 'count',
   kind: 'irreversible',
