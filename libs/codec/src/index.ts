@@ -30,10 +30,13 @@ export {
   decodeRecord,
   encodePayload,
   encodeRecord,
+  entryOf,
   HEADER_MAX_BYTES,
   historyClosed,
   type NewEvent,
   payloadText,
+  recordUnreadable,
+  workflowOf,
 } from './record.ts';
 export { NAME_MAX_CHARS, SEALED_VERSION } from './schema.ts';
 export {

@@ -176,6 +176,7 @@ export interface Payloads {
   readonly ApprovalGiven: { readonly value: Json };
   /** What the step is told: how the child ended, and with what. */
   readonly ChildClosed: { readonly value: Json };
+  readonly RecordJudged: { readonly why: string };
   readonly LeaseClaimed: null;
   readonly RulesRaised: null;
   readonly LeaseReleased: null;

@@ -104,6 +104,7 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
   PauseRequested: fc.record({ by: name }),
   ResumeRequested: fc.record({ by: name }),
   ChildClosed: fc.record({ task, child: name, outcome: fc.constantFrom('completed', 'failed', 'compensated') }),
+  RecordJudged: fc.record({ offset: count, judgement: fc.constantFrom('skip', 'take'), by: name }),
   ApprovalGiven: fc.record({ task, name, approved: fc.boolean(), by: name }),
   LeaseClaimed: fc.constant({}),
   RulesRaised: fc.record({ rules: fc.integer({ min: RULES_READABLE.min, max: RULES_READABLE.max }) }),

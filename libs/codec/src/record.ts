@@ -6,6 +6,7 @@
 
 import {
   ConfigError,
+  CorruptError,
   checkJson,
   ENVELOPE_VERSION,
   type Envelope,
@@ -15,8 +16,9 @@ import {
   type LogEntry,
   RULES_READABLE,
   STORED_BOUNDS,
+  type WorkflowId,
 } from '@tidemark/core';
-import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf } from '@tidemark/ports';
+import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf, type StoredRecord } from '@tidemark/ports';
 import type { Payloads } from './payloads.ts';
 import { plainEnvelope } from './plain-header.ts';
 import {
@@ -28,7 +30,7 @@ import {
   SEALED_VERSION,
   sealedEnvelope,
 } from './schema.ts';
-import { textSealedWith } from './sealing.ts';
+import { namesKey, textSealedWith } from './sealing.ts';
 
 const LINE_FEED = 0x0a;
 /** A parser in front of a broker must not be led to parse without bound. */
@@ -131,8 +133,67 @@ export function decodeRecord(bytes: Uint8Array): LogEntry {
   return { ...entry, payload };
 }
 
+/**
+ * What a stored record says, and whether its payload may be read: whoever folds what stands in the log reads it by this. A payload that
+ * is over the bounds of JSON is a problem of its stream, and is never parsed.
+ */
+export function entryOf({ value, isOpened, problem }: Omit<StoredRecord, 'offset'>): LogEntry {
+  const entry = decodeRecord(value);
+  if (entry.kind !== 'event') return entry;
+  if (problem !== undefined) return { ...entry, problem };
+  const { payload, envelope } = entry;
+  const isClosed = envelope.v === SEALED_VERSION;
+  if (isOpened === true || (isClosed && namesKey(value))) return withSeal(entry, 'sealed', isClosed);
+  return isNull(payload) ? entry : withSeal(entry, 'plain', isClosed);
+}
+
+type EventEntry = LogEntry & { readonly kind: 'event' };
+
+/** For whoever can't do without what the record says. */
+export const recordUnreadable = ({ envelope, problem = '' }: EventEntry): CorruptError =>
+  new CorruptError(
+    problem,
+    `The ${envelope.type} of workflow ${envelope.workflow} can't be read (${problem}), and nothing was taken from it. tidemark show ${envelope.workflow} tells what can be done.`,
+    { workflow: envelope.workflow, type: envelope.type },
+  );
+
+/** `isClosed`: the payload is sealed still, or in a blob. */
+function withSeal(entry: EventEntry, seal: EventEntry['seal'], isClosed: boolean): LogEntry {
+  const problem = isClosed ? undefined : overBounds(entry.payload);
+  return { ...entry, seal, ...(problem !== undefined && { problem }) };
+}
+
+function overBounds(payload: Uint8Array): string | undefined {
+  // Neither so many values, nor so many levels, nor so long a key.
+  if (payload.length <= STORED_BOUNDS.depthMax) return undefined;
+  try {
+    checkJson(payload, 'The payload', STORED_BOUNDS);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LimitError) return error.code;
+    throw error;
+  }
+}
+
+const isNull = (payload: Uint8Array): boolean =>
+  payload.length === EMPTY_PAYLOAD.length && payload[0] === EMPTY_PAYLOAD[0];
+
 /** Nothing that is written as text begins so. */
 const isSealed = (payload: Uint8Array): boolean => (payload[0] ?? LINE_FEED) < LINE_FEED;
+
+/** Whose event a record says it is; undefined: it is none that can be read. Quicker than `decodeRecord`, which may say that it is none all the same. */
+export function workflowOf(value: Uint8Array): WorkflowId | undefined {
+  const end = value.indexOf(LINE_FEED);
+  if (end < 0 || end > HEADER_MAX_BYTES) return undefined;
+  try {
+    const line = text.decode(value.subarray(0, end));
+    if (line.length > HEADER_UNCOUNTED_CHARS) checkJson(line, 'the header line', STORED_BOUNDS);
+    const { workflow } = JSON.parse(line) as { readonly workflow?: unknown };
+    return typeof workflow === 'string' ? (workflow as WorkflowId) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The entry without its payload. */
 function decodeHeader(line: string): LogEntry {

@@ -13,6 +13,7 @@ import {
   type Generation,
   type HolderId,
   type Lamport,
+  type Offset,
   type Ordinal,
   type Partition,
   PRIORITIES,
@@ -157,6 +158,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   WorkflowTerminated: z.object({ code: text(), by: text() }),
   PauseRequested: z.object({ by: text() }),
   ResumeRequested: z.object({ by: text() }),
+  RecordJudged: z.object({ offset: whole<Offset>(0), judgement: z.enum(['skip', 'take']), by: text() }),
   ApprovalGiven: z.object({ task, name: text(), approved: z.boolean(), by: text() }),
   ChildClosed: z.object({
     task,

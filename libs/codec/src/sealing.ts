@@ -128,6 +128,16 @@ export function sealedWith(value: Uint8Array): string | undefined {
   return SEALED_TAIL_FORM.exec(tail)?.[1];
 }
 
+/** Whether the payload of a record of the later version is sealed, here or in its blob; else it is plain, in a blob. */
+export function namesKey(value: Uint8Array): boolean {
+  const record = viewOf(value);
+  const end = record.indexOf(LINE_FEED);
+  return ANY_SEALED_TAIL_FORM.test(record.toString('latin1', Math.max(0, end - ANY_SEALED_TAIL_MAX_BYTES), end));
+}
+
+const ANY_SEALED_TAIL_FORM = /,"payload":"sealed(?:-blob)?","key":"[0-9a-f-]{36}"\}$/;
+const ANY_SEALED_TAIL_MAX_BYTES = SEALED_TAIL_BYTES + '-blob'.length;
+
 /** What stands for a payload whose key was destroyed. */
 const FORGOTTEN = Buffer.from('{}');
 

@@ -13,6 +13,7 @@ import type {
   Generation,
   HolderId,
   Lamport,
+  Offset,
   Ordinal,
   Partition,
   Sequence,
@@ -233,6 +234,8 @@ export interface Controls {
     readonly child: WorkflowId;
     readonly outcome: 'completed' | 'failed' | 'compensated';
   };
+  /** Of the record at which the stream stands, since it can't be read: it counts for nothing (`skip`), or is read once more (`take`). */
+  readonly RecordJudged: { readonly offset: Offset; readonly judgement: 'skip' | 'take'; readonly by: string };
 
   // Holder events: written with the fencing token (epoch, holder) and the next ordinal.
   readonly LeaseClaimed: Readonly<Record<string, never>>;
@@ -374,7 +377,15 @@ export type Envelope<T extends EventType = EventType> = {
 
 /** What stands at one offset, decoded as far as its bytes allow. */
 export type LogEntry =
-  | { readonly kind: 'event'; readonly envelope: Envelope; readonly payload: Uint8Array }
+  | {
+      readonly kind: 'event';
+      readonly envelope: Envelope;
+      readonly payload: Uint8Array;
+      /** How the log holds its payload; absent: it says nothing (null), or nobody looked. */
+      readonly seal?: 'sealed' | 'plain' | undefined;
+      /** Why the payload can't be read, as a code; absent: it can. Known for good: what may change by waiting is no entry yet. */
+      readonly problem?: string | undefined;
+    }
   /** A sound envelope whose type or version this process does not know. */
   | {
       readonly kind: 'unknown';

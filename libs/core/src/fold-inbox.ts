@@ -37,6 +37,7 @@ export type InboxEnvelope = Envelope<
   | 'ResumeRequested'
   | 'ApprovalGiven'
   | 'ChildClosed'
+  | 'RecordJudged'
 >;
 
 export function foldInbox(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
@@ -87,6 +88,9 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
     case 'VersionPinned':
       return { ...stream, pinned: envelope.control.pinned };
     case 'MemoryWritten':
+      return stream;
+    // The stream stood before it; by now it has gone on as was decided.
+    case 'RecordJudged':
       return stream;
     case 'BudgetRaised':
       return raise(stream, envelope.control);

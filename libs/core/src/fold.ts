@@ -30,14 +30,49 @@ export function foldEntry(state: PartitionState, entry: LogEntry): FoldStep {
   if (entry.kind === 'malformed') return { state: { ...state, next }, verdict: rejected('malformed') };
   if (entry.kind === 'unknown') return parkUnreadable({ ...state, next }, entry, state.next);
   const { envelope } = entry;
-  if (envelope.type === 'WorkflowOpened') return foldOpened(state, envelope);
+  if (envelope.type === 'WorkflowOpened') return foldOpened(state, envelope, entry);
   if (envelope.type === 'PartitionFenced') return foldFenced(state, envelope);
   const before = state.streams.get(envelope.workflow);
   if (before === undefined) return { state: { ...state, next }, verdict: rejected('wrong-generation') };
-  const { stream, verdict } = foldStream(before, envelope);
-  if (verdict.kind !== 'accepted') return { state: { ...state, next }, verdict };
+  const { stream, verdict } = foldRecord(before, entry, state.next);
+  if (stream === before) return { state: { ...state, next }, verdict };
   const after = isClosed(stream) ? { ...stream, closedInGeneration: state.generation } : stream;
   return { state: { ...state, next, streams: new Map(state.streams).set(envelope.workflow, after) }, verdict };
+}
+
+type EventEntry = LogEntry & { readonly kind: 'event' };
+
+/**
+ * As `foldStream`, of what stands in the log. A record that the stream would take stops it where its payload can't be read, or is plain
+ * after a sealed one; one that is rejected anyway stops nobody.
+ */
+export function foldRecord(
+  before: StreamState,
+  { envelope, seal, problem }: EventEntry,
+  at: Offset,
+): { readonly stream: StreamState; readonly verdict: Verdict } {
+  const { stream, verdict } = foldStream(before, envelope);
+  if (verdict.kind === 'unreadable') return { stream: judged(before, envelope, seal), verdict };
+  if (verdict.kind !== 'accepted') return { stream, verdict };
+  const why = problem ?? (seal === 'plain' && before.sealed === true ? 'sealed-wrong' : undefined);
+  if (why !== undefined) {
+    const { type, v } = envelope;
+    return {
+      stream: { ...before, unreadable: { offset: at, type, v, problem: why } },
+      verdict: { kind: 'unreadable' },
+    };
+  }
+  return { stream: seal === 'sealed' && stream.sealed !== true ? { ...stream, sealed: true } : stream, verdict };
+}
+
+/** Notes what a person decided of the record at which the stream stands. A workflow can't do without its opening. */
+function judged(stream: StreamState, envelope: Envelope, seal: EventEntry['seal']): StreamState {
+  const { unreadable } = stream;
+  if (envelope.type !== 'RecordJudged' || unreadable?.problem === undefined) return stream;
+  const { offset, judgement } = envelope.control;
+  if (offset !== unreadable.offset || (stream.sealed === true && seal !== 'sealed')) return stream;
+  if (judgement === 'skip' && unreadable.type === 'WorkflowOpened') return stream;
+  return { ...stream, unreadable: { ...unreadable, judgement } };
 }
 
 /**
@@ -85,13 +120,18 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
     case 'ResumeRequested':
     case 'ApprovalGiven':
     case 'ChildClosed':
+    case 'RecordJudged':
       return foldInbox(stream, envelope);
     default:
       return foldHolder(stream, envelope);
   }
 }
 
-function foldOpened(state: PartitionState, envelope: Envelope<'WorkflowOpened'>): FoldStep {
+function foldOpened(
+  state: PartitionState,
+  envelope: Envelope<'WorkflowOpened'>,
+  { seal, problem }: EventEntry,
+): FoldStep {
   const next = (state.next + 1) as Offset;
   const { control } = envelope;
   const known = state.streams.get(envelope.workflow);
@@ -103,7 +143,18 @@ function foldOpened(state: PartitionState, envelope: Envelope<'WorkflowOpened'>)
     return { state: { ...state, next }, verdict: rejected('wrong-generation') };
   }
   const streams = liveStreams(state);
-  streams.set(envelope.workflow, openedStream(envelope, state.next));
+  const opened = openedStream(envelope, state.next);
+  const unreadable = opened.unreadable ?? {
+    offset: state.next,
+    type: envelope.type,
+    v: envelope.v,
+    problem,
+  };
+  streams.set(envelope.workflow, {
+    ...opened,
+    ...(seal === 'sealed' && { sealed: true }),
+    ...(problem !== undefined && { unreadable }),
+  });
   return {
     state: { ...state, next, generation: envelope.generation, streams },
     verdict: { kind: 'accepted', position: 1 as Position },
@@ -202,6 +253,13 @@ function parkUnreadable(state: PartitionState, entry: LogEntry & { readonly kind
     state: { ...state, streams: new Map(state.streams).set(entry.workflow, parked) },
     verdict: { kind: 'unreadable' },
   };
+}
+
+/** As `foldEntry`, for whoever keeps or shows history and decides nothing: a record that stops its stream is passed over. */
+export function foldPassing(state: PartitionState, entry: LogEntry): FoldStep {
+  const step = foldEntry(state, entry);
+  if (entry.kind !== 'event' || step.verdict.kind !== 'unreadable') return step;
+  return { ...step, state: { ...state, next: step.state.next } };
 }
 
 export interface FoldBatch {

@@ -94,7 +94,17 @@ export {
   type TaskDeclaration,
   type TraceHints,
 } from './event.ts';
-export { type FoldBatch, type FoldStep, foldEntries, foldEntry, foldStream, nextEra, RULES_READABLE } from './fold.ts';
+export {
+  type FoldBatch,
+  type FoldStep,
+  foldEntries,
+  foldEntry,
+  foldPassing,
+  foldRecord,
+  foldStream,
+  nextEra,
+  RULES_READABLE,
+} from './fold.ts';
 export { BUDGET_EXCEEDED } from './fold-inbox.ts';
 export {
   addTasks,

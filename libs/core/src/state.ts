@@ -147,6 +147,17 @@ export interface Asking {
 /** Crashes that a stream remembers; older ones are only counted. */
 export const CRASH_TIMES_MAX = 8;
 
+/** Where a stream stands, since it can't be folded further. */
+export interface Unreadable {
+  readonly offset: Offset;
+  readonly type: string;
+  readonly v: number;
+  /** Why, as a code; absent: its type or version is unknown here. */
+  readonly problem?: string | undefined;
+  /** What a person decided: whoever makes the rows goes on from there. */
+  readonly judgement?: 'skip' | 'take' | undefined;
+}
+
 export interface StreamState {
   readonly tenant: TenantId;
   readonly workflow: WorkflowId;
@@ -222,7 +233,9 @@ export interface StreamState {
   readonly costMicros: number;
   readonly lastAction: string;
   /** Where this process met an event that it can't read: nothing after it was folded for this stream. */
-  readonly unreadable: { readonly offset: Offset; readonly type: string; readonly v: number } | null;
+  readonly unreadable: Unreadable | null;
+  /** An event of it was sealed: none whose payload is plain is taken after that. */
+  readonly sealed?: true | undefined;
   /** The partition's generation when the stream closed; null while it is open. */
   readonly closedInGeneration: Generation | null;
 }

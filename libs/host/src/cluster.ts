@@ -136,7 +136,8 @@ async function openBelow(
   const cold = coldUrl === '' ? undefined : await opened.add(openObjects(coldUrl, 'TIDEMARK_COLD_URL'));
   const keys = await openKeys(config, opened, () => openKeyStore(config, store.keyIndex, opened, options));
   const { inlineMaxBytes } = config;
-  return { log, store, clock: systemClock, archive: warm && { warm, cold }, ...keys, blobs, inlineMaxBytes };
+  const archive = warm && { warm, cold };
+  return { log, store, clock: systemClock, archive, ...keys, refusesPlain: true, blobs, inlineMaxBytes };
 }
 
 /** The topic is the truth, and Postgres an index of it. */

@@ -130,7 +130,8 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
     const store = await openKeyStore(options);
     return { store, all: () => store.list({}) };
   });
-  return { log, clock: systemClock, archive: { warm }, ...keys, blobs, inlineMaxBytes };
+  const refusesPlain = options.encryption === 'on';
+  return { log, clock: systemClock, archive: { warm }, ...keys, refusesPlain, blobs, inlineMaxBytes };
 }
 
 /** A store of keys that isn't there is not made for this. */

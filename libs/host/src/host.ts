@@ -107,7 +107,8 @@ export class Host {
     this.secrets = secrets;
     this.#retention = retention;
     this.#traces = traces;
-    this.client = new Client({ ports, lamport: this.#lamport, partitionsMax, admission, embedder });
+    const client = { ports, lamport: this.#lamport, partitionsMax, admission, embedder, keys: keys?.workflows };
+    this.client = new Client(client);
   }
 
   /** How much work there is for each pool of workers; undefined: no coordinator runs here. */

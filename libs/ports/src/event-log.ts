@@ -36,6 +36,10 @@ export interface LogRecord {
 export interface StoredRecord {
   readonly offset: Offset;
   readonly value: Uint8Array;
+  /** It was sealed below, and was opened on its way up. */
+  readonly isOpened?: true;
+  /** Why it can never be read, as a code: its value is as it is stored then. */
+  readonly problem?: string;
 }
 
 export interface ReadRequest {
@@ -74,6 +78,8 @@ export interface EventLog {
    * none, and what may be in one record may be in one append.
    */
   readonly inlineMaxBytes?: number | undefined;
+  /** It seals payloads on their way down. */
+  readonly isSealing?: boolean;
 
   /** Number of partitions. */
   partitionCount(): Promise<number>;

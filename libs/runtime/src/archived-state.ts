@@ -3,17 +3,18 @@
  * records before it.
  */
 
-import { decodeRecord } from '@tidemark/codec';
+import { entryOf } from '@tidemark/codec';
 import {
   CorruptError,
   canonicalJson,
   emptyPartition,
-  foldEntries,
+  foldPassing,
   isReadableState,
   type Json,
   type Offset,
   type PartitionState,
   partitionFrom,
+  type StreamState,
   streamFromJson,
 } from '@tidemark/core';
 import type { FoldedStream } from '@tidemark/ports';
@@ -22,9 +23,12 @@ import type { Archive } from './archive.ts';
 
 const parsed = (streams: readonly FoldedStream[]): Json =>
   streams.map(({ state, tasks }) => ({
-    state: JSON.parse(state) as Json,
+    state: withoutSeal(JSON.parse(state) as StreamState),
     tasks: tasks.map((task) => JSON.parse(task)),
   }));
+
+/** A release before it was noted wrote the same without it. */
+const withoutSeal = ({ sealed: _, ...state }: StreamState): Json => state as unknown as Json;
 
 /** Another version of this code wrote them. */
 export const isOtherVersion = (written: readonly FoldedStream[]): boolean =>
@@ -52,10 +56,7 @@ async function refolded(archive: Archive, { partition, to }: SegmentManifest): P
   let state = emptyPartition(partition, 0 as Offset);
   for await (const manifest of archive.manifests(partition)) {
     const records = await archive.records(manifest);
-    state = foldEntries(
-      state,
-      records.map(({ value }) => decodeRecord(value)),
-    ).state;
+    for (const record of records) state = foldPassing(state, entryOf(record)).state;
     if (manifest.to >= to) break;
   }
   return state;

@@ -30,6 +30,7 @@ import { CHILDREN_PAGE_COUNT, SESSION_NAME_MAX_CHARS } from './limits.ts';
 import type { Admission } from './placing.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Queues } from './queues.ts';
+import { type Judgement, type RecordJudged, RecordJudgements } from './record-judgements.ts';
 import { RESULT_LOOK_PERIOD_MS, Run } from './run.ts';
 import { Schedules } from './schedules.ts';
 import { shownSecrets } from './secrets.ts';
@@ -41,6 +42,7 @@ import { type OpenRequest, Starter } from './starter.ts';
 import { SystemStreams } from './system-stream.ts';
 import type { ToldDelta } from './told-delta.ts';
 import { WorkflowInbox } from './workflow-inbox.ts';
+import type { WorkflowKeys } from './workflow-keys.ts';
 import { checkedTags, checkedWorkflowId } from './workflow-name.ts';
 
 export interface ClientOptions {
@@ -51,6 +53,8 @@ export interface ClientOptions {
   readonly admission?: Admission | undefined;
   /** Null or absent: recall by words alone. */
   readonly embedder?: Embedder | null | undefined;
+  /** Absent: histories are not encrypted. */
+  readonly keys?: Pick<WorkflowKeys, 'takePlain'> | undefined;
 }
 
 export interface ChildPage {
@@ -79,6 +83,7 @@ export class Client {
   readonly #decisions: Decisions;
   readonly #lifecycle: Lifecycle;
   readonly #approvals: Approvals;
+  readonly #judgements: RecordJudgements;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -87,6 +92,7 @@ export class Client {
     this.#told = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
     this.#decisions = new Decisions({ ports, told: this.#told });
     this.#lifecycle = new Lifecycle(this.#told);
+    this.#judgements = new RecordJudgements(this.#told, options.keys);
     this.#approvals = new Approvals(ports, this.#told, this.#closing.signal);
     this.shadows = new Shadows(options);
     this.schedules = new Schedules(this, ports);
@@ -274,6 +280,15 @@ export class Client {
   /** Ends a pause. Throws as `pause`. */
   resume(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'resume', ask);
+  }
+
+  /**
+   * Decides of the record at which the workflow stands, since it can't be read: `skip` goes on as if it were not there, `take` reads it
+   * once more. Resolves when the workflow has gone on. Throws as `signal` does, `ConflictError` (`record-readable`: there is none;
+   * `record-unreadable`: it still can't be read), `InvalidError` (`opening-not-skipped`).
+   */
+  judge(workflow: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
+    return this.#judgements.judge(workflow, judgement, ask);
   }
 
   /** Keeps a workflow to its version, or lets it go on with newer ones. Throws as `signal` does. */

@@ -22,6 +22,7 @@ import {
   type StoredKey,
 } from '@tidemark/ports';
 import { batched } from './batcher.ts';
+import { boundKeyId, isKeyOf, type KeyUse } from './key-owner.ts';
 import {
   DATA_KEY_ABSENT_MS,
   DATA_KEY_AGE_MAX_MS,
@@ -110,9 +111,12 @@ export class DataKeys {
   }
 
   /** A new key, which is durable when this resolves. Throws as `KeyProvider.wrap` and `KeyStore.put` do; there is no key then. */
-  async create({ tenant, workflow, user }: KeyContext & { readonly user: string | null }): Promise<DataKey> {
+  async create(
+    { tenant, workflow, user }: KeyContext & { readonly user: string | null },
+    use: KeyUse = 'sealing',
+  ): Promise<DataKey> {
     const { provider, prng, clock } = this.#options;
-    const id = uuidv7(clock.nowMs(), prng.bytes(10));
+    const id = boundKeyId(uuidv7(clock.nowMs(), prng.bytes(10)), workflow, use);
     const bytes = prng.bytes(DATA_KEY_BYTES);
     const sinceMs = clock.monotonicMs();
     try {
@@ -154,6 +158,11 @@ export class DataKeys {
   /** Whose key it is, as the store has it; undefined: it is not at hand, or there is none. */
   workflowOf(id: string): WorkflowId | undefined {
     return this.#fresh(id)?.workflow;
+  }
+
+  /** Whether the key, which is at hand or was destroyed, is the workflow's: a key opens and explains nobody else's content. */
+  isOf(id: string, workflow: WorkflowId): boolean {
+    return isKeyOf(id, workflow) ?? (this.workflowOf(id) ?? workflow) === workflow;
   }
 
   /**

@@ -32,7 +32,7 @@ export function acceptedEvent(
   entry: LogEntry,
   verdict: Verdict,
 ): FoldedEvent | undefined {
-  if (verdict.kind !== 'accepted' || entry.kind !== 'event') return undefined;
+  if (verdict.kind !== 'accepted' || entry.kind !== 'event' || entry.problem !== undefined) return undefined;
   const { envelope, payload } = entry;
   const stream = after.streams.get(envelope.workflow);
   if (stream === undefined) return undefined;

@@ -10,14 +10,13 @@
  * H2 `next` never passes an offset whose record was not folded here.
  */
 
-import { decodeRecord, encodePayload, encodeRecord, type Payloads } from '@tidemark/codec';
+import { encodePayload, encodeRecord, entryOf, type Payloads } from '@tidemark/codec';
 import {
   type Controls,
   type Envelope,
   type Epoch,
   eventId,
-  FencedError,
-  foldStream,
+  foldRecord,
   type HolderEventType,
   type HolderId,
   invariant,
@@ -33,6 +32,7 @@ import {
 } from '@tidemark/core';
 import type { LogRecord, StoredRecord } from '@tidemark/ports';
 import { appendable, type EventLimits, eventLimits, groupTogether } from './event-limits.ts';
+import { leaseLost, streamUnreadable } from './lease-errors.ts';
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { backoffMs } from './retry.ts';
@@ -47,8 +47,12 @@ export type Draft = {
   };
 }[HolderEventType];
 
+type EventEntry = LogEntry & { readonly kind: 'event' };
+
 interface Unsettled {
   readonly envelope: Envelope<HolderEventType>;
+  /** As it will stand in the log. */
+  readonly entry: EventEntry;
   readonly record: LogRecord;
   /** Events staged together stand or fall together: one of them begins each such group. */
   beginsGroup: boolean;
@@ -63,7 +67,7 @@ export interface HeldStreamOptions {
   readonly partition: Partition;
   readonly holder: HolderId;
   /** Called for each accepted event of the stream that this holder didn't write in this epoch, in order. */
-  readonly onForeign?: (entry: LogEntry & { readonly kind: 'event' }) => void;
+  readonly onForeign?: (entry: EventEntry) => void;
   /** Called once, when the lease turns out to be lost. */
   readonly onFenced?: (error: Error) => void;
 }
@@ -182,14 +186,16 @@ export class HeldStream {
     } as Envelope<HolderEventType>;
     const payload = encodePayload(draft.type, draft.payload as never);
     const value = encodeRecord({ envelope, payload }, this.#limits.maxBytes, this.#limits.headMaxBytes);
-    const { stream, verdict } = foldStream(state, envelope);
+    const isSealed = ports.log.isSealing === true && draft.payload !== null;
+    const entry: EventEntry = { kind: 'event', envelope, payload, ...(isSealed && { seal: 'sealed' }) };
+    const { stream, verdict } = foldRecord(state, entry, this.#next);
     invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
     this.#speculative = stream;
     const trace = this.#trace(envelope.epoch);
     const hints = { ...(trace !== undefined && { trace }), ...(isWordy && { isWordy }) };
     const { tenant, workflow, user = null } = state;
     const record: LogRecord = { value, type: draft.type, owner: { tenant, workflow, user }, ...hints };
-    return { envelope, record, beginsGroup: true, after: stream, settle };
+    return { envelope, entry, record, beginsGroup: true, after: stream, settle };
   }
 
   /** `traceparent` of the lease that is held, where traces are on. */
@@ -241,7 +247,7 @@ export class HeldStream {
     for (const [index, entry] of batch.entries()) {
       const at = base + index;
       if (at < this.#next) continue;
-      this.#foldAt(entry.envelope, undefined);
+      this.#foldAt(entry.entry, false);
     }
     invariant(
       !batch.some((entry) => this.#unsettled.includes(entry)),
@@ -274,12 +280,13 @@ export class HeldStream {
   #foldRecords(records: readonly StoredRecord[], until: Offset): void {
     for (const record of records) {
       if (record.offset >= until || this.#fenced !== undefined) return;
-      const entry = decodeRecord(record.value);
-      if (entry.kind === 'event') this.#foldAt(entry.envelope, entry);
+      const entry = entryOf(record);
+      if (entry.kind === 'event') this.#foldAt(entry, true);
       else if (entry.kind === 'unknown' && entry.workflow === this.#confirmed.workflow) {
-        throw new FencedError(
-          'stream-unreadable',
-          `Workflow ${entry.workflow} holds a ${entry.type} of version ${entry.v}, which this process can't read; a newer one goes on.`,
+        throw streamUnreadable(
+          entry.workflow,
+          entry.type,
+          `of version ${entry.v}, which this process can't read; a newer one goes on`,
         );
       } else this.#next = (this.#next + 1) as Offset;
     }
@@ -311,8 +318,10 @@ export class HeldStream {
     return this.#settling;
   }
 
-  /** Folds the event at `next`. */
-  #foldAt(envelope: Envelope, read: (LogEntry & { readonly kind: 'event' }) | undefined): void {
+  /** Folds the event at `next`. `isRead`: it was read from the log, and not only written to it. */
+  #foldAt(entry: EventEntry, isRead: boolean): void {
+    const { envelope } = entry;
+    const at = this.#next;
     this.#next = (this.#next + 1) as Offset;
     if (envelope.workflow !== this.#confirmed.workflow) return;
     this.#options.lamport.witness(envelope.lamport);
@@ -323,11 +332,14 @@ export class HeldStream {
       return;
     }
     const wasHeld = this.isHeld;
-    const { stream, verdict } = foldStream(this.#confirmed, envelope);
+    const { stream, verdict } = foldRecord(this.#confirmed, entry, at);
     this.#confirmed = stream;
+    const { problem } = stream.unreadable ?? {};
+    if (problem !== undefined)
+      throw streamUnreadable(stream.workflow, envelope.type, `that can't be read (${problem}); a person decides`);
     if (own !== undefined) this.#judge(own, verdict);
     else if (verdict.kind === 'accepted') {
-      this.#rebase(read);
+      this.#rebase(isRead ? entry : undefined);
       // Whatever is under way will be rejected; known now, nothing more is built on a lease that is gone.
       if (envelope.type === 'LeaseRevoked' && wasHeld)
         this.#fence(leaseLost(stream, `it was revoked: ${envelope.control.reason}`));
@@ -355,10 +367,10 @@ export class HeldStream {
   }
 
   /** Someone else's event came between: own unsettled events now follow it. Their verdicts are told as they are folded. */
-  #rebase(read: (LogEntry & { readonly kind: 'event' }) | undefined): void {
+  #rebase(read: EventEntry | undefined): void {
     let state = this.#confirmed;
     for (const entry of this.#unsettled) {
-      state = foldStream(state, entry.envelope).stream;
+      state = foldRecord(state, entry.entry, this.#next).stream;
       entry.after = state;
     }
     this.#speculative = state;
@@ -380,14 +392,3 @@ export class HeldStream {
     await this.#settling;
   }
 }
-
-const leaseLost = (
-  { workflow, epoch }: Pick<StreamState, 'workflow' | 'epoch'>,
-  why: string,
-  reason = 'revoked',
-): FencedError =>
-  new FencedError(
-    'lease-lost',
-    `The lease of epoch ${epoch} on workflow ${workflow} is lost: ${why}. Another worker goes on.`,
-    { workflow, epoch, reason },
-  );

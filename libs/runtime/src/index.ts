@@ -112,6 +112,7 @@ export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
 export { ProjectedKeyStore } from './projected-keys.ts';
 export type { QueueChanged, QueueName, QueueSight, QueueState } from './queues.ts';
 export { type RebuiltCall, rebuildCalls } from './rebuild-bundle.ts';
+export type { Judgement, RecordJudged } from './record-judgements.ts';
 export {
   askable,
   type PlannedEffect,
@@ -131,7 +132,7 @@ export { Run } from './run.ts';
 export { WorkflowFailedError } from './run-outcome.ts';
 export { OVERLAPS, type Overlap, type ScheduleSpec } from './schedule-spec.ts';
 export { type ScheduleOptions, type ScheduleState, scheduleHost } from './schedules.ts';
-export { SealedLog } from './sealed-log.ts';
+export { PLAIN_REFUSED, SealedLog } from './sealed-log.ts';
 export { sealedStore } from './sealed-store.ts';
 export { SealedWatch } from './sealed-watch.ts';
 export { maskedStore } from './secrets.ts';

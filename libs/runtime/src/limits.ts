@@ -192,6 +192,8 @@ export const STEP_UNDO_TIMEOUT_MS = 60_000;
 /** How long what was written a moment ago may take to show in the rows: a workflow, a token that is confirmed; milliseconds. */
 export const WORKFLOW_GRACE_MS = 2_000;
 export const TOKEN_GRACE_MS = 2_000;
+/** The same of what a person says of a record that can't be read, whose workflow then goes on. */
+export const RECORD_JUDGED_GRACE_MS = 10_000;
 /** Events of a workflow that are read to find out what was decided before. */
 export const DECISION_EVENTS_MAX_COUNT = 10_000;
 

@@ -4,7 +4,7 @@
  * and then nobody would ever place it anew (I6). Checks that come together share one read of rows and one of the log.
  */
 
-import { decodeRecord } from '@tidemark/codec';
+import { decodeRecord, entryOf } from '@tidemark/codec';
 import {
   foldEntry,
   type Offset,
@@ -116,7 +116,7 @@ export class OpeningCheck {
     let hasMoved = false;
     for (const { partition, records } of await this.#ports.log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES })) {
       let state = states.get(partition)!;
-      for (const { value } of records) state = foldEntry(state, decodeRecord(value)).state;
+      for (const record of records) state = foldEntry(state, entryOf(record)).state;
       states.set(partition, state);
       hasMoved ||= records.length > 0;
     }

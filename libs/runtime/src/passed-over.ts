@@ -9,14 +9,16 @@
  * say: later events of it may be rejected for another reason, nothing else rests on it.
  */
 
-import { decodeRecord } from '@tidemark/codec';
+import { entryOf } from '@tidemark/codec';
 import {
   CorruptError,
+  type Envelope,
   foldEntry,
   type Generation,
   isClosed,
   type LogEntry,
   type Offset,
+  type Partition,
   type PartitionState,
   partitionFrom,
   type StreamState,
@@ -24,7 +26,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { EventLog, FoldedPartition, ProjectionBatch } from '@tidemark/ports';
-import { LeftOut } from './left-out.ts';
+import { LeftOut, type Stretch } from './left-out.ts';
 import { PROJECTION_ENTRIES_MAX, PROJECTION_READ_MAX_BYTES } from './limits.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { streamRow } from './stream-rows.ts';
@@ -62,6 +64,12 @@ class Others extends LeftOut {
   }
 }
 
+/** Where a person judged a record at which a stream stands. */
+export const judgedIn = (stretches: readonly Stretch[]): readonly Partition[] =>
+  stretches.flatMap(({ before, entries }) => (entries.some(isJudgement) ? [before.partition] : []));
+
+const isJudgement = (entry: LogEntry): boolean => entry.kind === 'event' && entry.envelope.type === 'RecordJudged';
+
 /** Where the first of its streams was stopped. */
 export const stoppedAt = ({ streams, next }: PartitionState): Offset =>
   Array.from(streams.values()).reduce(
@@ -76,7 +84,11 @@ type Stop = NonNullable<StreamState['unreadable']>;
 interface Begun {
   readonly stream: StreamState;
   readonly from: Offset;
+  /** Its opening, which could not be read before, and has no rows. */
+  readonly opening?: (Opening & LogEntry) | undefined;
 }
+
+type Opening = LogEntry & { readonly kind: 'event'; readonly envelope: Envelope<'WorkflowOpened'> };
 
 /** Entries of the partition from an offset on. */
 interface Page {
@@ -90,7 +102,27 @@ interface Page {
  * (a replica behind) the streams stay stopped there. Throws as the log and `write` do, and keeps what was written.
  */
 export async function goneOn(state: PartitionState, going: GoingOn): Promise<PartitionState> {
-  const stopped = new Map([...state.streams].filter(([, { unreadable }]) => unreadable !== null));
+  let after = state;
+  // What a pass stops at may have been judged further on in the stretch.
+  for (let stopped = stoppedIn(after); stopped.size > 0; stopped = judgedSince(stopped, after)) {
+    after = await gonePast(after, stopped, going);
+  }
+  return after;
+}
+
+const stoppedIn = ({ streams }: PartitionState): Streams =>
+  new Map([...streams].filter(([, { unreadable }]) => unreadable !== null));
+
+/** Those that are stopped further on than before, and judged there. */
+function judgedSince(before: Streams, state: PartitionState): Streams {
+  const stopped = [...stoppedIn(state)].filter(([workflow, { unreadable }]) => {
+    const isFurther = unreadable!.offset > (before.get(workflow)?.unreadable?.offset ?? -1);
+    return unreadable!.judgement !== undefined && isFurther;
+  });
+  return new Map(stopped);
+}
+
+async function gonePast(state: PartitionState, stopped: Streams, going: GoingOn): Promise<PartitionState> {
   const pass = new Pass(state, stopped);
   while (!pass.isOver) {
     going.moved();
@@ -105,7 +137,7 @@ export async function goneOn(state: PartitionState, going: GoingOn): Promise<Par
 async function pageFrom(from: Offset, { partition, next }: PartitionState, log: GoingOn['log']): Promise<Page> {
   const [result] = await log.read([{ partition, from }], { maxBytes: PROJECTION_READ_MAX_BYTES });
   const found = (result?.records ?? []).slice(0, Math.min(next - from, PROJECTION_ENTRIES_MAX));
-  const entries = found.map(({ value }) => decodeRecord(value));
+  const entries = found.map(entryOf);
   return { from, to: (from + entries.length) as Offset, entries };
 }
 
@@ -158,7 +190,8 @@ class Pass {
       this.#ahead.delete(workflow);
       const begins = beginning(this.state, this.state.streams.get(workflow)!, stop, entries[stop.offset - from]!);
       if (begins === undefined) continue;
-      this.#going.set(workflow, stop);
+      const { judgement: _, ...going } = stop;
+      this.#going.set(workflow, going);
       begun.set(workflow, begins);
     }
     return begun;
@@ -175,6 +208,9 @@ class Pass {
     });
     const streams = new Map(Array.from(begun, ([workflow, { stream }]) => [workflow, stream]));
     const rows = new ProjectionBuilder();
+    for (const { stream, from: at, opening } of begun.values()) {
+      if (opening !== undefined) rows.readAtLast(stream, opening, (at - 1) as Offset);
+    }
     const folded = rows.fold({ ...this.state, next: from, streams }, own, new Others(others), inRows);
     const isEnd = to >= this.state.next;
     const after = new Map(this.state.streams);
@@ -195,15 +231,26 @@ class Pass {
 }
 
 /** The stream where it was stopped, and its first entry that is to be folded; undefined where this release stops there too. */
-function beginning(state: PartitionState, stream: StreamState, { offset }: Stop, first: LogEntry): Begun | undefined {
+function beginning(
+  state: PartitionState,
+  stream: StreamState,
+  { offset, problem, judgement }: Stop,
+  first: LogEntry,
+): Begun | undefined {
   const goesOn = { stream: { ...stream, unreadable: null }, from: offset };
+  if (judgement === 'skip') return { ...goesOn, from: (offset + 1) as Offset };
   // Behind a page that was written, anybody's entry may be the first.
   if (workflowOf(first) !== stream.workflow) return goesOn;
-  if (first.kind !== 'event') return undefined;
-  if (first.envelope.type !== 'WorkflowOpened') return goesOn;
+  if (first.kind !== 'event' || first.problem !== undefined) return undefined;
+  if (first.seal === 'plain' && stream.sealed === true) return undefined;
+  if (!isOpening(first)) return goesOn;
   const opened = openedAgain(state, stream, first, offset);
-  return opened.unreadable === null ? { stream: opened, from: (offset + 1) as Offset } : undefined;
+  if (opened.unreadable !== null) return undefined;
+  return { stream: opened, from: (offset + 1) as Offset, opening: problem === undefined ? undefined : first };
 }
+
+const isOpening = (entry: LogEntry & { readonly kind: 'event' }): entry is Opening =>
+  entry.envelope.type === 'WorkflowOpened';
 
 const workflowOf = (entry: LogEntry): WorkflowId | undefined =>
   entry.kind === 'event' ? entry.envelope.workflow : entry.kind === 'unknown' ? entry.workflow : undefined;

@@ -3,11 +3,12 @@
  * in any batching (I5). Payloads are passed through unopened. Must not read or write anything.
  */
 
-import { historyClosed, payloadText, SEALED_VERSION } from '@tidemark/codec';
+import { historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
 import {
   type Envelope,
   eventId,
   foldEntry,
+  foldPassing,
   isClosed,
   type LogEntry,
   type Offset,
@@ -39,6 +40,7 @@ import { ContextRows } from './context-rows.ts';
 import { acceptedEvent, type FoldedEvent } from './folded-event.ts';
 import { type LeftOut, NOTHING_LEFT_OUT } from './left-out.ts';
 import { type EffectEnvelope, effectOf } from './projected-effect.ts';
+import { rejectedRow } from './rejected-rows.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
 import { sha256Digest } from './system.ts';
 
@@ -50,10 +52,11 @@ const waitsForTimer = (task: TaskState | undefined): boolean =>
 const rowKey = (workflow: WorkflowId, name: string): string => `${workflow}\0${name}`;
 
 /** The stream that the entry changed, where it did. */
-function changedStream(entry: LogEntry, verdict: Verdict): WorkflowId | undefined {
-  if (entry.kind === 'event' && verdict.kind === 'accepted') return entry.envelope.workflow;
-  if (entry.kind === 'unknown' && verdict.kind === 'unreadable') return entry.workflow;
-  return undefined;
+function changedStream(before: PartitionState, after: PartitionState, entry: LogEntry): StreamState | undefined {
+  if (entry.kind === 'malformed') return undefined;
+  const workflow = entry.kind === 'event' ? entry.envelope.workflow : entry.workflow;
+  const stream = after.streams.get(workflow);
+  return stream === before.streams.get(workflow) ? undefined : stream;
 }
 
 type Event = LogEntry & { readonly kind: 'event' };
@@ -86,12 +89,15 @@ export class ProjectionBuilder {
   readonly #rejected: RejectedRow[] = [];
   readonly #archived = new Set<WorkflowId>();
   readonly #context: ContextRows;
+  readonly #passes: boolean;
   entryCount = 0;
   /** Where accepted events are collected; undefined: nobody wants them. */
   accepted: FoldedEvent[] | undefined;
 
-  constructor(digest: Digest = sha256Digest) {
+  /** `passes`: what stops a stream is passed over; for history that is past. */
+  constructor(digest: Digest = sha256Digest, { passes = false } = {}) {
     this.#context = new ContextRows(digest);
+    this.#passes = passes;
   }
 
   /**
@@ -109,13 +115,12 @@ export class ProjectionBuilder {
     const touched = new Map<WorkflowId, StreamState>();
     for (const entry of entries) {
       const earlier = state;
-      const step = foldEntry(state, entry);
+      const step = this.#passes ? foldPassing(state, entry) : foldEntry(state, entry);
       state = step.state;
       this.#row(earlier, state, { entry, verdict: step.verdict, leftOut });
       const accepted = this.accepted && acceptedEvent(earlier, state, entry, step.verdict);
       if (accepted !== undefined) this.accepted?.push(accepted);
-      const workflow = changedStream(entry, step.verdict);
-      const stream = workflow === undefined ? undefined : state.streams.get(workflow);
+      const stream = changedStream(earlier, state, entry);
       if (stream !== undefined) touched.set(stream.workflow, stream);
     }
     this.entryCount += entries.length;
@@ -150,6 +155,12 @@ export class ProjectionBuilder {
       this.#closed.push({ workflow, partition, result: status === 'completed' ? '{"output":null}' : '{}' });
     }
     this.#partitions.push({ partition, from: before.next, to: after.next, generation: after.generation });
+  }
+
+  /** An opening that can be read by now, of a stream that has its row already. */
+  readAtLast(stream: StreamState, entry: Event & { readonly envelope: Envelope<'WorkflowOpened'> }, at: Offset): void {
+    this.#context.add(stream, entry, false);
+    this.#first(entry.envelope, entry.payload, at);
   }
 
   batch(): ProjectionBatch {
@@ -216,9 +227,20 @@ export class ProjectionBuilder {
 
   #row(before: PartitionState, state: PartitionState, { entry, verdict, leftOut }: Folded): void {
     const at = before.next;
-    if (verdict.kind === 'rejected' && !leftOut.hasRejected(at)) this.#reject(state, entry, verdict.reason, at);
+    if (verdict.kind === 'rejected' && !leftOut.hasRejected(at))
+      this.#rejected.push(rejectedRow(state.partition, entry, verdict.reason, at));
+    if (verdict.kind === 'unreadable') this.#stopped(state, entry, at);
     if (verdict.kind !== 'accepted' || entry.kind !== 'event') return;
     const { envelope } = entry;
+    if (entry.problem !== undefined) {
+      // Nothing but an opening is accepted so: the stream stands there, and its content comes once it can be read.
+      if (envelope.type !== 'WorkflowOpened') return;
+      if (this.#passes) throw recordUnreadable(entry);
+      this.#open(state, envelope);
+      leftOut.opened(envelope.workflow);
+      this.#stopped(state, entry, at);
+      return;
+    }
     if (envelope.v === SEALED_VERSION) throw historyClosed(envelope.type, entry.payload);
     const stream = state.streams.get(envelope.workflow);
     if (envelope.type === 'WorkflowOpened') {
@@ -229,6 +251,13 @@ export class ProjectionBuilder {
     if (stream !== undefined) this.#context.add(stream, entry, isLeftOut);
     if (isEnd(envelope)) this.#close(state, envelope, entry.payload);
     if (!isLeftOut) this.#history(before, state, entry, verdict.position);
+  }
+
+  /** What stops a stream for a person to judge is kept as evidence, and counted, like what is rejected. */
+  #stopped(state: PartitionState, entry: LogEntry, at: Offset): void {
+    if (entry.kind !== 'event') return;
+    const { offset, problem } = state.streams.get(entry.envelope.workflow)?.unreadable ?? {};
+    if (problem !== undefined && offset === at) this.#rejected.push(rejectedRow(state.partition, entry, problem, at));
   }
 
   #history(before: PartitionState, state: PartitionState, { envelope, payload }: Event, position: Position): void {
@@ -363,24 +392,5 @@ export class ProjectionBuilder {
       control: JSON.stringify(envelope.control),
       payload,
     });
-  }
-
-  /** `evidence` says what the record was, never what its payload held. */
-  #reject(state: PartitionState, entry: LogEntry, reason: string, offset: Offset): void {
-    const partition = state.partition;
-    if (entry.kind === 'malformed') {
-      const evidence = entry.problem.slice(0, 2_000);
-      this.#rejected.push({ partition, offset, workflow: null, type: null, reason, evidence, atMs: 0 });
-      return;
-    }
-    if (entry.kind === 'unknown') {
-      const { workflow, type, v, generation } = entry;
-      const evidence = JSON.stringify({ v, generation });
-      this.#rejected.push({ partition, offset, workflow, type, reason, evidence, atMs: 0 });
-      return;
-    }
-    const { workflow, type, id, generation, epoch, holder, ordinal, lamport, control, atMs } = entry.envelope;
-    const evidence = JSON.stringify({ id, generation, epoch, holder, ordinal, lamport, control }).slice(0, 2_000);
-    this.#rejected.push({ partition, offset, workflow, type, reason, evidence, atMs });
   }
 }

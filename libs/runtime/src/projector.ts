@@ -10,7 +10,7 @@
  *    what was folded on the old ones.
  */
 
-import { decodeRecord } from '@tidemark/codec';
+import { entryOf } from '@tidemark/codec';
 import { CorruptError, InvalidError, type Offset, type Partition, type PartitionState } from '@tidemark/core';
 import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
 import { stateAfter } from './archived-state.ts';
@@ -25,7 +25,7 @@ import {
   PROJECTION_PARTITIONS_MAX,
   PROJECTION_READ_MAX_BYTES,
 } from './limits.ts';
-import { goneOn, stateOf, stoppedAt } from './passed-over.ts';
+import { goneOn, judgedIn, stateOf, stoppedAt } from './passed-over.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { asRetry } from './projection-errors.ts';
@@ -50,6 +50,8 @@ export interface ProjectorOptions {
 }
 
 interface Prepared {
+  /** Where a person judged a record. */
+  readonly judged: readonly Partition[];
   readonly batch: ProjectionBatch;
   readonly partitions: readonly Partition[];
   readonly entryCount: number;
@@ -333,7 +335,7 @@ export class Projector {
       const taken = records.length <= room ? records : records.slice(0, room);
       room -= taken.length;
       if (before.next + taken.length < end) this.#hinted.add(partition);
-      if (taken.length > 0) stretches.push({ before, entries: taken.map((record) => decodeRecord(record.value)) });
+      if (taken.length > 0) stretches.push({ before, entries: taken.map(entryOf) });
     }
     return stretches;
   }
@@ -357,7 +359,8 @@ export class Projector {
     }
     if (folded.length === 0) return undefined;
     const batch = { ...builder.batch(), incarnation: this.#incarnation };
-    return { batch, partitions: folded, entryCount: builder.entryCount, accepted: builder.accepted ?? [] };
+    const { entryCount, accepted = [] } = builder;
+    return { batch, judged: judgedIn(stretches), partitions: folded, entryCount, accepted };
   }
 
   #keep(state: PartitionState): void {
@@ -388,5 +391,8 @@ export class Projector {
     const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
     this.#options.onApplied(prepared.batch.streams, next);
     this.#options.traces?.accept(prepared.accepted, prepared.batch.partitions);
+    // Loaded again, a stream that was stopped goes on (passed-over.ts).
+    for (const partition of prepared.judged) this.#states.delete(partition);
+    this.hint(prepared.judged);
   }
 }

@@ -13,6 +13,7 @@ import {
   isClosed,
   isReplay,
   type Lease,
+  type Offset,
   type ProbeAnswer,
   type Question,
   RECOVERY_ATTEMPTS_MAX,
@@ -77,6 +78,8 @@ export type PlannedNext =
   | { readonly kind: 'ended' }
   | { readonly kind: 'shadow' }
   | { readonly kind: 'unreadable'; readonly type: string; readonly v: number }
+  /** A record that can't be read: a person judges it. */
+  | { readonly kind: 'stopped'; readonly type: string; readonly offset: Offset; readonly problem: string }
   | { readonly kind: 'undoing'; readonly undo: WorkflowId }
   | { readonly kind: 'asks'; readonly question: Question; readonly resolutions: readonly Resolution[] }
   /** A person has decided; the next holder does it. */
@@ -189,7 +192,10 @@ const POSSIBLE: Readonly<Record<PlannedEffect['probe'], readonly ProbeAnswer[]>>
 function nextOf({ state, definition }: RecoveryFacts): PlannedNext {
   if (isClosed(state)) return { kind: 'ended' };
   if (state.shadow) return { kind: 'shadow' };
-  if (state.unreadable !== null) return { kind: 'unreadable', type: state.unreadable.type, v: state.unreadable.v };
+  if (state.unreadable !== null) {
+    const { type, v, offset, problem } = state.unreadable;
+    return problem === undefined ? { kind: 'unreadable', type, v } : { kind: 'stopped', type, offset, problem };
+  }
   if (state.status === 'compensating') return { kind: 'undoing', undo: state.undo ?? undoId(state.workflow) };
   if (state.question !== null) {
     return { kind: 'asks', question: state.question, resolutions: fittingResolutions(state, state.question) };

@@ -3,7 +3,7 @@
  * are those that were there before (I5). Must not write anything else of what those segments hold.
  */
 
-import { decodeRecord } from '@tidemark/codec';
+import { entryOf } from '@tidemark/codec';
 import { CorruptError, emptyPartition, type PartitionState, type WorkflowId } from '@tidemark/core';
 import type { SegmentRow } from '@tidemark/ports';
 import { type Archive, archiveGap } from './archive.ts';
@@ -72,7 +72,7 @@ export class Restorer {
   async #restore(workflow: WorkflowId): Promise<void> {
     const { store, clock } = this.#ports;
     const segments = await this.#segmentsOf(workflow);
-    const builder = new ProjectionBuilder();
+    const builder = new ProjectionBuilder(undefined, { passes: true });
     let state: PartitionState | undefined;
     for (const segment of segments) {
       const before: PartitionState = state?.next === segment.from ? state : await this.#stateAt(segment);
@@ -134,7 +134,7 @@ export class Restorer {
       if (records.length === 0) throw archiveGap(partition, state.next, this.#archive.warm.place);
       state = builder.fold(
         state,
-        records.map(({ value }) => decodeRecord(value)),
+        records.map((record) => entryOf(record)),
       );
     }
     return state;

@@ -1,9 +1,9 @@
 /**
  * The sealed view of a log: below it there is no plain payload, above it every record is as it was written, in the order of the calls
- * (L3), whatever keys take to be found; and what doesn't open is told with its place.
+ * (L3), whatever keys take to be found; and what doesn't open is handed up with its problem.
  */
 
-import { decodeRecord, sealedWith } from '@tidemark/codec';
+import { decodeRecord, entryOf, sealedWith } from '@tidemark/codec';
 import { type Offset, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { KeyProvider, KeyStore, LogRecord, WrappedKey } from '@tidemark/ports';
 import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
@@ -12,7 +12,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys, type DataKeysOptions } from './data-keys.ts';
 import { inboxRecord } from './inbox.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
-import { SealedLog } from './sealed-log.ts';
+import { PLAIN_REFUSED, SealedLog, type SealedLogOptions } from './sealed-log.ts';
 import { P0, TENANT } from './simulated-definition.ts';
 import { SimulatedClock } from './simulated-ports.ts';
 import { systemPrng } from './system.ts';
@@ -100,6 +100,24 @@ const stored = (partition: Partition = P0): readonly Uint8Array[] =>
 const readBy = async (view: SealedLog): Promise<readonly Buffer[]> => {
   const [result] = await view.read([{ partition: P0, from: 0 as Offset }]);
   return result!.records.map(({ value }) => Buffer.from(value));
+};
+
+const recordsBy = async (view: SealedLog) => (await view.read([{ partition: P0, from: 0 as Offset }]))[0]!.records;
+/** The same keys over a log that holds these records. */
+function viewOf(values: readonly Uint8Array[], options?: SealedLogOptions): SealedLog {
+  const log = new SimulatedLog(1);
+  log.store(
+    P0,
+    values.map((value) => ({ value, type: 't' })),
+  );
+  return new SealedLog(log, new WorkflowKeys(data, store), options);
+}
+
+const openingOf = (workflow: string): Uint8Array => {
+  const control = `{"definition":"d","version":1,"rules":2,"partition":0,"placement":"shared","inputDigest":"${'ab'.repeat(32)}","tasks":[]}`;
+  const inbox = '"lamport":1,"epoch":0,"holder":"","ordinal":0,"atMs":1';
+  const header = `{"v":1,"id":"o:${workflow}","tenant":"${TENANT}","workflow":"${workflow}","generation":1,${inbox},"type":"WorkflowOpened","control":${control},"payload":"json"}`;
+  return Buffer.from(`${header}\n{"input":1,"belief":{},"tasks":[]}`);
 };
 
 describe('what is appended', () => {
@@ -191,29 +209,48 @@ describe('what is read', () => {
     await log.append(P0, [signal('w1', 'one')]);
     topic.lose();
     index.lose();
-    const [id] = stored().map(sealedWith);
-    await expect(readBy(other())).rejects.toMatchObject({
-      name: 'CorruptError',
-      code: 'key-missing',
-      details: { key: id, workflow: 'w1', place: 'the topic in memory' },
-    });
-    expect(stored()).toHaveLength(1);
+    expect(await recordsBy(other())).toEqual([{ offset: 0, value: stored()[0], problem: 'key-missing' }]);
   });
 
-  it('and was changed is told with its place, and the rest is not', async () => {
+  it('and was changed is told with its problem, as it is stored, and the rest is read', async () => {
     await log.append(P0, [signal('w1', 'one'), signal('w1', 'two')]);
     const changed = Buffer.from(stored()[1]!);
     changed[changed.length - 1]! ^= 1;
-    const broken = new SimulatedLog(1);
-    broken.store(P0, [
-      { value: stored()[0]!, type: 't' },
-      { value: changed, type: 't' },
+    const view = viewOf([stored()[0]!, changed]);
+    expect(await recordsBy(view)).toEqual([
+      { offset: 0, value: expect.anything(), isOpened: true },
+      { offset: 1, value: changed, problem: 'sealed-wrong' },
     ]);
-    const view = new SealedLog(broken, new WorkflowKeys(data, store));
-    await expect(view.read([{ partition: P0, from: 0 as Offset }])).rejects.toMatchObject({
-      code: 'sealed-wrong',
-      details: { partition: 0, offset: 1 },
-    });
+  });
+
+  it('is explained as forgotten by a destroyed key of its own workflow, and by nobody else’s', async () => {
+    await log.append(P0, [signal('w1', 'kept'), signal('w2', 'forgotten')]);
+    const [mine, gone] = stored().map((value) => sealedWith(value)!) as [string, string];
+    await data.destroy({ workflow: 'w2' as WorkflowId });
+    const forged = Buffer.from(Buffer.from(stored()[0]!).toString('latin1').replace(mine, gone), 'latin1');
+    const view = viewOf([forged, stored()[1]!]);
+    expect(await recordsBy(view)).toEqual([
+      { offset: 0, value: forged, problem: 'sealed-wrong' },
+      { offset: 1, value: expect.anything(), isOpened: true },
+    ]);
+  });
+
+  it('and is plain says so to whoever folds it; a plain opening is refused where that is the rule', async () => {
+    const opening = (workflow: string) => ({ ...signal(workflow, 'x').owner!, value: openingOf(workflow) });
+    const plain = [opening('old').value, signal('old', 'said').value, opening('new').value];
+    const records = await recordsBy(viewOf(plain));
+    expect(records.map(({ problem }) => problem)).toEqual([undefined, undefined, undefined]);
+    expect(records.map((record) => entryOf(record))).toMatchObject(plain.map(() => ({ seal: 'plain' })));
+    const strict = viewOf(plain, { refusesPlain: true });
+    expect((await recordsBy(strict)).map(({ problem }) => problem)).toEqual([PLAIN_REFUSED, undefined, PLAIN_REFUSED]);
+    const keys = new WorkflowKeys(data, store);
+    const old = { tenant: TENANT, workflow: 'old' as WorkflowId, user: null };
+    // A key that it has for any other reason takes nothing.
+    await keys.find(old);
+    await keys.find({ ...old, workflow: 'new' as WorkflowId });
+    expect((await recordsBy(strict)).map(({ problem }) => problem)).toEqual([PLAIN_REFUSED, undefined, PLAIN_REFUSED]);
+    expect([await keys.takePlain(old), await keys.takePlain(old)]).toEqual([true, false]);
+    expect((await recordsBy(strict)).map(({ problem }) => problem)).toEqual([undefined, undefined, PLAIN_REFUSED]);
   });
 
   it('waits for a provider that is away, and comes once it is back', async () => {

@@ -2,28 +2,49 @@
  * Owns one view of a log whose payloads are encrypted: what is appended is sealed with its workflow's key, what is read is opened, so
  * that whoever reads and writes through it knows nothing of keys. Below it, log, blobs, segments and whoever archives see sealed bytes
  * alone. Must not know how keys are kept. Invariants: what has an owner and says something never reaches the log below unsealed; only
- * what was sealed with a key that was destroyed is read as empty.
+ * what was sealed with a key of its own workflow that was destroyed is read as empty. A record that can never be opened is handed up with
+ * its problem, for the fold to stop its stream and no other; while a key can't be had, a read fails and is made again.
  */
 
-import { decodeRecord, openRecord, SEALING_MAX_BYTES, type SealingKey, sealedWith, sealRecord } from '@tidemark/codec';
-import { CorruptError, invariant, type Offset, type Partition, type WorkflowId } from '@tidemark/core';
-import type { EventLog, LogRecord, ReadRequest, ReadResult } from '@tidemark/ports';
+import {
+  decodeRecord,
+  openRecord,
+  SEALING_MAX_BYTES,
+  type SealingKey,
+  sealedWith,
+  sealRecord,
+  workflowOf,
+} from '@tidemark/codec';
+import { CorruptError, invariant, type WorkflowId } from '@tidemark/core';
+import type { EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
 import { type Prepared, PreparedLog } from './prepared-log.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
+
+/** The problem of a workflow that begins with a plain payload where all are sealed. */
+export const PLAIN_REFUSED = 'plain-refused';
 
 const EMPTY = Buffer.from('\nnull');
 
 /** Whether the record says anything beyond its header. */
-const hasPayload = ({ value }: LogRecord): boolean => Buffer.compare(value.subarray(-EMPTY.length), EMPTY) !== 0;
+const hasPayload = ({ value }: Pick<LogRecord, 'value'>): boolean =>
+  Buffer.compare(value.subarray(-EMPTY.length), EMPTY) !== 0;
+
+export interface SealedLogOptions {
+  /** Workflows that begin with a plain payload are refused, unless a person has taken their plain history. */
+  readonly refusesPlain?: boolean | undefined;
+}
 
 export class SealedLog extends PreparedLog {
   readonly recordMaxBytes: number;
   readonly inlineMaxBytes: number | undefined;
+  readonly isSealing = true;
   readonly #keys: WorkflowKeys;
+  readonly #refusesPlain: boolean;
 
-  constructor(inner: EventLog, keys: WorkflowKeys) {
+  constructor(inner: EventLog, keys: WorkflowKeys, { refusesPlain = false }: SealedLogOptions = {}) {
     super(inner);
     this.#keys = keys;
+    this.#refusesPlain = refusesPlain;
     this.recordMaxBytes = inner.recordMaxBytes - SEALING_MAX_BYTES;
     this.inlineMaxBytes = inner.inlineMaxBytes === undefined ? undefined : inner.inlineMaxBytes - SEALING_MAX_BYTES;
   }
@@ -64,21 +85,56 @@ export class SealedLog extends PreparedLog {
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]> {
     const results = await this.inner.read(requests, options);
-    const sealed = new Map<Uint8Array, string>();
+    const sealed = new Map<Uint8Array, Sealed>();
+    const plain: StoredRecord[] = [];
     for (const { records } of results) {
-      for (const { value } of records) {
-        const id = sealedWith(value);
-        if (id !== undefined) sealed.set(value, id);
+      for (const record of records) {
+        const id = sealedWith(record.value);
+        if (id === undefined) {
+          if (this.#refusesPlain && hasPayload(record)) plain.push(record);
+          continue;
+        }
+        const workflow = workflowOf(record.value);
+        // Without one it is no event at all, whoever reads it.
+        if (workflow !== undefined) sealed.set(record.value, { id, workflow });
       }
     }
-    if (sealed.size === 0) return results;
+    const refused = plain.length === 0 ? NONE : await this.#refused(plain);
+    if (sealed.size === 0 && refused.size === 0) return results;
     const keys = new OpeningKeys(this.#keys);
     do {
-      for (const [value, id] of sealed) keys.of(id, () => workflowIn(value));
+      for (const { id, workflow } of sealed.values()) isWanted(keys, id, workflow);
     } while (await keys.fetched());
-    return results.map((result) => openedResult(result, sealed, keys));
+    return results.map(({ records, ...result }) => ({
+      ...result,
+      records: records.map((record) => {
+        if (refused.has(record)) return { ...record, problem: PLAIN_REFUSED };
+        const by = sealed.get(record.value);
+        return by === undefined ? record : opened(record, by, keys);
+      }),
+    }));
+  }
+
+  /** Openings with plain payloads, of workflows whose plain history nobody has taken. */
+  async #refused(plain: readonly StoredRecord[]): Promise<ReadonlySet<StoredRecord>> {
+    const refused = new Set<StoredRecord>();
+    for (const record of plain) {
+      const entry = decodeRecord(record.value);
+      if (entry.kind !== 'event' || entry.envelope.type !== 'WorkflowOpened') continue;
+      const { tenant, workflow } = entry.envelope;
+      if (!(await this.#keys.takesPlain({ tenant, workflow, user: null }))) refused.add(record);
+    }
+    return refused;
   }
 }
+
+interface Sealed {
+  /** Of the key. */
+  readonly id: string;
+  readonly workflow: WorkflowId;
+}
+
+const NONE: ReadonlySet<StoredRecord> = new Set();
 
 /** Undefined: it is no record as `encodeRecord` writes them. One that is sealed already stays as it is. */
 function sealedValue({ value }: LogRecord, key: SealingKey): Uint8Array | undefined {
@@ -86,35 +142,23 @@ function sealedValue({ value }: LogRecord, key: SealingKey): Uint8Array | undefi
   return sealed !== value || sealedWith(value) !== undefined ? sealed : undefined;
 }
 
-function workflowIn(value: Uint8Array): WorkflowId | undefined {
-  const entry = decodeRecord(value);
-  return entry.kind === 'event' ? entry.envelope.workflow : undefined;
+/** What is wrong with it is told where it is opened. */
+function isWanted(keys: OpeningKeys, id: string, workflow: WorkflowId): void {
+  try {
+    keys.of(id, workflow);
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error;
+  }
 }
 
-/** `sealed`: the ids of the keys that records are sealed with. */
-function openedResult(
-  { records, ...result }: ReadResult,
-  sealed: ReadonlyMap<Uint8Array, string>,
-  keys: OpeningKeys,
-): ReadResult {
-  const opened = records.map((record) => {
-    const { offset, value } = record;
-    const id = sealed.get(value);
-    if (id === undefined) return record;
-    const key = keys.of(id, () => undefined);
+function opened(record: StoredRecord, { id, workflow }: Sealed, keys: OpeningKeys): StoredRecord {
+  const { offset, value } = record;
+  try {
+    const key = keys.of(id, workflow);
     invariant(key !== undefined, 'the key of a record that was looked at is held until it is opened', { key: id });
-    try {
-      return { offset, value: openRecord(value, key) };
-    } catch (cause) {
-      throw sealedWrong(result.partition, offset, cause);
-    }
-  });
-  return { ...result, records: opened };
+    return { offset, value: openRecord(value, key), isOpened: true };
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error;
+    return { ...record, problem: error.code };
+  }
 }
-
-const sealedWrong = (partition: Partition, offset: Offset, cause: unknown): CorruptError =>
-  new CorruptError(
-    'sealed-wrong',
-    `The record at offset ${offset} of partition ${partition} can't be opened with the key that it names: it was changed, or the key is another one. Nothing was taken from it.`,
-    { partition, offset, cause },
-  );

@@ -92,3 +92,33 @@ describe('rows', () => {
     });
   });
 });
+
+describe('what somebody changed who may write to the rows and has no keys', () => {
+  it('is not taken for what the workflow said: plain text where it has a key', async () => {
+    const [first, ...rest] = rows;
+    rows = [{ ...first!, payload: said('somebody' as WorkflowId) }, ...rest];
+    await expect(read(keysOf())).rejects.toMatchObject({ code: 'sealed-wrong', details: { workflow: WORKFLOWS[0] } });
+    // The controls: null says nothing, and a workflow without a key is read as it was written.
+    rows = [
+      { ...first!, payload: 'null' },
+      { ...first!, workflow: 'old' as WorkflowId, payload: said('old' as WorkflowId) },
+    ];
+    expect(await read(keysOf())).toEqual(['null', said('old' as WorkflowId)]);
+  });
+
+  it('reads as forgotten by no key but the workflow’s own', async () => {
+    const [first, second, third] = rows;
+    await maker.destroy({ workflow: WORKFLOWS[1]! });
+    const [mine, gone] = [first!, second!].map(({ payload }) => textSealedWith(payload)!);
+    rows = [{ ...first!, payload: first!.payload.replace(mine!, gone!) }];
+    await expect(read(keysOf())).rejects.toMatchObject({ code: 'sealed-wrong', details: { workflow: WORKFLOWS[0] } });
+    rows = [second!, third!];
+    expect(await read(keysOf())).toEqual(['{}', said(WORKFLOWS[2]!)]);
+    // An empty checkpoint is no forgotten one either.
+    const inner = { checkpoints: async () => [{ workflow: WORKFLOWS[0], sequence: 0, payload: '{}' }] };
+    const view = sealedStore(inner as unknown as ProjectionStore, keysOf());
+    await expect(view.checkpoints(WORKFLOWS[0]!, { from: 0 as never, limit: 1 })).rejects.toMatchObject({
+      code: 'sealed-wrong',
+    });
+  });
+});

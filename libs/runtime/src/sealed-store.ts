@@ -1,10 +1,10 @@
 /**
- * Owns one view of rows whose contents are encrypted: what is written is sealed with its workflow's key, what is read is opened. Rows
- * that were written before encryption was turned on are read as they are. Must not decide which columns (see row-texts.ts).
+ * Owns one view of rows whose contents are encrypted: what is written is sealed with its workflow's key, what is read is opened. What is
+ * plain is read of workflows that have no key, and refused of those that have one. Must not decide which columns (see row-texts.ts).
  */
 
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
-import type { WorkflowId } from '@tidemark/core';
+import { CorruptError, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
 import type { Turn } from './row-texts.ts';
 import { type Owners, type Turning, turnedStore } from './turned-store.ts';
@@ -50,15 +50,39 @@ class Sealing implements Turning {
   /** With the keys that are at hand, and again once those that were lacking are fetched. No sealed text leaves it. */
   async outward<T>(work: (open: Turn) => T): Promise<T> {
     const keys = new OpeningKeys(this.#keys);
+    const plain = new Map<WorkflowId, string>();
     const open: Turn = (text, place, workflow) => {
       const id = textSealedWith(text);
-      if (id === undefined) return text;
-      const key = keys.of(id, () => workflow);
+      if (id === undefined) {
+        if (workflow !== undefined && saysSomething(text, place)) plain.set(workflow, place);
+        return text;
+      }
+      const key = keys.of(id, workflow);
       return key === undefined ? text : openText(text, place, key);
     };
     for (;;) {
       const done = work(open);
-      if (!(await keys.fetched())) return done;
+      if (await keys.fetched()) continue;
+      await this.#refusePlain(plain);
+      return done;
     }
   }
+
+  /** `plain`: a place of each workflow that has some. */
+  async #refusePlain(plain: ReadonlyMap<WorkflowId, string>): Promise<void> {
+    if (plain.size === 0) return;
+    for (const workflow of await this.#keys.withKeys([...plain.keys()]))
+      throw plainText(workflow, plain.get(workflow)!);
+  }
 }
+
+/** What a workflow whose keys were destroyed said is written as `{}`, and so is an end without an error; no opening or checkpoint is. */
+const saysSomething = (text: string, place: string): boolean =>
+  !isEmpty(text) || (text === '{}' && place.startsWith('checkpoints/'));
+
+const plainText = (workflow: WorkflowId, place: string): CorruptError =>
+  new CorruptError(
+    'sealed-wrong',
+    `What is stored at ${place} is not encrypted, though workflow ${workflow} has a key: it was changed, or written before encryption was turned on. Nothing was taken from it. Make the rows anew from the log: tidemark rebuild.`,
+    { workflow, place },
+  );

@@ -3,6 +3,7 @@
  * use it. What can't be sealed is not sent, and what can't be opened is not told: nothing depends on a message. Must not store any.
  */
 
+import { KeyObject } from 'node:crypto';
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
 import type { WatchBus } from '@tidemark/ports';
@@ -59,7 +60,7 @@ export class SealedWatch implements WatchBus {
     const id = textSealedWith(message);
     if (id === undefined) return undefined;
     const key = (await this.#keys.opening(new Map([[id, workflow]]))).get(id);
-    return key ? openText(message, placeOf(workflow), key) : undefined;
+    return key instanceof KeyObject ? openText(message, placeOf(workflow), key) : undefined;
   }
 
   close(): Promise<void> {

@@ -5,9 +5,9 @@
  * also between workflows and what is remembered outside of them: the latter never ends, and would keep the former for ever.
  */
 
-import { decodeRecord, recordBlob } from '@tidemark/codec';
+import { entryOf, recordBlob } from '@tidemark/codec';
 import {
-  foldEntry,
+  foldPassing,
   isClosed,
   type LogEntry,
   type PartitionState,
@@ -84,10 +84,11 @@ export class SegmentBuilder {
   }
 
   /** False: the record belongs to the next segment, and so does everything after it. */
-  add({ offset, value }: StoredRecord): boolean {
+  add(record: StoredRecord): boolean {
     if (this.#isEnded) return false;
-    const entry = decodeRecord(value);
-    const { state, verdict } = foldEntry(this.#state, entry);
+    const { offset, value } = record;
+    const entry = entryOf(record);
+    const { state, verdict } = foldPassing(this.#state, entry);
     if (!this.#mixes && this.#isOtherKind(entry, verdict, state)) return false;
     if (this.#isOtherTenants(entry, verdict)) {
       this.#isEnded = true;

@@ -4,12 +4,12 @@
  * nothing.
  */
 
-import { decodePayload, decodeRecord } from '@tidemark/codec';
+import { decodePayload, entryOf } from '@tidemark/codec';
 import {
   type Envelope,
   emptyPartition,
   foldEntry,
-  foldStream,
+  foldRecord,
   type Generation,
   isClosed,
   type Json,
@@ -74,7 +74,7 @@ export async function rebuildRuns(
     const records = result?.records ?? [];
     if (records.length === 0) break;
     for (const record of records) {
-      const entry = decodeRecord(record.value);
+      const entry = entryOf(record);
       if (entry.kind === 'event') rebuilds.get(entry.envelope.workflow)?.follow(entry, record.offset);
       else if (entry.kind === 'unknown') rebuilds.get(entry.workflow)?.stopAt(entry.type);
     }
@@ -108,7 +108,7 @@ class Rebuild {
     if (this.#isStopped) return;
     try {
       if (this.#state === undefined) this.#open(entry, offset);
-      else this.#fold(this.#state, entry);
+      else this.#fold(this.#state, entry, offset);
     } catch (error) {
       this.#differ('log', `can't be rebuilt: ${messageOf(error)}`);
       this.#isStopped = true;
@@ -149,7 +149,7 @@ class Rebuild {
 
   #open(entry: LogEntry & { readonly kind: 'event' }, offset: Offset): void {
     const { partition, generation } = this.#place;
-    if (offset < this.#place.offset || entry.envelope.type !== 'WorkflowOpened') return;
+    if (offset < this.#place.offset || entry.envelope.type !== 'WorkflowOpened' || entry.problem) return;
     const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
     const { state } = foldEntry(before, entry);
     this.#state = state.streams.get(this.#place.workflow);
@@ -158,8 +158,9 @@ class Rebuild {
     this.#content.apply(entry.envelope, entry.payload);
   }
 
-  #fold(before: StreamState, { envelope, payload }: LogEntry & { readonly kind: 'event' }): void {
-    const { stream, verdict } = foldStream(before, envelope);
+  #fold(before: StreamState, entry: LogEntry & { readonly kind: 'event' }, offset: Offset): void {
+    const { envelope, payload } = entry;
+    const { stream, verdict } = foldRecord(before, entry, offset);
     if (verdict.kind !== 'accepted') return;
     if (envelope.type === 'CheckpointCommitted') {
       const task = before.frontier.tasks.get(envelope.control.task);

@@ -29,8 +29,9 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
     definition: stream.definition,
     version: stream.version,
     pinned: stream.pinned,
-    status: stream.status,
-    reason: stream.reason ?? lifecycleReason(stream),
+    // What can't be read is for a person to judge, whatever the workflow was about.
+    status: stream.unreadable?.problem === undefined ? stream.status : 'parked',
+    reason: stream.unreadable?.problem ?? stream.reason ?? lifecycleReason(stream),
     position: stream.position,
     sequence: stream.head.sequence,
     checkpoint: stream.head.checkpoint,

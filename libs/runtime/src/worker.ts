@@ -4,6 +4,7 @@
  */
 
 import {
+  CorruptError,
   type Epoch,
   FencedError,
   type HolderId,
@@ -108,11 +109,7 @@ export class Worker {
     this.holder = holderId(`worker-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
     this.#applied = new Applied(ports);
     this.#drain = new Drain(ports.clock);
-    this.#load = batched(CLAIM_BATCH_MAX, async (workflows) => {
-      const snapshots = await ports.store.loadStreams([...new Set(workflows)]);
-      const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
-      return workflows.map((workflow) => found.get(workflow));
-    });
+    this.#load = loadedApart(batched(CLAIM_BATCH_MAX, (workflows) => loadAll(ports.store, workflows)));
   }
 
   /** What would be done again, or handed over, if it vanished now. */
@@ -361,3 +358,26 @@ export class Worker {
     }
   }
 }
+
+type Loaded = StreamSnapshot | CorruptError | undefined;
+
+/** Rows of one workflow that can't be read cost the others of the batch nothing. */
+async function loadAll(store: Ports['store'], workflows: readonly WorkflowId[]): Promise<readonly Loaded[]> {
+  const wanted = [...new Set(workflows)];
+  try {
+    const found = new Map((await store.loadStreams(wanted)).map((snapshot) => [snapshot.workflow, snapshot]));
+    return workflows.map((workflow) => found.get(workflow));
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error;
+    if (wanted.length === 1) return workflows.map(() => error);
+    return Promise.all(workflows.map(async (workflow) => (await loadAll(store, [workflow]))[0]));
+  }
+}
+
+const loadedApart =
+  (load: (workflow: WorkflowId) => Promise<Loaded>) =>
+  async (workflow: WorkflowId): Promise<StreamSnapshot | undefined> => {
+    const loaded = await load(workflow);
+    if (loaded instanceof CorruptError) throw loaded;
+    return loaded;
+  };

@@ -3,14 +3,14 @@
  * The same history gives the same events for ever. Must not write.
  */
 
-import { decodePayload, decodeRecord } from '@tidemark/codec';
+import { decodePayload, entryOf, recordUnreadable } from '@tidemark/codec';
 import {
   type Controls,
   CorruptError,
   type Envelope,
   emptyPartition,
   foldEntry,
-  foldStream,
+  foldRecord,
   type Generation,
   type Offset,
   type Position,
@@ -49,17 +49,21 @@ export class StreamFold {
   }
 
   /** Undefined: no event of the workflow, or none that was accepted. */
-  add({ offset, value }: StoredRecord): AcceptedEvent | undefined {
+  add(record: StoredRecord): AcceptedEvent | undefined {
     const { workflow, partition, generation } = this.#place;
-    const entry = decodeRecord(value);
+    const entry = entryOf(record);
     if (entry.kind !== 'event' || entry.envelope.workflow !== workflow) return undefined;
     const { envelope, payload } = entry;
+    const { offset } = record;
     if (this.#stream !== undefined) {
-      const { stream, verdict } = foldStream(this.#stream, envelope);
+      const { stream, verdict } = foldRecord(this.#stream, entry, offset);
+      // One that stopped the stream was passed over, or is still to be judged.
+      if (verdict.kind !== 'accepted') return undefined;
       this.#stream = stream;
-      return verdict.kind === 'accepted' ? { position: verdict.position, offset, envelope, payload } : undefined;
+      return { position: verdict.position, offset, envelope, payload };
     }
     if (envelope.type !== 'WorkflowOpened') return undefined;
+    if (entry.problem !== undefined) throw recordUnreadable(entry);
     // The generation before its own: then its opening is the next.
     const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
     this.#stream = foldEntry(before, entry).state.streams.get(workflow);

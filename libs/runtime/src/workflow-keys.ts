@@ -6,10 +6,11 @@
 
 import type { KeyObject } from 'node:crypto';
 import type { SealingKey } from '@tidemark/codec';
-import type { TenantId, WorkflowId } from '@tidemark/core';
+import { CorruptError, type TenantId, type WorkflowId } from '@tidemark/core';
 import { isForSecrets, type KeyStore, type RecordOwner } from '@tidemark/ports';
 import { batched } from './batcher.ts';
 import type { DataKeys } from './data-keys.ts';
+import { takesPlain } from './key-owner.ts';
 import { DATA_KEYS_AT_ONCE, WORKFLOW_KEYS_MAX_COUNT } from './limits.ts';
 
 export class WorkflowKeys {
@@ -86,6 +87,27 @@ export class WorkflowKeys {
     return [first, ...others];
   }
 
+  /** Whether the workflow's history from before it had a key was taken by a person's word. */
+  async takesPlain(owner: RecordOwner): Promise<boolean> {
+    return (await this.#idsOf(owner)).some((id) => takesPlain(id, owner.workflow));
+  }
+
+  /** A person takes it: the workflow has a key that says so. False: it was taken before. Throws as `DataKeys.create` does. */
+  async takePlain(owner: RecordOwner): Promise<boolean> {
+    if (await this.takesPlain(owner)) return false;
+    await this.#keys.create(owner, 'plain');
+    return true;
+  }
+
+  /** Those of them of which the store has a key, whatever their tenants. */
+  async withKeys(workflows: readonly WorkflowId[]): Promise<ReadonlySet<WorkflowId>> {
+    const found = new Set<WorkflowId>();
+    for await (const key of this.#store.list({ workflow: workflows })) {
+      if (isForSecrets(key) === this.#keys.isForSecrets) found.add(key.workflow);
+    }
+    return found;
+  }
+
   #use(workflow: WorkflowId, key: SealingKey): SealingKey {
     this.#ids.delete(workflow);
     this.#ids.set(workflow, key.id);
@@ -98,17 +120,27 @@ export class WorkflowKeys {
     return this.#keys.peek(id);
   }
 
-  /** What opens each, by the workflow that names it; null: it was destroyed. Throws as `DataKeys.key` does. */
-  async opening(wanted: ReadonlyMap<string, WorkflowId | undefined>): Promise<ReadonlyMap<string, KeyObject | null>> {
+  /**
+   * What opens each, by the workflow that names it; null: it was destroyed; `key-missing`: the store has no such key. Throws as
+   * `DataKeys.key` does otherwise.
+   */
+  async opening(
+    wanted: ReadonlyMap<string, WorkflowId | undefined>,
+  ): Promise<ReadonlyMap<string, KeyObject | null | CorruptError>> {
     return new Map(
       await Promise.all(
         Array.from(wanted, async ([id, workflow]) => {
-          const key = await this.#keys.key(id, workflow);
-          if (key !== null) this.#meet(id, key);
+          const key = await this.#keys.key(id, workflow).catch(orMissing);
+          if (key !== null && !(key instanceof CorruptError)) this.#meet(id, key);
           return [id, key] as const;
         }),
       ),
     );
+  }
+
+  /** Whether the key is the workflow's; it is at hand, or was destroyed. */
+  isOf(id: string, workflow: WorkflowId): boolean {
+    return this.#keys.isOf(id, workflow);
   }
 
   /**
@@ -123,27 +155,38 @@ export class WorkflowKeys {
 
 const nameOf = (tenant: TenantId, workflow: WorkflowId): string => JSON.stringify([tenant, workflow]);
 
+function orMissing(error: unknown): CorruptError {
+  if (error instanceof CorruptError && error.code === 'key-missing') return error;
+  throw error;
+}
+
 /**
  * The keys of one read, from its first look until it is over: one that the cache gives up meanwhile, being too old or too many, is not
- * asked for twice. What could be had neither way is never taken for destroyed.
+ * asked for twice. What could be had neither way is never taken for destroyed, and nobody's content is opened, or explained as forgotten,
+ * by another's key.
  */
 export class OpeningKeys {
-  readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>;
-  readonly #found = new Map<string, KeyObject | null>();
+  readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening' | 'isOf'>;
+  readonly #found = new Map<string, KeyObject | null | CorruptError>();
   readonly #wanted = new Map<string, WorkflowId | undefined>();
 
-  constructor(keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>) {
+  constructor(keys: Pick<WorkflowKeys, 'peekOpening' | 'opening' | 'isOf'>) {
     this.#keys = keys;
   }
 
-  /** Null: it was destroyed. Undefined: it must be fetched, and will be by `fetched`. */
-  of(id: string, workflow: () => WorkflowId | undefined): KeyObject | null | undefined {
-    const known = this.#found.get(id);
-    if (known !== undefined) return known;
-    if (this.#wanted.has(id)) return undefined;
-    const key = this.#keys.peekOpening(id);
-    if (key === undefined) this.#wanted.set(id, workflow());
-    else this.#found.set(id, key);
+  /**
+   * For content of the workflow; undefined: of one that only compares, and isn't told whose it is. Null: it was destroyed. Undefined: it must be fetched, and will be by `fetched`. Throws `CorruptError`
+   * (`key-missing`; `sealed-wrong`: it is another workflow's).
+   */
+  of(id: string, workflow: WorkflowId | undefined): KeyObject | null | undefined {
+    const key = this.#found.get(id) ?? (this.#found.has(id) ? null : this.#keys.peekOpening(id));
+    if (key instanceof CorruptError) throw key;
+    if (key === undefined) {
+      if (!this.#wanted.has(id)) this.#wanted.set(id, workflow);
+      return undefined;
+    }
+    if (workflow !== undefined && !this.#keys.isOf(id, workflow)) throw foreignKey(id, workflow);
+    this.#found.set(id, key);
     return key;
   }
 
@@ -156,3 +199,10 @@ export class OpeningKeys {
     return true;
   }
 }
+
+const foreignKey = (id: string, workflow: WorkflowId): CorruptError =>
+  new CorruptError(
+    'sealed-wrong',
+    `What is stored of workflow ${workflow} names the data key ${id}, which is another workflow's: it was changed. Nothing was taken from it.`,
+    { workflow, key: id },
+  );

@@ -2,12 +2,12 @@
  * Owns the events of one workflow as they are read again: from log or segments, folded anew, the accepted ones alone. Must not write.
  */
 
-import { decodeRecord } from '@tidemark/codec';
+import { entryOf, recordUnreadable } from '@tidemark/codec';
 import {
   CorruptError,
   emptyPartition,
   foldEntry,
-  foldStream,
+  foldRecord,
   type Generation,
   InvalidError,
   isClosed,
@@ -84,19 +84,21 @@ class ReadStream {
     return this.#state !== undefined;
   }
 
-  add({ offset, value }: StoredRecord): TracedEvent | undefined {
+  add(record: StoredRecord): TracedEvent | undefined {
     const { workflow, partition, generation } = this.#row;
-    const entry = decodeRecord(value);
+    const entry = entryOf(record);
     if (entry.kind !== 'event' || entry.envelope.workflow !== workflow) return undefined;
     const { envelope, payload } = entry;
+    const { offset } = record;
     const before = this.#state;
     if (before !== undefined) {
-      const { stream, verdict } = foldStream(before, envelope);
+      const { stream, verdict } = foldRecord(before, entry, offset);
       if (verdict.kind !== 'accepted') return undefined;
       this.#state = stream;
       return { envelope, payload, before, after: stream };
     }
     if (envelope.type !== 'WorkflowOpened') return undefined;
+    if (entry.problem !== undefined) throw recordUnreadable(entry);
     // The generation before its own: then its opening is the next.
     const empty = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
     const after = foldEntry(empty, entry).state.streams.get(workflow);

@@ -1,6 +1,7 @@
-/** Owns the arguments and options of `cancel`, `terminate`, `pause` and `resume`, and their help. Must hold no logic. */
+/** Owns the arguments and options of `cancel`, `terminate`, `pause`, `resume`, `skip` and `take`, and their help. Must hold no logic. */
 
 import type { LifecycleAct } from '@tidemark/runtime';
+import { type JudgeOptions, judge } from './judge.ts';
 import { type LifecycleOptions, lifecycle } from './lifecycle.ts';
 import type { ProgramKit } from './program-kit.ts';
 import { byWhy } from './shared-options.ts';
@@ -19,6 +20,18 @@ export function addLifecycle({ command, does, common }: ProgramKit): void {
   for (const [act, description] of ACTS) {
     byWhy(common(command(act, description)).argument('<id>', 'id of the run')).action(
       does<[string, LifecycleOptions]>(lifecycle(act)),
+    );
+  }
+  const judging = [
+    ['skip', "go on without the record at which workflows stand, since it can't be read; look at it first"],
+    [
+      'take',
+      "read that record once more, now that what was lacking is there; or take a workflow's history from before encryption",
+    ],
+  ] as const;
+  for (const [judgement, description] of judging) {
+    byWhy(common(command(judgement, description)).argument('<ids...>', 'ids of the runs')).action(
+      does<[readonly string[], JudgeOptions]>(judge(judgement)),
     );
   }
 }

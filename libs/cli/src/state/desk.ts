@@ -12,9 +12,11 @@ import type {
   Confirmation,
   Decided,
   Decision,
+  Judgement,
   LifecycleAct,
   LifecycleAsk,
   LifecycleDone,
+  RecordJudged,
 } from '@tidemark/runtime';
 import type { CommandAccess } from './access-desk.ts';
 import type { CommandArchive } from './archive-desk.ts';
@@ -176,6 +178,7 @@ export interface Desk {
   answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }>;
   /** Cancels, ends, pauses or resumes; see `Client.cancel`. */
   lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone>;
+  judge(workflow: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged>;
   /** Takes the live lease away; see `Client.revoke`. */
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null>;
   health(): Promise<Health>;

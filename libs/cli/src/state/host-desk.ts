@@ -13,11 +13,13 @@ import {
   type Decision,
   type Definition,
   type EffectDefinition,
+  type Judgement,
   type LifecycleAct,
   type LifecycleAsk,
   type LifecycleDone,
   maskedStore,
   type Ports,
+  type RecordJudged,
   type ToldDelta,
   type WorkerOptions,
 } from '@tidemark/runtime';
@@ -111,6 +113,10 @@ export class HostDesk implements Desk {
 
   answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
     return this.host.client.approve(workflow, task, answer);
+  }
+
+  judge(workflow: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
+    return this.host.client.judge(workflow, judgement, ask);
   }
 
   lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {

@@ -19,9 +19,11 @@ import type {
   Confirmation,
   Decided,
   Decision,
+  Judgement,
   LifecycleAct,
   LifecycleAsk,
   LifecycleDone,
+  RecordJudged,
 } from '@tidemark/runtime';
 import { SOCKET_GREETING_MS } from '../limits.ts';
 import { ACCESS_CALLS, type CommandAccess } from './access-desk.ts';
@@ -170,6 +172,10 @@ export class SocketDesk implements Desk {
 
   answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
     return this.#call('answer', [workflow, task, answer]);
+  }
+
+  judge(workflow: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
+    return this.#call('judge', [workflow, judgement, ask]);
   }
 
   lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {

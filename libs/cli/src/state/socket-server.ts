@@ -14,6 +14,7 @@ import {
   type ApprovalAnswer,
   type Confirmation,
   type Decision,
+  type Judgement,
   LIFECYCLE_ACTS,
   type LifecycleAct,
   type LifecycleAsk,
@@ -147,6 +148,7 @@ async function perform(
   if (call === 'signal') return desk.signal(String(given[0]), String(given[1]), given[2], given[3] as SignalRequest);
   if (call === 'approvals') return desk.approvals(given[0] as ApprovalQuery);
   if (call === 'answer') return desk.answer(String(given[0]), String(given[1]), given[2] as ApprovalAnswer);
+  if (call === 'judge') return desk.judge(String(given[0]), judgementOf(given[1]), given[2] as LifecycleAsk);
   if (call === 'lifecycle') return desk.lifecycle(String(given[0]), lifecycleAct(given[1]), given[2] as LifecycleAsk);
   if (call === 'revoke') return desk.revoke(String(given[0]));
   if (call === 'definitions') return desk.definitions();
@@ -154,6 +156,8 @@ async function perform(
   if (call === 'news') return subscribe();
   throw new TidemarkError('call-unknown', `The process that holds the folder does not know '${call}'.`);
 }
+
+const judgementOf = (name: unknown): Judgement => (name === 'take' ? 'take' : 'skip');
 
 /** A name from the socket calls nothing else. */
 function lifecycleAct(name: unknown): LifecycleAct {

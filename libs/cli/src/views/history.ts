@@ -37,6 +37,8 @@ export function eventWords(row: EventRow): string {
     case 'PauseRequested':
     case 'ResumeRequested':
       return `by ${control.by}: ${decodePayload(row.type, row.payload).why ?? FORGOTTEN}`;
+    case 'RecordJudged':
+      return `${control.by} decided ${control.judgement} of the record at offset ${control.offset}: ${decodePayload('RecordJudged', row.payload).why ?? FORGOTTEN}`;
     case 'VersionPinned':
       return `${control.pinned === true ? 'pinned' : 'let go'} by ${control.by}`;
     case 'WorkflowCompleted':

@@ -116,8 +116,10 @@ function nextLines(next: PlannedNext, { plan, asked, folder }: PlanView): readon
       const recover = commandLine('tidemark', 'recover', next.undo, '--dry-run', ...stateWords(folder));
       return [`it is being undone by ${printable(next.undo)} (${printable(recover)}), and waits`];
     }
+    case 'stopped':
     case 'asks': {
-      const why = asked === undefined || asked.message === '' ? next.question.code : asked.message;
+      const code = next.kind === 'stopped' ? next.problem : next.question.code;
+      const why = asked === undefined || asked.message === '' ? code : asked.message;
       return [
         `it waits for a person: ${printable(why)}`,
         ...(asked?.answers ?? []).flatMap(({ command, means }) => [

@@ -3,6 +3,7 @@
 import {
   BUDGET_EXCEEDED,
   DEFAULT_TENANT,
+  type EventId,
   type Json,
   type Question,
   type Resolution,
@@ -10,7 +11,7 @@ import {
   streamFromJson,
 } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
-import { askedBy, EFFECT_NOT_RECORDED, fittingResolutions } from '@tidemark/runtime';
+import { askedBy, EFFECT_NOT_RECORDED, fittingResolutions, PLAIN_REFUSED } from '@tidemark/runtime';
 import type { Reads } from '../state/desk.ts';
 import { commandLine, stateWords } from '../text/shell.ts';
 
@@ -35,6 +36,7 @@ export async function askedOf(
   state: string | undefined,
 ): Promise<Asked | undefined> {
   const stream = snapshot === undefined ? undefined : streamFromJson(snapshot.state, snapshot.tasks);
+  if (stream?.unreadable?.problem !== undefined) return stoppedAt(stream, stream.unreadable, state);
   if (stream === undefined || stream.question === null) return undefined;
   const { question } = stream;
   const payload = await askedBy(reads, stream.workflow, question.id);
@@ -46,6 +48,45 @@ export async function askedOf(
     answers: [...budgetAnswers(stream, question, evidence, state), ...answersTo(stream, question, state)],
   };
 }
+
+/** What a workflow asks that stands at a record that can't be read. */
+function stoppedAt(
+  { workflow }: Pick<StreamState, 'workflow'>,
+  { offset, type, problem = '' }: NonNullable<StreamState['unreadable']>,
+  state: string | undefined,
+): Asked {
+  const command = (verb: string): string =>
+    `${commandLine('tidemark', verb, workflow, ...stateWords(state))} --by NAME --why TEXT`;
+  const take = {
+    resolution: null,
+    command: command('take'),
+    means: 'it is read once more: do it when what was lacking is there',
+  };
+  const skip = {
+    resolution: null,
+    command: command('skip'),
+    means: 'it goes on as if the record were not there; do it when nobody who may has written it',
+  };
+  return {
+    question: { id: '' as EventId, code: problem, task: null, key: null },
+    message: `the ${type} at offset ${offset} can't be read, and nothing after it counts until somebody has judged it: ${PROBLEMS[problem] ?? PROBLEMS[OVER_BOUNDS]}`,
+    evidence: { offset, type },
+    answers: type === 'WorkflowOpened' ? [take] : [skip, take],
+  };
+}
+
+const OVER_BOUNDS = 'over-bounds';
+const PROBLEMS: Readonly<Record<string, string>> = {
+  'sealed-wrong':
+    'it is not encrypted, or not with the key of this workflow that it names. Somebody who has no keys has written or changed it.',
+  'key-missing':
+    'the store of keys has never had the key that it names, or has lost it. Put a copy of the store back before you skip anything.',
+  [PLAIN_REFUSED]:
+    'the workflow begins unencrypted, where all are to be encrypted. Take it if it is from before encryption was turned on.',
+  'blob-missing': 'its large payload is not in the blob store. Put it back from a copy.',
+  'blob-damaged': 'its large payload was changed. Put it back from a copy.',
+  [OVER_BOUNDS]: 'its payload has more values, levels or longer keys than Tidemark writes.',
+};
 
 /** The same, read from the rows. */
 export async function askedIn(

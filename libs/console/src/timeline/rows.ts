@@ -352,6 +352,8 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
       return ['Paused', by, 'warn'];
     case 'ResumeRequested':
       return ['Resumed', by, 'good'];
+    case 'RecordJudged':
+      return ['Unreadable record', `${text(control.judgement)} ${by}`, 'warn'];
     case 'VersionPinned':
       return [control.pinned === true ? 'Pinned to its version' : 'No longer pinned', by, 'quiet'];
     case 'BudgetRaised':

@@ -63,6 +63,7 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   PauseRequested: { by: 'ann' },
   ResumeRequested: { by: 'ann' },
   ChildClosed: { task: '0.0', child: 'c', outcome: 'completed' },
+  RecordJudged: { offset: 0, judgement: 'skip', by: 'ann' },
   ApprovalGiven: { task: '0.0', name: 'refund', approved: true, by: 'ann' },
   LeaseClaimed: {},
   RulesRaised: { rules: 4 },

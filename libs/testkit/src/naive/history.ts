@@ -221,6 +221,7 @@ function inboxDraft(
       return envelope(writer, stream, 'CompensationFinished', { undo: stream.undo ?? 'nothing', outcome });
     }
     case 'pin':
+      if (decide(3) === 0) return envelope(writer, stream, 'RecordJudged', { offset: 0, judgement: 'skip', by: 'ann' });
       return decide(3) === 0
         ? envelope(writer, stream, 'MemoryWritten', { count: 1 + decide(2) })
         : envelope(writer, stream, 'VersionPinned', { pinned: decide(2) === 0, by: 'ann' });

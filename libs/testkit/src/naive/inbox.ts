@@ -31,6 +31,7 @@ const INBOX_TYPES = [
   'ResumeRequested',
   'ApprovalGiven',
   'ChildClosed',
+  'RecordJudged',
 ] as const;
 
 export type InboxEvent = Envelope<(typeof INBOX_TYPES)[number]>;
@@ -92,6 +93,7 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       stream.pinned = event.control.pinned;
       return null;
     case 'MemoryWritten':
+    case 'RecordJudged':
       return null;
     case 'CancelRequested':
       return cancel(stream, event.control.code, event.control.by, event.id) ? null : 'not-asked';

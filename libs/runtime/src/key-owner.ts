@@ -1,0 +1,37 @@
+/**
+ * Owns whose data key an id names. The id itself says it: its last digits follow from the others and the workflow. So a key that was
+ * destroyed, of which its id alone is left, still explains its own workflow's content and nobody else's, with nothing kept for it.
+ */
+
+import { createHash } from 'node:crypto';
+import type { WorkflowId } from '@tidemark/core';
+
+/** A UUID of version 8 (RFC 9562, section 5.8) is ours; of version 7 it is of a release that bound ids to nobody. */
+const VERSION_AT = 14;
+const BOUND = '8';
+const DIGITS = 8;
+
+/** `plain`: its workflow's history before it, which was written without encryption, is taken by a person's word. */
+export type KeyUse = 'sealing' | 'plain';
+
+const digitsOf = (start: string, workflow: WorkflowId, use: KeyUse): string =>
+  createHash('sha256').update(`${start}\n${use}\n${workflow}`).digest('hex').slice(0, DIGITS);
+
+/** `uuid`: of version 7. Its time and 42 random bits stay. */
+export function boundKeyId(uuid: string, workflow: WorkflowId, use: KeyUse): string {
+  const start = `${uuid.slice(0, VERSION_AT)}${BOUND}${uuid.slice(VERSION_AT + 1, -DIGITS)}`;
+  return start + digitsOf(start, workflow, use);
+}
+
+/** Undefined: the id doesn't say whose it is. */
+export function isKeyOf(id: string, workflow: WorkflowId): boolean | undefined {
+  if (id[VERSION_AT] !== BOUND) return undefined;
+  return isFor(id, workflow, 'sealing') || isFor(id, workflow, 'plain');
+}
+
+/** Whether it is the workflow's key, and takes its plain history. */
+export const takesPlain = (id: string, workflow: WorkflowId): boolean =>
+  id[VERSION_AT] === BOUND && isFor(id, workflow, 'plain');
+
+const isFor = (id: string, workflow: WorkflowId, use: KeyUse): boolean =>
+  digitsOf(id.slice(0, -DIGITS), workflow, use) === id.slice(-DIGITS);

@@ -1,0 +1,255 @@
+/**
+ * A record that can never be read stops its workflow and no other of its partition: whoever makes rows, whoever holds a lease and whoever
+ * opens the log again agree on it (I5). What may change by waiting stops nobody. A person judges it, and what came meanwhile counts.
+ */
+
+import {
+  type Offset,
+  type Partition,
+  STORED_BOUNDS,
+  UnavailableError,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+import { type EventLog, type KeyStore, RANGE_COUNT } from '@tidemark/ports';
+import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DataKeys } from './data-keys.ts';
+import { inboxRecord as recordOf } from './inbox.ts';
+import { EVENT_MAX_BYTES } from './limits.ts';
+import { LamportClock } from './ports.ts';
+import { ProjectedKeyStore } from './projected-keys.ts';
+import { Projector } from './projector.ts';
+import { SealedLog } from './sealed-log.ts';
+import { definitionOf, inboxRecord, TENANT } from './simulated-definition.ts';
+import { quiet, SimulatedClock, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
+import { Starter } from './starter.ts';
+import { systemPrng } from './system.ts';
+import { WorkflowKeys } from './workflow-keys.ts';
+
+const ALL = Array.from({ length: RANGE_COUNT }, (_, range) => range);
+const P0 = 0 as Partition;
+const definition = definitionOf({ steps: { a: () => ({}) } });
+
+let inner: SimulatedLog;
+let log: EventLog;
+let ports: SimulatedPorts;
+let errors: unknown[];
+let topic: MemoryKeyTopic;
+let index: MemoryKeyIndex;
+let keys: WorkflowKeys;
+const projectors: Projector[] = [];
+
+/** What a process has that was just started; `refusesPlain`: new workflows must be sealed. */
+function process(refusesPlain = false): SealedLog {
+  const store: KeyStore = new ProjectedKeyStore(topic, index);
+  const data = new DataKeys({ provider: plainKeyProvider, store, prng: systemPrng, clock: new SimulatedClock() });
+  keys = new WorkflowKeys(data, store);
+  return new SealedLog(inner, keys, { refusesPlain });
+}
+
+/** A coordinator that was just started makes the rows. */
+async function project(on: SimulatedPorts = ports, through: Pick<EventLog, 'read'> = log): Promise<void> {
+  const projector = new Projector({
+    ports: { ...on, log: through },
+    lamport: new LamportClock(),
+    onApplied: () => {},
+    onError: (error) => errors.push(error),
+  });
+  projectors.push(projector);
+  projector.own(ALL);
+  projector.start();
+  projector.hint([P0]);
+  await quiet();
+  await projector.stop();
+}
+
+const row = (workflow: string) => ports.store.rows.get(workflow as WorkflowId)?.stream;
+const open = (id: string, on: EventLog = log) =>
+  new Starter({ ports: { ...ports, log: on }, lamport: new LamportClock(), partitionsMax: 1 }).start({
+    definition,
+    input: `input of ${id}`,
+    workflow: workflowId(id),
+    tenant: TENANT,
+  });
+const owner = (workflow: string) => ({ tenant: TENANT, workflow: workflow as WorkflowId, user: null });
+const to = (workflow: string) => ({ ...owner(workflow), generation: row(workflow)!.generation });
+const signalTo = (workflow: string, id: string, value: unknown = `said ${id}`) =>
+  inboxRecord(to(workflow), id, 'SignalReceived', { name: id }, { value } as never);
+const judgement = (workflow: string, offset: number, judgement: 'skip' | 'take') => {
+  const event = { ...to(workflow), id: `judged:${judgement}:${offset}` as never, lamport: 1 as never, atMs: 1_000_000 };
+  const control = { offset: offset as Offset, judgement, by: 'ada' };
+  return recordOf(
+    { recordMaxBytes: EVENT_MAX_BYTES },
+    { ...event, type: 'RecordJudged', control },
+    { why: 'looked at it' },
+  );
+};
+const append = (workflow: string, value: Uint8Array) => log.append(P0, [{ value, type: 'x', owner: owner(workflow) }]);
+/** By somebody who may write to the topic, and has no keys. */
+const forge = (value: Uint8Array) => inner.append(P0, [{ value, type: 'x' }]);
+const stored = () => inner.look([{ partition: P0, from: 0 as Offset }])[0]!.records.map(({ value }) => value);
+
+/** As a coordinator makes them that folds the log from its beginning. */
+async function fromNothing() {
+  const fresh = simulatedPorts(log, 1);
+  await project(fresh);
+  return fresh.store.rows;
+}
+
+beforeEach(async () => {
+  inner = new SimulatedLog(1);
+  topic = new MemoryKeyTopic();
+  index = new MemoryKeyIndex();
+  log = process();
+  ports = simulatedPorts(log, 1);
+  errors = [];
+  await open('a');
+  await open('b');
+  await project();
+});
+afterEach(async () => {
+  for (const projector of projectors.splice(0)) await projector.stop();
+});
+
+describe('a record', () => {
+  /** A sealed record as somebody makes it of one who has no keys. */
+  const remade = (from: number, ...changes: readonly (readonly [RegExp, string])[]): Uint8Array => {
+    const asSignal = [
+      [/"id":"[^"]*"/, '"id":"forged"'],
+      [/"type":"WorkflowOpened","control":.*,"payload"/, '"type":"SignalReceived","control":{"name":"x"},"payload"'],
+    ] as const;
+    let text = Buffer.from(stored()[from]!).toString('latin1');
+    for (const [what, by] of [...asSignal, ...changes]) text = text.replace(what, by);
+    return Buffer.from(text, 'latin1');
+  };
+  const unknownKey = () => remade(0, [/"key":"[^"]*"/, '"key":"00000000-0000-7000-8000-000000000000"']);
+  const moved = () => remade(1, [/"workflow":"b"/, '"workflow":"a"'], [/"generation":2/, '"generation":1']);
+
+  it.each([
+    ['that is plain where its workflow has sealed ones', 'sealed-wrong', () => signalTo('a', 'forged')],
+    ['that names a key which never was', 'key-missing', unknownKey],
+    ['that was moved to another workflow', 'sealed-wrong', moved],
+  ])('%s stops it and no other; a person skips it, and what came meanwhile counts', async (_, problem, forged) => {
+    const at = await forge(forged());
+    await append('a', signalTo('a', 's1'));
+    await append('b', signalTo('b', 's2'));
+    await project();
+    expect(row('a')).toMatchObject({ position: 1, status: 'parked', reason: problem, runnable: false });
+    expect(row('b')).toMatchObject({ position: 2, status: 'open', runnable: true });
+    expect(ports.store.rejectedRows).toMatchObject([{ offset: at, workflow: 'a', reason: problem }]);
+    // Neither another process nor a decision without a seal moves it.
+    const decided = await forge(judgement('a', at, 'skip').value);
+    log = process();
+    await project();
+    expect(row('a')).toMatchObject({ position: 1, status: 'parked', reason: problem });
+    await append('a', judgement('a', at, 'skip').value);
+    await project();
+    // That decision was plain as well.
+    expect(row('a')).toMatchObject({ position: 2, status: 'parked', reason: 'sealed-wrong' });
+    await append('a', judgement('a', decided, 'skip').value);
+    await project();
+    expect(row('a')).toMatchObject({ position: 4, status: 'open', reason: null, runnable: true });
+    expect(ports.store.rows).toEqual(await fromNothing());
+    expect(errors).toEqual([]);
+  });
+
+  it('with a null payload needs no seal: the control', async () => {
+    const { generation } = to('a');
+    await forge(inboxRecord({ ...owner('a'), generation }, 'timer', 'TimerFired', { timer: 'none' }, null));
+    await append('a', signalTo('a', 's1'));
+    await project();
+    expect(row('a')).toMatchObject({ position: 2, status: 'open' });
+  });
+
+  it('that is rejected anyway stops nobody, sealed or not', async () => {
+    await append('a', signalTo('a', 's1'));
+    await forge(signalTo('a', 's1'));
+    await project();
+    expect(row('a')).toMatchObject({ position: 2, status: 'open' });
+    expect(ports.store.rejectedRows).toMatchObject([{ workflow: 'a', reason: 'duplicate' }]);
+  });
+
+  it('whose key can’t be had just now stops nobody: it is waited for', async () => {
+    await append('a', signalTo('a', 's1'));
+    const away: Pick<EventLog, 'read'> = {
+      read: async () => {
+        throw new UnavailableError('keys-unavailable', 'The provider is away.');
+      },
+    };
+    await project(ports, away);
+    expect(errors).toMatchObject([{ code: 'keys-unavailable' }]);
+    expect(row('a')).toMatchObject({ position: 1, status: 'open' });
+    await project();
+    expect(row('a')).toMatchObject({ position: 2, status: 'open' });
+  });
+});
+
+it('where the store of keys was lost nothing is taken for forgotten, and put back it goes on as if nobody had stopped', async () => {
+  await append('a', signalTo('a', 's1'));
+  const before = await fromNothing();
+  const [kept, keptIndex] = [topic, index];
+  [topic, index] = [new MemoryKeyTopic(), new MemoryKeyIndex()];
+  log = process();
+  ports = simulatedPorts(log, 1);
+  await project();
+  for (const id of ['a', 'b']) {
+    expect(row(id)).toMatchObject({ position: 1, status: 'parked', reason: 'key-missing', runnable: false });
+    expect(ports.store.rows.get(id as WorkflowId)!.checkpoints).toHaveLength(0);
+  }
+  [topic, index] = [kept, keptIndex];
+  log = process();
+  await project();
+  expect(ports.store.rows).toEqual(before);
+});
+
+it('of workflows that begin unencrypted a person takes those from before, where all are to be encrypted', async () => {
+  inner = new SimulatedLog(1);
+  log = inner;
+  ports = simulatedPorts(inner, 1);
+  await open('old', inner);
+  await open('forged', inner);
+  await project();
+  await forge(signalTo('old', 's1'));
+  await project();
+  const before = ports.store.rows.get('old' as WorkflowId)!;
+  log = process(true);
+  ports = simulatedPorts(log, 1);
+  await project();
+  for (const id of ['old', 'forged']) {
+    expect(row(id)).toMatchObject({ position: 1, status: 'parked', reason: 'plain-refused', runnable: false });
+  }
+  await keys.takePlain(owner('old'));
+  const { offset } = JSON.parse(row('old')!.state).unreadable as { offset: number };
+  await append('old', judgement('old', offset, 'take').value);
+  await project();
+  expect(row('old')).toMatchObject({ position: 3, status: 'open', runnable: true });
+  expect(ports.store.rows.get('old' as WorkflowId)!.checkpoints).toEqual(before.checkpoints);
+  expect(row('forged')).toMatchObject({ position: 1, reason: 'plain-refused' });
+  // From here on it has sealed events.
+  await forge(signalTo('old', 'forged'));
+  await project();
+  expect(row('old')).toMatchObject({ position: 3, status: 'parked', reason: 'sealed-wrong' });
+});
+
+it('a payload over the bounds of JSON is never parsed: its workflow stops, with keys and without', async () => {
+  inner = new SimulatedLog(1, 4_000_000);
+  log = inner;
+  ports = simulatedPorts(inner, 1);
+  await open('a', inner);
+  await open('b', inner);
+  await project();
+  const event = Buffer.from(signalTo('a', 'many', null)).toString();
+  const values = `[${'{},'.repeat(STORED_BOUNDS.valuesMaxCount)}1]`;
+  const at = await forge(Buffer.from(event.replace('"value":null', `"value":${values}`)));
+  await forge(signalTo('b', 's1'));
+  await project();
+  expect(row('a')).toMatchObject({ position: 1, status: 'parked', reason: 'json-too-many-values' });
+  expect(row('b')).toMatchObject({ position: 2, status: 'open' });
+  await forge(judgement('a', at, 'skip').value);
+  await forge(signalTo('a', 's2'));
+  await project();
+  expect(row('a')).toMatchObject({ position: 3, status: 'open' });
+  expect(ports.store.rows).toEqual(await fromNothing());
+});
