@@ -202,6 +202,26 @@ export const FOLD_MUTATIONS: Mutations = {
     caughtBy: FOLD_TEST,
     breaks: 'A stream that holds an unreadable event is not folded past it.',
   },
+  'plain-payload-is-taken': {
+    file: FOLD,
+    edits: [["seal === 'plain' && before.sealed === true ? 'sealed-wrong' : undefined", 'undefined']],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'After its first sealed event a stream takes no plain payload.',
+  },
+  'plain-judgement-counts': {
+    file: FOLD,
+    edits: [
+      ["offset !== unreadable.offset || (stream.sealed === true && seal !== 'sealed')", 'offset !== unreadable.offset'],
+    ],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'Nobody without keys goes over a record that cannot be read.',
+  },
+  'payload-is-unbounded': {
+    file: 'libs/codec/src/record.ts',
+    edits: [['const problem = isClosed ? undefined : overBounds(entry.payload);', 'const problem = undefined;']],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'A payload of too many values is never parsed.',
+  },
   'fence-forgets-the-era': {
     file: FOLD,
     edits: [

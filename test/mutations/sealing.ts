@@ -129,6 +129,32 @@ export const SEALING_MUTATIONS: Mutations = {
     caughtBy: DATA_KEYS_TEST,
     breaks: 'A rewrap that failed says so.',
   },
+  'any-key-explains': {
+    file: 'libs/runtime/src/workflow-keys.ts',
+    edits: [
+      ['    if (workflow !== undefined && !this.#keys.isOf(id, workflow)) throw foreignKey(id, workflow);\n', ''],
+    ],
+    caughtBy: 'libs/runtime/src/sealed-log.test.ts',
+    breaks: 'A key opens and explains the content of its own workflow alone.',
+  },
+  'plain-rows-are-taken': {
+    file: 'libs/runtime/src/sealed-store.ts',
+    edits: [['      await this.#refusePlain(plain);\n', '']],
+    caughtBy: 'libs/runtime/src/sealed-store.test.ts',
+    breaks: 'Plain text of a workflow that has a key is refused in rows.',
+  },
+  'plain-workflows-begin': {
+    file: 'libs/runtime/src/sealed-log.ts',
+    edits: [['          if (this.#refusesPlain && hasPayload(record)) plain.push(record);\n', '']],
+    caughtBy: 'libs/runtime/src/sealed-log.test.ts',
+    breaks: 'No workflow begins unencrypted where all are to be encrypted.',
+  },
+  'lost-key-stops-all': {
+    file: 'libs/runtime/src/workflow-keys.ts',
+    edits: [["  if (error instanceof CorruptError && error.code === 'key-missing') return error;\n", '']],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'A record under an unknown key stops its own workflow alone.',
+  },
   'plain-text-is-written': {
     file: 'libs/runtime/src/sealed-log.ts',
     edits: [

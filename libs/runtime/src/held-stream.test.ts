@@ -298,6 +298,20 @@ describe('a held stream', () => {
     await expect(write(stream, commit(stream, '0.0'))).rejects.toMatchObject({ code: 'stream-unreadable' });
   });
 
+  it('stops at a plain payload once it has written a sealed one, and at none before that', async () => {
+    const stream = hold('h1');
+    await write(stream, claim);
+    await log.append(P, [{ value: signal('s1'), type: 'SignalReceived' }]);
+    await stream.catchUp();
+    expect([stream.fenced, stream.confirmed.signals.length]).toEqual([undefined, 1]);
+    // From here on it seals what it writes.
+    Object.assign(log, { isSealing: true });
+    await write(stream, commit(stream, '0.0'));
+    log.interpose([signal('forged')]);
+    await expect(write(stream, commit(stream, '0.1'))).rejects.toMatchObject({ code: 'stream-unreadable' });
+    expect(stream.confirmed.signals).toHaveLength(1);
+  });
+
   it('passes over what is malformed, and over other streams', async () => {
     const stream = hold('h1');
     await write(stream, claim);

@@ -3,7 +3,14 @@
  * it goes within its time whatever is away, and hands over what it holds.
  */
 
-import { FencedError, type Partition, type StreamState, UnavailableError, type WorkflowId } from '@tidemark/core';
+import {
+  CorruptError,
+  FencedError,
+  type Partition,
+  type StreamState,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
 import type { Job } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -164,6 +171,20 @@ describe('a worker', () => {
     expect(world.status(w)).toBe('open');
     isAway = false;
     await world.until(w, 'completed', 3_000);
+  });
+
+  it('claims what it can read, though rows of another workflow were changed that came with it', async () => {
+    const { store } = world.ports;
+    const loadStreams = store.loadStreams.bind(store);
+    store.loadStreams = async (workflows) => {
+      if (workflows.includes('changed' as WorkflowId)) throw new CorruptError('sealed-wrong', 'changed');
+      return loadStreams(workflows);
+    };
+    await world.worker([trivial]);
+    await Promise.all(['changed', 'w1', 'w2'].map((id) => world.start(trivial, null, { id })));
+    for (const id of ['w1', 'w2']) await world.until(id as WorkflowId, 'completed');
+    expect(world.status('changed' as WorkflowId)).toBe('open');
+    expect(world.errors).toMatchObject([{ where: 'workflow changed', error: { code: 'sealed-wrong' } }]);
   });
 
   it('tells a failure that it outlives, and takes the workflow up again', async () => {
