@@ -165,12 +165,20 @@ class Pass {
   /** Folds a page that begins at `at`; undefined: nothing changes by it. */
   take(page: Page): ProjectionBatch | undefined {
     const { partition, next, generation, streams } = this.state;
-    const from = this.#begin(page);
+    const refused = new Map<WorkflowId, StreamState>();
+    const from = this.#begin(page, refused);
+    if (refused.size > 0) this.state = { ...this.state, streams: new Map([...this.state.streams, ...refused]) };
     const inRows = new Map(Array.from(from, ([workflow]) => [workflow, streams.get(workflow)!]));
     this.at = page.to;
-    const batch = from.size === 0 ? undefined : this.#fold(page, from, inRows);
+    const batch = from.size === 0 ? new ProjectionBuilder().batch() : this.#fold(page, from, inRows);
     this.#skip();
-    return batch && { ...batch, partitions: [{ partition, from: next, to: next, generation }] };
+    if (from.size + refused.size === 0) return undefined;
+    const stay = Array.from(refused.values(), (stream) => streamRow(stream, partition));
+    return {
+      ...batch,
+      streams: [...batch.streams, ...stay],
+      partitions: [{ partition, from: next, to: next, generation }],
+    };
   }
 
   /** Where no stream goes on, the entries up to the next stop are nobody's. */
@@ -180,7 +188,8 @@ class Pass {
     if (Number.isFinite(first)) this.at = first as Offset;
   }
 
-  #begin({ from, to, entries }: Page): ReadonlyMap<WorkflowId, Begun> {
+  /** `refused`: gets those that stay where they are though a person said otherwise: it is done with then. */
+  #begin({ from, to, entries }: Page, refused: Map<WorkflowId, StreamState>): ReadonlyMap<WorkflowId, Begun> {
     const begun = new Map<WorkflowId, Begun>();
     for (const workflow of this.#going.keys()) {
       begun.set(workflow, { stream: { ...this.state.streams.get(workflow)!, unreadable: null }, from });
@@ -188,9 +197,11 @@ class Pass {
     for (const [workflow, stop] of this.#ahead) {
       if (stop.offset >= to) continue;
       this.#ahead.delete(workflow);
-      const begins = beginning(this.state, this.state.streams.get(workflow)!, stop, entries[stop.offset - from]!);
+      const stream = this.state.streams.get(workflow)!;
+      const begins = beginning(this.state, stream, stop, entries[stop.offset - from]!);
+      const { judgement, ...going } = stop;
+      if (begins === undefined && judgement !== undefined) refused.set(workflow, { ...stream, unreadable: going });
       if (begins === undefined) continue;
-      const { judgement: _, ...going } = stop;
       this.#going.set(workflow, going);
       begun.set(workflow, begins);
     }

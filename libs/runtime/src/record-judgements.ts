@@ -51,11 +51,13 @@ export class RecordJudgements {
     }
     const event = eventId(`judged:${this.#told.uuid()}`);
     await this.#told.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
-    const hasGoneOn = await this.#told.lookFor(RECORD_JUDGED_GRACE_MS, async () => {
+    const outcome = await this.#told.lookFor(RECORD_JUDGED_GRACE_MS, async () => {
       const { unreadable } = (await this.#told.exactly(id)).state;
-      return unreadable?.offset !== offset || undefined;
+      if (unreadable?.offset !== offset) return 'gone on';
+      // Rows have the decision, until whoever makes them has tried.
+      return unreadable.judgement === undefined ? 'stays' : undefined;
     });
-    if (hasGoneOn) return { workflow, offset, problem };
+    if (outcome === 'gone on') return { workflow, offset, problem };
     throw new ConflictError(
       'record-unreadable',
       `Workflow ${id}: the ${type} at offset ${offset} still can't be read (${problem}). Put back what is lacking and take it again, or skip it.`,

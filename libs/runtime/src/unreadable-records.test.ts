@@ -144,13 +144,18 @@ describe('a record', () => {
     log = process();
     await project();
     expect(row('a')).toMatchObject({ position: 1, status: 'parked', reason: problem });
+    // Taken as it is it is what it was.
+    await append('a', judgement('a', at, 'take').value);
+    await project();
+    expect(JSON.parse(row('a')!.state).unreadable).toMatchObject({ offset: at, problem });
+    expect(JSON.parse(row('a')!.state).unreadable).not.toHaveProperty('judgement');
     await append('a', judgement('a', at, 'skip').value);
     await project();
     // That decision was plain as well.
     expect(row('a')).toMatchObject({ position: 2, status: 'parked', reason: 'sealed-wrong' });
     await append('a', judgement('a', decided, 'skip').value);
     await project();
-    expect(row('a')).toMatchObject({ position: 4, status: 'open', reason: null, runnable: true });
+    expect(row('a')).toMatchObject({ position: 5, status: 'open', reason: null, runnable: true });
     expect(ports.store.rows).toEqual(await fromNothing());
     expect(errors).toEqual([]);
   });
