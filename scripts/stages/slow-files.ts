@@ -50,6 +50,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   },
   'libs/cli/src/tutorial.test.ts': { seconds: 9, why: 'Every command of the tutorial.' },
   'libs/cli/src/undo.test.ts': { seconds: 10, why: 'Commands that open the folder each.' },
+  'libs/cli/src/unreadable.test.ts': { seconds: 9, why: 'Commands on a folder that is opened three times.' },
   'libs/cli/src/versions.test.ts': { seconds: 11, why: 'Commands that open the folder each.' },
   'libs/host/src/audit.test.ts': { seconds: 9, why: 'Entries are written in lanes, and history has to be archived.' },
   'libs/host/src/continuing.test.ts': { seconds: 7, why: 'A host that is opened again on its folder.' },

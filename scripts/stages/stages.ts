@@ -39,6 +39,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/cli/src/rebuild.test.ts',
       'libs/cli/src/trace.test.ts',
       'libs/cli/src/undo.test.ts',
+      'libs/cli/src/unreadable.test.ts',
       'libs/cli/src/versions.test.ts',
       'libs/host/src/deletions.test.ts',
       'libs/host/src/encryption.test.ts',

@@ -152,7 +152,7 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
     expect(await at.filesWith(SECRET)).toEqual([]);
   });
 
-  it('is told as damaged where its blob is, and nothing is made of it', async () => {
+  it('is told as damaged where its blob is: its workflow stands there, and nothing is made of it', async () => {
     const host = await open();
     await run(host);
     const { live } = host.tiers!.blobs!.stores;
@@ -162,10 +162,12 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
     await expect(told(host)).rejects.toMatchObject({ code: 'blob-missing', details: { digest } });
     await at.close(host);
     await rm(path.join(at.state, 'rows'), { recursive: true });
-    const errors: unknown[] = [];
-    const again = await at.openIdle();
-    await again.startCoordinator({ onError: (_, error) => errors.push(error) });
-    await expect.poll(() => errors, PATIENCE).toContainEqual(expect.objectContaining({ code: 'blob-missing' }));
-    expect(await again.ports.store.ready()).toBe(false);
+    const again = await open();
+    await expect.poll(() => again.ports.store.ready(), PATIENCE).toBe(true);
+    expect(await again.ports.store.workflow(ID)).toMatchObject({
+      status: 'parked',
+      reason: 'blob-missing',
+      result: null,
+    });
   });
 });

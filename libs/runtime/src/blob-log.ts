@@ -14,7 +14,7 @@ import {
   splitRecord,
   withPayload,
 } from '@tidemark/codec';
-import { CorruptError, LimitError, type Offset, type Partition } from '@tidemark/core';
+import { CorruptError, LimitError } from '@tidemark/core';
 import {
   type AppendOptions,
   BLOB_REFERENCE_MAX_BYTES,
@@ -128,7 +128,7 @@ export class BlobLog extends PreparedLog {
     }
     if (blobs.size === 0) return results;
     const fitting = this.#fitting(results, blobs, options?.maxBytes ?? BLOB_READ_MAX_BYTES);
-    return Promise.all(fitting.map((result) => this.#whole(result, blobs)));
+    return Promise.all(fitting.map((result) => this.#wholeResult(result, blobs)));
   }
 
   #fitting(
@@ -156,26 +156,22 @@ export class BlobLog extends PreparedLog {
     return fitting;
   }
 
-  async #whole(result: ReadResult, blobs: ReadonlyMap<StoredRecord, BlobReference>): Promise<ReadResult> {
+  async #wholeResult(result: ReadResult, blobs: ReadonlyMap<StoredRecord, BlobReference>): Promise<ReadResult> {
     const records = result.records.map(async (record) => {
       const blob = blobs.get(record);
       if (blob === undefined) return record;
-      const payload = await this.#get(blob, result.partition, record.offset);
-      return { offset: record.offset, value: withPayload(record.value, payload) };
+      return this.#whole(record, blob);
     });
     return { ...result, records: await Promise.all(records) };
   }
 
-  async #get(blob: BlobReference, partition: Partition, offset: Offset): Promise<Uint8Array> {
+  /** One whose blob is lost or damaged is handed up as it is stored, for the fold to stop its stream and no other. */
+  async #whole(record: StoredRecord, blob: BlobReference): Promise<StoredRecord> {
     try {
-      return await this.#blobs.get(blob);
-    } catch (cause) {
-      if (!(cause instanceof CorruptError)) throw cause;
-      throw new CorruptError(
-        cause.code,
-        `The payload of the record at offset ${offset} of partition ${partition}: ${cause.message}. Restore the blob from a copy; nothing goes on without it.`,
-        { partition, offset, digest: blob.digest, cause },
-      );
+      return { offset: record.offset, value: withPayload(record.value, await this.#blobs.get(blob)) };
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      return { ...record, problem: error.code };
     }
   }
 }

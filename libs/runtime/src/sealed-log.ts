@@ -89,6 +89,7 @@ export class SealedLog extends PreparedLog {
     const plain: StoredRecord[] = [];
     for (const { records } of results) {
       for (const record of records) {
+        if (record.problem !== undefined) continue;
         const id = sealedWith(record.value);
         if (id === undefined) {
           if (this.#refusesPlain && hasPayload(record)) plain.push(record);
