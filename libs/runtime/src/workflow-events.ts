@@ -41,7 +41,9 @@ export class StreamFold {
   /** `stream`: as it was before the first record that is added; absent: that is its opening, or comes before it. */
   constructor(place: StreamPlacement, stream?: StreamState) {
     this.#place = place;
-    this.#stream = stream;
+    // What it stands at is passed over here, whatever becomes of it.
+    const stands = stream?.unreadable?.problem !== undefined;
+    this.#stream = stands ? { ...stream, unreadable: null } : stream;
   }
 
   get stream(): StreamState | undefined {

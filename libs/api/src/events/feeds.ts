@@ -193,7 +193,9 @@ export class Feeds {
         const end = applied.get(partition)!;
         const told = records.filter(({ offset }) => offset < end);
         readCount += told.length;
-        for (const feed of feeds.get(partition)!) feed.add(told);
+        const going = feeds.get(partition)!.filter((feed) => this.#add(feed, told));
+        if (going.length > 0) feeds.set(partition, going);
+        else feeds.delete(partition);
       }
       for (const [partition, error] of unreadable) {
         for (const feed of feeds.get(partition)!) this.#fail(feed, error);
@@ -217,6 +219,17 @@ export class Feeds {
       const half = requests.length >> 1;
       const first = await this.#read(requests.slice(0, half), unreadable);
       return [...first, ...(await this.#read(requests.slice(half), unreadable))];
+    }
+  }
+
+  /** False: its followers are told why it can't go on. */
+  #add(feed: Feed, records: ReadResult['records']): boolean {
+    try {
+      feed.add(records);
+      return true;
+    } catch (error) {
+      this.#fail(feed, error);
+      return false;
     }
   }
 
