@@ -12,7 +12,7 @@ import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { WrappedKey } from './key-provider.ts';
 
 export interface StoredKey extends WrappedKey {
-  /** A UUIDv7 of its own; what is encrypted names it. */
+  /** A UUID of its own, which begins with its time; what is encrypted names it. */
   readonly id: string;
   readonly tenant: TenantId;
   readonly workflow: WorkflowId;
