@@ -129,7 +129,6 @@ export const LEASE_LOOK_PERIOD_MS = 1_000;
 /** Looks at all that can run, or at all leases, rest so many times what they took, unless what they found were older than this, in milliseconds, at the end of the next. */
 export const LOOK_REST = 4;
 export const LOOK_AGE_MAX_MS = 10_000;
-
 /** Entries and bytes that one projection batch takes from the log at most. */
 export const PROJECTION_ENTRIES_MAX = 8_192;
 export const PROJECTION_READ_MAX_BYTES = 8_388_608;
@@ -144,7 +143,6 @@ export const SWEEP_PERIOD_MS = 5_000;
 /** Time to live and renewal of a projector's ranges, in milliseconds. */
 export const RANGE_TTL_MS = 5_000;
 export const RANGE_RENEW_PERIOD_MS = 1_000;
-
 /** How old, in milliseconds, what a process knows of held queues may be; and the period of a coordinator's look at them. */
 export const QUEUES_KNOWN_MS = 250;
 export const QUEUES_PERIOD_MS = 1_000;
