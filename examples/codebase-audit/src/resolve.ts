@@ -104,7 +104,7 @@ export class Resolver {
   }
 
   #find(folder: string, written: string, declaration: boolean): Resolution {
-    const specifier = written.replace(/[?].*$/, '');
+    const specifier = written.split('?', 1)[0]!;
     if (specifier.endsWith('*') && isRelative(specifier)) return this.#below(folder, specifier.slice(0, -1));
     if (isRelative(specifier)) {
       const path = joinPath(folder, specifier);

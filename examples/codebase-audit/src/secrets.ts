@@ -16,7 +16,11 @@ const FORMATS: readonly KeyFormat[] = [
   { name: 'Google API key', pattern: /\bAIza[0-9A-Za-z_-]{35}/g, prefix: 4 },
   { name: 'SendGrid key', pattern: /\bSG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}/g, prefix: 3 },
   { name: 'model provider key', pattern: /\bsk-(?:ant-|proj-|svcacct-)?[0-9A-Za-z_-]{20,}/g, prefix: 3 },
-  { name: 'JSON web token', pattern: /\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{16,}/g, prefix: 3 },
+  {
+    name: 'JSON web token',
+    pattern: /(?<![0-9A-Za-z_-])eyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{16,}/g,
+    prefix: 3,
+  },
 ];
 /** One test that is false for nearly every file, so that most files cost one pass. */
 const ANY_FORMAT =
@@ -26,7 +30,7 @@ const PRIVATE_KEY = /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----/g;
 const PRIVATE_KEY_BODY = /^(?:\\n|\\r|\s|['"`+,])*[0-9A-Za-z+/=]{20,}/;
 const URL_PASSWORD = /(:\/\/[^\s/:@'"`]+:)([^\s/@'"`]+)(@)/g;
 const ASSIGNED_SECRET =
-  /((?:password|passwd|passphrase|secret|token|api[_-]?key|credential)s?["']?\s*(?:=|:|\s)\s*["'`]?)([^\s"'`,;)}]+)/gi;
+  /((?:password|passwd|passphrase|secret|token|api[_-]?key|credential)s?["']?\s{0,20}(?:=|:|\s)\s{0,20}["'`]?)([^\s"'`,;)}]+)/gi;
 const LONG_WORD = /[0-9A-Za-z+/_=-]{20,}/g;
 
 export type KnownSecret = { name: string; offset: number; text: string; certain: boolean };
@@ -59,7 +63,7 @@ export function knownSecrets(text: string): KnownSecret[] {
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/(?<=[A-Z])(?=[A-Z][a-z])/g, ' ')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '');

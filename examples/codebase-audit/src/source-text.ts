@@ -34,7 +34,7 @@ export class SourceText {
    * no part of a secret is left that nobody can recognise any more. */
   slice(start: number, end: number, maxChars: number): string {
     if (end - start <= maxChars) return this.text.slice(start, end);
-    return `${this.text.slice(start, start + maxChars).replace(/[^\s(){};,'"`]*$/, '')}…`;
+    return `${this.text.slice(start, start + maxChars).replace(/(?<![^\s(){};,'"`])[^\s(){};,'"`]*$/, '')}…`;
   }
 
   #starts(): number[] {

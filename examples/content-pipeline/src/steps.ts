@@ -73,7 +73,7 @@ function article(name: string, text: string): Article {
 
 const plain = (text: string): string =>
   text
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/\[([^[\]]*)\]\([^()]*\)/g, '$1')
     .replace(/[*_`]/g, '')
     .replace(/\s+/g, ' ')
     .trim();

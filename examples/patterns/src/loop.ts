@@ -42,6 +42,6 @@ async function linksOf(page: string): Promise<string[] | null> {
     throw error;
   });
   if (text === null) return null;
-  const targets = [...text.matchAll(/\]\(([^):#\s]+\.md)(?:#[^)\s]*)?\)/g)].map((match) => match[1]!);
+  const targets = [...text.matchAll(/\]\(([^():#\s]+\.md)(?:#[^()\s]*)?\)/g)].map((match) => match[1]!);
   return [...new Set(targets.map((target) => join(dirname(page), target)))];
 }

@@ -85,7 +85,7 @@ const scoreOf = (text: string, words: readonly string[]): number =>
 const sentencesOf = (note: string): readonly string[] =>
   note
     .slice(note.indexOf('\n') + 1)
-    .split(/\n\s*[-*] |\||\n\n|(?<=[.!?])\s+(?=[\p{Lu}\d])/u)
+    .split(/\n\s{0,20}[-*] |\||\n\n|(?<=[.!?])\s+(?=[\p{Lu}\d])/u)
     .map((sentence) => sentence.replaceAll(/[*`]+/g, '').replaceAll(/\s+/g, ' ').trim())
     .filter((sentence) => sentence.length > 20 && sentence.length <= SENTENCE_MAX_CHARS);
 
@@ -106,7 +106,8 @@ const questionIn = (messages: readonly BundleMessage[]): string =>
 /** The phase's working memory, as bundles write it: a line of JSON for each key. */
 function notesIn(messages: readonly BundleMessage[]): ReadonlyMap<string, string> {
   const system = messages.map(({ content }) => (typeof content === 'string' ? content : '')).join('\n');
-  const memory = /<working_memory[^>]*>\n([\s\S]*?)\n<\/working_memory>/.exec(system)?.[1] ?? '';
+  const [, inside = ''] = system.split(/<working_memory[^<>]*>\n/, 2);
+  const memory = inside.slice(0, Math.max(0, inside.indexOf('\n</working_memory>')));
   return new Map(memory.split('\n').flatMap((line) => (line === '' ? [] : Object.entries(JSON.parse(`{${line}}`)))));
 }
 

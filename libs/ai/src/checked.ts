@@ -54,7 +54,7 @@ function told(issue: z.core.$ZodIssue, value: unknown): string[] {
   const at = valueAt(value, issue.path);
   const name = issue.path.length === 0 ? 'the whole' : pathText(issue.path);
   if (at === undefined) return [`${name} is missing`];
-  const message = issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '');
+  const message = issue.message.replace(/^Invalid input: /, '').split(', received ', 1)[0]!;
   return [`${name} is ${quoted(at)}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`];
 }
 

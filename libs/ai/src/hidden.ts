@@ -82,18 +82,23 @@ async function configuredHeaders(model: unknown): Promise<Record<string, unknown
 
 /** `authorization: …`, `API key provided: …`, `x-anything: …`, `Bearer …`, up to the next comma or line. */
 const HEADER_LIKE =
-  /(?:\b(?:auth[a-z]*|(?:proxy-)?authorization|api[-_ ]?key|(?:access|refresh|auth|id|session)[-_ ]?token|secret|cookie|passw[a-z]*|credentials?|signature)\b[^\n:=]{0,30}[:=]|\bx-[a-z0-9-]+["']?\s*[:=]|\b(?:bearer|basic)\s)\s*[^\n,]+/gi;
+  /(?:\b(?:auth[a-z]*|(?:proxy-)?authorization|api[-_ ]?key|(?:access|refresh|auth|id|session)[-_ ]?token|secret|cookie|passw[a-z]*|credentials?|signature)\b[^\n:=]{0,30}[:=]|\bx-[a-z0-9-]{1,60}["']?\s{0,20}[:=]|\b(?:bearer|basic)\s)\s*[^\n,]+/gi;
 
 function excerpt(text: string): string {
-  const shown = maskSecrets(text)
-    // A provider that quotes a request quotes it as JSON.
-    .replaceAll(/\{[\s\S]*\}/g, '{…}')
+  const shown = withoutJson(maskSecrets(text))
     // An address may hold a key.
-    .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[address]')
+    .replaceAll(/\b[a-z][a-z0-9+.-]{0,30}:\/\/\S+/gi, '[address]')
     .replaceAll(HEADER_LIKE, MARK)
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim();
   return (shown.length <= EXCERPT_MAX_CHARS ? shown : `${shown.slice(0, EXCERPT_MAX_CHARS - 1)}…`).toWellFormed();
+}
+
+/** A provider that quotes a request quotes it as JSON. */
+function withoutJson(text: string): string {
+  const start = text.indexOf('{');
+  const end = text.lastIndexOf('}');
+  return start < 0 || end < start ? text : `${text.slice(0, start)}{…}${text.slice(end + 1)}`;
 }
 
 function mapTexts(value: unknown, change: (text: string) => string): unknown {

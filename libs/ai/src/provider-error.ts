@@ -115,7 +115,9 @@ function textOf({ provider, modelId }: AskedModel, facts: Facts, hidden: Hidden)
     ...(retryAfterMs === undefined ? [] : [`asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`]),
   ].join(', ');
   const said = status !== undefined && ABOUT_KEYS.has(status) ? '' : hidden.excerpt(facts.message);
-  return hidden.clean(`${provider} ${modelId}: ${what}${said === '' ? '' : `: ${said}`}`.replace(/[.\s]*$/, '.'));
+  return hidden.clean(
+    `${provider} ${modelId}: ${what}${said === '' ? '' : `: ${said}`}`.replace(/(?<![.\s])[.\s]*$/, '.'),
+  );
 }
 
 const detailsOf = (model: AskedModel, { status, retryAfterMs, reason }: Facts) => ({

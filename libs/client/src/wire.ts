@@ -68,7 +68,7 @@ export class Wire {
 
   address(path: string, params: Asked['params'] = {}, query: Asked['query'] = {}): string {
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
-    const url = new URL(this.#options.url.replace(/\/+$/, '') + filled);
+    const url = new URL(this.#options.url.replace(/(?<!\/)\/+$/, '') + filled);
     for (const [name, value] of Object.entries(query)) {
       for (const each of Array.isArray(value) ? value : [value]) {
         if (each !== undefined) url.searchParams.append(name, String(each));

@@ -100,8 +100,7 @@ function exchangeError(
 }
 
 /** Errors of these codes come from the handshake, before a byte of the request is sent. */
-const HANDSHAKE =
-  /^(UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|CERT_.*|.*_SIGNED_CERT.*|UNABLE_TO_.*|ERR_SSL_WRONG_VERSION_NUMBER)$/;
+const HANDSHAKE = /^(?:UND_ERR_CONNECT_TIMEOUT$|ERR_TLS_|CERT_|UNABLE_TO_|ERR_SSL_WRONG_VERSION_NUMBER$)|_SIGNED_CERT/;
 
 /** A host that can't be reached may also end an established connection with such a code: only `connect` proves it. */
 function neverSent(cause: unknown): boolean {

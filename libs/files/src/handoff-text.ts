@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import type { NamedHandoff } from '@tidemark/sdk';
 
-const HEADING = /^## +(\S.*?) *(?:→|->) *(\S.*?) +Handoff *$/i;
 /** Headings within a text, and those that were escaped before, are escaped. */
 const HEADING_IN_TEXT = /^(\\*)(?=## )/gm;
 const ARTIFACTS = /(?:^|\n)Artifacts:\n((?:- .+(?:\n|$))+)\s*$/;
@@ -20,8 +19,8 @@ export function handoffText({ from, to, message, artifacts }: NamedHandoff): str
 export function readHandoffs(text: string): readonly NamedHandoff[] {
   const found: { from: string; to: string; lines: string[] }[] = [];
   for (const line of text.split(/\r?\n/)) {
-    const [, from, to] = HEADING.exec(line) ?? [];
-    if (from !== undefined && to !== undefined) found.push({ from, to, lines: [] });
+    const heading = headingOf(line);
+    if (heading !== undefined) found.push({ ...heading, lines: [] });
     else found.at(-1)?.lines.push(line);
   }
   return found.map(({ from, to, lines }) => {
@@ -31,6 +30,18 @@ export function readHandoffs(text: string): readonly NamedHandoff[] {
     const artifacts = (list?.[1] ?? '').split('\n').flatMap((line) => (line === '' ? [] : [line.slice(2).trim()]));
     return { from, to, message, artifacts };
   });
+}
+
+/** `## FROM → TO Handoff`. */
+function headingOf(line: string): { readonly from: string; readonly to: string } | undefined {
+  if (!line.startsWith('## ')) return undefined;
+  const text = line.slice(2).trim();
+  const end = /(?<! ) +Handoff$/i.exec(text)?.index;
+  const arrow = /→|->/.exec(text.slice(1, end));
+  if (end === undefined || arrow === null) return undefined;
+  const at = 1 + arrow.index;
+  const [from, to] = [text.slice(0, at).trim(), text.slice(at + arrow[0].length, end).trim()];
+  return from === '' || to === '' ? undefined : { from, to };
 }
 
 /** A digest for each, in order; of several that are the same, each has another. */

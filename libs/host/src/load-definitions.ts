@@ -56,7 +56,7 @@ async function importModule(from: string, cwd: string): Promise<Record<string, u
 }
 
 /** Where a frame of a stack stands, or the beginning of the stack of what Node can't parse. */
-const PLACE = /^(?: +at .*?)?\(?((?:file:\/\/)?\/[^():]+):(\d+)(?::\d+\)?)?$/;
+const PLACE = /^(?: +at .{0,300}?)?\(?((?:file:\/\/)?\/[^():]{1,1000}):(\d+)(?::\d+\)?)?$/;
 
 /** The line of the module that an error is about, else the first outside of packages, as `file:line` from the folder; undefined when Node tells none. */
 function placeOf(cause: unknown, file: string, cwd: string): string | undefined {

@@ -11,7 +11,12 @@ export const showAddress = ({ host, port }: Address): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 /** Removes anything before an `@`, where credentials stand in addresses of other systems. */
-const redacted = (text: string): string => text.replace(/^(.*:\/\/)?.*@/, '$1***@');
+function redacted(text: string): string {
+  const at = text.lastIndexOf('@');
+  if (at < 0) return text;
+  const scheme = text.lastIndexOf('://', at);
+  return `${scheme < 0 ? '' : text.slice(0, scheme + 3)}***${text.slice(at)}`;
+}
 
 const SHAPE = /^(?:\[([0-9a-fA-F:.%]+)\]|([^\s/@:[\]]+)):([0-9]{1,5})$/;
 

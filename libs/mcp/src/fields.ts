@@ -10,7 +10,7 @@ export const nameField = z
   .string()
   .min(1)
   .max(NAME_MAX_CHARS)
-  .regex(/^[^\p{Cc}]*[^\s\p{Cc}][^\p{Cc}]*$/u, 'give at least one visible character, and no control characters');
+  .regex(/^(?!\s*$)[^\p{Cc}]*$/u, 'give at least one visible character, and no control characters');
 
 export const userField = nameField
   .optional()

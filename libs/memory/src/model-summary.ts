@@ -107,7 +107,7 @@ function partsOfHeadings(text: string): Map<string, unknown> | undefined {
   const parts = new Map<string, string[]>();
   let current: string[] | undefined;
   for (const line of text.split('\n')) {
-    const [, heading = '', rest = ''] = /^[\s#*\d.]*([A-Za-z_ ]+?)[\s*]*(?::(.*))?$/.exec(line) ?? [];
+    const [heading, rest] = headingOf(line);
     if (names.has(plain(heading))) {
       current = rest.trim() === '' ? [] : [rest.replace(/^\**/, '')];
       parts.set(plain(heading), current);
@@ -115,6 +115,14 @@ function partsOfHeadings(text: string): Map<string, unknown> | undefined {
   }
   if (![...SUMMARY_LISTS].some((list: SummaryList) => parts.has(plain(list)))) return undefined;
   return new Map([...parts].map(([name, found]) => [name, found.join('\n').trim()]));
+}
+
+/** `## Decisions made: none` as its heading and what follows; the heading is empty where the line is none. */
+function headingOf(line: string): readonly [heading: string, rest: string] {
+  const colon = line.indexOf(':');
+  const text = colon < 0 ? line : line.slice(0, colon);
+  const heading = text.replace(/^[\s#*\d.]+/, '').replace(/(?<![\s*])[\s*]+$/, '');
+  return /^[A-Za-z_ ]+$/.test(heading) ? [heading, colon < 0 ? '' : line.slice(colon + 1)] : ['', ''];
 }
 
 /** A list, a text of lines, or nothing. */

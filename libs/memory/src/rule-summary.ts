@@ -77,7 +77,7 @@ function openQuestions(fragments: readonly SummaryFragment[]): string[] {
   const messages = fragments.filter(({ type }) => type === 'user_message' || type === 'agent_message');
   const asked = messages.findLastIndex(({ type }) => type === 'user_message');
   const since = messages.slice(asked === messages.length - 1 ? asked : asked + 1);
-  return since.flatMap(({ text }) => text.match(/[^.!?\n]+\?+(?=\s|$)/g) ?? []);
+  return since.flatMap(({ text }) => text.match(/(?<![^.!?\n])[^.!?\n]+\?+(?=\s|$)/g) ?? []);
 }
 
 const lines = (text: string): string[] => text.split('\n').map((line) => line.replace(/^\s*[-*•]\s+/, ''));

@@ -55,7 +55,7 @@ export async function readCandidates(files: StateFiles, places: readonly Place[]
 export function isCopy(file: string, name: string): boolean {
   const stem = `${name}-state`;
   if (!file.startsWith(stem) || !file.endsWith('.json') || file.endsWith('-state.json')) return false;
-  return /^(?: ?\(.+\)| \d+|[ ._~-].*conflict.*)$/i.test(file.slice(stem.length, -'.json'.length));
+  return /^(?: ?\(.+\)$| \d+$|[ ._~-].*conflict)/i.test(file.slice(stem.length, -'.json'.length));
 }
 
 async function readOwn(files: StateFiles, place: Place): Promise<Read> {

@@ -121,7 +121,12 @@ function readObject(
 }
 
 /** Models like to put JSON into a fence, though they are told not to. */
-const withoutFence = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+function withoutFence(text: string): string {
+  const fenced = text.trim();
+  const [head] = /^```(?:json)?[^\S\n]*\n/.exec(fenced) ?? [];
+  if (head === undefined || !fenced.endsWith('```') || fenced.length < head.length + 3) return text;
+  return fenced.slice(head.length, -3).replace(/\n$/, '');
+}
 
 const modelUnknown = (where: string, named: string, models: ModelRules['models']): InvalidError =>
   new InvalidError(

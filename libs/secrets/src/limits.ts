@@ -17,3 +17,16 @@ export const DEPTH_MAX = 200;
 export const PLACES_TOLD_MAX = 5;
 /** Characters between the joints (`-`, `_`, `.`) of a random token, on the average; a name has more joints. */
 export const PART_MEAN_CHARS = 6;
+/** Characters of one search, keys among them: what lies behind is not looked at, and told as a find of its own. */
+export const SEARCH_MAX_CHARS = 4 * 1_024 * 1_024;
+/** What each value costs of these beside its own characters, and what each text does that all patterns are held against. */
+export const SEARCH_VALUE_CHARS = 4;
+export const SEARCH_TEXT_CHARS = 64;
+/** A shorter text without spaces, `=` and `:` is no secret by its form. */
+export const FORM_MIN_CHARS = 15;
+/** Finds that one search tells, at most. */
+export const FOUND_MAX_COUNT = 1_000;
+/** Characters of a key that a place tells. */
+export const PLACE_KEY_MAX_CHARS = 128;
+/** Characters at the end of a name that say whether its value is a secret: the longest such word has fewer. */
+export const NAME_END_CHARS = 32;

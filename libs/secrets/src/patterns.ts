@@ -1,9 +1,10 @@
 /**
- * Owns the forms of well-known secrets. Each pattern has bounded repetitions where it could start anywhere, so that no
- * text makes the search slow. Forms are those that their makers publish for scanners; the names are ours. Pure.
+ * Owns the forms of well-known secrets. Each pattern has bounded repetitions where it could start anywhere, so that the
+ * search takes time in proportion to the text, whatever the text is (test/patterns). Forms are those that their makers
+ * publish for scanners; the names are ours. Pure.
  */
 
-import { NAMED_MIN_CHARS, PIN_MIN_CHARS } from './limits.ts';
+import { NAME_END_CHARS, NAMED_MIN_CHARS, PIN_MIN_CHARS } from './limits.ts';
 
 export interface Pattern {
   readonly kind: string;
@@ -26,8 +27,9 @@ export const isPlaceholder = (text: string): boolean =>
 
 const isMixed = (text: string): boolean => /\d/.test(text) && /[A-Za-z]/.test(text);
 /** A text's own punctuation may stand behind it. */
+const withoutPunctuation = (text: string): string => text.replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, '');
 const isGiven = (text: string, minChars = NAMED_MIN_CHARS): boolean =>
-  text.length >= minChars && !isPlaceholder(text) && !isPlaceholder(text.replace(/[^A-Za-z0-9]+$/, ''));
+  text.length >= minChars && !isPlaceholder(text) && !isPlaceholder(withoutPunctuation(text));
 /** A shorter one has a digit, or it is a word. */
 const isPassword = (text: string): boolean => isGiven(text, /\d/.test(text) ? PIN_MIN_CHARS : NAMED_MIN_CHARS);
 /** How a password is kept, told in a sentence about it: `base64-encoded`. */
@@ -47,17 +49,29 @@ const CLEAR =
 const BEFORE = '(?<![A-Za-z])(?:[A-Za-z0-9]{1,30}[_-]){0,4}';
 const VALUE = '(?:"([^"\\n]{1,500})"|\'([^\'\\n]{1,500})\'|([^\\s"\',;&|]{1,500}))';
 
-/** A name of a property or variable that says that its value is a secret. */
-const secretName = new RegExp(`^(?:.*[^A-Za-z])?(?:[A-Za-z0-9]*[a-z](?=[A-Z]))?(?:${PASSWORD}|${TOKEN})$`, 'i');
+const SECRET_NAME = new RegExp(`(?:${PASSWORD}|${TOKEN})$`, 'i');
+const PASSWORD_NAME = new RegExp(`${PASSWORD}$`, 'i');
+const CLEAR_NAME = new RegExp(`(?:${PASSWORD}|${CLEAR})$`, 'i');
 
-const passwordName = new RegExp(`^(?:.*[^A-Za-z])?(?:[A-Za-z0-9]*[a-z](?=[A-Z]))?${PASSWORD}$`, 'i');
-const clearName = new RegExp(`^(?:.*[^A-Za-z])?(?:[A-Za-z0-9]*[a-z](?=[A-Z]))?(?:${PASSWORD}|${CLEAR})$`, 'i');
+/** What the name of a property or variable says of its value. */
+export interface JudgedName {
+  readonly isSecret: boolean;
+  readonly isPassword: boolean;
+  /** It can mean nothing else: also a number is a key. */
+  readonly isClear: boolean;
+}
+
+/** Once for each name, since many values may stand behind it. */
+export function judgeName(name: string): JudgedName {
+  const end = name.slice(-NAME_END_CHARS);
+  return { isSecret: SECRET_NAME.test(end), isPassword: PASSWORD_NAME.test(end), isClear: CLEAR_NAME.test(end) };
+}
 
 /** `{"db_password": "…"}`: the name alone tells. A text of several words explains, and is none. */
-export function isNamedSecret(name: string, value: string | number): boolean {
-  if (typeof value === 'number') return clearName.test(name) && String(value).length >= NAMED_MIN_CHARS;
-  if (!secretName.test(name) || /\s/.test(value) || isPlaceholder(value)) return false;
-  return value.length >= NAMED_MIN_CHARS || (passwordName.test(name) && isPassword(value));
+export function isNamedSecret(name: JudgedName, value: string | number): boolean {
+  if (typeof value === 'number') return name.isClear && String(value).length >= NAMED_MIN_CHARS;
+  if (!name.isSecret || /\s/.test(value) || isPlaceholder(value)) return false;
+  return value.length >= NAMED_MIN_CHARS || (name.isPassword && isPassword(value));
 }
 
 export const PATTERNS: readonly Pattern[] = [

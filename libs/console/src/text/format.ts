@@ -13,7 +13,7 @@ export function money(micros: number): string {
   if (micros === 0) return '$0';
   const usd = micros / 1_000_000;
   if (usd >= 100) return `$${usd.toFixed(0)}`;
-  return `$${usd.toFixed(usd >= 1 ? 2 : usd >= 0.01 ? 3 : 5).replace(/(\.\d\d\d*?)0+$/, '$1')}`;
+  return `$${usd.toFixed(usd >= 1 ? 2 : usd >= 0.01 ? 3 : 5).replace(/(\.\d\d\d{0,3}?)0{1,3}$/, '$1')}`;
 }
 
 const UNITS = [

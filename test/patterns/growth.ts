@@ -1,0 +1,60 @@
+/** Owns the measure of a pattern's growth: processor time of this thread, of one search over a whole text, at growing sizes. */
+
+import { pumpsOf } from './pumps.ts';
+
+/** At these sizes anything but a polynomial of the second degree shows at once: nothing larger is fed to what was slow here. */
+const FIRST_CHARS = [24, 512];
+const FIRST_MAX_MS = 15;
+const SMALL_CHARS = 8_192;
+/** Less than this, and no pattern of the second degree had the time. */
+const SUSPECT_MS = 1;
+const LARGE_MIN_MS = 10;
+const LARGE_CHARS = 4 * SMALL_CHARS;
+/** Four times the text takes a linear pattern four times as long, one of the second degree sixteen times. */
+const GROWTH_MAX = 9;
+/** The least of them counts: whatever else the machine does only adds. */
+const ROUNDS = 3;
+
+export interface Slow {
+  readonly text: string;
+  readonly growth: string;
+}
+
+/** What of the pattern's own texts it is not linear on; undefined: nothing. */
+export function slowOn(source: string, flags: string): Slow | undefined {
+  const search = searchWith(new RegExp(source, flags));
+  for (const pump of pumpsOf(source, flags)) {
+    const slow = growthOver(pump, search);
+    if (slow !== undefined) return { text: JSON.stringify(pump(40).slice(0, 80)), growth: slow };
+  }
+  return undefined;
+}
+
+function growthOver(pump: (chars: number) => string, search: (text: string) => void): string | undefined {
+  for (const chars of FIRST_CHARS) {
+    const ms = leastMs(() => search(pump(chars)), FIRST_MAX_MS);
+    if (ms > FIRST_MAX_MS) return `${ms.toFixed(0)} ms for ${chars} characters`;
+  }
+  const text = pump(SMALL_CHARS);
+  const small = leastMs(() => search(text), SUSPECT_MS);
+  if (small < SUSPECT_MS) return undefined;
+  const longer = pump(LARGE_CHARS);
+  const linear = Math.max(small * GROWTH_MAX, LARGE_MIN_MS);
+  const large = leastMs(() => search(longer), linear);
+  return large > linear ? `${small.toFixed(0)} ms, of four times the text ${large.toFixed(0)} ms` : undefined;
+}
+
+const searchWith = (form: RegExp): ((text: string) => void) =>
+  form.global ? (text) => Array.from(text.matchAll(form)) : (text) => form.exec(text);
+
+/** Of several rounds; once it is below `enoughMs`, no more are needed. */
+function leastMs(work: () => void, enoughMs: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS && least > enoughMs; round += 1) {
+    const before = process.threadCpuUsage();
+    work();
+    const { user, system } = process.threadCpuUsage(before);
+    least = Math.min(least, (user + system) / 1_000);
+  }
+  return least;
+}
