@@ -84,10 +84,22 @@ export const SEALING_MUTATIONS: Mutations = {
         'authTagLength: TAG_BYTES }).setAAD(Buffer.from(bound));\n  const body',
         'authTagLength: TAG_BYTES });\n  const body',
       ],
-      ['decipher.setAAD(Buffer.from(bound)).setAuthTag', 'decipher.setAuthTag'],
+      ['decipher.setAAD(Buffer.from(boundTo(workflow, place))).setAuthTag', 'decipher.setAuthTag'],
     ],
     caughtBy: 'libs/codec/src/secret-fields.test.ts',
     breaks: 'A secret field opens in its own workflow only.',
+  },
+  'secret-opens-anywhere': {
+    file: 'libs/runtime/src/secret-vault.ts',
+    edits: [['        if (place !== undefined && place !== secretPlace(purpose, path)) return text;\n', '']],
+    caughtBy: 'libs/runtime/src/secret-vault.test.ts',
+    breaks: 'A secret field opens at its own place only.',
+  },
+  'first-secrets-open-anywhere': {
+    file: 'libs/runtime/src/secret-vault.ts',
+    edits: [["      if (astray !== undefined && !sealedAt.has('')) throw misplaced(purpose, astray);\n", '']],
+    caughtBy: 'libs/runtime/src/secret-vault.test.ts',
+    breaks: 'A text without a place is taken only where the field is secret.',
   },
   'nonce-ignores-the-value': {
     file: 'libs/codec/src/secret-fields.ts',

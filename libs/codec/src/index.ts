@@ -51,10 +51,14 @@ export {
 } from './sealing.ts';
 export {
   mapSecrets,
+  mapTexts,
   maskSecrets,
   maskSecretsIn,
   openSecret,
   SECRET_MASK,
+  type SealedSecret,
+  type SecretPath,
+  sealedSecret,
   sealSecret,
-  secretSealedWith,
+  secretPlace,
 } from './secret-fields.ts';

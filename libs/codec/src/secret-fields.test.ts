@@ -1,55 +1,82 @@
-/** Fields sealed one by one: only their workflow's key opens them, the same value is the same text, and nothing else is taken for one. */
+/** Fields sealed one by one: only their workflow's key opens them, a place has one text for a value, and nothing else is taken for one. */
 
-import { generateKeySync } from 'node:crypto';
+import { createSecretKey, generateKeySync } from 'node:crypto';
 import type { Json } from '@tidemark/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mapSecrets, maskSecrets, maskSecretsIn, openSecret, sealSecret, secretSealedWith } from './secret-fields.ts';
+import {
+  mapSecrets,
+  maskSecrets,
+  maskSecretsIn,
+  openSecret,
+  sealedSecret,
+  sealSecret,
+  secretPlace,
+} from './secret-fields.ts';
 
 const KEY = { id: '019abcde-0000-7000-8000-000000000001', key: generateKeySync('aes', { length: 256 }) };
 const OTHER = { id: '019abcde-0000-7000-8000-000000000002', key: generateKeySync('aes', { length: 256 }) };
 const BOUND = JSON.stringify(['acme', 'w']);
+const PLACE = secretPlace('belief', ['cards', '*']);
 const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
 
 describe('a sealed field', () => {
   it('comes back as it was, and is the same text each time', () => {
     fc.assert(
       fc.property(json, (value) => {
-        const text = sealSecret(value, BOUND, KEY);
+        const text = sealSecret(value, BOUND, PLACE, KEY);
         expect(openSecret(text, BOUND, KEY.key)).toEqual(value);
-        expect(sealSecret(value, BOUND, KEY)).toBe(text);
-        expect(secretSealedWith(text)).toBe(KEY.id);
+        expect(sealSecret(value, BOUND, PLACE, KEY)).toBe(text);
+        expect(sealedSecret(text)).toEqual({ key: KEY.id, place: PLACE });
       }),
     );
   });
 
-  it('has another nonce for another value, another workflow, another key', () => {
+  it('has another nonce for another value, workflow, purpose, path, or key', () => {
     const nonceOf = (text: string): string =>
-      Buffer.from(text.split(':')[2]!, 'base64url').subarray(0, 12).toString('hex');
+      Buffer.from(text.split(':').at(-1)!, 'base64url').subarray(0, 12).toString('hex');
     const texts = [
-      sealSecret('a', BOUND, KEY),
-      sealSecret('b', BOUND, KEY),
-      sealSecret('a', JSON.stringify(['acme', 'v']), KEY),
-      sealSecret('a', BOUND, OTHER),
+      sealSecret('a', BOUND, PLACE, KEY),
+      sealSecret('b', BOUND, PLACE, KEY),
+      sealSecret('a', JSON.stringify(['acme', 'v']), PLACE, KEY),
+      sealSecret('a', BOUND, secretPlace('input', ['cards', '*']), KEY),
+      sealSecret('a', BOUND, secretPlace('belief', ['cards']), KEY),
+      sealSecret('a', BOUND, PLACE, OTHER),
     ];
-    expect(new Set(texts.map(nonceOf)).size).toBe(4);
+    expect(new Set(texts.map(nonceOf)).size).toBe(6);
     // Where the workflow ends and the value begins is part of it.
-    expect(nonceOf(sealSecret('b', `${BOUND}"a"`, KEY))).not.toBe(nonceOf(sealSecret('b', BOUND, KEY)));
+    expect(nonceOf(sealSecret('b', `${BOUND}"a"`, PLACE, KEY))).not.toBe(nonceOf(sealSecret('b', BOUND, PLACE, KEY)));
   });
 
   it('opens under no other key, for no other workflow, and not once changed', () => {
-    const text = sealSecret({ card: '4111' }, BOUND, KEY);
+    const text = sealSecret({ card: '4111' }, BOUND, PLACE, KEY);
     expect(openSecret(text, BOUND, OTHER.key)).toBeUndefined();
     expect(openSecret(text, JSON.stringify(['acme', 'v']), KEY.key)).toBeUndefined();
     const at = text.length - 8;
     const changed = `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
     expect(openSecret(changed, BOUND, KEY.key)).toBeUndefined();
-    expect(openSecret(text.slice(0, 50), BOUND, KEY.key)).toBeUndefined();
+    expect(openSecret(text.slice(0, 70), BOUND, KEY.key)).toBeUndefined();
+    // What it says of its place is sealed with it.
+    const elsewhere = text.replace(PLACE, secretPlace('belief', ['note']));
+    expect(openSecret(elsewhere, BOUND, KEY.key)).toBeUndefined();
+    expect(openSecret(text.replace(`2:${PLACE}:`, ''), BOUND, KEY.key)).toBeUndefined();
+  });
+});
+
+describe('a text of the first form, bound to the workflow alone', () => {
+  const key = { id: KEY.id, key: createSecretKey(Buffer.from(Array.from({ length: 32 }, (_, at) => at))) };
+  const text = `secret:${KEY.id}:5NvS0q10G1CIBQIq6pq1fYR1rmwfGM79zSIqMMi25V4hdQ`;
+
+  it('opens, and says that it is of no place', () => {
+    expect(sealedSecret(text)).toEqual({ key: KEY.id, place: undefined });
+    expect(openSecret(text, BOUND, key.key)).toBe('4111');
+    expect(openSecret(text, JSON.stringify(['acme', 'v']), key.key)).toBeUndefined();
+    expect(maskSecretsIn(JSON.stringify({ text }))).toBe('{"text":"[secret]"}');
   });
 });
 
 describe('values that hold some', () => {
-  const text = sealSecret('4111', BOUND, KEY);
+  const text = sealSecret('4111', BOUND, PLACE, KEY);
   const value: Json = { card: text, items: [{ key: text }, 'secret: not one', null, 7], name: 'secret:me' };
 
   it('are masked where they are, in values and in text', () => {

@@ -67,6 +67,20 @@ const longCards = {
   steps: { one: () => ({ done: null }) },
 } as const;
 
+const noting = defineWorkflow({
+  ...{
+    name: 'noting',
+    version: 1,
+    input: z.object({ card: secret(z.string()) }),
+    output: z.object({ note: z.string() }),
+  },
+  belief: z.object({ card: secret(z.string()), note: z.string() }),
+  tasks: { one: z.object({}) },
+  flow: { one: [] },
+  begin: ({ card }) => ({ belief: { card, note: 'none' }, next: [task('one', {})] }),
+  steps: { one: ({ belief }) => ({ done: { note: belief.note } }) },
+});
+
 let at: FolderFixture;
 beforeEach(async () => {
   at = await FolderFixture.make();
@@ -142,12 +156,13 @@ describe('secret fields', () => {
     });
     const foreign = `secret:019abcde-0000-7000-8000-000000000001:${'A'.repeat(60)}`;
     const long = defineWorkflow({ ...longCards, name: 'long-cards' });
-    await expect(able.client.start(long, { card: foreign })).rejects.toMatchObject({ code: 'key-missing' });
+    await expect(able.client.start(long, { card: foreign })).rejects.toMatchObject({ code: 'secret-sealed' });
     expect(() => able.client.shadow(paying, { id: 's' })).toThrow(/marks fields as secret/);
   });
 
   it('are undone, and forked, by those who may read them', async () => {
-    const host = await open({ keysUrl: 'keys', ...SECRETS });
+    // Without a key of histories: what is found in files was not sealed as a secret.
+    const host = await open();
     await work(host);
     const base = await host.client.start(paying, INPUT, { id: 'base' });
     await base.result();
@@ -163,6 +178,38 @@ describe('secret fields', () => {
     expect(calls.at(-1)).toBe(`refund ${RECEIPT}`);
     await at.close(host);
     expect(await at.filesWith(RECEIPT)).toEqual([]);
+  });
+
+  it('are opened nowhere but in their place: no caller gives their texts', async () => {
+    const host = await open();
+    await host.startWorker({ definitions: [noting], concurrency: 4 });
+    const base = await host.client.start(noting, { card: CARD }, { id: 'base' });
+    expect(await base.result()).toEqual({ note: 'none' });
+    const { card } = (await beliefOf(host, 'base')) as { card: string };
+    expect(card).toMatch(/^secret:2:/);
+    const refused = (field: string) =>
+      expect.objectContaining({ name: 'InvalidError', code: 'secret-sealed', message: expect.stringMatching(field) });
+    const { client } = host;
+    const fork = { at: 0, effects: 'live', by: 'ana', definitions: [noting] } as const;
+    await expect(client.fork('base', { ...fork, belief: { card: CARD, note: card } })).rejects.toEqual(
+      refused('belief/note'),
+    );
+    await expect(client.fork('base', { ...fork, belief: { card, note: '' } })).rejects.toEqual(refused('belief/card'));
+    await expect(client.start(noting, { card })).rejects.toEqual(refused('input/card'));
+    await expect(client.signal('base', 'note', { a: [card] })).rejects.toEqual(refused('value/a/0'));
+    await expect(client.confirm('base', 'token', { response: card })).rejects.toEqual(refused('response'));
+    await expect(client.approve('base', '0.0', { approved: true, by: 'ana', value: { card } })).rejects.toEqual(
+      refused('value/card'),
+    );
+    const decision = { resolution: 'done', by: 'ana', why: 'seen', response: { card } } as const;
+    await expect(client.decide('base', decision)).rejects.toEqual(refused('response/card'));
+    const memory = [{ subject: 'user:ana', kind: 'fact', key: 'a', value: { card }, source: 'ana' }] as const;
+    await expect(client.memory.remember(memory, { tenant: DEFAULT_TENANT })).rejects.toEqual(
+      refused('memories/0/value/card'),
+    );
+    // The control: a fork with a belief of its own is made, and its steps are given what it has.
+    const other = await client.fork('base', { ...fork, belief: { card: CARD, note: 'seen' } });
+    expect(await client.run(other.workflow).result()).toEqual({ note: 'seen' });
   });
 
   it('are forgotten with their workflow, and wrapped anew with their own key', async () => {

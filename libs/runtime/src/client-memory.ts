@@ -27,6 +27,7 @@ import {
 import type { MemoryKind, SessionWorkflow, Spends } from '@tidemark/ports';
 import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT } from './budget-entry.ts';
 import { roomEvent } from './budget-room.ts';
+import { refuseSealed } from './caller-content.ts';
 import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import type { Decisions } from './decisions.ts';
@@ -90,6 +91,7 @@ export class ClientMemory {
    * place and never the value.
    */
   async remember(updates: readonly MemoryUpdate[], { tenant, key }: RememberOptions): Promise<void> {
+    refuseSealed('memories', updates);
     await this.#write(checkedMemories(updates, 'memories'), { tenant, key });
   }
 

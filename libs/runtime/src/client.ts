@@ -20,6 +20,7 @@ import type { ApprovalQuery, WorkflowListing } from '@tidemark/ports';
 import { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
 import { whileUnavailable } from './backoff.ts';
 import { Bulk } from './bulk.ts';
+import { refuseSealed } from './caller-content.ts';
 import { ClientMemory } from './client-memory.ts';
 import { type Confirmation, checkedDuration, checkName, type Decision } from './decision-checks.ts';
 import { type Decided, Decisions, type Pin, type SignalOptions } from './decisions.ts';
@@ -119,6 +120,7 @@ export class Client {
     input: NoInfer<Input>,
     options: StartOptions = {},
   ): Promise<Run<Output>> {
+    refuseSealed('input', input);
     const { clock, prng } = this.#options.ports;
     const id = options.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const { session, user } = options;
@@ -156,6 +158,7 @@ export class Client {
    * large), `CorruptError`, `UnavailableError` (`object-archived`: restore the base first).
    */
   async fork(workflow: string, options: ForkOptions): Promise<Forked> {
+    refuseSealed('belief', options.belief);
     const { ports } = this.#options;
     const { request, forked } = await drawUpFork(this.#options, workflowId(workflow), options);
     const started = await whileUnavailable(ports.clock, this.#closing.signal, () =>
@@ -202,7 +205,8 @@ export class Client {
    * (names the field; `workflow-unknown`, `resolution-unfit`), `ConflictError` (`not-asked`, `workflow-closed`,
    * `question-differs`, and `already-decided` with who did).
    */
-  decide(workflow: string, decision: Decision, effects: readonly EffectDefinition[] = []): Promise<Decided> {
+  async decide(workflow: string, decision: Decision, effects: readonly EffectDefinition[] = []): Promise<Decided> {
+    refuseSealed('response', decision.response);
     return this.#decisions.decide(workflow, decision, effects);
   }
 
@@ -210,12 +214,13 @@ export class Client {
    * Says what became of an effect that its receiver accepted under this token; may be repeated. Throws `InvalidError`
    * (`token-unknown`, `workflow-unknown`), `ConflictError` (`already-confirmed` otherwise, `workflow-closed`).
    */
-  confirm(
+  async confirm(
     workflow: string,
     token: string,
     confirmation: Confirmation,
     effects: readonly EffectDefinition[] = [],
   ): Promise<void> {
+    if ('response' in confirmation) refuseSealed('response', confirmation.response);
     return this.#decisions.confirm(workflow, token, confirmation, effects);
   }
 
@@ -223,7 +228,8 @@ export class Client {
    * Sends a signal; resolves once the workflow has it. Throws `InvalidError` (names the field; with `definitions` also `signal-unknown`,
    * `signal-unfit`, `signal-reserved`), `ConflictError` (`workflow-closed`), `LimitError` (`signals-full`).
    */
-  signal(workflow: string, name: string, value: unknown = null, options: SignalOptions = {}): Promise<void> {
+  async signal(workflow: string, name: string, value: unknown = null, options: SignalOptions = {}): Promise<void> {
+    refuseSealed('value', value);
     return this.#decisions.signal(workflow, name, value, options);
   }
 
@@ -251,7 +257,8 @@ export class Client {
    * know. Throws `InvalidError` (`approval-unfit` with the places in the value;
    * `workflow-unknown`), `ConflictError` (`already-answered` with who did, `not-asked`, `workflow-closed`).
    */
-  approve(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
+  async approve(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
+    refuseSealed('value', answer.value);
     return this.#approvals.answer(workflow, task, answer);
   }
 

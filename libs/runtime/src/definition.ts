@@ -21,6 +21,7 @@ import type {
   WorkflowId,
 } from '@tidemark/core';
 import type { Model, ModelAnswer, ModelRequest } from './model.ts';
+import type { UndoneDefinition } from './undo-definition.ts';
 import type { HandOver } from './working-memory.ts';
 
 /** A secret field as it is stored (see secrets.ts). */
@@ -380,6 +381,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly dispatch?: ((input: Json) => Dispatch) | undefined;
   /** Some schema of it, or of an effect that it lists, has fields that are marked as secret. */
   readonly hasSecrets?: boolean | undefined;
+  /** Of an undo: the same undo of a view of what it undoes. */
+  readonly undoing?: ((view: (of: UndoneDefinition) => UndoneDefinition) => Definition) | undefined;
   readonly begin: (input: Json) => {
     readonly belief: unknown;
     readonly next: readonly TaskRequest[];

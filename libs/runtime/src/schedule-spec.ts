@@ -71,7 +71,9 @@ function cronOf(cron: unknown): string {
   } catch (error) {
     const partCount = (cron as string).trim().split(/\s+/).length;
     const isMiscounted = partCount < 5 || partCount > 6;
-    const why = isMiscounted ? 'five or six parts are needed' : (error as Error).message.replace(/^\w+: |(?<!\.)\.+$/g, '');
+    const why = isMiscounted
+      ? 'five or six parts are needed'
+      : (error as Error).message.replace(/^\w+: |(?<!\.)\.+$/g, '');
     refuse('cron', `'${cron}' is no pattern: ${why}`);
   }
   return cron as string;

@@ -6,26 +6,8 @@
  * S3 A definition with secret fields is neither started nor run where their key may not be used.
  */
 
-import type { KeyObject } from 'node:crypto';
-import {
-  mapSecrets,
-  maskSecrets,
-  maskSecretsIn,
-  openSecret,
-  SECRET_MASK,
-  type SealingKey,
-  sealSecret,
-  secretSealedWith,
-} from '@tidemark/codec';
-import {
-  ConfigError,
-  CorruptError,
-  InvalidError,
-  type Json,
-  type StreamState,
-  streamFromJson,
-  type WorkflowId,
-} from '@tidemark/core';
+import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
+import { ConfigError, type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
 import { undoneBy } from './compensation.ts';
 import type {
@@ -33,7 +15,6 @@ import type {
   Definition,
   EffectDefinition,
   Parse,
-  Seal,
   StepContext,
   StepDefinition,
   StepResult,
@@ -41,57 +22,10 @@ import type {
 } from './definition.ts';
 import { originOf } from './lineage.ts';
 import type { Ports } from './ports.ts';
+import { Vault } from './secret-vault.ts';
 import { type Turning, turnedStore } from './turned-store.ts';
+import type { UndoneDefinition } from './undo-definition.ts';
 import type { WorkflowKeys } from './workflow-keys.ts';
-
-const secretMasked = (): InvalidError =>
-  new InvalidError(
-    'secret-masked',
-    `A secret field was given '${SECRET_MASK}', which is what is shown in its place. Give its value.`,
-  );
-
-const keyMissing = (key: string): CorruptError =>
-  new CorruptError(
-    'key-missing',
-    `A secret field is sealed with key ${key}, which is none of its workflow's: the key is lost, or the text is another workflow's. Nothing was done with it. Restore the key store from a copy.`,
-    { key },
-  );
-
-/** The keys of one workflow's secret fields, at hand. */
-export class Vault {
-  readonly #bound: string;
-  readonly #own: SealingKey;
-  readonly #keys: ReadonlyMap<string, KeyObject>;
-
-  constructor(
-    { tenant, workflow }: Pick<RecordOwner, 'tenant' | 'workflow'>,
-    keys: readonly [SealingKey, ...SealingKey[]],
-  ) {
-    this.#bound = JSON.stringify([tenant, workflow]);
-    this.#own = keys[0];
-    this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
-  }
-
-  /**
-   * Throws `InvalidError` (`secret-masked`): what is shown in place of a secret was given as one; `CorruptError` (`key-missing`): it is a
-   * secret that could not be opened.
-   */
-  readonly seal: Seal = (value) => {
-    if (value === SECRET_MASK) throw secretMasked();
-    const key = typeof value === 'string' ? secretSealedWith(value) : undefined;
-    if (key !== undefined) throw keyMissing(key);
-    return sealSecret(value, this.#bound, this.#own);
-  };
-
-  /** The value with its secret fields as they are. */
-  readonly open = (value: Json): Json =>
-    mapSecrets(value, (text, id) => {
-      const key = this.#keys.get(id);
-      const opened = key === undefined ? undefined : openSecret(text, this.#bound, key);
-      // What is secret as a whole may hold more.
-      return opened === undefined ? text : this.open(opened);
-    });
-}
 
 /** Throws as `WorkflowKeys.find` does: no right to the key, or its provider is away. */
 export const vaultOf = async (keys: WorkflowKeys, owner: RecordOwner): Promise<Vault> =>
@@ -163,14 +97,8 @@ export async function shownSecrets(
   const [snapshot] = await store.loadStreams([workflow]);
   if (snapshot === undefined) return masked;
   const owner = await ownerOf({ store }, streamFromJson(snapshot.state, snapshot.tasks));
-  return maskSecrets((await vaultOf(secrets, owner)).open(value));
+  return maskSecrets((await vaultOf(secrets, owner)).reveal(value));
 }
-
-/** Takes what was stored as well, whose fields are sealed already. */
-const sealing =
-  (parse: Parse, { seal, open }: Vault): Parse =>
-  (value) =>
-    parse(open(value as Json), seal);
 
 /** Rows as people see them: secret fields are masked. */
 export const maskedStore = (store: ProjectionStore): ProjectionStore => turnedStore(store, MASKING);
@@ -180,9 +108,13 @@ const MASKING: Turning = {
   outward: async (work) => work(maskSecretsIn),
 };
 
-function sealedDefinition(definition: Definition, vault: Vault): Definition {
-  const { open } = vault;
-  const parseOutput = sealing(definition.parseOutput, vault);
+/** Of an undo: what it is given was sealed by the workflow that it undoes, and stays so until a compensation is called. */
+const sealedDefinition = (definition: Definition, vault: Vault): Definition =>
+  definition.undoing?.((of) => sealedUndone(of, vault)) ?? sealedPlain(definition, vault);
+
+function sealedPlain(definition: Definition, vault: Vault): Definition {
+  const { open, sealing } = vault;
+  const parseOutput = sealing(definition.parseOutput, 'output');
   const effects = new Map<EffectDefinition, EffectDefinition>();
   /** One for each, so that they compare as those do. */
   const effectOf = (effect: EffectDefinition): EffectDefinition => {
@@ -194,10 +126,10 @@ function sealedDefinition(definition: Definition, vault: Vault): Definition {
   };
   return {
     ...definition,
-    parseInput: sealing(definition.parseInput, vault),
-    parseBelief: sealing(definition.parseBelief, vault),
+    parseInput: sealing(definition.parseInput, 'input'),
+    parseBelief: sealing(definition.parseBelief, 'belief'),
     parseOutput,
-    begin: (input) => definition.begin(open(input)),
+    begin: (input) => definition.begin(open(input, 'input')),
     steps: new Map(
       Array.from(definition.steps, ([name, step]) => [name, sealedStep(step, vault, effectOf, parseOutput)]),
     ),
@@ -207,34 +139,48 @@ function sealedDefinition(definition: Definition, vault: Vault): Definition {
   };
 }
 
+/** What it did, and how that is undone. */
+const sealedUndone = (of: UndoneDefinition, vault: Vault): UndoneDefinition => {
+  const undoing = of.undoing?.((before) => sealedUndone(before, vault));
+  if (undoing !== undefined) return undoing;
+  return {
+    ...of,
+    effects: of.effects.map((effect) => sealedEffect(effect, vault)),
+    steps: new Map(Array.from(of.steps, ([name, step]) => [name, { ...step, compensate: openedUndo(step, vault) }])),
+  };
+};
+
 function sealedStep(
   step: StepDefinition,
   vault: Vault,
   effectOf: (effect: EffectDefinition) => EffectDefinition,
   parseDone: Parse,
 ): StepDefinition {
-  const { open } = vault;
-  const { compensate } = step;
-  const own: Parsers = { parseOutput: sealing(step.parseOutput, vault), parseDone };
+  const { open, sealing } = vault;
+  const own: Parsers = { parseOutput: sealing(step.parseOutput, `step output ${step.name}`), parseDone };
   return {
     ...step,
-    parseInput: sealing(step.parseInput, vault),
+    parseInput: sealing(step.parseInput, `task ${step.name}`),
     parseOutput: own.parseOutput,
     async run(context, input) {
-      const result = await step.run(openedContext(context, vault, effectOf), open(input));
+      const result = await step.run(openedContext(context, vault, effectOf), open(input, `task ${step.name}`));
       return sealedResult(result ?? {}, own, vault);
     },
-    compensate:
-      compensate && (({ input, output }, context) => compensate({ input: open(input), output: open(output) }, context)),
+    compensate: openedUndo(step, vault),
   };
 }
+
+const openedUndo = ({ name, compensate }: StepDefinition, { open }: Vault): StepDefinition['compensate'] =>
+  compensate &&
+  (({ input, output }, context) =>
+    compensate({ input: open(input, `task ${name}`), output: open(output, `step output ${name}`) }, context));
 
 /** Sealed before anything is made of it, such as the session's summary. The belief of the commit is given as it is, and sealed after. */
 function sealedResult(result: StepResult, { parseOutput, parseDone }: Parsers, { open }: Vault): StepResult {
   const { belief, output, done } = result;
   return {
     ...result,
-    ...(belief !== undefined && { belief: (before: Json) => belief(open(before)) }),
+    ...(belief !== undefined && { belief: (before: Json) => belief(open(before, 'belief')) }),
     ...(output !== undefined && { output: parseOutput(output) }),
     ...(done !== undefined && { done: parseDone(done) }),
   };
@@ -260,38 +206,39 @@ const openedContext = (
   step: context.step,
   attempt: context.attempt,
   traceparent: context.traceparent,
-  input: open(context.input),
-  belief: open(context.belief),
+  input: open(context.input, 'input'),
+  belief: open(context.belief, 'belief'),
   cause: context.cause,
   signal: context.signal,
   run: (name, body, options) => context.run(name, body, options),
-  effect: async (effect, request, options) => open(await context.effect(effectOf(effect), request, options)),
+  effect: async (effect, request, options) =>
+    open(await context.effect(effectOf(effect), request, options), `response ${effect.operation}`),
   modelCall: (request) => context.modelCall(request),
   memories: (query) => context.memories(query),
   log: (action, detail) => context.log(action, detail),
   progress: (progress) => context.progress(progress),
-  outputs: async (step) => (await context.outputs(step)).map(open),
+  outputs: async (step) => (await context.outputs(step)).map((output) => open(output, `step output ${step}`)),
 });
 
-function sealedEffect(effect: EffectDefinition, vault: Vault): EffectDefinition {
-  const { open } = vault;
+function sealedEffect(effect: EffectDefinition, { open, sealing }: Vault): EffectDefinition {
   const { probe, compensate, compensateUnknown, spentOf } = effect;
+  const [asked, answered] = [`request ${effect.operation}`, `response ${effect.operation}`] as const;
   return {
     ...effect,
-    parseRequest: sealing(effect.parseRequest, vault),
-    parseResponse: sealing(effect.parseResponse, vault),
-    call: (request, context) => effect.call(open(request), context),
-    probe: probe && ((key, context) => probe(key, { ...context, request: open(context.request) })),
-    compensate: compensate && ((response, context) => compensate(open(response), context)),
-    compensateUnknown: compensateUnknown && ((request, context) => compensateUnknown(open(request), context)),
-    spentOf: spentOf && ((response) => spentOf(open(response))),
+    parseRequest: sealing(effect.parseRequest, asked),
+    parseResponse: sealing(effect.parseResponse, answered),
+    call: (request, context) => effect.call(open(request, asked), context),
+    probe: probe && ((key, context) => probe(key, { ...context, request: open(context.request, asked) })),
+    compensate: compensate && ((response, context) => compensate(open(response, answered), context)),
+    compensateUnknown: compensateUnknown && ((request, context) => compensateUnknown(open(request, asked), context)),
+    spentOf: spentOf && ((response) => spentOf(open(response, answered))),
   };
 }
 
 const openedUpcaster = ({ input, belief, task }: Upcaster, { open }: Vault): Upcaster => ({
-  input: input && ((value) => input(open(value))),
-  belief: (value) => belief(open(value)),
-  task: (step, value) => task(step, open(value)),
+  input: input && ((value) => input(open(value, 'input'))),
+  belief: (value) => belief(open(value, 'belief')),
+  task: (step, value) => task(step, open(value, `task ${step}`)),
 });
 
 /** What models are told is stored as it is told. */

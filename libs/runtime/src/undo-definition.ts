@@ -31,7 +31,10 @@ import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOper
 import { effectToUndo, stepToUndo, type UndoneRows, type UndoneThing, undoneThings } from './undone-things.ts';
 
 /** What an undo needs to know of the definition whose workflows it undoes. */
-export type UndoneDefinition = Pick<Definition, 'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets'>;
+export type UndoneDefinition = Pick<
+  Definition,
+  'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets' | 'undoing'
+>;
 
 /** What an undo workflow is started with. */
 export interface UndoInput {
@@ -74,6 +77,7 @@ export function undoDefinition(of: UndoneDefinition, rows: UndoneRows): Definiti
     name: `${of.name}${UNDO_SUFFIX}`,
     version: of.version,
     hasSecrets: of.hasSecrets,
+    undoing: (view) => undoDefinition(view(of), rows),
     parallel: 1,
     placement: 'exclusive',
     effects: [...effects.values()],

@@ -1,0 +1,30 @@
+/**
+ * Owns the edge at which content of callers comes in (inputs, signals, answers, beliefs of forks, memories): the text of a sealed secret
+ * field is none that a caller has, so it is refused here, before anything could open it. Pure.
+ */
+
+import { sealedSecret } from '@tidemark/codec';
+import { InvalidError } from '@tidemark/core';
+import { PLACE_SHOWN_MAX_CHARS } from './limits.ts';
+
+/** Throws `InvalidError` (`secret-sealed`), which names the field and the place within it. Members that JSON leaves out are looked at too. */
+export function refuseSealed(field: string, value: unknown): void {
+  const seen = new Set<object>();
+  const left: { readonly value: unknown; readonly place: string }[] = [{ value, place: '' }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { value: each, place } = next;
+    if (typeof each === 'string' && sealedSecret(each) !== undefined) throw sealed(field, place);
+    if (typeof each !== 'object' || each === null || seen.has(each)) continue;
+    seen.add(each);
+    for (const [name, member] of Object.entries(each)) left.push({ value: member, place: `${place}/${name}` });
+  }
+}
+
+const sealed = (field: string, place: string): InvalidError => {
+  const shown = place.slice(0, PLACE_SHOWN_MAX_CHARS);
+  return new InvalidError(
+    'secret-sealed',
+    `${field}${shown}: this is the text of a sealed secret field, which nobody can give. Give the value itself.`,
+    { field, place: shown },
+  );
+};
